@@ -1,0 +1,145 @@
+"""The doors to the outside world as typing.Protocol classes. No code: rooms implement them, cores never call them.
+
+The network's door is the event loop itself (``loop.create_server``, ``loop.create_connection``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+
+
+class WallClock(Protocol):
+    """Record timestamps and file ages. Durations come from ``loop.time()``, never from here."""
+
+    def now_ms(self) -> int:
+        """Return milliseconds since the Unix epoch."""
+        ...
+
+
+class DiskUsage(NamedTuple):
+    """Space of the file system that holds a log dir."""
+
+    total_bytes: int
+    usable_bytes: int
+
+
+class DiskFile(Protocol):
+    """An open file of one log dir. Every method may raise OSError; short writes are the implementation's to finish."""
+
+    def append(self, buffers: Sequence[Buffer]) -> int:
+        """Write all of ``buffers`` at the end; return the new size in bytes."""
+        ...
+
+    def read(self, position: int, size_bytes: int) -> bytes:
+        """Read at most ``size_bytes`` from ``position``; shorter only at the end of the file."""
+        ...
+
+    def size(self) -> int:
+        """Return the size in bytes."""
+        ...
+
+    def truncate(self, size_bytes: int) -> None:
+        """Cut the file to ``size_bytes``."""
+        ...
+
+    def sync(self) -> None:
+        """Make content and size durable (fsync)."""
+        ...
+
+    def close(self) -> None:
+        """Release the descriptor. Never called on the files of a failed log dir: closing can hang."""
+        ...
+
+
+class Disk(Protocol):
+    """One log dir's file system. Names are relative to its root, with ``/``; "" is the root. Blocking: only the log
+    dir's own thread calls it. Every method may raise OSError and nothing else.
+    """
+
+    @property
+    def root(self) -> str:
+        """The absolute path, for messages."""
+        ...
+
+    def open(self, name: str, *, create: bool) -> DiskFile:
+        """Open for reading and appending; ``create`` makes it when missing, else FileNotFoundError."""
+        ...
+
+    def read_file(self, name: str) -> bytes:
+        """Return the whole content."""
+        ...
+
+    def write_file(self, name: str, data: Buffer) -> None:
+        """Replace the content in place, not durable: for files whose loss is harmless."""
+        ...
+
+    def write_atomic(self, name: str, data: Buffer) -> None:
+        """Write ``name.tmp``, sync it, rename it over ``name``, sync the directory."""
+        ...
+
+    def make_dir(self, name: str) -> None:
+        """Create one directory; FileExistsError when it exists."""
+        ...
+
+    def rename(self, old: str, new: str) -> None:
+        """Rename a file or a directory."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        ...
+
+    def remove_tree(self, name: str) -> None:
+        """Remove a directory and all below it; missing parts are not an error."""
+        ...
+
+    def list_dir(self, name: str) -> list[str]:
+        """Return the entries' names, sorted."""
+        ...
+
+    def exists(self, name: str) -> bool:
+        """Tell whether ``name`` is there. Raises OSError when that cannot be known."""
+        ...
+
+    def is_dir(self, name: str) -> bool:
+        """Tell whether ``name`` is a directory."""
+        ...
+
+    def size(self, name: str) -> int:
+        """Return a file's size in bytes."""
+        ...
+
+    def sync_dir(self, name: str) -> None:
+        """Make a directory's entries durable."""
+        ...
+
+    def usage(self) -> DiskUsage:
+        """Return the space of the file system (or of the configured capacity)."""
+        ...
+
+    def lock(self) -> None:
+        """Take the exclusive OS lock on ``.lock``; BlockingIOError when another process holds it."""
+        ...
+
+    def unlock(self) -> None:
+        """Release the lock and remove the file."""
+        ...
+
+
+class DiskWorker(Protocol):
+    """Where a log dir's jobs run: its own daemon thread in the real world, inline with virtual latency in the simulation."""
+
+    def run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
+        """Run ``jobs`` in order; then call ``done`` on the event loop with one result or exception per job.
+
+        After the first job that raises OSError the rest are not run; their result is that same OSError.
+        Called again only after ``done``. A hang never calls ``done``.
+        """
+        ...
+
+    def abandon(self) -> None:
+        """Forget the thread: ``done`` is never called again. A hung call may stay behind; it is a daemon."""
+        ...
