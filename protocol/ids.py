@@ -1,7 +1,8 @@
-"""The vocabulary: Kafka's ids and offsets as named types. It has no behaviour and imports nothing of ours."""
+"""The vocabulary: Kafka's ids and offsets as named types. No rules; imports nothing of ours."""
 
 from __future__ import annotations
 
+import binascii
 from typing import Final, NamedTuple, NewType
 
 BrokerId = NewType("BrokerId", int)
@@ -36,3 +37,33 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+def uuid_text(uuid: bytes) -> str:
+    """Return Kafka's text of a uuid: base64url, 22 characters, no padding.
+
+    Source: Uuid.java toString.
+    """
+    assert len(uuid) == 16
+    return binascii.b2a_base64(uuid, newline=False)[:22].decode().translate(_URL_SAFE)
+
+
+def uuid_from_text(text: str) -> bytes:
+    """Return the 16 bytes of a uuid's base64url text.
+
+    Raises:
+        ValueError: ``text`` is no such text.
+    """
+    uuid = binascii.a2b_base64(text.translate(_URL_UNSAFE) + "==")
+    if len(text) != 22 or len(uuid) != 16:
+        raise ValueError(f"a uuid is 22 base64url characters, not {text!r}")
+    return uuid
+
+
+def failure_id(broker_id: int, directory_id: bytes, broker_epoch: int) -> str:
+    """Name one failure of one log dir, the same in every process."""
+    return f"{broker_id}-{uuid_text(directory_id)}-{broker_epoch}"
+
+
+_URL_SAFE: Final = str.maketrans("+/", "-_")
+_URL_UNSAFE: Final = str.maketrans("-_", "+/")
