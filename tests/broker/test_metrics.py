@@ -1,0 +1,95 @@
+"""Numbers of one broker: latencies within an eighth, rows per interval, families in order."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.metrics import ROWS_MAX, Histogram, Metrics
+from protocol.metric_rows import FailoverEventRow, FailoverStep
+
+
+def failover_event(detail: str = "") -> FailoverEventRow:
+    return FailoverEventRow(
+        at_ms=1,
+        node="broker-1",
+        failure_id="1-x-7",
+        step=FailoverStep.LOG_DIR_FAILED,
+        topic_count=-1,
+        partition_count=-1,
+        detail=detail,
+    )
+
+
+@given(st.lists(st.integers(0, 1 << 39), min_size=1, max_size=50), st.floats(0.01, 1))
+def test_a_quantile_is_at_most_an_eighth_above_the_true_one(values: list[int], share: float):
+    histogram = Histogram()
+    for value in values:
+        histogram.observe(value)
+    ordered = sorted(values)
+    rank = next(i for i in range(1, len(values) + 1) if i >= share * len(values))
+    true = ordered[rank - 1]
+    assert true <= histogram.quantile(share) <= true + true // 8
+
+
+def test_an_empty_histogram_has_quantile_zero():
+    assert Histogram().quantile(0.99) == 0
+
+
+def test_negative_and_huge_values_do_not_break_a_histogram():
+    histogram = Histogram()
+    histogram.observe(-5)
+    histogram.observe(1 << 60)
+    assert histogram.count == 2
+    assert histogram.quantile(1.0) == 1 << 60
+
+
+def test_request_rows_cover_only_the_interval_since_the_last_call():
+    metrics = Metrics(broker_id=3)
+    metrics.request("Produce").record(100, received_bytes=10, sent_bytes=20, failed=True)
+    first = metrics.request_rows(at_ms=1000, interval_ms=500)
+    assert [(r.api, r.request_count, r.error_count, r.max_us) for r in first] == [
+        ("Produce", 1, 1, 100)
+    ]
+    assert metrics.request_rows(at_ms=1500, interval_ms=500) == []
+    assert metrics.request("Produce").request_count.value == 1
+
+
+def test_event_rows_are_handed_out_once_in_order():
+    metrics = Metrics(broker_id=1)
+    metrics.record(failover_event("a"))
+    metrics.record(failover_event("b"))
+    assert [getattr(row, "detail", None) for row in metrics.drain_rows()] == ["a", "b"]
+    assert metrics.drain_rows() == []
+
+
+def test_the_oldest_event_row_is_dropped_and_counted_when_too_many_wait():
+    metrics = Metrics(broker_id=1)
+    for n in range(ROWS_MAX + 1):
+        metrics.record(failover_event(str(n)))
+    rows = metrics.drain_rows()
+    assert len(rows) == ROWS_MAX
+    assert rows[0] == failover_event("1")
+    assert metrics.rows_dropped.value == 1
+
+
+def test_families_name_every_log_dir_and_every_api_once():
+    metrics = Metrics(broker_id=1)
+    metrics.log_dir("/d1").offline.set(1)
+    metrics.log_dir("/d2").append_count.add(3)
+    metrics.request("Fetch").record(5, received_bytes=1, sent_bytes=2, failed=False)
+    families = {family.name: family for family in metrics.families()}
+    assert len(families) == len(metrics.families())
+    assert families["kafka_log_logmanager_offlinelogdirectorycount"].samples[0].value == 1
+    assert families["kafka_log_logmanager_logdirectoryoffline"].samples == [
+        (("/d1",), 1),
+        (("/d2",), 0),
+    ]
+    assert families["kafka_network_requestmetrics_requests_total"].samples == [(("Fetch",), 1)]
+
+
+@pytest.mark.parametrize("name", [f.name for f in Metrics(1).families()])
+def test_names_are_fit_for_prometheus(name: str):
+    assert name.replace("_", "").isalnum()
+    assert name == name.lower()
