@@ -1,0 +1,232 @@
+"""What the engine takes and gives: the values of its public methods and the doors it needs.
+
+No behaviour; the handlers translate these to and from Kafka's messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, NamedTuple, Protocol
+
+from protocol.configs import TopicConfig
+from protocol.errors import ErrorCode
+from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
+
+from protocol.ids import TopicPartition
+from protocol.metric_rows import MetricRow
+from protocol.ports import Buffer, WallClock
+
+
+class LeaderHint(NamedTuple):
+    """Who leads, as far as this broker knows; sent with NOT_LEADER_OR_FOLLOWER."""
+
+    leader_id: int
+    leader_epoch: int
+
+
+class ProducePart(NamedTuple):
+    """The records of one partition of a Produce request."""
+
+    tp: TopicPartition
+    records: memoryview
+    """Writable: offsets are stamped in place. Must not change afterwards."""
+
+
+@dataclass(slots=True)
+class ProduceResult:
+    """The answer for one partition of a Produce request."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    base_offset: int = -1
+    log_append_time_ms: int = -1
+    log_start_offset: int = -1
+    error_message: str | None = None
+    current_leader: LeaderHint | None = None
+
+
+class FetchParams(NamedTuple):
+    """What a Fetch request asks of all its partitions."""
+
+    replica_id: int = -1
+    """-1 for a consumer, else the broker id of the follower."""
+    max_wait_ms: int = 0
+    min_bytes: int = 0
+    max_bytes: int = 0x7FFFFFFF
+    isolation_level: int = 0
+    """0 read uncommitted, 1 read committed."""
+    client_rack: str = ""
+
+
+class FetchPart(NamedTuple):
+    """One partition of a Fetch request."""
+
+    tp: TopicPartition
+    topic_id: bytes
+    """All zero when the request names topics."""
+    fetch_offset: int
+    log_start_offset: int
+    """The follower's; -1 from a consumer."""
+    current_leader_epoch: int
+    last_fetched_epoch: int
+    max_bytes: int
+
+
+class EpochEndOffset(NamedTuple):
+    """Where a leader epoch ends on the leader's log."""
+
+    epoch: int
+    end_offset: int
+
+
+class AbortedTransaction(NamedTuple):
+    """One aborted transaction that overlaps a fetch."""
+
+    producer_id: int
+    first_offset: int
+
+
+@dataclass(slots=True)
+class FetchResult:
+    """The answer for one partition of a Fetch request."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+    log_start_offset: int = -1
+    records: tuple[Buffer, ...] = ()
+    """Whole batches, to be sent one after the other; empty is empty bytes on the wire, not null."""
+    records_size_bytes: int = 0
+    aborted: tuple[AbortedTransaction, ...] | None = None
+    """None for read uncommitted."""
+    diverging_epoch: EpochEndOffset | None = None
+    preferred_read_replica: int = -1
+    current_leader: LeaderHint | None = None
+
+
+class ListedOffset(NamedTuple):
+    """The answer to one ListOffsets question."""
+
+    error_code: ErrorCode
+    timestamp: int = -1
+    offset: int = -1
+    leader_epoch: int = -1
+
+
+class EpochAnswer(NamedTuple):
+    """The answer to one OffsetForLeaderEpoch question."""
+
+    error_code: ErrorCode
+    leader_epoch: int = -1
+    end_offset: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaDescription:
+    """One log in DescribeLogDirs."""
+
+    tp: TopicPartition
+    size_bytes: int
+    offset_lag: int
+    is_future: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirDescription:
+    """One log dir in DescribeLogDirs."""
+
+    path: str
+    error_code: ErrorCode
+    total_bytes: int
+    """-1 unknown."""
+    usable_bytes: int
+    """-1 unknown."""
+    is_cordoned: bool
+    replicas: list[ReplicaDescription] = field(default_factory=list["ReplicaDescription"])
+
+
+@dataclass(frozen=True, slots=True)
+class FailedLogDir:
+    """A log dir went offline; reported once per log dir."""
+
+    path: str
+    directory_id: bytes
+    """All zero when it could never be read."""
+    operation: str
+    cause: str
+    offline_replica_count: int
+    at_loop_ms: int
+
+
+class EngineGauges(NamedTuple):
+    """Counts for metrics, taken at one moment."""
+
+    partition_count: int
+    """Hosted partitions, the offline ones included."""
+    leader_count: int
+    """Online leaders."""
+    offline_replica_count: int
+    under_replicated_count: int
+    """Online leaders only."""
+    under_min_isr_count: int
+    offline_log_dir_count: int
+    move_count: int
+    failed_fetch_count: int
+    """Follower partitions set aside because of a local failure."""
+    failed_move_count: int
+
+
+class PeerClient(Protocol):
+    """A connection to another broker."""
+
+    async def request(self, message: Any, version: int) -> Any:
+        """Send and wait for the answer.
+
+        Raises:
+            ConnectionError: the connection was lost or refused.
+            TimeoutError: no answer in time.
+        """
+        ...
+
+    def close(self) -> None:
+        """Drop the connection; waiting requests end with ConnectionError."""
+        ...
+
+
+class EngineEvents(Protocol):
+    """What the engine tells the lifecycle. Calls must return at once and not call back."""
+
+    def log_dir_failed(self, failed: FailedLogDir) -> None:
+        """A log dir went offline: heartbeat at once."""
+        ...
+
+    def last_log_dir_failed(self, failed: FailedLogDir) -> None:
+        """No log dir is left: end the process with its own exit code."""
+        ...
+
+    def topics_seen(self, topics: list[str]) -> None:
+        """Partitions of these topics were hosted for the first time: their configs are wanted."""
+        ...
+
+    def isr_changed(self, tp: TopicPartition, old: list[int], new: list[int]) -> None:
+        """The controller accepted a new Isr of a partition led here."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnginePorts:
+    """The doors of the engine to the rest of the broker."""
+
+    clock: WallClock
+    random: Random
+    connect: Callable[[str, int], PeerClient]
+    """(host, port) -> a client that connects on first use."""
+    send_alter_partition: Callable[[AlterPartitionRequest], Awaitable[AlterPartitionResponse]]
+    """To the controller. May raise ConnectionError or TimeoutError; the engine repeats."""
+    broker_epoch: Callable[[], int]
+    topic_config: Callable[[str], TopicConfig]
+    """From a cache; must not wait."""
+    emit: Callable[[MetricRow], None]
+    """Takes failover and move rows; must not wait."""
+    events: EngineEvents
