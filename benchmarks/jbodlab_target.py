@@ -1,0 +1,3 @@
+"""jbodlab as a target of the cluster benchmark: an ephemeral cluster of real processes."""
+
+from __future__ import annotations
