@@ -1,0 +1,294 @@
+"""What a Kafka configuration key is: its type, bounds, default and who may change it.
+
+No keys are named here.
+
+A configuration is a frozen dataclass whose fields are the keys, dots written as underscores::
+
+    segment_bytes: int = key(ConfigType.INT, 1 << 30, "Size at which ...", at_least(14))
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from enum import Enum, IntEnum
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from protocol.errors import ErrorCode, KafkaError
+
+ConfigValue: TypeAlias = bool | int | float | str | tuple[str, ...] | None
+Check: TypeAlias = Callable[[Any], str | None]
+"""Takes a parsed value, returns what is wrong with it or None."""
+
+LONG_MAX: Final = (1 << 63) - 1
+INT_MAX: Final = (1 << 31) - 1
+
+
+class ConfigType(IntEnum):
+    """Kafka's config types with their numbers on the wire. Source: ConfigEntry.ConfigType."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
+class ConfigSource(IntEnum):
+    """Where an effective value comes from, as on the wire.
+
+    Source: DescribeConfigsResponse.ConfigSource.
+    """
+
+    TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    STATIC_BROKER = 4
+    DEFAULT = 5
+
+
+class Update(Enum):
+    """Who may change a broker's key while it runs."""
+
+    READ_ONLY = "read-only"
+    PER_BROKER = "per-broker"
+    CLUSTER_WIDE = "cluster-wide"
+
+
+class Synonym(NamedTuple):
+    """A broker key that stands in for an unset key."""
+
+    name: str
+    factor: int = 1
+    """What its value is multiplied by: hours to milliseconds."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigKey:
+    """One key of one scope."""
+
+    name: str
+    type: ConfigType
+    default: ConfigValue
+    doc: str
+    checks: tuple[Check, ...] = ()
+    update: Update = Update.READ_ONLY
+    """Of broker keys only: a topic's keys can always be changed."""
+    synonyms: tuple[Synonym, ...] = ()
+    """Keys of the broker asked, in this order, when this one is unset."""
+    sensitive: bool = False
+    nullable: bool = False
+    dynamic_only: bool = False
+    """Kafka ignores it in a broker's file; we accept it there as the start value."""
+    internal: bool = False
+    """Never described."""
+
+
+def key(  # noqa: PLR0913 - one argument per column of the table
+    type: ConfigType,  # noqa: A002 - the column is called so in Kafka
+    default: ConfigValue,
+    doc: str,
+    *checks: Check,
+    update: Update = Update.READ_ONLY,
+    synonyms: tuple[Synonym, ...] = (),
+    nullable: bool = False,
+    dynamic_only: bool = False,
+    internal: bool = False,
+) -> Any:
+    """Declare a dataclass field as a configuration key; its name follows from the field's."""
+    column = ConfigKey(
+        name="",
+        type=type,
+        default=default,
+        doc=doc,
+        checks=checks,
+        update=update,
+        synonyms=synonyms,
+        nullable=nullable,
+        dynamic_only=dynamic_only,
+        internal=internal,
+        sensitive=type is ConfigType.PASSWORD,
+    )
+    return dataclasses.field(default=default, metadata={"key": column})
+
+
+def keys_of(config: type) -> dict[str, ConfigKey]:
+    """Return the keys of a configuration dataclass by Kafka's name, in declared order."""
+    columns = {
+        field.name.replace("_", "."): field.metadata["key"] for field in dataclasses.fields(config)
+    }
+    return {name: dataclasses.replace(column, name=name) for name, column in columns.items()}
+
+
+def field_name(key_name: str) -> str:
+    """Return the dataclass field of a key."""
+    return key_name.replace(".", "_")
+
+
+def parse(column: ConfigKey, text: str | None) -> ConfigValue:
+    """Return the typed value of ``text``; None is accepted by nullable keys only.
+
+    Raises:
+        KafkaError: INVALID_CONFIG, when the text is of another type or out of bounds.
+
+    Source: ConfigDef.parseType, ConfigDef.Validator.
+    """
+    try:
+        return checked_value(column, text)
+    except ValueError as error:
+        shown = "[hidden]" if column.sensitive else text
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            f"Invalid value {shown} for configuration {column.name}: {error}",
+        ) from error
+
+
+def checked_value(column: ConfigKey, text: str | None) -> ConfigValue:
+    """Do what ``parse`` does for callers that no client waits for.
+
+    Raises:
+        ValueError: says what the value must be, without naming key or value.
+    """
+    if text is None:
+        if column.nullable:
+            return None
+        raise ValueError("must have a value")
+    try:
+        value = _PARSERS[column.type](text.strip())
+    except ValueError:
+        raise ValueError(f"must be of type {column.type.name.lower()}") from None
+    for check in column.checks:
+        if (mistake := check(value)) is not None:
+            raise ValueError(mistake)
+    return value
+
+
+def format_value(value: ConfigValue) -> str | None:
+    """Return Kafka's text of a typed value. Source: ConfigDef.convertToString."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return "true" if value else "false"
+        case tuple():
+            return ",".join(value)
+        case _:
+            return str(value)
+
+
+def parse_all(
+    columns: Mapping[str, ConfigKey], texts: Mapping[str, str | None], *, scope: str
+) -> dict[str, ConfigValue]:
+    """Return the typed values of ``texts`` by key name.
+
+    Raises:
+        KafkaError: INVALID_CONFIG, for the first unknown key or bad value.
+    """
+    values: dict[str, ConfigValue] = {}
+    for name, text in texts.items():
+        if name not in columns:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"Unknown {scope} config name: {name}")
+        values[name] = parse(columns[name], text)
+    return values
+
+
+def at_least(minimum: float) -> Check:
+    """Accept numbers from ``minimum`` up."""
+
+    def check(value: Any) -> str | None:
+        return f"must be at least {minimum}" if value < minimum else None
+
+    return check
+
+
+def between(minimum: float, maximum: float) -> Check:
+    """Accept numbers from ``minimum`` to ``maximum``, both included."""
+
+    def check(value: Any) -> str | None:
+        if minimum <= value <= maximum:
+            return None
+        return f"must be between {minimum} and {maximum}"
+
+    return check
+
+
+def one_of(*choices: str) -> Check:
+    """Accept these words only."""
+
+    def check(value: Any) -> str | None:
+        return None if value in choices else f"must be one of {', '.join(choices)}"
+
+    return check
+
+
+def each_of(*choices: str) -> Check:
+    """Accept non-empty lists of these words."""
+
+    def check(value: Any) -> str | None:
+        if value and all(word in choices for word in value):
+            return None
+        return f"must be a list of {', '.join(choices)}"
+
+    return check
+
+
+def throttled_replicas(value: Any) -> str | None:
+    """Accept ``*``, nothing, or a list of ``partition:broker``.
+
+    Source: ThrottledReplicaListValidator.
+    """
+    if value in ((), ("*",)):
+        return None
+    pairs = [word.split(":") for word in value]
+    if all(len(pair) == 2 and pair[0].isdigit() and pair[1].isdigit() for pair in pairs):
+        return None
+    return "must be * or a list of partition:broker"
+
+
+def cordoned(value: Any) -> str | None:
+    """Refuse empty elements and ``*`` beside other values. Source: KIP-1066."""
+    if "" in value:
+        return "values must not be empty"
+    if "*" in value and len(value) > 1:
+        return "when set to * it must not contain other values"
+    return None
+
+
+def _parse_boolean(text: str) -> bool:
+    word = text.lower()
+    if word not in ("true", "false"):
+        raise ValueError(text)
+    return word == "true"
+
+
+def _parse_whole(bits: int) -> Callable[[str], int]:
+    limit = 1 << (bits - 1)
+
+    def parse_whole(text: str) -> int:
+        number = int(text)
+        if not -limit <= number < limit:
+            raise ValueError(text)
+        return number
+
+    return parse_whole
+
+
+def _parse_list(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",")) if text else ()
+
+
+_PARSERS: Final[dict[ConfigType, Callable[[str], ConfigValue]]] = {
+    ConfigType.BOOLEAN: _parse_boolean,
+    ConfigType.STRING: str,
+    ConfigType.INT: _parse_whole(32),
+    ConfigType.SHORT: _parse_whole(16),
+    ConfigType.LONG: _parse_whole(64),
+    ConfigType.DOUBLE: float,
+    ConfigType.LIST: _parse_list,
+    ConfigType.CLASS: str,
+    ConfigType.PASSWORD: str,
+}

@@ -1,0 +1,212 @@
+"""From texts to typed configurations, and from these to what DescribeConfigs shows.
+
+No key is named here (``protocol.topic_config``, ``protocol.broker_config``), nothing is stored.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from protocol.broker_config import BROKER_KEYS, BrokerConfig
+from protocol.config_types import (
+    ConfigKey,
+    ConfigSource,
+    ConfigType,
+    ConfigValue,
+    Update,
+    checked_value,
+    field_name,
+    format_value,
+    parse_all,
+)
+from protocol.topic_config import TOPIC_KEYS, TopicConfig
+
+
+def broker_config(overrides: Mapping[str, str | None]) -> BrokerConfig:
+    """Build a broker's configuration from what is set, by Kafka's names.
+
+    Raises:
+        KafkaError: INVALID_CONFIG, for an unknown name or a bad value.
+    """
+    values = parse_all(BROKER_KEYS, overrides, scope="broker")
+    return BrokerConfig(**_by_field(values))
+
+
+def topic_config(overrides: Mapping[str, str | None], broker: BrokerConfig) -> TopicConfig:
+    """Build a topic's configuration: what is set, then broker synonyms, then Kafka's defaults.
+
+    Raises:
+        KafkaError: INVALID_CONFIG, for an unknown name or a bad value.
+
+    Source: KafkaConfig.extractLogConfigMap, ServerTopicConfigSynonyms.
+    """
+    values = parse_all(TOPIC_KEYS, overrides, scope="topic")
+    for name, column in TOPIC_KEYS.items():
+        if name not in values:
+            values[name] = _from_broker(column, broker)
+    return TopicConfig(**_by_field(values))
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigMistake:
+    """One thing wrong with a set of texts."""
+
+    name: str
+    text: str
+
+
+def config_mistakes(
+    columns: Mapping[str, ConfigKey], overrides: Mapping[str, str | None]
+) -> list[ConfigMistake]:
+    """List everything wrong with ``overrides``, in their order.
+
+    An unknown name comes with the closest known one.
+    """
+    mistakes: list[ConfigMistake] = []
+    for name, text in overrides.items():
+        if name not in columns:
+            close = difflib.get_close_matches(name, columns, n=1)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            mistakes.append(ConfigMistake(name, f"unknown configuration{hint}"))
+            continue
+        try:
+            checked_value(columns[name], text)
+        except ValueError as error:
+            mistakes.append(ConfigMistake(name, f"{error}, is {text!r}"))
+    return mistakes
+
+
+class ConfigSynonym(NamedTuple):
+    """One place an effective value could have come from."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedConfig:
+    """One entry of a DescribeConfigs answer."""
+
+    name: str
+    value: str | None
+    """None also when the key is sensitive."""
+    source: ConfigSource
+    type: ConfigType
+    is_read_only: bool
+    is_sensitive: bool
+    synonyms: tuple[ConfigSynonym, ...]
+    """Highest priority first; the first one is the effective value."""
+    documentation: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerOverrides:
+    """What is set for one broker, by where it was set."""
+
+    static: Mapping[str, str | None]
+    """From cluster.yaml."""
+    dynamic: Mapping[str, str | None]
+    dynamic_default: Mapping[str, str | None]
+
+    def layers(self) -> tuple[tuple[ConfigSource, Mapping[str, str | None]], ...]:
+        """Return the layers, highest priority first."""
+        return (
+            (ConfigSource.DYNAMIC_BROKER, self.dynamic),
+            (ConfigSource.DYNAMIC_DEFAULT_BROKER, self.dynamic_default),
+            (ConfigSource.STATIC_BROKER, self.static),
+        )
+
+
+NO_OVERRIDES: Final = BrokerOverrides(static={}, dynamic={}, dynamic_default={})
+
+
+def describe_topic_configs(
+    overrides: Mapping[str, str | None], broker: BrokerOverrides
+) -> list[DescribedConfig]:
+    """Describe every key of a topic, defaults included.
+
+    Source: ConfigHelper.createTopicConfigEntry.
+    """
+    return [_describe_topic_key(column, overrides, broker) for column in TOPIC_KEYS.values()]
+
+
+def describe_broker_configs(broker: BrokerOverrides) -> list[DescribedConfig]:
+    """Describe every key of a broker; keys Kafka only knows as dynamic appear when set.
+
+    Source: ConfigHelper.createBrokerConfigEntry.
+    """
+    return [
+        _described(
+            column, tuple(_broker_synonyms(column, broker)), column.update is Update.READ_ONLY
+        )
+        for column in BROKER_KEYS.values()
+        if not column.internal and not (column.dynamic_only and not _is_set(column.name, broker))
+    ]
+
+
+def _describe_topic_key(
+    column: ConfigKey, overrides: Mapping[str, str | None], broker: BrokerOverrides
+) -> DescribedConfig:
+    synonyms: list[ConfigSynonym] = []
+    if column.name in overrides:
+        synonyms.append(ConfigSynonym(column.name, overrides[column.name], ConfigSource.TOPIC))
+    for synonym in column.synonyms:
+        own = BROKER_KEYS[synonym.name]
+        synonyms.extend(_scaled(entry, synonym.factor) for entry in _broker_synonyms(own, broker))
+    set_ones = [entry for entry in synonyms if entry.source is not ConfigSource.DEFAULT]
+    default = ConfigSynonym(
+        column.synonyms[0].name if column.synonyms else column.name,
+        format_value(column.default),
+        ConfigSource.DEFAULT,
+    )
+    return _described(column, (*set_ones, default), is_read_only=False)
+
+
+def _described(
+    column: ConfigKey,
+    synonyms: tuple[ConfigSynonym, ...],
+    is_read_only: bool,  # noqa: FBT001 - a column
+) -> DescribedConfig:
+    return DescribedConfig(
+        name=column.name,
+        value=None if column.sensitive else synonyms[0].value,
+        source=synonyms[0].source,
+        type=column.type,
+        is_read_only=is_read_only,
+        is_sensitive=column.sensitive,
+        synonyms=synonyms,
+        documentation=column.doc,
+    )
+
+
+def _broker_synonyms(column: ConfigKey, broker: BrokerOverrides) -> Iterator[ConfigSynonym]:
+    for source, layer in broker.layers():
+        if column.name in layer:
+            yield ConfigSynonym(column.name, layer[column.name], source)
+    yield ConfigSynonym(column.name, format_value(column.default), ConfigSource.DEFAULT)
+
+
+def _scaled(entry: ConfigSynonym, factor: int) -> ConfigSynonym:
+    if factor == 1 or entry.value is None:
+        return entry
+    return entry._replace(value=str(int(entry.value) * factor))
+
+
+def _is_set(name: str, broker: BrokerOverrides) -> bool:
+    return any(name in layer for _, layer in broker.layers())
+
+
+def _from_broker(column: ConfigKey, broker: BrokerConfig) -> ConfigValue:
+    for synonym in column.synonyms:
+        value = getattr(broker, field_name(synonym.name))
+        if value is not None:
+            return value if synonym.factor == 1 else value * synonym.factor
+    return column.default
+
+
+def _by_field(values: Mapping[str, ConfigValue]) -> dict[str, Any]:
+    return {field_name(name): value for name, value in values.items()}
