@@ -164,6 +164,8 @@ def _struct_mistakes(value: Any, shape: type[Struct], path: Path, leaves: Leaves
             yield from _shape_mistakes(entries[name], field.type, (*path, name), leaves)
         elif field.required:
             yield f"{_place((*path, name))}: is missing"
+        elif isinstance(field.default, (int, str)):
+            leaves[*path, name] = field.default
 
 
 def _list_mistakes(value: Any, shape: Any, path: Path, leaves: Leaves) -> Iterator[str]:

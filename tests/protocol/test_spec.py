@@ -1,0 +1,156 @@
+"""``cluster.yaml`` becomes a frozen spec, and every mistake in it is told."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from protocol.spec import (
+    ClusterSpec,
+    LogDirSpec,
+    SpecError,
+    dump_cluster_spec,
+    load_cluster_spec,
+    parse_cluster_spec,
+)
+
+GOOD = """
+cluster_id: lab
+controller: { port: 9090 }
+brokers:
+  - { id: 1, port: 9092, rack: a,
+      log_dirs: [{ path: b1/d1, capacity_mib: 1.5 }, { path: /abs/d2 }] }
+  - { id: 2, port: 9093, bind_host: 0.0.0.0, advertised_host: b2.example, advertised_port: 29093,
+      control_port: 7002, log_dirs: [{ path: b2/d1 }], configs: { num.replica.fetchers: 2 } }
+topics:
+  - { name: orders, partitions: 12, replication_factor: 2, configs: { min.insync.replicas: 2 } }
+faults: [{ at_ms: 60000, broker: 1, log_dir: b1/d1, mode: slow, delay_ms: 5 }]
+configs: { unclean.leader.election.enable: true, num.replica.fetchers: 3 }
+"""
+
+
+def parse(text: str) -> ClusterSpec:
+    return parse_cluster_spec(text, base_dir=Path("/lab"), source="cluster.yaml")
+
+
+def mistakes_of(text: str) -> list[str]:
+    with pytest.raises(SpecError) as caught:
+        parse(text)
+    return caught.value.mistakes
+
+
+def test_paths_are_relative_to_the_folder_of_the_file() -> None:
+    assert parse(GOOD).brokers[0].log_dirs == (
+        LogDirSpec(path="/lab/b1/d1", capacity_bytes=3 << 19),
+        LogDirSpec(path="/abs/d2", capacity_bytes=None),
+    )
+
+
+def test_bind_and_advertised_addresses_are_separate() -> None:
+    broker = parse(GOOD).broker(2)
+    assert (broker.bind_host, broker.port) == ("0.0.0.0", 9093)
+    assert (broker.advertised_host, broker.advertised_port) == ("b2.example", 29093)
+    assert parse(GOOD).broker(1).advertised_port == 9092
+
+
+def test_the_control_port_is_a_thousand_above_unless_set() -> None:
+    assert [broker.control_port for broker in parse(GOOD).brokers] == [10092, 7002]
+
+
+def test_a_broker_overrides_configurations_of_the_cluster() -> None:
+    spec = parse(GOOD)
+    assert spec.broker(1).configs["num.replica.fetchers"] == "3"
+    assert spec.broker(2).configs == {
+        "unclean.leader.election.enable": "true",
+        "num.replica.fetchers": "2",
+    }
+
+
+def test_an_unknown_broker_is_a_key_error() -> None:
+    with pytest.raises(KeyError):
+        parse(GOOD).broker(9)
+
+
+def test_the_spec_is_frozen() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        parse(GOOD).cluster_id = "other"  # type: ignore[misc]
+
+
+def test_a_dumped_spec_loads_to_the_same_spec_elsewhere() -> None:
+    spec = parse(GOOD)
+    again = parse_cluster_spec(dump_cluster_spec(spec), base_dir=Path("/else"), source="x")
+    assert again == spec
+
+
+def test_the_example_of_the_project_loads() -> None:
+    spec = load_cluster_spec(Path(__file__).parents[2] / "cluster.yaml")
+    assert [len(broker.log_dirs) for broker in spec.brokers] == [3, 3, 3]
+
+
+def test_all_mistakes_are_told_at_once_with_their_path() -> None:
+    text = """
+cluster_id:
+controller: { port: 99090, heartbeat_interval_ms: 5000, prot: 1 }
+brokers:
+  - { id: 1, port: 9092,
+      log_dirs: [{ path: d1, capacity_mib: -5 }, { path: ./d1, capacity_mib: x }] }
+  - { id: 1, port: 9092, log_dirs: [] }
+topics: [{ name: a b, partitions: 0, replication_factor: 3, configs: { min.insync.replica: 2 } }]
+faults: [{ at_ms: 1, broker: 1, log_dir: d3, mode: eo }]
+configs: { log.dirs: x, num.replica.fetchers: x }
+metrics: 5
+"""
+    assert mistakes_of(text) == [
+        "cluster_id: must be text, is empty",
+        "controller.prot: unknown key (did you mean port?)",
+        "controller.port: must be <= 65535, is 99090",
+        "brokers[0].log_dirs[0].capacity_mib: must be > 0.0, is -5",
+        "brokers[0].log_dirs[1].capacity_mib: must be a number, is 'x'",
+        "topics[0].name: must be 1 to 249 letters, digits, '.', '_' or '-', is 'a b'",
+        "topics[0].partitions: must be >= 1, is 0",
+        "faults[0].mode: must be one of eio, enospc, read_only, hang, slow, torn_write, bit_flip,"
+        " is 'eo'",
+        "metrics: must be a mapping of keys, is 5",
+        "brokers[1].log_dirs: must not be empty",
+        "brokers[1].id: id 1 is taken by brokers[0].id",
+        "brokers[1].port: port 9092 is taken by brokers[0].port",
+        "brokers[1].control_port: port 10092 is taken by brokers[0].control_port",
+        "brokers[0].log_dirs[1].path: directory d1 is taken by brokers[0].log_dirs[0].path",
+        "topics[0].replication_factor: must be <= 2, the number of brokers, is 3",
+        "controller.session_timeout_ms: must be > heartbeat_interval_ms (5000), is 3000",
+        "faults[0].log_dir: broker 1 has no log dir d3",
+        "topics[0].configs.min.insync.replica: unknown configuration"
+        " (did you mean min.insync.replicas?)",
+        "configs.log.dirs: is set by the keys of the broker itself",
+        "configs.num.replica.fetchers: must be of type int, is 'x'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "mistake"),
+    [
+        ("port: 9092", "port: 9090", "brokers[0].port: port 9090 is taken by controller.port"),
+        ("controller: { port: 9090 }", "", "controller: is missing"),
+        ("broker: 1, log_dir", "broker: 7, log_dir", "faults[0].broker: there is no broker 7"),
+        ("delay_ms: 5", "", "faults[0].delay_ms: belongs to mode slow, which needs it"),
+        ("id: 2, port", "id: 100, port", "brokers[1].id: id 100 is taken by controller.id"),
+        ("b2/d1", "b1//d1", "brokers[1].log_dirs[0].path: directory b1/d1 is taken by"),
+        ("cluster_id: lab", "cluster_id: [", "is no YAML: "),
+        ("brokers:", "broker:", "broker: unknown key (did you mean brokers?)"),
+        ("port: 9093,", "port: '9093',", "brokers[1].port: must be a whole number, is '9093'"),
+    ],
+)
+def test_one_mistake_is_told(old: str, new: str, mistake: str) -> None:
+    assert old in GOOD
+    assert any(told.startswith(mistake) for told in mistakes_of(GOOD.replace(old, new)))
+
+
+def test_a_missing_file_is_a_spec_error(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="cannot be read: No such file"):
+        load_cluster_spec(tmp_path / "none.yaml")
+
+
+def test_an_empty_file_is_a_spec_error() -> None:
+    assert mistakes_of("") == ["the file: must be a mapping of keys, is empty"]
