@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from protocol.metric_rows import FailoverEventRow, MetricRow, MoveProgressRow, RequestRow
 
-MetricKind: TypeAlias = Literal["counter", "gauge", "summary"]
+MetricKind: TypeAlias = Literal["counter", "gauge"]
 
 ROWS_MAX: Final = 10_000
 """Event rows kept until the dump takes them; older ones are dropped and counted."""

@@ -1,0 +1,190 @@
+"""The control endpoint: every mistake gets a sentence, and it only listens on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from broker.control import (
+    BODY_BYTES_MAX,
+    ControlError,
+    ControlPorts,
+    ControlServer,
+    FailRequest,
+    answer,
+)
+from broker.metrics import Metrics
+
+
+class FakeBroker:
+    """Remembers what it was asked to do."""
+
+    def __init__(self) -> None:
+        self.failed: list[FailRequest] = []
+        self.healed: list[str] = []
+        self.is_shut_down = False
+        self.metrics = Metrics(1)
+
+    def ports(self) -> ControlPorts:
+        return ControlPorts(
+            status=lambda: {"broker_id": 1},
+            log_dirs=self.log_dirs,
+            fail_log_dir=self.fail,
+            heal_log_dir=self.heal,
+            shut_down=self.shut_down,
+            metric_families=self.metrics.families,
+        )
+
+    async def log_dirs(self) -> list[Mapping[str, Any]]:
+        return [{"path": "/d1", "online": True}]
+
+    def fail(self, wish: FailRequest) -> None:
+        if wish.path != "/d1":
+            raise ControlError(400, f"path: {wish.path!r} is none of /d1")
+        self.failed.append(wish)
+
+    def heal(self, path: str) -> Mapping[str, Any]:
+        self.healed.append(path)
+        return {"path": path, "online": False}
+
+    def shut_down(self) -> None:
+        self.is_shut_down = True
+
+
+@pytest.fixture
+def broker() -> FakeBroker:
+    return FakeBroker()
+
+
+async def ask(
+    broker: FakeBroker, method: str, path: str, body: object = None
+) -> tuple[int, dict[str, Any]]:
+    reply = await answer(broker.ports(), method, path, msgspec.json.encode(body))
+    return reply.status, msgspec.json.decode(reply.body)
+
+
+async def test_status_and_log_dirs_are_json(broker: FakeBroker):
+    assert await ask(broker, "GET", "/status") == (200, {"broker_id": 1})
+    assert await ask(broker, "GET", "/log-dirs") == (
+        200,
+        {"log_dirs": [{"path": "/d1", "online": True}]},
+    )
+
+
+async def test_a_log_dir_is_failed_with_the_mode_asked_for(broker: FakeBroker):
+    status, reply = await ask(
+        broker, "POST", "/log-dirs/fail", {"path": "/d1", "mode": "slow", "delay_ms": 20}
+    )
+    assert (status, reply) == (200, {"path": "/d1", "mode": "slow"})
+    assert broker.failed == [FailRequest(path="/d1", mode="slow", delay_ms=20)]
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        ({"path": "/d1", "mode": "melt"}, "'melt' is none of eio, enospc"),
+        ({"path": "/d9", "mode": "eio"}, "'/d9' is none of /d1"),
+        ({"mode": "eio"}, "path"),
+        ({"path": "/d1", "mode": "slow"}, "delay_ms: None"),
+        ({"path": "/d1", "mode": "eio", "delay_ms": 3}, "only mode slow"),
+        ({"path": "/d1", "modus": "eio"}, "modus"),
+        ([], "a JSON object of path, mode, delay_ms"),
+    ],
+)
+async def test_a_bad_wish_names_the_value_and_what_is_allowed(
+    broker: FakeBroker, body: object, word: str
+):
+    status, reply = await ask(broker, "POST", "/log-dirs/fail", body)
+    assert status == 400
+    assert word in reply["error"]
+    assert broker.failed == []
+
+
+async def test_heal_and_shutdown_reach_the_broker(broker: FakeBroker):
+    assert (await ask(broker, "POST", "/log-dirs/heal", {"path": "/d1"}))[0] == 200
+    assert (await ask(broker, "POST", "/shutdown"))[0] == 202
+    assert broker.healed == ["/d1"]
+    assert broker.is_shut_down
+
+
+async def test_unknown_paths_and_methods_name_the_known_ones(broker: FakeBroker):
+    status, reply = await ask(broker, "GET", "/nothing")
+    assert status == 404
+    assert "/log-dirs/fail" in reply["error"]
+    status, reply = await ask(broker, "POST", "/status")
+    assert status == 405
+    assert "GET" in reply["error"]
+
+
+async def test_metrics_are_in_the_text_format(broker: FakeBroker):
+    broker.metrics.log_dir("/d1").offline.set(1)
+    broker.metrics.request("Fetch").record(9, received_bytes=1, sent_bytes=2, failed=False)
+    reply = await answer(broker.ports(), "GET", "/metrics", b"")
+    assert reply.content_type.startswith(b"text/plain")
+    assert b'kafka_log_logmanager_logdirectoryoffline{logdirectory="/d1"} 1.0' in reply.body
+    assert b'kafka_network_requestmetrics_requests_total{request="Fetch"} 1.0' in reply.body
+
+
+@pytest.fixture
+async def port(broker: FakeBroker) -> AsyncIterator[int]:
+    server = ControlServer(broker.ports())
+    yield await server.start(0)
+    await server.stop()
+
+
+async def exchange(port: int, data: bytes) -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(data)
+    async with asyncio.timeout(5):
+        reply = await reader.read()
+    writer.close()
+    return reply
+
+
+async def test_over_a_socket_the_connection_is_closed_after_the_answer(port: int):
+    reply = await exchange(port, b"GET /status HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert reply.startswith(b"HTTP/1.1 200 ")
+    assert reply.endswith(b'{"broker_id":1}\n')
+
+
+async def test_a_body_in_pieces_is_read_whole(port: int, broker: FakeBroker):
+    body = b'{"path":"/d1","mode":"eio"}'
+    head = b"POST /log-dirs/fail HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    chunks = b"".join(b"1\r\n" + bytes([byte]) + b"\r\n" for byte in body) + b"0\r\n\r\n"
+    assert (await exchange(port, head + chunks)).startswith(b"HTTP/1.1 200 ")
+    assert broker.failed == [FailRequest(path="/d1", mode="eio")]
+
+
+async def test_a_huge_body_is_refused(port: int):
+    body = b"x" * (BODY_BYTES_MAX + 100)
+    head = b"POST /shutdown HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+    assert (await exchange(port, head + body)).startswith(b"HTTP/1.1 413 ")
+
+
+async def test_what_is_no_http_ends_without_an_answer(port: int):
+    assert await exchange(port, b"\x00\x01\x02\r\n\r\n") == b""
+
+
+async def test_a_defect_behind_the_endpoint_is_answered_500(broker: FakeBroker):
+    def broken() -> Mapping[str, Any]:
+        raise RuntimeError("defect")
+
+    ports = broker.ports()
+    server = ControlServer(
+        ControlPorts(
+            status=broken,
+            log_dirs=ports.log_dirs,
+            fail_log_dir=ports.fail_log_dir,
+            heal_log_dir=ports.heal_log_dir,
+            shut_down=ports.shut_down,
+            metric_families=ports.metric_families,
+        )
+    )
+    port = await server.start(0)
+    reply = await exchange(port, b"GET /status HTTP/1.1\r\nHost: x\r\n\r\n")
+    await server.stop()
+    assert reply.startswith(b"HTTP/1.1 500 ")
