@@ -64,6 +64,22 @@ class Disk(Protocol):
         """The absolute path, for messages."""
         ...
 
+    def prepare(self) -> None:
+        """Create the root when it is missing and remember which directory it is; the first call on a disk.
+
+        Raises:
+            OSError: the root is no directory that can be read, or cannot be made.
+        """
+        ...
+
+    def check_root(self) -> None:
+        """Do nothing while the root is still the directory that ``prepare`` saw.
+
+        Raises:
+            OSError: it was renamed away, replaced or unmounted; open descriptors would not have told.
+        """
+        ...
+
     def open(self, name: str, *, create: bool) -> DiskFile:
         """Open for reading and appending; ``create`` makes it when missing, else FileNotFoundError."""
         ...
@@ -74,6 +90,10 @@ class Disk(Protocol):
 
     def write_file(self, name: str, data: Buffer) -> None:
         """Replace the content in place, not durable: for files whose loss is harmless."""
+        ...
+
+    def replace_file(self, name: str, data: Buffer) -> None:
+        """Write ``name.tmp`` and rename it over ``name``: whole after a crash of the process, not yet durable."""
         ...
 
     def write_atomic(self, name: str, data: Buffer) -> None:
@@ -112,6 +132,10 @@ class Disk(Protocol):
         """Return a file's size in bytes."""
         ...
 
+    def sync_file(self, name: str) -> None:
+        """Make one file's content durable."""
+        ...
+
     def sync_dir(self, name: str) -> None:
         """Make a directory's entries durable."""
         ...
@@ -141,5 +165,5 @@ class DiskWorker(Protocol):
         ...
 
     def abandon(self) -> None:
-        """Forget the thread: ``done`` is never called again. A hung call may stay behind; it is a daemon."""
+        """End the thread: ``done`` is never called again. A hung call may stay behind; it is a daemon."""
         ...

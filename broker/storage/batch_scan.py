@@ -1,0 +1,77 @@
+"""Walk over the batches of a segment file, in bounded memory.
+
+It checks structure, and sums only on request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from protocol.errors import Malformed
+from protocol.ports import DiskFile
+from protocol.records.batch import HEADER_SIZE_BYTES, BatchHeader, check_crc, read_batch_header
+
+_CHUNK_BYTES: Final = 256 << 10
+
+
+class CorruptBatch(Exception):  # noqa: N818 -- says what it met
+    """A torn or damaged batch: everything from ``position`` on is not to be trusted."""
+
+    def __init__(self, position: int, reason: str) -> None:
+        super().__init__(f"at position {position}: {reason}")
+        self.position = position
+
+
+def scan_headers(
+    file: DiskFile, position: int, end: int, *, chunk_bytes: int = _CHUNK_BYTES
+) -> Iterator[tuple[int, BatchHeader]]:
+    """Give (position, header) of each batch from ``position``, a batch's start, to ``end``.
+
+    Raises:
+        CorruptBatch: what stands there is no batch, or it passes ``end``.
+    """
+    chunk, chunk_start = b"", position
+    while position < end:
+        if position - chunk_start + HEADER_SIZE_BYTES > len(chunk):
+            chunk, chunk_start = file.read(position, min(chunk_bytes, end - position)), position
+        header = _read_header(chunk, position - chunk_start, position, end)
+        yield position, header
+        position += header.size_bytes
+
+
+def scan_batches(
+    file: DiskFile, position: int, end: int, *, verify: bool
+) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+    """Give (position, header, bytes) of each batch from ``position`` to ``end``.
+
+    Raises:
+        CorruptBatch: as ``scan_headers``; with ``verify`` also when the CRC-32C is wrong.
+    """
+    chunk, chunk_start = memoryview(b""), position
+    while position < end:
+        if position - chunk_start + HEADER_SIZE_BYTES > len(chunk):
+            chunk = memoryview(file.read(position, min(_CHUNK_BYTES, end - position)))
+            chunk_start = position
+        header = _read_header(chunk, position - chunk_start, position, end)
+        at = position - chunk_start
+        if at + header.size_bytes > len(chunk):
+            chunk = memoryview(file.read(position, max(_CHUNK_BYTES, header.size_bytes)))
+            chunk_start, at = position, 0
+        batch = chunk[at : at + header.size_bytes]
+        if verify and not check_crc(batch, 0, header):
+            raise CorruptBatch(position, f"wrong CRC of the batch at offset {header.base_offset}")
+        yield position, header, batch
+        position += header.size_bytes
+
+
+def _read_header(chunk: bytes | memoryview, at: int, position: int, end: int) -> BatchHeader:
+    try:
+        header = read_batch_header(chunk, at)
+    except Malformed as exc:
+        raise CorruptBatch(position, str(exc)) from exc
+    if position + header.size_bytes > end:
+        raise CorruptBatch(position, f"{header.size_bytes} bytes of a batch in {end - position}")
+    if header.last_offset_delta < 0 or header.base_offset < 0:
+        raise CorruptBatch(position, f"offsets {header.base_offset} to {header.last_offset}")
+    return header

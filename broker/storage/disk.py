@@ -1,0 +1,313 @@
+"""FileDisk.
+
+One log dir on a real file system, by plain system calls. It knows nothing of logs, threads or
+faults.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from protocol.ports import Buffer, DiskFile, DiskUsage
+
+LOCK_FILE: Final = ".lock"
+_BUFFERS_PER_CALL_MAX: Final = 1024
+"""Linux refuses more buffers in one pwritev (IOV_MAX)."""
+
+
+class FileDisk:
+    """A directory tree below ``root``. Every method may raise OSError and nothing else.
+
+    With ``capacity_bytes`` the disk reports that size and answers ENOSPC beyond it, whatever the
+    file system holds.
+    """
+
+    def __init__(self, root: str, capacity_bytes: int | None = None) -> None:
+        self._root = os.path.abspath(root)
+        self._capacity_bytes = capacity_bytes
+        self._used_bytes = 0
+        self._identity: tuple[int, int] | None = None
+        self._lock_descriptor: int | None = None
+
+    @property
+    def root(self) -> str:
+        """The absolute path, for messages."""
+        return self._root
+
+    def prepare(self) -> None:
+        """See ``Disk.prepare``. Source: LogManager.scala createAndValidateLogDirs."""
+        if not os.path.lexists(self._root):
+            os.makedirs(self._root)
+            _sync_path(os.path.dirname(self._root))
+        os.listdir(self._root)
+        status = os.stat(self._root)
+        self._identity = (status.st_dev, status.st_ino)
+        if self._capacity_bytes is not None:
+            self._used_bytes = sum(_sizes_below(self._root))
+
+    def check_root(self) -> None:
+        """See ``Disk.check_root``: the path must lead to the same inode as at the start."""
+        assert self._identity is not None, "prepare() comes first"
+        status = os.stat(self._root)
+        if (status.st_dev, status.st_ino) != self._identity:
+            raise OSError(errno.ESTALE, "another directory or file took its place", self._root)
+
+    def open(self, name: str, *, create: bool) -> DiskFile:
+        """See ``Disk.open``."""
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        descriptor = os.open(self._path(name), flags, 0o644)
+        return FileDiskFile(self, descriptor, os.fstat(descriptor).st_size)
+
+    def read_file(self, name: str) -> bytes:
+        """See ``Disk.read_file``."""
+        descriptor = os.open(self._path(name), os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return _read_all(descriptor, 0, os.fstat(descriptor).st_size)
+        finally:
+            os.close(descriptor)
+
+    def write_file(self, name: str, data: Buffer) -> None:
+        """See ``Disk.write_file``."""
+        self._write(name, data, durable=False)
+
+    def replace_file(self, name: str, data: Buffer) -> None:
+        """See ``Disk.replace_file``."""
+        self._write(name + ".tmp", data, durable=False)
+        self._rename_over(name + ".tmp", name)
+
+    def write_atomic(self, name: str, data: Buffer) -> None:
+        """See ``Disk.write_atomic``."""
+        self._write(name + ".tmp", data, durable=True)
+        self._rename_over(name + ".tmp", name)
+        self.sync_dir(os.path.dirname(name))
+
+    def make_dir(self, name: str) -> None:
+        """See ``Disk.make_dir``."""
+        os.mkdir(self._path(name))
+
+    def rename(self, old: str, new: str) -> None:
+        """See ``Disk.rename``."""
+        os.rename(self._path(old), self._path(new))
+
+    def remove(self, name: str) -> None:
+        """See ``Disk.remove``."""
+        self.release(self._size_or_zero(name))
+        os.remove(self._path(name))
+
+    def remove_tree(self, name: str) -> None:
+        """See ``Disk.remove_tree``."""
+        path = self._path(name)
+        if self._capacity_bytes is not None:
+            self.release(sum(_sizes_below(path)))
+        _remove_tree(path)
+
+    def list_dir(self, name: str) -> list[str]:
+        """See ``Disk.list_dir``."""
+        return sorted(os.listdir(self._path(name)))
+
+    def exists(self, name: str) -> bool:
+        """See ``Disk.exists``."""
+        try:
+            os.stat(self._path(name))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def is_dir(self, name: str) -> bool:
+        """See ``Disk.is_dir``."""
+        return os.path.isdir(self._path(name))
+
+    def size(self, name: str) -> int:
+        """See ``Disk.size``."""
+        return os.stat(self._path(name)).st_size
+
+    def sync_file(self, name: str) -> None:
+        """See ``Disk.sync_file``."""
+        _sync_path(self._path(name))
+
+    def sync_dir(self, name: str) -> None:
+        """See ``Disk.sync_dir``."""
+        _sync_path(self._path(name))
+
+    def usage(self) -> DiskUsage:
+        """See ``Disk.usage``."""
+        status = os.statvfs(self._root)
+        usable_bytes = status.f_bavail * status.f_frsize
+        if self._capacity_bytes is None:
+            return DiskUsage(status.f_blocks * status.f_frsize, usable_bytes)
+        free_bytes = max(0, self._capacity_bytes - self._used_bytes)
+        return DiskUsage(self._capacity_bytes, min(usable_bytes, free_bytes))
+
+    def lock(self) -> None:
+        """See ``Disk.lock``.
+
+        A flock refuses this process too, a record lock is the one that Kafka takes.
+        """
+        path = self._path(LOCK_FILE)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as exc:
+            os.close(descriptor)
+            if exc.errno in {errno.EACCES, errno.EAGAIN}:
+                raise BlockingIOError(errno.EAGAIN, "locked by another process", path) from exc
+            raise
+        self._lock_descriptor = descriptor
+
+    def unlock(self) -> None:
+        """See ``Disk.unlock``. Source: KAFKA-16391 (the file goes too)."""
+        if self._lock_descriptor is None:
+            return
+        descriptor, self._lock_descriptor = self._lock_descriptor, None
+        os.remove(self._path(LOCK_FILE))
+        os.close(descriptor)
+
+    def reserve(self, size_bytes: int) -> None:
+        """Count bytes about to be written; ENOSPC when they pass the capacity."""
+        if self._capacity_bytes is None:
+            return
+        if self._used_bytes + size_bytes > self._capacity_bytes:
+            raise OSError(
+                errno.ENOSPC, f"capacity of {self._capacity_bytes} bytes is used up", self._root
+            )
+        self._used_bytes += size_bytes
+
+    def release(self, size_bytes: int) -> None:
+        """Count bytes that were freed."""
+        if self._capacity_bytes is not None:
+            self._used_bytes -= size_bytes
+
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{name}" if name else self._root
+
+    def _size_or_zero(self, name: str) -> int:
+        if self._capacity_bytes is None or not self.exists(name):
+            return 0
+        return self.size(name)
+
+    def _write(self, name: str, data: Buffer, *, durable: bool) -> None:
+        self.reserve(len(data) - self._size_or_zero(name))
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        descriptor = os.open(self._path(name), flags, 0o644)
+        try:
+            _write_all(descriptor, [data], 0)
+            if durable:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _rename_over(self, old: str, new: str) -> None:
+        self.release(self._size_or_zero(new))
+        os.rename(self._path(old), self._path(new))
+
+
+class FileDiskFile:
+    """An open file of a FileDisk.
+
+    The end is counted here, so that a torn append is overwritten by the next.
+    """
+
+    __slots__ = ("_descriptor", "_disk", "_size_bytes")
+
+    def __init__(self, disk: FileDisk, descriptor: int, size_bytes: int) -> None:
+        self._disk = disk
+        self._descriptor = descriptor
+        self._size_bytes = size_bytes
+
+    def append(self, buffers: Sequence[Buffer]) -> int:
+        """See ``DiskFile.append``."""
+        total_bytes = sum(map(len, buffers))
+        self._disk.reserve(total_bytes)
+        _write_all(self._descriptor, buffers, self._size_bytes)
+        self._size_bytes += total_bytes
+        return self._size_bytes
+
+    def read(self, position: int, size_bytes: int) -> bytes:
+        """See ``DiskFile.read``."""
+        return _read_all(self._descriptor, position, size_bytes)
+
+    def size(self) -> int:
+        """See ``DiskFile.size``."""
+        return self._size_bytes
+
+    def truncate(self, size_bytes: int) -> None:
+        """See ``DiskFile.truncate``."""
+        os.ftruncate(self._descriptor, size_bytes)
+        self._disk.release(self._size_bytes - size_bytes)
+        self._size_bytes = size_bytes
+
+    def sync(self) -> None:
+        """See ``DiskFile.sync``; fdatasync, which also makes the size durable."""
+        os.fdatasync(self._descriptor)
+
+    def close(self) -> None:
+        """See ``DiskFile.close``."""
+        os.close(self._descriptor)
+
+
+def _write_all(descriptor: int, buffers: Sequence[Buffer], position: int) -> None:
+    for start in range(0, len(buffers), _BUFFERS_PER_CALL_MAX):
+        group = buffers[start : start + _BUFFERS_PER_CALL_MAX]
+        size_bytes = sum(map(len, group))
+        written = os.pwritev(descriptor, group, position)
+        if written < size_bytes:
+            _finish_short_write(descriptor, b"".join(group), position, written)
+        position += size_bytes
+
+
+def _finish_short_write(descriptor: int, data: bytes, position: int, written: int) -> None:
+    while written < len(data):
+        count = os.pwrite(descriptor, memoryview(data)[written:], position + written)
+        if count == 0:
+            raise OSError(errno.EIO, f"wrote {written} of {len(data)} bytes")
+        written += count
+
+
+def _read_all(descriptor: int, position: int, size_bytes: int) -> bytes:
+    data = os.pread(descriptor, size_bytes, position)
+    if len(data) == size_bytes or not data:
+        return data
+    parts = [data]
+    missing = size_bytes - len(data)
+    while missing and (data := os.pread(descriptor, missing, position + size_bytes - missing)):
+        parts.append(data)
+        missing -= len(data)
+    return b"".join(parts)
+
+
+def _sync_path(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sizes_below(path: str) -> Iterator[int]:
+    try:
+        entries = list(os.scandir(path))
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _sizes_below(entry.path)
+        else:
+            yield entry.stat(follow_symlinks=False).st_size
+
+
+def _remove_tree(path: str) -> None:
+    try:
+        entries = list(os.scandir(path))
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            _remove_tree(entry.path)
+        else:
+            os.remove(entry.path)
+    os.rmdir(path)

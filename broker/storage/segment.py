@@ -1,0 +1,385 @@
+"""One segment of a log.
+
+Its `.log` file and its indexes. It does not know its neighbours, nor when to roll.
+
+Indexes of the active segment live in memory and reach their files on seal, flush and close; those
+of sealed segments are read when first needed. Files are never preallocated: Kafka opens them as
+well.
+
+Source: LogSegment.java.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from broker.storage.batch_scan import CorruptBatch, scan_batches, scan_headers
+from broker.storage.files import LogDirFiles
+from broker.storage.indexes import (
+    NO_TIMESTAMP,
+    AbortedTransaction,
+    CorruptIndex,
+    OffsetIndex,
+    OffsetPosition,
+    TimeIndex,
+    TimestampOffset,
+    pack_aborted,
+    unpack_aborted,
+)
+from broker.storage.layout import (
+    LOG_SUFFIX,
+    OFFSET_INDEX_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    segment_file_name,
+)
+from protocol.ports import Buffer, DiskFile
+from protocol.records.batch import BatchHeader
+
+_LOCATE_CHUNK_BYTES: Final = 8 << 10
+_OFFSET_ENTRY_BYTES: Final = 8
+_TIME_ENTRY_BYTES: Final = 12
+_RELATIVE_OFFSET_MAX: Final = 2**31 - 1
+_INDEX_SUFFIXES: Final = (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX)
+
+
+class LogConfig(Protocol):
+    """The topic configs that the files of a log depend on."""
+
+    @property
+    def segment_bytes(self) -> int:
+        """`segment.bytes`."""
+        ...
+
+    @property
+    def segment_ms(self) -> int:
+        """`segment.ms`."""
+        ...
+
+    @property
+    def segment_index_bytes(self) -> int:
+        """`segment.index.bytes`."""
+        ...
+
+    @property
+    def index_interval_bytes(self) -> int:
+        """`index.interval.bytes`."""
+        ...
+
+
+def _ignore(_header: BatchHeader, _batch: memoryview) -> None:
+    return None
+
+
+class PartitionFiles:
+    """Where the files of one log are; renaming the log changes ``name`` for all its segments."""
+
+    __slots__ = ("files", "name")
+
+    def __init__(self, files: LogDirFiles, name: str) -> None:
+        self.files = files
+        self.name = name
+
+    def path(self, file_name: str) -> str:
+        """Return the disk's name of one file of the log."""
+        return f"{self.name}/{file_name}"
+
+    def of_segment(self, base_offset: int, suffix: str) -> str:
+        """Return the disk's name of one file of a segment."""
+        return f"{self.name}/{segment_file_name(base_offset, suffix)}"
+
+
+class Segment:
+    """Batches from ``base_offset`` on.
+
+    ``size_bytes`` is what was written, never more than the file holds.
+    """
+
+    __slots__ = (
+        "_first_timestamp",
+        "_index_bytes_max",
+        "_indexes_loaded",
+        "_indexes_written",
+        "_interval_bytes",
+        "_offset_index",
+        "_time_index",
+        "_unindexed_bytes",
+        "base_offset",
+        "created_ms",
+        "directory",
+        "largest_timestamp",
+        "size_bytes",
+    )
+
+    def __init__(
+        self, directory: PartitionFiles, base_offset: int, config: LogConfig, *, created_ms: int
+    ) -> None:
+        """Begin an empty segment; its file appears when ``file`` is first called."""
+        self.directory = directory
+        self.base_offset = base_offset
+        self.size_bytes = 0
+        self.created_ms = created_ms
+        self.largest_timestamp = NO_TIMESTAMP
+        """Of the active segment; a sealed one has it as the last entry of its time index."""
+        self._first_timestamp: int | None = None
+        self._interval_bytes = config.index_interval_bytes
+        self._index_bytes_max = config.segment_index_bytes
+        self._unindexed_bytes = 0
+        self._offset_index = OffsetIndex(base_offset)
+        self._time_index = TimeIndex(base_offset)
+        self._indexes_loaded = True
+        self._indexes_written = (0, 0)
+
+    @property
+    def offset_index(self) -> OffsetIndex:
+        """The offset index, read or rebuilt when it is not in memory."""
+        self._load_indexes()
+        return self._offset_index
+
+    @property
+    def time_index(self) -> TimeIndex:
+        """The time index, read or rebuilt when it is not in memory."""
+        self._load_indexes()
+        return self._time_index
+
+    def file(self) -> DiskFile:
+        """Return the open `.log` file, made when it is missing."""
+        name = self.directory.of_segment(self.base_offset, LOG_SUFFIX)
+        return self.directory.files.handle(name, create=True)
+
+    def note(self, header: BatchHeader, position: int) -> None:
+        """Take a batch that is written (or about to be) at ``position`` into the indexes."""
+        if header.max_timestamp > self.largest_timestamp.timestamp:
+            self.largest_timestamp = TimestampOffset(header.max_timestamp, header.last_offset)
+        if self._unindexed_bytes > self._interval_bytes and not self.index_is_full():
+            self._offset_index.append(header.last_offset, position)
+            self._time_index.maybe_append(self.largest_timestamp)
+            self._unindexed_bytes = 0
+        self._unindexed_bytes += header.size_bytes
+        if position == 0:
+            self._first_timestamp = header.max_timestamp
+
+    def index_is_full(self) -> bool:
+        """Tell whether `segment.index.bytes` leaves no room.
+
+        One time entry is kept for the seal.
+        """
+        full_bytes = self._index_bytes_max
+        offset_bytes = len(self._offset_index.entries)
+        time_bytes = len(self._time_index.entries)
+        return (
+            offset_bytes + _OFFSET_ENTRY_BYTES > full_bytes
+            or time_bytes + 2 * _TIME_ENTRY_BYTES > full_bytes
+        )
+
+    def first_timestamp(self) -> int | None:
+        """Return the max timestamp of the first batch, None while empty."""
+        if self._first_timestamp is None and self.size_bytes > 0:
+            _, header = next(scan_headers(self.file(), 0, self.size_bytes, chunk_bytes=61))
+            self._first_timestamp = header.max_timestamp
+        return self._first_timestamp
+
+    def append(self, buffers: Sequence[Buffer]) -> None:
+        """Write batches that were noted."""
+        self.size_bytes = self.file().append(buffers)
+
+    def append_aborted(self, transaction: AbortedTransaction) -> None:
+        """Add an entry to the transaction index, which exists only where there is one."""
+        name = self.directory.of_segment(self.base_offset, TRANSACTION_INDEX_SUFFIX)
+        _append_and_close(self.directory.files, name, pack_aborted(transaction))
+
+    def aborted_transactions(self) -> list[AbortedTransaction]:
+        """Return the entries of the transaction index."""
+        name = self.directory.of_segment(self.base_offset, TRANSACTION_INDEX_SUFFIX)
+        disk = self.directory.files.disk
+        return list(unpack_aborted(disk.read_file(name))) if disk.exists(name) else []
+
+    def locate(self, offset: int) -> tuple[int, BatchHeader] | None:
+        """Return position and header of the first batch that ends at or after ``offset``."""
+        start = self.offset_index.position_before(offset)
+        if start >= self.size_bytes:
+            return None
+        headers = scan_headers(self.file(), start, self.size_bytes, chunk_bytes=_LOCATE_CHUNK_BYTES)
+        for position, header in headers:
+            if header.last_offset >= offset:
+                return position, header
+        return None
+
+    def position_of(self, offset: int) -> int:
+        """Return where the batch of ``offset`` begins; the size when all batches end before it."""
+        found = self.locate(offset)
+        return self.size_bytes if found is None else found[0]
+
+    def truncate_to(self, offset: int) -> None:
+        """Drop every batch that ends at or after ``offset``."""
+        position = self.position_of(offset)
+        self._load_indexes()
+        self._offset_index.truncate_to(offset)
+        self._time_index.truncate_to(offset)
+        self.cut_file(position)
+        self._write_indexes_anew()
+        self._truncate_transactions(offset)
+        self.restore_tail()
+
+    def cut_file(self, size_bytes: int) -> None:
+        """Cut the `.log` file, whatever the indexes say."""
+        file = self.file()
+        if size_bytes < file.size():
+            file.truncate(size_bytes)
+        self.size_bytes = size_bytes
+
+    def rebuild(
+        self,
+        end: int,
+        *,
+        verify: bool,
+        observe: Callable[[BatchHeader, memoryview], None] = _ignore,
+    ) -> int:
+        """Build offset and time index anew from the batches up to ``end``.
+
+        Return the offset after the last one.
+
+        Raises:
+            CorruptBatch: the indexes hold the batches before it then.
+        """
+        self._reset_indexes()
+        next_offset = self.base_offset
+        try:
+            for position, header, batch in scan_batches(self.file(), 0, end, verify=verify):
+                if header.base_offset < next_offset or not self.can_hold(header.last_offset):
+                    reason = f"offset {header.base_offset}, expected {next_offset} or above"
+                    raise CorruptBatch(position, reason)
+                self.note(header, position)
+                observe(header, batch)
+                next_offset = header.next_offset
+        finally:
+            self._write_indexes_anew()
+        return next_offset
+
+    def can_hold(self, offset: int) -> bool:
+        """Tell whether ``offset`` can be written relative to the base offset (signed int32)."""
+        return 0 <= offset - self.base_offset <= _RELATIVE_OFFSET_MAX
+
+    def open_existing(self, size_bytes: int) -> None:
+        """Take over a file of ``size_bytes`` that is trusted; indexes load later."""
+        self.size_bytes = size_bytes
+        self._indexes_loaded = False
+
+    def restore_tail(self) -> int:
+        """Read what follows the last index entry, so that appends go on; return the next offset."""
+        self._load_indexes()
+        last = self._offset_index.last or OffsetPosition(self.base_offset - 1, 0)
+        self.largest_timestamp = self._time_index.last
+        self._unindexed_bytes = 0
+        next_offset = self.base_offset
+        for _, header in scan_headers(self.file(), last.position, self.size_bytes):
+            next_offset = header.next_offset
+            self._unindexed_bytes += header.size_bytes
+            if header.max_timestamp > self.largest_timestamp.timestamp:
+                self.largest_timestamp = TimestampOffset(header.max_timestamp, header.last_offset)
+        return next_offset
+
+    def seal(self) -> None:
+        """Finish the indexes of a segment that gets no more batches."""
+        self._time_index.maybe_append(self.largest_timestamp)
+        self.write_indexes()
+        self.directory.files.loaded(self, self._loaded_bytes())
+
+    def write_indexes(self) -> None:
+        """Bring the index files up to date (not durable)."""
+        if not self._indexes_loaded:
+            return
+        written = self._indexes_written
+        parts = (self._offset_index.entries, self._time_index.entries)
+        for suffix, entries, done in zip(_INDEX_SUFFIXES, parts, written, strict=True):
+            name = self.directory.of_segment(self.base_offset, suffix)
+            if len(entries) > done or done == 0:
+                _append_and_close(self.directory.files, name, bytes(entries[done:]))
+        self._indexes_written = (len(parts[0]), len(parts[1]))
+
+    def sync(self) -> None:
+        """Make batches and indexes durable."""
+        self.file().sync()
+        self.write_indexes()
+        disk = self.directory.files.disk
+        for suffix in _INDEX_SUFFIXES:
+            disk.sync_file(self.directory.of_segment(self.base_offset, suffix))
+        transactions = self.directory.of_segment(self.base_offset, TRANSACTION_INDEX_SUFFIX)
+        if disk.exists(transactions):
+            disk.sync_file(transactions)
+
+    def delete(self) -> None:
+        """Remove all files of the segment."""
+        files = self.directory.files
+        files.unloaded(self)
+        for suffix in (LOG_SUFFIX, *_INDEX_SUFFIXES, TRANSACTION_INDEX_SUFFIX):
+            name = self.directory.of_segment(self.base_offset, suffix)
+            files.close(name)
+            if files.disk.exists(name):
+                files.disk.remove(name)
+
+    def unload(self) -> None:
+        """Drop the indexes of a sealed segment from memory."""
+        self._offset_index = OffsetIndex(self.base_offset)
+        self._time_index = TimeIndex(self.base_offset)
+        self._indexes_loaded = False
+
+    def _load_indexes(self) -> None:
+        if self._indexes_loaded:
+            return
+        names = [self.directory.of_segment(self.base_offset, suffix) for suffix in _INDEX_SUFFIXES]
+        disk = self.directory.files.disk
+        try:
+            self._offset_index = OffsetIndex.parse(self.base_offset, disk.read_file(names[0]))
+            self._time_index = TimeIndex.parse(self.base_offset, disk.read_file(names[1]))
+            self._require_within_file()
+        except (FileNotFoundError, CorruptIndex):
+            self.rebuild(self.size_bytes, verify=False)
+        self._indexes_loaded = True
+        self._indexes_written = (len(self._offset_index.entries), len(self._time_index.entries))
+        self.directory.files.loaded(self, self._loaded_bytes())
+
+    def _require_within_file(self) -> None:
+        last = self._offset_index.last
+        if last is not None and not 0 <= last.position < self.size_bytes:
+            raise CorruptIndex(f"{last} in a segment of {self.size_bytes} bytes")
+
+    def _reset_indexes(self) -> None:
+        self._offset_index = OffsetIndex(self.base_offset)
+        self._time_index = TimeIndex(self.base_offset)
+        self._indexes_loaded = True
+        self._unindexed_bytes = 0
+        self.largest_timestamp = NO_TIMESTAMP
+        self._first_timestamp = None
+
+    def _write_indexes_anew(self) -> None:
+        disk = self.directory.files.disk
+        parts = (self._offset_index.entries, self._time_index.entries)
+        for suffix, entries in zip(_INDEX_SUFFIXES, parts, strict=True):
+            disk.replace_file(self.directory.of_segment(self.base_offset, suffix), entries)
+        self._indexes_written = (len(parts[0]), len(parts[1]))
+
+    def replace_transactions(self, aborted: Sequence[AbortedTransaction]) -> None:
+        """Write the transaction index anew; no file where there are no entries and was none."""
+        name = self.directory.of_segment(self.base_offset, TRANSACTION_INDEX_SUFFIX)
+        disk = self.directory.files.disk
+        if aborted or disk.exists(name):
+            disk.replace_file(name, b"".join(map(pack_aborted, aborted)))
+
+    def _truncate_transactions(self, offset: int) -> None:
+        aborted = self.aborted_transactions()
+        kept = [transaction for transaction in aborted if transaction.last_offset < offset]
+        if len(kept) < len(aborted):
+            self.replace_transactions(kept)
+
+    def _loaded_bytes(self) -> int:
+        return len(self._offset_index.entries) + len(self._time_index.entries)
+
+
+def _append_and_close(files: LogDirFiles, name: str, data: bytes) -> None:
+    file = files.disk.open(name, create=True)
+    try:
+        file.append([data])
+    finally:
+        file.close()

@@ -1,0 +1,101 @@
+"""The producer snapshots of one log.
+
+Which there are, taking, removing and loading them. Formats are elsewhere.
+
+A lost or damaged snapshot costs reading the log again, never data, so they are written without a
+sync.
+
+Source: ProducerStateManager.java; UnifiedLog.rebuildProducerState.
+"""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_right, insort
+from collections.abc import Iterable, Sequence
+
+from broker.storage.batch_scan import scan_headers
+from broker.storage.layout import SNAPSHOT_SUFFIX
+from broker.storage.producer_snapshot import (
+    CorruptSnapshot,
+    WrittenProducers,
+    pack_snapshot,
+    unpack_snapshot,
+)
+from broker.storage.segment import PartitionFiles, Segment
+
+_LOGGER = logging.getLogger(__name__)
+
+
+class Snapshots:
+    """The snapshot files of one log, by the offset that they stand before."""
+
+    __slots__ = ("_directory", "_offsets")
+
+    def __init__(self, directory: PartitionFiles, offsets: Iterable[int] = ()) -> None:
+        self._directory = directory
+        self._offsets = sorted(offsets)
+
+    @property
+    def offsets(self) -> list[int]:
+        """Ascending."""
+        return list(self._offsets)
+
+    def take(self, offset: int, producers: WrittenProducers) -> None:
+        """Write the state of all batches before ``offset``, unless that is there."""
+        if offset in self._offsets:
+            return
+        self._directory.files.replace(self._name(offset), pack_snapshot(producers.entries))
+        insort(self._offsets, offset)
+
+    def remove_above(self, offset: int) -> None:
+        """Remove those that know of batches at or after ``offset``."""
+        self._remove([known for known in self._offsets if known > offset])
+
+    def keep_of_segments(self, base_offsets: Sequence[int]) -> None:
+        """Remove those of no segment, but for the newest when it is newer than all segments."""
+        newest = self._offsets[-1] if self._offsets else -1
+        keep = {*base_offsets, newest if newest > base_offsets[-1] else -1}
+        self._remove([known for known in self._offsets if known not in keep])
+
+    def load(self, segments: Sequence[Segment], end: int) -> WrittenProducers:
+        """Return the state at ``end``.
+
+        The newest good snapshot and the batches written after it.
+        """
+        start, producers = self._newest(end)
+        for number, segment in enumerate(segments):
+            is_last = number + 1 == len(segments)
+            if is_last or segments[number + 1].base_offset > start:
+                _replay(segment, start, producers)
+        return producers
+
+    def _newest(self, end: int) -> tuple[int, WrittenProducers]:
+        for offset in reversed(self._offsets[: bisect_right(self._offsets, end)]):
+            data = self._directory.files.disk.read_file(self._name(offset))
+            try:
+                return offset, WrittenProducers(unpack_snapshot(data))
+            except CorruptSnapshot as exc:
+                _LOGGER.warning("%s is damaged (%s): removed", self._name(offset), exc)
+                self._remove([offset])
+        return 0, WrittenProducers()
+
+    def _remove(self, offsets: Iterable[int]) -> None:
+        for offset in offsets:
+            self._directory.files.forget(self._name(offset))
+            self._directory.files.disk.remove(self._name(offset))
+            self._offsets.remove(offset)
+
+    def _name(self, offset: int) -> str:
+        return self._directory.of_segment(offset, SNAPSHOT_SUFFIX)
+
+
+def _replay(segment: Segment, start: int, producers: WrittenProducers) -> None:
+    if segment.size_bytes == 0:
+        return
+    file = segment.file()
+    position = segment.position_of(start) if start > segment.base_offset else 0
+    for at, header in scan_headers(file, position, segment.size_bytes):
+        if header.has_producer_id:
+            batch = file.read(at, header.size_bytes) if header.is_control else b""
+            producers.note(header, batch, 0)

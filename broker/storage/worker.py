@@ -1,0 +1,88 @@
+"""Where a log dir's jobs run.
+
+A daemon thread per dir, or inline for tests and simulation. It decides nothing.
+
+A disk that never answers must not keep the process from leaving, so the thread is a daemon and no
+pool is used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+_Batch: TypeAlias = "tuple[Sequence[Callable[[], Any]], Callable[[list[Any]], None]] | None"
+
+
+class ThreadDiskWorker:
+    """One daemon thread; results come back to ``loop`` in one call per batch."""
+
+    def __init__(self, name: str, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._batches: queue.SimpleQueue[_Batch] = queue.SimpleQueue()
+        self._abandoned = False
+        self._thread = threading.Thread(target=self._work, name=f"log-dir {name}", daemon=True)
+        self._thread.start()
+
+    def run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
+        """See ``DiskWorker.run``."""
+        self._batches.put((jobs, done))
+
+    def abandon(self) -> None:
+        """See ``DiskWorker.abandon``."""
+        self._abandoned = True
+        self._batches.put(None)
+
+    def _work(self) -> None:
+        while (batch := self._batches.get()) is not None:
+            jobs, done = batch
+            results = run_jobs(jobs)
+            if self._abandoned:
+                return
+            with contextlib.suppress(RuntimeError):  # The loop was closed meanwhile; nobody waits.
+                self._loop.call_soon_threadsafe(self._report, done, results)
+
+    def _report(self, done: Callable[[list[Any]], None], results: list[Any]) -> None:
+        if not self._abandoned:
+            done(results)
+
+
+class InlineDiskWorker:
+    """Runs jobs on the loop itself, one turn later: for disks that never block."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._abandoned = False
+
+    def run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
+        """See ``DiskWorker.run``."""
+        self._loop.call_soon(self._run, jobs, done)
+
+    def abandon(self) -> None:
+        """See ``DiskWorker.abandon``."""
+        self._abandoned = True
+
+    def _run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
+        if not self._abandoned:
+            done(run_jobs(jobs))
+
+
+def run_jobs(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Run ``jobs`` in order; one result or exception per job.
+
+    After an OSError the rest gets that same error.
+    """
+    results: list[Any] = []
+    for job in jobs:
+        try:
+            results.append(job())
+        except OSError as exc:
+            results.extend([exc] * (len(jobs) - len(results)))
+            return results
+        except Exception as exc:  # noqa: BLE001 -- any other error is the answer of that job alone.
+            results.append(exc)
+    return results
