@@ -1,0 +1,285 @@
+"""What may be appended to a log: a producer's batch on a leader, fetched batches on a follower.
+
+It looks at batch headers and the CRC, never at single records, and writes only the fields that a
+leader stamps in place. Recompression and conversion of old formats do not exist here.
+Source: UnifiedLog.scala analyzeAndValidateRecords, LogValidator.java.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from broker.core.producers import Duplicate, ProducerStates
+from protocol.errors import ErrorCode, KafkaError, Malformed
+from protocol.ports import Buffer
+from protocol.records.batch import (
+    CONTROL_BIT,
+    TIMESTAMP_TYPE_BIT,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+    Compression,
+    UnsupportedMagic,
+    check_crc,
+    iterate_batches,
+    read_batch_header,
+    stamp,
+    stamp_log_append_time,
+)
+
+LONG_MAX: Final = 2**63 - 1
+ZSTD_PRODUCE_VERSION: Final = 7
+"""Older producers may not send it (KIP-110)."""
+_NO_TIMESTAMP: Final = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendLimits:
+    """What a topic's config says about a batch."""
+
+    max_message_bytes: int = 1_048_588
+    """``max.message.bytes``: the whole batch with its header."""
+    is_log_append_time: bool = False
+    """``message.timestamp.type`` is LogAppendTime."""
+    timestamp_before_max_ms: int = LONG_MAX
+    """``message.timestamp.before.max.ms``"""
+    timestamp_after_max_ms: int = LONG_MAX
+    """``message.timestamp.after.max.ms``"""
+
+
+class PreparedAppend(NamedTuple):
+    """A leader's append, stamped and ready; with ``duplicate`` set there is nothing to write."""
+
+    first_offset: int
+    last_offset: int
+    batches: tuple[BatchHeader, ...]
+    """As the producer sent them: offsets, leader epoch and append time are stamped in the bytes."""
+    max_timestamp: int
+    offset_of_max_timestamp: int
+    size_bytes: int
+    """0 for a duplicate."""
+    log_append_time_ms: int
+    """-1 unless the topic uses LogAppendTime."""
+    duplicate: Duplicate | None
+
+
+class FollowerAppend(NamedTuple):
+    """Whole batches that a follower or a future log appends unchanged."""
+
+    first_offset: int
+    last_offset: int
+    batches: tuple[BatchHeader, ...]
+    """Empty when no whole batch came: nothing to write then, all numbers are -1 or 0."""
+    max_timestamp: int
+    offset_of_max_timestamp: int
+    size_bytes: int
+    """The leading bytes of the buffer to write; a cut batch at its end is left out."""
+    restart_at: int | None
+    """Truncate the (empty) log fully and start at this offset first: its start lies inside a batch
+    (KAFKA-6975)."""
+
+
+def prepare_append(
+    buffer: bytearray | memoryview,
+    *,
+    next_offset: int,
+    leader_epoch: int,
+    limits: AppendLimits,
+    producers: ProducerStates,
+    now_ms: int,
+) -> PreparedAppend:
+    """Validate one producer batch, give it offsets in place and note it in ``producers``.
+
+    ``buffer`` holds exactly one batch and is written; ``now_ms`` is wall-clock time.
+
+    Raises:
+        KafkaError: UNSUPPORTED_FOR_MESSAGE_FORMAT for formats 0 and 1, MESSAGE_TOO_LARGE,
+            CORRUPT_MESSAGE, INVALID_RECORD, INVALID_TIMESTAMP, UNSUPPORTED_COMPRESSION_TYPE,
+            INVALID_TXN_STATE, or one of ``ProducerStates.check``. ``buffer`` and ``producers`` are
+            unchanged then.
+    """
+    header = _read_only_batch(buffer, limits)
+    _check_fields(header)
+    _check_timestamps(header, limits, now_ms)
+    if header.producer_id >= 0:
+        duplicate = producers.check(header)
+        if duplicate is not None:
+            return _already_there(header, duplicate, limits)
+    stamp(buffer, 0, base_offset=next_offset, leader_epoch=leader_epoch)
+    timestamp = header.max_timestamp
+    append_time_ms = -1
+    if limits.is_log_append_time:
+        stamp_log_append_time(buffer, 0, header, now_ms)
+        timestamp = append_time_ms = now_ms
+    if header.producer_id >= 0:
+        producers.update(header, next_offset, timestamp=timestamp, now_ms=now_ms)
+    last_offset = next_offset + header.last_offset_delta
+    return PreparedAppend(
+        next_offset,
+        last_offset,
+        (header,),
+        timestamp,
+        last_offset,
+        len(buffer),
+        append_time_ms,
+        None,
+    )
+
+
+def check_produce_version(buffer: Buffer | None, version: int) -> None:
+    """Refuse what a Produce request of ``version`` may not carry; cheap, before ``prepare_append``.
+
+    Raises:
+        KafkaError: INVALID_RECORD for old formats from version 3 on,
+            UNSUPPORTED_COMPRESSION_TYPE for zstd below version 7.
+    Source: ProduceRequest.validateRecords.
+    """
+    if buffer is None or len(buffer) == 0:
+        raise KafkaError(ErrorCode.INVALID_RECORD, "a produce request without a record batch")
+    try:
+        header = read_batch_header(buffer)
+    except UnsupportedMagic as error:
+        if version < 3:
+            return
+        raise KafkaError(ErrorCode.INVALID_RECORD, f"{error}, from version 3 on") from error
+    except Malformed as error:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+    if version < ZSTD_PRODUCE_VERSION and header.attributes & 7 == Compression.ZSTD:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd in a produce request v{version}"
+        )
+
+
+def check_follower_append(
+    buffer: Buffer, *, next_offset: int, log_is_empty: bool = False
+) -> FollowerAppend:
+    """Check fetched batches against the end of the local log; nothing is stamped.
+
+    Call ``ProducerStates.update_replicated`` and ``LeaderEpochs.assign`` with the batches later.
+
+    Raises:
+        KafkaError: CORRUPT_MESSAGE for a wrong CRC or offsets that go back inside ``buffer``,
+            OFFSET_OUT_OF_RANGE when the first batch begins before ``next_offset``.
+    """
+    batches: list[BatchHeader] = []
+    expected = next_offset
+    restart_at: int | None = None
+    size_bytes = 0
+    try:
+        for position, header in iterate_batches(buffer):
+            if not check_crc(buffer, position, header):
+                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"CRC at offset {header.base_offset}")
+            if header.base_offset < expected:
+                _check_restart(header, expected, can_restart=log_is_empty and not batches)
+                restart_at = header.base_offset
+            batches.append(header)
+            expected = header.next_offset
+            size_bytes = position + header.size_bytes
+    except Malformed as error:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+    if not batches:
+        return FollowerAppend(-1, -1, (), -1, -1, 0, None)
+    newest = max(batches, key=lambda batch: batch.max_timestamp)
+    return FollowerAppend(
+        batches[0].base_offset,
+        batches[-1].last_offset,
+        tuple(batches),
+        newest.max_timestamp,
+        newest.last_offset,
+        size_bytes,
+        restart_at,
+    )
+
+
+def _read_only_batch(buffer: bytearray | memoryview, limits: AppendLimits) -> BatchHeader:
+    if len(buffer) == 0:
+        raise _invalid_record("no record batch")
+    try:
+        header = read_batch_header(buffer)
+    except UnsupportedMagic as error:
+        raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, str(error)) from error
+    except Malformed as error:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+    size_bytes = header.size_bytes
+    if size_bytes > limits.max_message_bytes:
+        raise KafkaError(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"batch of {size_bytes} bytes, max.message.bytes is {limits.max_message_bytes}",
+        )
+    if size_bytes < len(buffer):
+        raise _invalid_record(f"{len(buffer) - size_bytes} bytes after the only batch")
+    if not check_crc(buffer, 0, header):
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"batch of {size_bytes} bytes fails its CRC")
+    return header
+
+
+def _check_fields(header: BatchHeader) -> None:
+    if header.base_offset != 0:
+        raise _invalid_record(f"base offset {header.base_offset} from a producer, it must be 0")
+    count = header.records_count
+    if count <= 0 or header.last_offset_delta + 1 != count:
+        raise _invalid_record(f"{count} records with last offset delta {header.last_offset_delta}")
+    if header.producer_id >= 0 and header.base_sequence < 0:
+        raise _invalid_record(f"sequence {header.base_sequence} with a producer id")
+    attributes = header.attributes
+    if attributes & (CONTROL_BIT | TRANSACTIONAL_BIT):
+        _refuse_transactional(attributes)
+    if attributes & 7 > Compression.ZSTD:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"compression code {attributes & 7}"
+        )
+
+
+def _refuse_transactional(attributes: int) -> None:
+    if attributes & CONTROL_BIT:
+        raise _invalid_record("clients may not write control records")
+    raise KafkaError(ErrorCode.INVALID_TXN_STATE, "no transaction is open for this batch")
+
+
+def _check_timestamps(header: BatchHeader, limits: AppendLimits, now_ms: int) -> None:
+    if header.attributes & TIMESTAMP_TYPE_BIT:
+        raise KafkaError(
+            ErrorCode.INVALID_TIMESTAMP, "producers may not set the timestamp type LogAppendTime"
+        )
+    if limits.is_log_append_time:
+        return
+    newest, base = header.max_timestamp, header.base_timestamp
+    if newest != _NO_TIMESTAMP and newest - now_ms > limits.timestamp_after_max_ms:
+        raise _out_of_time(newest, now_ms)
+    if base != _NO_TIMESTAMP and now_ms - base > limits.timestamp_before_max_ms:
+        raise _out_of_time(base, now_ms)
+
+
+def _already_there(
+    header: BatchHeader, duplicate: Duplicate, limits: AppendLimits
+) -> PreparedAppend:
+    append_time_ms = duplicate.timestamp if limits.is_log_append_time else -1
+    return PreparedAppend(
+        duplicate.first_offset,
+        duplicate.last_offset,
+        (header,),
+        duplicate.timestamp,
+        duplicate.last_offset,
+        0,
+        append_time_ms,
+        duplicate,
+    )
+
+
+def _check_restart(header: BatchHeader, expected: int, *, can_restart: bool) -> None:
+    if can_restart and header.last_offset >= expected:
+        return
+    raise KafkaError(
+        ErrorCode.OFFSET_OUT_OF_RANGE,
+        f"batch begins at {header.base_offset}, the log goes on at {expected}",
+    )
+
+
+def _invalid_record(message: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_RECORD, message)
+
+
+def _out_of_time(timestamp: int, now_ms: int) -> KafkaError:
+    return KafkaError(
+        ErrorCode.INVALID_TIMESTAMP, f"timestamp {timestamp} is too far from now, {now_ms}"
+    )

@@ -1,0 +1,272 @@
+"""What a broker does with LeaderAndIsr, StopReplica and UpdateMetadata, partition by partition.
+
+It only decides: the engine creates logs, becomes leader or follower and reports failures back
+before the answer is built. Old request layouts are normalised before they come here.
+Source: ReplicaManager.scala becomeLeaderOrFollower and stopReplicas, KafkaApis.scala, KIP-112.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum, auto
+from typing import Final, NamedTuple
+
+from protocol.messages.control import (
+    LeaderAndIsrPartitionError,
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicError,
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+)
+
+from broker.core.hosted import HostedState, ReplicaView
+from broker.core.log_dirs import LogDirs
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import EPOCH_DURING_DELETE, NO_EPOCH, ZERO_UUID, BrokerId, TopicPartition
+
+UNKNOWN_BROKER_EPOCH: Final = -1
+
+
+def check_control_epochs(
+    *, broker_epoch: int, own_broker_epoch: int, controller_epoch: int, seen_controller_epoch: int
+) -> ErrorCode:
+    """Decide whether a request of a controller is obeyed; on NONE remember its controller epoch.
+
+    The first two are the request's and this broker's epoch of registration; -1 in a request is
+    always accepted.
+
+    Returns:
+        STALE_BROKER_EPOCH or STALE_CONTROLLER_EPOCH for the whole request, else NONE.
+    """
+    if broker_epoch not in (UNKNOWN_BROKER_EPOCH, own_broker_epoch) and (
+        broker_epoch < own_broker_epoch
+    ):
+        return ErrorCode.STALE_BROKER_EPOCH
+    if controller_epoch < seen_controller_epoch:
+        return ErrorCode.STALE_CONTROLLER_EPOCH
+    return ErrorCode.NONE
+
+
+class ReplicaAction(Enum):
+    """What LeaderAndIsr makes the engine do with one partition."""
+
+    REFUSE = auto()
+    """Nothing changes; the answer has the error."""
+    HOST_OFFLINE = auto()
+    """Host it as Offline under the request's topic id; the answer is KAFKA_STORAGE_ERROR."""
+    ASSIGN_TOPIC_ID = auto()
+    """Only write the topic id to the log that lacks one; also adopt it in the table."""
+    KEEP = auto()
+    """Answer NONE and do nothing."""
+    LEAD = auto()
+    FOLLOW = auto()
+
+
+class LeaderAndIsrDecision(NamedTuple):
+    """The decision for one partition of a LeaderAndIsr."""
+
+    tp: TopicPartition
+    topic_id: bytes
+    """Of the request; all zero when it has none."""
+    state: LeaderAndIsrPartitionState
+    action: ReplicaAction
+    error: ErrorCode
+    """The answer, unless carrying out the action fails."""
+    create_log: bool
+    """LEAD and FOLLOW: there is no log yet. Use ``LogDirs.place``, and again when creating fails;
+    when ``place`` raises, host it as Offline and answer KAFKA_STORAGE_ERROR."""
+
+
+def decide_leader_and_isr(
+    request: LeaderAndIsrRequest,
+    *,
+    broker_id: BrokerId,
+    view: Callable[[TopicPartition], ReplicaView],
+    log_dirs: LogDirs,
+) -> list[LeaderAndIsrDecision]:
+    """Decide every partition of a request whose epochs are good, in request order.
+
+    All are decided before any is carried out. A partition named twice counts once, as its last
+    entry says. Carry out LEAD before FOLLOW, as Kafka does.
+    """
+    decided: dict[TopicPartition, LeaderAndIsrDecision] = {}
+    for topic in request.topic_states:
+        for state in topic.partition_states:
+            tp = TopicPartition(topic.topic_name, state.partition_index)
+            decided[tp] = _decide_partition(
+                tp, bytes(topic.topic_id), state, view(tp), _Broker(broker_id, log_dirs.any_offline)
+            )
+    return list(decided.values())
+
+
+def leader_and_isr_answer(
+    decisions: Iterable[LeaderAndIsrDecision],
+    failed: Mapping[TopicPartition, ErrorCode] | None = None,
+) -> LeaderAndIsrResponse:
+    """Build the answer; ``failed`` holds the errors met while carrying the decisions out.
+
+    Each partition stands in ``topics`` (v5 and later) and in ``partition_errors`` (older versions).
+    """
+    failed = failed or {}
+    response = LeaderAndIsrResponse(error_code=ErrorCode.NONE, partition_errors=[], topics=[])
+    topics: dict[bytes, LeaderAndIsrTopicError] = {}
+    for decision in decisions:
+        topic = topics.get(decision.topic_id)
+        if topic is None:
+            topic = LeaderAndIsrTopicError(topic_id=decision.topic_id, partition_errors=[])
+            topics[decision.topic_id] = topic
+            response.topics.append(topic)
+        row = LeaderAndIsrPartitionError(
+            topic_name=decision.tp.topic,
+            partition_index=decision.tp.partition,
+            error_code=failed.get(decision.tp, decision.error),
+        )
+        topic.partition_errors.append(row)
+        response.partition_errors.append(row)
+    return response
+
+
+def refuse_leader_and_isr(request: LeaderAndIsrRequest, error: ErrorCode) -> LeaderAndIsrResponse:
+    """Build the answer to a request refused as a whole: the error on top and in every partition."""
+    refused = [
+        LeaderAndIsrDecision(
+            TopicPartition(topic.topic_name, state.partition_index),
+            bytes(topic.topic_id),
+            state,
+            ReplicaAction.REFUSE,
+            error,
+            create_log=False,
+        )
+        for topic in request.topic_states
+        for state in topic.partition_states
+    ]
+    response = leader_and_isr_answer(refused)
+    response.error_code = error
+    return response
+
+
+class _Broker(NamedTuple):
+    broker_id: BrokerId
+    any_log_dir_offline: bool
+
+
+class _Verdict(NamedTuple):
+    action: ReplicaAction
+    error: ErrorCode
+    create_log: bool = False
+
+
+def _decide_partition(
+    tp: TopicPartition,
+    topic_id: bytes,
+    state: LeaderAndIsrPartitionState,
+    replica: ReplicaView,
+    broker: _Broker,
+) -> LeaderAndIsrDecision:
+    verdict = _verdict(topic_id, state, replica, broker)
+    return LeaderAndIsrDecision(
+        tp, topic_id, state, verdict.action, verdict.error, verdict.create_log
+    )
+
+
+def _verdict(
+    topic_id: bytes, state: LeaderAndIsrPartitionState, replica: ReplicaView, broker: _Broker
+) -> _Verdict:
+    differs = ZERO_UUID not in (topic_id, replica.topic_id) and topic_id != replica.topic_id
+    if replica.state is HostedState.OFFLINE:
+        if not (differs and state.is_new):
+            return _Verdict(ReplicaAction.REFUSE, ErrorCode.KAFKA_STORAGE_ERROR)
+        # The topic was deleted and made again while the log dir was broken (KAFKA-16157).
+        replica = ReplicaView(HostedState.ABSENT)
+    elif differs:
+        return _Verdict(ReplicaAction.REFUSE, ErrorCode.INCONSISTENT_TOPIC_ID)
+    if state.leader_epoch <= replica.leader_epoch:
+        return _same_or_older_epoch(topic_id, state, replica, broker)
+    if broker.broker_id not in state.replicas:
+        return _Verdict(ReplicaAction.REFUSE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    create_log = replica.log_dir is None
+    if create_log and broker.any_log_dir_offline and not state.is_new:
+        return _Verdict(ReplicaAction.HOST_OFFLINE, ErrorCode.KAFKA_STORAGE_ERROR)
+    leads = state.leader == broker.broker_id
+    action = ReplicaAction.LEAD if leads else ReplicaAction.FOLLOW
+    return _Verdict(action, ErrorCode.NONE, create_log)
+
+
+def _same_or_older_epoch(
+    topic_id: bytes, state: LeaderAndIsrPartitionState, replica: ReplicaView, broker: _Broker
+) -> _Verdict:
+    if state.leader_epoch == replica.leader_epoch:
+        if replica.topic_id == ZERO_UUID != topic_id:
+            return _Verdict(ReplicaAction.ASSIGN_TOPIC_ID, ErrorCode.NONE)
+        if topic_id == ZERO_UUID != replica.topic_id and state.leader != broker.broker_id:
+            return _Verdict(ReplicaAction.KEEP, ErrorCode.NONE)
+    return _Verdict(ReplicaAction.REFUSE, ErrorCode.STALE_CONTROLLER_EPOCH)
+
+
+class StopAction(Enum):
+    """What StopReplica makes the engine do with one partition."""
+
+    NOTHING = auto()
+    STOP = auto()
+    """Stop fetchers and movers; the log stays and the partition stays hosted."""
+    DELETE = auto()
+    """Stop, drop the partition, delete current and future log (those that exist)."""
+    DELETE_FILES = auto()
+    """Not hosted: delete whatever log files of it are found; none found is no error."""
+
+
+class StopReplicaDecision(NamedTuple):
+    """The decision for one partition of a StopReplica."""
+
+    tp: TopicPartition
+    action: StopAction
+    error: ErrorCode
+    """The answer; KAFKA_STORAGE_ERROR instead when deleting fails."""
+
+
+def decide_stop_replica(
+    request: StopReplicaRequest, *, view: Callable[[TopicPartition], ReplicaView]
+) -> list[StopReplicaDecision]:
+    """Decide every partition of a request whose epochs are good; ``topic_states`` must be filled.
+
+    Stop all fetchers before any partition is removed (KAFKA-10371). A partition named twice counts
+    once, as its last entry says.
+    """
+    decided: dict[TopicPartition, StopReplicaDecision] = {}
+    for topic in request.topic_states:
+        for state in topic.partition_states:
+            tp = TopicPartition(topic.topic_name, state.partition_index)
+            decided[tp] = _decide_stop(tp, state, view(tp))
+    return list(decided.values())
+
+
+def _decide_stop(
+    tp: TopicPartition, state: StopReplicaPartitionState, replica: ReplicaView
+) -> StopReplicaDecision:
+    if replica.state is HostedState.OFFLINE:
+        return StopReplicaDecision(tp, StopAction.NOTHING, ErrorCode.KAFKA_STORAGE_ERROR)
+    if replica.state is HostedState.ABSENT:
+        action = StopAction.DELETE_FILES if state.delete_partition else StopAction.NOTHING
+        return StopReplicaDecision(tp, action, ErrorCode.NONE)
+    is_checked = state.leader_epoch not in (NO_EPOCH, EPOCH_DURING_DELETE)
+    if is_checked and state.leader_epoch < replica.leader_epoch:
+        return StopReplicaDecision(tp, StopAction.NOTHING, ErrorCode.FENCED_LEADER_EPOCH)
+    action = StopAction.DELETE if state.delete_partition else StopAction.STOP
+    return StopReplicaDecision(tp, action, ErrorCode.NONE)
+
+
+def online_partition(replica: ReplicaView, *, is_known: bool) -> KafkaError | None:
+    """Return why a client API cannot use a replica here; None when it is Online.
+
+    ``is_known``: the metadata image has the partition.
+    Source: ReplicaManager.scala getPartitionOrError.
+    """
+    if replica.state is HostedState.ONLINE:
+        return None
+    if replica.state is HostedState.OFFLINE:
+        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "its log dir is offline")
+    if is_known:
+        return KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "not hosted here")
+    return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

@@ -1,0 +1,214 @@
+"""Which partitions a broker hosts: Online, Offline or Absent, and what becomes of them.
+
+The table holds the engine's partitions without knowing what they are; it does no IO. The decisions
+on control requests are in ``broker.core.control_rules``.
+Source: ReplicaManager.scala (HostedPartition, handleLogDirFailure), KAFKA-16157.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum, auto
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from protocol.ids import NO_EPOCH, ZERO_UUID, TopicPartition
+
+
+class HostedState(Enum):
+    """How a broker stands to one partition."""
+
+    ABSENT = auto()
+    """Not hosted; a log may lie on disk that no LeaderAndIsr has named yet."""
+    ONLINE = auto()
+    OFFLINE = auto()
+    """Its log dir failed: everything about it is KAFKA_STORAGE_ERROR until the next start."""
+
+
+class HostedPartition(Protocol):
+    """What the rules need to know of an online partition."""
+
+    @property
+    def topic_id(self) -> bytes:
+        """All zero while unknown."""
+        ...
+
+    @property
+    def leader_epoch(self) -> int:
+        """The last one accepted."""
+        ...
+
+    @property
+    def log_dir(self) -> str:
+        """The path of the log dir with the current log."""
+        ...
+
+    @property
+    def future_log_dir(self) -> str | None:
+        """The path of the log dir with the future log, if a move is under way."""
+        ...
+
+
+class IdleLog(Protocol):
+    """A current log found on disk that no LeaderAndIsr has named yet."""
+
+    @property
+    def topic_id(self) -> bytes:
+        """All zero while unknown."""
+        ...
+
+    @property
+    def log_dir(self) -> str:
+        """The path of its log dir."""
+        ...
+
+
+class OfflineReplica(NamedTuple):
+    """What stays known of a partition whose log dir failed."""
+
+    topic_id: bytes
+    log_dir: str | None
+    """None when its log was never found: it may be on any failed log dir."""
+
+
+class ReplicaView(NamedTuple):
+    """One partition as the rules see it."""
+
+    state: HostedState
+    leader_epoch: int = NO_EPOCH
+    topic_id: bytes = ZERO_UUID
+    log_dir: str | None = None
+    """Of the current log; None when there is none on an online log dir."""
+    future_log_dir: str | None = None
+
+
+class FailedReplicas(NamedTuple):
+    """What a failed log dir took along."""
+
+    current: tuple[TopicPartition, ...]
+    """Now Offline: stop their fetchers and movers, end their waiting requests."""
+    future: tuple[TopicPartition, ...]
+    """Keep serving, but their move is over: drop the future log without touching the disk."""
+    idle: tuple[TopicPartition, ...]
+    """Logs that no LeaderAndIsr had named; forgotten."""
+
+
+P = TypeVar("P", bound=HostedPartition)
+L = TypeVar("L", bound=IdleLog)
+
+
+class HostedPartitions(Generic[P, L]):
+    """The table of one broker: P is an online partition, L a log that nobody asked for yet."""
+
+    __slots__ = ("_idle", "_offline", "_online")
+
+    def __init__(self) -> None:
+        self._online: dict[TopicPartition, P] = {}
+        self._offline: dict[TopicPartition, OfflineReplica] = {}
+        self._idle: dict[TopicPartition, L] = {}
+
+    @property
+    def partition_count(self) -> int:
+        """Hosted partitions, the offline ones included, as Kafka's PartitionCount."""
+        return len(self._online) + len(self._offline)
+
+    @property
+    def offline_count(self) -> int:
+        """Kafka's OfflineReplicaCount, which 3.8 and 3.9 report as 0."""
+        return len(self._offline)
+
+    def online(self, tp: TopicPartition) -> P | None:
+        """Return the partition if it is Online."""
+        return self._online.get(tp)
+
+    def is_offline(self, tp: TopicPartition) -> bool:
+        """Tell whether everything asked of ``tp`` is answered KAFKA_STORAGE_ERROR."""
+        return tp in self._offline
+
+    def offline(self, tp: TopicPartition) -> OfflineReplica | None:
+        """Return what is known of an Offline partition."""
+        return self._offline.get(tp)
+
+    def idle(self, tp: TopicPartition) -> L | None:
+        """Return the log of ``tp`` that waits for a LeaderAndIsr."""
+        return self._idle.get(tp)
+
+    def view(self, tp: TopicPartition) -> ReplicaView:
+        """Return ``tp`` as the rules see it."""
+        partition = self._online.get(tp)
+        if partition is not None:
+            return ReplicaView(
+                HostedState.ONLINE,
+                partition.leader_epoch,
+                partition.topic_id,
+                partition.log_dir,
+                partition.future_log_dir,
+            )
+        offline = self._offline.get(tp)
+        if offline is not None:
+            return ReplicaView(HostedState.OFFLINE, topic_id=offline.topic_id)
+        idle = self._idle.get(tp)
+        if idle is not None:
+            return ReplicaView(HostedState.ABSENT, topic_id=idle.topic_id, log_dir=idle.log_dir)
+        return ReplicaView(HostedState.ABSENT)
+
+    def iterate_online(self) -> Iterator[tuple[TopicPartition, P]]:
+        """Give the online partitions, in the order they were hosted. Do not change the table."""
+        return iter(self._online.items())
+
+    def iterate_idle(self) -> Iterator[tuple[TopicPartition, L]]:
+        """Give the logs that wait for a LeaderAndIsr."""
+        return iter(self._idle.items())
+
+    def iterate_offline(self) -> Iterator[tuple[TopicPartition, OfflineReplica]]:
+        """Give the offline partitions."""
+        return iter(self._offline.items())
+
+    def put_online(self, tp: TopicPartition, partition: P) -> None:
+        """Host ``tp``; its idle log and any Offline entry (of a deleted topic) are replaced."""
+        self._offline.pop(tp, None)
+        self._idle.pop(tp, None)
+        self._online[tp] = partition
+
+    def put_idle(self, tp: TopicPartition, log: L) -> None:
+        """Remember a log found on disk at the start."""
+        assert tp not in self._online, f"{tp} is hosted"
+        self._idle[tp] = log
+
+    def put_offline(self, tp: TopicPartition, topic_id: bytes, log_dir: str | None) -> P | None:
+        """Make ``tp`` Offline; return the partition that was online, so that it can be ended."""
+        self._idle.pop(tp, None)
+        self._offline[tp] = OfflineReplica(topic_id, log_dir)
+        return self._online.pop(tp, None)
+
+    def remove(self, tp: TopicPartition) -> P | None:
+        """Forget an online partition or idle log: it is being deleted. Offline entries stay."""
+        self._idle.pop(tp, None)
+        return self._online.pop(tp, None)
+
+    def affected_by(self, log_dir: str) -> FailedReplicas:
+        """Return what lives in ``log_dir``, without changing anything."""
+        return FailedReplicas(
+            tuple(tp for tp, hosted in self._online.items() if hosted.log_dir == log_dir),
+            tuple(
+                tp
+                for tp, hosted in self._online.items()
+                if hosted.future_log_dir == log_dir and hosted.log_dir != log_dir
+            ),
+            tuple(tp for tp, idle in self._idle.items() if idle.log_dir == log_dir),
+        )
+
+    def on_log_dir_failed(self, log_dir: str) -> tuple[FailedReplicas, list[P]]:
+        """Make what lives in ``log_dir`` Offline; return it with the partitions that were online.
+
+        An idle log of the log dir is only forgotten: the LeaderAndIsr that names it finds a log dir
+        offline and is refused.
+        """
+        failed = self.affected_by(log_dir)
+        ended: list[P] = []
+        for tp in failed.current:
+            partition = self._online[tp]
+            self.put_offline(tp, partition.topic_id, log_dir)
+            ended.append(partition)
+        for tp in failed.idle:
+            del self._idle[tp]
+        return failed, ended

@@ -1,0 +1,173 @@
+"""Which log dirs of a broker work, and which one a new log goes to.
+
+It knows paths and counts, not disks: ``broker.storage`` finds failures, the engine tells them here.
+Source: LogManager.scala (createOrGet, nextLogDirs, handleLogDirFailure), KIP-112, KIP-1066.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicPartition
+
+ALL_LOG_DIRS = "*"
+"""As the only entry of ``cordoned.log.dirs``: every log dir."""
+
+
+class LogDirFailed(Exception):  # noqa: N818 -- the name of an event, used in every room
+    """A log dir is offline, for good until the process is started again.
+
+    ``log_dir`` is its path, ``operation`` what was being done, ``cause`` the first OSError or
+    TimeoutError. On the wire it is KAFKA_STORAGE_ERROR.
+    """
+
+    def __init__(self, log_dir: str, operation: str, cause: BaseException) -> None:
+        super().__init__(log_dir, operation, cause)
+        self.log_dir = log_dir
+        self.operation = operation
+        self.cause = cause
+
+    def __str__(self) -> str:
+        reason = str(self.cause) or type(self.cause).__name__
+        return f"log dir {self.log_dir} is offline: {self.operation}: {reason}"
+
+
+class LogDirs:
+    """The configured log dirs in their order, and the logs counted in each.
+
+    Logs are counted by ``place``, ``count_log`` and ``uncount_log``: current and future ones, not
+    those that wait for deletion.
+    """
+
+    __slots__ = ("_configured", "_cordoned", "_log_counts", "_online", "_preferred")
+
+    def __init__(self, configured: Sequence[str], *, offline: Iterable[str] = ()) -> None:
+        assert len(set(configured)) == len(configured), f"a log dir is listed twice: {configured}"
+        failed = frozenset(offline)
+        self._configured = tuple(configured)
+        self._online = {path: None for path in configured if path not in failed}
+        self._cordoned: frozenset[str] = frozenset()
+        self._log_counts = dict.fromkeys(configured, 0)
+        self._preferred: dict[TopicPartition, str] = {}
+
+    @property
+    def configured(self) -> tuple[str, ...]:
+        """Every path of ``log.dirs``, in its order."""
+        return self._configured
+
+    @property
+    def online(self) -> tuple[str, ...]:
+        """The working ones, in configured order."""
+        return tuple(self._online)
+
+    @property
+    def offline(self) -> tuple[str, ...]:
+        """The failed ones, in configured order."""
+        return tuple(path for path in self._configured if path not in self._online)
+
+    @property
+    def any_offline(self) -> bool:
+        """Whether a log of this broker could be on a log dir that cannot be read."""
+        return len(self._online) < len(self._configured)
+
+    @property
+    def all_offline(self) -> bool:
+        """Whether the broker has to halt."""
+        return not self._online
+
+    def is_configured(self, path: str) -> bool:
+        """Tell whether ``path`` is exactly an entry; no spelling but the configured one counts."""
+        return path in self._log_counts
+
+    def is_online(self, path: str) -> bool:
+        """Tell whether ``path`` is configured and works."""
+        return path in self._online
+
+    def is_cordoned(self, path: str) -> bool:
+        """Tell whether new logs avoid ``path``."""
+        return path in self._cordoned
+
+    def fail(self, path: str) -> bool:
+        """Take ``path`` offline; True only the first time. An unknown path changes nothing."""
+        if path not in self._online:
+            return False
+        del self._online[path]
+        return True
+
+    def cordon(self, paths: Sequence[str]) -> None:
+        """Replace the cordoned set.
+
+        Raises:
+            KafkaError: INVALID_CONFIG, for an empty or unknown entry or ``*`` beside others.
+        Source: KIP-1066.
+        """
+        if list(paths) == [ALL_LOG_DIRS]:
+            self._cordoned = frozenset(self._configured)
+            return
+        for path in paths:
+            if not self.is_configured(path):
+                raise KafkaError(
+                    ErrorCode.INVALID_CONFIG,
+                    f"cordoned.log.dirs: {path!r} is not present in log.dirs or log.dir",
+                )
+        self._cordoned = frozenset(paths)
+
+    def log_count(self, path: str) -> int:
+        """Return how many logs are counted in ``path``."""
+        return self._log_counts[path]
+
+    def count_log(self, path: str) -> None:
+        """Count a log that was found on disk or created without ``place``."""
+        self._log_counts[path] += 1
+
+    def uncount_log(self, path: str) -> None:
+        """Forget a log: deleted, or left behind by a move."""
+        assert self._log_counts[path] > 0, f"no log is counted in {path}"
+        self._log_counts[path] -= 1
+
+    def preferred(self, tp: TopicPartition) -> str | None:
+        """Return the log dir that AlterReplicaLogDirs named for a replica that is not here yet."""
+        return self._preferred.get(tp)
+
+    def prefer(self, tp: TopicPartition, path: str) -> None:
+        """Remember where the next log of ``tp`` belongs; in memory only, the last call wins."""
+        self._preferred[tp] = path
+
+    def forget_preference(self, tp: TopicPartition) -> None:
+        """Drop the memory: only after a log was created because of it."""
+        self._preferred.pop(tp, None)
+
+    def place(self, tp: TopicPartition) -> str:
+        """Choose the log dir for a new current log of ``tp`` and count the log there.
+
+        A preferred log dir is the only candidate. Else the fewest logs win, the configured order
+        breaks ties, cordoned ones are passed over while another is online. When creating the log
+        fails, ``fail`` that log dir and call again for the next candidate (KAFKA-8526); when it
+        succeeds, call ``forget_preference``.
+
+        Raises:
+            KafkaError: KAFKA_STORAGE_ERROR, no candidate is online.
+        Source: LogManager.scala getOrCreateLog.
+        """
+        path = self._choose(tp)
+        self._log_counts[path] += 1
+        return path
+
+    def _choose(self, tp: TopicPartition) -> str:
+        preferred = self._preferred.get(tp)
+        if preferred is not None:
+            if preferred not in self._online:
+                raise KafkaError(
+                    ErrorCode.KAFKA_STORAGE_ERROR, f"{tp} belongs to {preferred}, which is offline"
+                )
+            return preferred
+        if not self._online:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"no log dir is online for {tp}")
+        return self._emptiest()
+
+    def _emptiest(self) -> str:
+        candidates = [path for path in self._online if path not in self._cordoned]
+        if not candidates:
+            return next(iter(self._online))
+        return min(candidates, key=self._log_counts.__getitem__)
