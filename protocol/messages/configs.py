@@ -1,0 +1,152 @@
+"""Messages of DescribeConfigs (32), AlterConfigs (33), IncrementalAlterConfigs (44)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from protocol.wire.table import STRING, array, field, message, struct
+from protocol.wire.types import BOOL, INT8, INT16, INT32
+
+
+@struct
+class DescribeConfigsResource:
+    """Part of DescribeConfigsRequest."""
+
+    resource_type: int = field(INT8)
+    resource_name: str = field(STRING)
+    configuration_keys: Sequence[str] | None = field(array(STRING), nullable="0+")
+
+
+@message(32, "request", versions="0-4", flexible="4+")
+class DescribeConfigsRequest:
+    """Source: DescribeConfigsRequest.json."""
+
+    resources: Sequence[DescribeConfigsResource] = field(array(DescribeConfigsResource))
+    include_synonyms: bool = field(BOOL, "1+")
+    include_documentation: bool = field(BOOL, "3+")
+
+
+@struct
+class DescribeConfigsSynonym:
+    """Part of DescribeConfigsResponse."""
+
+    name: str = field(STRING, "1+")
+    value: str | None = field(STRING, "1+", nullable="0+")
+    source: int = field(INT8, "1+")
+
+
+@struct
+class DescribeConfigsResourceResult:
+    """Part of DescribeConfigsResponse."""
+
+    name: str = field(STRING)
+    value: str | None = field(STRING, nullable="0+")
+    read_only: bool = field(BOOL)
+    is_default: bool = field(BOOL, "0")
+    config_source: int = field(INT8, "1+", default=-1, ignorable=True)
+    is_sensitive: bool = field(BOOL)
+    synonyms: Sequence[DescribeConfigsSynonym] = field(
+        array(DescribeConfigsSynonym), "1+", ignorable=True
+    )
+    config_type: int = field(INT8, "3+", ignorable=True)
+    documentation: str | None = field(STRING, "3+", nullable="0+", ignorable=True)
+
+
+@struct
+class DescribeConfigsResult:
+    """Part of DescribeConfigsResponse."""
+
+    error_code: int = field(INT16)
+    error_message: str | None = field(STRING, nullable="0+")
+    resource_type: int = field(INT8)
+    resource_name: str = field(STRING)
+    configs: Sequence[DescribeConfigsResourceResult] = field(array(DescribeConfigsResourceResult))
+
+
+@message(32, "response", versions="0-4", flexible="4+")
+class DescribeConfigsResponse:
+    """Source: DescribeConfigsResponse.json."""
+
+    throttle_time_ms: int = field(INT32)
+    results: Sequence[DescribeConfigsResult] = field(array(DescribeConfigsResult))
+
+
+@struct
+class AlterableConfig:
+    """Part of AlterConfigsRequest."""
+
+    name: str = field(STRING)
+    value: str | None = field(STRING, nullable="0+")
+
+
+@struct
+class AlterConfigsResource:
+    """Part of AlterConfigsRequest."""
+
+    resource_type: int = field(INT8)
+    resource_name: str = field(STRING)
+    configs: Sequence[AlterableConfig] = field(array(AlterableConfig))
+
+
+@message(33, "request", versions="0-2", flexible="2+")
+class AlterConfigsRequest:
+    """Source: AlterConfigsRequest.json."""
+
+    resources: Sequence[AlterConfigsResource] = field(array(AlterConfigsResource))
+    validate_only: bool = field(BOOL)
+
+
+@struct
+class AlterConfigsResourceResponse:
+    """Part of AlterConfigsResponse."""
+
+    error_code: int = field(INT16)
+    error_message: str | None = field(STRING, nullable="0+")
+    resource_type: int = field(INT8)
+    resource_name: str = field(STRING)
+
+
+@message(33, "response", versions="0-2", flexible="2+")
+class AlterConfigsResponse:
+    """Source: AlterConfigsResponse.json."""
+
+    throttle_time_ms: int = field(INT32)
+    responses: Sequence[AlterConfigsResourceResponse] = field(array(AlterConfigsResourceResponse))
+
+
+@struct
+class IncrementalAlterConfigsRequestAlterableConfig:
+    """Part of IncrementalAlterConfigsRequest."""
+
+    name: str = field(STRING)
+    config_operation: int = field(INT8)
+    value: str | None = field(STRING, nullable="0+")
+
+
+@struct
+class IncrementalAlterConfigsRequestAlterConfigsResource:
+    """Part of IncrementalAlterConfigsRequest."""
+
+    resource_type: int = field(INT8)
+    resource_name: str = field(STRING)
+    configs: Sequence[IncrementalAlterConfigsRequestAlterableConfig] = field(
+        array(IncrementalAlterConfigsRequestAlterableConfig)
+    )
+
+
+@message(44, "request", versions="0-1", flexible="1+")
+class IncrementalAlterConfigsRequest:
+    """Source: IncrementalAlterConfigsRequest.json."""
+
+    resources: Sequence[IncrementalAlterConfigsRequestAlterConfigsResource] = field(
+        array(IncrementalAlterConfigsRequestAlterConfigsResource)
+    )
+    validate_only: bool = field(BOOL)
+
+
+@message(44, "response", versions="0-1", flexible="1+")
+class IncrementalAlterConfigsResponse:
+    """Source: IncrementalAlterConfigsResponse.json."""
+
+    throttle_time_ms: int = field(INT32)
+    responses: Sequence[AlterConfigsResourceResponse] = field(array(AlterConfigsResourceResponse))

@@ -1,0 +1,101 @@
+"""Messages of BrokerRegistration (62), BrokerHeartbeat (63), ControlledShutdown (7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from protocol.wire.table import STRING, array, field, message, struct
+from protocol.wire.types import BOOL, INT16, INT32, INT64, UINT16, UUID
+
+
+@struct
+class Listener:
+    """Part of BrokerRegistrationRequest."""
+
+    name: str = field(STRING)
+    host: str = field(STRING)
+    port: int = field(UINT16)
+    security_protocol: int = field(INT16)
+
+
+@struct
+class Feature:
+    """Part of BrokerRegistrationRequest."""
+
+    name: str = field(STRING)
+    min_supported_version: int = field(INT16)
+    max_supported_version: int = field(INT16)
+
+
+@message(62, "request", versions="0-4", flexible="0+")
+class BrokerRegistrationRequest:
+    """Source: BrokerRegistrationRequest.json."""
+
+    broker_id: int = field(INT32)
+    cluster_id: str = field(STRING)
+    incarnation_id: bytes = field(UUID)
+    listeners: Sequence[Listener] = field(array(Listener))
+    features: Sequence[Feature] = field(array(Feature))
+    rack: str | None = field(STRING, nullable="0+")
+    is_migrating_zk_broker: bool = field(BOOL, "1+")
+    log_dirs: Sequence[bytes] = field(array(UUID), "2+", ignorable=True)
+    previous_broker_epoch: int = field(INT64, "3+", default=-1, ignorable=True)
+
+
+@message(62, "response", versions="0-4", flexible="0+")
+class BrokerRegistrationResponse:
+    """Source: BrokerRegistrationResponse.json."""
+
+    throttle_time_ms: int = field(INT32)
+    error_code: int = field(INT16)
+    broker_epoch: int = field(INT64, default=-1)
+
+
+@message(63, "request", versions="0-2", flexible="0+")
+class BrokerHeartbeatRequest:
+    """Source: BrokerHeartbeatRequest.json."""
+
+    broker_id: int = field(INT32)
+    broker_epoch: int = field(INT64, default=-1)
+    current_metadata_offset: int = field(INT64)
+    want_fence: bool = field(BOOL)
+    want_shut_down: bool = field(BOOL)
+    offline_log_dirs: Sequence[bytes] = field(array(UUID), "1+", tag=0)
+    cordoned_log_dirs: Sequence[bytes] | None = field(
+        array(UUID), "2+", default=None, nullable="2+", tag=1
+    )
+
+
+@message(63, "response", versions="0-2", flexible="0+")
+class BrokerHeartbeatResponse:
+    """Source: BrokerHeartbeatResponse.json."""
+
+    throttle_time_ms: int = field(INT32)
+    error_code: int = field(INT16)
+    is_caught_up: bool = field(BOOL)
+    is_fenced: bool = field(BOOL, default=True)
+    should_shut_down: bool = field(BOOL)
+
+
+@message(7, "request", versions="0-3", flexible="3+")
+class ControlledShutdownRequest:
+    """Source: ControlledShutdownRequest.json."""
+
+    broker_id: int = field(INT32)
+    broker_epoch: int = field(INT64, "2+", default=-1, ignorable=True)
+
+
+@struct
+class RemainingPartition:
+    """Part of ControlledShutdownResponse."""
+
+    topic_name: str = field(STRING)
+    partition_index: int = field(INT32)
+
+
+@message(7, "response", versions="0-3", flexible="3+")
+class ControlledShutdownResponse:
+    """Source: ControlledShutdownResponse.json."""
+
+    error_code: int = field(INT16)
+    remaining_partitions: Sequence[RemainingPartition] = field(array(RemainingPartition))

@@ -1,0 +1,184 @@
+"""Messages of AlterReplicaLogDirs (34), DescribeLogDirs (35), AssignReplicasToDirs (73)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from protocol.wire.table import STRING, array, field, message, struct
+from protocol.wire.types import BOOL, INT16, INT32, INT64, UUID
+
+
+@struct
+class AlterReplicaLogDirTopic:
+    """Part of AlterReplicaLogDirsRequest."""
+
+    name: str = field(STRING)
+    partitions: Sequence[int] = field(array(INT32))
+
+
+@struct
+class AlterReplicaLogDir:
+    """Part of AlterReplicaLogDirsRequest."""
+
+    path: str = field(STRING)
+    topics: Sequence[AlterReplicaLogDirTopic] = field(array(AlterReplicaLogDirTopic))
+
+
+@message(34, "request", versions="0-2", flexible="2+")
+class AlterReplicaLogDirsRequest:
+    """Source: AlterReplicaLogDirsRequest.json."""
+
+    dirs: Sequence[AlterReplicaLogDir] = field(array(AlterReplicaLogDir))
+
+
+@struct
+class AlterReplicaLogDirPartitionResult:
+    """Part of AlterReplicaLogDirsResponse."""
+
+    partition_index: int = field(INT32)
+    error_code: int = field(INT16)
+
+
+@struct
+class AlterReplicaLogDirTopicResult:
+    """Part of AlterReplicaLogDirsResponse."""
+
+    topic_name: str = field(STRING)
+    partitions: Sequence[AlterReplicaLogDirPartitionResult] = field(
+        array(AlterReplicaLogDirPartitionResult)
+    )
+
+
+@message(34, "response", versions="0-2", flexible="2+")
+class AlterReplicaLogDirsResponse:
+    """Source: AlterReplicaLogDirsResponse.json."""
+
+    throttle_time_ms: int = field(INT32)
+    results: Sequence[AlterReplicaLogDirTopicResult] = field(array(AlterReplicaLogDirTopicResult))
+
+
+@struct
+class DescribableLogDirTopic:
+    """Part of DescribeLogDirsRequest."""
+
+    topic: str = field(STRING)
+    partitions: Sequence[int] = field(array(INT32))
+
+
+@message(35, "request", versions="0-5", flexible="2+")
+class DescribeLogDirsRequest:
+    """Source: DescribeLogDirsRequest.json."""
+
+    topics: Sequence[DescribableLogDirTopic] | None = field(
+        array(DescribableLogDirTopic), nullable="0+"
+    )
+
+
+@struct
+class DescribeLogDirsPartition:
+    """Part of DescribeLogDirsResponse."""
+
+    partition_index: int = field(INT32)
+    partition_size: int = field(INT64)
+    offset_lag: int = field(INT64)
+    is_future_key: bool = field(BOOL)
+
+
+@struct
+class DescribeLogDirsTopic:
+    """Part of DescribeLogDirsResponse."""
+
+    name: str = field(STRING)
+    partitions: Sequence[DescribeLogDirsPartition] = field(array(DescribeLogDirsPartition))
+
+
+@struct
+class DescribeLogDirsResult:
+    """Part of DescribeLogDirsResponse."""
+
+    error_code: int = field(INT16)
+    log_dir: str = field(STRING)
+    topics: Sequence[DescribeLogDirsTopic] = field(array(DescribeLogDirsTopic))
+    total_bytes: int = field(INT64, "4+", default=-1, ignorable=True)
+    usable_bytes: int = field(INT64, "4+", default=-1, ignorable=True)
+    is_cordoned: bool = field(BOOL, "5+", ignorable=True)
+
+
+@message(35, "response", versions="0-5", flexible="2+")
+class DescribeLogDirsResponse:
+    """Source: DescribeLogDirsResponse.json."""
+
+    throttle_time_ms: int = field(INT32)
+    error_code: int = field(INT16, "3+", ignorable=True)
+    results: Sequence[DescribeLogDirsResult] = field(array(DescribeLogDirsResult))
+
+
+@struct
+class PartitionData:
+    """Part of AssignReplicasToDirsRequest."""
+
+    partition_index: int = field(INT32)
+
+
+@struct
+class TopicData:
+    """Part of AssignReplicasToDirsRequest."""
+
+    topic_id: bytes = field(UUID)
+    partitions: Sequence[PartitionData] = field(array(PartitionData))
+
+
+@struct
+class DirectoryData:
+    """Part of AssignReplicasToDirsRequest."""
+
+    id: bytes = field(UUID)
+    topics: Sequence[TopicData] = field(array(TopicData))
+
+
+@message(73, "request", versions="0", flexible="0+")
+class AssignReplicasToDirsRequest:
+    """Source: AssignReplicasToDirsRequest.json."""
+
+    broker_id: int = field(INT32)
+    broker_epoch: int = field(INT64, default=-1)
+    directories: Sequence[DirectoryData] = field(array(DirectoryData))
+
+
+@struct
+class AssignReplicasToDirsResponsePartitionData:
+    """Part of AssignReplicasToDirsResponse."""
+
+    partition_index: int = field(INT32)
+    error_code: int = field(INT16)
+
+
+@struct
+class AssignReplicasToDirsResponseTopicData:
+    """Part of AssignReplicasToDirsResponse."""
+
+    topic_id: bytes = field(UUID)
+    partitions: Sequence[AssignReplicasToDirsResponsePartitionData] = field(
+        array(AssignReplicasToDirsResponsePartitionData)
+    )
+
+
+@struct
+class AssignReplicasToDirsResponseDirectoryData:
+    """Part of AssignReplicasToDirsResponse."""
+
+    id: bytes = field(UUID)
+    topics: Sequence[AssignReplicasToDirsResponseTopicData] = field(
+        array(AssignReplicasToDirsResponseTopicData)
+    )
+
+
+@message(73, "response", versions="0", flexible="0+")
+class AssignReplicasToDirsResponse:
+    """Source: AssignReplicasToDirsResponse.json."""
+
+    throttle_time_ms: int = field(INT32)
+    error_code: int = field(INT16)
+    directories: Sequence[AssignReplicasToDirsResponseDirectoryData] = field(
+        array(AssignReplicasToDirsResponseDirectoryData)
+    )

@@ -1,0 +1,76 @@
+"""Messages of Metadata (3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from protocol.wire.table import STRING, array, field, message, struct
+from protocol.wire.types import BOOL, INT16, INT32, UUID
+
+
+@struct
+class MetadataRequestTopic:
+    """Part of MetadataRequest."""
+
+    topic_id: bytes = field(UUID, "10+", ignorable=True)
+    name: str | None = field(STRING, nullable="10+")
+
+
+@message(3, "request", versions="0-13", flexible="9+")
+class MetadataRequest:
+    """Source: MetadataRequest.json."""
+
+    topics: Sequence[MetadataRequestTopic] | None = field(
+        array(MetadataRequestTopic), nullable="1+"
+    )
+    allow_auto_topic_creation: bool = field(BOOL, "4+", default=True)
+    include_cluster_authorized_operations: bool = field(BOOL, "8-10")
+    include_topic_authorized_operations: bool = field(BOOL, "8+")
+
+
+@struct
+class MetadataResponseBroker:
+    """Part of MetadataResponse."""
+
+    node_id: int = field(INT32)
+    host: str = field(STRING)
+    port: int = field(INT32)
+    rack: str | None = field(STRING, "1+", default=None, nullable="1+", ignorable=True)
+
+
+@struct
+class MetadataResponsePartition:
+    """Part of MetadataResponse."""
+
+    error_code: int = field(INT16)
+    partition_index: int = field(INT32)
+    leader_id: int = field(INT32)
+    leader_epoch: int = field(INT32, "7+", default=-1, ignorable=True)
+    replica_nodes: Sequence[int] = field(array(INT32))
+    isr_nodes: Sequence[int] = field(array(INT32))
+    offline_replicas: Sequence[int] = field(array(INT32), "5+", ignorable=True)
+
+
+@struct
+class MetadataResponseTopic:
+    """Part of MetadataResponse."""
+
+    error_code: int = field(INT16)
+    name: str | None = field(STRING, nullable="12+")
+    topic_id: bytes = field(UUID, "10+", ignorable=True)
+    is_internal: bool = field(BOOL, "1+", ignorable=True)
+    partitions: Sequence[MetadataResponsePartition] = field(array(MetadataResponsePartition))
+    topic_authorized_operations: int = field(INT32, "8+", default=-(2**31))
+
+
+@message(3, "response", versions="0-13", flexible="9+")
+class MetadataResponse:
+    """Source: MetadataResponse.json."""
+
+    throttle_time_ms: int = field(INT32, "3+", ignorable=True)
+    brokers: Sequence[MetadataResponseBroker] = field(array(MetadataResponseBroker))
+    cluster_id: str | None = field(STRING, "2+", default=None, nullable="2+", ignorable=True)
+    controller_id: int = field(INT32, "1+", default=-1, ignorable=True)
+    topics: Sequence[MetadataResponseTopic] = field(array(MetadataResponseTopic))
+    cluster_authorized_operations: int = field(INT32, "8-10", default=-(2**31))
+    error_code: int = field(INT16, "13+", ignorable=True)

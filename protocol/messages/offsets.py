@@ -1,0 +1,115 @@
+"""Messages of ListOffsets (2), OffsetForLeaderEpoch (23)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from protocol.wire.table import STRING, array, field, message, struct
+from protocol.wire.types import INT8, INT16, INT32, INT64
+
+
+@struct
+class ListOffsetsPartition:
+    """Part of ListOffsetsRequest."""
+
+    partition_index: int = field(INT32)
+    current_leader_epoch: int = field(INT32, "4+", default=-1, ignorable=True)
+    timestamp: int = field(INT64)
+    max_num_offsets: int = field(INT32, "0", default=1)
+
+
+@struct
+class ListOffsetsTopic:
+    """Part of ListOffsetsRequest."""
+
+    name: str = field(STRING)
+    partitions: Sequence[ListOffsetsPartition] = field(array(ListOffsetsPartition))
+
+
+@message(2, "request", versions="0-11", flexible="6+")
+class ListOffsetsRequest:
+    """Source: ListOffsetsRequest.json."""
+
+    replica_id: int = field(INT32)
+    isolation_level: int = field(INT8, "2+")
+    topics: Sequence[ListOffsetsTopic] = field(array(ListOffsetsTopic))
+    timeout_ms: int = field(INT32, "10+", ignorable=True)
+
+
+@struct
+class ListOffsetsPartitionResponse:
+    """Part of ListOffsetsResponse."""
+
+    partition_index: int = field(INT32)
+    error_code: int = field(INT16)
+    old_style_offsets: Sequence[int] = field(array(INT64), "0")
+    timestamp: int = field(INT64, "1+", default=-1)
+    offset: int = field(INT64, "1+", default=-1)
+    leader_epoch: int = field(INT32, "4+", default=-1)
+
+
+@struct
+class ListOffsetsTopicResponse:
+    """Part of ListOffsetsResponse."""
+
+    name: str = field(STRING)
+    partitions: Sequence[ListOffsetsPartitionResponse] = field(array(ListOffsetsPartitionResponse))
+
+
+@message(2, "response", versions="0-11", flexible="6+")
+class ListOffsetsResponse:
+    """Source: ListOffsetsResponse.json."""
+
+    throttle_time_ms: int = field(INT32, "2+", ignorable=True)
+    topics: Sequence[ListOffsetsTopicResponse] = field(array(ListOffsetsTopicResponse))
+
+
+@struct
+class OffsetForLeaderPartition:
+    """Part of OffsetForLeaderEpochRequest."""
+
+    partition: int = field(INT32)
+    current_leader_epoch: int = field(INT32, "2+", default=-1, ignorable=True)
+    leader_epoch: int = field(INT32)
+
+
+@struct
+class OffsetForLeaderTopic:
+    """Part of OffsetForLeaderEpochRequest."""
+
+    topic: str = field(STRING)
+    partitions: Sequence[OffsetForLeaderPartition] = field(array(OffsetForLeaderPartition))
+
+
+@message(23, "request", versions="0-4", flexible="4+")
+class OffsetForLeaderEpochRequest:
+    """Source: OffsetForLeaderEpochRequest.json."""
+
+    replica_id: int = field(INT32, "3+", default=-2, ignorable=True)
+    topics: Sequence[OffsetForLeaderTopic] = field(array(OffsetForLeaderTopic))
+
+
+@struct
+class EpochEndOffset:
+    """Part of OffsetForLeaderEpochResponse."""
+
+    error_code: int = field(INT16)
+    partition: int = field(INT32)
+    leader_epoch: int = field(INT32, "1+", default=-1, ignorable=True)
+    end_offset: int = field(INT64, default=-1)
+
+
+@struct
+class OffsetForLeaderTopicResult:
+    """Part of OffsetForLeaderEpochResponse."""
+
+    topic: str = field(STRING)
+    partitions: Sequence[EpochEndOffset] = field(array(EpochEndOffset))
+
+
+@message(23, "response", versions="0-4", flexible="4+")
+class OffsetForLeaderEpochResponse:
+    """Source: OffsetForLeaderEpochResponse.json."""
+
+    throttle_time_ms: int = field(INT32, "2+", ignorable=True)
+    topics: Sequence[OffsetForLeaderTopicResult] = field(array(OffsetForLeaderTopicResult))

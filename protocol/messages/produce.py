@@ -1,0 +1,95 @@
+"""Messages of Produce (0)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from protocol.wire.table import RECORDS, STRING, Records, array, field, message, struct
+from protocol.wire.types import INT16, INT32, INT64, UUID
+
+
+@struct
+class PartitionProduceData:
+    """Part of ProduceRequest."""
+
+    index: int = field(INT32)
+    records: Records | None = field(RECORDS, nullable="0+")
+
+
+@struct
+class TopicProduceData:
+    """Part of ProduceRequest."""
+
+    name: str = field(STRING, ignorable=True)
+    topic_id: bytes = field(UUID, "13+", ignorable=True)
+    partition_data: Sequence[PartitionProduceData] = field(array(PartitionProduceData))
+
+
+@message(0, "request", versions="0-13", flexible="9+")
+class ProduceRequest:
+    """Source: ProduceRequest.json."""
+
+    transactional_id: str | None = field(STRING, "3+", default=None, nullable="3+")
+    acks: int = field(INT16)
+    timeout_ms: int = field(INT32)
+    topic_data: Sequence[TopicProduceData] = field(array(TopicProduceData))
+
+
+@struct
+class BatchIndexAndErrorMessage:
+    """Part of ProduceResponse."""
+
+    batch_index: int = field(INT32, "8+")
+    batch_index_error_message: str | None = field(STRING, "8+", default=None, nullable="8+")
+
+
+@struct
+class LeaderIdAndEpoch:
+    """Part of ProduceResponse."""
+
+    leader_id: int = field(INT32, "10+", default=-1)
+    leader_epoch: int = field(INT32, "10+", default=-1)
+
+
+@struct
+class PartitionProduceResponse:
+    """Part of ProduceResponse."""
+
+    index: int = field(INT32)
+    error_code: int = field(INT16)
+    base_offset: int = field(INT64)
+    log_append_time_ms: int = field(INT64, "2+", default=-1, ignorable=True)
+    log_start_offset: int = field(INT64, "5+", default=-1, ignorable=True)
+    record_errors: Sequence[BatchIndexAndErrorMessage] = field(
+        array(BatchIndexAndErrorMessage), "8+", ignorable=True
+    )
+    error_message: str | None = field(STRING, "8+", default=None, nullable="8+", ignorable=True)
+    current_leader: LeaderIdAndEpoch = field(LeaderIdAndEpoch, "10+", tag=0)
+
+
+@struct
+class TopicProduceResponse:
+    """Part of ProduceResponse."""
+
+    name: str = field(STRING, ignorable=True)
+    topic_id: bytes = field(UUID, "13+", ignorable=True)
+    partition_responses: Sequence[PartitionProduceResponse] = field(array(PartitionProduceResponse))
+
+
+@struct
+class NodeEndpoint:
+    """Part of ProduceResponse."""
+
+    node_id: int = field(INT32, "10+")
+    host: str = field(STRING, "10+")
+    port: int = field(INT32, "10+")
+    rack: str | None = field(STRING, "10+", default=None, nullable="10+")
+
+
+@message(0, "response", versions="0-13", flexible="9+")
+class ProduceResponse:
+    """Source: ProduceResponse.json."""
+
+    responses: Sequence[TopicProduceResponse] = field(array(TopicProduceResponse))
+    throttle_time_ms: int = field(INT32, "1+", ignorable=True)
+    node_endpoints: Sequence[NodeEndpoint] = field(array(NodeEndpoint), "10+", tag=0)
