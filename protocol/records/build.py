@@ -1,0 +1,185 @@
+"""Builds v2 batches from records, for tests, tools and the markers a broker writes itself.
+
+It does not check what a leader checks; a batch it builds may be wrong on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from struct import Struct
+from typing import Final
+
+from protocol.ports import Buffer
+from protocol.records.batch import (
+    CONTROL_BIT,
+    HEADER_SIZE_BYTES,
+    LOG_OVERHEAD_BYTES,
+    MAGIC,
+    TIMESTAMP_TYPE_BIT,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+    Compression,
+    compute_crc,
+    pack_header,
+)
+from protocol.records.compression import compress
+from protocol.records.records import ControlRecordType
+from protocol.records.varint import append_varint
+
+_CRC_POSITION: Final = 17
+_CRC: Final = Struct(">I")
+_CONTROL_KEY: Final = Struct(">hh")
+_END_MARKER: Final = Struct(">hi")
+
+
+@dataclass(frozen=True, slots=True)
+class NewRecord:
+    """A record to be written."""
+
+    value: bytes | None
+    key: bytes | None = None
+    timestamp_ms: int = 0
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    offset_delta: int | None = None
+    """From the batch's base offset; None: one more than the record before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOptions:
+    """What a batch says about all of its records."""
+
+    base_offset: int = 0
+    leader_epoch: int = -1
+    compression: Compression = Compression.NONE
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = -1
+    is_transactional: bool = False
+    is_control: bool = False
+    log_append_time_ms: int | None = None
+    """None: the records keep the time at which they were created."""
+    last_offset_delta: int | None = None
+    """None: that of the last record. Compaction leaves greater ones."""
+
+
+_DEFAULTS: Final = BatchOptions()
+
+
+def build_batch(records: Sequence[NewRecord], options: BatchOptions = _DEFAULTS) -> bytearray:
+    """Return one batch; it is writable, so that it can be stamped in place."""
+    base_timestamp = records[0].timestamp_ms if records else -1
+    body, last_delta = _build_records(records, base_timestamp)
+    data = compress(options.compression, body) if records else body
+    header = BatchHeader(
+        base_offset=options.base_offset,
+        batch_length=HEADER_SIZE_BYTES - LOG_OVERHEAD_BYTES + len(data),
+        partition_leader_epoch=options.leader_epoch,
+        magic=MAGIC,
+        crc=0,
+        attributes=_attributes(options),
+        last_offset_delta=(
+            last_delta if options.last_offset_delta is None else options.last_offset_delta
+        ),
+        base_timestamp=base_timestamp,
+        max_timestamp=_max_timestamp(records, options),
+        producer_id=options.producer_id,
+        producer_epoch=options.producer_epoch,
+        base_sequence=options.base_sequence,
+        records_count=len(records),
+    )
+    return _sealed(header, data)
+
+
+def build_batches(values: Sequence[bytes], *, count_per_batch: int = 1) -> bytearray:
+    """Return batches of plain values, offsets from 0, one behind the other."""
+    batches = bytearray()
+    for start in range(0, len(values), count_per_batch):
+        records = [NewRecord(value) for value in values[start : start + count_per_batch]]
+        batches += build_batch(records, BatchOptions(base_offset=start))
+    return batches
+
+
+def build_end_marker(
+    control: ControlRecordType,
+    *,
+    producer_id: int,
+    producer_epoch: int,
+    coordinator_epoch: int,
+    timestamp_ms: int,
+) -> bytearray:
+    """Return the batch that ends a transaction: ``control`` is ABORT or COMMIT.
+
+    Source: EndTransactionMarker.java.
+    """
+    assert control in {ControlRecordType.ABORT, ControlRecordType.COMMIT}
+    record = NewRecord(
+        value=_END_MARKER.pack(0, coordinator_epoch),
+        key=_CONTROL_KEY.pack(0, control),
+        timestamp_ms=timestamp_ms,
+    )
+    return build_batch(
+        [record],
+        BatchOptions(
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            is_transactional=True,
+            is_control=True,
+        ),
+    )
+
+
+def _attributes(options: BatchOptions) -> int:
+    attributes = int(options.compression)
+    if options.log_append_time_ms is not None:
+        attributes |= TIMESTAMP_TYPE_BIT
+    if options.is_transactional:
+        attributes |= TRANSACTIONAL_BIT
+    if options.is_control:
+        attributes |= CONTROL_BIT
+    return attributes
+
+
+def _max_timestamp(records: Sequence[NewRecord], options: BatchOptions) -> int:
+    if options.log_append_time_ms is not None:
+        return options.log_append_time_ms
+    return max((record.timestamp_ms for record in records), default=-1)
+
+
+def _build_records(records: Sequence[NewRecord], base_timestamp: int) -> tuple[bytearray, int]:
+    output = bytearray()
+    delta = -1
+    for record in records:
+        delta = delta + 1 if record.offset_delta is None else record.offset_delta
+        body = _build_record(record, record.timestamp_ms - base_timestamp, delta)
+        append_varint(output, len(body))
+        output += body
+    return output, max(delta, 0)
+
+
+def _build_record(record: NewRecord, timestamp_delta: int, offset_delta: int) -> bytearray:
+    body = bytearray(1)  # attributes, unused
+    append_varint(body, timestamp_delta)
+    append_varint(body, offset_delta)
+    _append_bytes(body, record.key)
+    _append_bytes(body, record.value)
+    append_varint(body, len(record.headers))
+    for key, value in record.headers:
+        _append_bytes(body, key.encode())
+        _append_bytes(body, value)
+    return body
+
+
+def _append_bytes(body: bytearray, data: bytes | None) -> None:
+    if data is None:
+        append_varint(body, -1)
+        return
+    append_varint(body, len(data))
+    body += data
+
+
+def _sealed(header: BatchHeader, data: Buffer) -> bytearray:
+    batch = bytearray(pack_header(header))
+    batch += data
+    _CRC.pack_into(batch, _CRC_POSITION, compute_crc(batch, 0, len(batch)))
+    return batch

@@ -1,0 +1,110 @@
+"""The five codecs of record batches, as Kafka's clients frame them. It knows nothing of batches.
+
+Source: org.apache.kafka.common.compress; snappy in the stream framing of xerial's snappy-java.
+"""
+
+from __future__ import annotations
+
+from mmap import mmap
+from struct import Struct
+from typing import Any, Final
+
+import cramjam
+
+from protocol.errors import Malformed
+from protocol.ports import Buffer
+from protocol.records.batch import Compression
+
+OUTPUT_BYTES_MAX: Final = 128 * 1024 * 1024
+"""What one batch may become: a little more than the largest frame, against decompression bombs."""
+
+_XERIAL_HEADER: Final = b"\x82SNAPPY\x00" + Struct(">ii").pack(1, 1)
+_XERIAL_MAGIC: Final = _XERIAL_HEADER[:8]
+_XERIAL_BLOCK_BYTES: Final = 32 * 1024
+_BLOCK_LENGTH: Final = Struct(">i")
+
+
+def compress(codec: Compression, data: Buffer) -> Buffer:
+    """Return ``data`` as ``codec`` writes it into a batch."""
+    match codec:
+        case Compression.NONE:
+            return data
+        case Compression.SNAPPY:
+            return _compress_xerial(data)
+        case Compression.GZIP:
+            return bytes(cramjam.gzip.compress(data))
+        case Compression.LZ4:
+            return bytes(cramjam.lz4.compress(data))
+        case Compression.ZSTD:
+            return bytes(cramjam.zstd.compress(data))
+
+
+def decompress(
+    codec: Compression, data: Buffer, *, output_bytes_max: int = OUTPUT_BYTES_MAX
+) -> Buffer:
+    """Return what ``data`` held before compression; ``data`` itself for NONE.
+
+    Raises:
+        Malformed: ``data`` is not of that codec, is cut, or becomes more than ``output_bytes_max``.
+    """
+    match codec:
+        case Compression.NONE:
+            return data
+        case Compression.SNAPPY:
+            return _decompress_snappy(data, output_bytes_max)
+        case Compression.GZIP:
+            return _decompress_into(cramjam.gzip, data, output_bytes_max)
+        case Compression.LZ4:
+            return _decompress_into(cramjam.lz4, data, output_bytes_max)
+        case Compression.ZSTD:
+            return _decompress_into(cramjam.zstd, data, output_bytes_max)
+
+
+# cramjam's modules share functions but no type.
+def _decompress_into(module: Any, data: Buffer, output_bytes_max: int) -> bytes:
+    try:
+        # The system gives pages of this memory only as they are written: its size costs nothing.
+        with mmap(-1, output_bytes_max) as output:
+            size_bytes: int = module.decompress_into(data, output)
+            return output[:size_bytes]
+    except (cramjam.DecompressionError, OSError, ValueError) as error:
+        raise Malformed(f"{len(data)} compressed bytes cannot be read: {error}") from error
+
+
+def _compress_xerial(data: Buffer) -> bytes:
+    view = memoryview(data)
+    parts: list[Buffer] = [_XERIAL_HEADER]
+    for start in range(0, len(view), _XERIAL_BLOCK_BYTES):
+        block = bytes(cramjam.snappy.compress_raw(view[start : start + _XERIAL_BLOCK_BYTES]))
+        parts += (_BLOCK_LENGTH.pack(len(block)), block)
+    return b"".join(parts)
+
+
+def _decompress_snappy(data: Buffer, output_bytes_max: int) -> Buffer:
+    view = memoryview(data)
+    if bytes(view[:8]) != _XERIAL_MAGIC:
+        return _decompress_block(view, output_bytes_max)
+    output = bytearray()
+    position = len(_XERIAL_HEADER)
+    while position < len(view):
+        if len(view) - position < 4:
+            raise Malformed("snappy stream is cut inside a block length")
+        length: int = _BLOCK_LENGTH.unpack_from(view, position)[0]
+        position += 4
+        if not 0 <= length <= len(view) - position:
+            raise Malformed(f"snappy block of {length} bytes in {len(view) - position} bytes")
+        output += _decompress_block(
+            view[position : position + length], output_bytes_max - len(output)
+        )
+        position += length
+    return output
+
+
+def _decompress_block(block: memoryview, output_bytes_max: int) -> bytes:
+    try:
+        size_bytes = cramjam.snappy.decompress_raw_len(block)
+        if size_bytes > output_bytes_max:
+            raise Malformed(f"snappy block becomes {size_bytes} bytes, over {output_bytes_max}")
+        return bytes(cramjam.snappy.decompress_raw(block))
+    except cramjam.DecompressionError as error:
+        raise Malformed(f"snappy block of {len(block)} bytes cannot be read: {error}") from error
