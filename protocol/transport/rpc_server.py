@@ -1,0 +1,237 @@
+"""Serves Kafka connections: one request at a time per connection, answered in order.
+
+It knows no API: who answers is given to it. It needs nothing of the loop but ``create_server``.
+Source: SocketServer.scala (a connection is muted until its response is queued).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeAlias, cast
+
+from protocol.connection import CloseConnection, Peer, RequestReceived, ServerConnection
+from protocol.errors import Malformed
+from protocol.framing import FRAME_SIZE_BYTES_MAX, RECEIVE_BUFFER_BYTES
+from protocol.ports import Buffer
+
+logger = logging.getLogger(__name__)
+
+Dispatch: TypeAlias = Callable[[RequestReceived, Peer], Awaitable[Sequence[Buffer] | None]]
+"""Answers a request with the parts of the response body, or None for no answer (acks=0).
+
+Raising ``CloseConnection`` or ``Malformed`` closes the connection.
+"""
+
+QUEUED_REQUESTS_MAX: Final = 512
+"""Reading pauses when this many requests of one connection wait, until none does."""
+QUEUED_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Reading pauses when this much came in since no request of the connection waited."""
+UNSENT_BYTES_MAX: Final = 1024 * 1024
+"""No further request is begun while this much of the answers waits in the transport."""
+COLLECTED_BUFFERS_MAX: Final = 128
+"""Small answers that may leave together."""
+
+
+class RpcServer:
+    """Listens, and runs one task per connection in a task group of its own.
+
+    ``start`` first, ``stop`` last; both once.
+    """
+
+    def __init__(self, dispatch: Dispatch, *, size_bytes_max: int = FRAME_SIZE_BYTES_MAX) -> None:
+        self._dispatch = dispatch
+        self._size_bytes_max = size_bytes_max
+        self._receive_buffer = bytearray(RECEIVE_BUFFER_BYTES)
+        self._links: dict[int, _Link] = {}
+        self._links_made = 0
+        self._server: asyncio.Server | None = None
+        self._stopping = asyncio.Event()
+        self._group: asyncio.TaskGroup | None = None
+        self._supervisor: asyncio.Task[None] | None = None
+
+    @property
+    def connection_count(self) -> int:
+        """How many connections are open."""
+        return len(self._links)
+
+    async def start(self, host: str, port: int) -> int:
+        """Listen on ``host``; return the port, which the system chooses for ``port`` 0.
+
+        Raises:
+            OSError: the address is taken or not ours.
+        """
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(self._make_link, host, port)
+        ready = loop.create_future()
+        # The one task outside a group: it holds the group, and ``stop`` awaits it.
+        self._supervisor = loop.create_task(self._supervise(ready), name="rpc-server")
+        await ready
+        bound: int = self._server.sockets[0].getsockname()[1]
+        return bound
+
+    async def stop(self) -> None:
+        """Stop listening, cancel the requests under way, close the connections."""
+        if self._server is None or self._supervisor is None:
+            return
+        self._server.close()
+        self._stopping.set()
+        await self._supervisor
+        await self._server.wait_closed()
+
+    async def _supervise(self, ready: asyncio.Future[None]) -> None:
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            ready.set_result(None)
+            await self._stopping.wait()
+            for link in list(self._links.values()):
+                link.abort()
+
+    def _make_link(self) -> _Link:
+        connection = ServerConnection(self._size_bytes_max, self._receive_buffer)
+        self._links_made += 1
+        return _Link(self, connection, self._links_made)
+
+    def link_opened(self, link: _Link) -> None:
+        """Run the worker of a new connection."""
+        if self._stopping.is_set() or self._group is None:
+            link.abort()
+            return
+        self._links[link.number] = link
+        link.worker = self._group.create_task(
+            link.serve(self._dispatch), name=f"rpc-server-{link.number}"
+        )
+
+    def link_closed(self, link: _Link) -> None:
+        """Forget a connection whose worker has ended."""
+        self._links.pop(link.number, None)
+
+
+class _Link(asyncio.BufferedProtocol):
+    """One connection: bytes in from the transport, requests to the worker, answers out."""
+
+    def __init__(self, server: RpcServer, connection: ServerConnection, number: int) -> None:
+        self._server = server
+        self._connection = connection
+        self._queue: deque[RequestReceived] = deque()
+        self._queued_bytes = 0
+        self._is_closed = False
+        self._is_reading_paused = False
+        self._transport: asyncio.Transport
+        self._unsent: list[Buffer] = []
+        self._readable: asyncio.Future[None] | None = None
+        self._writable: asyncio.Future[None] | None = None
+        self.number = number
+        self.peer = Peer("", 0)
+        self.worker: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # A cast, as not every loop's transport derives from asyncio's.
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=UNSENT_BYTES_MAX)
+        name = transport.get_extra_info("peername")
+        if name:
+            self.peer = Peer(str(name[0]), int(name[1]))
+        self._server.link_opened(self)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._connection.next_buffer()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._queued_bytes += nbytes
+        self._queue.extend(self._connection.received(nbytes))
+        if (
+            len(self._queue) >= QUEUED_REQUESTS_MAX
+            or (self._queue and self._queued_bytes >= QUEUED_BYTES_MAX)
+            or self._connection.malformed is not None
+        ):
+            self._is_reading_paused = True
+            self._transport.pause_reading()
+        if self._queue or self._connection.malformed is not None:
+            _wake_up(self._readable)
+
+    def eof_received(self) -> bool:
+        return False  # as in Kafka, a client that stops sending gets no more answers
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._is_closed = True
+        self._queue.clear()
+        _wake_up(self._readable)
+        _wake_up(self._writable)
+
+    def pause_writing(self) -> None:
+        self._writable = asyncio.get_running_loop().create_future()
+
+    def resume_writing(self) -> None:
+        _wake_up(self._writable)
+        self._writable = None
+
+    async def serve(self, dispatch: Dispatch) -> None:
+        """Answer one request after the other until the connection is closed."""
+        try:
+            while self._queue or await self._has_request():
+                request = self._queue.popleft()
+                body = await dispatch(request, self.peer)
+                if body is None:
+                    self._connection.skip_response(request)
+                else:
+                    self._send(self._connection.send_response(request, body))
+                if self._writable is not None:
+                    await self._writable
+        except CloseConnection as reason:
+            logger.debug("%s:%d: closed: %s", *self.peer, reason)
+        except Malformed as error:
+            logger.warning("%s:%d: closed, it sent no request: %s", *self.peer, error)
+        except Exception:  # one connection's bug must not end the others
+            logger.exception("%s:%d: closed, its request failed", *self.peer)
+        finally:
+            self._flush()
+            self._transport.close()
+            self._server.link_closed(self)
+
+    def abort(self) -> None:
+        """End the connection and the request under way."""
+        self._transport.abort()
+        if self.worker is not None:
+            self.worker.cancel()
+
+    async def _has_request(self) -> bool:
+        """Read on, now that the queue is empty; False when no request will come."""
+        self._queued_bytes = 0
+        while not self._queue:
+            if self._connection.malformed is not None:
+                raise self._connection.malformed
+            if self._is_closed:
+                return False
+            if self._is_reading_paused:
+                self._is_reading_paused = False
+                self._transport.resume_reading()
+            self._readable = asyncio.get_running_loop().create_future()
+            await self._readable
+            self._readable = None
+        return True
+
+    def _send(self, response: list[Buffer]) -> None:
+        """Collect answers while requests wait, so that one system call carries many."""
+        self._unsent += response
+        if not self._queue or len(self._unsent) >= COLLECTED_BUFFERS_MAX or len(response) > 1:
+            self._flush()
+        elif len(self._unsent) == 1:
+            # Runs as soon as the worker waits for anything: no answer waits for another.
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        unsent, self._unsent = self._unsent, []
+        if not unsent or self._is_closed:
+            return
+        if len(unsent) == 1:
+            self._transport.write(unsent[0])
+        else:
+            self._transport.writelines(unsent)
+
+
+def _wake_up(future: asyncio.Future[None] | None) -> None:
+    if future is not None and not future.done():
+        future.set_result(None)

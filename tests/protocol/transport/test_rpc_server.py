@@ -1,0 +1,296 @@
+# What waits inside the server shows from nowhere else.
+# pyright: reportPrivateUsage=false
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from struct import pack, unpack
+from typing import Any
+
+import pytest
+
+from protocol.connection import ClientConnection, CloseConnection, Peer, RequestReceived
+from protocol.errors import Malformed
+from protocol.ports import Buffer
+from protocol.transport.rpc_server import QUEUED_REQUESTS_MAX, UNSENT_BYTES_MAX, RpcServer
+
+HOST = "127.0.0.1"
+METADATA = 3
+DEADLINE_S = 10
+
+Answer = Callable[[RequestReceived], Awaitable[Sequence[Buffer] | None]]
+
+
+async def echo(request: RequestReceived) -> Sequence[Buffer] | None:
+    return [request.body]
+
+
+class RawClient:
+    """Speaks through asyncio's own streams, so that the server is tested against another reader."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+        self._connection = ClientConnection("raw")
+
+    def send(self, *bodies: bytes) -> None:
+        for body in bodies:
+            self.writer.writelines(self._connection.send_request(METADATA, 1, [body]))
+
+    async def receive(self) -> bytes:
+        async with asyncio.timeout(DEADLINE_S):
+            size: int = unpack(">i", await self.reader.readexactly(4))[0]
+            return (await self.reader.readexactly(size))[4:]
+
+    async def is_closed_by_server(self) -> bool:
+        async with asyncio.timeout(DEADLINE_S):
+            try:
+                return await self.reader.read(1) == b""
+            except ConnectionError:
+                return True
+
+
+@asynccontextmanager
+async def serving(answer: Answer, **options: int) -> AsyncGenerator[tuple[RpcServer, int]]:
+    async def dispatch(request: RequestReceived, peer: Peer) -> Sequence[Buffer] | None:
+        assert peer.host == HOST
+        return await answer(request)
+
+    server = RpcServer(dispatch, **options)
+    port = await server.start(HOST, 0)
+    try:
+        yield server, port
+    finally:
+        async with asyncio.timeout(DEADLINE_S):
+            await server.stop()
+
+
+@asynccontextmanager
+async def connected(port: int) -> AsyncGenerator[RawClient]:
+    client = RawClient(*await asyncio.open_connection(HOST, port))
+    try:
+        yield client
+    finally:
+        client.writer.close()
+
+
+async def test_pipelined_requests_are_answered_in_order() -> None:
+    bodies = [b"%d" % number for number in range(2000)]
+    async with serving(echo) as (_, port), connected(port) as client:
+        client.send(*bodies)
+        assert [await client.receive() for _ in bodies] == bodies
+
+
+async def test_a_connection_has_one_request_under_way_and_others_do_not_wait_for_it() -> None:
+    begun: list[bytes] = []
+    gate = asyncio.Event()
+
+    async def answer(request: RequestReceived) -> Sequence[Buffer]:
+        begun.append(bytes(request.body))
+        if bytes(request.body) == b"slow":
+            await gate.wait()
+        return [request.body]
+
+    async with serving(answer) as (_, port), connected(port) as one, connected(port) as two:
+        one.send(b"slow", b"behind slow")
+        two.send(b"quick")
+        assert await two.receive() == b"quick"
+        assert sorted(begun) == [b"quick", b"slow"]
+        gate.set()
+        assert await one.receive() == b"slow"
+        assert await one.receive() == b"behind slow"
+
+
+async def test_an_answer_does_not_wait_for_the_next_request_to_be_answered() -> None:
+    gate = asyncio.Event()
+
+    async def answer(request: RequestReceived) -> Sequence[Buffer]:
+        if bytes(request.body) == b"slow":
+            await gate.wait()
+        return [request.body]
+
+    async with serving(answer) as (_, port), connected(port) as client:
+        client.send(b"quick", b"slow")
+        assert await client.receive() == b"quick"
+        gate.set()
+        assert await client.receive() == b"slow"
+
+
+async def test_a_request_may_have_no_answer() -> None:
+    async def answer(request: RequestReceived) -> Sequence[Buffer] | None:
+        return None if bytes(request.body) == b"acks=0" else [request.body]
+
+    async with serving(answer) as (_, port), connected(port) as client:
+        client.send(b"acks=0", b"acks=1")
+        assert await client.receive() == b"acks=1"
+
+
+async def test_large_bodies_go_both_ways() -> None:
+    body = bytes(range(256)) * 20_000
+    async with serving(echo) as (_, port), connected(port) as client:
+        client.send(b"small", body, body, b"small")
+        received = [await client.receive() for _ in range(4)]
+        assert [len(part) for part in received] == [5, len(body), len(body), 5]
+        assert received[1] == body
+
+
+async def test_the_body_may_be_changed_in_place() -> None:
+    async def answer(request: RequestReceived) -> Sequence[Buffer]:
+        request.body[:1] = b"X"
+        return [request.body]
+
+    async with serving(answer) as (_, port), connected(port) as client:
+        client.send(b"abc")
+        assert await client.receive() == b"Xbc"
+
+
+@pytest.mark.parametrize("reason", [CloseConnection("unsupported"), Malformed("short body")])
+async def test_a_refused_request_closes_after_the_answers_before_it(reason: Exception) -> None:
+    async def answer(request: RequestReceived) -> Sequence[Buffer]:
+        if bytes(request.body) == b"bad":
+            raise reason
+        return [request.body]
+
+    async with serving(answer) as (_, port), connected(port) as client:
+        client.send(b"good", b"bad", b"never")
+        assert await client.receive() == b"good"
+        assert await client.is_closed_by_server()
+
+
+@pytest.mark.parametrize(
+    "bytes_sent", [pack(">i", 101), pack(">i", -5), pack(">ihhi", 8, 999, 0, 0)]
+)
+async def test_bytes_that_are_no_request_close_after_the_answers_before(bytes_sent: bytes) -> None:
+    async with serving(echo, size_bytes_max=100) as (_, port), connected(port) as client:
+        client.send(b"good")
+        client.writer.write(bytes_sent)
+        assert await client.receive() == b"good"
+        assert await client.is_closed_by_server()
+
+
+async def test_a_bug_in_one_request_closes_its_connection_only(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def answer(request: RequestReceived) -> Sequence[Buffer]:
+        if bytes(request.body) == b"bug":
+            raise LookupError("a bug of ours")
+        return [request.body]
+
+    async with serving(answer) as (_, port), connected(port) as one, connected(port) as two:
+        one.send(b"bug")
+        assert await one.is_closed_by_server()
+        two.send(b"fine")
+        assert await two.receive() == b"fine"
+    assert [r.levelno for r in caplog.records if "failed" in r.message] == [logging.ERROR]
+
+
+async def test_reading_pauses_while_too_many_requests_wait() -> None:
+    gate = asyncio.Event()
+    answered = 0
+
+    async def answer(request: RequestReceived) -> Sequence[Buffer]:
+        nonlocal answered
+        await gate.wait()
+        answered += 1
+        return [b"x"]
+
+    flood = QUEUED_REQUESTS_MAX * 20
+    body = bytes(1000)
+    async with serving(answer) as (server, port), connected(port) as client:
+        client.send(*[body] * flood)
+        link = await first_link(server)
+        await eventually(lambda: link._is_reading_paused)
+        assert len(link._queue) < QUEUED_REQUESTS_MAX * 2
+        gate.set()
+        for _ in range(flood):
+            assert await client.receive() == b"x"
+        assert answered == flood
+
+
+async def test_no_request_is_begun_while_the_client_does_not_read() -> None:
+    answered = 0
+
+    async def answer(request: RequestReceived) -> Sequence[Buffer]:
+        nonlocal answered
+        answered += 1
+        return [bytes(UNSENT_BYTES_MAX)]
+
+    async with serving(answer) as (server, port):
+        raw = socket.create_connection((HOST, port))
+        raw.setblocking(False)
+        connection = ClientConnection(None)
+        for _ in range(50):
+            raw.sendall(b"".join(connection.send_request(METADATA, 1, [])))
+        link = await first_link(server)
+        await eventually(lambda: link._writable is not None)
+        stuck_at = answered
+        assert stuck_at < 50
+        loop = asyncio.get_running_loop()
+        remaining = 50 * (UNSENT_BYTES_MAX + 8)
+        while remaining:
+            remaining -= len(await loop.sock_recv(raw, 1 << 20))
+        raw.close()
+        assert answered == 50
+
+
+async def test_a_client_that_leaves_lets_its_request_end() -> None:
+    begun, gate, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def answer(request: RequestReceived) -> Sequence[Buffer]:
+        begun.set()
+        await gate.wait()
+        ended.set()
+        return [b"to nobody"]
+
+    async with serving(answer) as (server, port):
+        async with connected(port) as client:
+            client.send(b"produce")
+            await begun.wait()
+        gate.set()
+        async with asyncio.timeout(DEADLINE_S):
+            await ended.wait()
+        await eventually(lambda: server.connection_count == 0)
+
+
+async def test_stopping_cancels_requests_and_closes_connections() -> None:
+    begun, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def answer(request: RequestReceived) -> Sequence[Buffer]:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+        return []
+
+    async with serving(answer) as (server, port), connected(port) as client, connected(port):
+        client.send(b"long poll")
+        await begun.wait()
+        await server.stop()
+        assert cancelled.is_set()
+        assert await client.is_closed_by_server()
+        with pytest.raises(OSError):  # noqa: PT011 - the number depends on the system
+            await asyncio.open_connection(HOST, port)
+
+
+async def test_a_port_in_use_is_an_os_error() -> None:
+    async with serving(echo) as (_, port):
+
+        async def dispatch(request: RequestReceived, peer: Peer) -> Sequence[Buffer] | None:
+            return None
+
+        with pytest.raises(OSError, match="address already in use"):
+            await RpcServer(dispatch).start(HOST, port)
+
+
+async def first_link(server: RpcServer) -> Any:
+    await eventually(lambda: bool(server._links))
+    return next(iter(server._links.values()))
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    """Let the loop turn until ``condition`` holds."""
+    async with asyncio.timeout(DEADLINE_S):
+        while not condition():  # noqa: ASYNC110 - the transport has no event to wait for
+            await asyncio.sleep(0)
