@@ -11,6 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
+from broker.core.hosted import HostedState, ReplicaView
+from broker.core.log_dirs import LogDirs
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import EPOCH_DURING_DELETE, NO_EPOCH, ZERO_UUID, BrokerId, TopicPartition
 from protocol.messages.control import (
     LeaderAndIsrPartitionError,
     LeaderAndIsrPartitionState,
@@ -20,11 +24,6 @@ from protocol.messages.control import (
     StopReplicaPartitionState,
     StopReplicaRequest,
 )
-
-from broker.core.hosted import HostedState, ReplicaView
-from broker.core.log_dirs import LogDirs
-from protocol.errors import ErrorCode, KafkaError
-from protocol.ids import EPOCH_DURING_DELETE, NO_EPOCH, ZERO_UUID, BrokerId, TopicPartition
 
 UNKNOWN_BROKER_EPOCH: Final = -1
 
@@ -110,22 +109,24 @@ def leader_and_isr_answer(
     Each partition stands in ``topics`` (v5 and later) and in ``partition_errors`` (older versions).
     """
     failed = failed or {}
-    response = LeaderAndIsrResponse(error_code=ErrorCode.NONE, partition_errors=[], topics=[])
-    topics: dict[bytes, LeaderAndIsrTopicError] = {}
+    by_topic: dict[bytes, list[LeaderAndIsrPartitionError]] = {}
+    rows: list[LeaderAndIsrPartitionError] = []
     for decision in decisions:
-        topic = topics.get(decision.topic_id)
-        if topic is None:
-            topic = LeaderAndIsrTopicError(topic_id=decision.topic_id, partition_errors=[])
-            topics[decision.topic_id] = topic
-            response.topics.append(topic)
         row = LeaderAndIsrPartitionError(
             topic_name=decision.tp.topic,
             partition_index=decision.tp.partition,
             error_code=failed.get(decision.tp, decision.error),
         )
-        topic.partition_errors.append(row)
-        response.partition_errors.append(row)
-    return response
+        rows.append(row)
+        by_topic.setdefault(decision.topic_id, []).append(row)
+    return LeaderAndIsrResponse(
+        error_code=ErrorCode.NONE,
+        partition_errors=rows,
+        topics=[
+            LeaderAndIsrTopicError(topic_id=topic_id, partition_errors=topic_rows)
+            for topic_id, topic_rows in by_topic.items()
+        ],
+    )
 
 
 def refuse_leader_and_isr(request: LeaderAndIsrRequest, error: ErrorCode) -> LeaderAndIsrResponse:

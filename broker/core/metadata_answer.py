@@ -11,6 +11,9 @@ from collections.abc import Container, Iterable
 from dataclasses import replace
 from typing import Final
 
+from broker.core.metadata_image import MetadataImage, PartitionImage, TopicImage
+from protocol.errors import ErrorCode
+from protocol.ids import NO_LEADER, ZERO_UUID
 from protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -19,10 +22,6 @@ from protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-
-from broker.core.metadata_image import MetadataImage, PartitionImage, TopicImage
-from protocol.errors import ErrorCode
-from protocol.ids import NO_LEADER, ZERO_UUID
 
 TOPIC_NAME_LENGTH_MAX: Final = 249
 _TOPIC_NAME_CHARACTERS: Final = frozenset(

@@ -7,15 +7,8 @@ Source: ZkMetadataCache.scala, MetadataSnapshot.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
-
-from protocol.messages.control import (
-    UpdateMetadataBroker,
-    UpdateMetadataPartitionState,
-    UpdateMetadataRequest,
-    UpdateMetadataTopicState,
-)
 
 from protocol.ids import (
     LEADER_DURING_DELETE,
@@ -23,6 +16,12 @@ from protocol.ids import (
     ZERO_UUID,
     BrokerId,
     TopicPartition,
+)
+from protocol.messages.control import (
+    UpdateMetadataBroker,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
 )
 
 DEFAULT_LISTENER: Final = "PLAINTEXT"
@@ -176,7 +175,7 @@ class MetadataImage:
         partition = self.partition(tp)
         return (partition.leader, partition.leader_epoch) if partition else (-1, -1)
 
-    def _update_brokers(self, rows: list[UpdateMetadataBroker]) -> bool:
+    def _update_brokers(self, rows: Sequence[UpdateMetadataBroker]) -> bool:
         alive = {row.id: row for row in sorted(rows, key=lambda row: row.id)}
         brokers: dict[int, LiveBroker] = {}
         for broker_id, row in alive.items():
