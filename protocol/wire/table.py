@@ -125,7 +125,7 @@ def _zero(wire: Wire) -> Any:
     return False if wire is t.BOOL else 0
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
+@dataclass_transform(kw_only_default=True)
 def struct(cls: type[T]) -> type[T]:
     """Turn a table of rows into a slotted dataclass.
 
@@ -149,7 +149,7 @@ class Meta:
 META: dict[type, Meta] = {}
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
+@dataclass_transform(kw_only_default=True)
 def message(
     api_key: int | None, kind: str, *, versions: str, flexible: str = "none"
 ) -> Callable[[type[T]], type[T]]:
