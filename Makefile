@@ -1,0 +1,49 @@
+# Everything a user needs, one line each. `make help` lists it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV_VERSION := 0.13.9
+STAMP := $(VENV)/.installed
+
+.PHONY: help setup demo demo-svg test lint scenarios bench lock clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(STAMP)  ## make .venv from requirements.lock and install the project into it
+
+$(STAMP): requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "jbodlab needs Python 3.11 or newer, this is " + sys.version.split()[0])'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	touch $(STAMP)
+
+demo: setup  ## break a disk under load and watch the cluster survive it
+	$(BIN)/jbodlab demo
+
+demo-svg: setup  ## the same, and write docs/demo.svg, the picture in README.md
+	$(BIN)/jbodlab demo --svg docs/demo.svg
+
+test: lint  ## linters, types, import contracts and all tests
+	$(BIN)/pytest
+
+lint: setup  ## linters, types and import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports --no-cache
+
+scenarios: setup  ## which numbered scenarios the tests show
+	$(BIN)/python -m tests.scenarios
+
+bench: setup  ## the benchmarks; PEER=kafka also measures Apache Kafka
+	$(BIN)/python -m benchmarks $(if $(PEER),--peer $(PEER))
+
+lock: setup  ## write the lock files from requirements*.in
+	$(BIN)/uv pip compile requirements.in --no-emit-index-url --generate-hashes --no-header --no-annotate --universal --python-version 3.11 -q -o requirements.lock
+	$(BIN)/uv pip compile requirements-runtime.in -c requirements.lock --no-emit-index-url --generate-hashes --no-header --no-annotate --universal --python-version 3.11 -q -o requirements-runtime.lock
+
+clean:  ## remove .venv, caches and the data of the example cluster
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis data build *.egg-info

@@ -1,0 +1,276 @@
+"""Questions and orders to a running cluster, over Kafka's protocol, one node at a time.
+
+Blocking. It retries nothing: who asks decides what a missing answer means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jbodlab.rpc import BlockingClient
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import ZERO_UUID
+from protocol.messages.log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+    DescribeLogDirsRequest,
+)
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from protocol.messages.topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+    DeleteTopicState,
+)
+from protocol.spec import ClusterSpec, TopicSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionView:
+    """One partition, as a broker's metadata tells it."""
+
+    topic: str
+    partition: int
+    leader: int
+    """-1 when there is none."""
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    offline_replicas: tuple[int, ...]
+    error_code: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterView:
+    """What one broker's metadata tells."""
+
+    controller_id: int
+    broker_ids: tuple[int, ...]
+    partitions: tuple[PartitionView, ...]
+
+    def partition(self, topic: str, partition: int) -> PartitionView:
+        """Return one partition.
+
+        Raises:
+            KeyError: the metadata does not name it.
+        """
+        for view in self.partitions:
+            if (view.topic, view.partition) == (topic, partition):
+                return view
+        raise KeyError(f"{topic}-{partition}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaView:
+    """One replica, as DescribeLogDirs tells it."""
+
+    topic: str
+    partition: int
+    size_bytes: int
+    offset_lag: int
+    is_future: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogDirView:
+    """One log dir, as DescribeLogDirs tells it."""
+
+    broker: int
+    path: str
+    error_code: int
+    total_bytes: int
+    usable_bytes: int
+    replicas: tuple[ReplicaView, ...]
+
+    @property
+    def is_online(self) -> bool:
+        """Whether the broker serves from it."""
+        return self.error_code == ErrorCode.NONE
+
+
+class ClusterAdmin:
+    """Keeps one connection per broker; close it, or use it as a context manager."""
+
+    def __init__(self, spec: ClusterSpec, *, timeout_ms: int = 30_000) -> None:
+        self._timeout_ms = timeout_ms
+        self._clients = {
+            broker.id: BlockingClient(
+                broker.advertised_host, broker.advertised_port, timeout_ms=timeout_ms
+            )
+            for broker in spec.brokers
+        }
+
+    def __enter__(self) -> ClusterAdmin:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up everywhere."""
+        for client in self._clients.values():
+            client.close()
+
+    def view(self, broker_id: int, topics: Sequence[str] | None = None) -> ClusterView:
+        """Ask one broker for metadata; None asks for all topics.
+
+        Raises:
+            OSError: the broker does not answer.
+        """
+        named = (
+            None
+            if topics is None
+            else [MetadataRequestTopic(topic_id=ZERO_UUID, name=name) for name in topics]
+        )
+        request = MetadataRequest(
+            topics=named,
+            allow_auto_topic_creation=False,
+            include_cluster_authorized_operations=False,
+            include_topic_authorized_operations=False,
+        )
+        response = self._clients[broker_id].request(request, 9)
+        return ClusterView(
+            controller_id=response.controller_id,
+            broker_ids=tuple(sorted(broker.node_id for broker in response.brokers)),
+            partitions=tuple(
+                _partition_view(topic.name, partition)
+                for topic in response.topics
+                for partition in sorted(topic.partitions, key=lambda each: each.partition_index)
+            ),
+        )
+
+    def any_view(self, topics: Sequence[str] | None = None) -> ClusterView:
+        """Ask the first broker that answers.
+
+        Raises:
+            ConnectionError: none does.
+        """
+        for broker_id in self._clients:
+            try:
+                return self.view(broker_id, topics)
+            except OSError:
+                continue
+        raise ConnectionError("no broker answers")
+
+    def create_topic(
+        self, topic: TopicSpec, *, assignment: Mapping[int, Sequence[int]] | None = None
+    ) -> None:
+        """Create a topic; ``assignment`` maps partitions to brokers, preferred leader first.
+
+        Raises:
+            KafkaError: the controller's answer.
+            ConnectionError: no broker answers.
+        """
+        creatable = CreatableTopic(
+            name=topic.name,
+            num_partitions=-1 if assignment else topic.partitions,
+            replication_factor=-1 if assignment else topic.replication_factor,
+            assignments=[
+                CreatableReplicaAssignment(partition_index=partition, broker_ids=list(brokers))
+                for partition, brokers in (assignment or {}).items()
+            ],
+            configs=[
+                CreatableTopicConfig(name=name, value=value)
+                for name, value in topic.configs.items()
+            ],
+        )
+        request = CreateTopicsRequest(
+            topics=[creatable], timeout_ms=self._timeout_ms, validate_only=False
+        )
+        response = self._ask_any(request, 5)
+        for result in response.topics:
+            _check(result.error_code, result.error_message)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic.
+
+        Raises:
+            KafkaError: the controller's answer.
+            ConnectionError: no broker answers.
+        """
+        request = DeleteTopicsRequest(
+            topics=[DeleteTopicState(name=name, topic_id=ZERO_UUID)],
+            topic_names=[name],
+            timeout_ms=self._timeout_ms,
+        )
+        response = self._ask_any(request, 5)
+        for result in response.responses:
+            _check(result.error_code, result.error_message)
+
+    def log_dirs(self, broker_id: int) -> list[LogDirView]:
+        """Describe every log dir of one broker.
+
+        Raises:
+            OSError: the broker does not answer.
+        """
+        response = self._clients[broker_id].request(DescribeLogDirsRequest(topics=None), 4)
+        return [_log_dir_view(broker_id, result) for result in response.results]
+
+    def move_replicas(self, broker_id: int, path: str, partitions: Mapping[str, list[int]]) -> None:
+        """Order one broker to move replicas to ``path``; returns once the order is accepted.
+
+        Raises:
+            KafkaError: the first partition's error.
+            OSError: the broker does not answer.
+        """
+        topics = [
+            AlterReplicaLogDirTopic(name=name, partitions=indexes)
+            for name, indexes in partitions.items()
+        ]
+        request = AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=path, topics=topics)])
+        response = self._clients[broker_id].request(request, 2)
+        for topic in response.results:
+            for partition in topic.partitions:
+                _check(partition.error_code, f"{topic.topic_name}-{partition.partition_index}")
+
+    def _ask_any(self, message: Any, version: int) -> Any:
+        for client in self._clients.values():
+            try:
+                return client.request(message, version)
+            except OSError:
+                continue
+        raise ConnectionError("no broker answers")
+
+
+def _partition_view(topic: str, partition: Any) -> PartitionView:
+    return PartitionView(
+        topic=topic,
+        partition=partition.partition_index,
+        leader=partition.leader_id,
+        leader_epoch=partition.leader_epoch,
+        replicas=tuple(partition.replica_nodes),
+        isr=tuple(partition.isr_nodes),
+        offline_replicas=tuple(partition.offline_replicas),
+        error_code=partition.error_code,
+    )
+
+
+def _log_dir_view(broker_id: int, result: Any) -> LogDirView:
+    return LogDirView(
+        broker=broker_id,
+        path=result.log_dir,
+        error_code=result.error_code,
+        total_bytes=result.total_bytes,
+        usable_bytes=result.usable_bytes,
+        replicas=tuple(
+            ReplicaView(
+                topic=topic.name,
+                partition=partition.partition_index,
+                size_bytes=partition.partition_size,
+                offset_lag=partition.offset_lag,
+                is_future=partition.is_future_key,
+            )
+            for topic in result.topics
+            for partition in topic.partitions
+        ),
+    )
+
+
+def _check(error_code: int, message: str | None) -> None:
+    if error_code != ErrorCode.NONE:
+        raise KafkaError(ErrorCode(error_code), message or ErrorCode(error_code).name)

@@ -1,0 +1,239 @@
+"""Starts and supervises the processes of one cluster: used by the CLI, the demo and the tests.
+
+Knows processes, ports and readiness; what the cluster says is ``jbodlab.admin``'s business.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from broker.exit_codes import ExitCode as BrokerExitCode
+from jbodlab.admin import ClusterAdmin
+from jbodlab.errors import ExitCode, LabError
+from jbodlab.free_ports import holder_of, is_free
+from jbodlab.process import STOP_DEADLINE_MS, Process
+from jbodlab.run_state import ProcessNote, read_notes, run_dir, write_notes
+from protocol.spec import ClusterSpec, SpecError, load_cluster_spec
+
+CONTROLLER: Final = "controller"
+START_DEADLINE_MS: Final = 30_000
+_POLL_MS: Final = 10
+
+
+class Cluster:
+    """The processes of one ``cluster.yaml``, whoever started them.
+
+    Raises:
+        LabError: BAD_CONFIG, when the file is missing or holds mistakes.
+    """
+
+    def __init__(self, config_path: Path) -> None:
+        self.config_path = config_path.absolute()
+        try:
+            self.spec: ClusterSpec = load_cluster_spec(self.config_path)
+        except SpecError as error:
+            raise LabError(ExitCode.BAD_CONFIG, str(error)) from error
+        self.run_dir = run_dir(self.config_path)
+        self.processes: dict[str, Process] = {}
+        self._attach()
+
+    @property
+    def bootstrap_servers(self) -> list[str]:
+        """Return ``host:port`` of every broker, as clients want it."""
+        return [
+            f"{broker.advertised_host}:{broker.advertised_port}" for broker in self.spec.brokers
+        ]
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of all processes, the controller first."""
+        return [CONTROLLER, *(broker_name(broker.id) for broker in self.spec.brokers)]
+
+    def is_running(self, name: str) -> bool:
+        """Tell whether the process ``name`` lives."""
+        process = self.processes.get(name)
+        return process is not None and process.is_running
+
+    def start(self, deadline_ms: int = START_DEADLINE_MS) -> list[str]:
+        """Start what does not run and wait until every broker knows all; return what was started.
+
+        Raises:
+            LabError: PORT_IN_USE before anything is started; PROCESS_DIED or TIMED_OUT, after
+                which everything that this call started has been ended.
+        """
+        missing = [name for name in self.names if not self.is_running(name)]
+        self._check_ports(missing)
+        try:
+            for name in missing:
+                self._spawn(name)
+            self.wait_until(self.is_ready, "every broker knows all brokers", deadline_ms)
+        except LabError:
+            self.stop(missing)
+            raise
+        return missing
+
+    def start_broker(self, broker_id: int, deadline_ms: int = START_DEADLINE_MS) -> None:
+        """Start one broker and wait until it and the cluster know each other.
+
+        Raises:
+            LabError: as ``start``.
+        """
+        name = broker_name(broker_id)
+        self._check_ports([name])
+        self._spawn(name)
+        self.wait_until(
+            lambda admin: broker_id in admin.view(broker_id, []).broker_ids,
+            f"broker {broker_id} is registered",
+            deadline_ms,
+        )
+
+    def start_controller(self) -> None:
+        """Start the controller again; brokers find it by themselves.
+
+        Raises:
+            LabError: PORT_IN_USE.
+        """
+        self._check_ports([CONTROLLER])
+        self._spawn(CONTROLLER)
+
+    def restart_broker(self, broker_id: int) -> None:
+        """Stop one broker cleanly and start it again."""
+        self.stop([broker_name(broker_id)])
+        self.start_broker(broker_id)
+
+    def kill(self, name: str) -> None:
+        """End a process with SIGKILL, as a power loss would."""
+        self.processes[name].kill()
+        self._write_notes()
+
+    def stop(self, names: list[str] | None = None, deadline_ms: int = STOP_DEADLINE_MS) -> None:
+        """Stop processes cleanly, brokers before the controller; all of them by default."""
+        wanted = self.names if names is None else names
+        brokers = [name for name in wanted if name != CONTROLLER and name in self.processes]
+        for name in brokers:
+            self.processes[name].terminate()
+        for name in brokers:
+            self.processes[name].stop(deadline_ms)
+        if CONTROLLER in wanted and CONTROLLER in self.processes:
+            self.processes[CONTROLLER].stop(deadline_ms)
+        self._write_notes()
+
+    def is_ready(self, admin: ClusterAdmin) -> bool:
+        """Tell whether every broker answers metadata that names all brokers."""
+        wanted = tuple(sorted(broker.id for broker in self.spec.brokers))
+        return all(admin.view(broker, []).broker_ids == wanted for broker in wanted)
+
+    def wait_until(
+        self,
+        condition: Callable[[ClusterAdmin], bool],
+        what: str,
+        deadline_ms: int = START_DEADLINE_MS,
+    ) -> float:
+        """Ask until ``condition`` holds; return how long that took, in ms.
+
+        A node that does not answer counts as "not yet".
+
+        Raises:
+            LabError: PROCESS_DIED, when a child of this run ends meanwhile; TIMED_OUT.
+        """
+        started = time.monotonic()
+        living = [process for process in self.processes.values() if process.is_running]
+        with ClusterAdmin(self.spec, timeout_ms=5000) as admin:
+            while not _holds(condition, admin):
+                self._check_alive(living)
+                if (time.monotonic() - started) * 1000 > deadline_ms:
+                    raise LabError(
+                        ExitCode.TIMED_OUT,
+                        f"{what}: not so after {deadline_ms} ms; logs are in {self.run_dir}",
+                    )
+        return (time.monotonic() - started) * 1000
+
+    def _check_alive(self, living: list[Process]) -> None:
+        """Wait a moment on the processes; the end of one ends the waiting."""
+        if not living:
+            raise LabError(ExitCode.NOT_RUNNING, f"nothing runs of {self.config_path}")
+        for process in living:
+            code = process.wait(max(1, _POLL_MS // len(living)))
+            if code is not None:
+                raise LabError(ExitCode.PROCESS_DIED, death_line(process))
+
+    def _check_ports(self, names: list[str]) -> None:
+        for name, host, port, key in self._ports():
+            if name in names and not is_free(host, port):
+                raise LabError(
+                    ExitCode.PORT_IN_USE,
+                    f"port {port} of {name} is in use by {holder_of(port)}: stop that, "
+                    f"or change {key} in {self.config_path}",
+                )
+
+    def _ports(self) -> Iterator[tuple[str, str, int, str]]:
+        controller = self.spec.controller
+        yield CONTROLLER, controller.bind_host, controller.port, "controller.port"
+        for index, broker in enumerate(self.spec.brokers):
+            name = broker_name(broker.id)
+            yield name, broker.bind_host, broker.port, f"brokers[{index}].port"
+            yield name, "127.0.0.1", broker.control_port, f"brokers[{index}].control_port"
+
+    def _spawn(self, name: str) -> None:
+        module, *identity = (
+            ["controller"]
+            if name == CONTROLLER
+            else ["broker", "--id", name.removeprefix("broker-")]
+        )
+        command = [sys.executable, "-m", module, "--config", str(self.config_path), *identity]
+        self.processes[name] = Process.start(name, command, self.run_dir / f"{name}.log")
+        self._write_notes()
+
+    def _attach(self) -> None:
+        for name, note in read_notes(self.run_dir).items():
+            process = Process.attach(name, note.pid, note.started_at, Path(note.log_file))
+            if process is not None:
+                self.processes[name] = process
+
+    def _write_notes(self) -> None:
+        notes = {
+            name: ProcessNote(
+                pid=process.pid, started_at=process.started_at, log_file=str(process.log_file)
+            )
+            for name, process in self.processes.items()
+            if process.is_running
+        }
+        write_notes(self.run_dir, notes)
+
+
+@contextmanager
+def running(cluster: Cluster) -> Generator[Cluster]:
+    """Start a cluster for the length of a block, and end every process of it afterwards."""
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+def broker_name(broker_id: int) -> str:
+    """Return the process name of a broker."""
+    return f"broker-{broker_id}"
+
+
+def death_line(process: Process) -> str:
+    """Say how a process ended, in one line."""
+    code = process.exit_code
+    known = [each.name.lower() for each in BrokerExitCode if each == code]
+    meaning = f", {known[0].replace('_', ' ')}" if known and process.name != CONTROLLER else ""
+    return (
+        f"{process.name} ended with exit code {code}{meaning}: {process.last_line()} "
+        f"(log: {process.log_file})"
+    )
+
+
+def _holds(condition: Callable[[ClusterAdmin], bool], admin: ClusterAdmin) -> bool:
+    try:
+        return condition(admin)
+    except (OSError, KeyError):
+        return False

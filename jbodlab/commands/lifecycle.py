@@ -1,0 +1,211 @@
+"""``up``, ``down``, ``status`` and ``brokers``: the processes of the cluster."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import Any
+
+import click
+from rich.table import Table
+
+from jbodlab.admin import ClusterAdmin, ClusterView
+from jbodlab.cluster import CONTROLLER, Cluster, broker_name
+from jbodlab.commands.output import Lab, lab_command
+from jbodlab.errors import ExitCode, LabError
+from protocol.errors import ErrorCode, KafkaError
+
+MIB = 1 << 20
+
+
+@click.command()
+@lab_command
+def up(lab: Lab) -> None:
+    """Start what does not run yet, and stay in the background."""
+    cluster = lab.cluster
+    began = time.monotonic()
+    with lab.working("starting the controller and the brokers"):
+        started = cluster.start()
+        created = _create_topics(cluster)
+    seconds = time.monotonic() - began
+    lab.emit(
+        {
+            "started": started,
+            "topics_created": created,
+            "seconds": round(seconds, 3),
+            "bootstrap_servers": cluster.bootstrap_servers,
+        },
+        (
+            f"{_started_words(started)} in {seconds:.1f} s\n"
+            f"bootstrap servers: {','.join(cluster.bootstrap_servers)}\n"
+            f"logs: {cluster.run_dir}\n"
+            "next: `jbodlab status`, `jbodlab log-dirs describe`, `jbodlab down`"
+        ),
+    )
+
+
+@click.command()
+@lab_command
+def down(lab: Lab) -> None:
+    """Stop everything cleanly; data stays on disk."""
+    cluster = lab.cluster
+    running = [name for name in cluster.names if cluster.is_running(name)]
+    with lab.working("handing over leaderships and stopping"):
+        cluster.stop()
+    words = f"stopped {', '.join(running)}" if running else "nothing was running"
+    lab.emit({"stopped": running}, words)
+
+
+@click.command()
+@lab_command
+def status(lab: Lab) -> None:
+    """Show processes, brokers and partitions."""
+    cluster = lab.cluster
+    processes = [_process_row(cluster, name) for name in cluster.names]
+    view = _view_or_none(cluster)
+    content = {
+        "processes": processes,
+        "brokers": [] if view is None else list(view.broker_ids),
+        "partitions": [] if view is None else [asdict(each) for each in view.partitions],
+    }
+    lab.emit(content, _status_table(processes, view))
+    if not any(row["running"] for row in processes):
+        raise LabError(ExitCode.NOT_RUNNING, "nothing runs: start it with `jbodlab up`")
+
+
+@click.group()
+def brokers() -> None:
+    """Start, stop, restart or kill one broker."""
+
+
+@brokers.command("start")
+@click.argument("broker_id", type=int)
+@lab_command
+def start_broker(lab: Lab, broker_id: int) -> None:
+    """Start one broker that does not run."""
+    cluster = _with_broker(lab, broker_id)
+    with lab.working(f"starting broker {broker_id}"):
+        cluster.start_broker(broker_id)
+    lab.emit({"started": broker_id}, f"broker {broker_id} is registered")
+
+
+@brokers.command("stop")
+@click.argument("broker_id", type=int)
+@lab_command
+def stop_broker(lab: Lab, broker_id: int) -> None:
+    """Stop one broker cleanly: it hands over its leaderships first."""
+    cluster = _with_broker(lab, broker_id)
+    with lab.working(f"stopping broker {broker_id}"):
+        cluster.stop([broker_name(broker_id)])
+    lab.emit({"stopped": broker_id}, f"broker {broker_id} has stopped")
+
+
+@brokers.command("restart")
+@click.argument("broker_id", type=int)
+@lab_command
+def restart_broker(lab: Lab, broker_id: int) -> None:
+    """Stop one broker cleanly and start it; a healed log dir is used again after that."""
+    cluster = _with_broker(lab, broker_id)
+    with lab.working(f"restarting broker {broker_id}"):
+        cluster.restart_broker(broker_id)
+    lab.emit({"restarted": broker_id}, f"broker {broker_id} is registered again")
+
+
+@brokers.command("kill")
+@click.argument("broker_id", type=int)
+@lab_command
+def kill_broker(lab: Lab, broker_id: int) -> None:
+    """End one broker at once (SIGKILL), as a power loss would."""
+    cluster = _with_broker(lab, broker_id)
+    name = broker_name(broker_id)
+    if not cluster.is_running(name):
+        raise LabError(ExitCode.NOT_RUNNING, f"broker {broker_id} does not run")
+    cluster.kill(name)
+    lab.emit({"killed": broker_id}, f"broker {broker_id} is gone")
+
+
+def _with_broker(lab: Lab, broker_id: int) -> Cluster:
+    cluster = lab.cluster
+    try:
+        cluster.spec.broker(broker_id)
+    except KeyError as error:
+        known = ", ".join(str(broker.id) for broker in cluster.spec.brokers)
+        raise LabError(
+            ExitCode.FAILED, f"there is no broker {broker_id} in {lab.config_path}, only {known}"
+        ) from error
+    return cluster
+
+
+def _create_topics(cluster: Cluster) -> list[str]:
+    created: list[str] = []
+    with ClusterAdmin(cluster.spec) as admin:
+        for topic in cluster.spec.topics:
+            try:
+                admin.create_topic(topic)
+            except KafkaError as error:
+                if error.code != ErrorCode.TOPIC_ALREADY_EXISTS:
+                    raise
+            else:
+                created.append(topic.name)
+    return created
+
+
+def _started_words(started: list[str]) -> str:
+    if not started:
+        return "everything was running already, checked"
+    return f"started {', '.join(started)}"
+
+
+def _process_row(cluster: Cluster, name: str) -> dict[str, Any]:
+    running = cluster.is_running(name)
+    process = cluster.processes.get(name)
+    log_file = cluster.run_dir / f"{name}.log"
+    return {
+        "name": name,
+        "running": running,
+        "pid": process.pid if running and process is not None else None,
+        "rss_bytes": process.rss_bytes() if running and process is not None else 0,
+        "address": _address(cluster, name),
+        "log_file": str(log_file),
+    }
+
+
+def _address(cluster: Cluster, name: str) -> str:
+    if name == CONTROLLER:
+        controller = cluster.spec.controller
+        return f"{controller.advertised_host}:{controller.port}"
+    broker = cluster.spec.broker(int(name.removeprefix("broker-")))
+    return f"{broker.advertised_host}:{broker.advertised_port}"
+
+
+def _view_or_none(cluster: Cluster) -> ClusterView | None:
+    try:
+        with ClusterAdmin(cluster.spec, timeout_ms=3000) as admin:
+            return admin.any_view()
+    except OSError:
+        return None
+
+
+def _status_table(processes: list[dict[str, Any]], view: ClusterView | None) -> Table:
+    table = Table("process", "state", "address", "pid", "memory", "leads", "replicas", "offline")
+    for row in processes:
+        broker_id = -1 if row["name"] == CONTROLLER else int(row["name"].removeprefix("broker-"))
+        table.add_row(
+            row["name"],
+            "[green]running[/]" if row["running"] else f"[red]not running[/] {row['log_file']}",
+            row["address"],
+            str(row["pid"] or ""),
+            f"{row['rss_bytes'] / MIB:.0f} MiB" if row["running"] else "",
+            *_partition_counts(view, broker_id),
+        )
+    return table
+
+
+def _partition_counts(view: ClusterView | None, broker_id: int) -> tuple[str, str, str]:
+    if view is None or broker_id < 0:
+        return "", "", ""
+    return (
+        str(sum(each.leader == broker_id for each in view.partitions)),
+        str(sum(broker_id in each.replicas for each in view.partitions)),
+        str(sum(broker_id in each.offline_replicas for each in view.partitions)),
+    )

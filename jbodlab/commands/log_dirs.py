@@ -1,0 +1,158 @@
+"""``log-dirs``: describe, fail, heal and move. Faults go to the broker's control endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+from rich.table import Table
+
+from jbodlab.admin import ClusterAdmin, LogDirView
+from jbodlab.cluster import Cluster, broker_name
+from jbodlab.commands.output import Lab, lab_command
+from jbodlab.control import ControlClient
+from jbodlab.errors import ExitCode, LabError
+from jbodlab.moves import watch_move
+from protocol.errors import ErrorCode
+from protocol.spec import BrokerSpec
+
+MIB = 1 << 20
+MODES = ("eio", "enospc", "read_only", "hang", "slow", "torn_write", "bit_flip")
+
+
+@click.group("log-dirs")
+def log_dirs() -> None:
+    """Look at log dirs, break them, heal them, move replicas between them."""
+
+
+@log_dirs.command()
+@click.option("--broker", "broker_id", type=int, help="Only this broker.")
+@lab_command
+def describe(lab: Lab, broker_id: int | None) -> None:
+    """Show every log dir with its state, size and replicas, as DescribeLogDirs tells them."""
+    cluster = lab.require_running()
+    views: list[LogDirView] = []
+    with ClusterAdmin(cluster.spec) as admin:
+        for broker in cluster.spec.brokers:
+            if broker_id in (None, broker.id) and cluster.is_running(broker_name(broker.id)):
+                views.extend(admin.log_dirs(broker.id))
+    lab.emit([_log_dir_content(view) for view in views], log_dirs_table(views))
+
+
+@log_dirs.command()
+@click.argument("path")
+@click.option("--mode", type=click.Choice(MODES), default="eio", show_default=True)
+@click.option("--delay-ms", type=click.IntRange(min=1), help="Of mode slow: added to each call.")
+@lab_command
+def fail(lab: Lab, path: str, mode: str, delay_ms: int | None) -> None:
+    """Break the log dir at PATH, as written in the cluster file, from now on."""
+    broker, full_path = _owner(lab.cluster, path)
+    if (mode == "slow") != (delay_ms is not None):
+        raise click.UsageError("--delay-ms belongs to --mode slow, which needs it")
+    options = {} if delay_ms is None else {"delay_ms": delay_ms}
+    answer = ControlClient(broker.id, broker.control_port).fail(full_path, mode, **options)
+    lab.emit(
+        {"broker": broker.id, "log_dir": full_path, "mode": mode, "answer": answer},
+        f"broker {broker.id}: {full_path} now fails with {mode}\n"
+        "next: `jbodlab log-dirs describe`, `jbodlab status`, `jbodlab log-dirs heal`",
+    )
+
+
+@log_dirs.command()
+@click.argument("path")
+@click.option("--restart", is_flag=True, help="Restart the broker too, so that it uses the dir.")
+@lab_command
+def heal(lab: Lab, path: str, restart: bool) -> None:  # noqa: FBT001 - click passes it by name
+    """Take the fault off the log dir at PATH; its broker uses it again after a restart."""
+    broker, full_path = _owner(lab.cluster, path)
+    ControlClient(broker.id, broker.control_port).heal(full_path)
+    if restart:
+        with lab.working(f"restarting broker {broker.id}"):
+            lab.cluster.restart_broker(broker.id)
+    words = "restarted" if restart else f"next: `jbodlab brokers restart {broker.id}`"
+    lab.emit(
+        {"broker": broker.id, "log_dir": full_path, "restarted": restart},
+        f"broker {broker.id}: {full_path} is healed; {words}",
+    )
+
+
+@log_dirs.command()
+@click.argument("topic")
+@click.argument("partition", type=click.IntRange(min=0))
+@click.option("--broker", "broker_id", type=int, required=True, help="Whose replica.")
+@click.option("--to", "target", required=True, help="The log dir it goes to.")
+@lab_command
+def move(lab: Lab, topic: str, partition: int, broker_id: int, target: str) -> None:
+    """Move one replica to another log dir of its broker, and wait until it is there."""
+    cluster = lab.require_running()
+    broker, full_path = _owner(cluster, target)
+    if broker.id != broker_id:
+        raise LabError(ExitCode.FAILED, f"{target} belongs to broker {broker.id}, not {broker_id}")
+    with ClusterAdmin(cluster.spec) as admin, move_bar(lab) as bar:
+        admin.move_replicas(broker_id, full_path, {topic: [partition]})
+        task = bar.add_task(f"{topic}-{partition} to {target}", total=None)
+        moved_bytes = 0
+        for progress in watch_move(admin, broker_id, topic, partition, full_path):
+            moved_bytes = progress.total_bytes
+            bar.update(task, completed=progress.copied_bytes, total=max(1, progress.total_bytes))
+    lab.emit(
+        {"topic": topic, "partition": partition, "log_dir": full_path, "bytes": moved_bytes},
+        f"{topic}-{partition} of broker {broker_id} is in {full_path} ({moved_bytes} bytes)",
+    )
+
+
+def move_bar(lab: Lab) -> Progress:
+    """Return a progress bar for bytes, on stderr."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        console=lab.errors,
+    )
+
+
+def log_dirs_table(views: list[LogDirView], path_text: Callable[[str], str] = str) -> Table:
+    """Return the table of ``log-dirs describe``; ``path_text`` may shorten paths."""
+    table = Table("broker", "log dir", "state", "used", "of", "replicas", "moving in")
+    for view in views:
+        used_bytes = sum(replica.size_bytes for replica in view.replicas)
+        state = "[green]online[/]" if view.is_online else f"[red]offline[/] {_code(view)}"
+        table.add_row(
+            str(view.broker),
+            path_text(view.path),
+            state,
+            f"{used_bytes / MIB:.1f} MiB" if view.is_online else "",
+            f"{view.total_bytes / MIB:.0f} MiB" if view.total_bytes >= 0 else "",
+            str(sum(not replica.is_future for replica in view.replicas)),
+            str(sum(replica.is_future for replica in view.replicas)),
+        )
+    return table
+
+
+def _code(view: LogDirView) -> str:
+    return ErrorCode(view.error_code).name
+
+
+def _log_dir_content(view: LogDirView) -> dict[str, Any]:
+    content = asdict(view)
+    content["error"] = _code(view)
+    content["replicas"] = list(content["replicas"])
+    return content
+
+
+def _owner(cluster: Cluster, path: str) -> tuple[BrokerSpec, str]:
+    full_path = str(cluster.config_path.parent / Path(path))
+    known: list[str] = []
+    for broker in cluster.spec.brokers:
+        for log_dir in broker.log_dirs:
+            known.append(log_dir.path)
+            if log_dir.path == full_path:
+                return broker, full_path
+    raise LabError(
+        ExitCode.FAILED, f"{path} is no log dir of {cluster.config_path}; there are {known}"
+    )

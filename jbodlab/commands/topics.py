@@ -1,0 +1,97 @@
+"""``topics``: list, create, describe and delete."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+from rich.table import Table
+
+from jbodlab.admin import ClusterAdmin, PartitionView
+from jbodlab.commands.output import Lab, lab_command
+from jbodlab.errors import ExitCode, LabError
+from protocol.errors import ErrorCode
+from protocol.spec import TopicSpec
+
+
+@click.group()
+def topics() -> None:
+    """List, create, describe and delete topics."""
+
+
+@topics.command("list")
+@lab_command
+def list_topics(lab: Lab) -> None:
+    """Name all topics."""
+    with ClusterAdmin(lab.require_running().spec) as admin:
+        names = sorted({each.topic for each in admin.any_view().partitions})
+    lab.emit(names, "\n".join(names) or "there are no topics: `jbodlab topics create NAME`")
+
+
+@topics.command()
+@click.argument("name")
+@click.option("--partitions", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--replication-factor", type=click.IntRange(min=1), default=3, show_default=True)
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Kafka's topic keys.")
+@lab_command
+def create(
+    lab: Lab, name: str, partitions: int, replication_factor: int, settings: tuple[str, ...]
+) -> None:
+    """Create the topic NAME."""
+    pairs = [setting.partition("=") for setting in settings]
+    if any(not separator for _, separator, _ in pairs):
+        raise click.UsageError("--set takes KEY=VALUE, as in --set min.insync.replicas=2")
+    topic = TopicSpec(
+        name=name,
+        partitions=partitions,
+        replication_factor=replication_factor,
+        configs={key: value for key, _, value in pairs},
+    )
+    with ClusterAdmin(lab.require_running().spec) as admin:
+        admin.create_topic(topic)
+    lab.emit(
+        {"created": name, "partitions": partitions, "replication_factor": replication_factor},
+        f"created {name}: {partitions} partition(s), {replication_factor} replica(s) each",
+    )
+
+
+@topics.command()
+@click.argument("name")
+@lab_command
+def describe(lab: Lab, name: str) -> None:
+    """Show leaders, replicas, Isr and offline replicas of the topic NAME."""
+    with ClusterAdmin(lab.require_running().spec) as admin:
+        views = [each for each in admin.any_view([name]).partitions if each.topic == name]
+    if not views:
+        raise LabError(ExitCode.FAILED, f"there is no topic {name}: see `jbodlab topics list`")
+    lab.emit([asdict(view) for view in views], partitions_table(views))
+
+
+@topics.command()
+@click.argument("name")
+@lab_command
+def delete(lab: Lab, name: str) -> None:
+    """Delete the topic NAME and its records."""
+    with ClusterAdmin(lab.require_running().spec) as admin:
+        admin.delete_topic(name)
+    lab.emit({"deleted": name}, f"deleted {name}")
+
+
+def partitions_table(views: list[PartitionView]) -> Table:
+    """Return the table of ``topics describe``."""
+    table = Table("partition", "leader", "leader epoch", "replicas", "isr", "offline", "error")
+    for view in views:
+        table.add_row(
+            f"{view.topic}-{view.partition}",
+            str(view.leader) if view.leader >= 0 else "[red]none[/]",
+            str(view.leader_epoch),
+            _ids(view.replicas),
+            _ids(view.isr),
+            f"[red]{_ids(view.offline_replicas)}[/]" if view.offline_replicas else "",
+            "" if view.error_code == 0 else ErrorCode(view.error_code).name,
+        )
+    return table
+
+
+def _ids(brokers: tuple[int, ...]) -> str:
+    return ", ".join(map(str, brokers))

@@ -1,0 +1,62 @@
+"""Asks a broker's control endpoint: JSON over HTTP on loopback. Knows no Kafka protocol."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from jbodlab.errors import ExitCode, LabError
+
+HOST: Final = "127.0.0.1"
+TIMEOUT_S: Final = 30
+
+
+class ControlClient:
+    """The control endpoint of one broker; every call is a connection of its own."""
+
+    def __init__(self, broker_id: int, control_port: int) -> None:
+        self.broker_id = broker_id
+        self.control_port = control_port
+
+    def status(self) -> dict[str, Any]:
+        """Return what the broker says of itself."""
+        return self._call("GET", "/status", None)
+
+    def log_dirs(self) -> list[dict[str, Any]]:
+        """Return the state of each log dir, faults and hit counts included."""
+        return self._call("GET", "/log-dirs", None)["log_dirs"]
+
+    def fail(self, path: str, mode: str, **options: int) -> dict[str, Any]:
+        """Break a log dir: eio, enospc, read_only, hang, slow (``delay_ms``), ..."""
+        return self._call("POST", "/log-dirs/fail", {"path": path, "mode": mode, **options})
+
+    def heal(self, path: str) -> dict[str, Any]:
+        """Take the faults off a log dir; Kafka uses it again after a restart of the broker."""
+        return self._call("POST", "/log-dirs/heal", {"path": path})
+
+    def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
+        connection = http.client.HTTPConnection(HOST, self.control_port, timeout=TIMEOUT_S)
+        try:
+            connection.request(
+                method,
+                path,
+                body=None if body is None else json.dumps(body),
+                headers={"Content-Type": "application/json"},
+            )
+            response = connection.getresponse()
+            content = json.loads(response.read() or b"{}")
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise LabError(
+                ExitCode.NOT_RUNNING,
+                f"broker {self.broker_id} does not answer on its control port "
+                f"{HOST}:{self.control_port} ({error}); is it running? try `jbodlab status`",
+            ) from error
+        finally:
+            connection.close()
+        if response.status >= 400:
+            raise LabError(
+                ExitCode.FAILED, f"broker {self.broker_id}: {content.get('error', content)}"
+            )
+        return content

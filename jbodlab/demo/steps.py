@@ -1,0 +1,264 @@
+"""The steps of the demo that need a running cluster, each with what it measures."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from jbodlab.admin import ClusterAdmin, PartitionView
+from jbodlab.cluster import Cluster
+from jbodlab.commands.log_dirs import log_dirs_table
+from jbodlab.commands.topics import partitions_table
+from jbodlab.control import ControlClient
+from jbodlab.demo.narrator import Narrator
+from jbodlab.errors import ExitCode, LabError
+from jbodlab.load import Acknowledged, Load, Verification, read_numbers, verify
+from jbodlab.moves import watch_move
+from protocol.errors import ErrorCode
+from protocol.spec import TopicSpec
+
+TOPIC: Final = "orders"
+PARTITIONS: Final = 6
+RECORDS_BEFORE: Final = 2000
+RECORDS_AFTER: Final = 1500
+RECORD_BYTES: Final = 1000
+DEADLINE_MS: Final = 30_000
+SECOND_LOAD: Final = 10_000_000
+"""First number of the load during the move, far above those of the load before."""
+
+
+def show_start(cluster: Cluster, narrator: Narrator, took_ms: float) -> None:
+    """Tell what was started and what it takes."""
+    narrator.step("Start one controller and three brokers with three log dirs each")
+    sizes = [process.rss_bytes() >> 20 for process in cluster.processes.values()]
+    narrator.found(
+        f"{len(sizes)} processes answered metadata after {took_ms / 1000:.2f} s, "
+        f"{max(sizes)} MiB each at most",
+        start_ms=round(took_ms),
+        rss_mib_max=max(sizes),
+    )
+
+
+class Stage:
+    """What the steps hand from one to the next."""
+
+    def __init__(self, cluster: Cluster, narrator: Narrator) -> None:
+        self._cluster = cluster
+        self._narrator = narrator
+        self._admin = ClusterAdmin(cluster.spec)
+        self._acknowledged: list[Acknowledged] = []
+        self._load: Load | None = None
+        self._broken_broker = 0
+        self._broken_dir = ""
+
+    def close(self) -> None:
+        """End a load that an error left behind, and all connections."""
+        if self._load is not None:
+            self._load.stop()
+        self._admin.close()
+
+    def create_topic(self) -> None:
+        """Create the topic that all steps use."""
+        self._narrator.step(
+            f"Create topic {TOPIC}: 6 partitions, 3 replicas, min.insync.replicas 2"
+        )
+        began = time.monotonic()
+        self._admin.create_topic(
+            TopicSpec(
+                name=TOPIC,
+                partitions=PARTITIONS,
+                replication_factor=3,
+                configs={"min.insync.replicas": "2"},
+            )
+        )
+        self._cluster.wait_until(
+            lambda admin: all(len(each.isr) == 3 for each in _partitions(admin)),
+            "every partition has three replicas in its Isr",
+        )
+        took_ms = (time.monotonic() - began) * 1000
+        self._narrator.found(
+            f"created, every replica in the Isr after {took_ms:.0f} ms", create_ms=round(took_ms)
+        )
+
+    def produce_and_consume(self) -> None:
+        """Begin the load with kafka-python and read back what it wrote."""
+        self._narrator.step("Produce with kafka-python (acks=all, idempotent) and consume it")
+        self._load = Load(
+            self._cluster.bootstrap_servers, TOPIC, partitions=PARTITIONS, size_bytes=RECORD_BYTES
+        ).start()
+        self._wait_for_records(RECORDS_BEFORE)
+        numbers = self._read()
+        self._narrator.found(
+            f"{self._load.acknowledged_count} records of {RECORD_BYTES} B acknowledged, "
+            f"{len(numbers)} read while the load goes on"
+        )
+
+    def break_log_dir(self) -> None:
+        """Fail the log dir of a leader under load and tell what everybody sees."""
+        assert self._load is not None
+        victim = self._admin.any_view([TOPIC]).partition(TOPIC, 0)
+        self._broken_broker = victim.leader
+        self._broken_dir, led = self._log_dir_of_leader(victim)
+        self._narrator.step(
+            f"Break the log dir that holds the leader of {TOPIC}-0, under load: "
+            f"broker {victim.leader}, {self._short(self._broken_dir)}, every call fails with EIO"
+        )
+        broken_at = time.monotonic()
+        self._control().fail(self._broken_dir, "eio")
+        self._cluster.wait_until(
+            lambda admin: all(
+                _partition(admin, index).leader not in (-1, victim.leader) for index in led
+            ),
+            "new leaders",
+        )
+        known_ms = (time.monotonic() - broken_at) * 1000
+        self._wait_for_records(self._load.acknowledged_count + RECORDS_AFTER)
+        report = self._load.stop()
+        self._load = None
+        self._acknowledged.extend(report.acknowledged)
+        gap_ms = report.longest_gap_ms(led, after=broken_at)
+        self._narrator.found(
+            f"new leaders of {len(led)} partition(s) in metadata after {known_ms:.0f} ms; the "
+            f"producer's longest wait for an acknowledgement there: [bold]{gap_ms:.0f} ms[/]; "
+            f"{len(report.failed)} errors reached it",
+            failover_metadata_ms=round(known_ms),
+            failover_client_ms=round(gap_ms),
+            producer_errors=len(report.failed),
+        )
+        self._show_offline()
+
+    def verify(self) -> None:
+        """Hold every acknowledged record against what a consumer reads."""
+        self._narrator.step("Read back every acknowledged record")
+        check = self._verify()
+        self._narrator.found(
+            f"{check.acknowledged} acknowledged, {check.read} read: "
+            f"[bold green]{len(check.lost)} lost, {len(check.twice)} twice[/]",
+            acknowledged=check.acknowledged,
+            lost=len(check.lost),
+            twice=len(check.twice),
+        )
+
+    def move_replica(self) -> None:
+        """Move a replica between log dirs of one healthy broker while producing."""
+        broker, source, target, partition = self._move_to_make()
+        self._narrator.step(
+            f"Move {TOPIC}-{partition} of broker {broker} from {self._short(source)} to "
+            f"{self._short(target)} with AlterReplicaLogDirs, while producing"
+        )
+        self._load = Load(
+            self._cluster.bootstrap_servers,
+            TOPIC,
+            partitions=PARTITIONS,
+            size_bytes=RECORD_BYTES,
+            first_number=SECOND_LOAD,
+        ).start()
+        began = time.monotonic()
+        self._admin.move_replicas(broker, target, {TOPIC: [partition]})
+        moved_bytes = 0
+        with self._narrator.bytes_bar(f"{TOPIC}-{partition}") as bar:
+            for progress in watch_move(self._admin, broker, TOPIC, partition, target):
+                moved_bytes = progress.total_bytes
+                bar.update(progress.copied_bytes, progress.total_bytes)
+        took_ms = (time.monotonic() - began) * 1000
+        report = self._load.stop()
+        self._load = None
+        self._acknowledged.extend(report.acknowledged)
+        self._narrator.found(
+            f"{moved_bytes / 1e6:.1f} MB moved and swapped in {took_ms:.0f} ms while "
+            f"{report.records_per_second:.0f} records/s were acknowledged",
+            moved_bytes=moved_bytes,
+            move_ms=round(took_ms),
+        )
+
+    def repair(self) -> None:
+        """Heal the log dir, restart its broker, and wait until its replicas are in sync again."""
+        self._narrator.step(
+            f"Repair {self._short(self._broken_dir)} and restart broker {self._broken_broker}"
+        )
+        self._control().heal(self._broken_dir)
+        began = time.monotonic()
+        self._cluster.restart_broker(self._broken_broker)
+        self._cluster.wait_until(
+            lambda admin: all(
+                len(each.isr) == 3 and not each.offline_replicas for each in _partitions(admin)
+            ),
+            "every replica is back in its Isr",
+        )
+        took_ms = (time.monotonic() - began) * 1000
+        check = self._verify()
+        self._narrator.found(
+            f"every replica is back in its Isr after {took_ms:.0f} ms; {check.acknowledged} "
+            f"acknowledged records: [bold green]{len(check.lost)} lost, "
+            f"{len(check.twice)} twice[/]",
+            rejoin_ms=round(took_ms),
+        )
+        self._narrator.show(partitions_table(_partitions(self._admin)))
+
+    def _show_offline(self) -> None:
+        offline = [
+            f"{each.topic}-{each.partition}"
+            for each in _partitions(self._admin)
+            if self._broken_broker in each.offline_replicas
+        ]
+        self._narrator.found(f"Metadata, offline replicas: {', '.join(offline)}")
+        self._narrator.found(f"DescribeLogDirs of broker {self._broken_broker}:")
+        views = self._admin.log_dirs(self._broken_broker)
+        self._narrator.show(log_dirs_table(views, self._short))
+        broken = [view.path for view in views if view.error_code == ErrorCode.KAFKA_STORAGE_ERROR]
+        if broken != [self._broken_dir] or not offline:
+            raise LabError(ExitCode.FAILED, f"expected {self._broken_dir} offline, found {broken}")
+
+    def _log_dir_of_leader(self, victim: PartitionView) -> tuple[str, list[int]]:
+        """Return the log dir of a leader, and all partitions of the topic it leads from there."""
+        leaders = {each.partition: each.leader for each in _partitions(self._admin)}
+        for view in self._admin.log_dirs(victim.leader):
+            held = [each.partition for each in view.replicas if each.topic == TOPIC]
+            if victim.partition in held:
+                return view.path, [each for each in held if leaders[each] == victim.leader]
+        raise LabError(ExitCode.FAILED, f"broker {victim.leader} holds no {TOPIC}-0")
+
+    def _move_to_make(self) -> tuple[int, str, str, int]:
+        """Choose a healthy broker, one of its replicas and another of its log dirs."""
+        broker = next(
+            each.id for each in self._cluster.spec.brokers if each.id != self._broken_broker
+        )
+        views = self._admin.log_dirs(broker)
+        source = next(view for view in views if view.replicas)
+        target = next(view for view in views if view.path != source.path)
+        replica = max(source.replicas, key=lambda each: each.size_bytes)
+        return broker, source.path, target.path, replica.partition
+
+    def _wait_for_records(self, count: int) -> None:
+        assert self._load is not None
+        load = self._load
+        self._cluster.wait_until(
+            lambda _: load.acknowledged_count >= count, f"{count} acknowledged records", DEADLINE_MS
+        )
+
+    def _verify(self) -> Verification:
+        check = verify(self._acknowledged, self._read())
+        if not check.is_clean:
+            raise LabError(
+                ExitCode.FAILED,
+                f"{len(check.lost)} acknowledged records lost, {len(check.twice)} there twice",
+            )
+        return check
+
+    def _read(self) -> list[int]:
+        return read_numbers(self._cluster.bootstrap_servers, TOPIC, partitions=PARTITIONS)
+
+    def _control(self) -> ControlClient:
+        broker = self._cluster.spec.broker(self._broken_broker)
+        return ControlClient(broker.id, broker.control_port)
+
+    def _short(self, path: str) -> str:
+        return path.removeprefix(f"{self._cluster.config_path.parent}/")
+
+
+def _partitions(admin: ClusterAdmin) -> list[PartitionView]:
+    return list(admin.any_view([TOPIC]).partitions)
+
+
+def _partition(admin: ClusterAdmin, index: int) -> PartitionView:
+    return admin.any_view([TOPIC]).partition(TOPIC, index)

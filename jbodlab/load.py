@@ -1,0 +1,215 @@
+"""A producer that keeps writing while things break, and the proof afterwards that nothing is lost.
+
+kafka-python, acks=all, idempotent, in a thread of its own. Starts no cluster and breaks nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.structs import TopicPartition
+
+DELIVERY_TIMEOUT_MS: Final = 60_000
+
+
+class Acknowledged(NamedTuple):
+    """One record that the cluster took."""
+
+    number: int
+    partition: int
+    at: float
+    """When the client heard of it, in seconds of the monotonic clock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadReport:
+    """What one load did."""
+
+    acknowledged: tuple[Acknowledged, ...]
+    failed: tuple[str, ...]
+    """Errors that reached the application, after the client's own retries."""
+    seconds: float
+
+    @property
+    def records_per_second(self) -> float:
+        """Acknowledged records a second."""
+        return len(self.acknowledged) / self.seconds if self.seconds else 0.0
+
+    def longest_gap_ms(self, partitions: Sequence[int], *, after: float) -> float:
+        """Return the longest silence of any of ``partitions`` that ends after ``after``."""
+        longest = 0.0
+        for partition in partitions:
+            times = [each.at for each in self.acknowledged if each.partition == partition]
+            gaps = [
+                (late - max(early, after)) * 1000
+                for early, late in itertools.pairwise(times)
+                if late > after
+            ]
+            longest = max(longest, *gaps, 0.0)
+        return longest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """Acknowledged records held against what a consumer reads."""
+
+    acknowledged: int
+    read: int
+    lost: tuple[int, ...]
+    twice: tuple[int, ...]
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether none is lost and none is there twice."""
+        return not self.lost and not self.twice
+
+
+@dataclass(slots=True)
+class _Collected:
+    acknowledged: list[Acknowledged] = field(default_factory=list[Acknowledged])
+    failed: list[str] = field(default_factory=list[str])
+
+
+class Load:
+    """Writes numbered records to all partitions in turn until it is stopped.
+
+    ``pace_ms`` is the pause after each round over the partitions; ``first_number`` keeps the
+    numbers of several loads on one topic apart.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: Sequence[str],
+        topic: str,
+        *,
+        partitions: int,
+        size_bytes: int = 100,
+        pace_ms: float = 1.0,
+        first_number: int = 0,
+    ) -> None:
+        self._bootstrap_servers = list(bootstrap_servers)
+        self._topic = topic
+        self._partitions = partitions
+        self._padding = b"." * max(0, size_bytes - 20)
+        self._pace_s = pace_ms / 1000
+        self._next_number = first_number
+        self._collected = _Collected()
+        self._stop = threading.Event()
+        self._acknowledged_once = threading.Event()
+        self._started = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name="load", daemon=True)
+
+    @property
+    def acknowledged_count(self) -> int:
+        """Records acknowledged so far."""
+        return len(self._collected.acknowledged)
+
+    def start(self, deadline_ms: int = 30_000) -> Load:
+        """Begin; returns after the first acknowledgement.
+
+        Raises:
+            TimeoutError: none came before the deadline.
+        """
+        self._started = time.monotonic()
+        self._thread.start()
+        if not self._acknowledged_once.wait(deadline_ms / 1000):
+            self._stop.set()
+            raise TimeoutError(
+                f"no record of {self._topic} was acknowledged within {deadline_ms} ms: "
+                f"{self._collected.failed[:1]}"
+            )
+        return self
+
+    def stop(self) -> LoadReport:
+        """End, wait for everything under way, and report."""
+        self._stop.set()
+        self._thread.join()
+        return LoadReport(
+            acknowledged=tuple(self._collected.acknowledged),
+            failed=tuple(self._collected.failed),
+            seconds=time.monotonic() - self._started,
+        )
+
+    def _run(self) -> None:
+        producer = KafkaProducer(
+            bootstrap_servers=self._bootstrap_servers,
+            acks="all",
+            enable_idempotence=True,
+            linger_ms=1,
+            retry_backoff_ms=20,
+            reconnect_backoff_ms=20,
+            request_timeout_ms=10_000,
+            delivery_timeout_ms=DELIVERY_TIMEOUT_MS,
+        )
+        try:
+            while not self._stop.wait(self._pace_s):
+                self._send_round(producer)
+            producer.flush(timeout=DELIVERY_TIMEOUT_MS / 1000)
+        finally:
+            producer.close(timeout=5)
+
+    def _send_round(self, producer: Any) -> None:
+        for partition in range(self._partitions):
+            number = self._next_number
+            self._next_number += 1
+            value = b"%d %s" % (number, self._padding)
+            future = producer.send(self._topic, value=value, partition=partition)
+            future.add_callback(self._on_acknowledged, number, partition)
+            future.add_errback(self._on_failed)
+
+    def _on_acknowledged(self, number: int, partition: int, _metadata: Any) -> None:
+        self._collected.acknowledged.append(Acknowledged(number, partition, time.monotonic()))
+        self._acknowledged_once.set()
+
+    def _on_failed(self, error: BaseException) -> None:
+        self._collected.failed.append(f"{type(error).__name__}: {error}")
+
+
+def read_numbers(
+    bootstrap_servers: Sequence[str], topic: str, *, partitions: int, deadline_ms: int = 60_000
+) -> list[int]:
+    """Read a topic from its beginning to its present end; return the numbers of its records.
+
+    Raises:
+        TimeoutError: the end was not reached before the deadline.
+    """
+    consumer = KafkaConsumer(
+        bootstrap_servers=list(bootstrap_servers), group_id=None, auto_offset_reset="earliest"
+    )
+    try:
+        assigned = [TopicPartition(topic, partition) for partition in range(partitions)]
+        consumer.assign(assigned)
+        ends = consumer.end_offsets(assigned)
+        consumer.seek_to_beginning(*assigned)
+        return _read_to(consumer, ends, time.monotonic() + deadline_ms / 1000)
+    finally:
+        consumer.close()
+
+
+def verify(acknowledged: Sequence[Acknowledged], numbers: Sequence[int]) -> Verification:
+    """Hold what was acknowledged against what was read."""
+    counts: dict[int, int] = {}
+    for number in numbers:
+        counts[number] = counts.get(number, 0) + 1
+    return Verification(
+        acknowledged=len(acknowledged),
+        read=len(numbers),
+        lost=tuple(each.number for each in acknowledged if each.number not in counts),
+        twice=tuple(number for number, count in counts.items() if count > 1),
+    )
+
+
+def _read_to(consumer: Any, ends: dict[Any, int], deadline: float) -> list[int]:
+    numbers: list[int] = []
+    while any(consumer.position(partition) < end for partition, end in ends.items()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"read {len(numbers)} records, but not to the ends {ends}")
+        for records in consumer.poll(timeout_ms=200).values():
+            numbers.extend(int(record.value.split(b" ", 1)[0]) for record in records)
+    return numbers

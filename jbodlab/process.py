@@ -1,0 +1,116 @@
+"""One child process: start it with a log file, watch it, end it. Knows no Kafka.
+
+A process is known by pid and start time, so that a recycled pid is never mistaken for ours.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, cast
+
+import psutil
+
+STOP_DEADLINE_MS: Final = 10_000
+
+
+class Process:
+    """A broker or the controller, started by this run or an earlier one."""
+
+    def __init__(self, name: str, handle: psutil.Process, log_file: Path) -> None:
+        self.name = name
+        self.log_file = log_file
+        self.exit_code: int | None = None
+        """Known only of children of this run."""
+        self._handle = handle
+        self._started_at = handle.create_time()
+
+    @classmethod
+    def start(cls, name: str, command: Sequence[str], log_file: Path) -> Process:
+        """Start ``command`` in a session of its own; its output is appended to ``log_file``."""
+        log_file.parent.mkdir(parents=True, exist_ok=True)
+        with log_file.open("ab") as log:
+            handle = psutil.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        return cls(name, handle, log_file)
+
+    @classmethod
+    def attach(cls, name: str, pid: int, started_at: float, log_file: Path) -> Process | None:
+        """Find a process that an earlier run started; None when it is gone."""
+        try:
+            process = cls(name, psutil.Process(pid), log_file)
+        except psutil.NoSuchProcess:
+            return None
+        same = abs(process.started_at - started_at) < 1
+        return process if same and process.is_running else None
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._handle.pid
+
+    @property
+    def started_at(self) -> float:
+        """Seconds since the Unix epoch, as the operating system tells them."""
+        return self._started_at
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it lives. A zombie does not."""
+        return self.wait(0) is None and self._handle.is_running()
+
+    def rss_bytes(self) -> int:
+        """Return its resident memory; 0 when it is gone."""
+        try:
+            return self._handle.memory_info().rss
+        except psutil.NoSuchProcess:
+            return 0
+
+    def wait(self, timeout_ms: int) -> int | None:
+        """Wait for its end; return the exit code, or None when it lives on.
+
+        The code of a process that this run did not start is not known: -1 stands for it.
+        """
+        try:
+            # The stubs promise a code, but psutil has none for processes of other parents.
+            code = cast("int | None", self._handle.wait(timeout=timeout_ms / 1000))
+        except (psutil.TimeoutExpired, subprocess.TimeoutExpired):
+            return None
+        self.exit_code = -1 if code is None else code
+        return self.exit_code
+
+    def terminate(self) -> None:
+        """Ask it to end (SIGTERM)."""
+        self._signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it without asking (SIGKILL) and wait until it is gone."""
+        self._signal(signal.SIGKILL)
+        self.wait(STOP_DEADLINE_MS)
+
+    def stop(self, deadline_ms: int = STOP_DEADLINE_MS) -> int | None:
+        """Ask, wait, and kill at the deadline; return the exit code."""
+        self.terminate()
+        if self.wait(deadline_ms) is None:
+            self.kill()
+        return self.exit_code
+
+    def last_line(self) -> str:
+        """Return the last line of its log that is not empty."""
+        try:
+            tail = self.log_file.read_bytes()[-4096:].decode(errors="replace")
+        except OSError:
+            return ""
+        lines = [line.strip() for line in tail.splitlines() if line.strip()]
+        return lines[-1] if lines else ""
+
+    def _signal(self, number: int) -> None:
+        if self.is_running:
+            self._handle.send_signal(number)

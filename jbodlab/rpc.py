@@ -1,0 +1,68 @@
+"""One blocking connection to a broker or the controller, for tools: ask, wait, get the answer.
+
+Brokers use ``protocol.transport``; this one is for code that has no event loop.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from typing import Any, Final
+
+from protocol.apis import APIS, Api
+from protocol.connection import ClientConnection
+from protocol.wire.fast import codec
+
+TIMEOUT_MS: Final = 30_000
+
+_API_OF_REQUEST: Final[dict[type, Api]] = {api.request: api for api in APIS.values()}
+
+
+class BlockingClient:
+    """Connects on first use; after an error the next request connects anew."""
+
+    def __init__(self, host: str, port: int, *, timeout_ms: int = TIMEOUT_MS) -> None:
+        self.host = host
+        self.port = port
+        self._timeout_ms = timeout_ms
+        self._socket: socket.socket | None = None
+        self._connection = ClientConnection("jbodlab")
+
+    def request(self, message: Any, version: int) -> Any:
+        """Send one request; return the decoded response.
+
+        Raises:
+            OSError: the node cannot be reached, hung up, or did not answer in time.
+        """
+        api = _API_OF_REQUEST[type(message)]
+        body = codec(api.request, version).encode_parts(message)
+        try:
+            answer = self._exchange(self._connection_parts(api.key, version, body))
+        except OSError:
+            self.close()
+            raise
+        return codec(api.response, version).decode(answer)
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        self._connection = ClientConnection("jbodlab")
+
+    def _connection_parts(self, key: int, version: int, body: Sequence[Any]) -> bytes:
+        return b"".join(self._connection.send_request(key, version, body))
+
+    def _exchange(self, frame: bytes) -> memoryview:
+        if self._socket is None:
+            self._socket = socket.create_connection(
+                (self.host, self.port), timeout=self._timeout_ms / 1000
+            )
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.sendall(frame)
+        while True:
+            data = self._socket.recv(1 << 16)
+            if not data:
+                raise ConnectionError(f"{self.host}:{self.port} closed the connection")
+            for response in self._connection.receive_data(data):
+                return response.body
