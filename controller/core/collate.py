@@ -1,0 +1,232 @@
+"""Gathers what one batch tells brokers and makes one request per broker and kind of it.
+
+The order of a batch is LeaderAndIsr, UpdateMetadata, StopReplica. It decides and sends nothing.
+States are taken when added, as in Kafka. Source: AbstractControllerBrokerRequestBatch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, TypeVar
+
+from controller.core.state import Broker, ClusterState
+from protocol.ids import (
+    EPOCH_DURING_DELETE,
+    LEADER_DURING_DELETE,
+    NO_EPOCH,
+    TopicPartition,
+)
+from protocol.messages.control import (
+    LeaderAndIsrLiveLeader,
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrTopicState,
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    StopReplicaTopicState,
+    UpdateMetadataBroker,
+    UpdateMetadataEndpoint,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
+
+_INITIAL_EPOCH: Final = 0
+StateT = TypeVar("StateT")
+_LeaderStates = dict[TopicPartition, LeaderAndIsrPartitionState]
+_StopStates = dict[TopicPartition, StopReplicaPartitionState]
+_MetadataStates = dict[TopicPartition, UpdateMetadataPartitionState]
+
+
+class RequestBatch:
+    """One batch; ``requests`` ends it."""
+
+    def __init__(self, state: ClusterState, controller_id: int) -> None:
+        self._state = state
+        self._controller_id = controller_id
+        self._leader_states: dict[int, _LeaderStates] = {}
+        self._stop_states: dict[int, _StopStates] = {}
+        self._metadata_brokers: dict[int, None] = {}
+        self._metadata_states: _MetadataStates = {}
+
+    def add_leader_and_isr(
+        self, broker_ids: Iterable[int], tp: TopicPartition, *, is_new: bool
+    ) -> None:
+        """Tell brokers the leadership of ``tp``, and everyone its metadata.
+
+        ``is_new`` is sticky: once true for a broker and partition it stays so in this batch.
+        """
+        shared: dict[bool, LeaderAndIsrPartitionState] = {}
+        for broker_id in broker_ids:
+            if not self._state.is_reachable(broker_id):
+                continue
+            states = self._leader_states.setdefault(broker_id, {})
+            earlier = states.get(tp)
+            sticky = is_new or (earlier is not None and earlier.is_new)
+            if sticky not in shared:
+                shared[sticky] = self._leader_state(tp, is_new=sticky)
+            states[tp] = shared[sticky]
+        self.add_update_metadata(self._state.reachable_brokers(), (tp,))
+
+    def add_update_metadata(self, broker_ids: Iterable[int], tps: Iterable[TopicPartition]) -> None:
+        """Tell brokers who is alive and the metadata of those ``tps`` that have leadership."""
+        self._metadata_brokers.update(dict.fromkeys(broker_ids))
+        for tp in tps:
+            partition_state = self._metadata_state(tp)
+            if partition_state is not None:
+                self._metadata_states[tp] = partition_state
+
+    def add_stop_replica(self, broker_id: int, tp: TopicPartition, *, delete: bool) -> None:
+        """Tell a broker to stop a replica; ``delete`` is sticky."""
+        if not self._state.is_reachable(broker_id):
+            return
+        states = self._stop_states.setdefault(broker_id, {})
+        earlier = states.get(tp)
+        states[tp] = StopReplicaPartitionState(
+            partition_index=tp.partition,
+            leader_epoch=self._stop_epoch(tp),
+            delete_partition=delete or (earlier is not None and earlier.delete_partition),
+        )
+
+    def requests(self) -> Iterator[tuple[int, Any]]:
+        """Give (broker id, request) in the order to send."""
+        for broker_id in sorted(self._leader_states):
+            yield broker_id, self._leader_and_isr(broker_id)
+        topic_states = self._metadata_topics()
+        live_brokers = self._live_brokers() if self._metadata_brokers else []
+        for broker_id in sorted(self._metadata_brokers):
+            if self._state.is_reachable(broker_id):
+                yield broker_id, self._update_metadata(broker_id, topic_states, live_brokers)
+        for broker_id in sorted(self._stop_states):
+            yield broker_id, self._stop_replica(broker_id)
+
+    def _leader_and_isr(self, broker_id: int) -> LeaderAndIsrRequest:
+        states = self._leader_states[broker_id]
+        leaders = dict.fromkeys(state.leader for state in states.values())
+        return LeaderAndIsrRequest(
+            controller_id=self._controller_id,
+            controller_epoch=self._state.controller_epoch,
+            broker_epoch=self._state.brokers[broker_id].broker_epoch,
+            topic_states=[
+                LeaderAndIsrTopicState(
+                    topic_name=topic,
+                    topic_id=self._state.topics[topic].topic_id,
+                    partition_states=of_topic,
+                )
+                for topic, of_topic in _by_topic(states).items()
+            ],
+            live_leaders=[
+                _live_leader(self._state.brokers[leader])
+                for leader in sorted(leaders)
+                if self._state.is_reachable(leader)
+            ],
+        )
+
+    def _leader_state(self, tp: TopicPartition, *, is_new: bool) -> LeaderAndIsrPartitionState:
+        partition = self._state.partition(tp)
+        return LeaderAndIsrPartitionState(
+            partition_index=tp.partition,
+            controller_epoch=partition.controller_epoch,
+            leader=partition.leader,
+            leader_epoch=partition.leader_epoch,
+            isr=list(partition.isr),
+            partition_epoch=partition.partition_epoch,
+            replicas=list(partition.replicas),
+            adding_replicas=list(partition.adding_replicas),
+            removing_replicas=list(partition.removing_replicas),
+            is_new=is_new,
+            leader_recovery_state=int(partition.is_recovering),
+        )
+
+    def _metadata_state(self, tp: TopicPartition) -> UpdateMetadataPartitionState | None:
+        partition = self._state.partition(tp)
+        if not partition.has_leadership:
+            return None
+        is_deleting = self._state.is_deleting(tp.topic)
+        return UpdateMetadataPartitionState(
+            partition_index=tp.partition,
+            controller_epoch=partition.controller_epoch,
+            leader=LEADER_DURING_DELETE if is_deleting else partition.leader,
+            leader_epoch=_INITIAL_EPOCH if is_deleting else partition.leader_epoch,
+            isr=list(partition.isr),
+            zk_version=_INITIAL_EPOCH if is_deleting else partition.partition_epoch,
+            replicas=list(partition.replicas),
+            offline_replicas=self._state.offline_replicas(tp),
+        )
+
+    def _metadata_topics(self) -> list[UpdateMetadataTopicState]:
+        return [
+            UpdateMetadataTopicState(
+                topic_name=topic,
+                topic_id=self._state.topics[topic].topic_id,
+                partition_states=of_topic,
+            )
+            for topic, of_topic in _by_topic(self._metadata_states).items()
+        ]
+
+    def _live_brokers(self) -> list[UpdateMetadataBroker]:
+        return [
+            _metadata_broker(self._state.brokers[broker_id])
+            for broker_id in self._state.reachable_brokers()
+        ]
+
+    def _update_metadata(
+        self,
+        broker_id: int,
+        topic_states: list[UpdateMetadataTopicState],
+        live_brokers: list[UpdateMetadataBroker],
+    ) -> UpdateMetadataRequest:
+        return UpdateMetadataRequest(
+            controller_id=self._controller_id,
+            controller_epoch=self._state.controller_epoch,
+            broker_epoch=self._state.brokers[broker_id].broker_epoch,
+            topic_states=topic_states,
+            live_brokers=live_brokers,
+        )
+
+    def _stop_epoch(self, tp: TopicPartition) -> int:
+        if self._state.is_deleting(tp.topic):
+            return EPOCH_DURING_DELETE
+        partition = self._state.find(tp)
+        return NO_EPOCH if partition is None else partition.leader_epoch
+
+    def _stop_replica(self, broker_id: int) -> StopReplicaRequest:
+        return StopReplicaRequest(
+            controller_id=self._controller_id,
+            controller_epoch=self._state.controller_epoch,
+            broker_epoch=self._state.brokers[broker_id].broker_epoch,
+            topic_states=[
+                StopReplicaTopicState(topic_name=topic, partition_states=of_topic)
+                for topic, of_topic in _by_topic(self._stop_states[broker_id]).items()
+            ],
+        )
+
+
+def _by_topic(states: dict[TopicPartition, StateT]) -> dict[str, list[StateT]]:
+    topics: dict[str, list[StateT]] = {}
+    for tp, state in states.items():
+        topics.setdefault(tp.topic, []).append(state)
+    return topics
+
+
+def _live_leader(broker: Broker) -> LeaderAndIsrLiveLeader:
+    endpoint = broker.endpoints[0]
+    return LeaderAndIsrLiveLeader(
+        broker_id=broker.broker_id, host_name=endpoint.host, port=endpoint.port
+    )
+
+
+def _metadata_broker(broker: Broker) -> UpdateMetadataBroker:
+    return UpdateMetadataBroker(
+        id=broker.broker_id,
+        endpoints=[
+            UpdateMetadataEndpoint(
+                port=endpoint.port,
+                host=endpoint.host,
+                listener=endpoint.name,
+                security_protocol=endpoint.security_protocol,
+            )
+            for endpoint in broker.endpoints
+        ],
+        rack=broker.rack,
+    )

@@ -1,0 +1,152 @@
+"""CreatePartitions: more partitions for topics that exist. Answers as CreateTopics does.
+
+Source: ControllerApis.createPartitions, ZkAdminManager.createPartitions (3.9).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from controller.core.effects import Answer
+from controller.core.events import RequestArrived
+from controller.core.placement import check_counts, place, start_for_growth
+from controller.core.records import PartitionsAdded
+from controller.core.state import Topic
+from controller.core.step import Step
+from controller.core.topics import start_partitions, usable_seats
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicPartition
+from protocol.messages.topics import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+
+
+def create_partitions(step: Step, event: RequestArrived) -> None:
+    """Serve CreatePartitions v0-3."""
+    request: CreatePartitionsRequest = event.request
+    counts = Counter(topic.name for topic in request.topics)
+    results: list[CreatePartitionsTopicResult] = []
+    tps: list[TopicPartition] = []
+    for topic in {topic.name: topic for topic in request.topics}.values():
+        try:
+            assignment = _plan(step, topic, is_duplicate=counts[topic.name] > 1)
+        except KafkaError as error:
+            results.append(_failed(topic.name, error))
+            continue
+        if not request.validate_only:
+            first = len(step.state.topics[topic.name].partitions)
+            step.change(PartitionsAdded(topic.name, tuple(assignment)))
+            tps.extend(step.state.topics[topic.name].keys[first:])
+            step.note(f"topic {topic.name} grows: {first} -> {topic.count} partitions")
+        results.append(CreatePartitionsTopicResult(name=topic.name))
+    if tps:
+        start_partitions(step, tps)
+    _answer(step, event, results, is_waiting=bool(tps))
+
+
+def _answer(
+    step: Step,
+    event: RequestArrived,
+    results: list[CreatePartitionsTopicResult],
+    *,
+    is_waiting: bool,
+) -> None:
+    request: CreatePartitionsRequest = event.request
+    done = Answer(event.token, CreatePartitionsResponse(results=results))
+    late = Answer(event.token, CreatePartitionsResponse(results=[_late(r) for r in results]))
+    if not is_waiting:
+        step.effects.append(done)
+    elif request.timeout_ms <= 0:
+        step.effects.append(late)
+    else:
+        step.when_told(done, late=late, deadline_ms=step.now_ms + request.timeout_ms)
+
+
+def _plan(step: Step, topic: CreatePartitionsTopic, *, is_duplicate: bool) -> list[tuple[int, ...]]:
+    """Decide where the new replicas go.
+
+    Raises:
+        KafkaError: what is wrong with the wish.
+    """
+    if is_duplicate:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic in request.")
+    existing = _growing(step, topic)
+    added = topic.count - len(existing.partitions)
+    if topic.assignments is not None:
+        manual = [tuple(entry.broker_ids) for entry in topic.assignments]
+        _check_manual(step, existing, added, manual)
+        return manual
+    first = existing.partitions[0].replicas
+    seats = usable_seats(step)
+    check_counts(added, len(first), len(seats))
+    start = start_for_growth(seats, first[0], len(existing.partitions))
+    return place(seats, added, len(first), start)
+
+
+def _growing(step: Step, topic: CreatePartitionsTopic) -> Topic:
+    existing = step.state.topics.get(topic.name)
+    if existing is None:
+        raise KafkaError(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic.name}' does not exist."
+        )
+    if existing.is_deleting:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is queued for deletion.")
+    if any(partition.is_reassigning for partition in existing.partitions):
+        raise KafkaError(
+            ErrorCode.REASSIGNMENT_IN_PROGRESS,
+            f"A partition reassignment is in progress for the topic '{topic.name}'.",
+        )
+    count = len(existing.partitions)
+    if topic.count == count:
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, f"Topic already has {count} partitions.")
+    if topic.count < count:
+        raise KafkaError(
+            ErrorCode.INVALID_PARTITIONS,
+            f"Topic currently has {count} partitions, which is higher than the requested "
+            f"{topic.count}.",
+        )
+    return existing
+
+
+def _check_manual(step: Step, existing: Topic, added: int, manual: list[tuple[int, ...]]) -> None:
+    unknown = sorted({b for replicas in manual for b in replicas if b not in step.state.brokers})
+    if unknown:
+        raise _bad(f"Unknown broker(s) in replica assignment: {', '.join(map(str, unknown))}.")
+    if len(manual) != added:
+        raise _bad(
+            f"Increasing the number of partitions by {added} but {len(manual)} assignments "
+            "provided."
+        )
+    replication_factor = len(existing.partitions[0].replicas)
+    for number, replicas in enumerate(manual, len(existing.partitions)):
+        if not replicas:
+            raise _bad(f"Cannot have replication factor of 0 for partition id {number}.")
+        if len(set(replicas)) != len(replicas):
+            raise _bad(
+                "Duplicate brokers not allowed in replica assignment: "
+                f"{', '.join(map(str, replicas))} for partition id {number}."
+            )
+        if len(replicas) != replication_factor:
+            raise _bad(
+                f"Inconsistent replication factor between partitions, partition 0 has "
+                f"{replication_factor} while partition {number} has {len(replicas)}."
+            )
+
+
+def _bad(message: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+
+
+def _failed(name: str, error: KafkaError) -> CreatePartitionsTopicResult:
+    return CreatePartitionsTopicResult(
+        name=name, error_code=error.code, error_message=error.message
+    )
+
+
+def _late(result: CreatePartitionsTopicResult) -> CreatePartitionsTopicResult:
+    if result.error_code != ErrorCode.NONE:
+        return result
+    return CreatePartitionsTopicResult(name=result.name, error_code=ErrorCode.REQUEST_TIMED_OUT)

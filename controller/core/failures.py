@@ -1,0 +1,167 @@
+"""What follows when brokers or log dirs come and go.
+
+It learns which replicas are offline only from the brokers' answers.
+
+Source: KafkaController.scala onBrokerStartup, onBrokerFailure, onBrokerLogDirFailure,
+processLeaderAndIsrResponseReceived, onReplicasBecomeOffline; KIP-112.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from controller.core import deletion
+from controller.core.events import RequestAnswered
+from controller.core.partition_moves import elect_leaderless, move_partitions
+from controller.core.phases import PartitionPhase, ReplicaPhase
+from controller.core.records import BrokerFenced, BrokerUnfenced, LogDirsFailed, ReplicasProbed
+from controller.core.replica_moves import Replica, move_replicas
+from controller.core.run_state import Probe
+from controller.core.step import Step
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition, failure_id, uuid_text
+from protocol.messages.control import LeaderAndIsrRequest, LeaderAndIsrResponse
+from protocol.metric_rows import FailoverStep
+
+
+def broker_started(step: Step, broker_id: int) -> None:
+    """Take a broker in: tell it everything, ask what is offline, elect, resume deletions."""
+    step.change(BrokerUnfenced(broker_id))
+    step.run.last_seen_ms[broker_id] = step.now_ms
+    step.connect(broker_id)
+    step.note(f"broker {broker_id} is live, epoch {step.state.brokers[broker_id].broker_epoch}")
+    others = [other for other in step.state.reachable_brokers() if other != broker_id]
+    step.send_metadata(others, ())
+    step.send_metadata((broker_id,), step.state.led_partitions())
+    replicas = replicas_on(step, broker_id)
+    move_replicas(step, replicas, ReplicaPhase.ONLINE)
+    elect_leaderless(step)
+    deletion.resume_topics(step, _topics_being_deleted(step, replicas))
+
+
+def brokers_failed(step: Step, broker_ids: Sequence[int], reason: str) -> None:
+    """Take live brokers out together: elect other leaders, shrink Isrs, tell the rest."""
+    for broker_id in broker_ids:
+        step.warn(f"broker {broker_id} is dead: {reason}")
+        step.change(BrokerFenced(broker_id))
+        step.run.last_seen_ms.pop(broker_id, None)
+        step.disconnect(broker_id)
+    replicas_went_offline(step, [r for b in broker_ids for r in replicas_on(step, b)])
+
+
+def log_dirs_failed(step: Step, broker_id: int, log_dirs: tuple[bytes, ...]) -> None:
+    """Note a failure and ask the broker which replicas are offline: LeaderAndIsr for all."""
+    broker = step.state.brokers[broker_id]
+    failures = tuple(failure_id(broker_id, d, broker.broker_epoch) for d in log_dirs)
+    for failure, log_dir in zip(failures, log_dirs, strict=True):
+        step.warn(f"log dir {uuid_text(log_dir)} of broker {broker_id} is offline")
+        step.report(failure, FailoverStep.CONTROLLER_NOTICED)
+    step.change(LogDirsFailed(broker_id, log_dirs))
+    _probe(step, broker_id, failures)
+
+
+def leader_and_isr_answered(step: Step, event: RequestAnswered) -> None:
+    """Learn from the codes of one answer which replicas are offline or online again."""
+    response: LeaderAndIsrResponse = event.response
+    probe = _take_probe(step, event)
+    if response.error_code != ErrorCode.NONE:
+        code = ErrorCode(response.error_code).name
+        step.warn(f"broker {event.broker_id} refused LeaderAndIsr: {code}")
+        return
+    newly_offline = _learn(step, event)
+    moved_count = 0
+    if newly_offline:
+        moved_count = replicas_went_offline(
+            step, [Replica(tp, event.broker_id) for tp in newly_offline]
+        )
+    if probe is not None:
+        _report_probe(step, probe, newly_offline, moved_count)
+
+
+def replicas_went_offline(step: Step, replicas: list[Replica]) -> int:
+    """Elect leaders, shrink Isrs, fail deletions; return how many partitions got a leader."""
+    kept = [r for r in replicas if not step.state.is_deleting(r.tp.topic)]
+    move_partitions(step, _leaderless(step, kept), PartitionPhase.OFFLINE)
+    outcome = elect_leaderless(step)
+    move_replicas(step, kept, ReplicaPhase.OFFLINE)
+    deletion.fail_replicas(step, [r for r in replicas if step.state.is_deleting(r.tp.topic)])
+    if not kept and not any(outcome.values()):
+        step.send_metadata(step.state.reachable_brokers(), ())
+    return sum(outcome.values())
+
+
+def replicas_on(step: Step, broker_id: int) -> list[Replica]:
+    """Return the replicas assigned to a broker."""
+    return [Replica(tp, broker_id) for tp in step.state.hosted_by(broker_id)]
+
+
+def _leaderless(step: Step, replicas: Iterable[Replica]) -> Iterator[TopicPartition]:
+    """Give the partitions whose leader is offline, each once."""
+    for tp in dict.fromkeys(replica.tp for replica in replicas):
+        partition = step.state.partition(tp)
+        if partition.has_leadership and not step.state.is_replica_online(tp, partition.leader):
+            yield tp
+
+
+def _topics_being_deleted(step: Step, replicas: Iterable[Replica]) -> list[str]:
+    topics = dict.fromkeys(replica.tp.topic for replica in replicas)
+    return [topic for topic in topics if step.state.is_deleting(topic)]
+
+
+def _probe(step: Step, broker_id: int, failures: tuple[str, ...]) -> None:
+    before = step.run.channels[broker_id].sent
+    move_replicas(step, replicas_on(step, broker_id), ReplicaPhase.ONLINE)
+    if step.run.channels[broker_id].sent == before:
+        _report_probe(step, Probe(before, failures), (), 0)
+        return
+    # LeaderAndIsr is the first request of a batch.
+    step.run.probes.setdefault(broker_id, []).append(Probe(before + 1, failures))
+
+
+def _take_probe(step: Step, event: RequestAnswered) -> Probe | None:
+    probes = step.run.probes.get(event.broker_id, [])
+    for probe in probes:
+        if probe.sequence == event.sequence:
+            probes.remove(probe)
+            return probe
+    return None
+
+
+def _learn(step: Step, event: RequestAnswered) -> tuple[TopicPartition, ...]:
+    """Update the offline replicas of a broker; return those that were not known to be offline."""
+    known = step.state.offline.get(event.broker_id, {})
+    offline: list[TopicPartition] = []
+    online: list[TopicPartition] = []
+    for tp, code in _codes(event):
+        if code == ErrorCode.KAFKA_STORAGE_ERROR and tp not in known:
+            offline.append(tp)
+        elif code == ErrorCode.NONE and tp in known:
+            online.append(tp)
+    hosted = step.state.hosted.get(event.broker_id, {})
+    newly_offline = tuple(tp for tp in offline if tp in hosted)
+    if newly_offline or online:
+        step.change(ReplicasProbed(event.broker_id, newly_offline, tuple(online)))
+    return newly_offline
+
+
+def _codes(event: RequestAnswered) -> Iterator[tuple[TopicPartition, int]]:
+    request: LeaderAndIsrRequest = event.request
+    response: LeaderAndIsrResponse = event.response
+    names = {topic.topic_id: topic.topic_name for topic in request.topic_states}
+    for topic in response.topics:
+        name = names.get(topic.topic_id)
+        if name is not None:
+            for error in topic.partition_errors:
+                yield TopicPartition(name, error.partition_index), error.error_code
+
+
+def _report_probe(
+    step: Step, probe: Probe, offline: tuple[TopicPartition, ...], moved_count: int
+) -> None:
+    topic_count = len(dict.fromkeys(tp.topic for tp in offline))
+    for failure in probe.failure_ids:
+        step.report(
+            failure, FailoverStep.REPLICAS_OFFLINE, topics=topic_count, partitions=len(offline)
+        )
+        step.report(failure, FailoverStep.LEADERS_ELECTED, partitions=moved_count)
+        step.report_when_told(failure, FailoverStep.BROKERS_TOLD)

@@ -1,0 +1,165 @@
+"""The controller as a machine: one event in, records and effects out. No IO, no clock.
+
+The rules are in the other modules; this one finds the rule and looks after who waits how long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, assert_never
+
+from controller.core import (
+    brokers,
+    create_partitions,
+    create_topics,
+    delete_topics,
+    deletion,
+    describe,
+    elect_leaders,
+    failures,
+    preferred,
+    startup,
+    topics,
+)
+from controller.core.alter_partition import alter_partition
+from controller.core.effects import Effect
+from controller.core.events import Event, RequestAnswered, RequestArrived, Started, Tick
+from controller.core.placement import Chance
+from controller.core.records import Record
+from controller.core.run_state import RunState, Waiting, WantedTopic
+from controller.core.settings import Settings
+from controller.core.state import ClusterState
+from controller.core.step import Step
+from protocol.messages.cluster import DescribeClusterRequest
+from protocol.messages.configs import DescribeConfigsRequest
+from protocol.messages.control import (
+    AlterPartitionRequest,
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+)
+from protocol.messages.elections import ElectLeadersRequest
+from protocol.messages.lifecycle import (
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    ControlledShutdownRequest,
+)
+from protocol.messages.producer_ids import AllocateProducerIdsRequest
+from protocol.messages.topics import (
+    CreatePartitionsRequest,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+)
+
+Serve = Callable[[Step, RequestArrived], None]
+
+SERVED: Final[dict[type[Any], Serve]] = {
+    BrokerRegistrationRequest: brokers.register,
+    BrokerHeartbeatRequest: brokers.heartbeat,
+    ControlledShutdownRequest: brokers.controlled_shutdown,
+    AllocateProducerIdsRequest: brokers.allocate_producer_ids,
+    AlterPartitionRequest: alter_partition,
+    CreateTopicsRequest: create_topics.create_topics,
+    CreatePartitionsRequest: create_partitions.create_partitions,
+    DeleteTopicsRequest: delete_topics.delete_topics,
+    ElectLeadersRequest: elect_leaders.elect_leaders,
+    DescribeConfigsRequest: describe.describe_configs,
+    DescribeClusterRequest: describe.describe_cluster,
+}
+"""Request class -> the rule that answers it, at once or later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What one event led to."""
+
+    records: list[Record]
+    """To be durable before any of ``effects`` is done."""
+    effects: list[Effect]
+
+
+class Machine:
+    """The controller's only writer of state."""
+
+    def __init__(self, state: ClusterState, settings: Settings, chance: Chance) -> None:
+        """Take over a replayed state; the first event must be ``Started``."""
+        self.state = state
+        self.run = RunState()
+        self._settings = settings
+        self._chance = chance
+
+    def want_topics(self, wanted: list[WantedTopic]) -> None:
+        """Have these topics created as soon as their brokers are there."""
+        self.run.wanted_topics = list(wanted)
+
+    def step(self, event: Event, now_ms: int) -> Decision:
+        """Take one event.
+
+        Args:
+            event: what happened.
+            now_ms: loop time; never less than in the call before.
+        """
+        step = Step(self.state, self.run, self._settings, self._chance, now_ms)
+        match event:
+            case RequestArrived():
+                SERVED[type(event.request)](step, event)
+            case RequestAnswered():
+                _answered(step, event)
+            case Tick():
+                brokers.expire_sessions(step, event)
+                preferred.balance_when_due(step)
+            case Started():
+                startup.controller_started(step)
+            case _:
+                assert_never(event)
+        topics.create_wanted_topics(step)
+        _settle(step)
+        return Decision(step.records, [*step.effects, *step.notes])
+
+    def next_deadline_ms(self) -> int | None:
+        """Return when a ``Tick`` is due, in loop time; None when nothing is waited for."""
+        timeout_ms = self._settings.session_timeout_ms
+        deadlines = [seen_ms + timeout_ms for seen_ms in self.run.last_seen_ms.values()]
+        deadlines += [w.deadline_ms for w in self.run.waiting if w.deadline_ms is not None]
+        if self.run.balance_at_ms is not None:
+            deadlines.append(self.run.balance_at_ms)
+        if self.run.wanted_topics and self.run.wanted_since_ms is not None:
+            deadlines.append(self.run.wanted_since_ms + timeout_ms)
+        return min(deadlines, default=None)
+
+
+def _answered(step: Step, event: RequestAnswered) -> None:
+    progress = step.run.channels.get(event.broker_id)
+    if progress is None or progress.broker_epoch != event.broker_epoch:
+        return
+    assert event.sequence == progress.answered + 1
+    progress.answered = event.sequence
+    if isinstance(event.request, LeaderAndIsrRequest):
+        failures.leader_and_isr_answered(step, event)
+    elif isinstance(event.request, StopReplicaRequest):
+        deletion.stop_replica_answered(step, event)
+
+
+def _settle(step: Step) -> None:
+    """Let go of those whose brokers have been told, or whose time is up."""
+    if not step.run.waiting:
+        return
+    still: list[Waiting] = []
+    for waiting in step.run.waiting:
+        if _is_told(step, waiting):
+            step.effects.append(waiting.done)
+        elif waiting.deadline_ms is not None and step.now_ms >= waiting.deadline_ms:
+            if waiting.late is not None:
+                step.effects.append(waiting.late)
+        else:
+            still.append(waiting)
+    step.run.waiting = still
+
+
+def _is_told(step: Step, waiting: Waiting) -> bool:
+    for broker_id, (broker_epoch, sequence) in waiting.told.items():
+        progress = step.run.channels.get(broker_id)
+        is_same = progress is not None and progress.broker_epoch == broker_epoch
+        if is_same and progress is not None and progress.answered < sequence:
+            return False
+    return True

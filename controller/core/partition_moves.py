@@ -1,0 +1,140 @@
+"""Moves partitions between phases: first leaders, elections, who is told. One call, one batch.
+
+It chooses no leader itself (``election``).
+
+Source: PartitionStateMachine.scala.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from controller.core.election import Elected, Strategy, elect, needs_unclean
+from controller.core.phases import PARTITION_MOVES, PartitionPhase
+from controller.core.records import LeadershipChanged, leadership_of
+from controller.core.state import INITIAL_LEADER_EPOCH, INITIAL_PARTITION_EPOCH, Partition
+from controller.core.step import Step
+from protocol.configs import topic_config
+from protocol.ids import TopicPartition
+
+
+def move_partitions(step: Step, tps: Iterable[TopicPartition], target: PartitionPhase) -> None:
+    """Move partitions to a phase without leader; undeclared moves are skipped with a warning."""
+    assert target is not PartitionPhase.ONLINE
+    for tp in _allowed(step, tps, target):
+        step.run.set_phase(tp, target)
+
+
+def bring_online(
+    step: Step, tps: Iterable[TopicPartition], strategy: Strategy = Strategy.OFFLINE
+) -> dict[TopicPartition, bool]:
+    """Give partitions a leader and tell the brokers; return who got one.
+
+    A partition in phase NEW gets its first leader, any other one an election by ``strategy``.
+    """
+    decided: dict[TopicPartition, Elected] = {}
+    outcome: dict[TopicPartition, bool] = {}
+    for tp in _allowed(step, tps, PartitionPhase.ONLINE):
+        elected = _decide(step, tp, strategy)
+        outcome[tp] = elected is not None
+        if elected is not None:
+            decided[tp] = elected
+    if decided:
+        _commit(step, decided)
+    return outcome
+
+
+def elect_leaderless(step: Step) -> dict[TopicPartition, bool]:
+    """Try to bring every NEW and OFFLINE partition online, but those of topics being deleted.
+
+    Source: triggerOnlinePartitionStateChange.
+    """
+    tps = [tp for tp in step.run.leaderless if not step.state.is_deleting(tp.topic)]
+    return bring_online(step, tps)
+
+
+def write_leaderships(step: Step, changed: dict[TopicPartition, Partition]) -> None:
+    """Journal new leaderships, each with the next partition epoch and this controller's epoch."""
+    step.change(
+        LeadershipChanged(
+            tuple(
+                leadership_of(
+                    tp,
+                    replace(
+                        partition,
+                        partition_epoch=partition.partition_epoch + 1,
+                        controller_epoch=step.state.controller_epoch,
+                    ),
+                )
+                for tp, partition in changed.items()
+            )
+        )
+    )
+
+
+def is_unclean_allowed(step: Step, topic: str) -> bool:
+    """Tell whether the topic, or else the cluster, allows unclean elections."""
+    configs = step.state.topics[topic].configs
+    return topic_config(configs, step.settings.defaults).unclean_leader_election_enable
+
+
+def _allowed(
+    step: Step, tps: Iterable[TopicPartition], target: PartitionPhase
+) -> list[TopicPartition]:
+    allowed: list[TopicPartition] = []
+    for tp in tps:
+        phase = step.run.phase_of(tp)
+        if phase in PARTITION_MOVES[target]:
+            allowed.append(tp)
+        else:
+            step.warn(f"{tp}: no move from {phase.name} to {target.name}, skipped")
+    return allowed
+
+
+def _decide(step: Step, tp: TopicPartition, strategy: Strategy) -> Elected | None:
+    if step.run.phase_of(tp) is PartitionPhase.NEW:
+        return _first_leader(step, tp)
+    allowed = strategy is Strategy.OFFLINE_UNCLEAN or (
+        strategy is Strategy.OFFLINE
+        and needs_unclean(step.state, tp)
+        and is_unclean_allowed(step, tp.topic)
+    )
+    return elect(step.state, tp, strategy, is_unclean_allowed=allowed)
+
+
+def _first_leader(step: Step, tp: TopicPartition) -> Elected | None:
+    online = step.state.online_replicas(tp)
+    if not online:
+        return None
+    partition = replace(
+        step.state.partition(tp),
+        leader=online[0],
+        isr=online,
+        leader_epoch=INITIAL_LEADER_EPOCH,
+        partition_epoch=INITIAL_PARTITION_EPOCH - 1,
+    )
+    return Elected(partition, online, is_unclean=False)
+
+
+def _commit(step: Step, decided: dict[TopicPartition, Elected]) -> None:
+    batch = step.new_batch()
+    before = {tp: step.state.partition(tp) for tp in decided}
+    write_leaderships(step, {tp: elected.partition for tp, elected in decided.items()})
+    for tp, elected in decided.items():
+        is_new = step.run.phase_of(tp) is PartitionPhase.NEW
+        step.run.set_phase(tp, PartitionPhase.ONLINE)
+        step.run.unclean_elections_count += elected.is_unclean
+        batch.add_leader_and_isr(elected.recipients, tp, is_new=is_new)
+        if not is_new:
+            _note_election(step, tp, before[tp], is_unclean=elected.is_unclean)
+    step.send_batch(batch)
+
+
+def _note_election(step: Step, tp: TopicPartition, old: Partition, *, is_unclean: bool) -> None:
+    new = step.state.partition(tp)
+    step.note(
+        f"{tp} leader {old.leader} -> {new.leader}, epoch {old.leader_epoch} -> "
+        f"{new.leader_epoch}, isr {list(old.isr)} -> {list(new.isr)}"
+        + (" (unclean)" if is_unclean else "")
+    )

@@ -1,0 +1,391 @@
+"""The journaled decisions: each record applies itself to the state, and nothing else changes it.
+
+They decide nothing. ``snapshot`` gives the records that rebuild a state from nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple, Protocol
+
+from controller.core.state import Broker, ClusterState, Endpoint, Partition, Topic
+from protocol.ids import TopicPartition
+
+
+class Record(Protocol):
+    """One change of the state."""
+
+    def apply(self, state: ClusterState) -> None:
+        """Change ``state``; the same record on the same state always gives the same state."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerStarted:
+    """A controller took over with a new controller epoch."""
+
+    cluster_id: str
+    controller_epoch: int
+
+    def apply(self, state: ClusterState) -> None:
+        """Set both."""
+        state.cluster_id = self.cluster_id
+        state.controller_epoch = self.controller_epoch
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRegistered:
+    """A new incarnation of a broker registered; it is fenced until it heartbeats."""
+
+    broker_id: int
+    broker_epoch: int
+    incarnation: bytes
+    endpoints: tuple[Endpoint, ...]
+    rack: str | None
+    log_dirs: tuple[bytes, ...]
+
+    def apply(self, state: ClusterState) -> None:
+        """Replace any older registration and forget what its log dirs were."""
+        state.brokers[self.broker_id] = Broker(
+            broker_id=self.broker_id,
+            broker_epoch=self.broker_epoch,
+            incarnation=self.incarnation,
+            endpoints=self.endpoints,
+            rack=self.rack,
+            log_dirs=self.log_dirs,
+        )
+        state.next_broker_epoch = max(state.next_broker_epoch, self.broker_epoch + 1)
+        state.offline.pop(self.broker_id, None)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerUnfenced:
+    """A broker is alive from now on."""
+
+    broker_id: int
+
+    def apply(self, state: ClusterState) -> None:
+        """Take it in; which of its replicas are offline is asked anew."""
+        broker = state.brokers[self.broker_id]
+        state.brokers[self.broker_id] = replace(broker, is_fenced=False, is_shutting_down=False)
+        state.offline.pop(self.broker_id, None)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerFenced:
+    """A broker counts as dead from now on."""
+
+    broker_id: int
+
+    def apply(self, state: ClusterState) -> None:
+        """Take it out."""
+        broker = state.brokers[self.broker_id]
+        state.brokers[self.broker_id] = replace(broker, is_fenced=True, is_shutting_down=False)
+        state.offline.pop(self.broker_id, None)
+
+
+@dataclass(frozen=True, slots=True)
+class ShutdownBegun:
+    """A broker is in a controlled shutdown."""
+
+    broker_id: int
+
+    def apply(self, state: ClusterState) -> None:
+        """Mark it; it stays reachable."""
+        state.brokers[self.broker_id] = replace(
+            state.brokers[self.broker_id], is_shutting_down=True
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirsFailed:
+    """A broker reported log dirs that went offline; they never return within an incarnation."""
+
+    broker_id: int
+    log_dirs: tuple[bytes, ...]
+
+    def apply(self, state: ClusterState) -> None:
+        """Add them to the offline ones."""
+        broker = state.brokers[self.broker_id]
+        state.brokers[self.broker_id] = replace(
+            broker, offline_log_dirs=(*broker.offline_log_dirs, *self.log_dirs)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirsCordoned:
+    """A broker reported the whole set of its cordoned log dirs."""
+
+    broker_id: int
+    log_dirs: tuple[bytes, ...]
+
+    def apply(self, state: ClusterState) -> None:
+        """Replace the set."""
+        state.brokers[self.broker_id] = replace(
+            state.brokers[self.broker_id], cordoned_log_dirs=self.log_dirs
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicasProbed:
+    """Replicas of one broker turned out to be offline, or online again."""
+
+    broker_id: int
+    offline: tuple[TopicPartition, ...]
+    online: tuple[TopicPartition, ...]
+
+    def apply(self, state: ClusterState) -> None:
+        """Add the former, drop the latter."""
+        known = state.offline.setdefault(self.broker_id, {})
+        for tp in self.online:
+            known.pop(tp, None)
+        known.update(dict.fromkeys(self.offline))
+        if not known:
+            del state.offline[self.broker_id]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCreated:
+    """A topic with its assignment; its partitions have no leadership yet."""
+
+    name: str
+    topic_id: bytes
+    configs: dict[str, str]
+    assignment: tuple[tuple[int, ...], ...]
+
+    def apply(self, state: ClusterState) -> None:
+        """Add it."""
+        state.topics[self.name] = Topic(
+            name=self.name, topic_id=self.topic_id, configs=dict(self.configs)
+        )
+        state.topic_names[self.topic_id] = self.name
+        _add_partitions(state, self.name, self.assignment)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsAdded:
+    """A topic grew."""
+
+    name: str
+    assignment: tuple[tuple[int, ...], ...]
+    """Of the new partitions only."""
+
+    def apply(self, state: ClusterState) -> None:
+        """Add them behind the existing ones."""
+        _add_partitions(state, self.name, self.assignment)
+
+
+class Leadership(NamedTuple):
+    """The whole leadership of one partition after a decision."""
+
+    topic: str
+    partition: int
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    partition_epoch: int
+    controller_epoch: int
+    is_recovering: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LeadershipChanged:
+    """Leader, epochs or Isr of partitions changed."""
+
+    changes: tuple[Leadership, ...]
+
+    def apply(self, state: ClusterState) -> None:
+        """Replace the leadership of each."""
+        for change in self.changes:
+            partitions = state.topics[change.topic].partitions
+            partitions[change.partition] = replace(
+                partitions[change.partition],
+                leader=change.leader,
+                leader_epoch=change.leader_epoch,
+                isr=change.isr,
+                partition_epoch=change.partition_epoch,
+                controller_epoch=change.controller_epoch,
+                is_recovering=change.is_recovering,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentChanged:
+    """A reassignment began, moved on or ended."""
+
+    topic: str
+    partition: int
+    replicas: tuple[int, ...]
+    adding_replicas: tuple[int, ...]
+    removing_replicas: tuple[int, ...]
+
+    def apply(self, state: ClusterState) -> None:
+        """Replace the assignment and what each broker hosts."""
+        tp = TopicPartition(self.topic, self.partition)
+        partitions = state.topics[self.topic].partitions
+        _unhost(state, tp, partitions[self.partition].replicas)
+        partitions[self.partition] = replace(
+            partitions[self.partition],
+            replicas=self.replicas,
+            adding_replicas=self.adding_replicas,
+            removing_replicas=self.removing_replicas,
+        )
+        _host(state, tp, self.replicas)
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionQueued:
+    """A topic is to be deleted."""
+
+    name: str
+
+    def apply(self, state: ClusterState) -> None:
+        """Mark it."""
+        state.topics[self.name].is_deleting = True
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDeleted:
+    """Every replica of a topic is gone, and so is the topic."""
+
+    name: str
+
+    def apply(self, state: ClusterState) -> None:
+        """Forget it."""
+        topic = state.topics.pop(self.name)
+        del state.topic_names[topic.topic_id]
+        for tp, partition in zip(topic.keys, topic.partitions, strict=True):
+            _unhost(state, tp, partition.replicas)
+            for broker_id in partition.replicas:
+                _forget_offline(state, broker_id, tp)
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerIdsAllocated:
+    """Producer ids below this one belong to brokers."""
+
+    next_producer_id: int
+
+    def apply(self, state: ClusterState) -> None:
+        """Move on."""
+        state.next_producer_id = self.next_producer_id
+
+
+RECORD_CLASSES: Final[tuple[type[Record], ...]] = (
+    ControllerStarted,
+    BrokerRegistered,
+    BrokerUnfenced,
+    BrokerFenced,
+    ShutdownBegun,
+    LogDirsFailed,
+    LogDirsCordoned,
+    ReplicasProbed,
+    TopicCreated,
+    PartitionsAdded,
+    LeadershipChanged,
+    AssignmentChanged,
+    DeletionQueued,
+    TopicDeleted,
+    ProducerIdsAllocated,
+)
+
+
+def leadership_of(tp: TopicPartition, partition: Partition) -> Leadership:
+    """Return the leadership that ``partition`` has now."""
+    return Leadership(
+        tp.topic,
+        tp.partition,
+        partition.leader,
+        partition.leader_epoch,
+        partition.isr,
+        partition.partition_epoch,
+        partition.controller_epoch,
+        partition.is_recovering,
+    )
+
+
+def snapshot(state: ClusterState) -> list[Record]:
+    """Return records that rebuild ``state`` from an empty one."""
+    return [
+        ControllerStarted(state.cluster_id, state.controller_epoch),
+        ProducerIdsAllocated(state.next_producer_id),
+        *(record for broker in state.brokers.values() for record in _broker_records(broker)),
+        *(record for topic in state.topics.values() for record in _topic_records(topic)),
+        *(ReplicasProbed(broker_id, tuple(tps), ()) for broker_id, tps in state.offline.items()),
+    ]
+
+
+def _broker_records(broker: Broker) -> Iterator[Record]:
+    broker_id = broker.broker_id
+    yield BrokerRegistered(
+        broker_id,
+        broker.broker_epoch,
+        broker.incarnation,
+        broker.endpoints,
+        broker.rack,
+        broker.log_dirs,
+    )
+    if not broker.is_fenced:
+        yield BrokerUnfenced(broker_id)
+    if broker.is_shutting_down:
+        yield ShutdownBegun(broker_id)
+    if broker.offline_log_dirs:
+        yield LogDirsFailed(broker_id, broker.offline_log_dirs)
+    if broker.cordoned_log_dirs is not None:
+        yield LogDirsCordoned(broker_id, broker.cordoned_log_dirs)
+
+
+def _topic_records(topic: Topic) -> Iterator[Record]:
+    yield TopicCreated(
+        topic.name, topic.topic_id, topic.configs, tuple(p.replicas for p in topic.partitions)
+    )
+    led = [
+        leadership_of(tp, p)
+        for tp, p in zip(topic.keys, topic.partitions, strict=True)
+        if p.has_leadership
+    ]
+    if led:
+        yield LeadershipChanged(tuple(led))
+    for number, partition in enumerate(topic.partitions):
+        if partition.is_reassigning:
+            yield AssignmentChanged(
+                topic.name,
+                number,
+                partition.replicas,
+                partition.adding_replicas,
+                partition.removing_replicas,
+            )
+    if topic.is_deleting:
+        yield DeletionQueued(topic.name)
+
+
+def _add_partitions(
+    state: ClusterState, name: str, assignment: tuple[tuple[int, ...], ...]
+) -> None:
+    topic = state.topics[name]
+    for replicas in assignment:
+        tp = TopicPartition(name, len(topic.partitions))
+        topic.partitions.append(Partition(replicas=replicas))
+        _host(state, tp, replicas)
+
+
+def _host(state: ClusterState, tp: TopicPartition, replicas: tuple[int, ...]) -> None:
+    for broker_id in replicas:
+        state.hosted.setdefault(broker_id, {})[tp] = None
+
+
+def _unhost(state: ClusterState, tp: TopicPartition, replicas: tuple[int, ...]) -> None:
+    for broker_id in replicas:
+        hosted = state.hosted[broker_id]
+        del hosted[tp]
+        if not hosted:
+            del state.hosted[broker_id]
+
+
+def _forget_offline(state: ClusterState, broker_id: int, tp: TopicPartition) -> None:
+    offline = state.offline.get(broker_id)
+    if offline is not None:
+        offline.pop(tp, None)
+        if not offline:
+            del state.offline[broker_id]

@@ -1,0 +1,112 @@
+"""What the controller may forget at a restart: phases, sessions, channels, who waits.
+
+No rules. The next start makes it anew from the journaled state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from controller.core.effects import Effect
+from controller.core.phases import PartitionPhase, ReplicaPhase
+from protocol.ids import TopicPartition
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far one broker's channel is."""
+
+    broker_epoch: int
+    sent: int = 0
+    """Sequence of the last request put into it."""
+    metadata_sent: int = 0
+    """Sequence of the last UpdateMetadata among them."""
+    answered: int = 0
+    """Sequence of the last request that was answered."""
+
+
+@dataclass(slots=True)
+class Waiting:
+    """An effect held back until brokers have answered all that was sent to them up to now."""
+
+    told: dict[int, tuple[int, int]]
+    """Broker id -> (its broker epoch, the sequence to be answered)."""
+    deadline_ms: int | None
+    done: Effect
+    late: Effect | None
+    """Done instead at the deadline."""
+
+
+@dataclass(slots=True)
+class Probe:
+    """A LeaderAndIsr that asks one broker which of its replicas are offline."""
+
+    sequence: int
+    failure_ids: tuple[str, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class WantedTopic:
+    """A topic of the cluster file that does not exist yet."""
+
+    name: str
+    partitions: int
+    replication_factor: int
+    configs: dict[str, str]
+
+
+@dataclass(slots=True)
+class RunState:
+    """All of it."""
+
+    partition_phases: dict[TopicPartition, PartitionPhase] = field(
+        default_factory=dict[TopicPartition, PartitionPhase]
+    )
+    leaderless: dict[TopicPartition, None] = field(default_factory=dict[TopicPartition, None])
+    """The partitions in phase NEW or OFFLINE."""
+    replica_phases: dict[TopicPartition, dict[int, ReplicaPhase]] = field(
+        default_factory=dict[TopicPartition, dict[int, ReplicaPhase]]
+    )
+    channels: dict[int, Progress] = field(default_factory=dict[int, Progress])
+    last_seen_ms: dict[int, int] = field(default_factory=dict[int, int])
+    """Of every unfenced broker."""
+    deletion_begun: dict[str, None] = field(default_factory=dict[str, None])
+    deletion_ineligible: dict[str, None] = field(default_factory=dict[str, None])
+    waiting: list[Waiting] = field(default_factory=list[Waiting])
+    probes: dict[int, list[Probe]] = field(default_factory=dict[int, list[Probe]])
+    """Broker id -> probes not answered yet."""
+    wanted_topics: list[WantedTopic] = field(default_factory=list[WantedTopic])
+    wanted_since_ms: int | None = None
+    """Since when enough brokers for every wanted topic are there."""
+    balance_at_ms: int | None = None
+    """When preferred leaders are looked after next."""
+    unclean_elections_count: int = 0
+
+    def phase_of(self, tp: TopicPartition) -> PartitionPhase:
+        """Return a partition's phase."""
+        return self.partition_phases.get(tp, PartitionPhase.NON_EXISTENT)
+
+    def replica_phase_of(self, tp: TopicPartition, broker_id: int) -> ReplicaPhase:
+        """Return a replica's phase."""
+        return self.replica_phases.get(tp, {}).get(broker_id, ReplicaPhase.NON_EXISTENT)
+
+    def set_phase(self, tp: TopicPartition, phase: PartitionPhase) -> None:
+        """Move a partition, keeping ``leaderless`` in step."""
+        if phase is PartitionPhase.NON_EXISTENT:
+            self.partition_phases.pop(tp, None)
+        else:
+            self.partition_phases[tp] = phase
+        if phase in (PartitionPhase.NEW, PartitionPhase.OFFLINE):
+            self.leaderless[tp] = None
+        else:
+            self.leaderless.pop(tp, None)
+
+    def set_replica_phase(self, tp: TopicPartition, broker_id: int, phase: ReplicaPhase) -> None:
+        """Move a replica."""
+        if phase is not ReplicaPhase.NON_EXISTENT:
+            self.replica_phases.setdefault(tp, {})[broker_id] = phase
+            return
+        phases = self.replica_phases.get(tp, {})
+        phases.pop(broker_id, None)
+        if not phases:
+            self.replica_phases.pop(tp, None)

@@ -1,0 +1,66 @@
+"""What a controller does first: a new controller epoch, and everyone is told everything.
+
+Source: KafkaController.onControllerFailover. Differs from Kafka: replicas on offline log dirs are
+known from the journal, so none of them is elected for a moment.
+"""
+
+from __future__ import annotations
+
+from controller.core import deletion
+from controller.core.partition_moves import elect_leaderless
+from controller.core.phases import PartitionPhase, ReplicaPhase
+from controller.core.preferred import schedule_first_balance
+from controller.core.records import ControllerStarted
+from controller.core.replica_moves import Replica, move_replicas
+from controller.core.state import Partition
+from controller.core.step import Step
+from protocol.ids import TopicPartition
+
+
+def controller_started(step: Step) -> None:
+    """Take over; every unfenced broker gets a fresh session."""
+    step.change(ControllerStarted(step.settings.cluster_id, step.state.controller_epoch + 1))
+    step.note(f"controller epoch {step.state.controller_epoch} begins")
+    reachable = step.state.reachable_brokers()
+    for broker_id in reachable:
+        step.run.last_seen_ms[broker_id] = step.now_ms
+        step.connect(broker_id)
+    _hold_deletions(step)
+    step.send_metadata(reachable, ())
+    _start_replicas(step)
+    for tp in step.state.partitions():
+        step.run.set_phase(tp, _phase(step, tp, step.state.partition(tp)))
+    elect_leaderless(step)
+    deletion.resume(step)
+    schedule_first_balance(step)
+
+
+def _hold_deletions(step: Step) -> None:
+    """Mark deletions that cannot end now: a replica is offline or a reassignment is under way."""
+    for topic in step.state.topics.values():
+        if topic.is_deleting and any(
+            step.state.offline_replicas(tp) or step.state.partition(tp).is_reassigning
+            for tp in topic.keys
+        ):
+            step.run.deletion_ineligible[topic.name] = None
+
+
+def _start_replicas(step: Step) -> None:
+    online: list[Replica] = []
+    offline: list[Replica] = []
+    for tp in step.state.partitions():
+        for broker_id in step.state.partition(tp).replicas:
+            is_online = step.state.is_replica_online(tp, broker_id)
+            (online if is_online else offline).append(Replica(tp, broker_id))
+            phase = ReplicaPhase.ONLINE if is_online else ReplicaPhase.DELETION_INELIGIBLE
+            step.run.set_replica_phase(tp, broker_id, phase)
+    move_replicas(step, online, ReplicaPhase.ONLINE)
+    move_replicas(step, offline, ReplicaPhase.OFFLINE)
+
+
+def _phase(step: Step, tp: TopicPartition, partition: Partition) -> PartitionPhase:
+    if not partition.has_leadership:
+        return PartitionPhase.NEW
+    if step.state.is_replica_online(tp, partition.leader):
+        return PartitionPhase.ONLINE
+    return PartitionPhase.OFFLINE

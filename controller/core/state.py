@@ -1,0 +1,199 @@
+"""What the controller knows and keeps: brokers, topics, partitions, replicas on offline log dirs.
+
+Everything here is journaled: only the records of ``controller.core.records`` change it, so that a
+replay gives the same state. What may be forgotten at a restart is in ``controller.core.run_state``.
+Source: ControllerContext.scala; brokers as in KRaft's ClusterControlManager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from protocol.ids import NO_EPOCH, NO_LEADER, TopicPartition
+
+INITIAL_LEADER_EPOCH: Final = 0
+INITIAL_PARTITION_EPOCH: Final = 0
+
+
+class Endpoint(NamedTuple):
+    """One listener of a broker, as clients and brokers reach it."""
+
+    name: str
+    host: str
+    port: int
+    security_protocol: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broker:
+    """One registration. A fenced broker is registered and counts as dead."""
+
+    broker_id: int
+    broker_epoch: int
+    incarnation: bytes
+    endpoints: tuple[Endpoint, ...]
+    """The first one is the inter-broker listener."""
+    rack: str | None
+    log_dirs: tuple[bytes, ...]
+    """Directory ids that were online at the registration."""
+    offline_log_dirs: tuple[bytes, ...] = ()
+    cordoned_log_dirs: tuple[bytes, ...] | None = None
+    """None: not reported, which counts as nothing cordoned."""
+    is_fenced: bool = True
+    is_shutting_down: bool = False
+
+    @property
+    def is_usable(self) -> bool:
+        """Tell whether new replicas may be placed here.
+
+        Source: KIP-1066: at least one registered log dir is neither offline nor cordoned.
+        """
+        if self.is_fenced or self.is_shutting_down:
+            return False
+        refused = (*self.offline_log_dirs, *(self.cordoned_log_dirs or ()))
+        return not self.log_dirs or any(log_dir not in refused for log_dir in self.log_dirs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """Assignment and leadership of one partition."""
+
+    replicas: tuple[int, ...]
+    """The whole assignment, adding replicas included; the first one is the preferred leader."""
+    adding_replicas: tuple[int, ...] = ()
+    removing_replicas: tuple[int, ...] = ()
+    leader: int = NO_LEADER
+    leader_epoch: int = NO_EPOCH
+    """-1: no leadership was ever decided."""
+    isr: tuple[int, ...] = ()
+    partition_epoch: int = NO_EPOCH
+    controller_epoch: int = NO_EPOCH
+    """Of the controller that decided the leadership last."""
+    is_recovering: bool = False
+    """The leader was elected unclean and has not finished recovering."""
+
+    @property
+    def has_leadership(self) -> bool:
+        """Whether leader, epochs and Isr were ever decided."""
+        return self.leader_epoch != NO_EPOCH
+
+    @property
+    def target_replicas(self) -> tuple[int, ...]:
+        """The assignment without the replicas that a reassignment removes."""
+        if not self.removing_replicas:
+            return self.replicas
+        return tuple(r for r in self.replicas if r not in self.removing_replicas)
+
+    @property
+    def is_reassigning(self) -> bool:
+        """Whether a reassignment is under way."""
+        return bool(self.adding_replicas or self.removing_replicas)
+
+
+@dataclass(slots=True, kw_only=True)
+class Topic:
+    """One topic; partitions are numbered from 0 without gaps."""
+
+    name: str
+    topic_id: bytes
+    configs: dict[str, str]
+    partitions: list[Partition] = field(default_factory=list[Partition])
+    is_deleting: bool = False
+
+    @property
+    def keys(self) -> list[TopicPartition]:
+        """The names of its partitions."""
+        return [TopicPartition(self.name, number) for number in range(len(self.partitions))]
+
+
+@dataclass(slots=True)
+class ClusterState:
+    """The cluster as decided. Queries only; records change it."""
+
+    cluster_id: str = ""
+    controller_epoch: int = 0
+    next_broker_epoch: int = 1
+    next_producer_id: int = 0
+    brokers: dict[int, Broker] = field(default_factory=dict[int, Broker])
+    topics: dict[str, Topic] = field(default_factory=dict[str, Topic])
+    topic_names: dict[bytes, str] = field(default_factory=dict[bytes, str])
+    hosted: dict[int, dict[TopicPartition, None]] = field(
+        default_factory=dict[int, dict[TopicPartition, None]]
+    )
+    """Broker id -> the partitions assigned to it."""
+    offline: dict[int, dict[TopicPartition, None]] = field(
+        default_factory=dict[int, dict[TopicPartition, None]]
+    )
+    """Broker id -> its replicas on offline log dirs (Kafka: replicasOnOfflineDirs)."""
+
+    def find(self, tp: TopicPartition) -> Partition | None:
+        """Return the partition, or None when it does not exist."""
+        topic = self.topics.get(tp.topic)
+        if topic is None or not 0 <= tp.partition < len(topic.partitions):
+            return None
+        return topic.partitions[tp.partition]
+
+    def partition(self, tp: TopicPartition) -> Partition:
+        """Return a partition that exists."""
+        return self.topics[tp.topic].partitions[tp.partition]
+
+    def partitions(self) -> Iterator[TopicPartition]:
+        """Iterate over the names of all partitions."""
+        for topic in self.topics.values():
+            yield from topic.keys
+
+    def is_deleting(self, topic_name: str) -> bool:
+        """Tell whether the topic is queued for deletion."""
+        topic = self.topics.get(topic_name)
+        return topic is not None and topic.is_deleting
+
+    def is_reachable(self, broker_id: int) -> bool:
+        """Tell whether requests go to this broker: alive, perhaps shutting down."""
+        broker = self.brokers.get(broker_id)
+        return broker is not None and not broker.is_fenced
+
+    def is_live(self, broker_id: int) -> bool:
+        """Tell whether this broker is alive and not shutting down."""
+        broker = self.brokers.get(broker_id)
+        return broker is not None and not (broker.is_fenced or broker.is_shutting_down)
+
+    def is_shutting_down(self, broker_id: int) -> bool:
+        """Tell whether this broker is in a controlled shutdown."""
+        broker = self.brokers.get(broker_id)
+        return broker is not None and broker.is_shutting_down
+
+    def is_replica_online(self, tp: TopicPartition, broker_id: int) -> bool:
+        """Tell whether this replica can lead: its broker is live and its log dir is not offline."""
+        return self.is_live(broker_id) and tp not in self.offline.get(broker_id, ())
+
+    def is_replica_reachable(self, tp: TopicPartition, broker_id: int) -> bool:
+        """Tell the same, with brokers in a controlled shutdown counted as live."""
+        return self.is_reachable(broker_id) and tp not in self.offline.get(broker_id, ())
+
+    def online_replicas(self, tp: TopicPartition) -> tuple[int, ...]:
+        """Return the assigned replicas that are online, in the order of the assignment."""
+        return tuple(r for r in self.partition(tp).replicas if self.is_replica_online(tp, r))
+
+    def offline_replicas(self, tp: TopicPartition) -> list[int]:
+        """Return the assigned replicas that are not online, in the order of the assignment."""
+        return [r for r in self.partition(tp).replicas if not self.is_replica_online(tp, r)]
+
+    def reachable_brokers(self) -> list[int]:
+        """Return the ids of the brokers that requests go to, sorted."""
+        return sorted(b.broker_id for b in self.brokers.values() if not b.is_fenced)
+
+    def hosted_by(self, broker_id: int) -> list[TopicPartition]:
+        """Return the partitions assigned to a broker."""
+        return list(self.hosted.get(broker_id, ()))
+
+    def led_partitions(self) -> list[TopicPartition]:
+        """Return the partitions with leadership whose topic is not being deleted."""
+        return [
+            TopicPartition(topic.name, number)
+            for topic in self.topics.values()
+            if not topic.is_deleting
+            for number, partition in enumerate(topic.partitions)
+            if partition.has_leadership
+        ]

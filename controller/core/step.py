@@ -1,0 +1,132 @@
+"""What one event reads and changes, handed from rule to rule.
+
+It decides nothing; it keeps state, journal and channels in step with each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from controller.core.collate import RequestBatch
+from controller.core.effects import (
+    Answer,
+    ConnectBroker,
+    DisconnectBroker,
+    Effect,
+    Note,
+    Report,
+    Send,
+)
+from controller.core.placement import Chance
+from controller.core.records import Record
+from controller.core.run_state import Progress, RunState, Waiting
+from controller.core.settings import Settings
+from controller.core.state import ClusterState
+from protocol.ids import TopicPartition
+from protocol.messages.control import UpdateMetadataRequest
+from protocol.metric_rows import FailoverStep
+
+
+@dataclass(slots=True)
+class Step:
+    """One event's work."""
+
+    state: ClusterState
+    run: RunState
+    settings: Settings
+    chance: Chance
+    now_ms: int
+    records: list[Record] = field(default_factory=list[Record])
+    effects: list[Effect] = field(default_factory=list[Effect])
+    notes: list[Note] = field(default_factory=list[Note])
+    """Log lines; written last, as nothing waits for them."""
+
+    def change(self, record: Record) -> None:
+        """Apply a decision and have it journaled."""
+        record.apply(self.state)
+        self.records.append(record)
+
+    def new_batch(self) -> RequestBatch:
+        """Begin a batch of requests; ``send_batch`` ends it."""
+        return RequestBatch(self.state, self.settings.controller_id)
+
+    def send_batch(self, batch: RequestBatch) -> None:
+        """Send what a batch gathered."""
+        for broker_id, request in batch.requests():
+            self.send(broker_id, request)
+
+    def send_metadata(self, broker_ids: Iterable[int], tps: Iterable[TopicPartition]) -> None:
+        """Send UpdateMetadata alone."""
+        batch = self.new_batch()
+        batch.add_update_metadata(broker_ids, tps)
+        self.send_batch(batch)
+
+    def send(self, broker_id: int, request: Any) -> int:
+        """Put one request into a reachable broker's channel and return its sequence."""
+        progress = self.run.channels[broker_id]
+        progress.sent += 1
+        if type(request) is UpdateMetadataRequest:
+            progress.metadata_sent = progress.sent
+        self.effects.append(Send(broker_id, progress.sent, request))
+        return progress.sent
+
+    def connect(self, broker_id: int) -> None:
+        """Open the channel to a broker that became reachable."""
+        broker = self.state.brokers[broker_id]
+        endpoint = broker.endpoints[0]
+        self.run.channels[broker_id] = Progress(broker.broker_epoch)
+        self.effects.append(
+            ConnectBroker(broker_id, broker.broker_epoch, endpoint.host, endpoint.port)
+        )
+
+    def disconnect(self, broker_id: int) -> None:
+        """Close the channel to a broker that is dead; nobody waits for it any more."""
+        self.run.channels.pop(broker_id, None)
+        self.run.probes.pop(broker_id, None)
+        self.effects.append(DisconnectBroker(broker_id))
+
+    def answer(self, token: int, response: Any) -> None:
+        """Answer now."""
+        self.effects.append(Answer(token, response))
+
+    def when_told(
+        self, done: Effect, *, late: Effect | None = None, deadline_ms: int | None = None
+    ) -> None:
+        """Hold ``done`` back until every reachable broker took the last UpdateMetadata sent to it.
+
+        Channels are ordered, so it took the LeaderAndIsr before it as well.
+
+        Args:
+            done: done then, or at once when nothing is under way.
+            late: done instead at ``deadline_ms``.
+            deadline_ms: loop time; None waits for as long as it takes.
+        """
+        told = {
+            broker_id: (progress.broker_epoch, progress.metadata_sent)
+            for broker_id, progress in self.run.channels.items()
+            if progress.answered < progress.metadata_sent
+        }
+        if not told:
+            self.effects.append(done)
+            return
+        self.run.waiting.append(Waiting(told, deadline_ms, done, late))
+
+    def report(
+        self, failure_id: str, step: FailoverStep, *, topics: int = -1, partitions: int = -1
+    ) -> None:
+        """Have a metric row written."""
+        self.effects.append(Report(failure_id, step, topics, partitions, ""))
+
+    def report_when_told(self, failure_id: str, step: FailoverStep) -> None:
+        """Have a metric row written once every reachable broker has been told."""
+        self.when_told(Report(failure_id, step, -1, -1, ""))
+
+    def note(self, text: str) -> None:
+        """Have an INFO line logged."""
+        self.notes.append(Note(text))
+
+    def warn(self, text: str) -> None:
+        """Have a WARNING line logged."""
+        self.notes.append(Note(text, is_warning=True))

@@ -1,0 +1,77 @@
+"""What a topic may be called, and which manual assignments are sound. It knows no brokers' state.
+
+Source: Topic.java, AdminZkClient.validateTopicCreate (3.9).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from protocol.errors import ErrorCode, KafkaError
+
+NAME_LENGTH_MAX: Final = 249
+CLUSTER_METADATA_TOPIC: Final = "__cluster_metadata"
+
+_LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+def check_name(name: str, existing: Iterable[str]) -> None:
+    """Check a new topic's name.
+
+    Raises:
+        KafkaError: INVALID_TOPIC_EXCEPTION.
+    """
+    problem = name_problem(name)
+    if problem:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+    if "." in name or "_" in name:
+        folded = name.replace(".", "_")
+        collisions = [other for other in existing if other.replace(".", "_") == folded]
+        if collisions:
+            raise KafkaError(
+                ErrorCode.INVALID_TOPIC_EXCEPTION,
+                f"Topic '{name}' collides with existing topics: {', '.join(collisions)}",
+            )
+
+
+def check_assignment(numbers: Sequence[int], assignment: Sequence[Sequence[int]]) -> None:
+    """Check a manual assignment of a new topic.
+
+    Args:
+        numbers: the partition numbers, in the order of ``assignment``.
+        assignment: the replicas of each.
+
+    Raises:
+        KafkaError: INVALID_REPLICA_ASSIGNMENT.
+    """
+    if len({len(replicas) for replicas in assignment}) != 1 or not assignment[0]:
+        raise _bad_assignment("All partitions should have the same number of replicas")
+    for number, replicas in zip(numbers, assignment, strict=True):
+        if len(set(replicas)) != len(replicas):
+            raise _bad_assignment(
+                f"Duplicate replica assignment found: partition {number} -> {list(replicas)}"
+            )
+    if sorted(numbers) != list(range(len(numbers))):
+        raise _bad_assignment("partitions should be a consecutive 0-based integer sequence")
+
+
+def name_problem(name: str) -> str:
+    """Tell what is wrong with a topic's name; "" when nothing is."""
+    if not name:
+        return "the empty string is not allowed"
+    if name in (".", ".."):
+        return f"'{name}' is not allowed"
+    if len(name) > NAME_LENGTH_MAX:
+        return f"the length of '{name}' is longer than the max allowed length {NAME_LENGTH_MAX}"
+    if not _LEGAL.fullmatch(name):
+        return (
+            f"'{name}' contains one or more characters other than "
+            "ASCII alphanumerics, '.', '_' and '-'"
+        )
+    return ""
+
+
+def _bad_assignment(message: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
