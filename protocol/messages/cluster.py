@@ -164,7 +164,9 @@ class UpdateFeaturesResponse:
     throttle_time_ms: int = field(INT32)
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, nullable="0+")
-    results: Sequence[UpdatableFeatureResult] = field(array(UpdatableFeatureResult), ignorable=True)
+    results: Sequence[UpdatableFeatureResult] = field(
+        array(UpdatableFeatureResult), "0-1", ignorable=True
+    )
 
 
 @message(58, "request", versions="0", flexible="0+")

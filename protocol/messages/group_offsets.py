@@ -23,7 +23,7 @@ class OffsetCommitRequestPartition:
 class OffsetCommitRequestTopic:
     """Part of OffsetCommitRequest."""
 
-    name: str = field(STRING, ignorable=True)
+    name: str = field(STRING, "0-9", ignorable=True)
     topic_id: bytes = field(UUID, "10+", ignorable=True)
     partitions: Sequence[OffsetCommitRequestPartition] = field(array(OffsetCommitRequestPartition))
 
@@ -52,7 +52,7 @@ class OffsetCommitResponsePartition:
 class OffsetCommitResponseTopic:
     """Part of OffsetCommitResponse."""
 
-    name: str = field(STRING, ignorable=True)
+    name: str = field(STRING, "0-9", ignorable=True)
     topic_id: bytes = field(UUID, "10+", ignorable=True)
     partitions: Sequence[OffsetCommitResponsePartition] = field(
         array(OffsetCommitResponsePartition)
@@ -79,7 +79,7 @@ class OffsetFetchRequestTopic:
 class OffsetFetchRequestTopics:
     """Part of OffsetFetchRequest."""
 
-    name: str = field(STRING, "8+", ignorable=True)
+    name: str = field(STRING, "8-9", ignorable=True)
     topic_id: bytes = field(UUID, "10+", ignorable=True)
     partition_indexes: Sequence[int] = field(array(INT32), "8+")
 
@@ -144,7 +144,7 @@ class OffsetFetchResponsePartitions:
 class OffsetFetchResponseTopics:
     """Part of OffsetFetchResponse."""
 
-    name: str = field(STRING, "8+", ignorable=True)
+    name: str = field(STRING, "8-9", ignorable=True)
     topic_id: bytes = field(UUID, "10+", ignorable=True)
     partitions: Sequence[OffsetFetchResponsePartitions] = field(
         array(OffsetFetchResponsePartitions), "8+"

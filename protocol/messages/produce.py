@@ -20,7 +20,7 @@ class PartitionProduceData:
 class TopicProduceData:
     """Part of ProduceRequest."""
 
-    name: str = field(STRING, ignorable=True)
+    name: str = field(STRING, "0-12", ignorable=True)
     topic_id: bytes = field(UUID, "13+", ignorable=True)
     partition_data: Sequence[PartitionProduceData] = field(array(PartitionProduceData))
 
@@ -71,7 +71,7 @@ class PartitionProduceResponse:
 class TopicProduceResponse:
     """Part of ProduceResponse."""
 
-    name: str = field(STRING, ignorable=True)
+    name: str = field(STRING, "0-12", ignorable=True)
     topic_id: bytes = field(UUID, "13+", ignorable=True)
     partition_responses: Sequence[PartitionProduceResponse] = field(array(PartitionProduceResponse))
 

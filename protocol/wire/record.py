@@ -1,4 +1,4 @@
-"""The construct object of one struct at one version: its fields in order, then its tagged fields."""
+"""The construct object of one struct at one version: fields in order, then tagged fields."""
 # construct has no type annotations.
 # pyright: basic
 

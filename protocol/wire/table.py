@@ -1,7 +1,7 @@
 """The field table: one dataclass per struct, one line per field, one version range per line.
 
-``field(STRING, "1+", nullable="1+")`` is one row. ``construct_for(cls, version)`` reads the rows and
-returns the construct object of that version; ``fast.codec`` turns that object into closures.
+``field(STRING, "1+", nullable="1+")`` is one row. ``construct_for(cls, version)`` reads the rows
+and returns the construct object of that version; ``fast.codec`` turns that object into closures.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
-import construct as c
+import construct as c  # pyright: ignore[reportMissingTypeStubs] - it has none
 
 from protocol.ports import Buffer
 from protocol.wire import types as t

@@ -158,8 +158,9 @@ class Array(c.Construct):
 
 
 class Nullable(c.Construct):
-    """A struct that may be null: a marker, then the struct. The marker is an int8 (-1 null, 1 present);
-    of a tagged field it is a varint (0 null, 1 present).
+    """A struct that may be null: a marker, then the struct.
+
+    The marker is an int8 (-1 null, 1 present); of a tagged field a varint (0 null, 1 present).
     """
 
     def __init__(self, struct: c.Construct, *, tagged: bool) -> None:
