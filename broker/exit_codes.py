@@ -19,11 +19,9 @@ class ExitCode(IntEnum):
     """Bad command line, cluster file or setting, or an id that the cluster file does not name."""
     PORT_IN_USE = 3
     """The listener's or the control port cannot be bound."""
-    LOG_DIR_IN_USE = 4
-    """Another process holds the lock of a log dir."""
-    BAD_LOG_DIRS = 5
-    """The log dirs contradict the cluster file or each other: other ids, a log twice."""
-    REGISTRATION_REFUSED = 6
+    BAD_LOG_DIRS = 4
+    """A log dir is in use by another process, belongs to another broker, or contradicts another."""
+    REGISTRATION_REFUSED = 5
     """The controller refused this broker for good."""
     UNEXPECTED_ERROR = 70
     """A defect: the traceback is in the log."""

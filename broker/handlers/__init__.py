@@ -1,0 +1,57 @@
+"""The registry of handlers: one per API, filled by ``@handles`` when their modules are imported.
+
+A handler unpacks a request, asks the broker's parts and packs the response. It holds no rules, and
+no handler knows another. ``broker.dispatcher`` imports them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+
+from broker.context import Context
+from protocol.apis import APIS, Api
+from protocol.errors import KafkaError
+from protocol.wire.table import META, Versions
+
+RequestT = TypeVar("RequestT")
+
+Handle: TypeAlias = Callable[[Context, RequestT, int], Awaitable[Any]]
+"""(context, request, version) -> the response, or None when the request gets no answer."""
+Refuse: TypeAlias = Callable[[RequestT, int, KafkaError], Any]
+"""(request, version, error) -> the response that carries the error's code in every place it has."""
+
+
+class Handler(NamedTuple):
+    """One entry of the registry."""
+
+    api: Api
+    versions: Versions
+    """Announced and served: at most those of the message table."""
+    handle: Handle[Any]
+    refuse: Refuse[Any]
+
+
+HANDLERS: Final[dict[int, Handler]] = {}
+"""API key -> handler."""
+
+
+def handles(
+    request: type[RequestT], versions: str, *, refuse: Refuse[RequestT]
+) -> Callable[[Handle[RequestT]], Handle[RequestT]]:
+    """Register the decorated coroutine function as the handler of ``request``.
+
+    Args:
+        request: the request class; its API key comes from the message table.
+        versions: those served, such as "0-11".
+        refuse: builds the response for an error that concerns the whole request.
+    """
+    key = META[request].api_key
+    assert key is not None
+
+    def register(handle: Handle[RequestT]) -> Handle[RequestT]:
+        assert key not in HANDLERS, f"two handlers for {APIS[key].name}"
+        HANDLERS[key] = Handler(APIS[key], Versions.parse(versions), handle, refuse)
+        return handle
+
+    return register

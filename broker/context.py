@@ -1,0 +1,191 @@
+"""What handlers, lifecycle and control share: one broker's parts, as the types that they need.
+
+It builds nothing and decides nothing; ``broker.app`` fills it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Protocol
+
+from broker.core.fetch_session import FetchSessions
+from broker.core.metadata_answer import MetadataAnswers
+from broker.core.metadata_image import MetadataImage
+from broker.engine.types import (
+    EpochAnswer,
+    FetchParams,
+    FetchPart,
+    FetchResult,
+    ListedOffset,
+    LogDirDescription,
+    ProducePart,
+    ProduceResult,
+)
+from broker.metrics import Metrics
+from protocol.configs import BrokerConfig
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.messages.control import (
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    StopReplicaRequest,
+    StopReplicaResponse,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+)
+
+
+class BrokerState(IntEnum):
+    """Where a broker is in its life. Source: Kafka's BrokerState."""
+
+    NOT_RUNNING = 0
+    STARTING = 1
+    RECOVERY = 2
+    RUNNING = 3
+    PENDING_CONTROLLED_SHUTDOWN = 6
+    SHUTTING_DOWN = 7
+
+
+class EnginePort(Protocol):
+    """The part of the engine that handlers use; ``broker.engine`` documents it."""
+
+    @property
+    def metadata(self) -> MetadataImage:
+        """What UpdateMetadata told."""
+        ...
+
+    async def produce(
+        self, parts: Sequence[ProducePart], *, acks: int, timeout_ms: int
+    ) -> list[ProduceResult]:
+        """Append and wait as ``acks`` asks; one result per part, in order."""
+        ...
+
+    async def fetch(self, params: FetchParams, parts: Sequence[FetchPart]) -> list[FetchResult]:
+        """Read and wait for ``min_bytes``; one result per part, in order."""
+        ...
+
+    async def list_offsets(
+        self,
+        tp: TopicPartition,
+        timestamp: int,
+        *,
+        current_leader_epoch: int,
+        isolation_level: int,
+        replica_id: int,
+    ) -> ListedOffset:
+        """Find the offset for a timestamp or for one of Kafka's special timestamps."""
+        ...
+
+    def offset_for_leader_epoch(
+        self,
+        tp: TopicPartition,
+        *,
+        current_leader_epoch: int,
+        leader_epoch: int,
+        replica_id: int,
+    ) -> EpochAnswer:
+        """Tell where a leader epoch ends."""
+        ...
+
+    async def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
+        """Expects ``topic_states``; the answer has ``topics`` with topic names set too."""
+        ...
+
+    async def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
+        """Expects ``topic_states``."""
+        ...
+
+    def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+        """Expects ``topic_states``."""
+        ...
+
+    async def alter_replica_log_dirs(
+        self, parts: Sequence[tuple[TopicPartition, str]]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Start, change or cancel moves."""
+        ...
+
+    async def describe_log_dirs(
+        self, topics: Mapping[str, Sequence[int]] | None
+    ) -> list[LogDirDescription]:
+        """Describe every configured log dir; ``topics`` filters the replicas."""
+        ...
+
+
+class ControllerPort(Protocol):
+    """How handlers reach the controller on behalf of a client."""
+
+    async def forward(self, request: Any, version: int, *, timeout_ms: int) -> Any:
+        """Pass ``request`` on at the same version and return the controller's answer.
+
+        Raises:
+            KafkaError: REQUEST_TIMED_OUT, when the controller did not answer in time.
+        """
+        ...
+
+
+class ProducerIdSource(Protocol):
+    """Where producer ids come from."""
+
+    async def next_producer_id(self) -> int:
+        """Return an id that no producer of the cluster has had.
+
+        Raises:
+            KafkaError: COORDINATOR_LOAD_IN_PROGRESS, when no block of ids could be had.
+        """
+        ...
+
+
+class TopicConfigSource(Protocol):
+    """The configurations of topics, as the controller keeps them."""
+
+    async def ensure(self, topics: Iterable[str]) -> None:
+        """Fetch those that are not known yet; gives up after a bounded time and leaves defaults."""
+        ...
+
+    async def overrides(self, topic: str) -> Mapping[str, str]:
+        """Return the topic's own settings by Kafka's names.
+
+        Raises:
+            KafkaError: the controller's answer, or REQUEST_TIMED_OUT.
+        """
+        ...
+
+    def changed(self, topics: Iterable[str]) -> None:
+        """Fetch these again in the background."""
+        ...
+
+    def forget(self, topics: Iterable[str]) -> None:
+        """Drop what is known of deleted topics."""
+        ...
+
+
+class TopicCreator(Protocol):
+    """Creates topics that clients merely mention."""
+
+    def create(self, names: Iterable[str]) -> None:
+        """Ask the controller in the background."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Context:
+    """One broker, as its handlers see it."""
+
+    broker_id: int
+    cluster_id: str
+    config: BrokerConfig
+    config_overrides: Mapping[str, str]
+    """What the cluster file sets for this broker, by Kafka's names."""
+    engine: EnginePort
+    metadata_answers: MetadataAnswers
+    controller: ControllerPort
+    producer_ids: ProducerIdSource
+    topic_configs: TopicConfigSource
+    auto_topics: TopicCreator
+    fetch_sessions: FetchSessions[FetchPart]
+    metrics: Metrics
+    loop_ms: Callable[[], int]
+    """Milliseconds of the event loop's clock."""

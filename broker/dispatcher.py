@@ -1,0 +1,199 @@
+"""From a request's bytes to its answer's: finds the handler, turns errors into codes, counts.
+
+It knows no API but ApiVersions, whose unknown versions Kafka answers in version 0. What cannot be
+read closes the connection, as in Kafka. Source: KafkaApis.handle, RequestContext.parseRequest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from broker.context import Context
+from broker.core.answer_errors import error_finder
+from broker.handlers import (
+    HANDLERS,
+    Handle,
+    Refuse,
+    alter_replica_log_dirs,
+    api_versions,
+    create_partitions,
+    create_topics,
+    delete_topics,
+    describe_cluster,
+    describe_configs,
+    describe_log_dirs,
+    elect_leaders,
+    fetch,
+    find_coordinator,
+    init_producer_id,
+    leader_and_isr,
+    list_offsets,
+    metadata,
+    offset_for_leader_epoch,
+    produce,
+    stop_replica,
+    update_metadata,
+)
+from broker.metrics import RequestStats
+from protocol.apis import APIS
+from protocol.connection import CloseConnection, Peer, RequestReceived
+from protocol.errors import ErrorCode, KafkaError, Malformed
+from protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from protocol.ports import Buffer
+from protocol.wire.fast import codec
+
+_MODULES: Final = (
+    alter_replica_log_dirs,
+    api_versions,
+    create_partitions,
+    create_topics,
+    delete_topics,
+    describe_cluster,
+    describe_configs,
+    describe_log_dirs,
+    elect_leaders,
+    fetch,
+    find_coordinator,
+    init_producer_id,
+    leader_and_isr,
+    list_offsets,
+    metadata,
+    offset_for_leader_epoch,
+    produce,
+    stop_replica,
+    update_metadata,
+)
+
+_API_VERSIONS: Final = 18
+logger = logging.getLogger(__name__)
+
+
+class _Route(NamedTuple):
+    """How requests of one API at one version are answered."""
+
+    version: int
+    decode: Callable[[Buffer], Any]
+    handle: Handle[Any]
+    refuse: Refuse[Any]
+    encode_parts: Callable[[Any], list[Buffer]]
+    is_failed: Callable[[Any], bool]
+    stats: RequestStats
+
+
+class Dispatcher:
+    """Answers every request of every connection; ``dispatch`` is what the RPC server calls."""
+
+    def __init__(self, context: Context) -> None:
+        """Check that what is announced is what is served."""
+        check_registry()
+        self._context = context
+        self._routes: dict[tuple[int, int], _Route] = {}
+        self._loop = asyncio.get_running_loop()
+
+    async def dispatch(self, received: RequestReceived, peer: Peer) -> Sequence[Buffer] | None:
+        """Return the parts of the response's body, or None when there is no response.
+
+        Raises:
+            Malformed: an API or version that is not served, or bytes that are no such request.
+            CloseConnection: the handler wants the connection closed.
+        """
+        started_s = self._loop.time()
+        route = self._routes.get((received.api_key, received.api_version))
+        if route is None:
+            if _is_unknown_api_versions(received):
+                return _unsupported_api_versions()
+            route = self._open_route(received, peer)
+        try:
+            request = route.decode(received.body)
+        except Malformed:
+            self._context.metrics.malformed_requests.add()
+            raise
+        response = await self._answer(route, request, received, peer)
+        elapsed_us = int((self._loop.time() - started_s) * 1_000_000)
+        if response is None:
+            route.stats.record(
+                elapsed_us, received_bytes=len(received.body), sent_bytes=0, failed=False
+            )
+            return None
+        parts = route.encode_parts(response)
+        route.stats.record(
+            elapsed_us,
+            received_bytes=len(received.body),
+            sent_bytes=sum(map(len, parts)),
+            failed=route.is_failed(response),
+        )
+        return parts
+
+    async def _answer(
+        self, route: _Route, request: Any, received: RequestReceived, peer: Peer
+    ) -> Any:
+        try:
+            return await route.handle(self._context, request, route.version)
+        except KafkaError as error:
+            return route.refuse(request, route.version, error)
+        except (CloseConnection, Malformed):
+            raise
+        except Exception:  # the dispatcher is where unforeseen errors end
+            self._context.metrics.unexpected_errors.add()
+            logger.exception(
+                "%s v%d from %s:%d (%s) failed",
+                APIS[received.api_key].name,
+                received.api_version,
+                peer.host,
+                peer.port,
+                received.client_id,
+            )
+            unexpected = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+            return route.refuse(request, route.version, unexpected)
+
+    def _open_route(self, received: RequestReceived, peer: Peer) -> _Route:
+        handler = HANDLERS.get(received.api_key)
+        version = received.api_version
+        if handler is None or version not in handler.versions:
+            self._context.metrics.malformed_requests.add()
+            raise Malformed(
+                f"API {received.api_key} v{version} from {peer.host}:{peer.port} is not served"
+            )
+        api = handler.api
+        route = _Route(
+            version,
+            codec(api.request, version).decode,
+            handler.handle,
+            handler.refuse,
+            codec(api.response, version).encode_parts,
+            error_finder(api.response),
+            self._context.metrics.request(api.name),
+        )
+        self._routes[received.api_key, version] = route
+        return route
+
+
+def check_registry() -> None:
+    """Assert that every imported module serves one API, in versions that the message table has."""
+    assert len(HANDLERS) == len(_MODULES), "a handler's module is missing in the dispatcher"
+    for key, handler in HANDLERS.items():
+        assert APIS[key] is handler.api
+        assert handler.versions.low in handler.api.versions
+        assert handler.versions.high in handler.api.versions
+
+
+def _is_unknown_api_versions(received: RequestReceived) -> bool:
+    return (
+        received.api_key == _API_VERSIONS
+        and received.api_version not in HANDLERS[_API_VERSIONS].versions
+    )
+
+
+def _unsupported_api_versions() -> list[Buffer]:
+    """Answer in version 0, which every client reads, with the versions to try instead (KIP-511)."""
+    versions = HANDLERS[_API_VERSIONS].versions
+    response = ApiVersionsResponse(
+        error_code=ErrorCode.UNSUPPORTED_VERSION,
+        api_keys=[
+            ApiVersion(api_key=_API_VERSIONS, min_version=versions.low, max_version=versions.high)
+        ],
+    )
+    return codec(ApiVersionsResponse, 0).encode_parts(response)

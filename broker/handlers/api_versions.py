@@ -1,0 +1,45 @@
+"""Serves: ApiVersions (18), what this broker understands.
+
+Differs from Kafka: the list holds exactly what is served. An unknown version is answered by the
+dispatcher, in version 0 with UNSUPPORTED_VERSION.
+Versions: 0-4.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from broker.context import Context
+from broker.handlers import HANDLERS, handles
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+
+_CLIENT_INFO_SINCE: Final = 3
+_SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+def refuse(_request: ApiVersionsRequest, _version: int, error: KafkaError) -> ApiVersionsResponse:
+    """Put the code at the top."""
+    return ApiVersionsResponse(error_code=error.code, api_keys=[])
+
+
+@handles(ApiVersionsRequest, "0-4", refuse=refuse)
+async def handle(
+    _context: Context, request: ApiVersionsRequest, version: int
+) -> ApiVersionsResponse:
+    """Name every API served with its versions; refuse names that a client may not carry."""
+    if version >= _CLIENT_INFO_SINCE:
+        for text in (request.client_software_name, request.client_software_version):
+            if _SOFTWARE.fullmatch(text) is None:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, f"{text!r} is no software name.")
+    return ApiVersionsResponse(
+        api_keys=[
+            ApiVersion(
+                api_key=key,
+                min_version=handler.versions.low,
+                max_version=handler.versions.high,
+            )
+            for key, handler in sorted(HANDLERS.items())
+        ]
+    )

@@ -1,0 +1,35 @@
+"""Serves: CreateTopics (19), by passing it on to the controller, as KRaft brokers do.
+
+Differs from Kafka: no Envelope; the controller sees this broker as the client.
+Versions: 0-7.
+"""
+
+from __future__ import annotations
+
+from broker.context import Context
+from broker.handlers import handles
+from protocol.errors import KafkaError
+from protocol.messages.topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
+
+
+def refuse(request: CreateTopicsRequest, _version: int, error: KafkaError) -> CreateTopicsResponse:
+    """Put the code into every topic."""
+    return CreateTopicsResponse(
+        topics=[
+            CreatableTopicResult(
+                name=topic.name, error_code=error.code, error_message=error.message or None
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+@handles(CreateTopicsRequest, "0-7", refuse=refuse)
+async def handle(
+    context: Context, request: CreateTopicsRequest, version: int
+) -> CreateTopicsResponse:
+    """Return the controller's answer."""
+    answer: CreateTopicsResponse = await context.controller.forward(
+        request, version, timeout_ms=request.timeout_ms
+    )
+    return answer

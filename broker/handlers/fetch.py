@@ -1,0 +1,212 @@
+"""Serves: Fetch (1), records for consumers and followers, with incremental sessions (KIP-227).
+
+Differs from Kafka: batches are never rewritten in an older format, so versions 0 to 3 get
+UNSUPPORTED_VERSION in place of records, as from a Kafka topic with down-conversion turned off.
+Versions: 0-17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from broker.context import Context
+from broker.core.fetch_session import FetchContext, FetchRequestHead, SessionKey, session_key
+from broker.core.old_clients import fetch_error
+from broker.engine.types import FetchParams, FetchPart, FetchResult
+from broker.handlers import handles
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import ZERO_UUID, TopicPartition
+from protocol.messages.fetch import (
+    AbortedTransaction,
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+)
+
+_BATCHES_V2_SINCE: Final = 4
+_TOPIC_IDS_SINCE: Final = 13
+_REPLICA_STATE_SINCE: Final = 15
+_ENDPOINTS_SINCE: Final = 16
+_SESSION_ERRORS: Final = (
+    ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+    ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+)
+
+
+def refuse(request: FetchRequest, version: int, error: KafkaError) -> FetchResponse:
+    """Put the code at the top, and into the partitions of versions that name topics.
+
+    Source: FetchRequest.getErrorResponse, SessionErrorContext.
+    """
+    if error.code in _SESSION_ERRORS or version >= _TOPIC_IDS_SINCE:
+        return FetchResponse(error_code=error.code)
+    failed = FetchResult(error_code=fetch_error(error.code, version))
+    return FetchResponse(
+        error_code=error.code,
+        responses=[
+            FetchableTopicResponse(
+                topic=topic.topic,
+                partitions=[_partition(asked.partition, failed) for asked in topic.partitions],
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+@handles(FetchRequest, "0-17", refuse=refuse)
+async def handle(context: Context, request: FetchRequest, version: int) -> FetchResponse:
+    """Find the session, read its partitions, answer those that have news."""
+    replica_id = request.replica_id
+    if version >= _REPLICA_STATE_SINCE:
+        replica_id = request.replica_state.replica_id
+    session = context.fetch_sessions.open(
+        FetchRequestHead(
+            request.session_id,
+            request.session_epoch,
+            uses_topic_ids=version >= _TOPIC_IDS_SINCE,
+            is_follower=replica_id >= 0,
+        ),
+        _parts(context, request, version),
+        forgotten=_forgotten(request),
+        now_ms=context.loop_ms(),
+    )
+    params = FetchParams(
+        replica_id,
+        request.max_wait_ms,
+        request.min_bytes,
+        min(request.max_bytes, context.config.fetch_max_bytes),
+        request.isolation_level,
+        request.rack_id,
+    )
+    results = await _read(context, params, session, version)
+    session_id, news = session.answer(results)
+    response = FetchResponse(session_id=session_id, responses=_topics(news, version))
+    leaders = [r.current_leader.leader_id for _, r in news if r.current_leader is not None]
+    if leaders and version >= _ENDPOINTS_SINCE:
+        response.node_endpoints = [
+            NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
+            for node in context.engine.metadata.live_brokers()
+            if node.id in leaders
+        ]
+    return response
+
+
+def _parts(context: Context, request: FetchRequest, version: int) -> list[FetchPart]:
+    parts: list[FetchPart] = []
+    for topic in request.topics:
+        name, topic_id = topic.topic, ZERO_UUID
+        if version >= _TOPIC_IDS_SINCE:
+            topic_id = bytes(topic.topic_id)
+            name = context.engine.metadata.topic_name(topic_id) or ""
+        parts += [
+            FetchPart(
+                TopicPartition(name, asked.partition),
+                topic_id,
+                asked.fetch_offset,
+                asked.log_start_offset,
+                asked.current_leader_epoch,
+                asked.last_fetched_epoch,
+                asked.partition_max_bytes,
+            )
+            for asked in topic.partitions
+        ]
+    return parts
+
+
+def _forgotten(request: FetchRequest) -> list[SessionKey]:
+    return [
+        session_key(TopicPartition(topic.topic, index), topic.topic_id)
+        for topic in request.forgotten_topics_data
+        for index in topic.partitions
+    ]
+
+
+async def _read(
+    context: Context, params: FetchParams, session: FetchContext[FetchPart], version: int
+) -> list[FetchResult]:
+    """Return one result per part of the session; a topic id without a name is not read."""
+    parts = session.parts
+    if version >= _TOPIC_IDS_SINCE and not all(part.tp.topic for part in parts):
+        return await _read_known(context, params, parts)
+    results = await context.engine.fetch(params, parts)
+    if version < _BATCHES_V2_SINCE:
+        return [_without_batches(result) for result in results]
+    return results
+
+
+async def _read_known(
+    context: Context, params: FetchParams, parts: Sequence[FetchPart]
+) -> list[FetchResult]:
+    """Look unknown ids up again: sessions outlive the metadata of the moment they began."""
+    named = [part if part.tp.topic else _named(context, part) for part in parts]
+    known = [part for part in named if part.tp.topic]
+    if len(known) < len(named):
+        params = params._replace(max_wait_ms=0)
+    results = iter(await context.engine.fetch(params, known))
+    return [
+        next(results) if part.tp.topic else FetchResult(error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+        for part in named
+    ]
+
+
+def _named(context: Context, part: FetchPart) -> FetchPart:
+    name = context.engine.metadata.topic_name(part.topic_id) or ""
+    return part._replace(tp=TopicPartition(name, part.tp.partition))
+
+
+def _without_batches(result: FetchResult) -> FetchResult:
+    if result.records_size_bytes == 0:
+        return result
+    return FetchResult(error_code=ErrorCode.UNSUPPORTED_VERSION)
+
+
+def _topics(
+    news: Iterable[tuple[FetchPart, FetchResult]], version: int
+) -> list[FetchableTopicResponse]:
+    """Group neighbours of one topic; the order of the partitions is the session's."""
+    topics: list[FetchableTopicResponse] = []
+    last: tuple[str, bytes] | None = None
+    partitions: list[PartitionData] = []
+    for part, result in news:
+        result.error_code = fetch_error(result.error_code, version)
+        if last != (part.tp.topic, part.topic_id):
+            last = (part.tp.topic, part.topic_id)
+            partitions = []
+            topics.append(
+                FetchableTopicResponse(
+                    topic=part.tp.topic, topic_id=part.topic_id, partitions=partitions
+                )
+            )
+        partitions.append(_partition(part.tp.partition, result))
+    return topics
+
+
+def _partition(index: int, result: FetchResult) -> PartitionData:
+    data = PartitionData(
+        partition_index=index,
+        error_code=result.error_code,
+        high_watermark=result.high_watermark,
+        last_stable_offset=result.last_stable_offset,
+        log_start_offset=result.log_start_offset,
+        aborted_transactions=None,
+        preferred_read_replica=result.preferred_read_replica,
+        records=result.records,
+    )
+    if result.aborted is not None:
+        data.aborted_transactions = [
+            AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
+            for aborted in result.aborted
+        ]
+    if result.diverging_epoch is not None:
+        epoch, end_offset = result.diverging_epoch
+        data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
+    if result.current_leader is not None:
+        leader_id, leader_epoch = result.current_leader
+        data.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
+    return data

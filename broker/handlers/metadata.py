@@ -1,0 +1,45 @@
+"""Serves: Metadata (3), brokers, topics, leaders and offline replicas.
+
+Differs from Kafka: the node named as controller is this broker, as KRaft brokers name any live one.
+Versions: 0-12.
+"""
+
+from __future__ import annotations
+
+from broker.context import Context
+from broker.handlers import handles
+from protocol.errors import KafkaError
+from protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseTopic,
+)
+
+
+def refuse(request: MetadataRequest, _version: int, error: KafkaError) -> MetadataResponse:
+    """Put the code into every topic that was asked for."""
+    return MetadataResponse(
+        brokers=[],
+        topics=[
+            MetadataResponseTopic(
+                error_code=error.code,
+                name=topic.name or "",
+                topic_id=topic.topic_id,
+                partitions=[],
+            )
+            for topic in request.topics or ()
+        ],
+    )
+
+
+@handles(MetadataRequest, "0-12", refuse=refuse)
+async def handle(context: Context, request: MetadataRequest, version: int) -> MetadataResponse:
+    """Answer from the metadata at hand; start creating unknown topics where that is wanted."""
+    creating: list[str] = []
+    if request.allow_auto_topic_creation and context.config.auto_create_topics_enable:
+        creating = context.metadata_answers.unknown_topics(request)
+        if creating:
+            context.auto_topics.create(creating)
+    return context.metadata_answers.answer(
+        request, version, cluster_id=context.cluster_id, creating=creating
+    )

@@ -1,0 +1,153 @@
+"""Serves: Produce (0), records from producers to the partitions led here.
+
+Differs from Kafka: transactional records cannot arrive, no producer gets a transactional id.
+Record formats 0 and 1 (versions 0 to 2 of older clients) are refused by the engine, not converted.
+Versions: 0-11.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from broker.context import Context
+from broker.core.append import check_produce_version
+from broker.engine.types import ProducePart, ProduceResult
+from broker.handlers import handles
+from protocol.connection import CloseConnection
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicPartition
+from protocol.messages.produce import (
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from protocol.wire.table import Records
+
+_VALID_ACKS: Final = (-1, 0, 1)
+_MAGIC_AT: Final = 16
+_MAGIC: Final = 2
+_ENDPOINTS_SINCE: Final = 10
+_ALL_CODECS_SINCE: Final = 7
+"""Older versions need a look at the codec."""
+
+
+def refuse(request: ProduceRequest, _version: int, error: KafkaError) -> ProduceResponse:
+    """Put the code into every partition; a request without answer closes the connection."""
+    if request.acks == 0:
+        raise CloseConnection(f"Produce with acks=0 failed: {error}")
+    return ProduceResponse(
+        responses=[
+            TopicProduceResponse(
+                name=topic.name,
+                partition_responses=[
+                    PartitionProduceResponse(
+                        index=partition.index,
+                        error_code=error.code,
+                        base_offset=-1,
+                        error_message=error.message or None,
+                    )
+                    for partition in topic.partition_data
+                ],
+            )
+            for topic in request.topic_data
+        ]
+    )
+
+
+@handles(ProduceRequest, "0-11", refuse=refuse)
+async def handle(context: Context, request: ProduceRequest, version: int) -> ProduceResponse | None:
+    """Append; answer each partition by itself, or nothing when acks=0 and all went well."""
+    if request.acks not in _VALID_ACKS:
+        raise KafkaError(
+            ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {request.acks}, not one of -1, 0, 1."
+        )
+    parts: list[ProducePart] = []
+    results: list[ProduceResult | None] = []
+    for topic in request.topic_data:
+        for partition in topic.partition_data:
+            refused = _check(partition.records, version)
+            results.append(refused)
+            if refused is None:
+                assert isinstance(partition.records, memoryview)
+                tp = TopicPartition(topic.name, partition.index)
+                parts.append(ProducePart(tp, partition.records))
+    appended = iter(
+        await context.engine.produce(parts, acks=request.acks, timeout_ms=request.timeout_ms)
+    )
+    answers = [next(appended) if result is None else result for result in results]
+    if request.acks == 0:
+        _close_on_error(answers)
+        return None
+    return _response(context, request, version, answers)
+
+
+def _check(records: Records | None, version: int) -> ProduceResult | None:
+    """Return the refusal of what this version may not carry; None to go on."""
+    assert records is None or isinstance(records, memoryview)
+    if (
+        version >= _ALL_CODECS_SINCE
+        and records is not None
+        and len(records) > _MAGIC_AT
+        and records[_MAGIC_AT] == _MAGIC
+    ):
+        return None
+    try:
+        check_produce_version(records, version)
+    except KafkaError as error:
+        return ProduceResult(error_code=error.code, error_message=error.message or None)
+    return None
+
+
+def _close_on_error(answers: list[ProduceResult]) -> None:
+    """With acks=0 a closed connection is the only sign of an error.
+
+    Source: KafkaApis.handleProduceRequest.
+    """
+    for answer in answers:
+        if answer.error_code:
+            raise CloseConnection(f"Produce with acks=0 failed: {answer.error_code.name}")
+
+
+def _response(
+    context: Context, request: ProduceRequest, version: int, results: list[ProduceResult]
+) -> ProduceResponse:
+    left = iter(results)
+    response = ProduceResponse(
+        responses=[
+            TopicProduceResponse(
+                name=topic.name,
+                partition_responses=[
+                    _partition(partition.index, next(left)) for partition in topic.partition_data
+                ],
+            )
+            for topic in request.topic_data
+        ]
+    )
+    leaders = [r.current_leader.leader_id for r in results if r.current_leader is not None]
+    if leaders and version >= _ENDPOINTS_SINCE:
+        response.node_endpoints = [
+            NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
+            for node in context.engine.metadata.live_brokers()
+            if node.id in leaders
+        ]
+    return response
+
+
+def _partition(index: int, result: ProduceResult) -> PartitionProduceResponse:
+    response = PartitionProduceResponse(
+        index=index,
+        error_code=result.error_code,
+        base_offset=result.base_offset,
+        log_append_time_ms=result.log_append_time_ms,
+        log_start_offset=result.log_start_offset,
+        error_message=result.error_message,
+    )
+    hint = result.current_leader
+    if hint is not None:
+        response.current_leader = LeaderIdAndEpoch(
+            leader_id=hint.leader_id, leader_epoch=hint.leader_epoch
+        )
+    return response

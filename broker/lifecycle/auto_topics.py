@@ -1,0 +1,75 @@
+"""Topics that clients mention and nobody created: asks the controller for them, once at a time.
+
+Clients meanwhile get LEADER_NOT_AVAILABLE and ask again. Source: AutoTopicCreationManager.scala.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from typing import Final
+
+from broker.lifecycle.controller_link import ControllerLink
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+
+CREATE_TOPICS_VERSION: Final = 7
+WAITING_MAX: Final = 1_000
+"""Names beyond this are left to the client's next question."""
+_TIMEOUT_MS: Final = 30_000
+_DEFAULT: Final = -1
+logger = logging.getLogger(__name__)
+
+
+class AutoTopics:
+    """Names to create; ``run`` it once."""
+
+    def __init__(self, link: ControllerLink) -> None:
+        self._link = link
+        self._waiting: dict[str, None] = {}
+        self._wake = asyncio.Event()
+
+    def create(self, names: Iterable[str]) -> None:
+        """Ask for these in the background, with the cluster's default partitions and replicas."""
+        for name in names:
+            if len(self._waiting) < WAITING_MAX:
+                self._waiting[name] = None
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Send what is asked for until cancelled; clients ask again for what failed."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            names = list(self._waiting)
+            if names:
+                await self._send(names)
+            for name in names:
+                self._waiting.pop(name, None)
+
+    async def _send(self, names: list[str]) -> None:
+        request = CreateTopicsRequest(
+            topics=[
+                CreatableTopic(
+                    name=name,
+                    num_partitions=_DEFAULT,
+                    replication_factor=_DEFAULT,
+                    assignments=[],
+                    configs=[],
+                )
+                for name in names
+            ],
+            timeout_ms=_TIMEOUT_MS,
+        )
+        try:
+            response: CreateTopicsResponse = await self._link.forward(
+                request, CREATE_TOPICS_VERSION, timeout_ms=_TIMEOUT_MS
+            )
+        except KafkaError as error:
+            logger.warning("automatic creation of %s failed: %s", ", ".join(names), error)
+            return
+        for topic in response.topics:
+            code = ErrorCode(topic.error_code)
+            if code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+                logger.warning("automatic creation of %s failed: %s", topic.name, code.name)

@@ -1,0 +1,101 @@
+"""The broker's connections to the controller: one per kind of traffic, so that none waits.
+
+The controller answers one request at a time per connection. Heartbeats therefore have a connection
+of their own, and so has each forwarded request that waits; Isr changes, producer ids and topic
+configs share one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+from protocol.errors import ErrorCode, KafkaError
+
+FORWARDS_MAX: Final = 8
+"""Forwarded requests under way at once; the others wait their turn."""
+REQUEST_TIMEOUT_MS: Final = 5_000
+
+
+class RpcPort(Protocol):
+    """A connection that connects on first use and again after a loss."""
+
+    async def request(self, message: Any, version: int, *, timeout_ms: int | None = None) -> Any:
+        """Send and wait for the answer.
+
+        Raises:
+            ConnectionError: refused or lost.
+            TimeoutError: no answer within ``timeout_ms``.
+        """
+        ...
+
+    def close(self) -> None:
+        """Drop the connection; waiting requests end with ConnectionError."""
+        ...
+
+
+class ControllerLink:
+    """All traffic from one broker to the controller."""
+
+    def __init__(self, connect: Callable[[], RpcPort]) -> None:
+        """Prepare; nothing connects before the first request.
+
+        Args:
+            connect: makes one more connection to the controller.
+        """
+        self._connect = connect
+        self._session = connect()
+        self._work = connect()
+        self._idle_forwards: list[RpcPort] = []
+        self._all_forwards: list[RpcPort] = []
+        self._forward_slots = asyncio.Semaphore(FORWARDS_MAX)
+
+    async def session_request(self, message: Any, version: int, *, timeout_ms: int) -> Any:
+        """Send registration, heartbeat or controlled shutdown, pipelined in order of the calls.
+
+        Raises:
+            ConnectionError, TimeoutError: no answer.
+        """
+        return await self._session.request(message, version, timeout_ms=timeout_ms)
+
+    async def request(
+        self, message: Any, version: int, *, timeout_ms: int = REQUEST_TIMEOUT_MS
+    ) -> Any:
+        """Send an Isr change, a producer id or a config request.
+
+        Raises:
+            ConnectionError, TimeoutError: no answer.
+        """
+        return await self._work.request(message, version, timeout_ms=timeout_ms)
+
+    async def forward(self, request: Any, version: int, *, timeout_ms: int) -> Any:
+        """Pass a client's request on and return the controller's answer.
+
+        Raises:
+            KafkaError: REQUEST_TIMED_OUT, when the controller does not answer.
+
+        Source: ForwardingManager.scala.
+        """
+        try:
+            async with asyncio.timeout(timeout_ms / 1000), self._forward_slots:
+                return await self._forward(request, version, timeout_ms)
+        except (ConnectionError, TimeoutError) as exc:
+            raise KafkaError(
+                ErrorCode.REQUEST_TIMED_OUT, "The controller does not answer."
+            ) from exc
+
+    def close(self) -> None:
+        """Drop every connection."""
+        for connection in (self._session, self._work, *self._all_forwards):
+            connection.close()
+
+    async def _forward(self, request: Any, version: int, timeout_ms: int) -> Any:
+        if not self._idle_forwards:
+            self._idle_forwards.append(self._connect())
+            self._all_forwards.append(self._idle_forwards[-1])
+        connection = self._idle_forwards.pop()
+        try:
+            return await connection.request(request, version, timeout_ms=timeout_ms)
+        finally:
+            self._idle_forwards.append(connection)

@@ -1,0 +1,264 @@
+"""The broker's session with the controller: registration, heartbeats, news of failed log dirs.
+
+It never stops the broker from serving: a controller that is away is waited for. What a failed log
+dir means is the controller's to decide.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+
+from broker.engine.types import FailedLogDir
+from broker.lifecycle.controller_link import ControllerLink
+from broker.lifecycle.identity import Identity
+from protocol.errors import ErrorCode
+from protocol.ids import ZERO_UUID, failure_id, uuid_text
+from protocol.messages.lifecycle import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationResponse,
+)
+from protocol.metric_rows import FailoverEventRow, FailoverStep
+from protocol.ports import WallClock
+
+REGISTRATION_VERSION: Final = 4
+HEARTBEAT_VERSION: Final = 1
+
+_BACKOFF_MS_MIN: Final = 50
+_BACKOFF_MS_MAX: Final = 1_000
+_URGENT_RETRY_MS: Final = 50
+_NO_EPOCH: Final = -1
+logger = logging.getLogger(__name__)
+
+_REFUSED_FOR_GOOD: Final = (
+    ErrorCode.INCONSISTENT_CLUSTER_ID,
+    ErrorCode.INVALID_REGISTRATION,
+    ErrorCode.UNSUPPORTED_VERSION,
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+)
+_REGISTER_AGAIN: Final = (
+    ErrorCode.STALE_BROKER_EPOCH,
+    ErrorCode.BROKER_ID_NOT_REGISTERED,
+    ErrorCode.BROKER_NOT_AVAILABLE,
+)
+
+
+class RegistrationRefusedError(Exception):
+    """The controller will never accept this broker as it is."""
+
+    def __init__(self, error_code: ErrorCode) -> None:
+        super().__init__(f"the controller refused the registration: {error_code.name}")
+        self.error_code = error_code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPorts:
+    """The doors of a session."""
+
+    clock: WallClock
+    random: Random
+    emit: Callable[[FailoverEventRow], None]
+    online_directory_ids: Callable[[], list[bytes]]
+
+
+class ControllerSession:
+    """One broker's registration and heartbeats. ``run`` it once; call the rest at any time."""
+
+    def __init__(
+        self,
+        link: ControllerLink,
+        identity: Identity,
+        ports: SessionPorts,
+        *,
+        heartbeat_interval_ms: int,
+    ) -> None:
+        self._link = link
+        self._identity = identity
+        self._ports = ports
+        self._interval_ms = heartbeat_interval_ms
+        self._timeout_ms = max(4 * heartbeat_interval_ms, 1_000)
+        self._offline: dict[bytes, bool] = {}
+        """Directory id -> whether the controller acknowledged it."""
+        self._wake = asyncio.Event()
+        self._registered = asyncio.Event()
+        self._in_flight = 0
+        self._want_shut_down = False
+        self._connected: bool | None = None
+        self.broker_epoch = _NO_EPOCH
+        """-1 until the first registration; the last known one while registering again."""
+        self.is_fenced = True
+        self.should_shut_down = False
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the last request to the controller was answered."""
+        return bool(self._connected)
+
+    async def wait_registered(self) -> None:
+        """Wait for the first accepted registration."""
+        await self._registered.wait()
+
+    def log_dir_failed(self, failed: FailedLogDir) -> None:
+        """Tell the controller at once, without waiting for a heartbeat that is under way."""
+        if failed.directory_id == ZERO_UUID or failed.directory_id in self._offline:
+            return
+        self._offline[failed.directory_id] = False
+        self._wake.set()
+
+    def want_shut_down(self) -> None:
+        """Say in every heartbeat from now on that this broker is leaving."""
+        self._want_shut_down = True
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Register and heartbeat until cancelled.
+
+        Raises:
+            RegistrationRefusedError: within an ExceptionGroup, when trying again is of no use.
+        """
+        async with asyncio.TaskGroup() as beats:
+            while True:
+                if not self._registered.is_set():
+                    await self._register()
+                self._wake.clear()
+                if self._may_beat():
+                    self._in_flight += 1
+                    beats.create_task(self._beat())
+                await self._pause()
+
+    def _may_beat(self) -> bool:
+        """Allow one heartbeat under way, and one more per log dir that is news."""
+        news = sum(not told for told in self._offline.values())
+        return self._in_flight < 1 + news
+
+    async def _pause(self) -> None:
+        pause_ms = self._interval_ms
+        if not all(self._offline.values()):
+            pause_ms = min(pause_ms, _URGENT_RETRY_MS)
+        try:
+            async with asyncio.timeout(pause_ms / 1000):
+                await self._wake.wait()
+        except TimeoutError:
+            return
+
+    async def _register(self) -> None:
+        backoff_ms = _BACKOFF_MS_MIN
+        while True:
+            error_code = await self._try_register()
+            if error_code is ErrorCode.NONE:
+                return
+            if error_code in _REFUSED_FOR_GOOD:
+                raise RegistrationRefusedError(error_code)
+            jitter = 0.8 + 0.4 * self._ports.random.random()
+            await asyncio.sleep(backoff_ms * jitter / 1000)
+            backoff_ms = min(backoff_ms * 2, _BACKOFF_MS_MAX)
+
+    async def _try_register(self) -> ErrorCode:
+        request = self._identity.registration(
+            directory_ids=self._ports.online_directory_ids(),
+            previous_broker_epoch=self.broker_epoch,
+        )
+        response: BrokerRegistrationResponse | None
+        response = await self._ask(request, REGISTRATION_VERSION)
+        if response is None:
+            return ErrorCode.BROKER_NOT_AVAILABLE
+        error_code = ErrorCode(response.error_code)
+        if error_code is ErrorCode.NONE:
+            logger.info(
+                "registered at the controller: broker epoch %d -> %d",
+                self.broker_epoch,
+                response.broker_epoch,
+            )
+            self.broker_epoch = response.broker_epoch
+            self._registered.set()
+            for directory_id in self._offline:
+                self._offline[directory_id] = False
+        else:
+            logger.warning("registration not accepted yet: %s", error_code.name)
+        return error_code
+
+    async def _beat(self) -> None:
+        try:
+            await self._send_heartbeat()
+        finally:
+            self._in_flight -= 1
+
+    async def _send_heartbeat(self) -> None:
+        offline = list(self._offline)
+        epoch = self.broker_epoch
+        sent_at_ms = self._ports.clock.now_ms()
+        request = BrokerHeartbeatRequest(
+            broker_id=self._identity.broker_id,
+            broker_epoch=epoch,
+            current_metadata_offset=0,
+            want_fence=False,
+            want_shut_down=self._want_shut_down,
+            offline_log_dirs=offline,
+        )
+        response: BrokerHeartbeatResponse | None = await self._ask(request, HEARTBEAT_VERSION)
+        if response is None or epoch != self.broker_epoch:
+            return
+        error_code = ErrorCode(response.error_code)
+        if error_code in _REGISTER_AGAIN:
+            self._lose_registration(error_code)
+        elif error_code is ErrorCode.NONE:
+            self._acknowledged(offline, epoch, sent_at_ms)
+            self._follow(response)
+        else:
+            logger.warning("heartbeat refused: %s", error_code.name)
+
+    def _lose_registration(self, error_code: ErrorCode) -> None:
+        if self._registered.is_set():
+            logger.warning(
+                "broker epoch %d is no longer valid (%s): registering again",
+                self.broker_epoch,
+                error_code.name,
+            )
+            self._registered.clear()
+            self._wake.set()
+
+    def _acknowledged(self, offline: list[bytes], epoch: int, sent_at_ms: int) -> None:
+        for directory_id in offline:
+            if self._offline[directory_id]:
+                continue
+            self._offline[directory_id] = True
+            name = uuid_text(directory_id)
+            logger.info("the controller knows that log dir %s is offline", name)
+            self._ports.emit(
+                FailoverEventRow(
+                    at_ms=sent_at_ms,
+                    node=f"broker-{self._identity.broker_id}",
+                    failure_id=failure_id(self._identity.broker_id, directory_id, epoch),
+                    step=FailoverStep.HEARTBEAT_SENT,
+                    topic_count=-1,
+                    partition_count=-1,
+                    detail="",
+                )
+            )
+
+    def _follow(self, response: BrokerHeartbeatResponse) -> None:
+        self.should_shut_down = response.should_shut_down
+        if response.is_fenced != self.is_fenced:
+            self.is_fenced = response.is_fenced
+            logger.info("the controller %s this broker", "fenced" if self.is_fenced else "unfenced")
+
+    async def _ask(self, request: Any, version: int) -> Any:
+        """Return the answer, or None when there is none; one log line per change of the link."""
+        try:
+            response = await self._link.session_request(
+                request, version, timeout_ms=self._timeout_ms
+            )
+        except (ConnectionError, TimeoutError) as exc:
+            if self._connected is not False:
+                self._connected = False
+                logger.warning("the controller does not answer, trying again: %s", exc)
+            return None
+        if not self._connected:
+            self._connected = True
+            logger.info("connected to the controller")
+        return response

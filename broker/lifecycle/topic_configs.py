@@ -1,0 +1,164 @@
+"""What topics are configured to, fetched from the controller: control requests do not say it.
+
+It applies nothing: the engine reads ``config_of`` when it hosts a partition and again when told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from broker.lifecycle.controller_link import ControllerLink
+from protocol.configs import BrokerConfig, ConfigSource, TopicConfig, topic_config
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
+
+DESCRIBE_CONFIGS_VERSION: Final = 4
+ENSURE_TIMEOUT_MS: Final = 2_000
+"""How long a LeaderAndIsr waits for configs before its logs are made with the broker's defaults."""
+
+_TOPIC_RESOURCE: Final = 2
+_RETRY_MS: Final = 500
+logger = logging.getLogger(__name__)
+
+
+class TopicConfigs:
+    """The cache. ``run`` it once; it fetches what ``changed`` and ``wanted`` name."""
+
+    def __init__(
+        self,
+        link: ControllerLink,
+        *,
+        broker_config: BrokerConfig,
+        on_changed: Callable[[list[str]], None],
+    ) -> None:
+        """Start empty.
+
+        Args:
+            link: the connection to the controller.
+            broker_config: gives the defaults of what a topic does not set.
+            on_changed: told the topics whose effective config is another one now.
+        """
+        self._link = link
+        self._broker_config = broker_config
+        self._on_changed = on_changed
+        self._defaults = topic_config({}, broker_config)
+        self._overrides: dict[str, Mapping[str, str]] = {}
+        self._configs: dict[str, TopicConfig] = {}
+        self._wanted: dict[str, None] = {}
+        self._wake = asyncio.Event()
+
+    def config_of(self, topic: str) -> TopicConfig:
+        """Return the effective config as far as it is known; the broker's defaults otherwise."""
+        return self._configs.get(topic, self._defaults)
+
+    async def ensure(self, topics: Iterable[str]) -> None:
+        """Fetch those that are not known yet; after ``ENSURE_TIMEOUT_MS`` leave them to ``run``."""
+        missing = [topic for topic in topics if topic not in self._overrides]
+        if not missing:
+            return
+        try:
+            await self._fetch(missing, ENSURE_TIMEOUT_MS)
+        except (ConnectionError, TimeoutError) as exc:
+            logger.warning(
+                "configs of %d topics not known yet, using defaults: %s", len(missing), exc
+            )
+            self.changed(missing)
+
+    async def overrides(self, topic: str) -> Mapping[str, str]:
+        """Return the topic's own settings by Kafka's names, asking the controller when unknown.
+
+        Raises:
+            KafkaError: REQUEST_TIMED_OUT, or the code the controller gives for this topic.
+        """
+        if topic not in self._overrides:
+            try:
+                failed = await self._fetch([topic], ENSURE_TIMEOUT_MS)
+            except (ConnectionError, TimeoutError) as exc:
+                raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, str(exc)) from exc
+            if topic in failed:
+                raise failed[topic]
+        return self._overrides[topic]
+
+    def wanted(self, topics: Iterable[str]) -> None:
+        """Fetch in the background those that are not known yet."""
+        self.changed(topic for topic in topics if topic not in self._overrides)
+
+    def changed(self, topics: Iterable[str]) -> None:
+        """Fetch these in the background, known or not."""
+        self._wanted.update(dict.fromkeys(topics))
+        if self._wanted:
+            self._wake.set()
+
+    def forget(self, topics: Iterable[str]) -> None:
+        """Drop what is known of deleted topics."""
+        for topic in topics:
+            self._overrides.pop(topic, None)
+            self._configs.pop(topic, None)
+            self._wanted.pop(topic, None)
+
+    async def run(self) -> None:
+        """Fetch what is wanted until cancelled; a controller that is away is asked again."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            topics = list(self._wanted)
+            self._wanted.clear()
+            if not topics:
+                continue
+            try:
+                await self._fetch(topics, ENSURE_TIMEOUT_MS)
+            except (ConnectionError, TimeoutError):
+                await asyncio.sleep(_RETRY_MS / 1000)
+                self.changed(topics)
+
+    async def _fetch(self, topics: list[str], timeout_ms: int) -> dict[str, KafkaError]:
+        """Store the answers and return the errors of those topics that have one."""
+        request = DescribeConfigsRequest(
+            resources=[
+                DescribeConfigsResource(
+                    resource_type=_TOPIC_RESOURCE, resource_name=topic, configuration_keys=None
+                )
+                for topic in topics
+            ]
+        )
+        response: DescribeConfigsResponse = await self._link.request(
+            request, DESCRIBE_CONFIGS_VERSION, timeout_ms=timeout_ms
+        )
+        failed: dict[str, KafkaError] = {}
+        for result in response.results:
+            if result.error_code != ErrorCode.NONE:
+                failed[result.resource_name] = KafkaError(
+                    ErrorCode(result.error_code), result.error_message or ""
+                )
+        changed = [r.resource_name for r in response.results if self._store(r)]
+        if changed:
+            self._on_changed(changed)
+        return failed
+
+    def _store(self, result: DescribeConfigsResult) -> bool:
+        """Keep one topic's answer; tell whether its effective config changed."""
+        if result.error_code != ErrorCode.NONE:
+            return False
+        topic = result.resource_name
+        overrides = {
+            entry.name: entry.value
+            for entry in result.configs
+            if entry.config_source == ConfigSource.TOPIC and entry.value is not None
+        }
+        before = self.config_of(topic)
+        try:
+            config = topic_config(overrides, self._broker_config)
+        except KafkaError as exc:
+            logger.error("configs of topic %s are unusable, keeping the last: %s", topic, exc)  # noqa: TRY400 - a peer's value, not our defect
+            return False
+        self._overrides[topic] = overrides
+        self._configs[topic] = config
+        return config != before

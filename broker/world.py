@@ -1,0 +1,48 @@
+"""The doors between a broker and the machine it runs on: clock, chance, disks.
+
+The network's door is the event loop. A simulation gives other doors to the same ``broker.app``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from broker.storage.disk import FileDisk
+from broker.storage.worker import ThreadDiskWorker
+from protocol.ports import Disk, DiskWorker, WallClock
+from protocol.spec import LogDirSpec
+
+
+class SystemClock:
+    """The machine's time of day."""
+
+    def now_ms(self) -> int:
+        """Return milliseconds since the Unix epoch."""
+        return time.time_ns() // 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """Where a broker lives."""
+
+    clock: WallClock
+    random: Random
+    disk: Callable[[LogDirSpec], Disk]
+    """Makes the disk below a log dir; faults are laid over it."""
+    worker: Callable[[str], DiskWorker]
+    """Makes the worker of one log dir, by its path."""
+
+
+def real_world(random: Random) -> World:
+    """Return this machine: its clock, files, one daemon thread per log dir; in a running loop."""
+    loop = asyncio.get_running_loop()
+    return World(
+        clock=SystemClock(),
+        random=random,
+        disk=lambda spec: FileDisk(spec.path, spec.capacity_bytes),
+        worker=lambda path: ThreadDiskWorker(path, loop),
+    )
