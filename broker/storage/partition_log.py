@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from broker.core.producers import ProducerEntry
 from broker.storage.batch_scan import CorruptBatch
 from broker.storage.checkpoints import render_leader_epochs
 from broker.storage.files import LogDirFiles
@@ -123,6 +124,11 @@ class PartitionLog:
     def segment_base_offsets(self) -> list[int]:
         """Ascending; the last one is the active segment's."""
         return [segment.base_offset for segment in self._segments]
+
+    @property
+    def producer_entries(self) -> list[ProducerEntry]:
+        """The producers as written, by id; for the dir's thread."""
+        return self._producers.entries
 
     def append(self, buffers: Sequence[Buffer], *, now_ms: int) -> int:
         """Write whole batches, each buffer into one segment, all in as few writes as segments.

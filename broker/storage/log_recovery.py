@@ -1,0 +1,276 @@
+"""Opening one log that is on disk.
+
+Leftovers, lost or damaged files, torn tails. Unclean only what may be unsynced.
+
+It decides per log; which logs a dir holds is `recovery`'s.
+
+Source: LogLoader.scala, LogSegment.recover.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from broker.core.leader_epochs import LeaderEpochs
+from broker.core.producers import ProducerEntry
+from broker.storage.batch_scan import CorruptBatch, scan_headers
+from broker.storage.checkpoints import CorruptCheckpoint, parse_leader_epochs
+from broker.storage.indexes import AbortedTransaction
+from broker.storage.layout import (
+    CLEANED_SUFFIX,
+    DELETED_SUFFIX,
+    LEADER_EPOCH_FILE,
+    LOG_SUFFIX,
+    OFFSET_INDEX_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    SWAP_SUFFIX,
+    TEMPORARY_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    parse_segment_file_name,
+)
+from broker.storage.log_reader import segment_number
+from broker.storage.partition_log import PartitionLog
+from broker.storage.producer_snapshot import WrittenProducers
+from broker.storage.segment import LogConfig, PartitionFiles, Segment
+from broker.storage.snapshots import Snapshots
+from protocol.records.batch import BatchHeader
+
+_LOGGER = logging.getLogger(__name__)
+_INDEX_SUFFIXES: Final = frozenset(
+    {OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownOffsets:
+    """What the checkpoints of the dir say about a log."""
+
+    recovery_point: int = 0
+    log_start_offset: int = 0
+    was_clean: bool = False
+    """Whether the dir was shut down cleanly: then everything in it is taken to be whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedLog:
+    """A log that is ready, and what its files say beside the batches."""
+
+    log: PartitionLog
+    leader_epochs: list[tuple[int, int]]
+    producers: list[ProducerEntry]
+
+
+def open_log(
+    directory: PartitionFiles, config: LogConfig, known: KnownOffsets, *, now_ms: int
+) -> OpenedLog:
+    """Open the log in ``directory``; what is damaged behind the recovery point is cut off."""
+    _settle_leftovers(directory)
+    bases, snapshots = _list_files(directory)
+    segments = [_existing(directory, base, config, now_ms) for base in bases]
+    if not segments:
+        segments = [Segment(directory, known.log_start_offset, config, created_ms=now_ms)]
+    epochs = _read_epochs(directory)
+    end = None
+    if known.was_clean:
+        end = _restore_tail(segments[-1])
+    if end is None:
+        end = _recover(segments, snapshots, known.recovery_point, epochs)
+    snapshots.remove_above(end)
+    snapshots.keep_of_segments([segment.base_offset for segment in segments])
+    producers = snapshots.load(segments, end)
+    log = PartitionLog(directory, config, segments, producers, snapshots)
+    log.log_end_offset = end
+    log.log_start_offset = max(known.log_start_offset, segments[0].base_offset)
+    log.recovery_point = end if known.was_clean else min(known.recovery_point, end)
+    if end < log.log_start_offset:
+        log.truncate_fully_and_start_at(known.log_start_offset, now_ms=now_ms)
+    _settle_epochs(log, segments, epochs)
+    entries = [(entry.epoch, entry.start_offset) for entry in epochs.entries]
+    return OpenedLog(log, entries, log.producer_entries)
+
+
+def _settle_leftovers(directory: PartitionFiles) -> None:
+    """Finish or drop what compaction and deletion left.
+
+    Source: LogLoader.removeTempFilesAndCollectSwapFiles.
+    """
+    disk = directory.files.disk
+    names = disk.list_dir(directory.name)
+    cleaned = [base for name in names if (base := _base_of(name, CLEANED_SUFFIX)) is not None]
+    swaps = [name for name in names if name.endswith(SWAP_SUFFIX)]
+    bases = {name: _base_of(name, SWAP_SUFFIX) for name in swaps}
+    dropped = {n for n in swaps if (base := bases[n]) is None or (cleaned and base >= min(cleaned))}
+    for name in names:
+        gone = name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, TEMPORARY_SUFFIX)) or name in dropped
+        if gone:
+            disk.remove(directory.path(name))
+    finished = [name for name in swaps if name not in dropped]
+    if finished:
+        _finish_compaction(directory, names, finished)
+
+
+def _finish_compaction(
+    directory: PartitionFiles, names: Sequence[str], swaps: Sequence[str]
+) -> None:
+    """Put swapped-in segments in place of those whose offsets they cover."""
+    disk = directory.files.disk
+    for swap in swaps:
+        base = _base_of(swap, LOG_SUFFIX + SWAP_SUFFIX)
+        if base is None:
+            continue
+        end = _end_of_file(directory, swap, base)
+        covered = [name for name in names if _is_segment_file(name, base, end)]
+        for name in covered:
+            disk.remove(directory.path(name))
+    for swap in swaps:
+        disk.rename(directory.path(swap), directory.path(swap.removesuffix(SWAP_SUFFIX)))
+    disk.sync_dir(directory.name)
+
+
+def _is_segment_file(name: str, base: int, end: int) -> bool:
+    parsed = parse_segment_file_name(name)
+    return (
+        parsed is not None
+        and base <= parsed[0] < end
+        and (parsed[1] == LOG_SUFFIX or parsed[1] in _INDEX_SUFFIXES)
+    )
+
+
+def _end_of_file(directory: PartitionFiles, name: str, base: int) -> int:
+    file = directory.files.disk.open(directory.path(name), create=False)
+    end = base + 1
+    try:
+        for _, header in scan_headers(file, 0, file.size()):
+            end = header.next_offset
+    except CorruptBatch as exc:
+        _LOGGER.warning("%s: %s", directory.path(name), exc)
+    finally:
+        file.close()
+    return end
+
+
+def _base_of(name: str, suffix: str) -> int | None:
+    """Return the base offset of a segment file that has ``suffix`` at its end."""
+    if not name.endswith(suffix) or not name[:20].isdecimal():
+        return None
+    return int(name[:20])
+
+
+def _list_files(directory: PartitionFiles) -> tuple[list[int], Snapshots]:
+    """Return base offsets and snapshots; index files without a segment are removed."""
+    disk = directory.files.disk
+    parsed = [(name, parse_segment_file_name(name)) for name in disk.list_dir(directory.name)]
+    bases = [file[0] for _, file in parsed if file and file[1] == LOG_SUFFIX]
+    snapshots = [file[0] for _, file in parsed if file and file[1] == SNAPSHOT_SUFFIX]
+    known = frozenset(bases)
+    for name, file in parsed:
+        if file and file[1] in _INDEX_SUFFIXES and file[0] not in known:
+            disk.remove(directory.path(name))
+    return bases, Snapshots(directory, snapshots)
+
+
+def _existing(directory: PartitionFiles, base: int, config: LogConfig, now_ms: int) -> Segment:
+    segment = Segment(directory, base, config, created_ms=now_ms)
+    segment.open_existing(directory.files.disk.size(directory.of_segment(base, LOG_SUFFIX)))
+    return segment
+
+
+def _restore_tail(segment: Segment) -> int | None:
+    """Return the end of a log that was closed cleanly.
+
+    None when its last segment is damaged all the same.
+    """
+    try:
+        return segment.restore_tail()
+    except CorruptBatch as exc:
+        _LOGGER.warning("%s: damaged after a clean shutdown: %s", segment.directory.name, exc)
+        return None
+
+
+def _recover(
+    segments: list[Segment], snapshots: Snapshots, recovery_point: int, epochs: LeaderEpochs
+) -> int:
+    """Check every batch from the recovery point on.
+
+    Cut at the first bad one. Return the end of the log.
+    """
+    first = segment_number(segments, recovery_point)
+    end = segments[first].base_offset
+    producers = snapshots.load(segments[:first], end) if first else WrittenProducers()
+    for number in range(first, len(segments)):
+        segment = segments[number]
+        try:
+            end = _recover_segment(segment, producers, epochs)
+        except CorruptBatch as exc:
+            end = _cut(segments, number, exc)
+            break
+    return end
+
+
+def _recover_segment(segment: Segment, producers: WrittenProducers, epochs: LeaderEpochs) -> int:
+    aborted: list[AbortedTransaction] = []
+
+    def observe(header: BatchHeader, batch: memoryview) -> None:
+        if header.partition_leader_epoch > epochs.latest:
+            epochs.assign(header.partition_leader_epoch, header.base_offset)
+        if header.producer_id >= 0:
+            ended = producers.note(header, batch, 0)
+            if ended is not None:
+                aborted.append(ended)
+
+    try:
+        return segment.rebuild(segment.size_bytes, verify=True, observe=observe)
+    finally:
+        segment.replace_transactions(aborted)
+
+
+def _cut(segments: list[Segment], number: int, damage: CorruptBatch) -> int:
+    """Cut a segment where it is damaged and drop those behind it; return the end of the log."""
+    segment = segments[number]
+    _LOGGER.warning(
+        "%s: segment %d cut from %d to %d bytes, %d segments behind it dropped: %s",
+        segment.directory.name,
+        segment.base_offset,
+        segment.size_bytes,
+        damage.position,
+        len(segments) - number - 1,
+        damage,
+    )
+    while len(segments) > number + 1:
+        segments.pop().delete()
+    segment.cut_file(damage.position)
+    return segment.restore_tail()
+
+
+def _read_epochs(directory: PartitionFiles) -> LeaderEpochs:
+    """Read the leader epochs.
+
+    None when the file is missing or damaged: the batches tell them too.
+    """
+    disk = directory.files.disk
+    name = directory.path(LEADER_EPOCH_FILE)
+    try:
+        return LeaderEpochs(parse_leader_epochs(disk.read_file(name)))
+    except FileNotFoundError:
+        return LeaderEpochs()
+    except CorruptCheckpoint as exc:
+        _LOGGER.warning("%s: %s; read from the log again", name, exc)
+        return LeaderEpochs()
+
+
+def _settle_epochs(log: PartitionLog, segments: Sequence[Segment], epochs: LeaderEpochs) -> None:
+    """Bring the epochs into the bounds of the log and write them when that changed them."""
+    before = epochs.entries
+    if not before and log.size_bytes > 0:
+        for segment in segments:
+            for _, header in scan_headers(segment.file(), 0, segment.size_bytes):
+                if header.partition_leader_epoch > epochs.latest:
+                    epochs.assign(header.partition_leader_epoch, header.base_offset)
+    epochs.truncate_from_end(log.log_end_offset)
+    epochs.truncate_from_start(log.log_start_offset)
+    if epochs.entries != before:
+        log.write_leader_epochs(epochs.entries)

@@ -1,0 +1,281 @@
+"""MemoryDisk: a disk in memory that knows what a power cut would leave. Nothing blocks.
+
+Content is durable after a sync of the file, a name after a sync of its directory: what POSIX
+promises and not more.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+from collections.abc import Iterator, Sequence
+
+from protocol.ports import Buffer, DiskFile, DiskUsage
+
+_TOTAL_BYTES = 1 << 40
+
+
+class _File:
+    """The bytes behind one name."""
+
+    __slots__ = ("data", "synced")
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.synced = b""
+
+
+class _Dir:
+    """The names in one directory."""
+
+    __slots__ = ("children", "synced")
+
+    def __init__(self) -> None:
+        self.children: dict[str, _Dir | _File] = {}
+        self.synced: dict[str, _Dir | _File] = {}
+
+
+class MemoryDisk:
+    """One log dir without a file system."""
+
+    def __init__(self, root: str = "/memory", capacity_bytes: int = _TOTAL_BYTES) -> None:
+        self._root = root
+        self._capacity_bytes = capacity_bytes
+        self._tree = _Dir()
+        self._locked = False
+        self._detached = False
+
+    @property
+    def root(self) -> str:
+        """A name for messages."""
+        return self._root
+
+    def power_cut(self, chance: random.Random | None = None) -> None:
+        """Lose all that is not durable; with ``chance`` a part of each unsynced tail stays."""
+        self._tree = _durable(self._tree, chance)
+        self._locked = False
+
+    def kill(self) -> None:
+        """End the process that had the disk: what it wrote stays, its lock goes."""
+        self._locked = False
+
+    def detach(self) -> None:
+        """Let the root be another directory from now on; open files go on working."""
+        self._detached = True
+
+    def prepare(self) -> None:
+        """See ``Disk.prepare``."""
+        self.check_root()
+
+    def check_root(self) -> None:
+        """See ``Disk.check_root``."""
+        if self._detached:
+            raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), self._root)
+
+    def open(self, name: str, *, create: bool) -> DiskFile:
+        """See ``Disk.open``."""
+        parent, base = self._parent(name)
+        node = parent.children.get(base)
+        if node is None and create:
+            node = parent.children[base] = _File()
+        return _MemoryFile(self, self._as_file(node, name))
+
+    def read_file(self, name: str) -> bytes:
+        """See ``Disk.read_file``."""
+        return bytes(self._as_file(self._find(name), name).data)
+
+    def write_file(self, name: str, data: Buffer) -> None:
+        """See ``Disk.write_file``."""
+        self.reserve(len(data))
+        parent, base = self._parent(name)
+        node = parent.children.setdefault(base, _File())
+        self._as_file(node, name).data = bytearray(data)
+
+    def replace_file(self, name: str, data: Buffer) -> None:
+        """See ``Disk.replace_file``."""
+        self.remove_tree(name + ".tmp")
+        self.write_file(name + ".tmp", data)
+        self.rename(name + ".tmp", name)
+
+    def write_atomic(self, name: str, data: Buffer) -> None:
+        """See ``Disk.write_atomic``."""
+        self.remove_tree(name + ".tmp")
+        self.write_file(name + ".tmp", data)
+        self.sync_file(name + ".tmp")
+        self.rename(name + ".tmp", name)
+        self.sync_dir(name.rpartition("/")[0])
+
+    def make_dir(self, name: str) -> None:
+        """See ``Disk.make_dir``."""
+        parent, base = self._parent(name)
+        if base in parent.children:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
+        parent.children[base] = _Dir()
+
+    def rename(self, old: str, new: str) -> None:
+        """See ``Disk.rename``."""
+        old_parent, old_base = self._parent(old)
+        node = self._find(old)
+        if node is None:
+            raise _missing(old)
+        new_parent, new_base = self._parent(new)
+        there = new_parent.children.get(new_base)
+        if isinstance(there, _Dir) and there.children:
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), new)
+        del old_parent.children[old_base]
+        new_parent.children[new_base] = node
+
+    def remove(self, name: str) -> None:
+        """See ``Disk.remove``."""
+        self._as_file(self._find(name), name)
+        parent, base = self._parent(name)
+        del parent.children[base]
+
+    def remove_tree(self, name: str) -> None:
+        """See ``Disk.remove_tree``."""
+        parent, base = self._parent(name)
+        parent.children.pop(base, None)
+
+    def list_dir(self, name: str) -> list[str]:
+        """See ``Disk.list_dir``."""
+        return sorted(self._as_dir(self._find(name), name).children)
+
+    def exists(self, name: str) -> bool:
+        """See ``Disk.exists``."""
+        return self._find(name) is not None
+
+    def is_dir(self, name: str) -> bool:
+        """See ``Disk.is_dir``."""
+        return isinstance(self._find(name), _Dir)
+
+    def size(self, name: str) -> int:
+        """See ``Disk.size``."""
+        return len(self._as_file(self._find(name), name).data)
+
+    def sync_file(self, name: str) -> None:
+        """See ``Disk.sync_file``."""
+        node = self._as_file(self._find(name), name)
+        node.synced = bytes(node.data)
+
+    def sync_dir(self, name: str) -> None:
+        """See ``Disk.sync_dir``."""
+        node = self._as_dir(self._find(name), name)
+        node.synced = dict(node.children)
+
+    def usage(self) -> DiskUsage:
+        """See ``Disk.usage``."""
+        used_bytes = sum(len(file.data) for file in _files_below(self._tree))
+        return DiskUsage(self._capacity_bytes, max(0, self._capacity_bytes - used_bytes))
+
+    def lock(self) -> None:
+        """See ``Disk.lock``."""
+        if self._locked:
+            raise BlockingIOError(errno.EAGAIN, "locked", self._root)
+        self._locked = True
+
+    def unlock(self) -> None:
+        """See ``Disk.unlock``."""
+        self._locked = False
+
+    def reserve(self, size_bytes: int) -> None:
+        """Refuse bytes beyond the capacity with ENOSPC."""
+        if self._capacity_bytes < _TOTAL_BYTES and size_bytes > self.usage().usable_bytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._root)
+
+    def _find(self, name: str) -> _Dir | _File | None:
+        node: _Dir | _File | None = self._tree
+        for part in name.split("/") if name else ():
+            if not isinstance(node, _Dir):
+                return None
+            node = node.children.get(part)
+        return node
+
+    def _parent(self, name: str) -> tuple[_Dir, str]:
+        self_dir, _, base = name.rpartition("/")
+        return self._as_dir(self._find(self_dir), self_dir), base
+
+    def _as_file(self, node: _Dir | _File | None, name: str) -> _File:
+        if node is None:
+            raise _missing(name)
+        if isinstance(node, _Dir):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+        return node
+
+    def _as_dir(self, node: _Dir | _File | None, name: str) -> _Dir:
+        if node is None:
+            raise _missing(name)
+        if isinstance(node, _File):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), name)
+        return node
+
+
+class _MemoryFile:
+    """An open file of a MemoryDisk; it lives on when its name goes."""
+
+    __slots__ = ("_disk", "_file")
+
+    def __init__(self, disk: MemoryDisk, file: _File) -> None:
+        self._disk = disk
+        self._file = file
+
+    def append(self, buffers: Sequence[Buffer]) -> int:
+        """See ``DiskFile.append``."""
+        self._disk.reserve(sum(map(len, buffers)))
+        for buffer in buffers:
+            self._file.data += buffer
+        return len(self._file.data)
+
+    def read(self, position: int, size_bytes: int) -> bytes:
+        """See ``DiskFile.read``."""
+        return bytes(self._file.data[position : position + size_bytes])
+
+    def size(self) -> int:
+        """See ``DiskFile.size``."""
+        return len(self._file.data)
+
+    def truncate(self, size_bytes: int) -> None:
+        """See ``DiskFile.truncate``."""
+        del self._file.data[size_bytes:]
+
+    def sync(self) -> None:
+        """See ``DiskFile.sync``."""
+        self._file.synced = bytes(self._file.data)
+
+    def close(self) -> None:
+        """See ``DiskFile.close``."""
+
+
+def _durable(directory: _Dir, chance: random.Random | None) -> _Dir:
+    left = _Dir()
+    for name, node in directory.synced.items():
+        left.children[name] = (
+            _durable(node, chance) if isinstance(node, _Dir) else _durable_file(node, chance)
+        )
+    left.synced = dict(left.children)
+    return left
+
+
+def _durable_file(file: _File, chance: random.Random | None) -> _File:
+    left = _File()
+    tail = file.data[len(file.synced) :]
+    kept = (
+        0
+        if chance is None or not file.data.startswith(file.synced)
+        else chance.randint(0, len(tail))
+    )
+    left.synced = file.synced + bytes(tail[:kept])
+    left.data = bytearray(left.synced)
+    return left
+
+
+def _files_below(directory: _Dir) -> Iterator[_File]:
+    for node in directory.children.values():
+        if isinstance(node, _Dir):
+            yield from _files_below(node)
+        else:
+            yield node
+
+
+def _missing(name: str) -> FileNotFoundError:
+    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)

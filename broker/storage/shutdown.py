@@ -1,0 +1,75 @@
+"""Writing the checkpoints of a log dir, regularly and at a clean stop.
+
+Jobs of the dir's own thread.
+
+Source: LogManager.scala (checkpointRecoveryOffsetsInDir, checkpointLogStartOffsetsInDir, shutdown).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from broker.storage.checkpoints import (
+    LOG_START_OFFSET_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    REPLICATION_OFFSET_CHECKPOINT,
+    render_offsets,
+)
+from broker.storage.files import LogDirFiles
+from broker.storage.layout import CLEAN_SHUTDOWN_FILE, render_clean_shutdown
+from broker.storage.partition_log import PartitionLog
+from protocol.ids import TopicPartition
+from protocol.ports import Disk
+
+
+def write_recovery_points(disk: Disk, logs: Mapping[TopicPartition, PartitionLog]) -> None:
+    """Write how far each log of the dir, current or future, is durable.
+
+    Every minute, and after truncating, deleting and swapping.
+    """
+    points = {topic_partition: log.recovery_point for topic_partition, log in logs.items()}
+    disk.write_atomic(RECOVERY_POINT_CHECKPOINT, render_offsets(points))
+
+
+def write_log_start_offsets(disk: Disk, logs: Mapping[TopicPartition, PartitionLog]) -> None:
+    """Write the log start offsets that lie behind the first segment's start.
+
+    The others follow from the files.
+    """
+    offsets = {
+        topic_partition: log.log_start_offset
+        for topic_partition, log in logs.items()
+        if log.log_start_offset > log.segment_base_offsets[0]
+    }
+    disk.write_atomic(LOG_START_OFFSET_CHECKPOINT, render_offsets(offsets))
+
+
+def write_high_watermarks(disk: Disk, high_watermarks: Mapping[TopicPartition, int]) -> None:
+    """Write the high watermarks of the dir's logs, also of those that nobody named yet.
+
+    Source: KAFKA-6604.
+    """
+    disk.write_atomic(REPLICATION_OFFSET_CHECKPOINT, render_offsets(high_watermarks))
+
+
+def close_log_dir(
+    files: LogDirFiles,
+    logs: Mapping[TopicPartition, PartitionLog],
+    high_watermarks: Mapping[TopicPartition, int],
+    *,
+    broker_epoch: int,
+) -> None:
+    """Close every log of a fully loaded dir, checkpoint, mark it as clean, release the lock.
+
+    A job without a deadline, the last one before ``LogDir.close``. An OSError on the way leaves no
+    marker.
+    """
+    for log in logs.values():
+        log.close()
+    while files.sync_replaced():
+        pass
+    write_recovery_points(files.disk, logs)
+    write_log_start_offsets(files.disk, logs)
+    write_high_watermarks(files.disk, high_watermarks)
+    files.disk.write_atomic(CLEAN_SHUTDOWN_FILE, render_clean_shutdown(broker_epoch))
+    files.disk.unlock()

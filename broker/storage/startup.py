@@ -1,0 +1,251 @@
+"""Opening and loading all log dirs of a broker side by side, and finishing swaps that a crash cut.
+
+Which broker may own a dir is checked here; who serves the logs is the engine's.
+
+Source: LogManager.scala (createAndValidateLogDirs, lockLogDirs, loadLogs),
+MetaPropertiesEnsemble.verify.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
+
+from broker.core.log_dirs import LogDirFailed
+from broker.storage.log_dir import LogDir
+from broker.storage.meta_properties import (
+    META_PROPERTIES_FILE,
+    MetaProperties,
+    parse_meta_properties,
+    render_meta_properties,
+)
+from broker.storage.recovery import (
+    LoadedLog,
+    LoadedLogDir,
+    LoadProgress,
+    StartupRefused,
+    load_log_dir,
+)
+from broker.storage.segment import LogConfig
+from broker.storage.swap import remove_swap_note
+from protocol.ids import TopicPartition, uuid_text
+from protocol.ports import Disk
+
+_LOGGER = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """Who opens the log dirs."""
+
+    broker_id: int
+    cluster_id: str
+    new_directory_id: Callable[[], bytes]
+    """Gives a random uuid that ``is_usable_directory_id``; called on the dir's thread."""
+
+
+class LoadOptions(NamedTuple):
+    """What loading needs to know."""
+
+    configs: Callable[[str], LogConfig]
+    """The configuration of a topic."""
+    now_ms: int
+    progress: Callable[[str, LoadProgress], None]
+    """Called with a log dir's path, on that dir's thread."""
+
+
+async def open_log_dirs(log_dirs: Sequence[LogDir], owner: Owner) -> None:
+    """Make, lock and identify every log dir; those that cannot be are offline afterwards.
+
+    Raises:
+        StartupRefused: a dir is locked or belongs to another broker or cluster, or two have one id.
+    """
+    opening = [
+        (log_dir, log_dir.submit("open", _opener(log_dir.disk, owner), bounded=False))
+        for log_dir in log_dirs
+    ]
+    for log_dir, opened in opening:
+        directory_id = await _unless_failed(opened)
+        if directory_id is not None:
+            log_dir.directory_id = directory_id
+    _refuse_same_ids(log_dirs)
+
+
+async def load_log_dirs(
+    log_dirs: Sequence[LogDir], options: LoadOptions
+) -> dict[str, LoadedLogDir]:
+    """Load every online log dir, all at once; by path, without those that failed meanwhile.
+
+    Raises:
+        StartupRefused: see ``load_log_dir``; or two dirs hold a current log of one partition and no
+            swap explains it.
+    """
+    loading = [
+        (log_dir, log_dir.submit("load", _loader(log_dir, options), bounded=False))
+        for log_dir in log_dirs
+        if log_dir.online
+    ]
+    loaded: dict[str, LoadedLogDir] = {}
+    for log_dir, future in loading:
+        found = await _unless_failed(future)
+        if found is not None:
+            loaded[log_dir.path] = found
+    by_path = {log_dir.path: log_dir for log_dir in log_dirs}
+    await _finish_swaps(by_path, loaded)
+    _refuse_duplicates(loaded)
+    return loaded
+
+
+async def _unless_failed(future: asyncio.Future[T]) -> T | None:
+    try:
+        return await future
+    except LogDirFailed as failed:
+        _LOGGER.error("%s", failed)  # noqa: TRY400 -- the failure says all; a traceback adds nothing
+        return None
+
+
+def _opener(disk: Disk, owner: Owner) -> Callable[[], bytes]:
+    return lambda: open_log_dir(disk, owner)
+
+
+def _loader(log_dir: LogDir, options: LoadOptions) -> Callable[[], LoadedLogDir]:
+    def report(progress: LoadProgress) -> None:
+        options.progress(log_dir.path, progress)
+
+    return lambda: load_log_dir(
+        log_dir.files, configs=options.configs, now_ms=options.now_ms, progress=report
+    )
+
+
+def open_log_dir(disk: Disk, owner: Owner) -> bytes:
+    """Make, lock and identify one log dir, on its own thread; return its directory id.
+
+    Raises:
+        StartupRefused: it is locked, or belongs to another broker or cluster.
+        OSError: the log dir is lost, a ``meta.properties`` that cannot be read included.
+    """
+    disk.prepare()
+    try:
+        disk.lock()
+    except BlockingIOError as exc:
+        raise StartupRefused(
+            f"{disk.root} is in use: another broker holds its lock, or log.dirs names it twice"
+        ) from exc
+    known = _read_properties(disk)
+    _refuse_other_owner(disk.root, known, owner)
+    directory_id = known.directory_id or owner.new_directory_id()
+    wanted = replace(
+        known, node_id=owner.broker_id, cluster_id=owner.cluster_id, directory_id=directory_id
+    )
+    if wanted != known:
+        disk.write_atomic(META_PROPERTIES_FILE, render_meta_properties(wanted))
+    return directory_id
+
+
+def _read_properties(disk: Disk) -> MetaProperties:
+    try:
+        return parse_meta_properties(disk.read_file(META_PROPERTIES_FILE))
+    except FileNotFoundError:
+        return MetaProperties()
+
+
+def _refuse_other_owner(root: str, known: MetaProperties, owner: Owner) -> None:
+    path = f"{root}/{META_PROPERTIES_FILE}"
+    if known.version != 0:
+        raise StartupRefused(f"{path} has version {known.version}, this broker writes 0")
+    if known.node_id not in {None, owner.broker_id}:
+        raise StartupRefused(
+            f"Stored node id {known.node_id} doesn't match previous node id {owner.broker_id}: "
+            f"{path} belongs to another broker; use its id or another log dir"
+        )
+    if known.cluster_id not in {None, owner.cluster_id}:
+        raise StartupRefused(
+            f"{path} belongs to the cluster {known.cluster_id}, this is {owner.cluster_id}"
+        )
+
+
+def _refuse_same_ids(log_dirs: Sequence[LogDir]) -> None:
+    paths: dict[bytes, str] = {}
+    for log_dir in log_dirs:
+        if not log_dir.online:
+            continue
+        other = paths.setdefault(log_dir.directory_id, log_dir.path)
+        if other != log_dir.path:
+            raise StartupRefused(
+                f"{other} and {log_dir.path} have the same directory.id "
+                f"{uuid_text(log_dir.directory_id)}: one is a copy; "
+                f"remove its {META_PROPERTIES_FILE}"
+            )
+
+
+async def _finish_swaps(log_dirs: Mapping[str, LogDir], loaded: Mapping[str, LoadedLogDir]) -> None:
+    """Finish every swap that was cut behind its first rename, as far as both dirs are online."""
+    for path, found in loaded.items():
+        for promoted in [log for log in found.logs if log.swap_note is not None]:
+            note = promoted.swap_note
+            assert note is not None
+            source = loaded.get(note.source_root)
+            if source is None:
+                continue  # That dir is offline: the note stays until both can be seen.
+            old = _find_current(source, promoted.topic_partition)
+            if old is None:
+                await _drop_note(log_dirs[path], promoted)
+            elif _is_newer(old, promoted):
+                await _retire(log_dirs[path], found, promoted, note.delete_name)
+            else:
+                await _retire(log_dirs[note.source_root], source, old, note.delete_name)
+                await _drop_note(log_dirs[path], promoted)
+
+
+def _find_current(loaded: LoadedLogDir, topic_partition: TopicPartition) -> LoadedLog | None:
+    for log in loaded.logs:
+        if log.topic_partition == topic_partition and not log.is_future:
+            return log
+    return None
+
+
+def _is_newer(old: LoadedLog, promoted: LoadedLog) -> bool:
+    """Tell whether the old log was written after the swap was cut.
+
+    The promoted one's dir was away then.
+    """
+    return _latest(old) > _latest(promoted)
+
+
+def _latest(loaded: LoadedLog) -> tuple[int, int]:
+    epoch = loaded.leader_epochs[-1][0] if loaded.leader_epochs else -1
+    return epoch, loaded.log.log_end_offset
+
+
+async def _retire(
+    log_dir: LogDir, loaded: LoadedLogDir, losing: LoadedLog, delete_name: str
+) -> None:
+    log = losing.log
+    _LOGGER.warning("%s/%s -> %s: finishes a cut swap", log_dir.path, log.name, delete_name)
+    loaded.logs.remove(losing)
+    await _unless_failed(log_dir.submit("finish swap", lambda: log.rename(delete_name)))
+    loaded.to_delete.append(delete_name)
+
+
+async def _drop_note(log_dir: LogDir, promoted: LoadedLog) -> None:
+    files, name = log_dir.files, promoted.log.name
+    await _unless_failed(log_dir.submit("finish swap", lambda: remove_swap_note(files, name)))
+    promoted.swap_note = None
+
+
+def _refuse_duplicates(loaded: Mapping[str, LoadedLogDir]) -> None:
+    seen: dict[tuple[TopicPartition, bool], str] = {}
+    for path, found in loaded.items():
+        for log in found.logs:
+            own = f"{path}/{log.log.name}"
+            other = seen.setdefault((log.topic_partition, log.is_future), own)
+            if other != own:
+                raise StartupRefused(
+                    f"two logs of {log.topic_partition}: {other} and {own}; remove one, "
+                    "best the one in the dir that failed last"
+                )

@@ -1,0 +1,104 @@
+"""The two renames by which a move ends, and the note that lets a start after a crash finish them.
+
+It does not decide when a future log has caught up, and it copies nothing.
+
+Kafka renames the future log first, so that a crash leaves two current logs rather than none, and
+then refuses to start. Here the future log carries a note: it wins over the log that the note names.
+
+Source: LogManager.replaceCurrentWithFutureLog.
+"""
+
+from __future__ import annotations
+
+import errno
+from typing import Final, NamedTuple
+
+from broker.storage.files import LogDirFiles
+from broker.storage.layout import SWAP_NOTE_FILE, current_dir_name, delete_dir_name
+from broker.storage.partition_log import PartitionLog
+from protocol.ids import TopicPartition
+
+_VERSION: Final = "0"
+
+
+class SwapNote(NamedTuple):
+    """What the promoted log replaces."""
+
+    source_root: str
+    """The log dir that holds the old log."""
+    delete_name: str
+    """The name that the old log gets."""
+
+
+class Swap:
+    """One promotion of a future log. Each step is a job of one log dir, in this order, each once.
+
+    After ``promote`` the future log is the current one; a failure of the source in ``retire``
+    changes nothing in that.
+    """
+
+    __slots__ = ("_delete_name", "_destination", "_future", "_name", "_source", "_source_root")
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        *,
+        source: PartitionLog,
+        source_root: str,
+        future: PartitionLog,
+        destination: LogDirFiles,
+        unique: str,
+    ) -> None:
+        """``unique``: 32 hex digits for the name under which the old log waits for deletion."""
+        self._name = current_dir_name(topic_partition)
+        self._delete_name = delete_dir_name(topic_partition, unique)
+        self._source = source
+        self._source_root = source_root
+        self._future = future
+        self._destination = destination
+
+    def promote(self) -> None:
+        """On the destination's thread.
+
+        Make the future log durable, write the note, give it the current name.
+        """
+        self._future.flush()
+        note = SwapNote(self._source_root, self._delete_name)
+        self._destination.disk.write_atomic(
+            f"{self._future.name}/{SWAP_NOTE_FILE}", render_swap_note(note)
+        )
+        self._future.rename(self._name)
+
+    def retire(self) -> None:
+        """On the source's thread: set the old log aside for deletion."""
+        self._source.rename(self._delete_name)
+
+    def finish(self) -> None:
+        """On the destination's thread: remove the note."""
+        remove_swap_note(self._destination, self._future.name)
+
+
+def render_swap_note(note: SwapNote) -> bytes:
+    """Return the note's content."""
+    return f"{_VERSION}\n{note.source_root}\n{note.delete_name}\n".encode()
+
+
+def read_swap_note(files: LogDirFiles, name: str) -> SwapNote | None:
+    """Return the note in the log directory ``name``, None without one.
+
+    Raises:
+        OSError: the note is damaged, so that nobody can tell which log is the right one.
+    """
+    path = f"{name}/{SWAP_NOTE_FILE}"
+    if not files.disk.exists(path):
+        return None
+    lines = files.disk.read_file(path).decode().split("\n")
+    if len(lines) != 4 or lines[0] != _VERSION:
+        raise OSError(errno.EIO, f"malformed swap note {lines}", path)
+    return SwapNote(lines[1], lines[2])
+
+
+def remove_swap_note(files: LogDirFiles, name: str) -> None:
+    """Remove the note from the log directory ``name``."""
+    files.disk.remove(f"{name}/{SWAP_NOTE_FILE}")
+    files.disk.sync_dir(name)
