@@ -86,8 +86,11 @@ class RpcServer:
             self._group = group
             ready.set_result(None)
             await self._stopping.wait()
-            for link in list(self._links.values()):
+            links = list(self._links.values())
+            for link in links:
                 link.abort()
+            for link in links:
+                await link.closed
 
     def _make_link(self) -> _Link:
         connection = ServerConnection(self._size_bytes_max, self._receive_buffer)
@@ -105,7 +108,7 @@ class RpcServer:
         )
 
     def link_closed(self, link: _Link) -> None:
-        """Forget a connection whose worker has ended."""
+        """Forget a connection that is closed and whose worker has ended."""
         self._links.pop(link.number, None)
 
 
@@ -117,8 +120,9 @@ class _Link(asyncio.BufferedProtocol):
         self._connection = connection
         self._queue: deque[RequestReceived] = deque()
         self._queued_bytes = 0
-        self._is_closed = False
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._is_reading_paused = False
+        self._is_over = False
         self._transport: asyncio.Transport
         self._unsent: list[Buffer] = []
         self._readable: asyncio.Future[None] | None = None
@@ -156,10 +160,11 @@ class _Link(asyncio.BufferedProtocol):
         return False  # as in Kafka, a client that stops sending gets no more answers
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._is_closed = True
+        self.closed.set_result(None)
         self._queue.clear()
         _wake_up(self._readable)
         _wake_up(self._writable)
+        self._forget_if_over()
 
     def pause_writing(self) -> None:
         self._writable = asyncio.get_running_loop().create_future()
@@ -189,7 +194,8 @@ class _Link(asyncio.BufferedProtocol):
         finally:
             self._flush()
             self._transport.close()
-            self._server.link_closed(self)
+            self._is_over = True
+            self._forget_if_over()
 
     def abort(self) -> None:
         """End the connection and the request under way."""
@@ -197,13 +203,17 @@ class _Link(asyncio.BufferedProtocol):
         if self.worker is not None:
             self.worker.cancel()
 
+    def _forget_if_over(self) -> None:
+        if self._is_over and self.closed.done():
+            self._server.link_closed(self)
+
     async def _has_request(self) -> bool:
         """Read on, now that the queue is empty; False when no request will come."""
         self._queued_bytes = 0
         while not self._queue:
             if self._connection.malformed is not None:
                 raise self._connection.malformed
-            if self._is_closed:
+            if self.closed.done():
                 return False
             if self._is_reading_paused:
                 self._is_reading_paused = False
@@ -224,7 +234,7 @@ class _Link(asyncio.BufferedProtocol):
 
     def _flush(self) -> None:
         unsent, self._unsent = self._unsent, []
-        if not unsent or self._is_closed:
+        if not unsent or self.closed.done():
             return
         if len(unsent) == 1:
             self._transport.write(unsent[0])

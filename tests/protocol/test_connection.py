@@ -26,9 +26,10 @@ def of_kind(kind: str) -> list[Any]:
 
 def header_size(frame: dict[str, Any]) -> int:
     client_id = (frame["header"].get("clientId") or "").encode()
+    version: int = frame["headerVersion"]
     if frame["kind"] == "request":
-        return (8, 10 + len(client_id), 11 + len(client_id))[frame["headerVersion"]]
-    return 4 + frame["headerVersion"]
+        return (8, 10 + len(client_id), 11 + len(client_id))[version]
+    return 4 + version
 
 
 def request_frame(version: int, correlation_id: int, rest: bytes, key: int = METADATA) -> bytes:

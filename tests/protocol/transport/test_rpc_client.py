@@ -132,24 +132,36 @@ async def test_a_cancelled_request_leaves_the_connection_to_the_others() -> None
 
 
 async def test_a_closed_client_refuses_and_ends_what_waits() -> None:
-    async with node() as (answering, _, client), asyncio.TaskGroup() as group:
-        held = group.create_task(client.request_raw(METADATA, 1, [b"hold"]))
-        await answering.held.wait()
-        client.close()
-        with pytest.raises(ConnectionError, match="closed"):
-            await held
+    async with node() as (answering, _, client):
+
+        async def close_when_held() -> None:
+            await answering.held.wait()
+            client.close()
+
+        held, _ = await asyncio.gather(
+            client.request_raw(METADATA, 1, [b"hold"]), close_when_held(), return_exceptions=True
+        )
+        assert isinstance(held, ConnectionError)
         with pytest.raises(ConnectionError, match="closed"):
             await client.request_raw(METADATA, 1, [b"x"])
 
 
 async def test_a_node_that_answers_garbage_is_left() -> None:
+    served = asyncio.Event()
+
     async def garbage(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readexactly(8)
         writer.write(b"HTTP/1.1 400 Bad Request\r\n")
+        await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        served.set()
 
     server = await asyncio.start_server(garbage, HOST, 0)
     client = RpcClient(host=HOST, port=server.sockets[0].getsockname()[1], client_id=None)
     with pytest.raises(ConnectionError, match="sent no response"):
         await client.request_raw(METADATA, 1, [b"x"])
+    async with asyncio.timeout(DEADLINE_S):
+        await served.wait()
     server.close()
     await server.wait_closed()
