@@ -86,7 +86,7 @@ def _header(api: str, kind: str, version: int) -> tuple[type[Any], int]:
 
 def _struct_to_json(value: Any, version: int, *, flexible: bool) -> dict[str, Any]:
     form: dict[str, Any] = {}
-    cls: type[Any] = type(value)
+    cls = cast("type[Any]", type(value))
     for name, row, default in rows_of(cls):
         if version not in row.versions:
             continue
