@@ -1,3 +1,53 @@
-"""jbodlab as a target of the cluster benchmark: an ephemeral cluster of real processes."""
+"""jbodlab as a target of the cluster benchmark: real processes in a folder of their own.
+
+It starts and stops them through the same launcher as ``jbodlab up``; it measures nothing.
+"""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from jbodlab.cluster import Cluster
+from jbodlab.lab_spec import write_lab_spec
+from protocol.metric_rows import FailoverStep
+
+
+class JbodlabTarget:
+    """One controller and three brokers with three log dirs each, below ``root``."""
+
+    name = "jbodlab"
+
+    def __init__(self, root: Path) -> None:
+        self._cluster = Cluster(write_lab_spec(root))
+
+    @property
+    def bootstrap(self) -> str:
+        """All brokers, as clients take them."""
+        return ",".join(self._cluster.bootstrap_servers)
+
+    def launch(self) -> None:
+        """Start all processes and wait until every broker knows all."""
+        self._cluster.start()
+
+    def stop(self) -> None:
+        """End every process and wait for it."""
+        self._cluster.stop()
+
+    def log_dirs(self, broker_id: int) -> list[Path]:
+        """Return the broker's log dirs in the order of its config."""
+        broker = next(spec for spec in self._cluster.spec.brokers if spec.id == broker_id)
+        return [Path(log_dir.path) for log_dir in broker.log_dirs]
+
+    def resident_bytes(self) -> dict[str, int]:
+        """Return the resident set of each process, by role."""
+        return {name: process.rss_bytes() for name, process in self._cluster.processes.items()}
+
+    def failure_noticed_ms(self, broker_id: int, log_dir: Path) -> int | None:
+        """Return when (ms since the epoch) the broker noted the failure of ``log_dir``."""
+        dump = Path(self._cluster.spec.metrics.dump_dir) / "failover_event" / "v1"
+        for file in sorted(dump.glob(f"*broker*{broker_id}/*.jsonl")):
+            for row in map(json.loads, file.read_text().splitlines()):
+                if row["step"] == FailoverStep.LOG_DIR_FAILED and str(log_dir) in row["detail"]:
+                    return int(row["at_ms"])
+        return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -66,6 +67,10 @@ def produce(
             f"{left + len(failed)} records of {count} were not acknowledged: {failed[:1]}"
         )
     return Rate(count, count * size_bytes, seconds)
+
+
+def _note(failed: list[Any], error: object, _: object) -> None:
+    failed.append(error)
 
 
 def _offer(
