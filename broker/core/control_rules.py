@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from broker.core.hosted import HostedState, ReplicaView
 from broker.core.log_dirs import LogDirs
-from protocol.errors import ErrorCode, KafkaError
+from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_DURING_DELETE, NO_EPOCH, ZERO_UUID, BrokerId, TopicPartition
 from protocol.messages.control import (
     LeaderAndIsrPartitionError,
@@ -39,9 +39,7 @@ def check_control_epochs(
     Returns:
         STALE_BROKER_EPOCH or STALE_CONTROLLER_EPOCH for the whole request, else NONE.
     """
-    if broker_epoch not in (UNKNOWN_BROKER_EPOCH, own_broker_epoch) and (
-        broker_epoch < own_broker_epoch
-    ):
+    if UNKNOWN_BROKER_EPOCH != broker_epoch < own_broker_epoch:
         return ErrorCode.STALE_BROKER_EPOCH
     if controller_epoch < seen_controller_epoch:
         return ErrorCode.STALE_CONTROLLER_EPOCH
@@ -258,16 +256,14 @@ def _decide_stop(
     return StopReplicaDecision(tp, action, ErrorCode.NONE)
 
 
-def online_partition(replica: ReplicaView, *, is_known: bool) -> KafkaError | None:
-    """Return why a client API cannot use a replica here; None when it is Online.
+def unavailable_error(replica: ReplicaView, *, is_known: bool) -> ErrorCode:
+    """Return why a client's request cannot use a replica here; NONE when it is Online.
 
     ``is_known``: the metadata image has the partition.
     Source: ReplicaManager.scala getPartitionOrError.
     """
     if replica.state is HostedState.ONLINE:
-        return None
+        return ErrorCode.NONE
     if replica.state is HostedState.OFFLINE:
-        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "its log dir is offline")
-    if is_known:
-        return KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "not hosted here")
-    return KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return ErrorCode.KAFKA_STORAGE_ERROR
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,0 +1,308 @@
+"""What a leader and a follower accept into a log."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.core.append import (
+    AppendLimits,
+    FollowerAppend,
+    PreparedAppend,
+    check_follower_append,
+    check_produce_version,
+    prepare_append,
+)
+from broker.core.producers import ProducerStates
+from protocol.errors import ErrorCode, KafkaError
+from protocol.records.batch import (
+    BatchHeader,
+    Compression,
+    check_crc,
+    compute_crc,
+    pack_header,
+    read_batch_header,
+)
+from protocol.records.build import BatchOptions, NewRecord, build_batch
+
+NOW_MS = 1_700_000_000_000
+
+
+def batch(*values: bytes, **options: object) -> bytearray:
+    records = [NewRecord(value, timestamp_ms=NOW_MS - 5) for value in values or (b"v",)]
+    return build_batch(records, BatchOptions(**options))  # pyright: ignore[reportArgumentType]
+
+
+def altered(data: bytearray, **fields: int) -> bytearray:
+    """Change header fields and sum the batch again."""
+    header = read_batch_header(data)._replace(**fields)
+    data[: len(pack_header(header))] = pack_header(header)
+    crc = compute_crc(data, 0, header.size_bytes)
+    data[: len(pack_header(header))] = pack_header(header._replace(crc=crc))
+    return data
+
+
+def prepare(
+    data: bytearray,
+    *,
+    next_offset: int = 100,
+    limits: AppendLimits | None = None,
+    producers: ProducerStates | None = None,
+) -> PreparedAppend:
+    return prepare_append(
+        memoryview(data),
+        next_offset=next_offset,
+        leader_epoch=4,
+        limits=limits or AppendLimits(),
+        producers=producers if producers is not None else ProducerStates(),
+        now_ms=NOW_MS,
+    )
+
+
+def refusal(data: bytearray, limits: AppendLimits | None = None) -> ErrorCode:
+    before = bytes(data)
+    with pytest.raises(KafkaError) as caught:
+        prepare(data, limits=limits)
+    assert data == before
+    return caught.value.code
+
+
+def test_offsets_and_leader_epoch_are_stamped_in_place() -> None:
+    data = batch(b"a", b"b", b"c")
+    prepared = prepare(data)
+    assert prepared.first_offset == 100
+    assert prepared.last_offset == 102
+    assert prepared.max_timestamp == NOW_MS - 5
+    assert prepared.offset_of_max_timestamp == 102
+    assert prepared.size_bytes == len(data)
+    assert prepared.log_append_time_ms == -1
+    assert prepared.duplicate is None
+    header = read_batch_header(data)
+    assert (header.base_offset, header.partition_leader_epoch) == (100, 4)
+    assert check_crc(data, 0, header)
+
+
+@pytest.mark.parametrize("compression", list(Compression))
+def test_every_codec_passes_unopened(compression: Compression) -> None:
+    assert prepare(batch(b"a" * 50, compression=compression)).last_offset == 100
+
+
+def test_append_time_is_stamped_and_summed() -> None:
+    data = batch(b"a", b"b")
+    prepared = prepare(data, limits=AppendLimits(is_log_append_time=True))
+    header = read_batch_header(data)
+    assert prepared.log_append_time_ms == prepared.max_timestamp == NOW_MS
+    assert header.max_timestamp == NOW_MS
+    assert header.is_log_append_time
+    assert check_crc(data, 0, header)
+
+
+def test_nothing_at_all_is_an_invalid_record() -> None:
+    assert refusal(bytearray()) == ErrorCode.INVALID_RECORD
+
+
+def test_old_formats_are_refused() -> None:
+    data = batch()
+    data[16] = 1
+    assert refusal(data) == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+    assert refusal(bytearray(34)) == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+
+
+def test_a_batch_cut_anywhere_is_corrupt() -> None:
+    data = batch(b"abc")
+    for end in range(1, len(data)):
+        assert refusal(data[:end]) == ErrorCode.CORRUPT_MESSAGE
+
+
+def test_a_flipped_bit_is_corrupt() -> None:
+    for position in range(21, len(batch(b"abc"))):
+        data = batch(b"abc")
+        data[position] ^= 4
+        assert refusal(data) == ErrorCode.CORRUPT_MESSAGE
+
+
+def test_a_batch_above_the_limit_is_too_large() -> None:
+    data = batch(b"a" * 100)
+    size_bytes = len(data)
+    assert refusal(data, AppendLimits(max_message_bytes=size_bytes - 1)) == (
+        ErrorCode.MESSAGE_TOO_LARGE
+    )
+    assert prepare(data, limits=AppendLimits(max_message_bytes=size_bytes)).first_offset == 100
+
+
+def test_two_batches_are_refused() -> None:
+    assert refusal(batch() + batch()) == ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"records_count": 0},
+        {"records_count": -1, "last_offset_delta": -2},
+        {"records_count": 3},
+        {"last_offset_delta": 0},
+        {"base_offset": 5},
+        {"producer_id": 9},
+    ],
+)
+def test_headers_that_contradict_themselves_are_refused(fields: dict[str, int]) -> None:
+    assert refusal(altered(batch(b"a", b"b"), **fields)) == ErrorCode.INVALID_RECORD
+
+
+def test_clients_write_no_control_batches() -> None:
+    assert refusal(batch(is_control=True)) == ErrorCode.INVALID_RECORD
+
+
+def test_transactional_batches_need_a_transaction() -> None:
+    data = batch(is_transactional=True, producer_id=1, producer_epoch=0, base_sequence=0)
+    assert refusal(data) == ErrorCode.INVALID_TXN_STATE
+
+
+def test_an_unknown_codec_is_refused() -> None:
+    assert refusal(altered(batch(), attributes=6)) == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+
+
+def test_producers_do_not_choose_append_time() -> None:
+    assert refusal(batch(log_append_time_ms=NOW_MS)) == ErrorCode.INVALID_TIMESTAMP
+
+
+def test_timestamps_far_from_now_are_refused() -> None:
+    data = batch()
+    assert refusal(data, AppendLimits(timestamp_before_max_ms=4)) == ErrorCode.INVALID_TIMESTAMP
+    late = build_batch([NewRecord(b"v", timestamp_ms=NOW_MS + 10)])
+    assert refusal(late, AppendLimits(timestamp_after_max_ms=9)) == ErrorCode.INVALID_TIMESTAMP
+    limits = AppendLimits(timestamp_before_max_ms=5, timestamp_after_max_ms=10)
+    assert prepare(data, limits=limits).first_offset == 100
+    assert prepare(late, limits=limits).first_offset == 100
+
+
+def test_append_time_ignores_the_producer_s_clock() -> None:
+    limits = AppendLimits(is_log_append_time=True, timestamp_before_max_ms=0)
+    assert prepare(batch(), limits=limits).max_timestamp == NOW_MS
+
+
+def idempotent(sequence: int, *values: bytes) -> bytearray:
+    return batch(*values, producer_id=7, producer_epoch=0, base_sequence=sequence)
+
+
+def test_a_duplicate_is_answered_with_its_first_offsets_and_not_stamped() -> None:
+    producers = ProducerStates()
+    prepare(idempotent(0, b"a", b"b"), producers=producers)
+    prepare(idempotent(2, b"c"), next_offset=102, producers=producers)
+    again = idempotent(0, b"a", b"b")
+    prepared = prepare(again, next_offset=103, producers=producers)
+    assert prepared.duplicate is not None
+    assert (prepared.first_offset, prepared.last_offset, prepared.size_bytes) == (100, 101, 0)
+    assert read_batch_header(again).base_offset == 0
+    assert prepare(idempotent(3, b"d"), next_offset=103, producers=producers).first_offset == 103
+
+
+def test_a_duplicate_tells_the_append_time_of_the_first() -> None:
+    producers = ProducerStates()
+    limits = AppendLimits(is_log_append_time=True)
+    prepare(idempotent(0), producers=producers, limits=limits)
+    assert prepare(idempotent(0), producers=producers, limits=limits).log_append_time_ms == NOW_MS
+
+
+def test_a_refused_batch_leaves_the_producer_as_it_was() -> None:
+    producers = ProducerStates()
+    prepare(idempotent(0), producers=producers)
+    with pytest.raises(KafkaError) as caught:
+        prepare(idempotent(2), producers=producers)
+    assert caught.value.code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert prepare(idempotent(1), next_offset=101, producers=producers).first_offset == 101
+
+
+def version_refusal(data: bytes | bytearray | None, version: int) -> ErrorCode | None:
+    try:
+        check_produce_version(data, version)
+    except KafkaError as error:
+        return error.code
+    return None
+
+
+def test_what_a_produce_version_may_carry() -> None:
+    zstd = batch(compression=Compression.ZSTD)
+    assert version_refusal(zstd, 6) == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    assert version_refusal(zstd, 7) is None
+    old = batch()
+    old[16] = 0
+    assert version_refusal(old, 2) is None
+    assert version_refusal(old, 3) == ErrorCode.INVALID_RECORD
+    assert version_refusal(None, 3) == ErrorCode.INVALID_RECORD
+    assert version_refusal(batch()[:30], 3) == ErrorCode.CORRUPT_MESSAGE
+
+
+# Followers.
+
+
+def replicated(base_offset: int, *values: bytes, timestamp_ms: int = 0) -> bytearray:
+    records = [NewRecord(value, timestamp_ms=timestamp_ms) for value in values]
+    return build_batch(records, BatchOptions(base_offset=base_offset, leader_epoch=3))
+
+
+def follow(data: bytes | bytearray, next_offset: int, *, empty: bool = False) -> FollowerAppend:
+    return check_follower_append(data, next_offset=next_offset, log_is_empty=empty)
+
+
+def follower_refusal(
+    data: bytes | bytearray, next_offset: int, *, empty: bool = False
+) -> ErrorCode:
+    with pytest.raises(KafkaError) as caught:
+        follow(data, next_offset, empty=empty)
+    return caught.value.code
+
+
+def test_fetched_batches_are_taken_whole() -> None:
+    first = replicated(10, b"a", b"b", timestamp_ms=9)
+    second = replicated(12, b"c", timestamp_ms=3)
+    append = follow(first + second, 10)
+    assert (append.first_offset, append.last_offset) == (10, 12)
+    assert (append.max_timestamp, append.offset_of_max_timestamp) == (9, 11)
+    assert append.size_bytes == len(first) + len(second)
+    assert [header.partition_leader_epoch for header in append.batches] == [3, 3]
+    assert append.restart_at is None
+
+
+@pytest.mark.scenario(150)
+def test_gaps_between_batches_are_kept() -> None:
+    append = follow(replicated(10, b"a") + replicated(50, b"b"), 8)
+    assert (append.first_offset, append.last_offset) == (10, 50)
+
+
+def test_a_cut_batch_at_the_end_is_left_out() -> None:
+    first = replicated(10, b"a")
+    append = follow(first + replicated(11, b"b")[:-1], 10)
+    assert (append.last_offset, append.size_bytes) == (10, len(first))
+
+
+def test_nothing_whole_is_nothing_to_write() -> None:
+    append = follow(replicated(10, b"a")[:-1], 10)
+    assert (append.batches, append.size_bytes) == ((), 0)
+
+
+def test_a_fetched_batch_with_a_wrong_crc_is_corrupt() -> None:
+    data = replicated(10, b"a")
+    data[-1] ^= 1
+    assert follower_refusal(data, 10) == ErrorCode.CORRUPT_MESSAGE
+
+
+def test_a_fetched_batch_with_an_impossible_length_is_corrupt() -> None:
+    data = replicated(10, b"a") + bytes(8) + (20).to_bytes(4, "big") + bytes(60)
+    assert follower_refusal(data, 10) == ErrorCode.CORRUPT_MESSAGE
+
+
+def test_batches_before_the_end_of_the_log_are_refused() -> None:
+    assert follower_refusal(replicated(9, b"a"), 10) == ErrorCode.OFFSET_OUT_OF_RANGE
+    backwards = replicated(10, b"a", b"b") + replicated(11, b"c")
+    assert follower_refusal(backwards, 10) == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_an_empty_log_may_begin_inside_a_batch() -> None:
+    data = replicated(9, b"a", b"b", b"c")
+    assert follow(data, 10, empty=True).restart_at == 9
+    assert follower_refusal(data, 12, empty=True) == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_the_header_given_back_is_the_producer_s() -> None:
+    header: BatchHeader = prepare(idempotent(0, b"a")).batches[0]
+    assert (header.base_offset, header.producer_id) == (0, 7)

@@ -1,0 +1,140 @@
+"""The table of hosted partitions and what a failed log dir does to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from broker.core.hosted import (
+    FailedReplicas,
+    HostedPartitions,
+    HostedState,
+    OfflineReplica,
+    ReplicaView,
+)
+from protocol.ids import ZERO_UUID, TopicPartition
+
+ID = bytes(range(16))
+T0, T1, T2, T3 = (TopicPartition("t", index) for index in range(4))
+
+
+@dataclass(slots=True)
+class Hosted:
+    log_dir: str = "/d1"
+    future_log_dir: str | None = None
+    leader_epoch: int = 3
+    topic_id: bytes = ID
+
+
+@dataclass(slots=True)
+class Idle:
+    log_dir: str = "/d1"
+    topic_id: bytes = ID
+
+
+def table(**online: Hosted) -> HostedPartitions[Hosted, Idle]:
+    hosted: HostedPartitions[Hosted, Idle] = HostedPartitions()
+    for name, partition in online.items():
+        hosted.put_online(TopicPartition("t", int(name[1:])), partition)
+    return hosted
+
+
+def test_what_nobody_named_is_absent() -> None:
+    assert table().view(T0) == ReplicaView(HostedState.ABSENT)
+    assert table().online(T0) is None
+
+
+def test_an_online_partition_is_seen_as_it_is() -> None:
+    hosted = table(t0=Hosted(future_log_dir="/d2"))
+    assert hosted.view(T0) == ReplicaView(HostedState.ONLINE, 3, ID, "/d1", "/d2")
+    assert dict(hosted.iterate_online()) == {T0: Hosted(future_log_dir="/d2")}
+
+
+def test_a_log_on_disk_is_absent_until_it_is_hosted() -> None:
+    hosted = table()
+    hosted.put_idle(T0, Idle("/d2"))
+    assert hosted.view(T0) == ReplicaView(HostedState.ABSENT, topic_id=ID, log_dir="/d2")
+    hosted.put_online(T0, Hosted("/d2"))
+    assert hosted.idle(T0) is None
+    assert hosted.view(T0).state is HostedState.ONLINE
+
+
+@pytest.mark.scenario(58)
+def test_a_failed_log_dir_takes_its_partitions_moves_and_idle_logs() -> None:
+    hosted = table(
+        t0=Hosted("/d1"),
+        t1=Hosted("/d2", future_log_dir="/d1"),
+        t2=Hosted("/d1", "/d2"),
+        t3=Hosted("/d2"),
+    )
+    idle = TopicPartition("u", 0)
+    hosted.put_idle(idle, Idle("/d1"))
+    failed, ended = hosted.on_log_dir_failed("/d1")
+    assert failed == FailedReplicas(current=(T0, T2), future=(T1,), idle=(idle,))
+    assert ended == [Hosted("/d1"), Hosted("/d1", "/d2")]
+    assert [hosted.view(tp).state for tp in (T0, T1, T2, T3)] == [
+        HostedState.OFFLINE,
+        HostedState.ONLINE,
+        HostedState.OFFLINE,
+        HostedState.ONLINE,
+    ]
+    assert hosted.view(idle) == ReplicaView(HostedState.ABSENT)
+
+
+@pytest.mark.scenario(56, 74)
+def test_a_log_dir_that_failed_before_takes_nothing_more() -> None:
+    hosted = table(t0=Hosted("/d1"))
+    hosted.on_log_dir_failed("/d1")
+    assert hosted.on_log_dir_failed("/d1") == (FailedReplicas((), (), ()), [])
+    assert hosted.offline_count == 1
+
+
+@pytest.mark.scenario(75, 222)
+def test_offline_partitions_are_counted_as_hosted_and_as_offline() -> None:
+    hosted = table(t0=Hosted("/d1"), t1=Hosted("/d2"))
+    hosted.on_log_dir_failed("/d1")
+    assert (hosted.partition_count, hosted.offline_count) == (2, 1)
+    assert hosted.is_offline(T0)
+    assert not hosted.is_offline(T1)
+
+
+@pytest.mark.scenario(76)
+def test_an_offline_partition_keeps_its_topic_id() -> None:
+    hosted = table(t0=Hosted("/d1"))
+    hosted.on_log_dir_failed("/d1")
+    assert hosted.offline(T0) == OfflineReplica(ID, "/d1")
+    assert hosted.view(T0).topic_id == ID
+    assert hosted.put_offline(T1, ZERO_UUID, None) is None
+    assert dict(hosted.iterate_offline()).keys() == {T0, T1}
+
+
+def test_going_offline_gives_the_partition_back_to_be_ended() -> None:
+    hosted = table(t0=Hosted())
+    assert hosted.put_offline(T0, ID, "/d1") == Hosted()
+    assert hosted.online(T0) is None
+
+
+def test_removing_leaves_an_offline_entry() -> None:
+    hosted = table(t0=Hosted(), t1=Hosted("/d2"))
+    hosted.put_offline(T1, ID, "/d2")
+    assert hosted.remove(T0) == Hosted()
+    assert hosted.remove(T1) is None
+    assert hosted.is_offline(T1)
+    assert hosted.partition_count == 1
+
+
+@pytest.mark.scenario(88)
+def test_a_re_created_topic_replaces_the_offline_entry() -> None:
+    hosted = table()
+    hosted.put_offline(T0, ID, "/d1")
+    hosted.put_online(T0, Hosted("/d2", topic_id=bytes(16)))
+    assert hosted.offline_count == 0
+
+
+def test_an_idle_log_of_a_hosted_partition_is_a_bug() -> None:
+    hosted = table(t0=Hosted())
+    with pytest.raises(AssertionError):
+        hosted.put_idle(T0, Idle())
+    hosted.put_idle(T1, Idle())
+    assert dict(hosted.iterate_idle()) == {T1: Idle()}

@@ -1,0 +1,254 @@
+"""Producer states: sequences, duplicates, fencing, truncation and snapshots."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.core.producers import (
+    SEQUENCE_MAX,
+    Duplicate,
+    ProducerEntry,
+    ProducerStates,
+    follows,
+)
+from protocol.errors import ErrorCode, KafkaError
+from protocol.records.batch import CONTROL_BIT, TRANSACTIONAL_BIT, BatchHeader
+
+DAY_MS = 86_400_000
+
+
+def header(
+    sequence: int,
+    *,
+    count: int = 1,
+    producer: int = 7,
+    epoch: int = 0,
+    offset: int = 0,
+    attributes: int = 0,
+    timestamp: int = 1000,
+) -> BatchHeader:
+    return BatchHeader(
+        base_offset=offset,
+        batch_length=49,
+        partition_leader_epoch=-1,
+        magic=2,
+        crc=0,
+        attributes=attributes,
+        last_offset_delta=count - 1,
+        base_timestamp=timestamp,
+        max_timestamp=timestamp,
+        producer_id=producer,
+        producer_epoch=epoch,
+        base_sequence=sequence,
+        records_count=count,
+    )
+
+
+def append(states: ProducerStates, batch: BatchHeader, offset: int) -> Duplicate | None:
+    duplicate = states.check(batch)
+    if duplicate is None:
+        states.update(batch, offset)
+    return duplicate
+
+
+def error_of(states: ProducerStates, batch: BatchHeader) -> ErrorCode:
+    with pytest.raises(KafkaError) as caught:
+        states.check(batch)
+    return caught.value.code
+
+
+def test_sequences_that_go_on_are_accepted() -> None:
+    states = ProducerStates()
+    assert append(states, header(0, count=3), 10) is None
+    assert append(states, header(3), 13) is None
+
+
+def test_a_repeated_batch_is_answered_with_its_first_offsets() -> None:
+    states = ProducerStates()
+    for index in range(5):
+        append(states, header(index * 2, count=2, timestamp=index), 100 + index * 2)
+    assert states.check(header(0, count=2)) == Duplicate(100, 101, 0)
+    assert states.check(header(8, count=2)) == Duplicate(108, 109, 4)
+
+
+def test_a_batch_older_than_the_last_five_is_out_of_order() -> None:
+    states = ProducerStates()
+    for index in range(6):
+        append(states, header(index), index)
+    assert error_of(states, header(0)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert states.check(header(1)) == Duplicate(1, 1, 1000)
+
+
+def test_a_gap_is_out_of_order() -> None:
+    states = ProducerStates()
+    append(states, header(0), 0)
+    assert error_of(states, header(2)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_an_overlap_that_is_no_repetition_is_out_of_order() -> None:
+    states = ProducerStates()
+    append(states, header(0, count=3), 0)
+    assert error_of(states, header(0, count=2)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_an_unknown_producer_may_start_anywhere() -> None:
+    assert ProducerStates().check(header(17)) is None
+
+
+def test_a_new_epoch_begins_with_zero() -> None:
+    states = ProducerStates()
+    append(states, header(5, epoch=1), 0)
+    assert error_of(states, header(6, epoch=2)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert append(states, header(0, epoch=2), 1) is None
+    assert append(states, header(1, epoch=2), 2) is None
+
+
+def test_an_old_epoch_is_fenced() -> None:
+    states = ProducerStates()
+    append(states, header(0, epoch=2), 0)
+    assert error_of(states, header(1, epoch=1)) == ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_a_sequence_wraps_to_zero() -> None:
+    assert follows(SEQUENCE_MAX, 0)
+    assert not follows(SEQUENCE_MAX - 1, 0)
+    states = ProducerStates()
+    append(states, header(SEQUENCE_MAX - 1, count=2), 0)
+    assert append(states, header(0, count=2), 2) is None
+    assert states.check(header(SEQUENCE_MAX - 1, count=2)) == Duplicate(0, 1, 1000)
+
+
+def test_a_batch_across_the_wrap_is_followed_and_found_again() -> None:
+    states = ProducerStates()
+    append(states, header(SEQUENCE_MAX, count=3), 0)
+    assert append(states, header(2), 3) is None
+    assert states.check(header(SEQUENCE_MAX, count=3)) == Duplicate(0, 2, 1000)
+
+
+def test_a_batch_without_a_producer_leaves_nothing() -> None:
+    states = ProducerStates()
+    states.update(header(-1, producer=-1, epoch=-1), 0)
+    states.update_replicated([header(-1, producer=-1, epoch=-1)])
+    assert len(states) == 0
+
+
+def test_producers_do_not_see_each_other() -> None:
+    states = ProducerStates()
+    append(states, header(0, producer=1), 0)
+    assert append(states, header(0, producer=2), 1) is None
+    assert len(states) == 2
+
+
+def test_replicated_batches_are_noted_at_their_own_offsets() -> None:
+    states = ProducerStates()
+    states.update_replicated([header(0, offset=40), header(1, offset=41)])
+    assert states.check(header(1)) == Duplicate(41, 41, 1000)
+
+
+def test_idle_producers_expire_by_their_last_timestamp() -> None:
+    states = ProducerStates([entry(timestamp=0)])
+    assert states.expire(DAY_MS - 1) == 0
+    assert states.expire(DAY_MS) == 1
+    assert len(states) == 0
+
+
+def test_old_record_timestamps_do_not_expire_a_busy_producer() -> None:
+    states = ProducerStates()
+    states.update(header(0, timestamp=0), 0, now_ms=5 * DAY_MS)
+    assert states.expire(5 * DAY_MS + 1) == 0
+    assert states.expire(6 * DAY_MS) == 1
+
+
+def entry(
+    *,
+    last_sequence: int = 4,
+    last_offset: int = 104,
+    timestamp: int = 1000,
+    transaction_first_offset: int = -1,
+) -> ProducerEntry:
+    return ProducerEntry(
+        7, 0, last_sequence, last_offset, 1, timestamp, -1, transaction_first_offset
+    )
+
+
+def test_a_snapshot_keeps_the_last_batch() -> None:
+    states = ProducerStates()
+    append(states, header(0, count=3), 100)
+    append(states, header(3, count=2), 103)
+    assert states.snapshot_entries() == [entry()]
+    again = ProducerStates(states.snapshot_entries())
+    assert again.check(header(3, count=2)) == Duplicate(103, 104, 1000)
+    assert again.check(header(5)) is None
+    assert error_of(again, header(0, count=3)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_a_producer_known_by_a_marker_must_begin_with_zero() -> None:
+    known = ProducerEntry(7, 3, -1, -1, 0, 1000, 0, -1)
+    states = ProducerStates([known])
+    assert states.snapshot_entries() == [known]
+    assert error_of(states, header(4, epoch=3)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert states.check(header(0, epoch=3)) is None
+
+
+def test_truncation_forgets_the_batches_beyond_it() -> None:
+    states = ProducerStates()
+    for index in range(4):
+        append(states, header(index, timestamp=index), index)
+    states.truncate_from_end(2)
+    assert states.check(header(1)) == Duplicate(1, 1, 1)
+    assert states.check(header(2)) is None
+    assert error_of(states, header(3)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_after_truncating_all_known_batches_the_producer_goes_on_where_it_was() -> None:
+    states = ProducerStates()
+    for index in range(9):
+        append(states, header(index), index)
+    states.truncate_from_end(2)
+    assert states.check(header(4)) is None
+    assert error_of(states, header(5)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    states.clear()
+    assert states.check(header(5)) is None
+
+
+def test_a_transaction_is_open_until_its_marker() -> None:
+    states = ProducerStates()
+    states.update(header(0, attributes=TRANSACTIONAL_BIT), 50)
+    states.update(header(1, attributes=TRANSACTIONAL_BIT), 51)
+    states.update(header(0, producer=8, attributes=TRANSACTIONAL_BIT), 52)
+    assert states.first_unstable_offset() == 50
+    assert states.expire(10 * DAY_MS) == 0
+    states.update(header(-1, attributes=TRANSACTIONAL_BIT | CONTROL_BIT), 53)
+    assert states.first_unstable_offset() == 52
+    states.truncate_from_end(52)
+    assert states.first_unstable_offset() == -1
+    assert states.check(header(2)) is None
+
+
+# The model: a producer that resends whatever was not acknowledged, through a leader that keeps all.
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.booleans(), st.integers(0, 4)), max_size=40))
+def test_retries_within_five_batches_never_write_twice(
+    steps: list[tuple[int, bool, int]],
+) -> None:
+    states = ProducerStates()
+    log: list[int] = []
+    sent: list[tuple[BatchHeader, int]] = []
+    sequence = SEQUENCE_MAX - 10
+    for count, retries, back in steps:
+        if retries and back < len(sent):
+            batch, offset = sent[-1 - back]
+            assert states.check(batch) == Duplicate(
+                offset, offset + batch.last_offset_delta, batch.max_timestamp
+            )
+            continue
+        batch = header(sequence, count=count)
+        assert states.check(batch) is None
+        states.update(batch, len(log))
+        sent.append((batch, len(log)))
+        log += [(sequence + delta) % (SEQUENCE_MAX + 1) for delta in range(count)]
+        sequence = (sequence + count) % (SEQUENCE_MAX + 1)
+    assert len(set(log)) == len(log)
