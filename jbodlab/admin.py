@@ -25,7 +25,6 @@ from protocol.messages.topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
     DeleteTopicsRequest,
-    DeleteTopicState,
 )
 from protocol.spec import ClusterSpec, TopicSpec
 
@@ -194,7 +193,7 @@ class ClusterAdmin:
             ConnectionError: no broker answers.
         """
         request = DeleteTopicsRequest(
-            topics=[DeleteTopicState(name=name, topic_id=ZERO_UUID)],
+            topics=[],
             topic_names=[name],
             timeout_ms=self._timeout_ms,
         )

@@ -5,10 +5,10 @@ Starts and stops nothing. Written atomically; a note of dead processes is harmle
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +28,10 @@ def run_dir(config_path: Path) -> Path:
 def read_notes(folder: Path) -> dict[str, ProcessNote]:
     """Return the notes by process name; empty when there are none or they cannot be read."""
     try:
-        content: dict[str, dict[str, Any]] = json.loads((folder / "state.json").read_text())
-        return {name: ProcessNote(**note) for name, note in content.items()}
-    except (OSError, ValueError, TypeError):
+        return msgspec.json.decode(
+            (folder / "state.json").read_bytes(), type=dict[str, ProcessNote]
+        )
+    except (OSError, msgspec.DecodeError):
         return {}
 
 
@@ -42,9 +43,5 @@ def write_notes(folder: Path, notes: dict[str, ProcessNote]) -> None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     fresh = file.with_suffix(".tmp")
-    content = {
-        name: {"pid": note.pid, "started_at": note.started_at, "log_file": note.log_file}
-        for name, note in notes.items()
-    }
-    fresh.write_text(json.dumps(content, indent=2))
+    fresh.write_bytes(msgspec.json.format(msgspec.json.encode(notes)))
     fresh.replace(file)

@@ -1,0 +1,64 @@
+"""Processes are started with a log, found again, and ended."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from jbodlab.process import Process
+
+DEADLINE_MS = 10_000
+FOREVER = "import signal; print('up', flush=True); signal.pause()"
+STUBBORN = (
+    "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); "
+    "[signal.pause() for _ in iter(int, 1)]"
+)
+
+
+def start(code: str, folder: Path) -> Process:
+    return Process.start("p", [sys.executable, "-c", code], folder / "logs" / "p.log")
+
+
+def wait_for_up(process: Process) -> None:
+    while process.last_line() != "up":
+        assert process.wait(5) is None
+
+
+def test_an_ended_process_has_its_code_and_last_words(tmp_path: Path) -> None:
+    process = start("print('why'); print(); raise SystemExit(3)", tmp_path)
+    assert process.wait(DEADLINE_MS) == 3
+    assert process.exit_code == 3
+    assert not process.is_running
+    assert process.last_line() == "why"
+
+
+def test_a_running_process_is_found_again_by_pid_and_start_time(tmp_path: Path) -> None:
+    process = start(FOREVER, tmp_path)
+    try:
+        found = Process.attach("p", process.pid, process.started_at, process.log_file)
+        assert found is not None
+        assert found.rss_bytes() > 0
+        assert Process.attach("p", process.pid, process.started_at - 60, tmp_path) is None
+    finally:
+        process.kill()
+    assert Process.attach("p", process.pid, process.started_at, process.log_file) is None
+    assert process.rss_bytes() == 0
+
+
+def test_stop_asks_first(tmp_path: Path) -> None:
+    process = start(FOREVER, tmp_path)
+    wait_for_up(process)
+    assert process.stop(DEADLINE_MS) == -15
+
+
+def test_stop_kills_what_does_not_listen(tmp_path: Path) -> None:
+    process = start(STUBBORN, tmp_path)
+    wait_for_up(process)
+    assert process.stop(deadline_ms=50) == -9
+
+
+def test_a_log_that_is_not_there_has_no_last_line(tmp_path: Path) -> None:
+    process = start("pass", tmp_path)
+    process.wait(DEADLINE_MS)
+    process.log_file.unlink()
+    assert process.last_line() == ""

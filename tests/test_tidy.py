@@ -1,0 +1,214 @@
+"""The house rules that no linter knows: sizes, names, mirrors, words."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("protocol", "broker", "controller", "analytics", "jbodlab")
+FILE_LINES_MAX = 400
+FUNCTION_LINES_MAX = 60
+BANNED_NAMES = ("utils", "util", "helpers", "helper", "common", "misc", "manager")
+REGISTRIES = ("broker/handlers/__init__.py", "controller/handlers/__init__.py")
+SHOWN_ELSEWHERE = {
+    "protocol/broker_config.py": "a table, shown by tests/protocol/test_configs.py",
+    "protocol/topic_config.py": "a table, shown by tests/protocol/test_configs.py",
+    "protocol/topic_defaults.py": "a table, shown by tests/protocol/test_configs.py",
+    "protocol/spec_document.py": "the checks behind load_cluster_spec: tests/protocol/test_spec.py",
+    "protocol/ports.py": "doors without code",
+    "broker/exit_codes.py": "numbers without code",
+}
+TABLES = "protocol/messages/"
+"""Message tables: shown version by version by the golden vectors."""
+# Put together here, so that this file does not hold them.
+FORBIDDEN = [
+    "/".join(("", "work", "main")),
+    "/".join(("", "work", "shared")),
+    "/".join(("", "root", "")),
+    ".".join(("pypi", "org")),
+    ".".join(("pythonhosted", "org")),
+    ".".join(("repo1", "maven")),
+    ".".join(("registry", "npmjs")),
+    ".".join(("proxy", "golang")),
+]
+LOCK_FILES = ("requirements.lock", "requirements-runtime.lock")
+
+
+def tracked() -> list[str]:
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [name for name in listing.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+FILES = tracked()
+PYTHON = [name for name in FILES if name.endswith(".py")]
+SOURCES = [name for name in PYTHON if name.split("/")[0] in ROOMS]
+TESTS = [name for name in PYTHON if name.startswith("tests/")]
+
+
+def tree_of(name: str) -> ast.Module:
+    return ast.parse((ROOT / name).read_text(encoding="utf-8"), name)
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def mirror_of(source: str) -> str:
+    folder, _, name = source.rpartition("/")
+    return f"tests/{folder}/test_{name}"
+
+
+def test_files_are_short() -> None:
+    lengths = {name: len((ROOT / name).read_text().splitlines()) for name in PYTHON}
+    assert {name: count for name, count in lengths.items() if count > FILE_LINES_MAX} == {}
+
+
+def test_functions_are_short() -> None:
+    long_ones = [
+        f"{name}:{function.lineno} {function.name}"
+        for name in PYTHON
+        for function in functions(tree_of(name))
+        if (function.end_lineno or 0) - function.lineno >= FUNCTION_LINES_MAX
+    ]
+    assert long_ones == []
+
+
+def test_every_source_file_has_its_test_file() -> None:
+    unshown = [
+        name
+        for name in SOURCES
+        if not name.endswith(("__init__.py", "__main__.py"))
+        and name not in SHOWN_ELSEWHERE
+        and not name.startswith(TABLES)
+        and mirror_of(name) not in FILES
+    ]
+    assert unshown == []
+
+
+def test_the_list_of_exceptions_is_not_stale() -> None:
+    assert [name for name in SHOWN_ELSEWHERE if name not in SOURCES] == []
+    assert [name for name in SHOWN_ELSEWHERE if mirror_of(name) in FILES] == []
+
+
+def test_every_test_file_mirrors_a_source_file() -> None:
+    rooms = tuple(f"tests/{room}/" for room in ROOMS)
+    orphans = [
+        name
+        for name in TESTS
+        if name.startswith(rooms)
+        and name.rpartition("/")[2].startswith("test_")
+        and name.removeprefix("tests/").replace("/test_", "/") not in SOURCES
+    ]
+    assert orphans == []
+
+
+def test_no_file_is_a_drawer_for_odds_and_ends() -> None:
+    assert [name for name in PYTHON if Path(name).stem in BANNED_NAMES] == []
+
+
+def test_init_files_are_empty_but_for_registries() -> None:
+    filled = [
+        name
+        for name in PYTHON
+        if name.endswith("__init__.py")
+        and name not in REGISTRIES
+        and (ROOT / name).read_text().strip()
+    ]
+    assert filled == []
+
+
+def test_no_file_names_a_machine_or_a_registry() -> None:
+    found = [
+        f"{name}: {word}"
+        for name in FILES
+        for word in FORBIDDEN
+        if word in (ROOT / name).read_bytes().decode("utf-8", errors="ignore")
+    ]
+    assert found == []
+
+
+def test_lock_files_pin_hashes_and_name_no_host() -> None:
+    for name in LOCK_FILES:
+        text = (ROOT / name).read_text()
+        assert "http" not in text
+        assert "--hash=sha256:" in text
+
+
+def test_nothing_is_left_to_do_without_an_issue() -> None:
+    pattern = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+    found = [
+        f"{name}:{number}"
+        for name in PYTHON
+        if name != "tests/test_tidy.py"
+        for number, line in enumerate((ROOT / name).read_text().splitlines(), start=1)
+        if pattern.search(line)
+    ]
+    assert found == []
+
+
+def test_nobody_iterates_over_a_set() -> None:
+    found = [
+        f"{name}:{node.iter.lineno}"
+        for name in SOURCES
+        for node in ast.walk(tree_of(name))
+        if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension) and is_set(node.iter)
+    ]
+    assert found == []
+
+
+def test_no_test_sleeps() -> None:
+    found = [
+        f"{name}:{node.lineno}"
+        for name in TESTS
+        for node in ast.walk(tree_of(name))
+        if isinstance(node, ast.Call) and is_sleep(node)
+    ]
+    assert found == []
+
+
+def test_no_test_patches_our_own_code() -> None:
+    pattern = re.compile(r"\b(unittest\.mock|monkeypatch\.setattr|mocker)\b")
+    found = [
+        name
+        for name in TESTS
+        if name != "tests/test_tidy.py" and pattern.search((ROOT / name).read_text())
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_room_is_a_package(room: str) -> None:
+    assert f"{room}/__init__.py" in FILES
+
+
+def is_set(node: ast.expr) -> bool:
+    if isinstance(node, ast.Set | ast.SetComp):
+        return True
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("set", "frozenset")
+    )
+
+
+def is_sleep(call: ast.Call) -> bool:
+    function = call.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    yields = (
+        len(call.args) == 1 and isinstance(call.args[0], ast.Constant) and call.args[0].value == 0
+    )
+    return name == "sleep" and not yields
