@@ -65,8 +65,7 @@ def leader_and_isr_answered(step: Step, event: RequestAnswered) -> None:
     response: LeaderAndIsrResponse = event.response
     probe = _take_probe(step, event)
     if response.error_code != ErrorCode.NONE:
-        code = ErrorCode(response.error_code).name
-        step.warn(f"broker {event.broker_id} refused LeaderAndIsr: {code}")
+        step.warn(f"broker {event.broker_id} refused LeaderAndIsr: code {response.error_code}")
         return
     newly_offline = _learn(step, event)
     moved_count = 0

@@ -69,6 +69,10 @@ SERVED: Final[dict[type[Any], Serve]] = {
 """Request class -> the rule that answers it, at once or later."""
 
 
+class HalfDoneError(Exception):
+    """A rule failed after it had changed the state: only a replay of the journal can help."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What one event led to."""
@@ -98,22 +102,17 @@ class Machine:
         Args:
             event: what happened.
             now_ms: loop time; never less than in the call before.
+
+        Raises:
+            HalfDoneError: a defect; this machine must not be used any more.
         """
         step = Step(self.state, self.run, self._settings, self._chance, now_ms)
-        match event:
-            case RequestArrived():
-                SERVED[type(event.request)](step, event)
-            case RequestAnswered():
-                _answered(step, event)
-            case Tick():
-                brokers.expire_sessions(step, event)
-                preferred.balance_when_due(step)
-            case Started():
-                startup.controller_started(step)
-            case _:
-                assert_never(event)
-        topics.create_wanted_topics(step)
-        _settle(step)
+        try:
+            _take(step, event)
+        except Exception as error:
+            if step.records:
+                raise HalfDoneError(f"{type(event).__name__} failed half-way") from error
+            raise
         return Decision(step.records, [*step.effects, *step.notes])
 
     def next_deadline_ms(self) -> int | None:
@@ -126,6 +125,23 @@ class Machine:
         if self.run.wanted_topics and self.run.wanted_since_ms is not None:
             deadlines.append(self.run.wanted_since_ms + timeout_ms)
         return min(deadlines, default=None)
+
+
+def _take(step: Step, event: Event) -> None:
+    match event:
+        case RequestArrived():
+            SERVED[type(event.request)](step, event)
+        case RequestAnswered():
+            _answered(step, event)
+        case Tick():
+            brokers.expire_sessions(step, event)
+            preferred.balance_when_due(step)
+        case Started():
+            startup.controller_started(step)
+        case _:
+            assert_never(event)
+    topics.create_wanted_topics(step)
+    _settle(step)
 
 
 def _answered(step: Step, event: RequestAnswered) -> None:

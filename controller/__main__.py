@@ -1,0 +1,115 @@
+"""``python -m controller --config cluster.yaml``: the controller process on uvloop.
+
+It reads the command line and ends the process; ``controller.app`` does the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import SystemRandom
+
+import uvloop
+
+from controller.app import Controller, PortError, WrongClusterError
+from controller.exit_codes import ExitCode
+from controller.journal import Journal, JournalCorruptError, JournalFile, JournalInUseError
+from protocol.spec import ClusterSpec, SpecError, load_cluster_spec
+
+_LOG_LEVELS = ("debug", "info", "warning", "error")
+logger = logging.getLogger(__name__)
+
+
+class SystemClock:
+    """The machine's time of day."""
+
+    def now_ms(self) -> int:
+        """Return milliseconds since the Unix epoch."""
+        return time.time_ns() // 1_000_000
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the controller to its end and return the process' exit code."""
+    options = _parse(arguments)
+    try:
+        spec = load_cluster_spec(options.config)
+    except SpecError as error:
+        return _fail(ExitCode.BAD_CONFIG, str(error))
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=options.log_level.upper(),
+        format="%(asctime)s %(levelname)s controller %(name)s: %(message)s",
+    )
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_run(spec))
+    except Exception as error:  # noqa: BLE001 - the process' last line of defence, told or logged
+        return _explain(spec, error)
+    return ExitCode.CLEAN
+
+
+async def _run(spec: ClusterSpec) -> None:
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal") as executor:
+        journal = Journal(JournalFile(Path(spec.controller.data_dir)), executor)
+        controller = Controller(spec, journal, SystemClock(), SystemRandom())
+        loop = asyncio.get_running_loop()
+        for name in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(name, controller.stop)
+        await controller.run()
+
+
+def _explain(spec: ClusterSpec, error: Exception) -> ExitCode:
+    """Tell in one line what to do about the known ends; log the others with their traceback."""
+    match _first(error):
+        case PortError():
+            return _fail(ExitCode.PORT_IN_USE, f"{error}; set controller.port to a free one")
+        case JournalInUseError():
+            return _fail(ExitCode.DATA_DIR_IN_USE, f"{error}; stop it first")
+        case JournalCorruptError():
+            return _fail(
+                ExitCode.JOURNAL_CORRUPT,
+                f"the journal is damaged: {error}; restore a copy, or remove it to begin anew",
+            )
+        case WrongClusterError():
+            return _fail(ExitCode.BAD_CONFIG, f"{error}; see controller.data_dir")
+        case OSError():
+            text = f"the journal in {spec.controller.data_dir} cannot be used: {error}"
+            return _fail(ExitCode.JOURNAL_FAILED, text)
+        case _:
+            logger.error("the controller ended unexpectedly", exc_info=error)
+            return ExitCode.UNEXPECTED_ERROR
+
+
+def _first(error: Exception) -> Exception:
+    """Return what is at the bottom of nested groups; the first failure ended all of them."""
+    inner: tuple[Exception, ...] = getattr(error, "exceptions", ())
+    return _first(inner[0]) if inner else error
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    codes = "\n".join(f"  {code.value:3}  {code.name.lower()}" for code in ExitCode)
+    parser = argparse.ArgumentParser(
+        prog="python -m controller",
+        description="Run the controller of a cluster.",
+        epilog=f"exit codes:\n{codes}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--config", required=True, metavar="FILE", help="the cluster file")
+    parser.add_argument("--log-level", choices=_LOG_LEVELS, default="info")
+    return parser.parse_args(arguments)
+
+
+def _fail(code: ExitCode, text: str) -> ExitCode:
+    sys.stderr.write(text + "\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,325 @@
+"""The composition root: one loop that turns events into effects, journal first. No rules.
+
+``Controller`` works with any loop and journal file; ``controller.__main__`` gives the real ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final, assert_never
+
+from controller.channels import Channels, Connect
+from controller.core.effects import (
+    Answer,
+    ConnectBroker,
+    DisconnectBroker,
+    Effect,
+    Note,
+    Report,
+    Send,
+)
+from controller.core.events import Event, RequestArrived, Started, Tick
+from controller.core.machine import HalfDoneError, Machine
+from controller.core.records import Record
+from controller.core.run_state import WantedTopic
+from controller.core.settings import Settings
+from controller.core.state import ClusterState
+from controller.handlers.dispatcher import Dispatcher
+from controller.journal import Journal
+from protocol.configs import broker_config
+from protocol.metric_rows import FailoverEventRow, FailoverStep, MetricRow
+from protocol.metric_writer import MetricWriter
+from protocol.ports import WallClock
+from protocol.spec import ClusterSpec
+from protocol.transport.rpc_client import RpcClient
+from protocol.transport.rpc_server import RpcServer
+
+_log = logging.getLogger(__name__)
+
+_STAMPED_AT_ARRIVAL: Final = (FailoverStep.CONTROLLER_NOTICED, FailoverStep.REPLICAS_OFFLINE)
+"""These steps happen when their event arrives; the others when their records are durable."""
+
+
+class PortError(Exception):
+    """The controller's address cannot be bound."""
+
+
+class WrongClusterError(Exception):
+    """The journal belongs to another cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    """One decision on its way to the journal."""
+
+    records: list[Record]
+    effects: list[Effect]
+    arrived_ms: int
+    """Wall clock."""
+
+
+class Controller:
+    """One controller process. ``run`` it once; ``stop`` ends it."""
+
+    def __init__(
+        self,
+        spec: ClusterSpec,
+        journal: Journal,
+        clock: WallClock,
+        random: Random,
+        connect: Connect | None = None,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            spec: the cluster.
+            journal: not loaded yet.
+            clock: stamps metric rows.
+            random: for placement and topic ids.
+            connect: makes clients of brokers; by default over the network.
+        """
+        self._spec = spec
+        self._journal = journal
+        self._clock = clock
+        self._random = random
+        self._connect = connect or self._connect_by_rpc
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._next_token = 0
+        self._commits: list[_Commit] = []
+        self._rows: list[MetricRow] = []
+        self._has_commits = asyncio.Event()
+        self._has_rows = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._defect: HalfDoneError | None = None
+        self._machine: Machine
+        self._channels: Channels
+        self.listening: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        """The port, once requests are served."""
+
+    @property
+    def state(self) -> ClusterState:
+        """The state as decided, for inspection."""
+        return self._machine.state
+
+    async def run(self) -> None:
+        """Serve until ``stop``.
+
+        Raises:
+            PortError: the port is taken (in an ExceptionGroup).
+            OSError: the journal cannot be written (perhaps in an ExceptionGroup).
+            JournalCorruptError, JournalInUseError: the journal cannot be used.
+            WrongClusterError: the journal is another cluster's.
+            HalfDoneError: a defect; the next start replays what was decided before it.
+        """
+        try:
+            self._machine = Machine(await self._load(), settings_of(self._spec), self._random)
+            self._machine.want_topics(_wanted_topics(self._spec))
+            await self._serve()
+            if self._defect is not None:
+                raise self._defect
+        finally:
+            await self._journal.close()
+
+    def stop(self) -> None:
+        """End ``run``; what was answered is durable, nothing else is lost that counts."""
+        self._stopping.set()
+
+    async def ask(self, request: Any, version: int) -> Any:
+        """Have the machine answer a request."""
+        token = self._next_token
+        self._next_token += 1
+        waiting = self._waiting[token] = asyncio.get_running_loop().create_future()
+        try:
+            self._post(RequestArrived(token, request, version))
+            return await waiting
+        finally:
+            self._waiting.pop(token, None)
+
+    async def _load(self) -> ClusterState:
+        replayed = await self._journal.load()
+        state = replayed.state
+        if replayed.torn_bytes:
+            _log.warning("journal: %d bytes at the end were not durable", replayed.torn_bytes)
+        if state.cluster_id not in ("", self._spec.cluster_id):
+            raise WrongClusterError(
+                f"the journal belongs to cluster {state.cluster_id}, not {self._spec.cluster_id}"
+            )
+        _log.info(
+            "journal: %d decisions, %d topics, %d brokers",
+            replayed.next_sequence,
+            len(state.topics),
+            len(state.brokers),
+        )
+        return state
+
+    async def _serve(self) -> None:
+        host, port = self._spec.controller.bind_host, self._spec.controller.port
+        server = RpcServer(Dispatcher(self.ask).dispatch)
+        async with asyncio.TaskGroup() as group:
+            self._channels = Channels(group, self._connect, self._post, self._give_up)
+            workers = [
+                group.create_task(self._commit_all(), name="journal"),
+                group.create_task(self._write_rows(), name="metric-dump"),
+            ]
+            self._post(Started())
+            try:
+                self.listening.set_result(await _listen(server, host, port))
+                _log.info("listening on %s:%d", host, self.listening.result())
+                await self._stopping.wait()
+            finally:
+                await server.stop()
+                self._channels.close_all()
+                self._disarm()
+                for worker in workers:
+                    worker.cancel()
+
+    def _connect_by_rpc(self, host: str, port: int) -> RpcClient:
+        return RpcClient(host=host, port=port, client_id=str(self._spec.controller.id))
+
+    def _post(self, event: Event) -> None:
+        """Decide; what follows is done once the decision is durable."""
+        try:
+            decision = self._machine.step(event, self._now_ms())
+        except HalfDoneError as error:
+            self._defect = error
+            self._stopping.set()
+            raise
+        arrived_ms = self._clock.now_ms()
+        if decision.records or decision.effects:
+            self._commits.append(_Commit(decision.records, decision.effects, arrived_ms))
+            self._has_commits.set()
+        self._arm()
+
+    def _give_up(self, broker_id: int) -> None:
+        """Let a broker's session end whose channel is full: it does not follow any more."""
+        _log.error("broker %d does not follow: its channel is full", broker_id)
+        self._channels.close(broker_id)
+
+    async def _commit_all(self) -> None:
+        """Make decisions durable in groups and then do what they ask for, in order."""
+        while True:
+            await self._has_commits.wait()
+            self._has_commits.clear()
+            commits, self._commits = self._commits, []
+            decisions = [commit.records for commit in commits if commit.records]
+            if decisions:
+                await self._journal.append(decisions)
+            for commit in commits:
+                for effect in commit.effects:
+                    self._do(effect, commit.arrived_ms)
+            if self._journal.should_compact and not self._commits:
+                await self._journal.compact(self._machine.state)
+
+    def _do(self, effect: Effect, arrived_ms: int) -> None:
+        match effect:
+            case Send():
+                self._channels.send(effect.broker_id, effect.sequence, effect.request)
+            case Answer():
+                waiting = self._waiting.get(effect.token)
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(effect.response)
+            case Note():
+                _log.log(logging.WARNING if effect.is_warning else logging.INFO, effect.text)
+            case ConnectBroker():
+                self._channels.open(effect.broker_id, effect.broker_epoch, effect.host, effect.port)
+            case DisconnectBroker():
+                self._channels.close(effect.broker_id)
+            case Report():
+                self._rows.append(self._row(effect, arrived_ms))
+                self._has_rows.set()
+            case _:
+                assert_never(effect)
+
+    def _row(self, report: Report, arrived_ms: int) -> FailoverEventRow:
+        is_early = report.step in _STAMPED_AT_ARRIVAL
+        return FailoverEventRow(
+            at_ms=arrived_ms if is_early else self._clock.now_ms(),
+            node="controller",
+            failure_id=report.failure_id,
+            step=report.step,
+            topic_count=report.topic_count,
+            partition_count=report.partition_count,
+            detail=report.detail,
+        )
+
+    async def _write_rows(self) -> None:
+        metrics = self._spec.metrics
+        writer = MetricWriter(metrics.dump_dir, self._spec.controller.id, self._clock.now_ms())
+        try:
+            while True:
+                await self._has_rows.wait()
+                self._has_rows.clear()
+                rows, self._rows = self._rows, []
+                await _write(writer, rows)
+        finally:
+            await writer.close()
+
+    def _arm(self) -> None:
+        """Have a ``Tick`` posted when the machine's next deadline comes."""
+        due_ms = self._machine.next_deadline_ms()
+        if due_ms is None:
+            return
+        loop = asyncio.get_running_loop()
+        if self._timer is None or self._timer.when() * 1000 > due_ms:
+            self._disarm()
+            self._timer = loop.call_at(due_ms / 1000, self._tick)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _tick(self) -> None:
+        self._timer = None
+        due_ms = self._machine.next_deadline_ms()
+        if due_ms is not None and due_ms <= self._now_ms():
+            self._post(Tick(due_ms))
+        else:
+            self._arm()
+
+    def _now_ms(self) -> int:
+        return int(asyncio.get_running_loop().time() * 1000)
+
+
+def settings_of(spec: ClusterSpec) -> Settings:
+    """Return what the cluster file says to the controller."""
+    return Settings(
+        cluster_id=spec.cluster_id,
+        controller_id=spec.controller.id,
+        session_timeout_ms=spec.controller.session_timeout_ms,
+        heartbeat_interval_ms=spec.controller.heartbeat_interval_ms,
+        broker_ids=tuple(broker.id for broker in spec.brokers),
+        defaults=broker_config(spec.configs),
+        overrides=dict(spec.configs),
+    )
+
+
+def _wanted_topics(spec: ClusterSpec) -> list[WantedTopic]:
+    return [
+        WantedTopic(
+            name=topic.name,
+            partitions=topic.partitions,
+            replication_factor=topic.replication_factor,
+            configs=dict(topic.configs),
+        )
+        for topic in spec.topics
+    ]
+
+
+async def _listen(server: RpcServer, host: str, port: int) -> int:
+    try:
+        return await server.start(host, port)
+    except OSError as error:
+        raise PortError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
+
+
+async def _write(writer: MetricWriter, rows: Sequence[MetricRow]) -> None:
+    try:
+        await writer.write(rows)
+    except OSError as error:
+        _log.warning("%d metric rows lost: %s", len(rows), error)

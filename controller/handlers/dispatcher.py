@@ -1,0 +1,76 @@
+"""From a request's bytes to its answer's: asks the machine, turns failures into codes.
+
+Serves: ApiVersions (18) itself. Differs from Kafka: the list holds exactly what is served.
+Versions: 0-4; an unknown one is answered in version 0 with UNSUPPORTED_VERSION (KIP-511).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+from controller.handlers import HANDLERS, from_brokers, from_clients
+from protocol.connection import Peer, RequestReceived
+from protocol.errors import ErrorCode, Malformed
+from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from protocol.ports import Buffer
+from protocol.wire.fast import codec
+from protocol.wire.table import Versions
+
+Ask: TypeAlias = Callable[[Any, int], Awaitable[Any]]
+"""(request, version) -> the response, once what it depends on is durable."""
+
+API_VERSIONS: Final = 18
+API_VERSIONS_SERVED: Final = Versions(0, 4)
+FILLED_BY: Final = (from_brokers, from_clients)
+logger = logging.getLogger(__name__)
+
+
+class Dispatcher:
+    """Answers every request of every connection; ``dispatch`` is what the RPC server calls."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    async def dispatch(self, received: RequestReceived, peer: Peer) -> Sequence[Buffer] | None:
+        """Return the parts of the response's body.
+
+        Raises:
+            Malformed: an API or version that is not served, or bytes that are no such request.
+        """
+        if received.api_key == API_VERSIONS:
+            return _api_versions(received)
+        handler = HANDLERS.get(received.api_key)
+        version = received.api_version
+        if handler is None or version not in handler.versions:
+            raise Malformed(f"API {received.api_key} v{version} is not served here")
+        request = codec(handler.api.request, version).decode(received.body)
+        try:
+            response = await self._ask(request, version)
+        except Exception:  # the dispatcher is where unforeseen errors end
+            logger.exception("%s v%d from %s:%d failed", handler.api.name, version, *peer)
+            response = handler.refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return codec(handler.api.response, version).encode_parts(response)
+
+
+def _api_versions(received: RequestReceived) -> Sequence[Buffer]:
+    version = received.api_version
+    if version not in API_VERSIONS_SERVED:
+        own = ApiVersion(
+            api_key=API_VERSIONS,
+            min_version=API_VERSIONS_SERVED.low,
+            max_version=API_VERSIONS_SERVED.high,
+        )
+        response = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[own])
+        return codec(ApiVersionsResponse, 0).encode_parts(response)
+    codec(ApiVersionsRequest, version).decode(received.body)
+    served = {key: handler.versions for key, handler in HANDLERS.items()}
+    served[API_VERSIONS] = API_VERSIONS_SERVED
+    response = ApiVersionsResponse(
+        api_keys=[
+            ApiVersion(api_key=key, min_version=versions.low, max_version=versions.high)
+            for key, versions in sorted(served.items())
+        ]
+    )
+    return codec(ApiVersionsResponse, version).encode_parts(response)

@@ -1,0 +1,54 @@
+"""What brokers ask for themselves.
+
+Serves: BrokerRegistration (62), BrokerHeartbeat (63), AlterPartition (56), ControlledShutdown (7),
+AllocateProducerIds (67).
+Differs from Kafka: one controller serves the first two, which are KRaft's, beside the fourth, which
+is not.
+Versions: all; BrokerHeartbeat v2 carries cordoned log dirs (KIP-1066).
+"""
+
+from __future__ import annotations
+
+from controller.handlers import serve
+from protocol.errors import ErrorCode
+from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
+from protocol.messages.lifecycle import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+    ControlledShutdownRequest,
+    ControlledShutdownResponse,
+)
+from protocol.messages.producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+
+
+def _registration(
+    _request: BrokerRegistrationRequest, code: ErrorCode
+) -> BrokerRegistrationResponse:
+    return BrokerRegistrationResponse(error_code=code)
+
+
+def _heartbeat(_request: BrokerHeartbeatRequest, code: ErrorCode) -> BrokerHeartbeatResponse:
+    return BrokerHeartbeatResponse(error_code=code)
+
+
+def _alter_partition(_request: AlterPartitionRequest, code: ErrorCode) -> AlterPartitionResponse:
+    return AlterPartitionResponse(error_code=code)
+
+
+def _shutdown(_request: ControlledShutdownRequest, code: ErrorCode) -> ControlledShutdownResponse:
+    return ControlledShutdownResponse(error_code=code)
+
+
+def _producer_ids(
+    _request: AllocateProducerIdsRequest, code: ErrorCode
+) -> AllocateProducerIdsResponse:
+    return AllocateProducerIdsResponse(error_code=code)
+
+
+serve("BrokerRegistration", "0-4", _registration)
+serve("BrokerHeartbeat", "0-2", _heartbeat)
+serve("AlterPartition", "0-3", _alter_partition)
+serve("ControlledShutdown", "0-3", _shutdown)
+serve("AllocateProducerIds", "0", _producer_ids)

@@ -1,0 +1,102 @@
+"""What clients ask for; brokers forward it.
+
+Serves: CreateTopics (19), DeleteTopics (20), CreatePartitions (37), ElectLeaders (43),
+DescribeConfigs (32), DescribeCluster (60).
+Differs from Kafka: DescribeConfigs knows topics only, as brokers describe themselves.
+Versions: all.
+"""
+
+from __future__ import annotations
+
+from controller.handlers import serve
+from protocol.errors import ErrorCode
+from protocol.messages.cluster import DescribeClusterRequest, DescribeClusterResponse
+from protocol.messages.configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
+from protocol.messages.elections import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+from protocol.messages.topics import (
+    CreatableTopicResult,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
+
+
+def _create_topics(request: CreateTopicsRequest, code: ErrorCode) -> CreateTopicsResponse:
+    return CreateTopicsResponse(
+        topics=[CreatableTopicResult(name=topic.name, error_code=code) for topic in request.topics]
+    )
+
+
+def _delete_topics(request: DeleteTopicsRequest, code: ErrorCode) -> DeleteTopicsResponse:
+    by_name = [DeletableTopicResult(name=name, error_code=code) for name in request.topic_names]
+    listed = [
+        DeletableTopicResult(name=topic.name, topic_id=topic.topic_id, error_code=code)
+        for topic in request.topics
+    ]
+    return DeleteTopicsResponse(responses=by_name + listed)
+
+
+def _create_partitions(
+    request: CreatePartitionsRequest, code: ErrorCode
+) -> CreatePartitionsResponse:
+    return CreatePartitionsResponse(
+        results=[
+            CreatePartitionsTopicResult(name=topic.name, error_code=code)
+            for topic in request.topics
+        ]
+    )
+
+
+def _elect_leaders(request: ElectLeadersRequest, code: ErrorCode) -> ElectLeadersResponse:
+    return ElectLeadersResponse(
+        error_code=code,
+        replica_election_results=[
+            ReplicaElectionResult(
+                topic=topic.topic,
+                partition_result=[
+                    PartitionResult(partition_id=number, error_code=code, error_message=None)
+                    for number in topic.partitions
+                ],
+            )
+            for topic in request.topic_partitions or ()
+        ],
+    )
+
+
+def _describe_configs(request: DescribeConfigsRequest, code: ErrorCode) -> DescribeConfigsResponse:
+    return DescribeConfigsResponse(
+        results=[
+            DescribeConfigsResult(
+                error_code=code,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+            for resource in request.resources
+        ]
+    )
+
+
+def _describe_cluster(_request: DescribeClusterRequest, code: ErrorCode) -> DescribeClusterResponse:
+    return DescribeClusterResponse(error_code=code)
+
+
+serve("CreateTopics", "0-7", _create_topics)
+serve("DeleteTopics", "0-6", _delete_topics)
+serve("CreatePartitions", "0-3", _create_partitions)
+serve("ElectLeaders", "0-2", _elect_leaders)
+serve("DescribeConfigs", "0-4", _describe_configs)
+serve("DescribeCluster", "0-2", _describe_cluster)
