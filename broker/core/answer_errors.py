@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
-import typing
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, TypeAlias
 
+from protocol.wire.table import ArrayType, rows_of
+
 Finder: TypeAlias = Callable[[Any], bool]
 
 
-def error_finder(message: type) -> Finder:
+def error_finder(message: type[Any]) -> Finder:
     """Return a function that tells whether a message of this class carries an error code."""
     return _finder(message) or _never
 
 
-def _finder(message: type) -> Finder | None:
+def _finder(struct: type[Any]) -> Finder | None:
     """Return None for a class without any error code."""
-    has_code = any(field.name == "error_code" for field in dataclasses.fields(message))
+    has_code = any(name == "error_code" for name, _, _ in rows_of(struct))
     nested = [
         (attrgetter(name), finder)
-        for name, struct in _structs_of(message)
-        if (finder := _finder(struct)) is not None
+        for name, element in _arrays_of_structs(struct)
+        if (finder := _finder(element)) is not None
     ]
     if not has_code and not nested:
         return None
@@ -39,26 +39,13 @@ def _finder(message: type) -> Finder | None:
     return find
 
 
-def _structs_of(message: type) -> list[tuple[str, type]]:
+def _arrays_of_structs(struct: type[Any]) -> list[tuple[str, type[Any]]]:
     """Return the fields that hold arrays of structs, with the class of their elements."""
-    hints = typing.get_type_hints(message)
     return [
-        (field.name, argument)
-        for field in dataclasses.fields(message)
-        for argument in _arguments(hints[field.name])
-        if dataclasses.is_dataclass(argument)
+        (name, row.wire.element)
+        for name, row, _ in rows_of(struct)
+        if isinstance(row.wire, ArrayType) and isinstance(row.wire.element, type)
     ]
-
-
-def _arguments(hint: Any) -> list[type]:
-    """Return the element classes of ``list[X]`` and ``list[X] | None``, however nested."""
-    found: list[type] = []
-    for argument in typing.get_args(hint):
-        if isinstance(argument, type) and not typing.get_args(argument):
-            found.append(argument)
-        else:
-            found.extend(_arguments(argument))
-    return found
 
 
 def _never(_value: object) -> bool:

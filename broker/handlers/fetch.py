@@ -31,6 +31,7 @@ from protocol.messages.fetch import (
 _BATCHES_V2_SINCE: Final = 4
 _TOPIC_IDS_SINCE: Final = 13
 _REPLICA_STATE_SINCE: Final = 15
+_LEADER_HINTS_SINCE: Final = 12
 _ENDPOINTS_SINCE: Final = 16
 _SESSION_ERRORS: Final = (
     ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
@@ -52,7 +53,9 @@ def refuse(request: FetchRequest, version: int, error: KafkaError) -> FetchRespo
         responses=[
             FetchableTopicResponse(
                 topic=topic.topic,
-                partitions=[_partition(asked.partition, failed) for asked in topic.partitions],
+                partitions=[
+                    _partition(asked.partition, failed, version) for asked in topic.partitions
+                ],
             )
             for topic in request.topics
         ],
@@ -183,11 +186,11 @@ def _topics(
                     topic=part.tp.topic, topic_id=part.topic_id, partitions=partitions
                 )
             )
-        partitions.append(_partition(part.tp.partition, result))
+        partitions.append(_partition(part.tp.partition, result, version))
     return topics
 
 
-def _partition(index: int, result: FetchResult) -> PartitionData:
+def _partition(index: int, result: FetchResult, version: int) -> PartitionData:
     data = PartitionData(
         partition_index=index,
         error_code=result.error_code,
@@ -206,7 +209,7 @@ def _partition(index: int, result: FetchResult) -> PartitionData:
     if result.diverging_epoch is not None:
         epoch, end_offset = result.diverging_epoch
         data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
-    if result.current_leader is not None:
+    if result.current_leader is not None and version >= _LEADER_HINTS_SINCE:
         leader_id, leader_epoch = result.current_leader
         data.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
     return data

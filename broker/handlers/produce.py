@@ -29,7 +29,7 @@ from protocol.wire.table import Records
 _VALID_ACKS: Final = (-1, 0, 1)
 _MAGIC_AT: Final = 16
 _MAGIC: Final = 2
-_ENDPOINTS_SINCE: Final = 10
+_LEADER_HINTS_SINCE: Final = 10
 _ALL_CODECS_SINCE: Final = 7
 """Older versions need a look at the codec."""
 
@@ -120,14 +120,15 @@ def _response(
             TopicProduceResponse(
                 name=topic.name,
                 partition_responses=[
-                    _partition(partition.index, next(left)) for partition in topic.partition_data
+                    _partition(partition.index, next(left), version)
+                    for partition in topic.partition_data
                 ],
             )
             for topic in request.topic_data
         ]
     )
     leaders = [r.current_leader.leader_id for r in results if r.current_leader is not None]
-    if leaders and version >= _ENDPOINTS_SINCE:
+    if leaders and version >= _LEADER_HINTS_SINCE:
         response.node_endpoints = [
             NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
             for node in context.engine.metadata.live_brokers()
@@ -136,7 +137,7 @@ def _response(
     return response
 
 
-def _partition(index: int, result: ProduceResult) -> PartitionProduceResponse:
+def _partition(index: int, result: ProduceResult, version: int) -> PartitionProduceResponse:
     response = PartitionProduceResponse(
         index=index,
         error_code=result.error_code,
@@ -146,7 +147,7 @@ def _partition(index: int, result: ProduceResult) -> PartitionProduceResponse:
         error_message=result.error_message,
     )
     hint = result.current_leader
-    if hint is not None:
+    if hint is not None and version >= _LEADER_HINTS_SINCE:
         response.current_leader = LeaderIdAndEpoch(
             leader_id=hint.leader_id, leader_epoch=hint.leader_epoch
         )

@@ -2,53 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-
 from broker.core.answer_errors import error_finder
+from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from protocol.messages.log_dirs import (
+    AlterReplicaLogDirPartitionResult,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopicResult,
+)
+from protocol.messages.metadata import MetadataResponse
 
 
-@dataclass
-class Part:
-    error_code: int = 0
-
-
-@dataclass
-class Topic:
-    name: str = ""
-    partitions: Sequence[Part] | None = field(default_factory=list[Part])
-
-
-@dataclass
-class Answer:
-    topics: list[Topic] = field(default_factory=list[Topic])
-    nodes: list[int] = field(default_factory=list[int])
-
-
-@dataclass
-class Top:
-    error_code: int = 0
-
-
-@dataclass
-class Plain:
-    count: int = 0
+def answer(*codes: int) -> AlterReplicaLogDirsResponse:
+    partitions = [
+        AlterReplicaLogDirPartitionResult(partition_index=index, error_code=code)
+        for index, code in enumerate(codes)
+    ]
+    return AlterReplicaLogDirsResponse(
+        results=[
+            AlterReplicaLogDirTopicResult(topic_name="empty"),
+            AlterReplicaLogDirTopicResult(topic_name="orders", partitions=partitions),
+        ]
+    )
 
 
 def test_a_code_deep_in_the_answer_is_found():
-    find = error_finder(Answer)
-    assert not find(Answer(topics=[Topic(partitions=[Part(), Part()])]))
-    assert find(Answer(topics=[Topic(), Topic(partitions=[Part(), Part(56)])]))
-
-
-def test_null_arrays_hold_no_code():
-    assert not error_finder(Answer)(Answer(topics=[Topic(partitions=None)]))
+    find = error_finder(AlterReplicaLogDirsResponse)
+    assert not find(answer(0, 0))
+    assert find(answer(0, 56))
 
 
 def test_a_code_at_the_top_is_found():
-    assert error_finder(Top)(Top(3))
-    assert not error_finder(Top)(Top())
+    find = error_finder(ApiVersionsResponse)
+    assert find(ApiVersionsResponse(error_code=35))
+    assert not find(ApiVersionsResponse())
 
 
-def test_an_answer_without_codes_never_failed():
-    assert not error_finder(Plain)(Plain(5))
+def test_null_arrays_hold_no_code():
+    response = MetadataResponse()
+    setattr(response, "topics", None)  # noqa: B010 - not what its type allows
+    assert not error_finder(MetadataResponse)(response)
+
+
+def test_a_message_without_codes_never_failed():
+    assert not error_finder(ApiVersionsRequest)(ApiVersionsRequest())

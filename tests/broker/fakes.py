@@ -1,0 +1,331 @@
+"""Small fakes of a broker's parts, and a client that speaks to its dispatcher in real bytes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from broker.context import Context
+from broker.core.fetch_session import FetchSessions
+from broker.core.metadata_answer import MetadataAnswers
+from broker.core.metadata_image import MetadataImage
+from broker.dispatcher import Dispatcher
+from broker.engine.types import (
+    EpochAnswer,
+    FetchParams,
+    FetchPart,
+    FetchResult,
+    ListedOffset,
+    LogDirDescription,
+    ProducePart,
+    ProduceResult,
+)
+from broker.metrics import Metrics
+from protocol.apis import APIS
+from protocol.configs import broker_config
+from protocol.connection import Peer, RequestReceived
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import BrokerId, TopicPartition
+from protocol.messages.control import (
+    LeaderAndIsrPartitionError,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicError,
+    StopReplicaPartitionError,
+    StopReplicaRequest,
+    StopReplicaResponse,
+    UpdateMetadataBroker,
+    UpdateMetadataEndpoint,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+    UpdateMetadataTopicState,
+)
+from protocol.records.build import NewRecord, build_batch
+from protocol.wire.fast import codec
+from protocol.wire.table import META
+
+TOPIC_ID = bytes(range(16))
+PEER = Peer("127.0.0.1", 50_000)
+
+
+def live_broker(broker_id: int) -> UpdateMetadataBroker:
+    return UpdateMetadataBroker(
+        id=broker_id,
+        endpoints=[
+            UpdateMetadataEndpoint(
+                port=9090 + broker_id,
+                host="127.0.0.1",
+                listener="PLAINTEXT",
+                security_protocol=0,
+            )
+        ],
+        rack=None,
+    )
+
+
+def topic_state(
+    name: str = "orders", *, leaders: Sequence[int] = (1, 2), topic_id: bytes = TOPIC_ID
+) -> UpdateMetadataTopicState:
+    return UpdateMetadataTopicState(
+        topic_name=name,
+        topic_id=topic_id,
+        partition_states=[
+            UpdateMetadataPartitionState(
+                partition_index=index,
+                controller_epoch=1,
+                leader=leader,
+                leader_epoch=0,
+                isr=[1, 2],
+                zk_version=0,
+                replicas=[1, 2],
+                offline_replicas=[],
+            )
+            for index, leader in enumerate(leaders)
+        ],
+    )
+
+
+def update_metadata(*topics: UpdateMetadataTopicState) -> UpdateMetadataRequest:
+    return UpdateMetadataRequest(
+        controller_id=100,
+        controller_epoch=1,
+        broker_epoch=7,
+        topic_states=list(topics),
+        live_brokers=[live_broker(1), live_broker(2)],
+    )
+
+
+class FakeEngine:
+    """Answers what it was told to answer and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.metadata = MetadataImage(broker_id=BrokerId(1))
+        self.produced: list[tuple[list[ProducePart], int, int]] = []
+        self.produce_codes: dict[TopicPartition, ErrorCode] = {}
+        self.fetched: list[tuple[FetchParams, list[FetchPart]]] = []
+        self.fetch_results: dict[TopicPartition, FetchResult] = {}
+        self.listed: ListedOffset = ListedOffset(ErrorCode.NONE, 5, 10, 2)
+        self.epoch_answer = EpochAnswer(ErrorCode.NONE, 3, 30)
+        self.leader_and_isr_requests: list[LeaderAndIsrRequest] = []
+        self.stop_replica_requests: list[StopReplicaRequest] = []
+        self.wishes: list[tuple[TopicPartition, str]] = []
+        self.move_codes: dict[TopicPartition, ErrorCode] = {}
+        self.described: list[LogDirDescription] = []
+        self.described_filter: Mapping[str, Sequence[int]] | None = {}
+        self.control_code = ErrorCode.NONE
+        self.error: Exception | None = None
+
+    async def produce(
+        self, parts: Sequence[ProducePart], *, acks: int, timeout_ms: int
+    ) -> list[ProduceResult]:
+        self._raise()
+        self.produced.append((list(parts), acks, timeout_ms))
+        return [
+            ProduceResult(
+                error_code=self.produce_codes.get(part.tp, ErrorCode.NONE), base_offset=index
+            )
+            for index, part in enumerate(parts)
+        ]
+
+    async def fetch(self, params: FetchParams, parts: Sequence[FetchPart]) -> list[FetchResult]:
+        self._raise()
+        self.fetched.append((params, list(parts)))
+        empty = FetchResult(high_watermark=9, last_stable_offset=9, log_start_offset=0)
+        return [self.fetch_results.get(part.tp, empty) for part in parts]
+
+    async def list_offsets(
+        self,
+        tp: TopicPartition,
+        timestamp: int,
+        *,
+        current_leader_epoch: int,
+        isolation_level: int,
+        replica_id: int,
+    ) -> ListedOffset:
+        self._raise()
+        return self.listed
+
+    def offset_for_leader_epoch(
+        self,
+        tp: TopicPartition,
+        *,
+        current_leader_epoch: int,
+        leader_epoch: int,
+        replica_id: int,
+    ) -> EpochAnswer:
+        return self.epoch_answer
+
+    async def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
+        self._raise()
+        self.leader_and_isr_requests.append(request)
+        return LeaderAndIsrResponse(
+            error_code=ErrorCode.NONE,
+            topics=[
+                LeaderAndIsrTopicError(
+                    topic_id=topic.topic_id,
+                    partition_errors=[
+                        LeaderAndIsrPartitionError(
+                            topic_name=topic.topic_name,
+                            partition_index=state.partition_index,
+                            error_code=self.control_code,
+                        )
+                        for state in topic.partition_states
+                    ],
+                )
+                for topic in request.topic_states
+            ],
+        )
+
+    async def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
+        self._raise()
+        self.stop_replica_requests.append(request)
+        return StopReplicaResponse(
+            error_code=ErrorCode.NONE,
+            partition_errors=[
+                StopReplicaPartitionError(
+                    topic_name=topic.topic_name,
+                    partition_index=state.partition_index,
+                    error_code=self.control_code,
+                )
+                for topic in request.topic_states
+                for state in topic.partition_states
+            ],
+        )
+
+    def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+        self._raise()
+        if not self.control_code:
+            self.metadata.update(request)
+        return UpdateMetadataResponse(error_code=self.control_code)
+
+    async def alter_replica_log_dirs(
+        self, parts: Sequence[tuple[TopicPartition, str]]
+    ) -> dict[TopicPartition, ErrorCode]:
+        self._raise()
+        self.wishes.extend(parts)
+        return {tp: self.move_codes.get(tp, ErrorCode.NONE) for tp, _ in parts}
+
+    async def describe_log_dirs(
+        self, topics: Mapping[str, Sequence[int]] | None
+    ) -> list[LogDirDescription]:
+        self._raise()
+        self.described_filter = topics
+        return self.described
+
+    def _raise(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+
+@dataclass
+class FakeController:
+    """Remembers forwarded requests; answers with ``answer`` or raises it."""
+
+    answer: Any = None
+    forwarded: list[tuple[Any, int, int]] = field(default_factory=list[tuple[Any, int, int]])
+
+    async def forward(self, request: Any, version: int, *, timeout_ms: int) -> Any:
+        self.forwarded.append((request, version, timeout_ms))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+class FakeProducerIds:
+    """Counts up, or fails."""
+
+    def __init__(self) -> None:
+        self.next = 1_000
+        self.error: KafkaError | None = None
+
+    async def next_producer_id(self) -> int:
+        if self.error is not None:
+            raise self.error
+        self.next += 1
+        return self.next
+
+
+class FakeTopicConfigs:
+    """Knows what the test put in."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Mapping[str, str]] = {}
+        self.ensured: list[str] = []
+        self.changes: list[str] = []
+        self.forgotten: list[str] = []
+
+    async def ensure(self, topics: Iterable[str]) -> None:
+        self.ensured.extend(topics)
+
+    async def overrides(self, topic: str) -> Mapping[str, str]:
+        if topic not in self.known:
+            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, "no controller")
+        return self.known[topic]
+
+    def changed(self, topics: Iterable[str]) -> None:
+        self.changes.extend(topics)
+
+    def forget(self, topics: Iterable[str]) -> None:
+        self.forgotten.extend(topics)
+
+
+@dataclass
+class FakeAutoTopics:
+    """Remembers names."""
+
+    names: list[str] = field(default_factory=list[str])
+
+    def create(self, names: Iterable[str]) -> None:
+        self.names.extend(names)
+
+
+class FakeBroker:
+    """A context of fakes behind a real dispatcher."""
+
+    def __init__(self, **overrides: str) -> None:
+        configs = {name.replace("_", "."): value for name, value in overrides.items()}
+        self.engine = FakeEngine()
+        self.controller = FakeController()
+        self.producer_ids = FakeProducerIds()
+        self.topic_configs = FakeTopicConfigs()
+        self.auto_topics = FakeAutoTopics()
+        self.metrics = Metrics(1)
+        self.context = Context(
+            broker_id=1,
+            cluster_id="cluster",
+            config=broker_config(configs),
+            config_overrides=configs,
+            engine=self.engine,
+            metadata_answers=MetadataAnswers(self.engine.metadata),
+            controller=self.controller,
+            producer_ids=self.producer_ids,
+            topic_configs=self.topic_configs,
+            auto_topics=self.auto_topics,
+            fetch_sessions=FetchSessions(),
+            metrics=self.metrics,
+            loop_ms=lambda: int(asyncio.get_running_loop().time() * 1000),
+        )
+        self.dispatcher = Dispatcher(self.context)
+
+    async def ask(self, request: object, version: int) -> Any:
+        """Send ``request`` as bytes; return the decoded answer, None when there is none."""
+        key = META[type(request)].api_key
+        assert key is not None
+        body = await self.ask_raw(
+            key, version, bytes(codec(type(request), version).encode(request))
+        )
+        response = APIS[key].response
+        return None if body is None else codec(response, version).decode(body)
+
+    async def ask_raw(self, key: int, version: int, body: bytes) -> bytes | None:
+        received = RequestReceived(key, version, 1, "test", memoryview(bytearray(body)))
+        parts = await self.dispatcher.dispatch(received, PEER)
+        return None if parts is None else b"".join(parts)
+
+
+def batch(value: bytes = b"v") -> bytes:
+    """Return one record batch as a producer sends it."""
+    return bytes(build_batch([NewRecord(value, timestamp_ms=1_000)]))

@@ -1,0 +1,215 @@
+"""Fetch: sessions, topic ids, byte limits passed on, errors that old clients know."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.engine.types import AbortedTransaction, EpochEndOffset, FetchResult, LeaderHint
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    ForgottenTopic,
+    ReplicaState,
+)
+from tests.broker.fakes import TOPIC_ID, FakeBroker, batch, topic_state, update_metadata
+
+ORDERS_0 = TopicPartition("orders", 0)
+OTHER_ID = bytes(range(16, 32))
+
+
+def fetch(
+    *partitions: int,
+    version: int = 12,
+    session: tuple[int, int] = (0, -1),
+    topic_id: bytes = TOPIC_ID,
+) -> FetchRequest:
+    request = FetchRequest(
+        max_wait_ms=100,
+        min_bytes=1,
+        topics=[
+            FetchTopic(
+                partitions=[
+                    FetchPartition(partition=index, fetch_offset=5, partition_max_bytes=1_000)
+                    for index in partitions
+                ]
+            )
+        ],
+    )
+    if version >= 3:
+        request.max_bytes = 10_000
+    if version >= 7:
+        request.session_id, request.session_epoch = session
+    if version >= 13:
+        request.topics[0].topic_id = topic_id
+    else:
+        request.topics[0].topic = "orders"
+    return request
+
+
+def filled(size: int = 1) -> FetchResult:
+    records = (batch(),) * size
+    return FetchResult(
+        high_watermark=9,
+        last_stable_offset=9,
+        log_start_offset=0,
+        records=records,
+        records_size_bytes=len(batch()) * size,
+    )
+
+
+@pytest.mark.parametrize("version", range(4, 18))
+async def test_records_and_offsets_arrive_at_every_version(broker: FakeBroker, version: int):
+    broker.engine.fetch_results[ORDERS_0] = filled(2)
+    response = await broker.ask(fetch(0, 1, version=version), version)
+    (topic,) = response.responses
+    first, second = topic.partitions
+    assert bytes(first.records) == batch() * 2
+    assert bytes(second.records) == b""
+    assert (first.high_watermark, first.last_stable_offset) == (9, 9)
+    if version >= 13:
+        assert bytes(topic.topic_id) == TOPIC_ID
+    else:
+        assert topic.topic == "orders"
+    params, parts = broker.engine.fetched[0]
+    assert (params.max_wait_ms, params.min_bytes, params.max_bytes) == (100, 1, 10_000)
+    assert [part.tp for part in parts] == [ORDERS_0, TopicPartition("orders", 1)]
+    assert parts[0].fetch_offset == 5
+
+
+@pytest.mark.parametrize("version", range(4))
+async def test_versions_before_batches_get_no_records(broker: FakeBroker, version: int):
+    broker.engine.fetch_results[ORDERS_0] = filled()
+    response = await broker.ask(fetch(0, 1, version=version), version)
+    first, second = response.responses[0].partitions
+    assert first.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert bytes(first.records) == b""
+    assert second.error_code == ErrorCode.NONE
+
+
+@pytest.mark.scenario(59)
+@pytest.mark.parametrize(
+    ("version", "code"),
+    [(5, ErrorCode.NOT_LEADER_OR_FOLLOWER), (6, ErrorCode.KAFKA_STORAGE_ERROR)],
+)
+async def test_a_storage_error_reads_as_a_lost_leader_before_version_6(
+    broker: FakeBroker, version: int, code: ErrorCode
+):
+    broker.engine.fetch_results[ORDERS_0] = FetchResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR)
+    response = await broker.ask(fetch(0, version=version), version)
+    partition = response.responses[0].partitions[0]
+    assert partition.error_code == code
+    assert (partition.high_watermark, bytes(partition.records)) == (-1, b"")
+
+
+async def test_an_unknown_topic_id_is_told_and_the_rest_is_read(broker: FakeBroker):
+    request = fetch(0, version=13)
+    request.topics = [*request.topics, *fetch(0, version=13, topic_id=OTHER_ID).topics]
+    response = await broker.ask(request, 13)
+    known, unknown = response.responses
+    assert known.partitions[0].error_code == ErrorCode.NONE
+    assert bytes(unknown.topic_id) == OTHER_ID
+    assert unknown.partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    params, parts = broker.engine.fetched[0]
+    assert [part.tp for part in parts] == [ORDERS_0]
+    assert params.max_wait_ms == 0
+
+
+async def test_a_session_names_only_what_is_news(broker: FakeBroker):
+    first = await broker.ask(fetch(0, 1, session=(0, 0)), 12)
+    assert first.session_id > 0
+    assert len(first.responses[0].partitions) == 2
+    again = fetch(session=(first.session_id, 1))
+    again.topics = []
+    broker.engine.fetch_results[ORDERS_0] = filled()
+    second = await broker.ask(again, 12)
+    assert second.session_id == first.session_id
+    assert [p.partition_index for p in second.responses[0].partitions] == [0]
+    assert len(broker.engine.fetched[1][1]) == 2
+
+
+async def test_forgotten_partitions_are_read_no_more(broker: FakeBroker):
+    first = await broker.ask(fetch(0, 1, session=(0, 0), version=13), 13)
+    again = fetch(session=(first.session_id, 1), version=13)
+    again.topics = []
+    again.forgotten_topics_data = [ForgottenTopic(topic_id=TOPIC_ID, partitions=[1])]
+    await broker.ask(again, 13)
+    assert [part.tp for part in broker.engine.fetched[1][1]] == [ORDERS_0]
+
+
+async def test_a_session_finds_a_topic_that_becomes_known_later(broker: FakeBroker):
+    first = await broker.ask(fetch(0, session=(0, 0), version=13, topic_id=OTHER_ID), 13)
+    assert first.responses[0].partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    broker.engine.metadata.update(update_metadata(topic_state("late", topic_id=OTHER_ID)))
+    again = fetch(session=(first.session_id, 1), version=13)
+    again.topics = []
+    second = await broker.ask(again, 13)
+    assert second.responses[0].partitions[0].error_code == ErrorCode.NONE
+    assert broker.engine.fetched[-1][1][0].tp == TopicPartition("late", 0)
+
+
+@pytest.mark.parametrize(
+    ("session", "code"),
+    [
+        ((77, 1), ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
+        ((0, 5), ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
+    ],
+)
+async def test_a_lost_session_is_told_at_the_top_alone(
+    broker: FakeBroker, session: tuple[int, int], code: ErrorCode
+):
+    response = await broker.ask(fetch(0, session=session), 12)
+    assert response.error_code == code
+    assert response.session_id == 0
+    assert list(response.responses) == []
+
+
+async def test_a_defect_marks_the_partitions_of_versions_with_names(broker: FakeBroker):
+    broker.engine.error = RuntimeError("defect")
+    response = await broker.ask(fetch(0, 1), 12)
+    codes = [p.error_code for p in response.responses[0].partitions]
+    assert codes == [ErrorCode.UNKNOWN_SERVER_ERROR] * 2
+
+
+@pytest.mark.parametrize("version", [14, 15])
+async def test_a_follower_is_known_by_its_id_at_either_place(broker: FakeBroker, version: int):
+    request = fetch(0, version=version)
+    if version >= 15:
+        request.replica_state = ReplicaState(replica_id=2, replica_epoch=7)
+    else:
+        request.replica_id = 2
+    await broker.ask(request, version)
+    assert broker.engine.fetched[0][0].replica_id == 2
+
+
+async def test_the_answer_is_never_larger_than_the_broker_allows():
+    broker = FakeBroker(fetch_max_bytes="2048")
+    await broker.ask(fetch(0), 12)
+    assert broker.engine.fetched[0][0].max_bytes == 2048
+
+
+@pytest.mark.parametrize("version", [4, 11, 12])
+async def test_a_lost_leader_is_named_where_the_version_can(broker: FakeBroker, version: int):
+    broker.engine.fetch_results[ORDERS_0] = FetchResult(
+        error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER, current_leader=LeaderHint(2, 6)
+    )
+    response = await broker.ask(fetch(0, version=version), version)
+    partition = response.responses[0].partitions[0]
+    assert partition.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert partition.current_leader.leader_id == (2 if version >= 12 else -1)
+
+
+async def test_rare_parts_of_an_answer_arrive(broker: FakeBroker):
+    result = filled()
+    result.aborted = (AbortedTransaction(8, 3),)
+    result.diverging_epoch = EpochEndOffset(4, 40)
+    result.current_leader = LeaderHint(2, 6)
+    broker.engine.fetch_results[ORDERS_0] = result
+    response = await broker.ask(fetch(0, version=16), 16)
+    partition = response.responses[0].partitions[0]
+    assert [(a.producer_id, a.first_offset) for a in partition.aborted_transactions] == [(8, 3)]
+    assert (partition.diverging_epoch.epoch, partition.diverging_epoch.end_offset) == (4, 40)
+    assert (partition.current_leader.leader_id, partition.current_leader.leader_epoch) == (2, 6)
+    assert [(n.node_id, n.port) for n in response.node_endpoints] == [(2, 9092)]

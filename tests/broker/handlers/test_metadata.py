@@ -1,0 +1,54 @@
+"""Metadata: from the image; unknown topics are created where client and broker want it."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.errors import ErrorCode
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.broker.fakes import FakeBroker, topic_state, update_metadata
+
+
+def metadata(*names: str, create: bool = True) -> MetadataRequest:
+    return MetadataRequest(
+        topics=[MetadataRequestTopic(name=name) for name in names],
+        allow_auto_topic_creation=create,
+    )
+
+
+@pytest.mark.parametrize("version", range(13))
+async def test_brokers_and_leaders_are_told_at_every_version(broker: FakeBroker, version: int):
+    response = await broker.ask(metadata("orders"), version)
+    assert [(b.node_id, b.port) for b in response.brokers] == [(1, 9091), (2, 9092)]
+    (topic,) = response.topics
+    assert [(p.partition_index, p.leader_id) for p in topic.partitions] == [(0, 1), (1, 2)]
+    if version >= 1:
+        assert response.controller_id == 1
+    if version >= 2:
+        assert response.cluster_id == "cluster"
+
+
+async def test_a_topic_that_is_merely_mentioned_is_created(broker: FakeBroker):
+    response = await broker.ask(metadata("orders", "new"), 9)
+    assert broker.auto_topics.names == ["new"]
+    assert [t.error_code for t in response.topics] == [0, ErrorCode.LEADER_NOT_AVAILABLE]
+
+
+async def test_nothing_is_created_when_the_client_does_not_want_it(broker: FakeBroker):
+    response = await broker.ask(metadata("new", create=False), 9)
+    assert broker.auto_topics.names == []
+    assert response.topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_nothing_is_created_when_the_broker_does_not_want_it():
+    broker = FakeBroker(auto_create_topics_enable="false")
+    broker.engine.metadata.update(update_metadata(topic_state()))
+    response = await broker.ask(metadata("new"), 9)
+    assert broker.auto_topics.names == []
+    assert response.topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_a_defect_marks_the_topics_asked_for(broker: FakeBroker):
+    setattr(broker.auto_topics, "create", None)  # noqa: B010 - calling it is the defect
+    response = await broker.ask(metadata("new"), 9)
+    assert [(t.name, t.error_code) for t in response.topics] == [("new", -1)]

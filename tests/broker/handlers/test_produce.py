@@ -1,0 +1,116 @@
+"""Produce: one result per partition, silence or a closed connection for acks=0."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.engine.types import LeaderHint, ProducePart, ProduceResult
+from protocol.connection import CloseConnection
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicPartition
+from protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from tests.broker.fakes import FakeBroker, batch
+
+ORDERS_0 = TopicPartition("orders", 0)
+ORDERS_1 = TopicPartition("orders", 1)
+
+
+def produce(acks: int = -1, records: bytes | None = None) -> ProduceRequest:
+    data = batch() if records is None else records
+    return ProduceRequest(
+        acks=acks,
+        timeout_ms=500,
+        topic_data=[
+            TopicProduceData(
+                name="orders",
+                partition_data=[
+                    PartitionProduceData(index=0, records=data),
+                    PartitionProduceData(index=1, records=data),
+                ],
+            )
+        ],
+    )
+
+
+@pytest.mark.parametrize("version", range(3, 12))
+async def test_each_partition_has_its_own_result(broker: FakeBroker, version: int):
+    broker.engine.produce_codes[ORDERS_1] = ErrorCode.KAFKA_STORAGE_ERROR
+    response = await broker.ask(produce(), version)
+    (topic,) = response.responses
+    assert topic.name == "orders"
+    assert [(p.index, p.error_code) for p in topic.partition_responses] == [
+        (0, ErrorCode.NONE),
+        (1, ErrorCode.KAFKA_STORAGE_ERROR),
+    ]
+    ((parts, acks, timeout_ms),) = broker.engine.produced
+    assert [part.tp for part in parts] == [ORDERS_0, ORDERS_1]
+    assert (acks, timeout_ms) == (-1, 500)
+
+
+async def test_the_engine_gets_writable_memory_of_the_request_itself(broker: FakeBroker):
+    await broker.ask(produce(), 9)
+    records = broker.engine.produced[0][0][0].records
+    assert not records.readonly
+    assert bytes(records) == batch()
+
+
+async def test_bad_acks_refuse_every_partition_and_append_nothing(broker: FakeBroker):
+    response = await broker.ask(produce(acks=2), 9)
+    codes = [p.error_code for p in response.responses[0].partition_responses]
+    assert codes == [ErrorCode.INVALID_REQUIRED_ACKS] * 2
+    assert broker.engine.produced == []
+
+
+async def test_an_empty_partition_is_refused_and_the_others_go_on(broker: FakeBroker):
+    request = produce()
+    request.topic_data[0].partition_data[0].records = None
+    response = await broker.ask(request, 9)
+    first, second = response.responses[0].partition_responses
+    assert first.error_code == ErrorCode.INVALID_RECORD
+    assert (second.error_code, second.base_offset) == (ErrorCode.NONE, 0)
+
+
+@pytest.mark.parametrize(("version", "code"), [(6, 76), (7, 0)])
+async def test_zstd_needs_version_7(broker: FakeBroker, version: int, code: int):
+    data = bytearray(batch())
+    data[22] = 4  # the codec bits; the CRC is the engine's to check
+    response = await broker.ask(produce(records=bytes(data)), version)
+    assert response.responses[0].partition_responses[0].error_code == code
+
+
+async def test_acks_0_gets_no_answer(broker: FakeBroker):
+    assert await broker.ask(produce(acks=0), 9) is None
+
+
+async def test_an_error_with_acks_0_closes_the_connection(broker: FakeBroker):
+    broker.engine.produce_codes[ORDERS_0] = ErrorCode.KAFKA_STORAGE_ERROR
+    with pytest.raises(CloseConnection, match="KAFKA_STORAGE_ERROR"):
+        await broker.ask(produce(acks=0), 9)
+    broker.engine.error = KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    with pytest.raises(CloseConnection):
+        await broker.ask(produce(acks=0), 9)
+
+
+@pytest.mark.parametrize(("version", "endpoints"), [(9, []), (10, [2]), (11, [2])])
+async def test_a_lost_leader_is_named_with_its_address(
+    version: int, endpoints: list[int], broker: FakeBroker
+):
+    async def produce_elsewhere(
+        parts: list[ProducePart], **_options: object
+    ) -> list[ProduceResult]:
+        return [
+            ProduceResult(
+                error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER, current_leader=LeaderHint(2, 5)
+            )
+            for _ in parts
+        ]
+
+    setattr(broker.engine, "produce", produce_elsewhere)  # noqa: B010 - a fake of a fake
+    response = await broker.ask(produce(), version)
+    assert [node.node_id for node in response.node_endpoints] == endpoints
+    leader = response.responses[0].partition_responses[0].current_leader
+    assert (leader.leader_id, leader.leader_epoch) == ((2, 5) if endpoints else (-1, -1))

@@ -1,0 +1,114 @@
+"""Every request gets its answer, and every error its place: code, closed connection, log line."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.dispatcher import check_registry
+from broker.handlers import HANDLERS
+from protocol.apis import APIS
+from protocol.connection import CloseConnection
+from protocol.errors import ErrorCode, KafkaError, Malformed
+from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from protocol.messages.log_dirs import DescribeLogDirsRequest
+from protocol.messages.metadata import MetadataRequest
+from protocol.wire.fast import codec
+from tests.broker.fakes import FakeBroker
+
+PINNED = {
+    0: 11, 1: 17, 2: 9, 3: 12, 4: 7, 5: 4, 6: 8, 10: 6, 18: 4, 19: 7, 20: 6, 22: 5, 23: 4,
+    32: 4, 34: 2, 35: 5, 37: 3, 43: 2, 60: 1,
+}  # fmt: skip
+"""Highest version per API: those of Kafka 3.9, and DescribeLogDirs of 4.3."""
+
+
+def test_what_is_announced_is_what_is_served():
+    check_registry()
+    assert {key: handler.versions.high for key, handler in HANDLERS.items()} == PINNED
+    assert all(handler.versions.low == 0 for handler in HANDLERS.values())
+
+
+@pytest.mark.parametrize("key", sorted(HANDLERS))
+def test_every_served_version_can_be_encoded_when_refused(key: int):
+    """Fields that a version lacks stay unset, or the answer could not be sent."""
+    handler = HANDLERS[key]
+    for version in range(handler.versions.low, handler.versions.high + 1):
+        request = APIS[key].request()
+        if key == 0:
+            request.acks = -1
+        response = handler.refuse(
+            request, version, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "why")
+        )
+        encoded = codec(APIS[key].response, version).encode(response)
+        assert codec(APIS[key].response, version).decode(encoded) is not None
+
+
+async def test_an_unknown_version_of_api_versions_is_answered_in_version_0(broker: FakeBroker):
+    body = await broker.ask_raw(18, 99, b"whatever \xff\xff")
+    assert body is not None
+    response = codec(ApiVersionsResponse, 0).decode(body)
+    assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert [(k.api_key, k.min_version, k.max_version) for k in response.api_keys] == [(18, 0, 4)]
+
+
+@pytest.mark.parametrize(("key", "version"), [(3, 13), (3, -1), (8, 0), (62, 0), (99, 0)])
+async def test_an_api_or_version_that_is_not_served_closes_the_connection(
+    broker: FakeBroker, key: int, version: int
+):
+    with pytest.raises(Malformed, match="is not served"):
+        await broker.ask_raw(key, version, b"")
+    assert broker.metrics.malformed_requests.value == 1
+
+
+async def test_a_body_that_cannot_be_read_closes_the_connection(broker: FakeBroker):
+    with pytest.raises(Malformed):
+        await broker.ask_raw(3, 1, b"\x00\x00\x00\x05")
+    assert broker.metrics.malformed_requests.value == 1
+
+
+async def test_an_unforeseen_error_is_answered_logged_once_and_counted(
+    broker: FakeBroker, caplog: pytest.LogCaptureFixture
+):
+    broker.engine.error = RuntimeError("defect")
+    response = await broker.ask(DescribeLogDirsRequest(topics=None), 4)
+    assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert broker.metrics.unexpected_errors.value == 1
+    errors = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert len(errors) == 1
+    assert "DescribeLogDirs v4" in errors[0].getMessage()
+    assert errors[0].exc_info is not None
+
+
+async def test_a_kafka_error_becomes_its_code_without_a_log_line(
+    broker: FakeBroker, caplog: pytest.LogCaptureFixture
+):
+    broker.engine.error = KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    response = await broker.ask(DescribeLogDirsRequest(topics=None), 3)
+    assert response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert caplog.records == []
+
+
+async def test_closing_the_connection_passes_through(broker: FakeBroker):
+    broker.engine.error = CloseConnection("on purpose")
+    with pytest.raises(CloseConnection):
+        await broker.ask(DescribeLogDirsRequest(topics=None), 3)
+
+
+async def test_requests_are_counted_and_timed_by_api(broker: FakeBroker):
+    await broker.ask(MetadataRequest(topics=None), 12)
+    broker.engine.error = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+    await broker.ask(DescribeLogDirsRequest(topics=None), 4)
+    rows = {row.api: row for row in broker.metrics.request_rows(at_ms=1, interval_ms=1)}
+    assert rows["Metadata"].request_count == 1
+    assert rows["Metadata"].error_count == 0
+    assert rows["Metadata"].sent_bytes > 0
+    assert rows["DescribeLogDirs"].error_count == 1
+
+
+async def test_api_versions_names_every_handler(broker: FakeBroker):
+    for version in range(5):
+        response = await broker.ask(
+            ApiVersionsRequest(client_software_name="test", client_software_version="1.0"), version
+        )
+        assert response.error_code == ErrorCode.NONE
+        assert {k.api_key: k.max_version for k in response.api_keys} == PINNED
