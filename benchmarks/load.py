@@ -50,7 +50,7 @@ def produce(
     # Only errors are reported: a Python call per acknowledged record would measure the client.
     config |= {
         "delivery.report.only.error": True,
-        "on_delivery": lambda *event: failed.append(event),
+        "on_delivery": partial(_note, failed),
     }
     producer = Producer(config)
     producer.list_topics(topic, timeout=30)
