@@ -254,16 +254,3 @@ def _decide_stop(
         return StopReplicaDecision(tp, StopAction.NOTHING, ErrorCode.FENCED_LEADER_EPOCH)
     action = StopAction.DELETE if state.delete_partition else StopAction.STOP
     return StopReplicaDecision(tp, action, ErrorCode.NONE)
-
-
-def unavailable_error(replica: ReplicaView, *, is_known: bool) -> ErrorCode:
-    """Return why a client's request cannot use a replica here; NONE when it is Online.
-
-    ``is_known``: the metadata image has the partition.
-    Source: ReplicaManager.scala getPartitionOrError.
-    """
-    if replica.state is HostedState.ONLINE:
-        return ErrorCode.NONE
-    if replica.state is HostedState.OFFLINE:
-        return ErrorCode.KAFKA_STORAGE_ERROR
-    return ErrorCode.NOT_LEADER_OR_FOLLOWER if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -15,7 +15,6 @@ from broker.core.control_rules import (
     decide_stop_replica,
     leader_and_isr_answer,
     refuse_leader_and_isr,
-    unavailable_error,
 )
 from broker.core.hosted import HostedState, ReplicaView
 from broker.core.log_dirs import LogDirs
@@ -123,7 +122,6 @@ def test_an_older_leader_epoch_is_stale() -> None:
     assert decide(online(), state(epoch=4)) == STALE
 
 
-@pytest.mark.scenario(58, 60)
 def test_an_offline_partition_is_a_storage_error_whatever_is_asked() -> None:
     for epoch, leader, is_new in product((0, 5, 9), (1, 2, -1), (False, True)):
         asked = state(epoch=epoch, leader=leader, is_new=is_new)
@@ -331,11 +329,3 @@ def test_stop_replica_of_what_is_not_hosted_is_no_error() -> None:
     for replica, epoch in product((ABSENT, idle()), (-2, 0, 9)):
         assert stop(replica, epoch, delete=False) == (StopAction.NOTHING, ErrorCode.NONE)
         assert stop(replica, epoch, delete=True) == (StopAction.DELETE_FILES, ErrorCode.NONE)
-
-
-@pytest.mark.scenario(63)
-def test_why_clients_cannot_use_a_replica_here() -> None:
-    assert unavailable_error(online(), is_known=False) == ErrorCode.NONE
-    assert unavailable_error(offline(), is_known=True) == ErrorCode.KAFKA_STORAGE_ERROR
-    assert unavailable_error(idle(), is_known=True) == ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert unavailable_error(ABSENT, is_known=False) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
