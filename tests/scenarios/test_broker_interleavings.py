@@ -152,8 +152,7 @@ class BrokerUnderRules(RuleBasedStateMachine):
         if idle is None:
             try:
                 path = self.log_dirs.place(tp)
-            except KafkaError as error:
-                assert error.code is ErrorCode.KAFKA_STORAGE_ERROR
+            except KafkaError:  # Its preferred log dir failed, or the last one did.
                 self.hosted.put_offline(tp, TOPIC_ID, None)
                 return
             self.log_dirs.forget_preference(tp)
