@@ -272,4 +272,4 @@ def _log_dir_view(broker_id: int, result: Any) -> LogDirView:
 
 def _check(error_code: int, message: str | None) -> None:
     if error_code != ErrorCode.NONE:
-        raise KafkaError(ErrorCode(error_code), message or ErrorCode(error_code).name)
+        raise KafkaError(ErrorCode(error_code), message or "")

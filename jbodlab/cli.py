@@ -24,7 +24,7 @@ class _OneLineErrors(click.Group):
         except LabError as error:
             _fail(ctx, error.exit_code, str(error))
         except KafkaError as error:
-            _fail(ctx, ExitCode.FAILED, f"the cluster answers {error.code.name}: {error}")
+            _fail(ctx, ExitCode.FAILED, f"the cluster answers {error}")
         except OSError as error:
             _fail(
                 ctx,

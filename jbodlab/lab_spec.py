@@ -67,7 +67,7 @@ def write_lab_spec(folder: Path, shape: LabShape | None = None) -> Path:
 
 
 def relocated(spec: ClusterSpec, data: Path) -> ClusterSpec:
-    """Return the same cluster with everything it writes below ``data``, and no faults of its own."""
+    """Return the same cluster with all that it writes below ``data``, and no faults of its own."""
     return replace(
         spec,
         controller=replace(spec.controller, data_dir=str(data / "controller")),

@@ -9,22 +9,30 @@ import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 import psutil
 
 STOP_DEADLINE_MS: Final = 10_000
+UNKNOWN_CODE: Final = -1
 
 
 class Process:
     """A broker or the controller, started by this run or an earlier one."""
 
-    def __init__(self, name: str, handle: psutil.Process, log_file: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        handle: psutil.Process,
+        log_file: Path,
+        child: subprocess.Popen[bytes] | None = None,
+    ) -> None:
         self.name = name
         self.log_file = log_file
         self.exit_code: int | None = None
         """Known only of children of this run."""
         self._handle = handle
+        self._child = child
         self._started_at = handle.create_time()
 
     @classmethod
@@ -32,14 +40,14 @@ class Process:
         """Start ``command`` in a session of its own; its output is appended to ``log_file``."""
         log_file.parent.mkdir(parents=True, exist_ok=True)
         with log_file.open("ab") as log:
-            handle = psutil.Popen(
+            child = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        return cls(name, handle, log_file)
+        return cls(name, psutil.Process(child.pid), log_file, child)
 
     @classmethod
     def attach(cls, name: str, pid: int, started_at: float, log_file: Path) -> Process | None:
@@ -76,14 +84,16 @@ class Process:
     def wait(self, timeout_ms: int) -> int | None:
         """Wait for its end; return the exit code, or None when it lives on.
 
-        The code of a process that this run did not start is not known: -1 stands for it.
+        The code of a process that this run did not start is not known: UNKNOWN_CODE.
         """
         try:
-            # The stubs promise a code, but psutil has none for processes of other parents.
-            code = cast("int | None", self._handle.wait(timeout=timeout_ms / 1000))
+            if self._child is not None:
+                self.exit_code = self._child.wait(timeout_ms / 1000)
+            else:
+                self._handle.wait(timeout_ms / 1000)
+                self.exit_code = UNKNOWN_CODE
         except (psutil.TimeoutExpired, subprocess.TimeoutExpired):
             return None
-        self.exit_code = -1 if code is None else code
         return self.exit_code
 
     def terminate(self) -> None:

@@ -9,13 +9,12 @@ import socket
 from collections.abc import Sequence
 from typing import Any, Final
 
-from protocol.apis import APIS, Api
+from protocol.apis import APIS
 from protocol.connection import ClientConnection
 from protocol.wire.fast import codec
+from protocol.wire.table import META
 
 TIMEOUT_MS: Final = 30_000
-
-_API_OF_REQUEST: Final[dict[type, Api]] = {api.request: api for api in APIS.values()}
 
 
 class BlockingClient:
@@ -34,7 +33,9 @@ class BlockingClient:
         Raises:
             OSError: the node cannot be reached, hung up, or did not answer in time.
         """
-        api = _API_OF_REQUEST[type(message)]
+        key = META[type(message)].api_key
+        assert key is not None
+        api = APIS[key]
         body = codec(api.request, version).encode_parts(message)
         try:
             answer = self._exchange(self._connection_parts(api.key, version, body))

@@ -23,6 +23,10 @@ SHOWN_ELSEWHERE = {
     "protocol/spec_document.py": "the checks behind load_cluster_spec: tests/protocol/test_spec.py",
     "protocol/ports.py": "doors without code",
     "broker/exit_codes.py": "numbers without code",
+    "jbodlab/errors.py": "numbers, shown by tests/jbodlab/test_cli.py",
+    "jbodlab/commands/demo.py": "one call: tests/integration/test_demo.py runs it",
+    "jbodlab/demo/steps.py": "needs a cluster: tests/integration/test_demo.py runs it",
+    "jbodlab/demo/story.py": "needs a cluster: tests/integration/test_demo.py runs it",
 }
 TABLES = "protocol/messages/"
 """Message tables: shown version by version by the golden vectors."""

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from jbodlab.commands.output import Lab, lab_command
-from jbodlab.demo.story import tell
 
 
 @click.command()
@@ -15,4 +14,7 @@ from jbodlab.demo.story import tell
 @lab_command
 def demo(lab: Lab, svg: Path | None) -> None:
     """Break a disk under load, watch the cluster survive it, and leave nothing running."""
+    # The clients it needs take a moment to load; no other command should wait for them.
+    from jbodlab.demo.story import tell  # noqa: PLC0415
+
     tell(lab, svg)

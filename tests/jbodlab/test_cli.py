@@ -1,0 +1,127 @@
+"""Errors end as one line on stderr and a number of their own; every command explains itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from jbodlab.cli import main
+from jbodlab.errors import ExitCode, LabError
+from jbodlab.lab_spec import write_lab_spec
+from protocol.errors import ErrorCode, KafkaError
+from tests.jbodlab.command_line import jbodlab, one_line
+
+
+def all_commands(
+    group: click.Group, path: tuple[str, ...] = ()
+) -> dict[tuple[str, ...], click.Command]:
+    found: dict[tuple[str, ...], click.Command] = {}
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            found.update(all_commands(command, (*path, name)))
+        else:
+            found[*path, name] = command
+    return found
+
+
+COMMANDS = all_commands(main)
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_command_explains_itself_and_speaks_json(path: tuple[str, ...]) -> None:
+    result = jbodlab(*path, "--help")
+    assert result.exit_code == ExitCode.OK
+    assert "--json" in result.stdout
+    assert "--config" in result.stdout
+    assert COMMANDS[path].help
+
+
+def test_the_commands_of_the_project_are_there() -> None:
+    assert [" ".join(path) for path in COMMANDS] == [
+        "up",
+        "down",
+        "status",
+        "brokers start",
+        "brokers stop",
+        "brokers restart",
+        "brokers kill",
+        "log-dirs describe",
+        "log-dirs fail",
+        "log-dirs heal",
+        "log-dirs move",
+        "topics list",
+        "topics create",
+        "topics describe",
+        "topics delete",
+        "report",
+        "demo",
+    ]
+
+
+def test_all_mistakes_of_the_cluster_file_are_told(tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text("cluster_id: x\nbroker: []\n")
+    result = jbodlab("status", "--config", str(file))
+    assert result.exit_code == ExitCode.BAD_CONFIG
+    assert result.stderr.splitlines() == [
+        f"jbodlab: {file}: 3 mistake(s)",
+        "broker: unknown key (did you mean brokers?)",
+        "controller: is missing",
+        "brokers: is missing",
+    ]
+
+
+def test_a_missing_cluster_file_is_one_line(tmp_path: Path) -> None:
+    result = jbodlab("up", "--config", str(tmp_path / "none.yaml"))
+    assert result.exit_code == ExitCode.BAD_CONFIG
+    assert "none.yaml" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("log-dirs", "describe"),
+        ("topics", "list"),
+        ("topics", "create", "t"),
+        ("topics", "describe", "t"),
+        ("topics", "delete", "t"),
+    ],
+)
+def test_without_a_cluster_commands_say_how_to_start_one(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    result = jbodlab(*arguments, "--config", str(write_lab_spec(tmp_path)))
+    assert result.exit_code == ExitCode.NOT_RUNNING
+    assert "start the cluster with `jbodlab up`" in one_line(result)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (LabError(ExitCode.TIMED_OUT, "late"), ExitCode.TIMED_OUT, "late"),
+        (
+            KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, "t is there"),
+            ExitCode.FAILED,
+            "the cluster answers TOPIC_ALREADY_EXISTS: t is there",
+        ),
+        (
+            ConnectionError("refused"),
+            ExitCode.NOT_RUNNING,
+            "the cluster does not answer (refused): try `jbodlab status`, `jbodlab up`",
+        ),
+    ],
+)
+def test_errors_become_one_line_and_an_exit_code(
+    error: Exception, code: ExitCode, line: str
+) -> None:
+    @main.command("break")
+    def break_it() -> None:
+        raise error
+
+    try:
+        result = jbodlab("break")
+    finally:
+        del main.commands["break"]
+    assert (result.exit_code, one_line(result)) == (code, line)

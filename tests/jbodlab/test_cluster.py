@@ -1,0 +1,79 @@
+"""The supervisor without Kafka: names, ports, notes, and how an end is told."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from jbodlab.cluster import Cluster, broker_name, death_line
+from jbodlab.errors import ExitCode, LabError
+from jbodlab.lab_spec import LabShape, write_lab_spec
+from jbodlab.process import Process
+from jbodlab.run_state import ProcessNote, write_notes
+
+DEADLINE_MS = 10_000
+
+
+def test_a_cluster_knows_its_processes_and_addresses(tmp_path: Path) -> None:
+    cluster = Cluster(write_lab_spec(tmp_path, LabShape(brokers=2)))
+    ports = [broker.port for broker in cluster.spec.brokers]
+    assert cluster.names == ["controller", "broker-1", "broker-2"]
+    assert cluster.bootstrap_servers == [f"127.0.0.1:{port}" for port in ports]
+    assert not cluster.is_running("broker-1")
+
+
+def test_a_bad_cluster_file_is_a_lab_error(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("cluster_id: x")
+    with pytest.raises(LabError, match=r"brokers: is missing") as caught:
+        Cluster(tmp_path / "c.yaml")
+    assert caught.value.exit_code is ExitCode.BAD_CONFIG
+
+
+def test_processes_of_an_earlier_run_are_found_and_stopped(tmp_path: Path) -> None:
+    file = write_lab_spec(tmp_path)
+    run_dir = Cluster(file).run_dir
+    process = Process.start(
+        "broker-1", [sys.executable, "-c", "import signal; signal.pause()"], run_dir / "b.log"
+    )
+    note = ProcessNote(pid=process.pid, started_at=process.started_at, log_file="b.log")
+    write_notes(run_dir, {"broker-1": note})
+    cluster = Cluster(file)
+    assert cluster.is_running("broker-1")
+    cluster.stop()
+    assert process.wait(DEADLINE_MS) is not None
+    assert not Cluster(file).is_running("broker-1")
+    assert not (run_dir / "state.json").exists()
+
+
+def test_waiting_on_nothing_says_that_nothing_runs(tmp_path: Path) -> None:
+    cluster = Cluster(write_lab_spec(tmp_path))
+    with pytest.raises(LabError, match="nothing runs") as caught:
+        cluster.wait_until(lambda _: False, "never")
+    assert caught.value.exit_code is ExitCode.NOT_RUNNING
+
+
+def test_a_process_that_ends_while_waited_for_is_told(tmp_path: Path) -> None:
+    cluster = Cluster(write_lab_spec(tmp_path))
+    cluster.processes["broker-1"] = Process.start(
+        "broker-1",
+        [sys.executable, "-c", "import sys; print('port taken'); input() if 0 else sys.exit(3)"],
+        tmp_path / "b.log",
+    )
+    with pytest.raises(LabError) as caught:
+        cluster.wait_until(lambda _: False, "never", DEADLINE_MS)
+    assert caught.value.exit_code in (ExitCode.PROCESS_DIED, ExitCode.NOT_RUNNING)
+
+
+def test_the_end_of_a_broker_is_told_with_code_meaning_words_and_log(tmp_path: Path) -> None:
+    code = "print('port 1 is taken'); raise SystemExit(3)"
+    process = Process.start("broker-1", [sys.executable, "-c", code], tmp_path / "b.log")
+    process.wait(DEADLINE_MS)
+    assert death_line(process) == (
+        f"broker-1 ended with exit code 3, port in use: port 1 is taken (log: {tmp_path}/b.log)"
+    )
+
+
+def test_brokers_are_named_by_id() -> None:
+    assert broker_name(7) == "broker-7"
