@@ -58,15 +58,6 @@ class FollowerState:
         self.last_fetch_ms = now_ms
         self.last_fetch_leader_end_offset = max(leader_end_offset, 0)
 
-    def on_leader_append(self, leader_end_offset_before: int, seen_ms: int) -> None:
-        """Note that the leader moves on from ``leader_end_offset_before``.
-
-        An idle follower that leaves a partition out of its incremental fetches is not seen by
-        ``on_fetch``; it was caught up until ``seen_ms``, its last fetch of anything.
-        """
-        if self.log_end_offset >= leader_end_offset_before:
-            self.last_caught_up_ms = max(self.last_caught_up_ms, seen_ms)
-
     def is_caught_up(self, leader_end_offset: int, *, now_ms: int, lag_time_max_ms: int) -> bool:
         """Tell whether it has everything or had so within ``replica.lag.time.max.ms``."""
         return (

@@ -85,12 +85,6 @@ class LeaderEpochs:
         index = bisect_right(self._starts, offset) - 1
         return self._epochs[index] if index >= 0 else NO_EPOCH
 
-    def start_of(self, epoch: int) -> int:
-        """Return the first offset of ``epoch``, -1 when it has no entry."""
-        index = bisect_left(self._epochs, epoch)
-        found = index < len(self._epochs) and self._epochs[index] == epoch
-        return self._starts[index] if found else NO_OFFSET
-
     def truncate_from_end(self, offset: int) -> bool:
         """Forget what begins at or after ``offset``; True when entries changed."""
         return self._keep_first(bisect_left(self._starts, max(offset, 0)))

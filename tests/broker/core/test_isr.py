@@ -79,15 +79,6 @@ def test_a_follower_that_reaches_the_former_end_was_caught_up_then() -> None:
     assert state.last_caught_up_ms == 500
 
 
-def test_an_idle_follower_was_caught_up_until_it_was_last_seen() -> None:
-    state = FollowerState()
-    state.on_fetch(10, 0, leader_end_offset=10, now_ms=500)
-    state.on_leader_append(10, seen_ms=7000)
-    assert state.last_caught_up_ms == 7000
-    state.on_leader_append(12, seen_ms=9000)
-    assert state.last_caught_up_ms == 7000
-
-
 def test_a_new_leader_epoch_gives_isr_members_their_time() -> None:
     member, other = follower(10), follower(10)
     member.on_leader_epoch(in_isr=True, leader_end_offset=10, now_ms=100)
