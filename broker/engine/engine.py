@@ -8,18 +8,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 
+from broker.core.leader_epochs import LeaderEpochs
 from broker.core.metadata_image import MetadataImage
+from broker.core.partition import Partition
+from broker.core.producers import ProducerStates
 from broker.engine.checkpoints import Checkpoints
-from broker.engine.control import Control
+from broker.engine.deletions import Deletions
 from broker.engine.describe import Describe
 from broker.engine.failures import Failures
 from broker.engine.fetch import Fetches
 from broker.engine.follower import Following
+from broker.engine.leadership import Leadership
+from broker.engine.logs import Logs
 from broker.engine.moves import Moves
 from broker.engine.offsets import Offsets
+from broker.engine.periodic import Periodic
 from broker.engine.produce import Produces
+from broker.engine.replica import IdleReplica, LooseFuture, Replica
 from broker.engine.state import EngineState
+from broker.engine.stopping import Stopping
+from broker.engine.supervise import supervised
 from broker.engine.types import (
     EngineGauges,
     EnginePorts,
@@ -32,11 +42,12 @@ from broker.engine.types import (
     ProducePart,
     ProduceResult,
 )
+from broker.replication.isr_reporter import IsrReporter, ReporterPorts
 from broker.storage.log_dir import LogDir
-from broker.storage.recovery import LoadedLogDir
+from broker.storage.recovery import LoadedLog, LoadedLogDir
 from protocol.configs import BrokerConfig
 from protocol.errors import ErrorCode
-from protocol.ids import BrokerId, TopicPartition
+from protocol.ids import ZERO_UUID, BrokerId, TopicPartition
 from protocol.messages.control import (
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
@@ -51,7 +62,8 @@ from protocol.metric_rows import LogDirRow, ReplicaRow
 class Engine:
     """All partitions of one broker.
 
-    Order of calls: ``start`` once, ``run`` once, then anything; ``stop`` once at the end.
+    Order of calls: ``start`` once, ``run`` once, then anything; ``stop`` once at the end, when the
+    task group of ``run`` has ended or still runs.
     """
 
     def __init__(
@@ -61,27 +73,115 @@ class Engine:
         log_dirs: Sequence[LogDir],
         config: BrokerConfig,
         ports: EnginePorts,
-    ) -> None: ...
+    ) -> None:
+        """Put the concerns together; ``on_failed`` of every log dir is the engine's from now on."""
+        self._state = state = EngineState(
+            broker_id=broker_id, log_dirs=log_dirs, config=config, ports=ports
+        )
+        self._checkpoints = Checkpoints(state)
+        self._deletions = Deletions(state)
+        self._logs = Logs(
+            state,
+            on_truncated=self._on_truncated,
+            checkpoint=self._checkpoints.recovery_points_soon,
+        )
+        self._reporter = IsrReporter(
+            ReporterPorts(
+                broker_id=broker_id,
+                broker_epoch=ports.broker_epoch,
+                send=ports.send_alter_partition,
+                isr_changed=ports.events.isr_changed,
+                now_ms=state.now_ms,
+            )
+        )
+        self._following = Following(state, self._logs)
+        self._moves = Moves(state, self._logs, self._deletions)
+        self._failures = Failures(state, self._following, self._moves)
+        self._leadership = Leadership(
+            state, self._logs, self._following, self._moves, self._failures
+        )
+        self._stopping = Stopping(state, self._following, self._moves, self._deletions)
+        self._produces = Produces(state)
+        self._fetches = Fetches(state, self._reporter)
+        self._offsets = Offsets(state, self._fetches)
+        self._describe = Describe(state)
+        self._periodic = Periodic(state, self._checkpoints, self._reporter)
+        for log_dir in log_dirs:
+            log_dir.on_failed = self._failures.on_log_dir_failed
 
     @property
     def metadata(self) -> MetadataImage:
         """What UpdateMetadata told; for Metadata answers and leader lookups."""
-        ...
+        return self._state.metadata
+
+    # Life.
 
     async def start(self, loaded: Mapping[str, LoadedLogDir]) -> None:
         """Take over what was found on disk, by log dir path; a log dir not in it is offline."""
+        for path, found in loaded.items():
+            log_dir = self._state.dirs[path]
+            for log in found.logs:
+                self._take_over(log_dir, log)
+            delay_ms = self._state.config.log_segment_delete_delay_ms
+            for name in found.to_delete:
+                remove = partial(log_dir.disk.remove_tree, name)
+                self._deletions.schedule(log_dir, remove, delay_ms)
+        looks = [self._checkpoints.look_at_usage(one) for one in self._state.dirs.values()]
+        # A disk that cannot say is offline by then; the others' answers are in.
+        await asyncio.gather(*[look for look in looks if look is not None], return_exceptions=True)
+
+    def _take_over(self, log_dir: LogDir, found: LoadedLog) -> None:
+        tp, log = found.topic_partition, found.log
+        self._state.log_dirs.count_log(log_dir.path)
+        epochs = LeaderEpochs(found.leader_epochs)
+        if found.is_future:
+            loose = LooseFuture(log, log_dir, epochs, found.high_watermark)
+            self._state.loose_futures[tp] = loose
+            return
+        partition = Partition(tp, self._state.broker_id)
+        expiration_ms = self._state.config.producer_id_expiration_ms
+        partition.load(
+            log_start_offset=log.log_start_offset,
+            log_end_offset=log.log_end_offset,
+            high_watermark=found.high_watermark,
+            epochs=epochs,
+            producers=ProducerStates(found.producers, expiration_ms=expiration_ms),
+        )
+        topic_id = ZERO_UUID if found.topic_id is None else found.topic_id
+        self._state.hosted.put_idle(tp, IdleReplica(partition, topic_id, log, log_dir))
 
     def run(self, task_group: asyncio.TaskGroup) -> None:
         """Start replication, moves, checkpoints and Isr reports in ``task_group``."""
+        self._state.group = task_group
+        self._following.run(task_group)
+        self._moves.run(task_group)
+        self._periodic.run(task_group)
+        task_group.create_task(supervised("isr-reporter", self._reporter.run))
 
     async def stop(self) -> None:
-        """Stop cleanly: flush, checkpoint and mark every good log dir."""
+        """Stop cleanly: answer all that wait, flush, checkpoint and mark every good log dir."""
+        self._following.stop()
+        self._moves.stop()
+        self._deletions.stop()
+        self._periodic.stop()
+        for _, replica in self._state.hosted.iterate_online():
+            replica.end(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        await self._checkpoints.close()
+
+    def _on_truncated(self, replica: Replica, offset: int) -> None:
+        self._moves.on_truncated(replica, offset)
+
+    # Clients and followers.
 
     async def produce(
         self, parts: Sequence[ProducePart], *, acks: int, timeout_ms: int
-    ) -> list[ProduceResult]: ...
+    ) -> list[ProduceResult]:
+        """Append and wait as ``acks`` asks; one result per part, in order."""
+        return await self._produces.produce(parts, acks=acks, timeout_ms=timeout_ms)
 
-    async def fetch(self, params: FetchParams, parts: Sequence[FetchPart]) -> list[FetchResult]: ...
+    async def fetch(self, params: FetchParams, parts: Sequence[FetchPart]) -> list[FetchResult]:
+        """Read and wait for ``min_bytes``; one result per part, in order."""
+        return await self._fetches.fetch(params, parts)
 
     async def list_offsets(
         self,
@@ -91,7 +191,15 @@ class Engine:
         current_leader_epoch: int,
         isolation_level: int,
         replica_id: int,
-    ) -> ListedOffset: ...
+    ) -> ListedOffset:
+        """Find the offset for a timestamp or for one of Kafka's special timestamps.
+
+        ``isolation_level`` changes nothing as long as there are no transactions.
+        """
+        del isolation_level
+        return await self._offsets.list_offsets(
+            tp, timestamp, current_leader_epoch=current_leader_epoch, replica_id=replica_id
+        )
 
     def offset_for_leader_epoch(
         self,
@@ -100,35 +208,72 @@ class Engine:
         current_leader_epoch: int,
         leader_epoch: int,
         replica_id: int,
-    ) -> EpochAnswer: ...
-
-    async def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
-        """Expects ``topic_states`` filled; the answer has ``topics`` with topic names set too."""
-        ...
-
-    async def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
-        """Expects ``topic_states`` filled (v3 layout)."""
-        ...
-
-    def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
-        """Expects ``topic_states`` filled."""
-        ...
+    ) -> EpochAnswer:
+        """Tell where a leader epoch ends."""
+        return self._offsets.offset_for_leader_epoch(
+            tp,
+            current_leader_epoch=current_leader_epoch,
+            leader_epoch=leader_epoch,
+            replica_id=replica_id,
+        )
 
     async def alter_replica_log_dirs(
         self, parts: Sequence[tuple[TopicPartition, str]]
-    ) -> dict[TopicPartition, ErrorCode]: ...
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Begin, change or cancel moves between log dirs."""
+        return await self._moves.alter(parts)
 
     async def describe_log_dirs(
         self, topics: Mapping[str, Sequence[int]] | None
-    ) -> list[LogDirDescription]: ...
+    ) -> list[LogDirDescription]:
+        """Describe every configured log dir; ``topics`` filters the replicas."""
+        return self._describe.log_dirs(topics)
 
-    def offline_directory_ids(self) -> list[bytes]: ...
+    # The controller.
+
+    async def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
+        """Expects ``topic_states``; the answer has ``topics`` with topic names set too."""
+        return await self._leadership.leader_and_isr(request)
+
+    async def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
+        """Expects ``topic_states``."""
+        return await self._stopping.stop_replica(request)
+
+    def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+        """Expects ``topic_states``."""
+        return self._leadership.update_metadata(request)
+
+    # The rest of the broker.
+
+    def offline_directory_ids(self) -> list[bytes]:
+        """Return the directory ids of the log dirs that failed, for heartbeats.
+
+        A log dir that could never be read has none.
+        """
+        ids = [self._state.dirs[path].directory_id for path in self._state.log_dirs.offline]
+        return [directory_id for directory_id in ids if directory_id != ZERO_UUID]
 
     def topic_configs_changed(self, topics: Sequence[str]) -> None:
         """Read ``ports.topic_config`` again for the hosted partitions of these topics."""
+        wanted = frozenset(topics)
+        for tp, replica in self._state.hosted.iterate_online():
+            if tp.topic in wanted:
+                replica.configure(self._state.ports.topic_config(tp.topic))
 
-    def gauges(self) -> EngineGauges: ...
+    def set_move_limit(self, bytes_per_second: int) -> None:
+        """Change ``replica.alter.log.dirs.io.max.bytes.per.second``; it holds at once."""
+        self._moves.throttle.limit_bytes_per_second = bytes_per_second
 
-    def log_dir_rows(self, at_ms: int) -> list[LogDirRow]: ...
+    def gauges(self) -> EngineGauges:
+        """Count partitions as Kafka's gauges do."""
+        return self._describe.gauges(
+            move_count=self._moves.active_count, failed_fetch_count=self._following.failed_count
+        )
 
-    def replica_rows(self, at_ms: int) -> list[ReplicaRow]: ...
+    def log_dir_rows(self, at_ms: int) -> list[LogDirRow]:
+        """Return one row per configured log dir; ``at_ms`` is wall-clock time."""
+        return self._describe.log_dir_rows(at_ms)
+
+    def replica_rows(self, at_ms: int) -> list[ReplicaRow]:
+        """Return one row per online replica and per future log."""
+        return self._describe.replica_rows(at_ms)

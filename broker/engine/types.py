@@ -12,9 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 from protocol.configs import TopicConfig
 from protocol.errors import ErrorCode
-from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
-
 from protocol.ids import TopicPartition
+from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
 from protocol.metric_rows import MetricRow
 from protocol.ports import Buffer, WallClock
 
@@ -180,7 +179,7 @@ class EngineGauges(NamedTuple):
 class PeerClient(Protocol):
     """A connection to another broker."""
 
-    async def request(self, message: Any, version: int) -> Any:
+    async def request(self, message: Any, version: int, *, timeout_ms: int | None = None) -> Any:
         """Send and wait for the answer.
 
         Raises:

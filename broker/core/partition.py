@@ -1,0 +1,357 @@
+"""One online partition: its role, its offsets, its followers and its Isr.
+
+It decides; it writes no file and sends nothing. The engine tells it what happened and acts on what
+it returns. Times are milliseconds of the event loop's clock.
+Source: Partition.scala, Replica.scala (3.9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from broker.core.isr import (
+    FollowerState,
+    IsrAnswer,
+    IsrState,
+    effective_min_insync_replicas,
+    follower_high_watermark,
+    is_replicated,
+    leader_high_watermark,
+    may_append,
+    may_join_isr,
+    on_alter_partition_error,
+    on_alter_partition_success,
+    out_of_sync_replicas,
+)
+from broker.core.leader_epochs import LeaderEpochs
+from broker.core.producers import ProducerStates
+from protocol.errors import ErrorCode
+from protocol.ids import NO_EPOCH, NO_LEADER, BrokerId, TopicPartition
+
+
+class Leadership(Protocol):
+    """What LeaderAndIsr says of one partition; the message's own class fits."""
+
+    @property
+    def controller_epoch(self) -> int: ...  # noqa: D102 -- Kafka's field names
+    @property
+    def leader(self) -> int: ...  # noqa: D102
+    @property
+    def leader_epoch(self) -> int: ...  # noqa: D102
+    @property
+    def isr(self) -> Sequence[int]: ...  # noqa: D102
+    @property
+    def partition_epoch(self) -> int: ...  # noqa: D102
+    @property
+    def replicas(self) -> Sequence[int]: ...  # noqa: D102
+    @property
+    def adding_replicas(self) -> Sequence[int]: ...  # noqa: D102
+    @property
+    def removing_replicas(self) -> Sequence[int]: ...  # noqa: D102
+
+
+class Partition:
+    """A replicated log as this broker sees it.
+
+    ``next_offset`` is where the next append goes: it counts appends still on their way to the disk.
+    ``log_end_offset`` counts only what is written. Both meet when the log dir's queue is empty.
+    """
+
+    __slots__ = (
+        "adding_replicas",
+        "broker_id",
+        "controller_epoch",
+        "epochs",
+        "followers",
+        "high_watermark",
+        "is_leader",
+        "isr",
+        "leader_epoch",
+        "leader_epoch_start_offset",
+        "leader_id",
+        "log_end_offset",
+        "log_start_offset",
+        "min_insync_replicas",
+        "next_offset",
+        "producers",
+        "removing_replicas",
+        "replicas",
+        "tp",
+    )
+
+    def __init__(self, tp: TopicPartition, broker_id: BrokerId) -> None:
+        self.tp = tp
+        self.broker_id = broker_id
+        self.controller_epoch = 0
+        self.is_leader = False
+        self.leader_id: int = NO_LEADER
+        self.leader_epoch: int = NO_EPOCH
+        self.leader_epoch_start_offset = 0
+        self.isr = IsrState((), NO_EPOCH)
+        self.replicas: tuple[int, ...] = ()
+        self.adding_replicas: tuple[int, ...] = ()
+        self.removing_replicas: tuple[int, ...] = ()
+        self.followers: dict[BrokerId, FollowerState] = {}
+        self.log_start_offset = 0
+        self.next_offset = 0
+        self.log_end_offset = 0
+        self.high_watermark = 0
+        self.min_insync_replicas = 1
+        self.epochs = LeaderEpochs()
+        self.producers = ProducerStates()
+
+    def load(
+        self,
+        *,
+        log_start_offset: int,
+        log_end_offset: int,
+        high_watermark: int,
+        epochs: LeaderEpochs,
+        producers: ProducerStates,
+    ) -> None:
+        """Take over a log found on disk; before any role is taken."""
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_end_offset
+        self.next_offset = log_end_offset
+        self.high_watermark = max(log_start_offset, min(high_watermark, log_end_offset))
+        self.epochs = epochs
+        self.producers = producers
+
+    # Roles.
+
+    def become_leader(self, state: Leadership, *, now_ms: int) -> bool:
+        """Lead from ``state.leader_epoch`` on; True when leader epochs must be written.
+
+        Source: Partition.scala makeLeader.
+        """
+        is_new_epoch = state.leader_epoch > self.leader_epoch or not self.is_leader
+        self._take_assignment(state)
+        self.is_leader = True
+        self.isr = IsrState(tuple(map(BrokerId, state.isr)), state.partition_epoch)
+        changed = False
+        if is_new_epoch:
+            self.leader_epoch_start_offset = self.next_offset
+            changed = self.epochs.assign(state.leader_epoch, self.next_offset)
+        self._keep_assigned_followers(now_ms=now_ms, is_new_epoch=is_new_epoch)
+        self._raise_high_watermark(now_ms, lag_time_max_ms=0)
+        return changed
+
+    def become_follower(self, state: Leadership) -> None:
+        """Follow ``state.leader`` (which may be nobody). Source: Partition.scala makeFollower."""
+        self._take_assignment(state)
+        self.is_leader = False
+        self.followers = {}
+        self.isr = IsrState((), state.partition_epoch)
+
+    def _take_assignment(self, state: Leadership) -> None:
+        self.controller_epoch = state.controller_epoch
+        self.leader_id = state.leader
+        self.leader_epoch = state.leader_epoch
+        self.replicas = tuple(state.replicas)
+        self.adding_replicas = tuple(state.adding_replicas)
+        self.removing_replicas = tuple(state.removing_replicas)
+
+    def _keep_assigned_followers(self, *, now_ms: int, is_new_epoch: bool) -> None:
+        kept: dict[BrokerId, FollowerState] = {}
+        for replica in map(BrokerId, self.replicas):
+            if replica == self.broker_id:
+                continue
+            follower = self.followers.get(replica) or FollowerState()
+            if is_new_epoch:
+                follower.on_leader_epoch(
+                    in_isr=replica in self.isr.isr,
+                    leader_end_offset=self.log_end_offset,
+                    now_ms=now_ms,
+                )
+            kept[replica] = follower
+        self.followers = kept
+
+    # Questions that a request asks first.
+
+    def check_leader_epoch(self, current_leader_epoch: int) -> ErrorCode:
+        """Compare the epoch a client knows (-1: none) with ours. Source: KIP-320."""
+        if current_leader_epoch < 0 or current_leader_epoch == self.leader_epoch:
+            return ErrorCode.NONE
+        if current_leader_epoch < self.leader_epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        return ErrorCode.UNKNOWN_LEADER_EPOCH
+
+    def check_leader(self, current_leader_epoch: int) -> ErrorCode:
+        """Tell whether a request for the leader of ``current_leader_epoch`` is right here."""
+        code = self.check_leader_epoch(current_leader_epoch)
+        if code is ErrorCode.NONE and not self.is_leader:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return code
+
+    def check_append(self, acks: int) -> ErrorCode:
+        """Tell whether a producer may append now."""
+        if not self.is_leader:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return may_append(self.isr, acks=acks, min_insync_replicas=self.required_isr_count)
+
+    @property
+    def required_isr_count(self) -> int:
+        """The effective ``min.insync.replicas``."""
+        return effective_min_insync_replicas(self.min_insync_replicas, len(self.replicas))
+
+    @property
+    def is_under_min_isr(self) -> bool:
+        """Whether the confirmed Isr is too small to commit anything."""
+        return len(self.isr.isr) < self.required_isr_count
+
+    @property
+    def is_under_replicated(self) -> bool:
+        """Whether this leader misses a replica in its Isr."""
+        return self.is_leader and len(self.isr.isr) < len(self.replicas)
+
+    def replicated(self, required_offset: int) -> ErrorCode | None:
+        """Decide a produce that waits for all in-sync replicas; None while it waits."""
+        return is_replicated(
+            self.isr,
+            high_watermark=self.high_watermark,
+            required_offset=required_offset,
+            min_insync_replicas=self.required_isr_count,
+        )
+
+    # What happened.
+
+    def assign_offsets(self, end_offset: int) -> None:
+        """Note that an append up to ``end_offset`` is on its way to the disk."""
+        assert end_offset >= self.next_offset, f"{self.tp}: {end_offset} < {self.next_offset}"
+        self.next_offset = end_offset
+
+    def leader_appended(self, end_offset: int, *, now_ms: int, lag_time_max_ms: int) -> bool:
+        """Note that the disk has all before ``end_offset``; True when the high watermark rose."""
+        self.log_end_offset = max(self.log_end_offset, end_offset)
+        return self.is_leader and self._raise_high_watermark(now_ms, lag_time_max_ms)
+
+    def follower_appended(self, end_offset: int, leader_high_watermark: int) -> None:
+        """Note that fetched batches are written, and what the leader had committed then."""
+        self.log_end_offset = max(self.log_end_offset, end_offset)
+        self.follow_high_watermark(leader_high_watermark)
+
+    def follow_high_watermark(self, leader_high_watermark: int) -> None:
+        """Take the leader's high watermark as far as the own log goes."""
+        if leader_high_watermark >= 0:
+            self.high_watermark = follower_high_watermark(
+                leader_high_watermark,
+                log_start_offset=self.log_start_offset,
+                log_end_offset=self.log_end_offset,
+            )
+
+    def follower_fetched(
+        self,
+        replica_id: BrokerId,
+        *,
+        fetch_offset: int,
+        log_start_offset: int,
+        now_ms: int,
+        lag_time_max_ms: int,
+    ) -> bool:
+        """Note that a follower has all before ``fetch_offset``; True when the high watermark rose.
+
+        The replica must be assigned (``followers``) and ``fetch_offset`` within this log.
+        """
+        follower = self.followers[replica_id]
+        moved = follower.log_end_offset != fetch_offset
+        follower.on_fetch(
+            fetch_offset, log_start_offset, leader_end_offset=self.log_end_offset, now_ms=now_ms
+        )
+        return moved and self._raise_high_watermark(now_ms, lag_time_max_ms)
+
+    def truncated(self, offset: int) -> bool:
+        """Note that all from ``offset`` on is cut off; True when leader epochs must be written."""
+        assert offset <= self.next_offset, f"{self.tp}: {offset} > {self.next_offset}"
+        self.next_offset = self.log_end_offset = offset
+        self.high_watermark = min(self.high_watermark, offset)
+        self.producers.truncate_from_end(offset)
+        return self.epochs.truncate_from_end(offset)
+
+    def restarted_at(self, offset: int) -> None:
+        """Note that the log was emptied and goes on at ``offset``."""
+        self.next_offset = self.log_end_offset = self.log_start_offset = offset
+        self.high_watermark = offset
+        self.producers.clear()
+        self.epochs.clear()
+
+    def _raise_high_watermark(self, now_ms: int, lag_time_max_ms: int) -> bool:
+        if self.is_under_min_isr:
+            return False
+        before = self.high_watermark
+        self.high_watermark = leader_high_watermark(
+            before,
+            self.isr,
+            self.followers,
+            leader_end_offset=self.log_end_offset,
+            joining=self._joining(now_ms, lag_time_max_ms),
+        )
+        return self.high_watermark > before
+
+    def _joining(self, now_ms: int, lag_time_max_ms: int) -> Iterable[BrokerId]:
+        """Caught-up replicas outside the Isr. Source: shouldWaitForReplicaToJoinIsr."""
+        if len(self.isr.isr) > len(self.followers):
+            return ()
+        return [
+            replica
+            for replica, follower in self.followers.items()
+            if replica not in self.isr.isr
+            and follower.log_end_offset >= 0
+            and follower.is_caught_up(
+                self.log_end_offset, now_ms=now_ms, lag_time_max_ms=lag_time_max_ms
+            )
+        ]
+
+    # The Isr.
+
+    def propose_join(self, replica_id: BrokerId) -> bool:
+        """Propose ``replica_id`` for the Isr if it qualifies; True when there is news to send."""
+        if replica_id in self.isr.isr or self.isr.proposed is not None or not self.is_leader:
+            return False
+        qualifies = may_join_isr(
+            self.followers[replica_id],
+            high_watermark=self.high_watermark,
+            leader_epoch_start_offset=self.leader_epoch_start_offset,
+        )
+        if qualifies:
+            self.isr = self.isr.expand(replica_id)
+        return qualifies
+
+    def propose_shrink(self, *, now_ms: int, lag_time_max_ms: int) -> bool:
+        """Propose to drop members that lag too long; True when there is news to send."""
+        if not self.is_leader:
+            return False
+        late = out_of_sync_replicas(
+            self.isr,
+            self.followers,
+            leader_end_offset=self.log_end_offset,
+            now_ms=now_ms,
+            lag_time_max_ms=lag_time_max_ms,
+        )
+        before = self.isr
+        self.isr = before.shrink(late)
+        return self.isr is not before
+
+    def isr_accepted(
+        self, *, isr: Sequence[int], leader_epoch: int, partition_epoch: int, now_ms: int
+    ) -> tuple[IsrAnswer, bool]:
+        """Take the controller's answer; the bool is True when the high watermark rose by it."""
+        members = tuple(map(BrokerId, isr))
+        self.isr, answer = on_alter_partition_success(
+            self.isr,
+            isr=members,
+            partition_epoch=partition_epoch,
+            is_newer_leader_epoch=leader_epoch > self.leader_epoch,
+        )
+        raised = answer is IsrAnswer.COMMITTED and self._raise_high_watermark(now_ms, 0)
+        return answer, raised
+
+    def isr_refused(self, code: ErrorCode) -> IsrAnswer:
+        """Take the controller's error for the change under way."""
+        self.isr, answer = on_alter_partition_error(self.isr, code)
+        return answer
+
+    def isr_lost(self) -> None:
+        """Give up the change under way: a later check may propose again."""
+        self.isr = replace(self.isr, proposed=None)

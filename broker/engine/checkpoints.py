@@ -1,0 +1,182 @@
+"""The checkpoints of each log dir: HighWatermarks, RecoveryPoints, LogStartOffsets.
+
+Also the regular looks at each disk: whether the path still leads there, how much space is left.
+Nothing is decided about logs here. Source: LogManager.scala, ReplicaManager.scala
+checkpointHighWatermarks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from broker.core.log_dirs import LogDirFailed
+from broker.engine.state import EngineState
+from broker.storage.log_dir import LogDir
+from broker.storage.partition_log import PartitionLog
+from broker.storage.shutdown import (
+    close_log_dir,
+    write_high_watermarks,
+    write_log_start_offsets,
+    write_recovery_points,
+)
+from protocol.ids import TopicPartition
+from protocol.ports import DiskUsage
+
+SOON_S: Final = 0.1
+"""Truncations that come together share one recovery point checkpoint."""
+WATCH_S: Final = 0.5
+"""Time between two looks at the root of a log dir that is written to."""
+TAIL_IDLE_MS: Final = 10_000
+
+
+class Checkpoints:
+    """Writes them, for log dirs that are online."""
+
+    def __init__(self, state: EngineState) -> None:
+        self._state = state
+        self._soon: dict[str, asyncio.TimerHandle] = {}
+        self._written: dict[str, dict[TopicPartition, int]] = {}
+        self._seen_bytes: dict[str, int] = {}
+
+    # What lives where.
+
+    def logs_of(self, log_dir: LogDir) -> dict[TopicPartition, PartitionLog]:
+        """Return every log of a log dir: current, future, and those that nobody named yet."""
+        state = self._state
+        logs = {tp: idle.log for tp, idle in state.hosted.iterate_idle() if idle.dir is log_dir}
+        logs.update(
+            (tp, loose.log) for tp, loose in state.loose_futures.items() if loose.dir is log_dir
+        )
+        for tp, replica in state.hosted.iterate_online():
+            if replica.dir is log_dir:
+                logs[tp] = replica.log
+            future = replica.future
+            if future is not None and future.dir is log_dir and future.log is not None:
+                logs[tp] = future.log
+        return logs
+
+    def high_watermarks_of(self, log_dir: LogDir) -> dict[TopicPartition, int]:
+        """Return the HighWatermark of every log of a log dir (KAFKA-6604: idle ones too)."""
+        state = self._state
+        known = {
+            tp: idle.partition.high_watermark
+            for tp, idle in state.hosted.iterate_idle()
+            if idle.dir is log_dir
+        }
+        known.update(
+            (tp, loose.high_watermark)
+            for tp, loose in state.loose_futures.items()
+            if loose.dir is log_dir
+        )
+        for tp, replica in state.hosted.iterate_online():
+            if replica.dir is log_dir:
+                known[tp] = replica.partition.high_watermark
+            future = replica.future
+            if future is not None and future.dir is log_dir and future.log is not None:
+                known[tp] = future.high_watermark
+        return known
+
+    # Jobs.
+
+    def recovery_points_soon(self, log_dir: LogDir) -> None:
+        """Write a log dir's RecoveryPoints within a moment: a log was cut."""
+        if log_dir.path not in self._soon:
+            self._soon[log_dir.path] = self._state.loop.call_later(
+                SOON_S, self._write_recovery_points, log_dir
+            )
+
+    def _write_recovery_points(self, log_dir: LogDir) -> None:
+        self._soon.pop(log_dir.path, None)
+        job = partial(write_recovery_points, log_dir.disk, self.logs_of(log_dir))
+        _submit(log_dir, "write recovery points", job)
+
+    def write_offsets(self) -> None:
+        """Write RecoveryPoints and LogStartOffsets of all log dirs, after syncing full segments."""
+        for log_dir in self._online():
+            logs = self.logs_of(log_dir)
+            for log in logs.values():
+                if log.segment_base_offsets[-1] > log.recovery_point:
+                    _submit(log_dir, "flush", log.flush_sealed)
+            disk = log_dir.disk
+            _submit(log_dir, "write recovery points", partial(write_recovery_points, disk, logs))
+            _submit(log_dir, "write log starts", partial(write_log_start_offsets, disk, logs))
+
+    def write_high_watermarks(self) -> None:
+        """Write the HighWatermarks where they changed, and look at each disk.
+
+        This is how an idle broken disk is noticed.
+        """
+        for log_dir in self._online():
+            known = self.high_watermarks_of(log_dir)
+            if known != self._written.get(log_dir.path):
+                self._written[log_dir.path] = known
+                job = partial(write_high_watermarks, log_dir.disk, known)
+                _submit(log_dir, "write high watermarks", job)
+            _probe(log_dir)
+            self.look_at_usage(log_dir)
+
+    def watch_roots(self) -> None:
+        """Look whether each log dir written to since the last look is still where it was.
+
+        Appends go through open descriptors, which keep working in a directory renamed away.
+        """
+        for log_dir in self._online():
+            if self._seen_bytes.get(log_dir.path) != log_dir.appended_bytes:
+                self._seen_bytes[log_dir.path] = log_dir.appended_bytes
+                _submit(log_dir, "look at root", log_dir.disk.check_root)
+
+    def look_at_usage(self, log_dir: LogDir) -> asyncio.Future[DiskUsage] | None:
+        """Ask a disk for its space; None when it is offline."""
+        try:
+            looked = log_dir.submit("look at usage", log_dir.disk.usage)
+        except LogDirFailed:
+            return None
+
+        def seen(future: asyncio.Future[DiskUsage]) -> None:
+            if future.exception() is None:
+                self._state.usage[log_dir.path] = future.result()
+
+        looked.add_done_callback(seen)
+        return looked
+
+    async def close(self) -> None:
+        """Close every good log dir cleanly, each by itself."""
+        for timer in self._soon.values():
+            timer.cancel()
+        closing: list[tuple[LogDir, asyncio.Future[None]]] = []
+        for log_dir in self._online():
+            job = partial(
+                close_log_dir,
+                log_dir.files,
+                self.logs_of(log_dir),
+                self.high_watermarks_of(log_dir),
+                broker_epoch=self._state.ports.broker_epoch(),
+            )
+            closing.append((log_dir, log_dir.submit("close logs", job, bounded=False)))
+        for log_dir, closed in closing:
+            try:
+                await closed
+                await log_dir.close()
+            except LogDirFailed:
+                continue  # It gets no clean marker; the others do.
+
+    def _online(self) -> list[LogDir]:
+        return [log_dir for log_dir in self._state.dirs.values() if log_dir.online]
+
+
+def _submit(log_dir: LogDir, operation: str, job: Callable[[], None]) -> None:
+    """Queue a job that nobody waits for; its OSError takes the log dir offline."""
+    try:
+        log_dir.submit(operation, job)
+    except LogDirFailed:
+        return
+
+
+def _probe(log_dir: LogDir) -> None:
+    try:
+        log_dir.probe()
+    except LogDirFailed:
+        return

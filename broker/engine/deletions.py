@@ -1,0 +1,95 @@
+"""Logs on their way out: renamed to ``-delete`` at once, removed after ``file.delete.delay.ms``.
+
+One timer for all of them. Logs of a log dir that fails meanwhile stay where they are.
+Source: LogManager.scala asyncDelete, deleteLogs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from broker.core.log_dirs import LogDirFailed
+from broker.engine.state import EngineState
+from broker.storage.layout import delete_dir_name
+from broker.storage.log_dir import LogDir
+from broker.storage.partition_log import PartitionLog
+from protocol.ids import TopicPartition
+
+logger = logging.getLogger(__name__)
+
+
+class _Due(NamedTuple):
+    at_ms: int
+    number: int
+    log_dir: LogDir
+    remove: Callable[[], None]
+
+
+class Deletions:
+    """The logs that wait to be removed."""
+
+    def __init__(self, state: EngineState) -> None:
+        self._state = state
+        self._due: list[_Due] = []
+        self._number = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __len__(self) -> int:
+        return len(self._due)
+
+    def set_aside(
+        self, tp: TopicPartition, log: PartitionLog, log_dir: LogDir, delay_ms: int
+    ) -> asyncio.Future[None]:
+        """Rename a log and have it removed later; the future ends when it is renamed.
+
+        Raises:
+            LogDirFailed: the log dir is offline; in the future when it fails meanwhile.
+        """
+        name = delete_dir_name(tp, self._state.unique())
+        renamed = log_dir.submit("set aside", lambda: log.rename(name))
+        self._state.log_dirs.uncount_log(log_dir.path)
+
+        def done(future: asyncio.Future[None]) -> None:
+            if future.exception() is None:
+                self.schedule(log_dir, log.delete_files, delay_ms)
+
+        renamed.add_done_callback(done)
+        return renamed
+
+    def schedule(self, log_dir: LogDir, remove: Callable[[], None], delay_ms: int) -> None:
+        """Run ``remove`` on the log dir's thread after ``delay_ms``.
+
+        Never at once. Source: KAFKA-16588.
+        """
+        self._number += 1
+        at_ms = self._state.now_ms() + max(delay_ms, 1)
+        heapq.heappush(self._due, _Due(at_ms, self._number, log_dir, remove))
+        self._arm()
+
+    def stop(self) -> None:
+        """Remove nothing any more; what is left is found at the next start."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._due.clear()
+
+    def _arm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None
+        if self._due:
+            self._timer = self._state.loop.call_at(self._due[0].at_ms / 1000, self._remove_due)
+
+    def _remove_due(self) -> None:
+        now_ms = self._state.now_ms()
+        while self._due and self._due[0].at_ms <= now_ms:
+            due = heapq.heappop(self._due)
+            try:
+                due.log_dir.submit("delete", due.remove, bounded=False)
+            except LogDirFailed as failed:
+                logger.warning("a log set aside is not removed: %s", failed)
+        self._arm()

@@ -1,0 +1,196 @@
+"""Describes what is hosted: DescribeLogDirs, gauges and metric rows.
+
+All from memory: a disk that hangs delays no description. Source: ReplicaManager.scala
+describeLogDirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from broker.engine.replica import Replica
+from broker.engine.state import EngineState
+from broker.engine.types import (
+    EngineGauges,
+    LogDirDescription,
+    ReplicaDescription,
+)
+from broker.storage.log_dir import LogDir
+from protocol.errors import ErrorCode
+from protocol.ids import ZERO_UUID, TopicPartition, uuid_text
+from protocol.metric_rows import LogDirRow, ReplicaRow
+from protocol.ports import DiskUsage
+
+UNKNOWN: Final = -1
+_UNKNOWN_USAGE: Final = DiskUsage(UNKNOWN, UNKNOWN)
+
+
+class Describe:
+    """Answers questions about the state."""
+
+    def __init__(self, state: EngineState) -> None:
+        self._state = state
+
+    def log_dirs(self, topics: Mapping[str, Sequence[int]] | None) -> list[LogDirDescription]:
+        """Describe every configured log dir in its order; ``topics`` filters the replicas."""
+        by_dir: dict[str, list[ReplicaDescription]] = {path: [] for path in self._state.dirs}
+        for path, replica in self._replicas():
+            if topics is None or replica.tp.partition in topics.get(replica.tp.topic, ()):
+                by_dir[path].append(replica)
+        return [self._log_dir(path, replicas) for path, replicas in by_dir.items()]
+
+    def _log_dir(self, path: str, replicas: list[ReplicaDescription]) -> LogDirDescription:
+        state = self._state
+        if not state.log_dirs.is_online(path):
+            return LogDirDescription(
+                path, ErrorCode.KAFKA_STORAGE_ERROR, UNKNOWN, UNKNOWN, is_cordoned=False
+            )
+        usage = state.usage.get(path, _UNKNOWN_USAGE)
+        return LogDirDescription(
+            path,
+            ErrorCode.NONE,
+            usage.total_bytes,
+            usage.usable_bytes,
+            is_cordoned=state.log_dirs.is_cordoned(path),
+            replicas=replicas,
+        )
+
+    def _replicas(self) -> list[tuple[str, ReplicaDescription]]:
+        state = self._state
+        found: list[tuple[str, ReplicaDescription]] = []
+        for tp, replica in state.hosted.iterate_online():
+            end = replica.partition.log_end_offset
+            lag = max(replica.partition.high_watermark - end, 0)
+            found.append((replica.log_dir, _row(tp, replica.log.size_bytes, lag)))
+            future = replica.future
+            if future is not None and future.log is not None:
+                lag = end - future.log_end_offset
+                row = _row(tp, future.log.size_bytes, lag, is_future=True)
+                found.append((future.dir.path, row))
+        for tp, idle in state.hosted.iterate_idle():
+            found.append((idle.log_dir, _row(tp, idle.log.size_bytes, UNKNOWN)))
+        for tp, loose in state.loose_futures.items():
+            row = _row(tp, loose.log.size_bytes, UNKNOWN, is_future=True)
+            found.append((loose.dir.path, row))
+        return found
+
+    def gauges(self, *, move_count: int, failed_fetch_count: int) -> EngineGauges:
+        """Count partitions as Kafka's gauges do."""
+        leaders = [
+            r.partition for _, r in self._state.hosted.iterate_online() if r.partition.is_leader
+        ]
+        futures = [r.future for _, r in self._state.hosted.iterate_online() if r.future is not None]
+        return EngineGauges(
+            partition_count=self._state.hosted.partition_count,
+            leader_count=len(leaders),
+            offline_replica_count=self._state.hosted.offline_count,
+            under_replicated_count=sum(p.is_under_replicated for p in leaders),
+            under_min_isr_count=sum(p.is_under_min_isr for p in leaders),
+            offline_log_dir_count=len(self._state.log_dirs.offline),
+            move_count=move_count,
+            failed_fetch_count=failed_fetch_count,
+            failed_move_count=sum(not future.move.is_active for future in futures),
+        )
+
+    def log_dir_rows(self, at_ms: int) -> list[LogDirRow]:
+        """Return one row per configured log dir."""
+        state = self._state
+        used = dict.fromkeys(state.dirs, 0)
+        current = dict.fromkeys(state.dirs, 0)
+        future = dict.fromkeys(state.dirs, 0)
+        for path, replica in self._replicas():
+            used[path] += replica.size_bytes
+            (future if replica.is_future else current)[path] += 1
+        return [
+            self._log_dir_row(at_ms, log_dir, (used[path], current[path], future[path]))
+            for path, log_dir in state.dirs.items()
+        ]
+
+    def _log_dir_row(self, at_ms: int, log_dir: LogDir, counted: tuple[int, int, int]) -> LogDirRow:
+        state = self._state
+        usage = state.usage.get(log_dir.path, _UNKNOWN_USAGE)
+        directory_id = log_dir.directory_id
+        return LogDirRow(
+            at_ms=at_ms,
+            broker_id=state.broker_id,
+            broker_epoch=state.ports.broker_epoch(),
+            log_dir=log_dir.path,
+            directory_id="" if directory_id == ZERO_UUID else uuid_text(directory_id),
+            online=state.log_dirs.is_online(log_dir.path),
+            used_bytes=counted[0],
+            total_bytes=usage.total_bytes,
+            usable_bytes=usage.usable_bytes,
+            replica_count=counted[1],
+            future_count=counted[2],
+            queue_depth_count=log_dir.queue_depth,
+            append_count_total=log_dir.appends_count,
+            append_bytes_total=log_dir.appended_bytes,
+        )
+
+    def replica_rows(self, at_ms: int) -> list[ReplicaRow]:
+        """Return one row per online replica, and one per future log."""
+        rows: list[ReplicaRow] = []
+        for _, replica in self._state.hosted.iterate_online():
+            rows.append(self._current_row(at_ms, replica))
+            future = replica.future
+            if future is not None and future.log is not None:
+                lag = replica.partition.log_end_offset - future.log_end_offset
+                rows.append(
+                    self._row(
+                        at_ms,
+                        replica,
+                        log_dir=future.dir.path,
+                        is_future=True,
+                        offsets=(future.log.log_start_offset, future.log_end_offset),
+                        tail=(future.high_watermark, future.log.size_bytes, lag),
+                    )
+                )
+        return rows
+
+    def _current_row(self, at_ms: int, replica: Replica) -> ReplicaRow:
+        partition = replica.partition
+        lag = max(partition.high_watermark - partition.log_end_offset, 0)
+        return self._row(
+            at_ms,
+            replica,
+            log_dir=replica.log_dir,
+            is_future=False,
+            offsets=(partition.log_start_offset, partition.log_end_offset),
+            tail=(partition.high_watermark, replica.log.size_bytes, lag),
+        )
+
+    def _row(
+        self,
+        at_ms: int,
+        replica: Replica,
+        *,
+        log_dir: str,
+        is_future: bool,
+        offsets: tuple[int, int],
+        tail: tuple[int, int, int],
+    ) -> ReplicaRow:
+        partition = replica.partition
+        is_leader = partition.is_leader and not is_future
+        return ReplicaRow(
+            at_ms=at_ms,
+            broker_id=self._state.broker_id,
+            topic=replica.tp.topic,
+            partition=replica.tp.partition,
+            log_dir=log_dir,
+            is_leader=is_leader,
+            is_future=is_future,
+            leader_epoch=partition.leader_epoch,
+            log_start_offset=offsets[0],
+            log_end_offset=offsets[1],
+            high_watermark=tail[0],
+            isr_count=len(partition.isr.isr) if is_leader else UNKNOWN,
+            size_bytes=tail[1],
+            lag=tail[2],
+        )
+
+
+def _row(
+    tp: TopicPartition, size_bytes: int, lag: int, *, is_future: bool = False
+) -> ReplicaDescription:
+    return ReplicaDescription(tp, size_bytes, lag, is_future)

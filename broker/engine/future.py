@@ -1,0 +1,48 @@
+"""The future log of a replica at run time: the copy that a move builds in another log dir.
+
+It keeps positions; `broker.engine.moves` starts and ends moves, `broker.replication.mover` copies.
+"""
+
+from __future__ import annotations
+
+from broker.core.future_log import Move
+from broker.core.leader_epochs import LeaderEpochs
+from broker.storage.log_dir import LogDir
+from broker.storage.partition_log import PartitionLog
+
+
+class FutureReplica:
+    """A future log and the move it belongs to."""
+
+    __slots__ = (
+        "copied_bytes",
+        "dir",
+        "epochs",
+        "high_watermark",
+        "is_promoting",
+        "log",
+        "log_end_offset",
+        "move",
+        "started_at_ms",
+    )
+
+    def __init__(self, move: Move, log_dir: LogDir, *, started_at_ms: int) -> None:
+        self.move = move
+        self.dir = log_dir
+        self.log: PartitionLog | None = None
+        """None while it is being created."""
+        self.epochs = LeaderEpochs()
+        self.log_end_offset = 0
+        self.high_watermark = 0
+        self.copied_bytes = 0
+        self.started_at_ms = started_at_ms
+        """Wall-clock time."""
+        self.is_promoting = False
+        """The renames have begun: nothing may interrupt the swap any more."""
+
+    def attach(self, log: PartitionLog, epochs: LeaderEpochs, *, high_watermark: int) -> None:
+        """Take over a created log, or one found on disk at the start."""
+        self.log = log
+        self.epochs = epochs
+        self.log_end_offset = log.log_end_offset
+        self.high_watermark = min(high_watermark, log.log_end_offset)

@@ -1,0 +1,146 @@
+"""What the engine does to current logs: create, truncate, restart, note leader epochs.
+
+Each is a job in the log dir's own queue, so that it keeps its order with the appends around it.
+Which log is cut where is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+
+from broker.core.log_dirs import LogDirFailed
+from broker.core.partition import Partition
+from broker.engine.replica import IdleReplica, Replica
+from broker.engine.state import EngineState
+from broker.storage.layout import current_dir_name
+from broker.storage.log_dir import LogDir
+from broker.storage.partition_log import PartitionLog
+from protocol.ids import ZERO_UUID, TopicPartition
+
+
+class Logs:
+    """Creates and changes logs."""
+
+    def __init__(
+        self,
+        state: EngineState,
+        *,
+        on_truncated: Callable[[Replica, int], None],
+        checkpoint: Callable[[LogDir], None],
+    ) -> None:
+        self._state = state
+        self._on_truncated = on_truncated
+        self._checkpoint = checkpoint
+
+    def create(
+        self, tp: TopicPartition, topic_id: bytes, log_dir: LogDir
+    ) -> asyncio.Future[PartitionLog]:
+        """Create an empty current log.
+
+        Raises:
+            LogDirFailed: at once or in the future.
+        """
+        job = partial(
+            PartitionLog.create,
+            log_dir.files,
+            current_dir_name(tp),
+            self._state.ports.topic_config(tp.topic),
+            now_ms=self._state.wall_ms(),
+            topic_id=None if topic_id == ZERO_UUID else topic_id,
+        )
+        return log_dir.submit("create log", job)
+
+    def host_new(
+        self, tp: TopicPartition, topic_id: bytes, log: PartitionLog, log_dir: LogDir
+    ) -> Replica:
+        """Put a created log online, without a role yet."""
+        partition = Partition(tp, self._state.broker_id)
+        return self._host(Replica(partition, topic_id, log, log_dir, self._state.tails.new_tail(0)))
+
+    def host_idle(self, idle: IdleReplica, topic_id: bytes) -> Replica:
+        """Put a log found on disk online, without a role yet."""
+        if idle.topic_id == ZERO_UUID != topic_id:
+            self._write_topic_id(idle.log, idle.dir, topic_id)
+        tail = self._state.tails.new_tail(idle.partition.next_offset)
+        known = idle.topic_id if topic_id == ZERO_UUID else topic_id
+        return self._host(Replica(idle.partition, known, idle.log, idle.dir, tail))
+
+    def _host(self, replica: Replica) -> Replica:
+        replica.configure(self._state.ports.topic_config(replica.tp.topic))
+        self._state.hosted.put_online(replica.tp, replica)
+        return replica
+
+    def assign_topic_id(self, replica: Replica, topic_id: bytes) -> None:
+        """Write the id of a topic that had none."""
+        replica.topic_id = topic_id
+        self._write_topic_id(replica.log, replica.dir, topic_id)
+
+    def _write_topic_id(self, log: PartitionLog, log_dir: LogDir, topic_id: bytes) -> None:
+        self._quietly(log_dir, "write topic id", lambda: log.write_partition_metadata(topic_id))
+
+    def write_epochs(self, replica: Replica) -> None:
+        """Write the leader epochs; nobody waits for it, a failure fails the log dir."""
+        log, entries = replica.log, replica.partition.epochs.entries
+        self._quietly(replica.dir, "write leader epochs", lambda: log.write_leader_epochs(entries))
+
+    def truncate(self, replica: Replica, offset: int) -> asyncio.Future[None]:
+        """Cut the current log to ``offset``; appends on their way count no more.
+
+        Raises:
+            LogDirFailed: at once or in the future.
+        """
+        log = replica.log
+        replica.generation += 1
+        changed = replica.partition.truncated(offset)
+        entries = replica.partition.epochs.entries if changed else None
+        replica.tail.clear(offset)
+        self._on_truncated(replica, offset)
+
+        def cut() -> None:
+            log.truncate_to(offset)
+            if entries is not None:
+                log.write_leader_epochs(entries)
+
+        done = replica.dir.submit("truncate", cut)
+        self._checkpoint(replica.dir)
+        return done
+
+    def restart_at(self, replica: Replica, offset: int) -> asyncio.Future[None]:
+        """Empty the current log; it goes on at ``offset``.
+
+        Raises:
+            LogDirFailed: at once or in the future.
+        """
+        log, now_ms = replica.log, self._state.wall_ms()
+        replica.generation += 1
+        replica.partition.restarted_at(offset)
+        replica.tail.clear(offset)
+        self._on_truncated(replica, offset)
+
+        def empty() -> None:
+            log.truncate_fully_and_start_at(offset, now_ms=now_ms)
+            log.write_leader_epochs(())
+
+        done = replica.dir.submit("truncate fully", empty)
+        self._checkpoint(replica.dir)
+        return done
+
+    def raise_log_start(self, replica: Replica, offset: int) -> None:
+        """Follow the leader's log start offset, as far as the own log goes."""
+        partition, log = replica.partition, replica.log
+        start = min(offset, partition.log_end_offset)
+        if start <= partition.log_start_offset:
+            return
+        partition.log_start_offset = start
+        partition.high_watermark = max(partition.high_watermark, start)
+        partition.epochs.truncate_from_start(start)
+        self._quietly(replica.dir, "raise log start", lambda: log.raise_log_start_offset(start))
+
+    @staticmethod
+    def _quietly(log_dir: LogDir, operation: str, job: Callable[[], None]) -> None:
+        try:
+            log_dir.submit(operation, job)
+        except LogDirFailed:
+            return  # Its replicas are Offline or about to be.

@@ -1,0 +1,302 @@
+"""One move at work: truncates, fills and promotes the future log of a replica.
+
+Every step looks again after each wait whether the move still stands. The rules are in
+`broker.core.future_log`. Source: ReplicaAlterLogDirsThread.scala, Partition.scala
+maybeReplaceCurrentWithFutureReplica.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Final, NamedTuple
+
+from broker.core.append import check_follower_append
+from broker.core.future_log import (
+    CopyErrorAction,
+    Move,
+    MoveEvent,
+    MoveState,
+    can_swap,
+    decide_copy_error,
+)
+from broker.core.leader_epochs import decide_truncation
+from broker.core.log_dirs import LogDirFailed
+from broker.core.move_throttle import UNLIMITED, MoveThrottle
+from broker.engine.deletions import Deletions
+from broker.engine.future import FutureReplica
+from broker.engine.logs import Logs
+from broker.engine.replica import Replica
+from broker.engine.state import EngineState
+from broker.storage.log_dir import LogDir
+from broker.storage.log_reader import LogRead
+from broker.storage.partition_log import PartitionLog
+from broker.storage.swap import Swap
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicPartition
+from protocol.ports import Buffer
+
+COPY_BYTES: Final = 8 * 1024 * 1024
+"""What one step copies at most, in reads of ``replica.fetch.max.bytes``, when nothing throttles."""
+CLOSE_BYTES: Final = 4 * 1024 * 1024
+"""A gap of up to this is closed while appends wait: some milliseconds."""
+SWAP_COPIES_MAX: Final = 8
+"""Copies under the pause before the swap is given up for now."""
+
+
+class MoveTools(NamedTuple):
+    """What all moves of a broker share."""
+
+    logs: Logs
+    deletions: Deletions
+    throttle: MoveThrottle
+    report: Callable[[Replica, FutureReplica], None]
+
+
+class MovingLog:
+    """A move of one replica. See `broker.replication.mover.MovingReplica`."""
+
+    def __init__(
+        self,
+        state: EngineState,
+        tools: MoveTools,
+        replica: Replica,
+        future: FutureReplica,
+    ) -> None:
+        self._state = state
+        self._tools = tools
+        self._replica = replica
+        self._future = future
+
+    @property
+    def tp(self) -> TopicPartition:
+        """The partition's name."""
+        return self._replica.tp
+
+    @property
+    def move(self) -> Move:
+        """Where the move stands."""
+        return self._future.move
+
+    def report(self) -> None:
+        """Write a progress row."""
+        self._tools.report(self._replica, self._future)
+
+    @property
+    def _log(self) -> PartitionLog:
+        log = self._future.log
+        assert log is not None, f"{self.tp}: the future log is moved before it exists"
+        return log
+
+    def _stands(self, state: MoveState) -> bool:
+        """Tell whether the move is still this one, in this state, of a replica that is online."""
+        return (
+            self.move.state is state
+            and self._replica.future is self._future
+            and self._state.hosted.online(self.tp) is self._replica
+        )
+
+    # Truncating.
+
+    async def truncate(self) -> None:
+        """Cut the future log to a prefix of the current one, by leader epochs."""
+        partition, future = self._replica.partition, self._future
+        finished = False
+        while not finished:
+            answer = partition.epochs.end_offset_for(future.epochs.latest, partition.log_end_offset)
+            cut = decide_truncation(
+                future.epochs,
+                future.log_end_offset,
+                fallback_offset=self.move.fallback_offset,
+                answer=answer,
+            )
+            await self._cut(cut.offset)
+            finished = cut.finished
+            if not self._stands(MoveState.TRUNCATING):
+                return
+        self.move.on(MoveEvent.TRUNCATED)
+
+    async def _cut(self, offset: int) -> None:
+        future, log = self._future, self._log
+        if offset >= future.log_end_offset:
+            return
+        future.log_end_offset = offset
+        future.high_watermark = min(future.high_watermark, offset)
+        future.epochs.truncate_from_end(offset)
+        entries = future.epochs.entries
+
+        def cut() -> None:
+            log.truncate_to(offset)
+            log.write_leader_epochs(entries)
+
+        await future.dir.submit("truncate future", cut)
+
+    async def _restart_at(self, offset: int) -> None:
+        future, log = self._future, self._log
+        now_ms = self._state.wall_ms()
+        future.log_end_offset = future.high_watermark = offset
+        future.epochs.clear()
+
+        def empty() -> None:
+            log.truncate_fully_and_start_at(offset, now_ms=now_ms)
+            log.write_leader_epochs(())
+
+        await future.dir.submit("restart future", empty)
+
+    # Copying.
+
+    async def copy(self) -> int:
+        """Copy up to ``COPY_BYTES``; while one part is written the next one is read."""
+        is_throttled = self._tools.throttle.limit_bytes_per_second < UNLIMITED
+        step_bytes = self._state.config.replica_fetch_max_bytes if is_throttled else COPY_BYTES
+        return await self._copy(MoveState.COPYING, step_bytes)
+
+    async def _copy(self, state: MoveState, budget_bytes: int) -> int:
+        if not await self._in_range():
+            return 0
+        offset, copied = self._future.log_end_offset, 0
+        written: asyncio.Future[int] | None = None
+        try:
+            while copied < budget_bytes and self._stands(state):
+                read = await self._read(offset)
+                if written is not None:
+                    await written
+                if read.size_bytes == 0 or not self._stands(state):
+                    break
+                written = self._write(read.buffers, offset)
+                offset, copied = read.next_offset, copied + read.size_bytes
+        finally:
+            if written is not None:
+                await written
+        return copied
+
+    async def _read(self, offset: int) -> LogRead:
+        replica = self._replica
+        up_to = replica.partition.log_end_offset
+        if offset >= up_to:
+            return LogRead((), 0, offset)
+        size_bytes = self._state.config.replica_fetch_max_bytes
+        job = partial(replica.log.read, offset, size_bytes, up_to=up_to)
+        return await replica.dir.submit("read for move", job)
+
+    async def _in_range(self) -> bool:
+        """Bring the future log into the current log's range; False: copy in the next step."""
+        partition, future = self._replica.partition, self._future
+        offset = future.log_end_offset
+        if partition.log_start_offset <= offset <= partition.log_end_offset:
+            return True
+        action = decide_copy_error(
+            ErrorCode.OFFSET_OUT_OF_RANGE,
+            fetch_offset=offset,
+            current_end_offset=partition.log_end_offset,
+            epoch_is_newer_now=False,
+        )
+        if action is CopyErrorAction.TRUNCATE_TO_CURRENT_END:
+            await self._cut(partition.log_end_offset)
+        else:
+            await self._restart_at(partition.log_start_offset)
+        return False
+
+    def _write(self, buffers: tuple[Buffer, ...], offset: int) -> asyncio.Future[int]:
+        future = self._future
+        changed = False
+        for buffer in buffers:
+            checked = check_follower_append(buffer, next_offset=offset)
+            if checked.size_bytes != len(buffer):
+                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.tp}: a cut batch at {offset}")
+            for batch in checked.batches:
+                epoch = batch.partition_leader_epoch
+                if epoch != future.epochs.latest and epoch >= 0:
+                    changed |= future.epochs.assign(epoch, batch.base_offset)
+            offset = checked.last_offset + 1
+        written = future.dir.submit_append(self._log, buffers, self._state.wall_ms())
+        written.add_done_callback(partial(self._on_written, offset, sum(map(len, buffers))))
+        if changed:
+            log, entries = self._log, future.epochs.entries
+            future.dir.submit("write leader epochs", lambda: log.write_leader_epochs(entries))
+        return written
+
+    def _on_written(self, end_offset: int, size_bytes: int, written: asyncio.Future[int]) -> None:
+        future = self._future
+        if written.exception() is None:
+            future.log_end_offset = max(future.log_end_offset, end_offset)
+            future.high_watermark = min(
+                self._replica.partition.high_watermark, future.log_end_offset
+            )
+            future.copied_bytes += size_bytes
+
+    def is_close(self) -> bool:
+        """Tell whether the swap can copy what is missing, so that it ends also under load."""
+        missing = self._replica.partition.log_end_offset - self._future.log_end_offset
+        return missing == 0 or self._replica.log.size_bytes - self._log.size_bytes <= CLOSE_BYTES
+
+    # Swapping.
+
+    async def swap(self) -> None:
+        """Stop appends, copy the rest, let the logs change places; or go on copying."""
+        replica = self._replica
+        self.move.on(MoveEvent.CAUGHT_UP)
+        pause: asyncio.Future[None] = self._state.loop.create_future()
+        replica.pause = pause
+        try:
+            if await self._close_gap():
+                await self._promote()
+        finally:
+            if self._stands(MoveState.SWAPPING):
+                self.move.on(MoveEvent.FELL_BEHIND)
+            replica.pause = None
+            pause.set_result(None)
+        if self.move.state is MoveState.SWAPPED:
+            self.report()
+
+    async def _close_gap(self) -> bool:
+        """Copy what came in before the pause; True when the future log has everything."""
+        replica = self._replica
+        if not replica.is_settled:
+            await replica.dir.submit("settle", _nothing)
+        for _ in range(SWAP_COPIES_MAX):
+            if not self._stands(MoveState.SWAPPING):
+                return False
+            if replica.is_settled and can_swap(
+                current_end_offset=replica.partition.log_end_offset,
+                future_end_offset=self._future.log_end_offset,
+            ):
+                return True
+            await self._copy(MoveState.SWAPPING, COPY_BYTES)
+        return False
+
+    async def _promote(self) -> None:
+        replica, future = self._replica, self._future
+        source, source_log = replica.dir, replica.log
+        swap = Swap(
+            self.tp,
+            source=source_log,
+            source_root=source.disk.root,
+            future=self._log,
+            destination=future.dir.files,
+            unique=self._state.unique(),
+        )
+        future.is_promoting = True
+        await future.dir.submit("swap: promote", swap.promote)
+        if self._state.hosted.online(self.tp) is not replica:
+            return  # The source failed meanwhile; the next start finds the promoted log.
+        self._point_to_promoted(source)
+        try:
+            await source.submit("swap: retire", swap.retire)
+        except LogDirFailed:
+            return  # The promoted log is whole; its note tells the next start what to do.
+        self._tools.deletions.schedule(source, source_log.delete_files, replica.delete_delay_ms)
+        await future.dir.submit("swap: finish", swap.finish)
+
+    def _point_to_promoted(self, source: LogDir) -> None:
+        replica, future = self._replica, self._future
+        replica.log, replica.dir, replica.future = self._log, future.dir, None
+        self._state.log_dirs.uncount_log(source.path)
+        self._tools.logs.write_epochs(replica)
+        if self.move.on(MoveEvent.SWAP_DONE):
+            self._state.cleaning_pauses.resume(self.tp)
+
+
+def _nothing() -> None:
+    return None

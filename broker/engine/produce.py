@@ -1,0 +1,203 @@
+"""The produce path: validate, assign offsets, write, wait as acks asks.
+
+Records are neither copied nor looked into; the rules are in `broker.core.append` and
+`broker.core.partition`.
+Source: ReplicaManager.scala appendRecords.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from broker.core.append import PreparedAppend, prepare_append
+from broker.core.delayed import DelayedProduce
+from broker.core.log_dirs import LogDirFailed
+from broker.engine.replica import Replica
+from broker.engine.state import EngineState
+from broker.engine.types import ProducePart, ProduceResult
+from protocol.errors import ErrorCode, KafkaError
+
+ACKS_ALL: Final = -1
+ACKS_NONE: Final = 0
+
+
+class Produces:
+    """Serves Produce."""
+
+    def __init__(self, state: EngineState) -> None:
+        self._state = state
+
+    async def produce(
+        self, parts: Sequence[ProducePart], *, acks: int, timeout_ms: int
+    ) -> list[ProduceResult]:
+        """Append ``parts``; return one result each, in order, once ``acks`` is satisfied or not."""
+        await self._until_ready(parts)
+        done: asyncio.Future[None] = self._state.loop.create_future()
+        delayed = DelayedProduce(len(parts), partial(_finish, done))
+        results = [self._append(part, index, acks, delayed) for index, part in enumerate(parts)]
+        if not delayed.done:
+            await self._wait(parts, delayed, done, timeout_ms if acks == ACKS_ALL else None)
+        for part, result, code in zip(parts, results, delayed.codes, strict=True):
+            assert code is not None, "a produce is answered when every part has its code"
+            if code is not ErrorCode.NONE:
+                self._spoil(part, result, code)
+        return results
+
+    async def _until_ready(self, parts: Sequence[ProducePart]) -> None:
+        """Wait while a log is being swapped or its disk has more work than it may take."""
+        online = self._state.hosted.online
+        waits = True
+        while waits:
+            waits = False
+            for part in parts:
+                replica = online(part.tp)
+                if replica is None:
+                    continue
+                if replica.pause is not None:
+                    waits = True
+                    await asyncio.shield(replica.pause)
+                elif not replica.dir.has_room():
+                    waits = True
+                    await _room(replica)
+
+    def _append(
+        self, part: ProducePart, index: int, acks: int, delayed: DelayedProduce
+    ) -> ProduceResult:
+        state = self._state
+        replica = state.hosted.online(part.tp)
+        if replica is None:
+            delayed.complete(index, state.absence(part.tp))
+            return ProduceResult()
+        partition = replica.partition
+        code = partition.check_append(acks)
+        if code is not ErrorCode.NONE:
+            delayed.complete(index, code)
+            return ProduceResult()
+        try:
+            prepared = prepare_append(
+                part.records,
+                next_offset=partition.next_offset,
+                leader_epoch=partition.leader_epoch,
+                limits=replica.limits,
+                producers=partition.producers,
+                now_ms=state.wall_ms(),
+            )
+            if prepared.duplicate is None:
+                self._write(replica, prepared, part.records)
+        except KafkaError as error:
+            delayed.complete(index, error.code)
+            return ProduceResult(error_message=str(error))
+        except LogDirFailed:
+            delayed.complete(index, ErrorCode.KAFKA_STORAGE_ERROR)
+            return ProduceResult()
+        self._expect(replica, prepared.last_offset + 1, acks, delayed, index)
+        return ProduceResult(
+            base_offset=prepared.first_offset,
+            log_append_time_ms=prepared.log_append_time_ms,
+            log_start_offset=partition.log_start_offset,
+        )
+
+    def _write(self, replica: Replica, prepared: PreparedAppend, records: memoryview) -> None:
+        end_offset = prepared.last_offset + 1
+        written = replica.dir.submit_append(replica.log, (records,), self._state.wall_ms())
+        replica.partition.assign_offsets(end_offset)
+        written.add_done_callback(
+            partial(
+                self._on_written,
+                replica,
+                replica.generation,
+                (prepared.first_offset, end_offset),
+                records,
+            )
+        )
+
+    def _expect(
+        self, replica: Replica, required: int, acks: int, delayed: DelayedProduce, index: int
+    ) -> None:
+        """Settle one part now, or when the offset that ``acks`` asks for reaches ``required``."""
+        partition = replica.partition
+        if acks == ACKS_NONE:
+            delayed.complete(index, ErrorCode.NONE)
+        elif acks != ACKS_ALL:
+            if partition.log_end_offset >= required:
+                delayed.complete(index, ErrorCode.NONE)
+            else:
+                replica.written.add(required, delayed, index)
+        else:
+            code = partition.replicated(required)
+            if code is not None:
+                delayed.complete(index, code)
+            else:
+                replica.replicated.add(required, delayed, index)
+
+    def _on_written(
+        self,
+        replica: Replica,
+        generation: int,
+        span: tuple[int, int],
+        records: memoryview,
+        written: asyncio.Future[int],
+    ) -> None:
+        error = written.exception()
+        if error is not None:
+            # A failed log dir ended the replica already; anything else would leave a gap.
+            replica.dir.fail("append", error)
+            return
+        if replica.generation != generation:
+            return
+        state = self._state
+        now_ms = state.now_ms()
+        rose = replica.partition.leader_appended(
+            span[1], now_ms=now_ms, lag_time_max_ms=state.lag_time_max_ms
+        )
+        replica.tail.append(span[0], span[1], records, now_ms)
+        replica.on_written()
+        if rose:
+            replica.on_high_watermark()
+
+    async def _wait(
+        self,
+        parts: Sequence[ProducePart],
+        delayed: DelayedProduce,
+        done: asyncio.Future[None],
+        timeout_ms: int | None,
+    ) -> None:
+        timer = None
+        if timeout_ms is not None:
+            timer = self._state.loop.call_later(timeout_ms / 1000, delayed.expire)
+        try:
+            await done
+        finally:
+            if timer is not None:
+                timer.cancel()
+            if not delayed.done or ErrorCode.REQUEST_TIMED_OUT in delayed.codes:
+                self._forget(parts, delayed)
+
+    def _forget(self, parts: Sequence[ProducePart], delayed: DelayedProduce) -> None:
+        for part in parts:
+            replica = self._state.hosted.online(part.tp)
+            if replica is not None:
+                replica.written.discard(delayed)
+                replica.replicated.discard(delayed)
+
+    def _spoil(self, part: ProducePart, result: ProduceResult, code: ErrorCode) -> None:
+        """Turn a prepared answer into an error."""
+        result.error_code = code
+        result.base_offset = result.log_append_time_ms = result.log_start_offset = -1
+        if code is ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            result.current_leader = self._state.leader_hint(part.tp)
+
+
+async def _room(replica: Replica) -> None:
+    try:
+        await replica.dir.wait_for_room()
+    except LogDirFailed:
+        return  # The append finds the replica offline and answers so.
+
+
+def _finish(done: asyncio.Future[None]) -> None:
+    if not done.done():
+        done.set_result(None)

@@ -1,0 +1,151 @@
+"""One hosted replica at run time: its partition, its log on a log dir, its tail, who waits for it.
+
+It keeps things together and wakes waiters; the rules are in `broker.core.partition`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+from broker.core.append import AppendLimits
+from broker.core.delayed import FetchWaiters, ProduceWaiters
+from broker.core.leader_epochs import LeaderEpochs
+from broker.core.partition import Partition
+from broker.core.tail import Tail
+from broker.engine.future import FutureReplica
+from broker.storage.log_dir import LogDir
+from broker.storage.partition_log import PartitionLog
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.topic_config import TopicConfig
+
+
+class Replica:
+    """A current log that is online, and the partition it belongs to."""
+
+    __slots__ = (
+        "consumers",
+        "delete_delay_ms",
+        "dir",
+        "followers",
+        "future",
+        "generation",
+        "limits",
+        "log",
+        "partition",
+        "pause",
+        "replicated",
+        "tail",
+        "topic_id",
+        "tp",
+        "written",
+    )
+
+    def __init__(
+        self, partition: Partition, topic_id: bytes, log: PartitionLog, log_dir: LogDir, tail: Tail
+    ) -> None:
+        self.tp: TopicPartition = partition.tp
+        self.topic_id = topic_id
+        self.partition = partition
+        self.log = log
+        self.dir = log_dir
+        self.tail = tail
+        self.limits = AppendLimits()
+        self.delete_delay_ms = 0
+        self.generation = 0
+        """Changes when appends on their way to the disk no longer count: truncated or ended."""
+        self.written = ProduceWaiters()
+        """Wait for LogEndOffset: acks=1."""
+        self.replicated = ProduceWaiters()
+        """Wait for the HighWatermark: acks=all."""
+        self.consumers = FetchWaiters()
+        """Wait for the HighWatermark."""
+        self.followers = FetchWaiters()
+        """Wait for LogEndOffset."""
+        self.pause: asyncio.Future[None] | None = None
+        """Set while a swap is under way: appends and truncations wait for it."""
+        self.future: FutureReplica | None = None
+
+    @property
+    def leader_epoch(self) -> int:
+        """The last leader epoch accepted."""
+        return self.partition.leader_epoch
+
+    @property
+    def log_dir(self) -> str:
+        """The path of the log dir with the current log."""
+        return self.dir.path
+
+    @property
+    def future_log_dir(self) -> str | None:
+        """The path of the log dir with the future log, if a move is under way."""
+        return None if self.future is None else self.future.dir.path
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no append is on its way to the disk."""
+        return self.partition.next_offset == self.partition.log_end_offset
+
+    def configure(self, config: TopicConfig) -> None:
+        """Take over a topic's configuration; the log takes it with its next append."""
+        self.limits = AppendLimits(
+            max_message_bytes=config.max_message_bytes,
+            is_log_append_time=config.message_timestamp_type == "LogAppendTime",
+            timestamp_before_max_ms=config.message_timestamp_before_max_ms,
+            timestamp_after_max_ms=config.message_timestamp_after_max_ms,
+        )
+        self.partition.min_insync_replicas = config.min_insync_replicas
+        self.delete_delay_ms = config.file_delete_delay_ms
+        self.log.config = config
+        if self.future is not None and self.future.log is not None:
+            self.future.log.config = config
+
+    def on_written(self) -> None:
+        """LogEndOffset rose: wake what waits for it."""
+        self.written.reached(self.partition.log_end_offset, ErrorCode.NONE)
+        self.followers.wake()
+
+    def on_high_watermark(self) -> None:
+        """The HighWatermark rose: settle produces, wake consumers."""
+        partition = self.partition
+        if len(self.replicated):
+            code = partition.replicated(partition.high_watermark)
+            self.replicated.reached(partition.high_watermark, code or ErrorCode.NONE)
+        self.consumers.wake()
+
+    def end(self, code: ErrorCode) -> None:
+        """The replica is gone from here: nothing written late counts, nobody waits any more."""
+        self.generation += 1
+        self.tail.clear()
+        self.answer_waiters(code)
+
+    def answer_waiters(self, code: ErrorCode) -> None:
+        """End all waits: the role or the log is gone. Fetches look again and see for themselves."""
+        self.written.fail(code)
+        self.replicated.fail(code)
+        self.consumers.wake()
+        self.followers.wake()
+
+
+class IdleReplica(NamedTuple):
+    """A log found on disk that no LeaderAndIsr has named yet."""
+
+    partition: Partition
+    topic_id: bytes
+    log: PartitionLog
+    dir: LogDir
+
+    @property
+    def log_dir(self) -> str:
+        """The path of its log dir."""
+        return self.dir.path
+
+
+class LooseFuture(NamedTuple):
+    """A future log whose current log is not online here."""
+
+    log: PartitionLog
+    dir: LogDir
+    epochs: LeaderEpochs
+    high_watermark: int

@@ -1,0 +1,118 @@
+"""The state of one broker that all concerns of the engine share.
+
+Only modules of this package change it. It answers simple questions and decides nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar
+
+from broker.core.future_log import CleaningPauses
+from broker.core.hosted import HostedPartitions
+from broker.core.log_dirs import LogDirs
+from broker.core.metadata_image import MetadataImage
+from broker.core.tail import TailCache
+from broker.engine.replica import IdleReplica, LooseFuture, Replica
+from broker.engine.types import EnginePorts, LeaderHint
+from broker.storage.log_dir import LogDir
+from protocol.configs import BrokerConfig
+from protocol.errors import ErrorCode
+from protocol.ids import BrokerId, TopicPartition
+from protocol.ports import DiskUsage
+
+T = TypeVar("T")
+
+
+class EngineState:
+    """Everything a broker knows at run time."""
+
+    def __init__(
+        self,
+        *,
+        broker_id: BrokerId,
+        log_dirs: Sequence[LogDir],
+        config: BrokerConfig,
+        ports: EnginePorts,
+    ) -> None:
+        self.broker_id = broker_id
+        self.config = config
+        self.ports = ports
+        self.loop = asyncio.get_running_loop()
+        self.dirs = {log_dir.path: log_dir for log_dir in log_dirs}
+        self.log_dirs = LogDirs(
+            list(self.dirs),
+            offline=[path for path, log_dir in self.dirs.items() if not log_dir.online],
+        )
+        self.hosted: HostedPartitions[Replica, IdleReplica] = HostedPartitions()
+        self.metadata = MetadataImage(broker_id=broker_id)
+        self.tails = TailCache()
+        self.cleaning_pauses = CleaningPauses()
+        self.loose_futures: dict[TopicPartition, LooseFuture] = {}
+        """Future logs whose current log is not online here: found at the start, or left behind."""
+        self.usage: dict[str, DiskUsage] = {}
+        """Space of each online log dir, as of the last look."""
+        self.controller_epoch = 0
+        self.seen_topics: dict[str, None] = {}
+        self.leader_addresses: dict[int, tuple[str, int]] = {}
+        """As LeaderAndIsr names them; newer than the metadata image while a change is under way."""
+        self.group: asyncio.TaskGroup | None = None
+        """Where background work runs; set while the engine runs."""
+        self.control_turn = asyncio.Lock()
+        """LeaderAndIsr and StopReplica go one at a time, as in Kafka (replicaStateChangeLock)."""
+        self.lag_time_max_ms = config.replica_lag_time_max_ms
+
+    async def to_the_end(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Await ``work``, which goes on when the caller is cancelled: half a change is none."""
+        assert self.group is not None, "the engine does not run"
+        done: asyncio.Future[T] = self.loop.create_future()
+        self.group.create_task(_settle(work, done))
+        return await done
+
+    def now_ms(self) -> int:
+        """Return the loop's time."""
+        return int(self.loop.time() * 1000)
+
+    def wall_ms(self) -> int:
+        """Return the time of day, for records and file ages."""
+        return self.ports.clock.now_ms()
+
+    def unique(self) -> str:
+        """Return 32 hex digits for the name of a future or deleted log."""
+        return f"{self.ports.random.getrandbits(128):032x}"
+
+    def absence(self, tp: TopicPartition) -> ErrorCode:
+        """Return why ``tp`` is not online here. Source: ReplicaManager.getPartitionOrError."""
+        if self.hosted.is_offline(tp):
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        if self.metadata.has_partition(tp):
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    def leader_hint(self, tp: TopicPartition) -> LeaderHint:
+        """Return who leads ``tp``, as far as is known here; (-1, -1) when it is not."""
+        replica = self.hosted.online(tp)
+        known = self.metadata.leader_of(tp)
+        if replica is not None and replica.leader_epoch >= known[1]:
+            return LeaderHint(replica.partition.leader_id, replica.leader_epoch)
+        return LeaderHint(*known)
+
+    def address_of(self, broker_id: int) -> tuple[str, int] | None:
+        """Return where another broker listens; None while that is unknown."""
+        broker = self.metadata.live_broker(broker_id)
+        if broker is not None:
+            return broker.host, broker.port
+        return self.leader_addresses.get(broker_id)
+
+
+async def _settle(work: Callable[[], Coroutine[Any, Any, T]], done: asyncio.Future[T]) -> None:
+    try:
+        result = await work()
+    except Exception as error:
+        if done.done():
+            raise
+        done.set_exception(error)
+    else:
+        if not done.done():
+            done.set_result(result)

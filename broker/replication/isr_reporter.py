@@ -1,0 +1,164 @@
+"""Tells the controller about wanted Isr changes: AlterPartition, one request in flight per broker.
+
+It decides nothing about membership: `broker.core.isr` does. Source: AlterPartitionManager.scala,
+KIP-497.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final, NamedTuple, Protocol
+
+from broker.core.isr import IsrAnswer
+from broker.core.partition import Partition
+from protocol.errors import ErrorCode, Malformed
+from protocol.ids import TopicPartition
+from protocol.messages.control import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    AlterPartitionResponsePartitionData,
+    BrokerState,
+    PartitionData,
+    TopicData,
+)
+
+logger = logging.getLogger(__name__)
+
+RETRY_S: Final = 0.05
+UNKNOWN_BROKER_EPOCH: Final = -1
+"""A broker under a ZooKeeper controller does not know its followers' epochs."""
+
+
+class LedReplica(Protocol):
+    """A replica led here, as this module needs it."""
+
+    @property
+    def tp(self) -> TopicPartition: ...  # noqa: D102
+    @property
+    def topic_id(self) -> bytes: ...  # noqa: D102
+    @property
+    def partition(self) -> Partition: ...  # noqa: D102
+
+    def on_high_watermark(self) -> None:
+        """The high watermark rose."""
+        ...
+
+
+class ReporterPorts(NamedTuple):
+    """What the reporter needs of the engine."""
+
+    broker_id: int
+    broker_epoch: Callable[[], int]
+    send: Callable[[AlterPartitionRequest], Awaitable[AlterPartitionResponse]]
+    """May raise ConnectionError or TimeoutError."""
+    isr_changed: Callable[[TopicPartition, list[int], list[int]], None]
+    now_ms: Callable[[], int]
+
+
+class _Sent(NamedTuple):
+    replica: LedReplica
+    leader_epoch: int
+
+
+class IsrReporter:
+    """Sends what partitions propose, until the controller has answered it."""
+
+    def __init__(self, ports: ReporterPorts) -> None:
+        self._ports = ports
+        self._wanted: dict[tuple[bytes, int], LedReplica] = {}
+        self._wake = asyncio.Event()
+
+    def propose(self, replica: LedReplica) -> None:
+        """Report the change that ``replica.partition`` proposes."""
+        self._wanted[replica.topic_id, replica.tp.partition] = replica
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Send proposals as they come; ends only by cancellation."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if not await self._report():
+                await asyncio.sleep(RETRY_S)
+                self._wake.set()
+
+    async def _report(self) -> bool:
+        """Send everything once; False when something has to be sent again."""
+        sent = {
+            key: _Sent(replica, replica.partition.leader_epoch)
+            for key, replica in self._wanted.items()
+            if replica.partition.is_leader and replica.partition.isr.proposed is not None
+        }
+        self._wanted.clear()
+        if not sent:
+            return True
+        try:
+            response = await self._ports.send(self._request(sent))
+        except (ConnectionError, TimeoutError, Malformed) as error:
+            logger.info("the controller did not answer AlterPartition: %s", error)
+            return self._again(sent)
+        if response.error_code != ErrorCode.NONE:
+            logger.info("AlterPartition as a whole: error %d", response.error_code)
+            return self._again(sent)
+        for topic in response.topics:
+            for answer in topic.partitions:
+                found = sent.pop((bytes(topic.topic_id), answer.partition_index), None)
+                if found is not None and not self._take(found, answer):
+                    self._wanted[bytes(topic.topic_id), answer.partition_index] = found.replica
+        return self._again(sent) and not self._wanted
+
+    def _again(self, unanswered: dict[tuple[bytes, int], _Sent]) -> bool:
+        for key, sent in unanswered.items():
+            self._wanted.setdefault(key, sent.replica)
+        return not unanswered
+
+    def _request(self, sent: dict[tuple[bytes, int], _Sent]) -> AlterPartitionRequest:
+        topics: dict[bytes, list[PartitionData]] = {}
+        for (topic_id, index), (replica, leader_epoch) in sent.items():
+            isr = replica.partition.isr
+            assert isr.proposed is not None, f"{replica.tp} proposes nothing"
+            topics.setdefault(topic_id, []).append(
+                PartitionData(
+                    partition_index=index,
+                    leader_epoch=leader_epoch,
+                    leader_recovery_state=0,
+                    new_isr=(),
+                    new_isr_with_epochs=[
+                        BrokerState(broker_id=member, broker_epoch=UNKNOWN_BROKER_EPOCH)
+                        for member in isr.proposed
+                    ],
+                    partition_epoch=isr.partition_epoch,
+                )
+            )
+        return AlterPartitionRequest(
+            broker_id=self._ports.broker_id,
+            broker_epoch=self._ports.broker_epoch(),
+            topics=[
+                TopicData(topic_name="", topic_id=topic_id, partitions=rows)
+                for topic_id, rows in topics.items()
+            ],
+        )
+
+    def _take(self, sent: _Sent, answer: AlterPartitionResponsePartitionData) -> bool:
+        """Apply the answer for one partition; False when it has to be asked again."""
+        partition = sent.replica.partition
+        if partition.leader_epoch != sent.leader_epoch or not partition.is_leader:
+            return True  # A LeaderAndIsr came meanwhile and brought its own Isr.
+        if answer.error_code != ErrorCode.NONE:
+            code = ErrorCode(answer.error_code)
+            logger.info("%s: Isr change refused: %s", sent.replica.tp, code.name)
+            return partition.isr_refused(code) is not IsrAnswer.RETRY
+        before = list[int](partition.isr.isr)
+        outcome, rose = partition.isr_accepted(
+            isr=answer.isr,
+            leader_epoch=answer.leader_epoch,
+            partition_epoch=answer.partition_epoch,
+            now_ms=self._ports.now_ms(),
+        )
+        if outcome is IsrAnswer.COMMITTED:
+            self._ports.isr_changed(sent.replica.tp, before, list(answer.isr))
+        if rose:
+            sent.replica.on_high_watermark()
+        return True

@@ -1,0 +1,100 @@
+"""The newest batches stay readable in memory, within two byte bounds."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.core.tail import BATCH_OVERHEAD_BYTES, NOTHING, Tail, TailCache
+
+
+def filled(cache: TailCache, *, batches: int, size: int = 100, start: int = 0) -> Tail:
+    tail = cache.new_tail(start)
+    for number in range(batches):
+        first = start + number * 10
+        tail.append(first, first + 10, bytes([number % 256]) * size, 1_000 + number)
+    return tail
+
+
+def test_a_read_starts_at_the_batch_that_holds_the_offset() -> None:
+    tail = filled(TailCache(), batches=3)
+    read = tail.read(15, 10_000, up_to=30, min_one=False)
+    assert read is not None
+    assert [bytes(b)[0] for b in read.buffers] == [1, 2]
+    assert read.size_bytes == 200
+
+
+def test_a_read_ends_at_whole_batches_below_the_bound() -> None:
+    tail = filled(TailCache(), batches=3)
+    read = tail.read(0, 10_000, up_to=25, min_one=False)
+    assert read is not None
+    assert len(read.buffers) == 2
+
+
+def test_a_read_at_the_end_is_empty_and_needs_no_disk() -> None:
+    assert filled(TailCache(), batches=3).read(30, 100, up_to=30, min_one=True) is NOTHING
+    assert TailCache().new_tail(7).read(7, 100, up_to=7, min_one=True) is NOTHING
+
+
+def test_an_older_offset_is_for_the_disk() -> None:
+    assert filled(TailCache(), batches=2, start=50).read(49, 100, up_to=70, min_one=True) is None
+    assert TailCache().new_tail(7).read(3, 100, up_to=7, min_one=True) is None
+
+
+def test_the_first_batch_may_exceed_the_limit_only_when_asked() -> None:
+    tail = filled(TailCache(), batches=2)
+    assert tail.read(0, 50, up_to=20, min_one=False) == NOTHING
+    read = tail.read(0, 50, up_to=20, min_one=True)
+    assert read is not None
+    assert read.size_bytes == 100
+
+
+def test_each_tail_keeps_within_its_bound_and_the_newest_stay() -> None:
+    cache = TailCache(tail_bytes_max=3 * (100 + BATCH_OVERHEAD_BYTES))
+    tail = filled(cache, batches=1000)
+    assert tail.size_bytes == cache.size_bytes == 3 * (100 + BATCH_OVERHEAD_BYTES)
+    assert tail.read(9_969, 10_000, up_to=10_000, min_one=False) is None
+    read = tail.read(9_970, 10_000, up_to=10_000, min_one=False)
+    assert read is not None
+    assert len(read.buffers) == 3
+
+
+def test_the_least_recently_written_tail_pays_for_the_total() -> None:
+    cache = TailCache(total_bytes_max=4 * (100 + BATCH_OVERHEAD_BYTES))
+    old = filled(cache, batches=3)
+    new = filled(cache, batches=3)
+    assert old.size_bytes == 100 + BATCH_OVERHEAD_BYTES
+    assert new.size_bytes == 3 * (100 + BATCH_OVERHEAD_BYTES)
+    assert cache.size_bytes == old.size_bytes + new.size_bytes
+
+
+def test_skipped_offsets_start_the_tail_anew() -> None:
+    tail = filled(TailCache(), batches=2)
+    tail.append(100, 110, b"x", 5)
+    assert tail.read(10, 100, up_to=110, min_one=True) is None
+    assert tail.read(100, 100, up_to=110, min_one=True) is not None
+
+
+def test_idle_tails_are_dropped_and_their_bytes_given_back() -> None:
+    cache = TailCache()
+    filled(cache, batches=2)
+    busy = cache.new_tail(0)
+    busy.append(0, 1, b"x", 9_000)
+    cache.drop_older_than(5_000)
+    assert cache.size_bytes == busy.size_bytes > 0
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(1, 300)), max_size=200),
+    st.integers(1_000, 20_000),
+)
+def test_the_account_is_always_the_sum_of_the_tails(
+    writes: list[tuple[int, int]], total_bytes_max: int
+) -> None:
+    cache = TailCache(total_bytes_max=total_bytes_max, tail_bytes_max=total_bytes_max // 2)
+    tails = [cache.new_tail(0) for _ in range(3)]
+    for which, size in writes:
+        tail = tails[which]
+        tail.append(tail.end_offset, tail.end_offset + 1, bytes(size), 0)
+        assert cache.size_bytes == sum(t.size_bytes for t in tails) <= total_bytes_max
+    for tail in tails:
+        tail.clear()
+    assert cache.size_bytes == 0
