@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final, assert_never
@@ -162,10 +161,8 @@ class Controller:
         server = RpcServer(Dispatcher(self.ask).dispatch)
         async with asyncio.TaskGroup() as group:
             self._channels = Channels(group, self._connect, self._post, self._give_up)
-            workers = [
-                group.create_task(self._commit_all(), name="journal"),
-                group.create_task(self._write_rows(), name="metric-dump"),
-            ]
+            group.create_task(self._commit_all(), name="journal")
+            group.create_task(self._write_rows(), name="metric-dump")
             self._post(Started())
             try:
                 self.listening.set_result(await _listen(server, host, port))
@@ -175,8 +172,9 @@ class Controller:
                 await server.stop()
                 self._channels.close_all()
                 self._disarm()
-                for worker in workers:
-                    worker.cancel()
+                self._stopping.set()
+                self._has_commits.set()
+                self._has_rows.set()
 
     def _connect_by_rpc(self, host: str, port: int) -> RpcClient:
         return RpcClient(host=host, port=port, client_id=str(self._spec.controller.id))
@@ -202,7 +200,7 @@ class Controller:
 
     async def _commit_all(self) -> None:
         """Make decisions durable in groups and then do what they ask for, in order."""
-        while True:
+        while self._commits or not self._stopping.is_set():
             await self._has_commits.wait()
             self._has_commits.clear()
             commits, self._commits = self._commits, []
@@ -250,14 +248,15 @@ class Controller:
     async def _write_rows(self) -> None:
         metrics = self._spec.metrics
         writer = MetricWriter(metrics.dump_dir, self._spec.controller.id, self._clock.now_ms())
-        try:
-            while True:
-                await self._has_rows.wait()
-                self._has_rows.clear()
-                rows, self._rows = self._rows, []
-                await _write(writer, rows)
-        finally:
-            await writer.close()
+        while self._rows or not self._stopping.is_set():
+            await self._has_rows.wait()
+            self._has_rows.clear()
+            rows, self._rows = self._rows, []
+            try:
+                await writer.write(rows)
+            except OSError as error:
+                _log.warning("%d metric rows lost: %s", len(rows), error)
+        await writer.close()
 
     def _arm(self) -> None:
         """Have a ``Tick`` posted when the machine's next deadline comes."""
@@ -316,10 +315,3 @@ async def _listen(server: RpcServer, host: str, port: int) -> int:
         return await server.start(host, port)
     except OSError as error:
         raise PortError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
-
-
-async def _write(writer: MetricWriter, rows: Sequence[MetricRow]) -> None:
-    try:
-        await writer.write(rows)
-    except OSError as error:
-        _log.warning("%d metric rows lost: %s", len(rows), error)

@@ -73,10 +73,13 @@ class Channels:
         self._on_answer = on_answer
         self._on_overflow = on_overflow
         self._channels: dict[int, _Channel] = {}
+        self._is_ended = False
 
     def open(self, broker_id: int, broker_epoch: int, host: str, port: int) -> None:
         """Begin an empty channel; an older one to the same broker is closed."""
         self.close(broker_id)
+        if self._is_ended:
+            return
         channel = _Channel(broker_id, broker_epoch, self._connect(host, port), self._on_answer)
         self._channels[broker_id] = channel
         channel.task = self._group.create_task(channel.run(), name=f"channel-{broker_id}")
@@ -88,7 +91,8 @@ class Channels:
             channel.close()
 
     def close_all(self) -> None:
-        """End every channel."""
+        """End every channel; none is opened any more."""
+        self._is_ended = True
         for broker_id in list(self._channels):
             self.close(broker_id)
 

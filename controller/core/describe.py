@@ -38,7 +38,7 @@ _TOPIC: Final = 2
 def describe_configs(step: Step, event: RequestArrived) -> None:
     """Serve DescribeConfigs v0-4 for topics; other resources are INVALID_REQUEST."""
     request: DescribeConfigsRequest = event.request
-    results = [_describe(step, resource, request) for resource in request.resources]
+    results = [_describe(step, resource, event) for resource in request.resources]
     step.answer(event.token, DescribeConfigsResponse(results=results))
 
 
@@ -73,7 +73,7 @@ def _cluster_broker(broker: Broker) -> DescribeClusterBroker:
 
 
 def _describe(
-    step: Step, resource: DescribeConfigsResource, request: DescribeConfigsRequest
+    step: Step, resource: DescribeConfigsResource, event: RequestArrived
 ) -> DescribeConfigsResult:
     name = resource.resource_name
     topic = step.state.topics.get(name)
@@ -92,7 +92,7 @@ def _describe(
         resource_type=resource.resource_type,
         resource_name=name,
         configs=[
-            _entry(config, request)
+            _entry(config, event.request, event.version)
             for config in describe_topic_configs(topic.configs, overrides)
             if not wanted or config.name in wanted
         ],
@@ -111,14 +111,14 @@ def _failed(
 
 
 def _entry(
-    config: DescribedConfig, request: DescribeConfigsRequest
+    config: DescribedConfig, request: DescribeConfigsRequest, version: int
 ) -> DescribeConfigsResourceResult:
     synonyms = config.synonyms if request.include_synonyms else ()
     return DescribeConfigsResourceResult(
         name=config.name,
         value=config.value,
         read_only=config.is_read_only,
-        is_default=config.source is ConfigSource.DEFAULT,
+        is_default=version == 0 and config.source is ConfigSource.DEFAULT,
         config_source=config.source,
         is_sensitive=config.is_sensitive,
         synonyms=[

@@ -15,8 +15,8 @@ from protocol.wire.table import Versions
 
 RequestT = TypeVar("RequestT")
 
-Refuse: TypeAlias = Callable[[RequestT, ErrorCode], Any]
-"""(request, code) -> the response that carries the code in every place it has."""
+Refuse: TypeAlias = Callable[[RequestT, int, ErrorCode], Any]
+"""(request, version, code) -> the response that carries the code in every place it has."""
 
 
 class Handler(NamedTuple):

@@ -50,7 +50,7 @@ class Dispatcher:
             response = await self._ask(request, version)
         except Exception:  # the dispatcher is where unforeseen errors end
             logger.exception("%s v%d from %s:%d failed", handler.api.name, version, *peer)
-            response = handler.refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+            response = handler.refuse(request, version, ErrorCode.UNKNOWN_SERVER_ERROR)
         return codec(handler.api.response, version).encode_parts(response)
 
 

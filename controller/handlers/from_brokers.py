@@ -24,25 +24,31 @@ from protocol.messages.producer_ids import AllocateProducerIdsRequest, AllocateP
 
 
 def _registration(
-    _request: BrokerRegistrationRequest, code: ErrorCode
+    _request: BrokerRegistrationRequest, _version: int, code: ErrorCode
 ) -> BrokerRegistrationResponse:
     return BrokerRegistrationResponse(error_code=code)
 
 
-def _heartbeat(_request: BrokerHeartbeatRequest, code: ErrorCode) -> BrokerHeartbeatResponse:
+def _heartbeat(
+    _request: BrokerHeartbeatRequest, _version: int, code: ErrorCode
+) -> BrokerHeartbeatResponse:
     return BrokerHeartbeatResponse(error_code=code)
 
 
-def _alter_partition(_request: AlterPartitionRequest, code: ErrorCode) -> AlterPartitionResponse:
+def _alter_partition(
+    _request: AlterPartitionRequest, _version: int, code: ErrorCode
+) -> AlterPartitionResponse:
     return AlterPartitionResponse(error_code=code)
 
 
-def _shutdown(_request: ControlledShutdownRequest, code: ErrorCode) -> ControlledShutdownResponse:
+def _shutdown(
+    _request: ControlledShutdownRequest, _version: int, code: ErrorCode
+) -> ControlledShutdownResponse:
     return ControlledShutdownResponse(error_code=code)
 
 
 def _producer_ids(
-    _request: AllocateProducerIdsRequest, code: ErrorCode
+    _request: AllocateProducerIdsRequest, _version: int, code: ErrorCode
 ) -> AllocateProducerIdsResponse:
     return AllocateProducerIdsResponse(error_code=code)
 

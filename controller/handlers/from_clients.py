@@ -35,13 +35,17 @@ from protocol.messages.topics import (
 )
 
 
-def _create_topics(request: CreateTopicsRequest, code: ErrorCode) -> CreateTopicsResponse:
+def _create_topics(
+    request: CreateTopicsRequest, _version: int, code: ErrorCode
+) -> CreateTopicsResponse:
     return CreateTopicsResponse(
         topics=[CreatableTopicResult(name=topic.name, error_code=code) for topic in request.topics]
     )
 
 
-def _delete_topics(request: DeleteTopicsRequest, code: ErrorCode) -> DeleteTopicsResponse:
+def _delete_topics(
+    request: DeleteTopicsRequest, _version: int, code: ErrorCode
+) -> DeleteTopicsResponse:
     by_name = [DeletableTopicResult(name=name, error_code=code) for name in request.topic_names]
     listed = [
         DeletableTopicResult(name=topic.name, topic_id=topic.topic_id, error_code=code)
@@ -51,7 +55,7 @@ def _delete_topics(request: DeleteTopicsRequest, code: ErrorCode) -> DeleteTopic
 
 
 def _create_partitions(
-    request: CreatePartitionsRequest, code: ErrorCode
+    request: CreatePartitionsRequest, _version: int, code: ErrorCode
 ) -> CreatePartitionsResponse:
     return CreatePartitionsResponse(
         results=[
@@ -61,9 +65,11 @@ def _create_partitions(
     )
 
 
-def _elect_leaders(request: ElectLeadersRequest, code: ErrorCode) -> ElectLeadersResponse:
+def _elect_leaders(
+    request: ElectLeadersRequest, version: int, code: ErrorCode
+) -> ElectLeadersResponse:
     return ElectLeadersResponse(
-        error_code=code,
+        error_code=code if version >= 1 else ErrorCode.NONE,
         replica_election_results=[
             ReplicaElectionResult(
                 topic=topic.topic,
@@ -77,7 +83,9 @@ def _elect_leaders(request: ElectLeadersRequest, code: ErrorCode) -> ElectLeader
     )
 
 
-def _describe_configs(request: DescribeConfigsRequest, code: ErrorCode) -> DescribeConfigsResponse:
+def _describe_configs(
+    request: DescribeConfigsRequest, _version: int, code: ErrorCode
+) -> DescribeConfigsResponse:
     return DescribeConfigsResponse(
         results=[
             DescribeConfigsResult(
@@ -90,7 +98,9 @@ def _describe_configs(request: DescribeConfigsRequest, code: ErrorCode) -> Descr
     )
 
 
-def _describe_cluster(_request: DescribeClusterRequest, code: ErrorCode) -> DescribeClusterResponse:
+def _describe_cluster(
+    _request: DescribeClusterRequest, _version: int, code: ErrorCode
+) -> DescribeClusterResponse:
     return DescribeClusterResponse(error_code=code)
 
 

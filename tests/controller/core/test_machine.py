@@ -197,7 +197,7 @@ def test_preferred_leaders_are_elected_where_they_do_not_lead() -> None:
     expected = recorded("preferred-election")
     rows = expected[1][1]["partitions"]
     earlier = {"n-0": 2, "t-0": 2, "t-3": 3}
-    state = {
+    state: dict[str, Any] = {
         name: [earlier[name], row[1] - 1, row[2], row[3] - 1, row[4], 2, []]
         for name, row in rows.items()
     }
@@ -216,7 +216,7 @@ def test_a_dead_broker_costs_each_survivor_one_request() -> None:
     expected = recorded("broker-dies")
     rows = expected[1][1]["partitions"]
     changed = ("t-5", "t-4", "t-2", "t-1")
-    state = {
+    state: dict[str, Any] = {
         name: [row[0], row[1] - 1, [*row[2], 3], row[3] - 1, row[4], 4, []]
         if name in changed
         else [*row[:6], []]

@@ -1,0 +1,277 @@
+"""A controller in this process, with fake brokers over real sockets and a journal on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from controller.app import Controller, PortError, WrongClusterError, settings_of
+from controller.journal import Journal, JournalFile, JournalInUseError
+from protocol.errors import ErrorCode
+from protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResource
+from protocol.messages.control import (
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from protocol.messages.topics import (
+    CreatableTopic,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+)
+from protocol.metric_rows import FailoverStep
+from protocol.spec import ClusterSpec, parse_cluster_spec
+from tests.controller.core.cluster import tp
+from tests.controller.fake_broker import FakeBroker
+
+CLUSTER = "app-under-test-cluster"
+DEADLINE_S = 10.0
+
+
+class FixedClock:
+    """Always the same time of day."""
+
+    def now_ms(self) -> int:
+        return 1_700_000_000_000
+
+
+def spec_in(
+    folder: Path, *, cluster_id: str = CLUSTER, topics: str = "[]", session_ms: int = 60_000
+) -> ClusterSpec:
+    text = f"""
+        cluster_id: {cluster_id}
+        controller: {{ port: 9, heartbeat_interval_ms: 100, session_timeout_ms: {session_ms} }}
+        brokers:
+          - {{ id: 1, port: 10010, log_dirs: [{{ path: b1/d1 }}] }}
+          - {{ id: 2, port: 20010, log_dirs: [{{ path: b2/d1 }}] }}
+        topics: {topics}
+    """
+    return parse_cluster_spec(text, base_dir=folder, source="test")
+
+
+def with_port(spec: ClusterSpec, port: int) -> ClusterSpec:
+    return replace(spec, controller=replace(spec.controller, port=port))
+
+
+@asynccontextmanager
+async def running(spec: ClusterSpec, port: int = 0) -> AsyncGenerator[tuple[Controller, int]]:
+    """Give a controller that listens, and its port."""
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        journal = Journal(JournalFile(Path(spec.controller.data_dir)), executor)
+        controller = Controller(with_port(spec, port), journal, FixedClock(), Random(1))
+        async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group:
+            task = group.create_task(controller.run())
+            try:
+                yield controller, await first(controller.listening, task)
+            finally:
+                controller.stop()
+
+
+async def first(listening: asyncio.Future[int], task: asyncio.Task[None]) -> int:
+    """Wait for the port, or for the end of a controller that never listens."""
+    ended = asyncio.Event()
+    task.add_done_callback(lambda _: ended.set())
+    listening.add_done_callback(lambda _: ended.set())
+    await ended.wait()
+    if task.done():
+        raise_from(task)
+    return listening.result()
+
+
+def raise_from(task: asyncio.Task[None]) -> None:
+    error = task.exception()
+    assert error is not None
+    raise error
+
+
+@asynccontextmanager
+async def brokers(port: int, *broker_ids: int) -> AsyncGenerator[list[FakeBroker]]:
+    started = [FakeBroker(broker_id, CLUSTER, port) for broker_id in broker_ids]
+    for broker in started:
+        await broker.start()
+        await broker.register()
+        assert not (await broker.beat()).is_fenced
+    try:
+        yield started
+    finally:
+        for broker in started:
+            await broker.stop()
+
+
+async def create(broker: FakeBroker, name: str, partitions: int) -> CreatableTopicResult:
+    response = await broker.controller.request(
+        CreateTopicsRequest(
+            topics=[CreatableTopic(name=name, num_partitions=partitions, replication_factor=2)],
+            timeout_ms=5000,
+        ),
+        7,
+    )
+    result: CreatableTopicResult = response.topics[0]
+    return result
+
+
+async def test_a_topic_is_created_once_every_broker_has_been_told(tmp_path: Path) -> None:
+    async with running(spec_in(tmp_path)) as (controller, port), brokers(port, 1, 2) as both:
+        result = await create(both[0], "orders", 4)
+
+        assert result.error_code == 0
+        assert result.num_partitions == 4
+        for broker in both:
+            told = [r for r in broker.received if isinstance(r, UpdateMetadataRequest)]
+            assert [t.topic_name for t in told[-1].topic_states] == ["orders"]
+        assert controller.state.topics["orders"].topic_id == result.topic_id
+
+
+async def test_a_failed_log_dir_moves_leaders_and_leaves_rows(tmp_path: Path) -> None:
+    async with running(spec_in(tmp_path)) as (controller, port), brokers(port, 1, 2) as both:
+        await create(both[0], "orders", 4)
+        state = controller.state
+        led = [n for n in state.topics["orders"].keys if state.partition(n).leader == 1]
+        both[0].model.bad = led
+
+        await both[0].beat(offline=[1])
+        await both[0].until(StopReplicaRequest)
+        await both[1].until(LeaderAndIsrRequest, 3)
+
+        assert [state.partition(name).leader for name in led] == [2] * len(led)
+        assert led
+        for broker in both:
+            await broker.beat()
+
+    rows = failover_rows(tmp_path)
+    assert [row["step"] for row in rows] == [
+        FailoverStep.CONTROLLER_NOTICED,
+        FailoverStep.REPLICAS_OFFLINE,
+        FailoverStep.LEADERS_ELECTED,
+        FailoverStep.BROKERS_TOLD,
+    ]
+    assert rows[2]["partition_count"] == len(led)
+
+
+def failover_rows(folder: Path) -> list[dict[str, object]]:
+    files = folder.rglob("failover_event/v1/broker=*/*.jsonl")
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+async def test_the_next_controller_knows_all_that_was_answered(tmp_path: Path) -> None:
+    spec = spec_in(tmp_path)
+    async with running(spec) as (_, port), brokers(port, 1, 2) as both:
+        await create(both[0], "orders", 2)
+        await create(both[0], "gone", 1)
+        await both[0].controller.request(
+            DeleteTopicsRequest(topic_names=["gone"], timeout_ms=5000), 5
+        )
+
+    async with running(spec) as (controller, port):
+        assert [t.name for t in controller.state.topics.values() if not t.is_deleting] == ["orders"]
+        assert controller.state.controller_epoch == 2
+        assert controller.state.partition(tp("orders-0")).leader_epoch == 0
+
+
+async def test_a_broker_that_was_away_is_asked_again_until_it_answers(tmp_path: Path) -> None:
+    async with running(spec_in(tmp_path)) as (_, port):
+        broker = FakeBroker(1, CLUSTER, port)
+        await broker.start()
+        listener = broker.port
+        await broker.register()
+        await broker.stop_listening()
+        await broker.beat()
+
+        await broker.start(listener)
+
+        assert await broker.until(UpdateMetadataRequest)
+        await broker.stop()
+
+
+async def test_a_silent_broker_is_fenced(tmp_path: Path) -> None:
+    spec = spec_in(tmp_path, session_ms=300)
+    async with running(spec) as (_, port), brokers(port, 1, 2) as both:
+        await both[0].until(UpdateMetadataRequest, 2)
+        async with asyncio.timeout(DEADLINE_S):
+            while True:
+                await both[0].beat()
+                last = both[0].received[-1]
+                if [b.id for b in last.live_brokers] == [1]:
+                    break
+
+        assert (await both[1].beat()).is_fenced is False
+
+
+async def test_topics_of_the_cluster_file_are_created_when_its_brokers_are_there(
+    tmp_path: Path,
+) -> None:
+    topics = "[{ name: orders, partitions: 3, replication_factor: 2 }]"
+    async with running(spec_in(tmp_path, topics=topics)) as (controller, port):
+        async with brokers(port, 1):
+            assert list(controller.state.topics) == []
+            async with brokers(port, 2) as other:
+                await other[0].until(LeaderAndIsrRequest)
+        assert list(controller.state.topics) == ["orders"]
+
+
+async def test_configs_of_a_topic_are_described_to_brokers(tmp_path: Path) -> None:
+    async with running(spec_in(tmp_path)) as (_, port), brokers(port, 1, 2) as both:
+        await create(both[0], "orders", 1)
+
+        response = await both[0].controller.request(
+            DescribeConfigsRequest(
+                resources=[
+                    DescribeConfigsResource(
+                        resource_type=2, resource_name="orders", configuration_keys=None
+                    )
+                ]
+            ),
+            4,
+        )
+
+        assert response.results[0].error_code == ErrorCode.NONE
+        assert "min.insync.replicas" in [c.name for c in response.results[0].configs]
+
+
+async def test_a_port_in_use_is_said_so(tmp_path: Path) -> None:
+    async with running(spec_in(tmp_path / "a")) as (_, port):
+        with pytest.raises(PortError, match=f"cannot listen on 127.0.0.1:{port}"):
+            await run_once(with_port(spec_in(tmp_path / "b"), port))
+
+
+async def test_two_controllers_do_not_share_a_journal(tmp_path: Path) -> None:
+    async with running(spec_in(tmp_path)):
+        with pytest.raises(JournalInUseError, match="belongs to a running controller"):
+            await run_once(with_port(spec_in(tmp_path), 0))
+
+
+async def test_a_journal_of_another_cluster_is_refused(tmp_path: Path) -> None:
+    async with running(spec_in(tmp_path)):
+        pass
+
+    with pytest.raises(WrongClusterError, match="app-under-test-cluster"):
+        await run_once(with_port(spec_in(tmp_path, cluster_id="another-cluster"), 0))
+
+
+async def run_once(spec: ClusterSpec) -> None:
+    """Run a controller that is expected to end by itself; raise its first failure."""
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        journal = Journal(JournalFile(Path(spec.controller.data_dir)), executor)
+        controller = Controller(spec, journal, FixedClock(), Random(1))
+        try:
+            async with asyncio.timeout(DEADLINE_S):
+                await controller.run()
+        except ExceptionGroup as group:
+            raise group.exceptions[0] from None
+
+
+def test_settings_come_from_the_cluster_file(tmp_path: Path) -> None:
+    settings = settings_of(spec_in(tmp_path))
+
+    assert settings.cluster_id == CLUSTER
+    assert settings.broker_ids == (1, 2)
+    assert settings.session_timeout_ms == 60_000
