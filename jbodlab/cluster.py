@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -28,12 +28,15 @@ _POLL_MS: Final = 10
 class Cluster:
     """The processes of one ``cluster.yaml``, whoever started them.
 
+    ``command_prefix`` goes before every command line, such as ``taskset`` or ``setpriv``.
+
     Raises:
         LabError: BAD_CONFIG, when the file is missing or holds mistakes.
     """
 
-    def __init__(self, config_path: Path) -> None:
+    def __init__(self, config_path: Path, command_prefix: Sequence[str] = ()) -> None:
         self.config_path = config_path.absolute()
+        self._command_prefix = command_prefix
         try:
             self.spec: ClusterSpec = load_cluster_spec(self.config_path)
         except SpecError as error:
@@ -186,6 +189,7 @@ class Cluster:
             else ["broker", "--id", name.removeprefix("broker-")]
         )
         command = [sys.executable, "-m", module, "--config", str(self.config_path), *identity]
+        command = [*self._command_prefix, *command]
         self.processes[name] = Process.start(name, command, self.run_dir / f"{name}.log")
         self._write_notes()
 

@@ -1,0 +1,5 @@
+"""``python -m jbodlab`` is ``jbodlab``."""
+
+from jbodlab.cli import main
+
+main()

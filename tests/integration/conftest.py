@@ -1,0 +1,32 @@
+"""Clusters for integration tests; everything in this folder starts real processes."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.labs import Lab, running_lab
+
+FOLDER = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if FOLDER in item.path.parents:
+            item.add_marker(pytest.mark.integration)
+
+
+@pytest.fixture(scope="module")
+def shared_lab(tmp_path_factory: pytest.TempPathFactory) -> Generator[Lab]:
+    """One cluster for a whole module, for tests that leave it whole."""
+    with running_lab(tmp_path_factory.mktemp("lab")) as lab:
+        yield lab
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Generator[Lab]:
+    """A cluster for one test that breaks it."""
+    with running_lab(tmp_path) as lab:
+        yield lab

@@ -1,0 +1,122 @@
+"""The ``jbodlab`` command against a real cluster: what a user does in the first five minutes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jbodlab.cluster import Cluster
+from jbodlab.errors import ExitCode
+from jbodlab.lab_spec import LabShape, write_lab_spec
+from protocol.spec import TopicSpec
+from tests.integration.labs import FAST
+
+TOPIC = TopicSpec(name="orders", partitions=3, replication_factor=3, configs={})
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
+    """A cluster file, and nothing left running afterwards."""
+    file = write_lab_spec(tmp_path_factory.mktemp("cli"), LabShape(configs=FAST, topics=(TOPIC,)))
+    yield file
+    Cluster(file).stop()
+
+
+def run(config: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "jbodlab", *arguments, "--config", str(config)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def answer(config: Path, *arguments: str) -> Any:
+    done = run(config, *arguments, "--json")
+    assert done.returncode == ExitCode.OK, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def up(config: Path) -> dict[str, Any]:
+    return answer(config, "up")
+
+
+def test_up_starts_everything_and_creates_the_topics_of_the_file(up: dict[str, Any]) -> None:
+    assert up["started"] == ["controller", "broker-1", "broker-2", "broker-3"]
+    assert up["topics_created"] == ["orders"]
+
+
+def test_up_again_starts_nothing(config: Path, up: dict[str, Any]) -> None:
+    assert up["bootstrap_servers"] == answer(config, "up")["bootstrap_servers"]
+    assert answer(config, "up")["started"] == []
+
+
+def test_status_tells_processes_and_partitions(config: Path, up: dict[str, Any]) -> None:
+    assert up
+    status = answer(config, "status")
+    assert [row["running"] for row in status["processes"]] == [True] * 4
+    assert status["brokers"] == [1, 2, 3]
+    assert [each["partition"] for each in status["partitions"]] == [0, 1, 2]
+    assert "running" in run(config, "status").stdout
+
+
+def test_topics_are_created_described_listed_and_deleted(config: Path, up: dict[str, Any]) -> None:
+    assert up
+    answer(config, "topics", "create", "extra", "--partitions", "2", "--set", "retention.ms=9000")
+    assert answer(config, "topics", "list") == ["extra", "orders"]
+    described = answer(config, "topics", "describe", "extra")
+    assert [len(each["replicas"]) for each in described] == [3, 3]
+    again = run(config, "topics", "create", "extra")
+    assert again.returncode == ExitCode.FAILED
+    assert again.stderr.startswith("jbodlab: the cluster answers TOPIC_ALREADY_EXISTS")
+    answer(config, "topics", "delete", "extra")
+    missing = run(config, "topics", "describe", "extra")
+    assert missing.returncode == ExitCode.FAILED
+    assert missing.stderr == "jbodlab: there is no topic extra: see `jbodlab topics list`\n"
+
+
+def test_a_log_dir_is_broken_seen_healed_and_used_again(config: Path, up: dict[str, Any]) -> None:
+    assert up
+    path = answer(config, "log-dirs", "describe", "--broker", "1")[0]["path"]
+    answer(config, "log-dirs", "fail", path, "--mode", "eio")
+    cluster = Cluster(config)
+    cluster.wait_until(lambda admin: not admin.log_dirs(1)[0].is_online, "the log dir is offline")
+    shown = run(config, "log-dirs", "describe").stdout
+    assert "KAFKA_STORAGE_ERROR" in shown
+    answer(config, "log-dirs", "heal", path, "--restart")
+    assert all(each["error"] == "NONE" for each in answer(config, "log-dirs", "describe"))
+
+
+def test_a_replica_moves_with_a_progress_bar(config: Path, up: dict[str, Any]) -> None:
+    assert up
+    dirs = answer(config, "log-dirs", "describe", "--broker", "2")
+    source = next(each["path"] for each in dirs if each["replicas"])
+    partition = next(each["replicas"][0]["partition"] for each in dirs if each["path"] == source)
+    target = next(each["path"] for each in dirs if each["path"] != source)
+    moved = answer(
+        config, "log-dirs", "move", "orders", str(partition), "--broker", "2", "--to", target
+    )
+    assert moved["log_dir"] == target
+
+
+def test_down_stops_everything(config: Path, up: dict[str, Any]) -> None:
+    assert up
+    assert len(answer(config, "down")["stopped"]) == 4
+    assert run(config, "status").returncode == ExitCode.NOT_RUNNING
+    # The module's other tests may still come: the order is random.
+    answer(config, "up")
+
+
+def test_a_broker_that_cannot_start_names_its_log_and_its_exit_code(tmp_path: Path) -> None:
+    file = write_lab_spec(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "b2").write_text("no directory: none of its log dirs can be made")
+    done = run(file, "up")
+    assert done.returncode == ExitCode.PROCESS_DIED
+    (line,) = [each for each in done.stderr.splitlines() if each]
+    assert line.startswith("jbodlab: broker-2 ended with exit code 1, all log dirs failed")
+    assert line.endswith(f"(log: {tmp_path}/data/run/cluster/broker-2.log)")
+    assert run(file, "status").returncode == ExitCode.NOT_RUNNING

@@ -1,0 +1,113 @@
+"""A leader's log dir fails under load, in every way a disk can: nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.integration.labs import Lab
+
+FAILOVER_MS_MAX = 10_000
+Break = Callable[[Lab, int, str], None]
+
+
+def by_fault(mode: str) -> Break:
+    def break_it(lab: Lab, broker: int, path: str) -> None:
+        lab.control(broker).fail(path, mode)
+
+    return break_it
+
+
+def by_replacing_it_with_a_file(_lab: Lab, _broker: int, path: str) -> None:
+    shutil.rmtree(path)
+    Path(path).write_text("not a directory any more")
+
+
+WAYS: dict[str, Break] = {
+    "replaced by a file": by_replacing_it_with_a_file,
+    "eio": by_fault("eio"),
+    "enospc": by_fault("enospc"),
+    "read_only": by_fault("read_only"),
+    "hang": by_fault("hang"),
+}
+
+
+@pytest.mark.scenario(2, 48, 49, 59, 255)
+@pytest.mark.parametrize("way", WAYS)
+def test_another_replica_leads_and_every_acknowledged_record_is_there_once(
+    lab: Lab, way: str
+) -> None:
+    lab.create("t")
+    leader = lab.partition("t").leader
+    broken = lab.log_dir_of(leader, "t").path
+    load = lab.load("t")
+    lab.wait_for_records(load, 100)
+
+    WAYS[way](lab, leader, broken)
+
+    assert lab.wait_for_new_leader("t", leader) < FAILOVER_MS_MAX
+    lab.wait_for_records(load, 200)
+    report = load.stop()
+    assert report.failed == ()
+    lab.assert_nothing_lost("t", report.acknowledged)
+    view = lab.partition("t")
+    assert leader not in view.isr
+    assert view.offline_replicas == (leader,)
+    assert lab.offline_dirs(leader) == [broken]
+
+
+@pytest.mark.scenario(50, 54)
+def test_the_broker_serves_its_other_log_dirs_on(lab: Lab) -> None:
+    lab.create("broken", assignment={0: [1, 2, 3]})
+    lab.create("whole", assignment={0: [1, 2, 3]})
+    broken = lab.log_dir_of(1, "broken").path
+    assert lab.log_dir_of(1, "whole").path != broken
+    load = lab.load("whole")
+
+    lab.control(1).fail(broken, "eio")
+    lab.wait_for_new_leader("broken", 1)
+
+    lab.wait_for_records(load, 200)
+    report = load.stop()
+    assert report.failed == ()
+    assert report.longest_gap_ms([0], after=0) < 1000
+    whole = lab.partition("whole")
+    assert (whole.leader, sorted(whole.isr), whole.offline_replicas) == (1, [1, 2, 3], ())
+    lab.assert_nothing_lost("whole", report.acknowledged)
+
+
+def test_a_slow_log_dir_stays_online_and_slows_only_itself(lab: Lab) -> None:
+    lab.create("slow", assignment={0: [1, 2, 3]})
+    lab.create("fast", assignment={0: [1, 2, 3]})
+    lab.control(1).fail(lab.log_dir_of(1, "slow").path, "slow", delay_ms=50)
+    slow, fast = lab.load("slow"), lab.load("fast")
+    lab.wait_for_records(fast, 300)
+    slow_report, fast_report = slow.stop(), fast.stop()
+    assert slow_report.failed == fast_report.failed == ()
+    assert fast_report.records_per_second > slow_report.records_per_second
+    assert lab.offline_dirs(1) == []
+    lab.assert_nothing_lost("slow", slow_report.acknowledged)
+
+
+@pytest.mark.scenario(66, 74)
+def test_a_healed_log_dir_stays_offline_until_the_restart_and_rejoins_after_it(lab: Lab) -> None:
+    lab.create("t", assignment={0: [1, 2, 3]})
+    load = lab.load("t")
+    broken = lab.log_dir_of(1, "t").path
+    lab.control(1).fail(broken, "eio")
+    lab.wait_for_new_leader("t", 1)
+    lab.control(1).heal(broken)
+    lab.wait_for_records(load, 100)
+    assert lab.offline_dirs(1) == [broken]
+    assert 1 not in lab.partition("t").isr
+
+    lab.cluster.restart_broker(1)
+
+    lab.wait_for_full_isr("t")
+    report = load.stop()
+    assert lab.offline_dirs(1) == []
+    assert lab.partition("t").offline_replicas == ()
+    lab.assert_nothing_lost("t", report.acknowledged)
