@@ -16,19 +16,12 @@ import h11
 import msgspec
 
 from broker.metrics import Family
+from broker.storage.fault_rules import FaultMode
 
 LOOPBACK: Final = "127.0.0.1"
 BODY_BYTES_MAX: Final = 64 * 1024
 REQUEST_TIMEOUT_MS: Final = 10_000
-FAULT_MODES: Final = (
-    "eio",
-    "enospc",
-    "read_only",
-    "hang",
-    "slow",
-    "torn_write",
-    "bit_flip",
-)
+FAULT_MODES: Final = tuple(mode.value for mode in FaultMode)
 _READ_BYTES: Final = 16 * 1024
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from protocol.metric_rows import FailoverEventRow, MetricRow, MoveProgressRow, RequestRow
+from protocol.metric_rows import MetricRow, RequestRow
 
 MetricKind: TypeAlias = Literal["counter", "gauge"]
 
@@ -190,7 +190,7 @@ class Metrics:
             stats = self.log_dirs[path] = LogDirStats()
         return stats
 
-    def record(self, row: FailoverEventRow | MoveProgressRow) -> None:
+    def record(self, row: MetricRow) -> None:
         """Keep an event row for the dump; beyond ``ROWS_MAX`` the oldest is dropped and counted."""
         if len(self._rows) >= ROWS_MAX:
             self._rows.popleft()

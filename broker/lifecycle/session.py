@@ -72,13 +72,13 @@ class ControllerSession:
     def __init__(
         self,
         link: ControllerLink,
-        identity: Identity,
         ports: SessionPorts,
         *,
+        broker_id: int,
         heartbeat_interval_ms: int,
     ) -> None:
         self._link = link
-        self._identity = identity
+        self._broker_id = broker_id
         self._ports = ports
         self._interval_ms = heartbeat_interval_ms
         self._timeout_ms = max(4 * heartbeat_interval_ms, 1_000)
@@ -88,11 +88,12 @@ class ControllerSession:
         self._registered = asyncio.Event()
         self._in_flight = 0
         self._want_shut_down = False
+        self._want_fence = False
         self._connected: bool | None = None
         self.broker_epoch = _NO_EPOCH
         """-1 until the first registration; the last known one while registering again."""
         self.is_fenced = True
-        self.should_shut_down = False
+        self._may_stop = asyncio.Event()
 
     @property
     def is_connected(self) -> bool:
@@ -110,13 +111,20 @@ class ControllerSession:
         self._offline[failed.directory_id] = False
         self._wake.set()
 
-    def want_shut_down(self) -> None:
-        """Say in every heartbeat from now on that this broker is leaving."""
+    async def want_shut_down(self) -> None:
+        """Say in every heartbeat that this broker is leaving, and wait for the leave to go."""
         self._want_shut_down = True
         self._wake.set()
+        await self._may_stop.wait()
 
-    async def run(self) -> None:
-        """Register and heartbeat until cancelled.
+    async def say_goodbye(self) -> None:
+        """Ask to be fenced: this broker does not serve any more. Call it after ``run`` ended."""
+        self._want_fence = True
+        self._want_shut_down = False
+        await self._send_heartbeat()
+
+    async def run(self, identity: Identity) -> None:
+        """Register as ``identity`` and heartbeat until cancelled.
 
         Raises:
             RegistrationRefusedError: within an ExceptionGroup, when trying again is of no use.
@@ -124,7 +132,7 @@ class ControllerSession:
         async with asyncio.TaskGroup() as beats:
             while True:
                 if not self._registered.is_set():
-                    await self._register()
+                    await self._register(identity)
                 self._wake.clear()
                 if self._may_beat():
                     self._in_flight += 1
@@ -132,8 +140,8 @@ class ControllerSession:
                 await self._pause()
 
     def _may_beat(self) -> bool:
-        """Allow one heartbeat under way, and one more per log dir that is news."""
-        news = sum(not told for told in self._offline.values())
+        """Allow one heartbeat under way, and one more per piece of news."""
+        news = sum(not told for told in self._offline.values()) + self._want_shut_down
         return self._in_flight < 1 + news
 
     async def _pause(self) -> None:
@@ -146,10 +154,10 @@ class ControllerSession:
         except TimeoutError:
             return
 
-    async def _register(self) -> None:
+    async def _register(self, identity: Identity) -> None:
         backoff_ms = _BACKOFF_MS_MIN
         while True:
-            error_code = await self._try_register()
+            error_code = await self._try_register(identity)
             if error_code is ErrorCode.NONE:
                 return
             if error_code in _REFUSED_FOR_GOOD:
@@ -158,8 +166,8 @@ class ControllerSession:
             await asyncio.sleep(backoff_ms * jitter / 1000)
             backoff_ms = min(backoff_ms * 2, _BACKOFF_MS_MAX)
 
-    async def _try_register(self) -> ErrorCode:
-        request = self._identity.registration(
+    async def _try_register(self, identity: Identity) -> ErrorCode:
+        request = identity.registration(
             directory_ids=self._ports.online_directory_ids(),
             previous_broker_epoch=self.broker_epoch,
         )
@@ -193,10 +201,10 @@ class ControllerSession:
         epoch = self.broker_epoch
         sent_at_ms = self._ports.clock.now_ms()
         request = BrokerHeartbeatRequest(
-            broker_id=self._identity.broker_id,
+            broker_id=self._broker_id,
             broker_epoch=epoch,
             current_metadata_offset=0,
-            want_fence=False,
+            want_fence=self._want_fence,
             want_shut_down=self._want_shut_down,
             offline_log_dirs=offline,
         )
@@ -232,8 +240,8 @@ class ControllerSession:
             self._ports.emit(
                 FailoverEventRow(
                     at_ms=sent_at_ms,
-                    node=f"broker-{self._identity.broker_id}",
-                    failure_id=failure_id(self._identity.broker_id, directory_id, epoch),
+                    node=f"broker-{self._broker_id}",
+                    failure_id=failure_id(self._broker_id, directory_id, epoch),
                     step=FailoverStep.HEARTBEAT_SENT,
                     topic_count=-1,
                     partition_count=-1,
@@ -242,7 +250,8 @@ class ControllerSession:
             )
 
     def _follow(self, response: BrokerHeartbeatResponse) -> None:
-        self.should_shut_down = response.should_shut_down
+        if response.should_shut_down:
+            self._may_stop.set()
         if response.is_fenced != self.is_fenced:
             self.is_fenced = response.is_fenced
             logger.info("the controller %s this broker", "fenced" if self.is_fenced else "unfenced")

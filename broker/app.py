@@ -1,0 +1,254 @@
+"""The composition root: a cluster spec and the doors to the world become a running broker.
+
+Nothing is decided here but the order of starting and stopping.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import signal
+from collections.abc import Awaitable, Mapping
+from random import Random
+from typing import Final
+
+from broker.assembly import Parts
+from broker.context import BrokerState
+from broker.control import LOOPBACK, ControlServer, FailRequest
+from broker.dispatcher import Dispatcher
+from broker.exit_codes import ExitCode
+from broker.lifecycle.controlled_shutdown import hand_over
+from broker.lifecycle.session import RegistrationRefusedError
+from broker.metric_dump import MetricDump
+from broker.storage.recovery import LoadedLogDir, LoadProgress, StartupRefused
+from broker.storage.startup import LoadOptions, load_log_dirs, open_log_dirs
+from broker.world import World, real_world
+from protocol.spec import ClusterSpec, FaultSpec
+from protocol.transport.rpc_server import RpcServer
+
+STOP_TIMEOUT_MS: Final = 20_000
+"""How long flushing and marking the log dirs may take before they are left as they are."""
+LEAVE_TIMEOUT_MS: Final = 1_000
+"""How long the controller may take to let this broker go."""
+_PROGRESS_EVERY_LOGS: Final = 500
+logger = logging.getLogger(__name__)
+
+
+class StartupError(Exception):
+    """The broker cannot start; the text says in one line why and what to do."""
+
+    def __init__(self, exit_code: ExitCode, text: str) -> None:
+        super().__init__(text)
+        self.exit_code = exit_code
+
+
+class _EndedError(Exception):
+    """Ends the task group of a running broker."""
+
+
+async def run_broker(spec: ClusterSpec, broker_id: int, *, random: Random) -> ExitCode:
+    """Run one broker of this machine until SIGTERM, SIGINT or the failure of its last log dir.
+
+    Raises:
+        StartupError: it cannot start.
+    """
+    broker = Broker(spec, broker_id, real_world(random))
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, broker.stop)
+    return await broker.run()
+
+
+class Broker:
+    """One broker. ``run`` it once; ``stop`` ends it cleanly from anywhere on the loop."""
+
+    def __init__(self, spec: ClusterSpec, broker_id: int, world: World) -> None:
+        """Put the parts together; nothing is opened before ``run``.
+
+        Raises:
+            KeyError: the spec has no such broker.
+        """
+        self._spec = spec
+        self._own = spec.broker(broker_id)
+        self._world = world
+        self._loop = asyncio.get_running_loop()
+        self._end: asyncio.Future[ExitCode] = self._loop.create_future()
+        self._parts = Parts(
+            spec, self._own, world, lambda: self._end_with(ExitCode.ALL_LOG_DIRS_FAILED)
+        )
+        self._surface = self._parts.surface(self.stop)
+        self.serving: asyncio.Future[int] = self._loop.create_future()
+        """The listener's port, once requests are served."""
+
+    @property
+    def parts(self) -> Parts:
+        """What it is made of, for inspection."""
+        return self._parts
+
+    def stop(self) -> None:
+        """End ``run`` with a clean shutdown."""
+        self._end_with(ExitCode.CLEAN)
+
+    async def run(self) -> ExitCode:
+        """Start, serve until the end, stop; return how it ended.
+
+        Raises:
+            StartupError: it cannot start.
+        """
+        own = self._own
+        control = ControlServer(self._surface.ports())
+        await _bind(control.start(own.control_port), LOOPBACK, own.control_port)
+        try:
+            loaded = await self._open_log_dirs()
+            if not loaded:
+                self._log_all_failed()
+                return ExitCode.ALL_LOG_DIRS_FAILED
+            return await self._serve(loaded)
+        finally:
+            await control.stop()
+            self._parts.link.close()
+
+    async def _open_log_dirs(self) -> dict[str, LoadedLogDir]:
+        """Open and load every log dir, all at once; without those that are offline."""
+        self._enter(BrokerState.RECOVERY)
+        log_dirs = list(self._parts.log_dirs.values())
+        options = LoadOptions(
+            self._parts.topic_configs.config_of, self._world.clock.now_ms(), _log_progress
+        )
+        started_s = self._loop.time()
+        try:
+            await open_log_dirs(log_dirs, self._parts.owner())
+            loaded = await load_log_dirs(log_dirs, options)
+        except StartupRefused as error:
+            raise StartupError(ExitCode.BAD_LOG_DIRS, str(error)) from error
+        logger.info(
+            "%d of %d log dirs online, %d logs loaded in %d ms",
+            len(loaded),
+            len(log_dirs),
+            sum(len(found.logs) for found in loaded.values()),
+            int((self._loop.time() - started_s) * 1000),
+        )
+        return loaded
+
+    async def _serve(self, loaded: Mapping[str, LoadedLogDir]) -> ExitCode:
+        parts, own = self._parts, self._own
+        self._surface.engine = engine = parts.make_engine()
+        await engine.start(loaded)
+        server = RpcServer(
+            Dispatcher(parts.context()).dispatch,
+            size_bytes_max=parts.config.socket_request_max_bytes,
+        )
+        port = await _bind(server.start(own.bind_host, own.port), own.bind_host, own.port)
+        dump = parts.dump()
+        code = ExitCode.CLEAN
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                self._start_tasks(tasks, port, dump)
+                await self._wait_for_end()
+        except* _EndedError:
+            code = self._end.result()
+        except* RegistrationRefusedError as refused:
+            logger.error("%s: check cluster_id and log dirs", refused.exceptions[0])  # noqa: TRY400 - the controller's answer, not a defect
+            code = ExitCode.REGISTRATION_REFUSED
+        await self._shut_down(server, dump, code)
+        return code
+
+    async def _wait_for_end(self) -> None:
+        """Return by raising _EndedError, so that the task group ends all tasks."""
+        if await self._end is ExitCode.CLEAN:
+            await self._leave()
+        raise _EndedError
+
+    def _start_tasks(self, tasks: asyncio.TaskGroup, port: int, dump: MetricDump) -> None:
+        parts = self._parts
+        parts.engine.run(tasks)
+        tasks.create_task(parts.session.run(parts.identity(port)), name="session")
+        tasks.create_task(parts.topic_configs.run(), name="topic-configs")
+        tasks.create_task(parts.auto_topics.run(), name="auto-topics")
+        tasks.create_task(dump.run(), name="metric-dump")
+        for fault in self._spec.faults:
+            if fault.broker == self._own.id:
+                self._loop.call_later(fault.at_ms / 1000, self._strike, fault)
+        self._enter(BrokerState.RUNNING)
+        self._surface.port = port
+        self.serving.set_result(port)
+        logger.info("listening on %s:%d", self._own.bind_host, port)
+
+    async def _leave(self) -> None:
+        """Hand the leaderships over and have the controller let this broker go; bounded in time."""
+        self._enter(BrokerState.PENDING_CONTROLLED_SHUTDOWN)
+        parts = self._parts
+        if not parts.config.controlled_shutdown_enable or not parts.session.is_connected:
+            return
+        is_done = await hand_over(
+            parts.link,
+            broker_id=self._own.id,
+            broker_epoch=parts.session.broker_epoch,
+            attempts_max=parts.config.controlled_shutdown_max_retries,
+            backoff_ms=parts.config.controlled_shutdown_retry_backoff_ms,
+        )
+        if not is_done:
+            return
+        try:
+            async with asyncio.timeout(LEAVE_TIMEOUT_MS / 1000):
+                await parts.session.want_shut_down()
+        except TimeoutError:
+            logger.warning("the controller did not let go within %d ms", LEAVE_TIMEOUT_MS)
+
+    async def _shut_down(self, server: RpcServer, dump: MetricDump, code: ExitCode) -> None:
+        self._enter(BrokerState.SHUTTING_DOWN)
+        await server.stop()
+        await dump.close()
+        if code is ExitCode.ALL_LOG_DIRS_FAILED:
+            self._log_all_failed()
+            return
+        if self._parts.session.is_connected:
+            await self._parts.session.say_goodbye()
+        try:
+            async with asyncio.timeout(STOP_TIMEOUT_MS / 1000):
+                await self._parts.engine.stop()
+        except TimeoutError:
+            logger.warning("log dirs not closed within %d ms; left as they are", STOP_TIMEOUT_MS)
+        self._enter(BrokerState.NOT_RUNNING)
+
+    def _strike(self, fault: FaultSpec) -> None:
+        logger.warning("fault of the cluster file: %s on %s", fault.mode, fault.log_dir)
+        self._surface.fail_log_dir(
+            FailRequest(path=fault.log_dir, mode=fault.mode, delay_ms=fault.delay_ms)
+        )
+
+    def _enter(self, state: BrokerState) -> None:
+        logger.info("broker state %s -> %s", self._surface.state.name, state.name)
+        self._surface.state = state
+
+    def _end_with(self, code: ExitCode) -> None:
+        if not self._end.done():
+            self._end.set_result(code)
+
+    def _log_all_failed(self) -> None:
+        paths = ", ".join(self._parts.log_dirs)
+        logger.error("Shutdown broker because all log dirs in %s have failed", paths)
+
+
+async def _bind(starting: Awaitable[int], host: str, port: int) -> int:
+    """Return the bound port.
+
+    Raises:
+        StartupError: it is taken or not ours.
+    """
+    try:
+        return await starting
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            hint = "is in use: stop what listens there or change the port in the cluster file"
+        else:
+            hint = f"cannot be bound: {error.strerror}"
+        raise StartupError(ExitCode.PORT_IN_USE, f"{host}:{port} {hint}") from error
+
+
+def _log_progress(path: str, progress: LoadProgress) -> None:
+    """Log the begin and the end of loading a log dir, and now and then between."""
+    done, total = progress
+    if done == total or done % _PROGRESS_EVERY_LOGS == 0:
+        logger.info("loading %s: %d of %d logs", path, done, total)

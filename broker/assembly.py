@@ -1,0 +1,228 @@
+"""The parts of one broker, made and connected to each other; ``broker.app`` starts and stops them.
+
+Nothing is opened and no task begun here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+from broker.context import Context
+from broker.core.fetch_session import SESSION_ID_MAX, FetchSessions
+from broker.core.log_dirs import LogDirFailed
+from broker.core.metadata_answer import MetadataAnswers
+from broker.engine.engine import Engine
+from broker.engine.types import EnginePorts
+from broker.lifecycle.auto_topics import AutoTopics
+from broker.lifecycle.controller_link import ControllerLink
+from broker.lifecycle.engine_events import EngineEventRelay
+from broker.lifecycle.identity import Identity
+from broker.lifecycle.producer_ids import ProducerIds
+from broker.lifecycle.session import ControllerSession, SessionPorts
+from broker.lifecycle.topic_configs import TopicConfigs
+from broker.metric_dump import MetricDump
+from broker.metrics import Metrics
+from broker.storage.faults import FaultyDisk
+from broker.storage.log_dir import LogDir
+from broker.storage.meta_properties import is_usable_directory_id
+from broker.storage.startup import Owner
+from broker.surface import Surface
+from broker.world import World
+from protocol.broker_config import BROKER_KEYS
+from protocol.configs import broker_config
+from protocol.ids import BrokerId
+from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
+from protocol.metric_writer import MetricWriter
+from protocol.spec import BrokerSpec, ClusterSpec, LogDirSpec
+from protocol.transport.rpc_client import RpcClient
+
+ALTER_PARTITION_VERSION: Final = 3
+
+
+class Parts:
+    """One broker, not running. Made once, while its loop runs."""
+
+    def __init__(
+        self, spec: ClusterSpec, own: BrokerSpec, world: World, end_process: Callable[[], None]
+    ) -> None:
+        """Make everything that needs no log dir to be open.
+
+        Args:
+            spec: the cluster.
+            own: this broker.
+            world: where it lives.
+            end_process: called when the last log dir failed.
+        """
+        self._spec = spec
+        self._own = own
+        self._world = world
+        self._end_process = end_process
+        self.overrides = config_overrides(own)
+        self.config = broker_config(self.overrides)
+        self.metrics = Metrics(own.id)
+        self.disks = {one.path: self._disk(one) for one in own.log_dirs}
+        self.log_dirs = {path: self._log_dir(path) for path in self.disks}
+        self.link = ControllerLink(self._connect_to_controller)
+        self.session = ControllerSession(
+            self.link,
+            SessionPorts(
+                clock=world.clock,
+                random=world.random,
+                emit=self.metrics.record,
+                online_directory_ids=self._online_directory_ids,
+            ),
+            broker_id=own.id,
+            heartbeat_interval_ms=spec.controller.heartbeat_interval_ms,
+        )
+        self.topic_configs = TopicConfigs(
+            self.link,
+            broker_config=self.config,
+            on_changed=self._topic_configs_changed,
+        )
+        self.auto_topics = AutoTopics(self.link)
+        self.engine: Engine
+        """Made by ``make_engine`` when it is known which log dirs are online."""
+
+    def owner(self) -> Owner:
+        """Return who opens the log dirs."""
+        return Owner(
+            broker_id=self._own.id,
+            cluster_id=self._spec.cluster_id,
+            new_directory_id=self._new_directory_id,
+        )
+
+    def identity(self, port: int) -> Identity:
+        """Return what to register as, listening on ``port``."""
+        return Identity(
+            broker_id=self._own.id,
+            cluster_id=self._spec.cluster_id,
+            incarnation_id=self._world.random.randbytes(16),
+            advertised_host=self._own.advertised_host,
+            advertised_port=self._own.advertised_port or port,
+            rack=self._own.rack,
+        )
+
+    def make_engine(self) -> Engine:
+        """Make the engine over the log dirs as they are: online or offline."""
+        relay = EngineEventRelay(self.session, self.topic_configs, self.metrics, self._end_process)
+        self.engine = Engine(
+            broker_id=BrokerId(self._own.id),
+            log_dirs=list(self.log_dirs.values()),
+            config=self.config,
+            ports=EnginePorts(
+                clock=self._world.clock,
+                random=self._world.random,
+                connect=self._connect_to_broker,
+                send_alter_partition=self._send_alter_partition,
+                broker_epoch=lambda: self.session.broker_epoch,
+                topic_config=self.topic_configs.config_of,
+                emit=self.metrics.record,
+                events=relay,
+            ),
+        )
+        return self.engine
+
+    def context(self) -> Context:
+        """Return what handlers work with; the engine must have been made."""
+        loop = asyncio.get_running_loop()
+        return Context(
+            broker_id=self._own.id,
+            cluster_id=self._spec.cluster_id,
+            config=self.config,
+            config_overrides=self.overrides,
+            engine=self.engine,
+            metadata_answers=MetadataAnswers(self.engine.metadata),
+            controller=self.link,
+            producer_ids=ProducerIds(
+                self.link,
+                broker_id=self._own.id,
+                broker_epoch=lambda: self.session.broker_epoch,
+            ),
+            topic_configs=self.topic_configs,
+            auto_topics=self.auto_topics,
+            fetch_sessions=FetchSessions(
+                slot_count=self.config.max_incremental_fetch_session_cache_slots,
+                first_session_id=self._world.random.randint(1, SESSION_ID_MAX),
+            ),
+            metrics=self.metrics,
+            loop_ms=lambda: int(loop.time() * 1000),
+        )
+
+    def dump(self) -> MetricDump:
+        """Return the writer of metric rows; the engine must have been made."""
+        settings = self._spec.metrics
+        writer = MetricWriter(settings.dump_dir, self._own.id, self._world.clock.now_ms())
+        return MetricDump(
+            writer, self.engine, self.metrics, self._world.clock, interval_ms=settings.interval_ms
+        )
+
+    def surface(self, shut_down: Callable[[], None]) -> Surface:
+        """Return what the control endpoint shows and does."""
+        return Surface(
+            spec=self._spec,
+            broker=self._own,
+            metrics=self.metrics,
+            disks=self.disks,
+            log_dirs=self.log_dirs,
+            session=self.session,
+            shut_down=shut_down,
+        )
+
+    def _disk(self, spec: LogDirSpec) -> FaultyDisk:
+        chance = Random(self._world.random.getrandbits(64))
+        return FaultyDisk(self._world.disk(spec), chance=chance)
+
+    def _log_dir(self, path: str) -> LogDir:
+        return LogDir(
+            path=path,
+            disk=self.disks[path],
+            worker=self._world.worker(path),
+            deadline_ms=self.config.jbodlab_log_dir_io_deadline_ms,
+            queue_depth_max=self.config.jbodlab_log_dir_queue_depth_max,
+            on_failed=_leave_to_startup,
+        )
+
+    def _connect_to_controller(self) -> RpcClient:
+        controller = self._spec.controller
+        return RpcClient(
+            host=controller.advertised_host, port=controller.port, client_id=str(self._own.id)
+        )
+
+    def _connect_to_broker(self, host: str, port: int) -> RpcClient:
+        return RpcClient(host=host, port=port, client_id=f"broker-{self._own.id}-fetcher")
+
+    async def _send_alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
+        response: AlterPartitionResponse = await self.link.request(request, ALTER_PARTITION_VERSION)
+        return response
+
+    def _topic_configs_changed(self, topics: list[str]) -> None:
+        self.engine.topic_configs_changed(topics)
+
+    def _online_directory_ids(self) -> list[bytes]:
+        return [one.directory_id for one in self.log_dirs.values() if one.online]
+
+    def _new_directory_id(self) -> bytes:
+        while not is_usable_directory_id(candidate := self._world.random.randbytes(16)):
+            pass
+        return candidate
+
+
+def config_overrides(own: BrokerSpec) -> dict[str, str]:
+    """Return what the cluster file sets for a broker, its own words turned into Kafka's keys."""
+    own_words = {
+        "broker.id": str(own.id),
+        "broker.rack": own.rack,
+        "listeners": f"PLAINTEXT://{own.bind_host}:{own.port}",
+        "advertised.listeners": f"PLAINTEXT://{own.advertised_host}:{own.advertised_port}",
+        "log.dirs": ",".join(one.path for one in own.log_dirs),
+    }
+    known = {name: text for name, text in own_words.items() if text is not None}
+    assert all(name in BROKER_KEYS for name in known)
+    return {**own.configs, **known}
+
+
+def _leave_to_startup(_failed: LogDirFailed) -> None:
+    """Before the engine runs, opening and loading report failures by themselves."""

@@ -1,0 +1,168 @@
+"""What the control endpoint shows of a broker and does to it: status, log dirs, faults, metrics.
+
+It starts and stops nothing itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from broker.context import BrokerState
+from broker.control import ControlError, ControlPorts, FailRequest
+from broker.engine.engine import Engine
+from broker.engine.types import LogDirDescription
+from broker.lifecycle.session import ControllerSession
+from broker.metrics import Family, Metrics
+from broker.storage.fault_rules import FaultMode
+from broker.storage.faults import FaultyDisk
+from broker.storage.log_dir import LogDir
+from protocol.ids import ZERO_UUID, uuid_text
+from protocol.spec import BrokerSpec, ClusterSpec
+
+_NOT_PROBED: Final = (FaultMode.SLOW.value, FaultMode.BIT_FLIP.value)
+"""Modes that fail nothing; every other one is made to bite by a write to the log dir."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Surface:
+    """One broker, seen from the control endpoint; the engine is None until it was made."""
+
+    spec: ClusterSpec
+    broker: BrokerSpec
+    metrics: Metrics
+    disks: Mapping[str, FaultyDisk]
+    log_dirs: Mapping[str, LogDir]
+    session: ControllerSession
+    shut_down: Callable[[], None]
+    state: BrokerState = BrokerState.STARTING
+    port: int = 0
+    """The listener's bound port, 0 until it listens."""
+    engine: Engine | None = None
+
+    def ports(self) -> ControlPorts:
+        """Return what the endpoint needs."""
+        return ControlPorts(
+            status=self.status,
+            log_dirs=self.describe_log_dirs,
+            fail_log_dir=self.fail_log_dir,
+            heal_log_dir=self.heal_log_dir,
+            shut_down=self.shut_down,
+            metric_families=self.metric_families,
+        )
+
+    def status(self) -> Mapping[str, Any]:
+        """Say who this is and how it does."""
+        session, engine = self.session, self.engine
+        gauges = None if engine is None else engine.gauges()._asdict()
+        return {
+            "broker_id": self.broker.id,
+            "cluster_id": self.spec.cluster_id,
+            "pid": os.getpid(),
+            "state": self.state.name.lower(),
+            "port": self.port,
+            "broker_epoch": session.broker_epoch,
+            "is_fenced": session.is_fenced,
+            "is_controller_connected": session.is_connected,
+            "online_log_dirs": [path for path, one in self.log_dirs.items() if one.online],
+            "offline_log_dirs": [path for path, one in self.log_dirs.items() if not one.online],
+            **(gauges or {}),
+        }
+
+    async def describe_log_dirs(self) -> Sequence[Mapping[str, Any]]:
+        """Describe every configured log dir with its replicas and its fault."""
+        described: dict[str, LogDirDescription] = {}
+        if self.engine is not None:
+            described = {one.path: one for one in await self.engine.describe_log_dirs(None)}
+        return [self._log_dir(path, described.get(path)) for path in self.log_dirs]
+
+    def fail_log_dir(self, wish: FailRequest) -> None:
+        """Lay a fault over the disk; make it bite at once where it fails writes.
+
+        Raises:
+            ControlError: no such log dir.
+        """
+        disk = self._disk(wish.path)
+        if wish.delay_ms is not None:
+            disk.set_fault(wish.mode, delay_ms=wish.delay_ms)
+        else:
+            disk.set_fault(wish.mode)
+        log_dir = self.log_dirs[wish.path]
+        if log_dir.online and wish.mode not in _NOT_PROBED:
+            log_dir.probe()
+
+    def heal_log_dir(self, path: str) -> Mapping[str, Any]:
+        """Take the fault away; a log dir that went offline stays so until the next start.
+
+        Raises:
+            ControlError: no such log dir.
+        """
+        self._disk(path).clear()
+        is_online = self.log_dirs[path].online
+        hint = "" if is_online else f"restart broker {self.broker.id} to use it again"
+        return {"path": path, "online": is_online, "hint": hint}
+
+    def metric_families(self) -> Sequence[Family]:
+        """Bring the gauges up to date and return every metric."""
+        self.refresh_gauges()
+        return self.metrics.families()
+
+    def refresh_gauges(self) -> None:
+        """Copy the engine's and the log dirs' numbers of this moment into the metrics."""
+        metrics = self.metrics
+        metrics.broker_state.set(self.state)
+        for path, log_dir in self.log_dirs.items():
+            stats = metrics.log_dir(path)
+            stats.offline.set(not log_dir.online)
+            stats.queue_depth.set(log_dir.queue_depth)
+            stats.append_count.value = log_dir.appends_count
+            stats.append_bytes.value = log_dir.appended_bytes
+        if self.engine is None:
+            return
+        gauges = self.engine.gauges()
+        metrics.partition_count.set(gauges.partition_count)
+        metrics.leader_count.set(gauges.leader_count)
+        metrics.offline_replica_count.set(gauges.offline_replica_count)
+        metrics.under_replicated_partitions.set(gauges.under_replicated_count)
+        metrics.under_min_isr_partitions.set(gauges.under_min_isr_count)
+
+    def _disk(self, path: str) -> FaultyDisk:
+        disk = self.disks.get(path)
+        if disk is None:
+            raise ControlError(400, f"path: {path!r} is none of {', '.join(self.disks)}")
+        return disk
+
+    def _log_dir(self, path: str, described: LogDirDescription | None) -> Mapping[str, Any]:
+        log_dir = self.log_dirs[path]
+        known = log_dir.directory_id != ZERO_UUID
+        return {
+            "path": path,
+            "online": log_dir.online,
+            "reason": str(log_dir.failure) if log_dir.failure is not None else "",
+            "directory_id": uuid_text(log_dir.directory_id) if known else "",
+            "total_bytes": -1 if described is None else described.total_bytes,
+            "usable_bytes": -1 if described is None else described.usable_bytes,
+            "queue_depth": log_dir.queue_depth,
+            "fault": self._fault(path),
+            "replicas": [
+                {
+                    "topic": replica.tp.topic,
+                    "partition": replica.tp.partition,
+                    "size_bytes": replica.size_bytes,
+                    "offset_lag": replica.offset_lag,
+                    "is_future": replica.is_future,
+                }
+                for replica in ([] if described is None else described.replicas)
+            ],
+        }
+
+    def _fault(self, path: str) -> Mapping[str, Any] | None:
+        """Describe the fault in force; ``hits`` says how many operations it changed."""
+        rules = self.disks[path].rules
+        if not rules:
+            return None
+        (rule,) = rules
+        delay_ms = rule.delay_ms if rule.mode is FaultMode.SLOW else None
+        return {"mode": rule.mode.value, "delay_ms": delay_ms, "hits": rule.hits}

@@ -1,0 +1,47 @@
+"""Automatic creation: each name once at a time, failures left to the next question."""
+
+from __future__ import annotations
+
+import asyncio
+
+from broker.lifecycle.auto_topics import AutoTopics
+from broker.lifecycle.controller_link import ControllerLink
+from protocol.messages.topics import CreateTopicsRequest
+from tests.broker.fake_controller import FakeController
+from tests.broker.log_watch import watching_for
+
+
+async def test_mentioned_topics_are_created_with_the_clusters_defaults(
+    controller: FakeController, link: ControllerLink
+):
+    topics = AutoTopics(link)
+    gate = controller.held[CreateTopicsRequest] = asyncio.Event()
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(topics.run())
+        topics.create(["a", "b"])
+        await controller.until(lambda: len(controller.of(CreateTopicsRequest)) == 1)
+        topics.create(["a"])
+        gate.set()
+        await controller.until(lambda: True)
+        task.cancel()
+    (request,) = controller.of(CreateTopicsRequest)
+    assert [(t.name, t.num_partitions, t.replication_factor) for t in request.topics] == [
+        ("a", -1, -1),
+        ("b", -1, -1),
+    ]
+
+
+async def test_a_failure_is_logged_and_the_next_question_tries_again(
+    controller: FakeController, link: ControllerLink
+):
+    topics = AutoTopics(link)
+    await controller.stop()
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(topics.run())
+        with watching_for("automatic creation of a failed") as line:
+            topics.create(["a"])
+            await line.wait()
+        await controller.start()
+        topics.create(["a"])
+        await controller.until(lambda: len(controller.of(CreateTopicsRequest)) == 1)
+        task.cancel()

@@ -1,0 +1,78 @@
+"""The engine's news reach the session, the settings, the counters and the process."""
+
+from __future__ import annotations
+
+from random import Random
+
+from broker.engine.types import FailedLogDir
+from broker.lifecycle.controller_link import ControllerLink
+from broker.lifecycle.engine_events import EngineEventRelay
+from broker.lifecycle.session import ControllerSession, SessionPorts
+from broker.lifecycle.topic_configs import TopicConfigs
+from broker.metrics import Metrics
+from protocol.configs import broker_config
+from protocol.ids import TopicPartition
+
+FAILED = FailedLogDir(
+    path="/d1",
+    directory_id=bytes([1] * 16),
+    operation="append",
+    cause="eio",
+    offline_replica_count=1,
+    at_loop_ms=0,
+)
+
+
+class FakeClock:
+    def now_ms(self) -> int:
+        return 1
+
+
+class Lab:
+    def __init__(self, link: ControllerLink) -> None:
+        self.metrics = Metrics(1)
+        self.ends = 0
+        session = ControllerSession(
+            link,
+            SessionPorts(
+                clock=FakeClock(),
+                random=Random(1),
+                emit=self.metrics.record,
+                online_directory_ids=list,
+            ),
+            broker_id=1,
+            heartbeat_interval_ms=1_000,
+        )
+        topic_configs = TopicConfigs(
+            link, broker_config=broker_config({}), on_changed=lambda _topics: None
+        )
+        self.relay = EngineEventRelay(session, topic_configs, self.metrics, self.end)
+
+    def end(self) -> None:
+        self.ends += 1
+
+
+async def test_a_failed_log_dir_is_counted(link: ControllerLink):
+    lab = Lab(link)
+    lab.relay.log_dir_failed(FAILED)
+    assert lab.metrics.log_dir_failures.value == 1
+    assert lab.metrics.log_dir("/d1").offline.value == 1
+    assert lab.ends == 0
+
+
+async def test_the_last_log_dir_ends_the_process(link: ControllerLink):
+    lab = Lab(link)
+    lab.relay.last_log_dir_failed(FAILED)
+    assert lab.ends == 1
+
+
+async def test_isr_changes_are_counted_by_direction(link: ControllerLink):
+    lab = Lab(link)
+    lab.relay.isr_changed(TopicPartition("t", 0), [1, 2], [1])
+    lab.relay.isr_changed(TopicPartition("t", 0), [1], [1, 2])
+    lab.relay.isr_changed(TopicPartition("t", 0), [1, 2], [1, 2, 3])
+    assert (lab.metrics.isr_shrinks.value, lab.metrics.isr_expands.value) == (1, 2)
+
+
+async def test_new_topics_are_wanted_without_waiting(link: ControllerLink):
+    Lab(link).relay.topics_seen(["orders"])

@@ -1,0 +1,245 @@
+"""The session: register, heartbeat, carry failed log dirs at once, never give up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from random import Random
+
+import pytest
+
+from broker.engine.types import FailedLogDir
+from broker.lifecycle.controller_link import ControllerLink
+from broker.lifecycle.identity import Identity
+from broker.lifecycle.session import (
+    ControllerSession,
+    RegistrationRefusedError,
+    SessionPorts,
+)
+from protocol.errors import ErrorCode
+from protocol.ids import ZERO_UUID, failure_id
+from protocol.messages.lifecycle import BrokerHeartbeatRequest, BrokerRegistrationRequest
+from protocol.metric_rows import FailoverEventRow, FailoverStep
+from tests.broker.fake_controller import DEADLINE_S, FakeController
+from tests.broker.log_watch import watching_for
+
+D1, D2 = bytes([1] * 16), bytes([2] * 16)
+NEVER_MS = 3_600_000
+"""An interval after which no test ever heartbeats by itself."""
+
+
+class FakeClock:
+    def now_ms(self) -> int:
+        return 123
+
+
+class Lab:
+    """A session and what it emitted."""
+
+    def __init__(self, link: ControllerLink, interval_ms: int) -> None:
+        self.rows: list[FailoverEventRow] = []
+        self.online = [D1, D2]
+        self.session = ControllerSession(
+            link,
+            SessionPorts(
+                clock=FakeClock(),
+                random=Random(1),
+                emit=self.rows.append,
+                online_directory_ids=lambda: self.online,
+            ),
+            broker_id=1,
+            heartbeat_interval_ms=interval_ms,
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[ControllerSession]:
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(self.session.run(identity()))
+            yield self.session
+            task.cancel()
+
+
+def identity() -> Identity:
+    return Identity(
+        broker_id=1,
+        cluster_id="cluster",
+        incarnation_id=bytes([9] * 16),
+        advertised_host="127.0.0.1",
+        advertised_port=9_092,
+        rack=None,
+    )
+
+
+def failed(directory_id: bytes) -> FailedLogDir:
+    return FailedLogDir(
+        path="/d",
+        directory_id=directory_id,
+        operation="append",
+        cause="eio",
+        offline_replica_count=3,
+        at_loop_ms=0,
+    )
+
+
+async def test_it_registers_and_the_first_heartbeat_follows_at_once(
+    controller: FakeController, link: ControllerLink
+):
+    lab = Lab(link, NEVER_MS)
+    async with lab.running() as session:
+        (beat,) = await controller.until_heartbeats(1)
+        assert (beat.broker_id, beat.broker_epoch, list(beat.offline_log_dirs)) == (1, 7, [])
+        assert session.broker_epoch == 7
+        (registration,) = controller.of(BrokerRegistrationRequest)
+        assert list(map(bytes, registration.log_dirs)) == [D1, D2]
+        assert registration.previous_broker_epoch == -1
+
+
+async def test_heartbeats_go_on_at_their_interval(controller: FakeController, link: ControllerLink):
+    async with Lab(link, 5).running() as session:
+        await controller.until_heartbeats(4)
+        assert session.is_connected
+        assert not session.is_fenced
+
+
+async def test_a_failed_log_dir_is_told_at_once_and_in_every_later_heartbeat(
+    controller: FakeController, link: ControllerLink
+):
+    lab = Lab(link, NEVER_MS)
+    async with lab.running() as session:
+        await controller.until_heartbeats(1)
+        session.log_dir_failed(failed(D1))
+        beats = await controller.until_heartbeats(2)
+        assert list(map(bytes, beats[-1].offline_log_dirs)) == [D1]
+        session.log_dir_failed(failed(D2))
+        beats = await controller.until_heartbeats(3)
+        assert list(map(bytes, beats[-1].offline_log_dirs)) == [D1, D2]
+
+
+async def test_the_news_does_not_wait_for_a_heartbeat_under_way(
+    controller: FakeController, link: ControllerLink
+):
+    lab = Lab(link, NEVER_MS)
+    gate = controller.held[BrokerHeartbeatRequest] = asyncio.Event()
+    async with lab.running() as session:
+        await controller.until_heartbeats(1)
+        session.log_dir_failed(failed(D1))
+        session.log_dir_failed(failed(D1))
+        gate.set()
+        beats = await controller.until_heartbeats(2)
+        assert list(map(bytes, beats[1].offline_log_dirs)) == [D1]
+
+
+async def test_an_acknowledged_failure_leaves_one_row_with_the_shared_failure_id(
+    controller: FakeController, link: ControllerLink
+):
+    lab = Lab(link, 5)
+    async with lab.running() as session:
+        await controller.until_heartbeats(1)
+        session.log_dir_failed(failed(D1))
+        count = len(controller.of(BrokerHeartbeatRequest))
+        await controller.until_heartbeats(count + 4)
+    (row,) = lab.rows
+    assert row.step is FailoverStep.HEARTBEAT_SENT
+    assert row.failure_id == failure_id(1, D1, 7)
+    assert (row.node, row.at_ms) == ("broker-1", 123)
+
+
+async def test_a_log_dir_without_an_id_is_no_news_for_the_controller(
+    controller: FakeController, link: ControllerLink
+):
+    lab = Lab(link, 5)
+    async with lab.running() as session:
+        session.log_dir_failed(failed(ZERO_UUID))
+        beats = await controller.until_heartbeats(2)
+        assert all(list(beat.offline_log_dirs) == [] for beat in beats)
+
+
+@pytest.mark.parametrize("code", [ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED])
+async def test_a_lost_registration_is_renewed_and_carries_the_failures_again(
+    controller: FakeController, link: ControllerLink, code: ErrorCode
+):
+    lab = Lab(link, 5)
+    async with lab.running() as session:
+        session.log_dir_failed(failed(D1))
+        lab.online = [D2]
+        await controller.until(lambda: len(lab.rows) == 1)
+        controller.broker_epoch = 8
+        controller.heartbeat_codes = [code]
+        await controller.until(lambda: len(controller.of(BrokerRegistrationRequest)) == 2)
+        again = controller.of(BrokerRegistrationRequest)[1]
+        assert list(map(bytes, again.log_dirs)) == [D2]
+        assert again.previous_broker_epoch == 7
+        await controller.until(
+            lambda: any(
+                beat.broker_epoch == 8 and list(map(bytes, beat.offline_log_dirs)) == [D1]
+                for beat in controller.of(BrokerHeartbeatRequest)
+            )
+        )
+        assert session.broker_epoch == 8
+
+
+async def test_a_controller_that_comes_later_is_waited_for_with_one_log_line(
+    controller: FakeController, link: ControllerLink, caplog: pytest.LogCaptureFixture
+):
+    await controller.stop()
+    lab = Lab(link, 5)
+    with watching_for("does not answer") as line:
+        async with lab.running() as session:
+            await line.wait()
+            assert not session.is_connected
+            await controller.start()
+            await controller.until_heartbeats(1)
+    assert caplog.text.count("does not answer") == 1
+
+
+async def test_a_controller_that_comes_back_is_told_what_failed_meanwhile(
+    controller: FakeController, link: ControllerLink
+):
+    lab = Lab(link, 5)
+    async with lab.running() as session:
+        await controller.until_heartbeats(2)
+        await controller.stop()
+        session.log_dir_failed(failed(D2))
+        controller.requests.clear()
+        await controller.start()
+        await controller.until(lambda: len(lab.rows) == 1)
+        assert lab.rows[0].failure_id == failure_id(1, D2, 7)
+
+
+async def test_a_registration_that_is_not_ready_yet_is_tried_again(
+    controller: FakeController, link: ControllerLink
+):
+    controller.registration_codes = [ErrorCode.DUPLICATE_BROKER_REGISTRATION]
+    async with Lab(link, NEVER_MS).running() as session:
+        await controller.until_heartbeats(1)
+        assert session.broker_epoch == 7
+
+
+@pytest.mark.parametrize(
+    "code", [ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.INVALID_REGISTRATION]
+)
+async def test_a_broker_that_can_never_join_is_told_so(
+    controller: FakeController, link: ControllerLink, code: ErrorCode
+):
+    controller.registration_codes = [code]
+    with pytest.raises(ExceptionGroup) as group:
+        await Lab(link, NEVER_MS).session.run(identity())
+    (error,) = group.value.exceptions
+    assert isinstance(error, RegistrationRefusedError)
+    assert error.error_code is code
+
+
+async def test_leaving_is_asked_for_at_once_and_waits_for_the_leave(
+    controller: FakeController, link: ControllerLink
+):
+    lab = Lab(link, NEVER_MS)
+    async with lab.running() as session:
+        await controller.until_heartbeats(1)
+        async with asyncio.timeout(DEADLINE_S):
+            await session.want_shut_down()
+        beats = controller.of(BrokerHeartbeatRequest)
+        assert [beat.want_shut_down for beat in beats] == [False, True]
+    await session.say_goodbye()
+    last = controller.of(BrokerHeartbeatRequest)[-1]
+    assert (last.want_fence, last.want_shut_down) == (True, False)
