@@ -1,7 +1,8 @@
 """Writes the decoder of a construct object as one Python function, structs and loops inlined.
 
-Bounds need no check per field: a slice past the end is short, the position runs past the end, and
-the next read or ``fast``'s check of the final position refuses the message.
+Neighbours of fixed size, the length of what follows them and the first byte of a tagged section are
+read by one unpack. Bounds need no check per field: a slice past the end is short, the position runs
+past the end, and the next read or the caller's check of the final position refuses the message.
 """
 # construct has no type annotations.
 # pyright: basic
@@ -9,170 +10,283 @@ the next read or ``fast``'s check of the final position refuses the message.
 from __future__ import annotations
 
 import dataclasses
+import struct
+from itertools import repeat
 from typing import Any
 
 import construct as c
 
+from protocol.errors import Malformed
 from protocol.wire import types as t
 from protocol.wire.record import Record
-from protocol.wire.source import Source, code_of, plain_length_code
-from protocol.wire.varint import integers_reader, read_varint, refuse_null
+from protocol.wire.source import Source, code_of
+from protocol.wire.varint import (
+    FEW_LENGTH_MAX,
+    few_integers_readers,
+    integers_reader,
+    read_length,
+    read_varint,
+    refuse_null,
+)
+
+_NAMES = {
+    "new": object.__new__,
+    "repeat": repeat,
+    "varint": read_varint,
+    "length": read_length,
+    "refuse_null": refuse_null,
+}
+_TOGETHER_MIN = 4
+"""From this many on, structs of one size are read together."""
 
 
-def decoder_for(con: c.Construct) -> Any:
-    """Return ``decode(buf, pos) -> (value, next position)`` for any construct object of ours."""
-    names = {"new": object.__new__, "varint": read_varint, "refuse_null": refuse_null}
-    source = Source(names)
-    _value(source, con, "value")
-    source.add("return value, pos")
-    return source.compile("def decode(buf, pos):")
+def decoder_for(con: c.Construct, *, blobs: bool) -> Any:
+    """Return ``decode(buf, pos) -> (value, next position)`` for any construct object of ours.
+
+    ``blobs`` is what ``has_blobs`` says of the whole message: whether ``buf`` will be a memoryview
+    (bytes and records are cut from it without copying) or bytes (texts are quicker to cut).
+    """
+    writer = _DecoderWriter(blobs=blobs)
+    writer.value(con, "value")
+    writer.flush()
+    writer.source.add("return value, pos")
+    return writer.source.compile("def decode(buf, pos):")
 
 
-def _value(source: Source, con: c.Construct, target: str) -> None:
-    """Write lines that read one value of ``con`` into ``target`` and move ``pos``."""
-    code = code_of(con)
-    if code is not None:
-        unpack, size = source.unpacker(code)
-        source.add(f"{target}, = {unpack}(buf, pos)", f"pos += {size}")
-        return
+def has_blobs(con: c.Construct) -> bool:
+    """Tell whether there are bytes or records anywhere in ``con``."""
     match con:
-        case t.Blob() | t.Array():
-            count = _length(source, con)
-            _sized(source, con, target, count)
+        case t.Blob():
+            return con.kind != "string"
+        case t.Array():
+            return has_blobs(con.element)
         case t.Nullable():
-            _nullable(source, con, target)
+            return has_blobs(con.struct)
         case Record():
-            _record(source, con, target)
+            children = [child for _, child in con.fields]
+            return any(map(has_blobs, children + [field.construct for field in con.tagged]))
         case _:
-            raise TypeError(f"no decoder for {con!r}")
+            return False
 
 
-def _length(source: Source, con: t.Blob | t.Array) -> str:
-    """Write lines that read a length; return the variable: -1 or less for null."""
-    count = source.fresh("n")
-    code = plain_length_code(con)
-    if code is not None:
-        unpack, size = source.unpacker(code)
-        source.add(f"{count}, = {unpack}(buf, pos)", f"pos += {size}")
-        return count
-    source.add(f"{count} = buf[pos] - 1", "pos += 1")
-    with source.block(f"if {count} > 126:"):
-        source.add(f"{count}, pos = varint(buf, pos - 1)", f"{count} -= 1")
-    return count
+class _DecoderWriter:
+    """Writes lines that read values in order; ``run`` is what the next unpack will read."""
 
+    def __init__(self, *, blobs: bool) -> None:
+        self.source = Source(_NAMES)
+        self.blobs = blobs
+        self.run: list[tuple[str, str]] = []
 
-def _sized(source: Source, con: t.Blob | t.Array, target: str, count: str) -> None:
-    """Write lines that read what follows a length."""
-    if isinstance(con, t.Array):
-        _array(source, con, target, count)
-        return
-    end = source.fresh("e")
-    with source.block(f"if {count} < 0:"):
-        source.add(f"{target} = None" if con.nullable else "refuse_null()")
-    with source.block("else:"):
-        source.add(f"{end} = pos + {count}")
-        cut = f"buf[pos:{end}]"
-        source.add(
-            f"{target} = str({cut}, 'utf-8')" if con.kind == "string" else f"{target} = {cut}"
-        )
-        source.add(f"pos = {end}")
+    def flush(self) -> None:
+        """Write one unpack of the run so far."""
+        match self.run:
+            case []:
+                return
+            case [(target, "B")]:
+                self.source.add(f"{target} = buf[pos]", "pos += 1")
+            case run:
+                unpack, size = self.source.unpacker("".join(code for _, code in run))
+                targets = "".join(f"{target}, " for target, _ in run)
+                self.source.add(f"{targets}= {unpack}(buf, pos)", f"pos += {size}")
+        self.run.clear()
 
-
-def _array(source: Source, con: t.Array, target: str, count: str) -> None:
-    if not con.nullable:
-        source.add(f"if {count} < 0: refuse_null()")
-    code = code_of(con.element)
-    if code is not None and len(code) == 1:
-        read = source.bind("ints", integers_reader(code))
-        source.add(f"{target}, pos = {read}(buf, pos, {count})")
-    else:
-        items, item = source.fresh("a"), source.fresh("v")
-        source.add(f"{items} = []")
-        with source.block(f"for _ in range({count}):"):
-            _value(source, con.element, item)
-            source.add(f"{items}.append({item})")
-        source.add(f"{target} = {items}")
-    if con.nullable:
-        source.add(f"if {count} < 0: {target} = None")
-
-
-def _nullable(source: Source, con: t.Nullable, target: str) -> None:
-    present = source.fresh("m")
-    source.add(f"{present} = buf[pos]", "pos += 1")
-    # The marker of a plain field is an int8, negative for null; of a tagged one a varint, 0.
-    with source.block(f"if {present} == 0:" if con.tagged else f"if {present} > 127:"):
-        source.add(f"{target} = None")
-    with source.block("else:"):
-        _value(source, con.struct, target)
-
-
-def _record(source: Source, con: Record, target: str) -> None:
-    cls, obj = source.bind("cls", con.cls), source.fresh("o")
-    source.add(f"{obj} = new({cls})")
-    _defaults(source, con, obj)
-    run: list[tuple[str, str]] = []
-    for name, child in con.fields:
-        code = code_of(child)
+    def value(self, con: c.Construct, target: str) -> None:
+        """Write lines that read one value of ``con`` into ``target``; a fixed one joins the run."""
+        code = code_of(con)
         if code is not None:
-            run.append((f"{obj}.{name}", code))
-            continue
-        length = plain_length_code(child)
-        if length is None or not isinstance(child, t.Blob | t.Array):
-            _flush(source, run)
-            _value(source, child, f"{obj}.{name}")
-            continue
-        count = source.fresh("n")
-        run.append((count, length))
-        _flush(source, run)
-        _sized(source, child, f"{obj}.{name}", count)
-    _flush(source, run)
-    if con.flexible:
-        _tagged(source, con, obj)
-    source.add(f"{target} = {obj}")
+            self.run.append((target, code))
+            return
+        match con:
+            case t.Blob():
+                self._blob(con, target)
+            case t.Array():
+                self._array(con, target)
+            case t.Nullable():
+                self._nullable(con, target)
+            case Record():
+                self.source.add(f"{target} = {self._record(con)}")
+            case _:
+                raise TypeError(f"no decoder for {con!r}")
 
+    def _length(self, con: t.Blob | t.Array) -> tuple[str, str]:
+        """Write lines that read a length and refuse a null that must not be.
 
-def _flush(source: Source, run: list[tuple[str, str]]) -> None:
-    """Write one unpack for a run of fixed-size fields."""
-    if run:
-        unpack, size = source.unpacker("".join(code for _, code in run))
-        source.add(f"{', '.join(name for name, _ in run)}, = {unpack}(buf, pos)", f"pos += {size}")
-        run.clear()
-
-
-def _defaults(source: Source, con: Record, obj: str) -> None:
-    """Write what the version's plain fields do not fill: tagged and absent fields, unknown tags."""
-    present = {name for name, _ in con.fields}
-    for item in dataclasses.fields(con.cls):
-        if item.name in present:
-            continue
-        if item.default_factory is not dataclasses.MISSING:
-            made = source.bind("made", item.default_factory)
-            source.add(f"{obj}.{item.name} = {made}()")
+        Returns:
+            The variable of the length, which is 0 (compact) or negative for null, and the
+            expression of the count that it stands for.
+        """
+        length = self.source.fresh("n")
+        if not con.length.compact:
+            self.run.append((length, code_of(con.length.fixed) or ""))
+            self.flush()
+            if not con.nullable:
+                self.source.add(f"if {length} < 0: refuse_null()")
+            return length, length
+        self.run.append((length, "B"))
+        self.flush()
+        if con.nullable:
+            self.source.add(f"if {length} > 127: {length}, pos = varint(buf, pos - 1)")
         else:
-            source.add(f"{obj}.{item.name} = {source.bind('default', item.default)}")
+            self.source.add(f"if not 0 < {length} < 128: {length}, pos = length(buf, pos - 1)")
+        return length, f"{length} - 1"
+
+    def _is_null(self, con: t.Blob | t.Array, length: str) -> str:
+        return f"not {length}" if con.length.compact else f"{length} < 0"
+
+    def _blob(self, con: t.Blob, target: str) -> None:
+        length, count = self._length(con)
+        if not con.nullable:
+            self._content(con, target, count)
+            return
+        with self.source.block(f"if {self._is_null(con, length)}:"):
+            self.source.add(f"{target} = None")
+        with self.source.block("else:"):
+            self._content(con, target, count)
+
+    def _content(self, con: t.Blob, target: str, count: str) -> None:
+        end = self.source.fresh("e")
+        self.source.add(f"{end} = pos + {count}")
+        if con.kind != "string":
+            cut = f"buf[pos:{end}]"
+        else:
+            cut = f"buf[pos:{end}]{'.tobytes()' * self.blobs}.decode()"
+        self.source.add(f"{target} = {cut}", f"pos = {end}")
+
+    def _array(self, con: t.Array, target: str) -> None:
+        length, count = self._length(con)
+        code = code_of(con.element)
+        if code is not None and len(code) == 1:
+            self._integers(con, target, length, count)
+        elif not con.nullable:
+            self._items(con.element, target, count)
+        else:
+            with self.source.block(f"if {self._is_null(con, length)}:"):
+                self.source.add(f"{target} = None")
+            with self.source.block("else:"):
+                self._items(con.element, target, count)
+
+    def _integers(self, con: t.Array, target: str, length: str, count: str) -> None:
+        """Write lines that read integers: few of them by an unpack of their own, else by a call."""
+        source, code, added = self.source, code_of(con.element) or "", int(con.length.compact)
+        few = source.bind("few", few_integers_readers(code, added))
+        many = source.bind("many", integers_reader(code))
+        with source.block(f"if {added} <= {length} <= {FEW_LENGTH_MAX}:"):
+            source.add(f"{target} = [*{few}[{length}](buf, pos)]")
+            source.add(f"pos += {con.element.sizeof()} * ({count})")
+        if con.nullable:
+            source.add(f"elif {self._is_null(con, length)}: {target} = None")
+        with source.block("else:"):
+            source.add(f"{target}, pos = {many}(buf, pos, {count})")
+
+    def _items(self, element: c.Construct, target: str, count: str) -> None:
+        items = self.source.fresh("a")
+        if isinstance(element, Record) and _is_fixed(element):
+            self._together(element, items, count)
+        else:
+            self._one_by_one(element, items, count)
+        self.source.add(f"{target} = {items}")
+
+    def _one_by_one(self, element: c.Construct, items: str, count: str) -> None:
+        self.source.add(f"{items} = []")
+        with self.source.block(f"for _ in repeat(None, {count}):"):
+            if isinstance(element, Record):
+                item = self._record(element)
+            else:
+                item = self.source.fresh("v")
+                self.value(element, item)
+            self.flush()
+            self.source.add(f"{items}.append({item})")
+
+    def _together(self, element: Record, items: str, count: str) -> None:
+        """Write lines that read structs of one size together, unless few or with tagged fields."""
+        source = self.source
+        obj, tags, end = source.fresh("o"), source.fresh("t"), source.fresh("e")
+        run = [(f"{obj}.{name}", code_of(child) or "") for name, child in element.fields]
+        run += [(tags, "B")] * element.flexible
+        layout = struct.Struct(">" + "".join(code for _, code in run))
+        source.add(f"{tags} = 1", f"{end} = pos + {layout.size} * ({count})")
+        with source.block(f"if {count} >= {_TOGETHER_MIN} and {end} <= len(buf):"):
+            cls, unpack = source.bind("cls", element.cls), source.bind("i", layout.iter_unpack)
+            source.add(f"{tags} = 0", f"{items} = [*map(new, repeat({cls}, {count}))]")
+            targets = "".join(f"{target}, " for target, _ in run)
+            with source.block(f"for {obj}, ({targets}) in zip({items}, {unpack}(buf[pos:{end}])):"):
+                self._defaults(element, obj)
+                if element.flexible:
+                    source.add(f"if {tags}: break")
+        with source.block(f"if {tags}:"):
+            self._one_by_one(element, items, count)
+        source.add(f"else: pos = {end}")
+
+    def _nullable(self, con: t.Nullable, target: str) -> None:
+        """The marker of null is a negative int8 in a plain field, a varint 0 in a tagged one."""
+        marker = self.source.fresh("m")
+        self.run.append((marker, "B" if con.tagged else "b"))
+        self.flush()
+        with self.source.block(f"if {marker} == 0:" if con.tagged else f"if {marker} < 0:"):
+            self.source.add(f"{target} = None")
+        with self.source.block("else:"):
+            self.value(con.struct, target)
+            self.flush()
+
+    def _record(self, con: Record) -> str:
+        """Write lines that read a struct; return the variable that holds it."""
+        obj = self.source.fresh("o")
+        self.source.add(f"{obj} = new({self.source.bind('cls', con.cls)})")
+        self._defaults(con, obj)
+        for name, child in con.fields:
+            self.value(child, f"{obj}.{name}")
+        if con.flexible:
+            tags = self.source.fresh("t")
+            self.run.append((tags, "B"))
+            self.flush()
+            read = self.source.bind("tags", _tagged_reader(con, blobs=self.blobs))
+            self.source.add(f"if {tags}: pos = {read}(buf, pos - 1, {obj})")
+        return obj
+
+    def _defaults(self, con: Record, obj: str) -> None:
+        """Write the fields that the version's plain fields do not fill: tagged, absent, unknown.
+
+        A struct among them is one object, shared by all messages: making it is half of the cost of
+        a partition in Fetch.
+        """
+        present = {name for name, _ in con.fields}
+        for item in dataclasses.fields(con.cls):
+            if item.name not in present:
+                made = item.default_factory
+                default = item.default if made is dataclasses.MISSING else made()
+                plain = default is None or default == () or isinstance(default, bool | int | str)
+                value = repr(default) if plain else self.source.bind("default", default)
+                self.source.add(f"{obj}.{item.name} = {value}")
 
 
-def _tagged(source: Source, con: Record, obj: str) -> None:
-    table = {field.tag: (field.name, decoder_for(field.construct)) for field in con.tagged}
+def _is_fixed(con: Record) -> bool:
+    """Tell whether all structs of ``con`` have one size, but for those with tagged fields."""
+    return len(con.fields) > 0 and all(code_of(child) is not None for _, child in con.fields)
 
-    def read_tagged(buf: memoryview, pos: int, made: Any) -> int:
+
+def _tagged_reader(con: Record, *, blobs: bool) -> Any:
+    """Return ``read(buf, pos, obj)`` of a tagged section; it makes the decoders that it needs."""
+    fields = {field.tag: field for field in con.tagged}
+    decoders: dict[int, Any] = {}
+
+    def read_tagged(buf: Any, pos: int, obj: Any) -> int:
         count, pos = read_varint(buf, pos)
-        unknown: list[tuple[int, memoryview]] = []
+        unknown: list[tuple[int, Any]] = []
         for _ in range(count):
             tag, pos = read_varint(buf, pos)
             size, pos = read_varint(buf, pos)
-            if tag in table:
-                name, decode = table[tag]
-                value, _ = decode(buf[pos : pos + size], 0)
-                setattr(made, name, value)
+            content = buf[pos : pos + size]
+            if tag in fields:
+                if tag not in decoders:
+                    decoders[tag] = decoder_for(fields[tag].construct, blobs=blobs)
+                value, end = decoders[tag](content, 0)
+                if end > len(content):
+                    raise Malformed(f"tagged field {tag} of {size} bytes ends at {end}")
+                setattr(obj, fields[tag].name, value)
             else:
-                unknown.append((tag, buf[pos : pos + size]))
+                unknown.append((tag, content))
             pos += size
-        made.unknown_tags = tuple(unknown)
+        obj.unknown_tags = tuple(unknown)
         return pos
 
-    read = source.bind("tags", read_tagged)
-    with source.block("if buf[pos]:"):
-        source.add(f"pos = {read}(buf, pos, {obj})")
-    with source.block("else:"):
-        source.add("pos += 1")
+    return read_tagged

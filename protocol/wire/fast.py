@@ -1,7 +1,7 @@
 """The codec of one message at one version: construct objects compiled to Python functions.
 
 Same bytes as construct, many times the speed. When a message is refused, construct reads it again
-to say where it is broken. Compiled on first use, then kept.
+to say where it is broken. Each direction is compiled on first use, then kept.
 """
 # construct has no type annotations.
 # pyright: basic
@@ -16,36 +16,42 @@ import construct as c
 
 from protocol.errors import Malformed
 from protocol.ports import Buffer
-from protocol.wire.decode_source import decoder_for
+from protocol.wire.decode_source import decoder_for, has_blobs
 from protocol.wire.encode_source import encoder_for
 from protocol.wire.output import Output
 from protocol.wire.record import UnsupportedFieldError
 from protocol.wire.table import construct_for
 
+_EXPLAINED_BYTES_MAX = 65536
+"""Larger messages are refused without saying where: construct would take too long to find it."""
+
 
 class Codec:
     """Decodes and encodes one message class at one version."""
 
-    __slots__ = ("_cls", "_decode", "_encode", "_version")
+    __slots__ = ("_blobs", "_cls", "_decode", "_encode", "_version")
 
     def __init__(self, cls: type[Any], version: int) -> None:
-        reference = construct_for(cls, version)
         self._cls, self._version = cls, version
-        self._decode, self._encode = decoder_for(reference), encoder_for(reference)
+        self._blobs = has_blobs(construct_for(cls, version))
+        self._decode, self._encode = self._first_decode, self._first_encode
 
     def decode(self, data: Buffer) -> Any:
         """Return the message in ``data``; its bytes and records fields are slices of ``data``.
 
+        Structs that are not on the wire are at their defaults and shared by all messages: assign a
+        new one instead of changing them.
+
         Raises:
             Malformed: ``data`` is not exactly one such message; says where.
         """
-        view = memoryview(data)
+        buf = memoryview(data) if self._blobs else bytes(data)
         try:
-            value, end = self._decode(view, 0)
+            value, end = self._decode(buf, 0)
         except (struct.error, IndexError, UnicodeDecodeError, Malformed) as exc:
-            self._refuse(view, exc)
-        if end != len(view):
-            self._refuse(view, None)
+            self._refuse(buf, exc)
+        if end != len(buf):
+            self._refuse(buf, None)
         return value
 
     def decode_prefix(self, data: Buffer, position: int = 0) -> tuple[Any, int]:
@@ -54,13 +60,13 @@ class Codec:
         Raises:
             Malformed: No such message starts there.
         """
-        view = memoryview(data)
+        buf = memoryview(data) if self._blobs else bytes(data)
         try:
-            value, end = self._decode(view, position)
+            value, end = self._decode(buf, position)
         except (struct.error, IndexError, UnicodeDecodeError, Malformed) as exc:
-            self._refuse(view[position:], exc)
-        if end > len(view):
-            self._refuse(view[position:], None)
+            self._refuse(buf[position:], exc)
+        if end > len(buf):
+            self._refuse(buf[position:], None)
         return value, end
 
     def encode(self, value: Any) -> bytearray:
@@ -84,15 +90,24 @@ class Codec:
         except (struct.error, AttributeError, TypeError, ValueError) as exc:
             self._explain(value, exc)
 
-    def _refuse(self, view: memoryview, cause: Exception | None) -> NoReturn:
+    def _first_decode(self, buf: Any, pos: int) -> tuple[Any, int]:
+        self._decode = decoder_for(construct_for(self._cls, self._version), blobs=self._blobs)
+        return self._decode(buf, pos)
+
+    def _first_encode(self, out: Output, value: Any) -> Output:
+        self._encode = encoder_for(construct_for(self._cls, self._version))
+        return self._encode(out, value)
+
+    def _refuse(self, buf: Buffer, cause: Exception | None) -> NoReturn:
         name = f"{self._cls.__name__} v{self._version}"
-        stream = c.io.BytesIO(view)
+        if len(buf) > _EXPLAINED_BYTES_MAX:
+            raise Malformed(f"{name}: {cause or 'does not end where it should'}") from cause
+        stream = c.io.BytesIO(buf)
         try:
             construct_for(self._cls, self._version).parse_stream(stream)
         except c.ConstructError as exc:
             raise Malformed(f"{name}: {exc}") from cause
-        left = len(view) - stream.tell()
-        raise Malformed(f"{name}: {left} bytes left over") from cause
+        raise Malformed(f"{name}: {len(buf) - stream.tell()} bytes left over") from cause
 
     def _explain(self, value: Any, cause: Exception) -> NoReturn:
         name = f"{self._cls.__name__} v{self._version}"

@@ -104,4 +104,4 @@ class Record(c.Construct):
         for tag, data in present:
             VARINT._build(tag, stream, context, path)
             VARINT._build(len(data), stream, context, path)
-            c.stream_write(stream, data, len(data), path)
+            c.stream_write(stream, bytes(data), len(data), path)

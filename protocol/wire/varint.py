@@ -11,6 +11,8 @@ from protocol.errors import Malformed
 from protocol.ports import Buffer
 
 _KEPT_STRUCTS_MAX = 64
+FEW_LENGTH_MAX = 8
+"""Up to this length on the wire, generated code reads integers by an unpack of its own."""
 
 
 def read_varint(buf: Any, pos: int) -> tuple[int, int]:
@@ -29,6 +31,14 @@ def read_varint(buf: Any, pos: int) -> tuple[int, int]:
     raise Malformed("varint longer than five bytes")
 
 
+def read_length(buf: Any, pos: int) -> tuple[int, int]:
+    """Read a compact length that must not be null; it stays one more than the size it tells."""
+    length, pos = read_varint(buf, pos)
+    if not length:
+        refuse_null()
+    return length, pos
+
+
 def write_varint(out: bytearray, value: int) -> None:
     """Append an unsigned varint."""
     while value >= 0x80:
@@ -43,6 +53,13 @@ def refuse_null() -> NoReturn:
 
 
 @functools.cache
+def few_integers_readers(code: str, added: int) -> list[Any]:
+    """Return ``unpack_from`` by length on the wire, which is ``added`` more than the count."""
+    counts = [max(0, length - added) for length in range(FEW_LENGTH_MAX + 1)]
+    return [struct.Struct(f">{count}{code}").unpack_from for count in counts]
+
+
+@functools.cache
 def integers_reader(code: str) -> Callable[[Buffer, int, int], tuple[Sequence[Any], int]]:
     """Return ``read(buf, pos, count)`` of an array of fixed-size items; short ones are quickest."""
     size = struct.calcsize(">" + code)
@@ -50,8 +67,8 @@ def integers_reader(code: str) -> Callable[[Buffer, int, int], tuple[Sequence[An
 
     def read(buf: Buffer, pos: int, count: int) -> tuple[Sequence[Any], int]:
         if count < _KEPT_STRUCTS_MAX:
-            if count <= 0:
-                return [], pos
+            if count < 0:
+                refuse_null()
             return list(kept[count](buf, pos)), pos + count * size
         if count * size > len(buf) - pos:
             raise Malformed(f"array of {count} in {len(buf) - pos} bytes")
