@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
+from rich.console import Console
 
 from jbodlab.commands.output import Lab, lab_command
 
@@ -15,6 +17,20 @@ from jbodlab.commands.output import Lab, lab_command
 def demo(lab: Lab, svg: Path | None) -> None:
     """Break a disk under load, watch the cluster survive it, and leave nothing running."""
     # The clients it needs take a moment to load; no other command should wait for them.
+    from jbodlab.demo.narrator import WIDTH, Narrator  # noqa: PLC0415
     from jbodlab.demo.story import tell  # noqa: PLC0415
 
-    tell(lab, svg)
+    narrator = Narrator(
+        Console(
+            width=WIDTH,
+            record=svg is not None,
+            stderr=lab.is_json,
+            highlight=False,
+            force_terminal=True if svg is not None else None,
+        )
+    )
+    tell(lab.cluster.spec, narrator)
+    if svg is not None:
+        narrator.save_svg(svg)
+    if lab.is_json:
+        click.echo(json.dumps(narrator.measured, indent=2))

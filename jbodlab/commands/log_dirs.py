@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-from rich.table import Table
 
 from jbodlab.admin import ClusterAdmin, LogDirView
 from jbodlab.cluster import Cluster, broker_name
@@ -17,10 +15,10 @@ from jbodlab.commands.output import Lab, lab_command
 from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.moves import watch_move
+from jbodlab.tables import log_dirs_table
 from protocol.errors import ErrorCode
 from protocol.spec import BrokerSpec
 
-MIB = 1 << 20
 MODES = ("eio", "enospc", "read_only", "hang", "slow", "torn_write", "bit_flip")
 
 
@@ -116,31 +114,9 @@ def move_bar(lab: Lab) -> Progress:
     )
 
 
-def log_dirs_table(views: list[LogDirView], path_text: Callable[[str], str] = str) -> Table:
-    """Return the table of ``log-dirs describe``; ``path_text`` may shorten paths."""
-    table = Table("broker", "log dir", "state", "used", "of", "replicas", "moving in")
-    for view in views:
-        used_bytes = sum(replica.size_bytes for replica in view.replicas)
-        state = "[green]online[/]" if view.is_online else f"[red]offline[/] {_code(view)}"
-        table.add_row(
-            str(view.broker),
-            path_text(view.path),
-            state,
-            f"{used_bytes / MIB:.1f} MiB" if view.is_online else "",
-            f"{view.total_bytes / MIB:.0f} MiB" if view.total_bytes >= 0 else "",
-            str(sum(not replica.is_future for replica in view.replicas)),
-            str(sum(replica.is_future for replica in view.replicas)),
-        )
-    return table
-
-
-def _code(view: LogDirView) -> str:
-    return ErrorCode(view.error_code).name
-
-
 def _log_dir_content(view: LogDirView) -> dict[str, Any]:
     content = asdict(view)
-    content["error"] = _code(view)
+    content["error"] = ErrorCode(view.error_code).name
     content["replicas"] = list(content["replicas"])
     return content
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, Final, ParamSpec
 
 import click
 from rich.console import Console, RenderableType
@@ -15,6 +16,7 @@ from jbodlab.cluster import Cluster
 from jbodlab.errors import ExitCode, LabError
 
 P = ParamSpec("P")
+PIPE_WIDTH: Final = 200
 
 
 class Lab:
@@ -23,7 +25,8 @@ class Lab:
     def __init__(self, config_path: Path, *, is_json: bool) -> None:
         self.config_path = config_path
         self.is_json = is_json
-        self.console = Console(highlight=False)
+        # Into a pipe or a file a table takes the width it needs.
+        self.console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
         self.errors = Console(stderr=True, highlight=False)
 
     @functools.cached_property

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-import subprocess
-import sys
+import json
 from pathlib import Path
 
 import click
+from rich.text import Text
 
 from jbodlab.commands.output import Lab, lab_command
-from jbodlab.errors import ExitCode, LabError
-from jbodlab.java import require_java
+from jbodlab.spark_job import run_report
 
 
 @click.command()
@@ -23,29 +21,6 @@ def report(lab: Lab, dump: Path | None, out: Path | None) -> None:
     dump_dir = dump or Path(lab.cluster.spec.metrics.dump_dir)
     out_dir = out or lab.cluster.run_dir.parent.parent / "report"
     with lab.working("Spark is at work"):
-        text = run_report(dump_dir, out_dir)
-    lab.emit({"tables": str(out_dir), "report": text}, text)
-
-
-def run_report(dump_dir: Path, out_dir: Path) -> str:
-    """Run the Spark job in a process of its own; return its report.
-
-    Raises:
-        LabError: MISSING_JAVA, MISSING_PACKAGE, or FAILED with the job's last words.
-    """
-    require_java()
-    if importlib.util.find_spec("pyspark") is None:
-        raise LabError(
-            ExitCode.MISSING_PACKAGE,
-            "the report runs on Spark: install it with `pip install 'jbodlab[analytics]'`",
-        )
-    if not dump_dir.is_dir():
-        raise LabError(
-            ExitCode.FAILED, f"there is no dump in {dump_dir}: start the cluster with `jbodlab up`"
-        )
-    command = [sys.executable, "-m", "analytics", str(dump_dir), "--out", str(out_dir)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
-        raise LabError(ExitCode.FAILED, f"the Spark job failed: {' '.join(last)}")
-    return done.stdout
+        text = run_report(dump_dir, out_dir, as_json=lab.is_json)
+    content = {"tables": str(out_dir), "report": json.loads(text)} if lab.is_json else None
+    lab.emit(content, Text(text))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import click
-from rich.table import Table
 
-from jbodlab.admin import ClusterAdmin, PartitionView
+from jbodlab.admin import ClusterAdmin
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.errors import ExitCode, LabError
-from protocol.errors import ErrorCode
+from jbodlab.tables import partitions_table
 from protocol.spec import TopicSpec
 
 
@@ -75,23 +74,3 @@ def delete(lab: Lab, name: str) -> None:
     with ClusterAdmin(lab.require_running().spec) as admin:
         admin.delete_topic(name)
     lab.emit({"deleted": name}, f"deleted {name}")
-
-
-def partitions_table(views: list[PartitionView]) -> Table:
-    """Return the table of ``topics describe``."""
-    table = Table("partition", "leader", "leader epoch", "replicas", "isr", "offline", "error")
-    for view in views:
-        table.add_row(
-            f"{view.topic}-{view.partition}",
-            str(view.leader) if view.leader >= 0 else "[red]none[/]",
-            str(view.leader_epoch),
-            _ids(view.replicas),
-            _ids(view.isr),
-            f"[red]{_ids(view.offline_replicas)}[/]" if view.offline_replicas else "",
-            "" if view.error_code == 0 else ErrorCode(view.error_code).name,
-        )
-    return table
-
-
-def _ids(brokers: tuple[int, ...]) -> str:
-    return ", ".join(map(str, brokers))

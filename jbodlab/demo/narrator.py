@@ -10,7 +10,7 @@ from typing import Any, Final
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-WIDTH: Final = 100
+WIDTH: Final = 110
 
 
 class Narrator:

@@ -7,13 +7,12 @@ from typing import Final
 
 from jbodlab.admin import ClusterAdmin, PartitionView
 from jbodlab.cluster import Cluster
-from jbodlab.commands.log_dirs import log_dirs_table
-from jbodlab.commands.topics import partitions_table
 from jbodlab.control import ControlClient
 from jbodlab.demo.narrator import Narrator
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.load import Acknowledged, Load, Verification, read_numbers, verify
 from jbodlab.moves import watch_move
+from jbodlab.tables import log_dirs_table, partitions_table
 from protocol.errors import ErrorCode
 from protocol.spec import TopicSpec
 

@@ -5,51 +5,31 @@ Every number it tells was measured in the same run. It leaves nothing running an
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 import time
 from pathlib import Path
-from typing import Final
-
-import click
-from rich.console import Console
 
 from jbodlab.cluster import Cluster, running
-from jbodlab.commands.output import Lab
-from jbodlab.commands.report import run_report
 from jbodlab.demo import steps
-from jbodlab.demo.narrator import WIDTH, Narrator
+from jbodlab.demo.narrator import Narrator
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.lab_spec import relocated
-from protocol.spec import dump_cluster_spec
+from jbodlab.spark_job import run_report
+from protocol.spec import ClusterSpec, dump_cluster_spec
 
-CHECK_DEADLINE_MS: Final = 30_000
 
-
-def tell(lab: Lab, svg: Path | None) -> None:
-    """Run the demo on the cluster of ``lab``'s file, with its data in a folder of its own.
+def tell(spec: ClusterSpec, narrator: Narrator) -> None:
+    """Run the demo on a cluster like ``spec``, with its data in a folder of its own.
 
     Raises:
         LabError: a step went wrong; everything has been stopped.
     """
-    console = Console(
-        width=WIDTH,
-        record=svg is not None,
-        stderr=lab.is_json,
-        highlight=False,
-        force_terminal=True,
-    )
-    narrator = Narrator(console)
     folder = Path(tempfile.mkdtemp(prefix="jbodlab-demo-"))
     try:
-        _tell(Cluster(_copy_config(lab.cluster, folder)), narrator)
+        _tell(Cluster(_write_config(spec, folder)), narrator)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    if svg is not None:
-        narrator.save_svg(svg)
-    if lab.is_json:
-        click.echo(json.dumps(narrator.measured, indent=2))
 
 
 def _tell(cluster: Cluster, narrator: Narrator) -> None:
@@ -82,8 +62,8 @@ def _check_all_stopped(cluster: Cluster) -> None:
         raise LabError(ExitCode.FAILED, f"still running after the end: {', '.join(left)}")
 
 
-def _copy_config(cluster: Cluster, folder: Path) -> Path:
+def _write_config(spec: ClusterSpec, folder: Path) -> Path:
     """Write the cluster's file anew with all data below ``folder``: a demo never touches yours."""
     file = folder / "cluster.yaml"
-    file.write_text(dump_cluster_spec(relocated(cluster.spec, folder / "data")))
+    file.write_text(dump_cluster_spec(relocated(spec, folder / "data")))
     return file

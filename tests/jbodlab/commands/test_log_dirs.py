@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.console import Console
-
-from jbodlab.admin import LogDirView, ReplicaView
-from jbodlab.commands.log_dirs import log_dirs_table
 from jbodlab.errors import ExitCode
 from jbodlab.lab_spec import write_lab_spec
 from tests.jbodlab.command_line import jbodlab, one_line
@@ -34,28 +30,3 @@ def test_a_fault_for_a_broker_that_does_not_run_says_so(tmp_path: Path) -> None:
     result = jbodlab("log-dirs", "fail", "data/b1/d1", "--config", file)
     assert result.exit_code == ExitCode.NOT_RUNNING
     assert one_line(result).startswith("broker 1 does not answer on its control port")
-
-
-def test_the_table_tells_offline_dirs_by_their_error() -> None:
-    replica = ReplicaView(topic="t", partition=0, size_bytes=3 << 20, offset_lag=0, is_future=False)
-    views = [
-        LogDirView(
-            broker=1,
-            path="/x/d1",
-            error_code=0,
-            total_bytes=8 << 20,
-            usable_bytes=0,
-            replicas=(replica,),
-        ),
-        LogDirView(
-            broker=1, path="/x/d2", error_code=56, total_bytes=-1, usable_bytes=-1, replicas=()
-        ),
-    ]
-    console = Console(width=120, record=True)
-    with console.capture() as shown:
-        console.print(log_dirs_table(views, lambda path: path.removeprefix("/x/")))
-    good, bad = [line for line in shown.get().splitlines() if "d1" in line or "d2" in line]
-    assert "online" in good
-    assert "3.0 MiB" in good
-    assert "8 MiB" in good
-    assert "offline KAFKA_STORAGE_ERROR" in bad

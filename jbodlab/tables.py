@@ -1,0 +1,54 @@
+"""Views of the cluster as tables for the terminal. Asks nobody anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.table import Table
+
+from jbodlab.admin import LogDirView, PartitionView
+from protocol.errors import ErrorCode
+
+MIB = 1 << 20
+
+
+def log_dirs_table(views: list[LogDirView], path_text: Callable[[str], str] = str) -> Table:
+    """Return the table of ``log-dirs describe``; ``path_text`` may shorten paths."""
+    table = Table("broker", "log dir", "state", "used", "of", "replicas", "moving in")
+    for view in views:
+        used_bytes = sum(replica.size_bytes for replica in view.replicas)
+        state = (
+            "[green]online[/]"
+            if view.is_online
+            else f"[red]offline[/] {ErrorCode(view.error_code).name}"
+        )
+        table.add_row(
+            str(view.broker),
+            path_text(view.path),
+            state,
+            f"{used_bytes / MIB:.1f} MiB" if view.is_online else "",
+            f"{view.total_bytes / MIB:.0f} MiB" if view.total_bytes >= 0 else "",
+            str(sum(not replica.is_future for replica in view.replicas)),
+            str(sum(replica.is_future for replica in view.replicas)),
+        )
+    return table
+
+
+def partitions_table(views: list[PartitionView]) -> Table:
+    """Return the table of ``topics describe``."""
+    table = Table("partition", "leader", "leader epoch", "replicas", "isr", "offline", "error")
+    for view in views:
+        table.add_row(
+            f"{view.topic}-{view.partition}",
+            str(view.leader) if view.leader >= 0 else "[red]none[/]",
+            str(view.leader_epoch),
+            _ids(view.replicas),
+            _ids(view.isr),
+            f"[red]{_ids(view.offline_replicas)}[/]" if view.offline_replicas else "",
+            "" if view.error_code == 0 else ErrorCode(view.error_code).name,
+        )
+    return table
+
+
+def _ids(brokers: tuple[int, ...]) -> str:
+    return ", ".join(map(str, brokers))

@@ -1,0 +1,25 @@
+"""The Spark job is not even tried without a dump; tests/analytics show the job itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jbodlab.errors import ExitCode, LabError
+from jbodlab.spark_job import run_report
+
+
+def test_without_a_dump_it_says_where_it_looked(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="there is no dump in") as caught:
+        run_report(tmp_path / "none", tmp_path / "out")
+    assert caught.value.exit_code is ExitCode.FAILED
+
+
+def test_without_java_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    with pytest.raises(LabError, match="install Java 17 or newer") as caught:
+        run_report(tmp_path, tmp_path / "out")
+    assert caught.value.exit_code is ExitCode.MISSING_JAVA
