@@ -90,7 +90,7 @@ class EnginePort(Protocol):
         ...
 
     async def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
-        """Expects ``topic_states``; the answer has ``topics`` with topic names set too."""
+        """Expects ``topic_states``; the answer has both layouts filled."""
         ...
 
     async def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:

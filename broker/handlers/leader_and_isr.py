@@ -10,15 +10,14 @@ from __future__ import annotations
 from typing import Final
 
 from broker.context import Context
+from broker.core.control_rules import refuse_leader_and_isr
 from broker.handlers import handles
 from protocol.errors import KafkaError
 from protocol.ids import ZERO_UUID
 from protocol.messages.control import (
-    LeaderAndIsrPartitionError,
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
-    LeaderAndIsrTopicError,
     LeaderAndIsrTopicState,
 )
 
@@ -28,24 +27,8 @@ _GROUPED_RESPONSE_SINCE: Final = 5
 
 def refuse(request: LeaderAndIsrRequest, version: int, error: KafkaError) -> LeaderAndIsrResponse:
     """Put the code at the top and into every partition."""
-    response = LeaderAndIsrResponse(
-        error_code=error.code,
-        topics=[
-            LeaderAndIsrTopicError(
-                topic_id=topic.topic_id,
-                partition_errors=[
-                    LeaderAndIsrPartitionError(
-                        topic_name=topic.topic_name,
-                        partition_index=partition.partition_index,
-                        error_code=error.code,
-                    )
-                    for partition in topic.partition_states
-                ],
-            )
-            for topic in _topic_states(request, version)
-        ],
-    )
-    return _in_layout_of(version, response)
+    request.topic_states = _topic_states(request, version)
+    return _in_layout_of(version, refuse_leader_and_isr(request, error.code))
 
 
 @handles(LeaderAndIsrRequest, "0-7", refuse=refuse)
@@ -72,10 +55,9 @@ def _topic_states(request: LeaderAndIsrRequest, version: int) -> list[LeaderAndI
 
 
 def _in_layout_of(version: int, response: LeaderAndIsrResponse) -> LeaderAndIsrResponse:
-    """Flatten the answer for versions that are not grouped by topic id."""
-    if version < _GROUPED_RESPONSE_SINCE:
-        response.partition_errors = [
-            error for topic in response.topics for error in topic.partition_errors
-        ]
-        response.topics = []
+    """Keep the one list that the version has: flat, or from 5 on grouped by topic id."""
+    if version >= _GROUPED_RESPONSE_SINCE:
+        response.partition_errors = ()
+    else:
+        response.topics = ()
     return response

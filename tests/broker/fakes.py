@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from broker.context import Context
+from broker.core.control_rules import refuse_leader_and_isr
 from broker.core.fetch_session import FetchSessions
 from broker.core.metadata_answer import MetadataAnswers
 from broker.core.metadata_image import MetadataImage
@@ -29,10 +30,8 @@ from protocol.connection import Peer, RequestReceived
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import BrokerId, TopicPartition
 from protocol.messages.control import (
-    LeaderAndIsrPartitionError,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
-    LeaderAndIsrTopicError,
     StopReplicaPartitionError,
     StopReplicaRequest,
     StopReplicaResponse,
@@ -161,23 +160,7 @@ class FakeEngine:
     async def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
         self._raise()
         self.leader_and_isr_requests.append(request)
-        return LeaderAndIsrResponse(
-            error_code=ErrorCode.NONE,
-            topics=[
-                LeaderAndIsrTopicError(
-                    topic_id=topic.topic_id,
-                    partition_errors=[
-                        LeaderAndIsrPartitionError(
-                            topic_name=topic.topic_name,
-                            partition_index=state.partition_index,
-                            error_code=self.control_code,
-                        )
-                        for state in topic.partition_states
-                    ],
-                )
-                for topic in request.topic_states
-            ],
-        )
+        return refuse_leader_and_isr(request, self.control_code)
 
     async def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
         self._raise()
