@@ -224,7 +224,11 @@ class AssignmentChanged:
         """Replace the assignment and what each broker hosts."""
         tp = TopicPartition(self.topic, self.partition)
         partitions = state.topics[self.topic].partitions
-        _unhost(state, tp, partitions[self.partition].replicas)
+        before = partitions[self.partition].replicas
+        _unhost(state, tp, before)
+        for broker_id in before:
+            if broker_id not in self.replicas:
+                _forget_offline(state, broker_id, tp)
         partitions[self.partition] = replace(
             partitions[self.partition],
             replicas=self.replicas,

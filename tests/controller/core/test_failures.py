@@ -1,0 +1,310 @@
+"""Log dirs and brokers that come and go: leaders, Isrs, offline replicas, what is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.core.records import TopicCreated
+from protocol.errors import ErrorCode
+from protocol.messages.control import (
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from protocol.metric_rows import FailoverStep
+from tests.controller.core.cluster import Cluster, settings, three_brokers, tp
+
+
+def leadership(cluster: Cluster, name: str) -> tuple[int, int, tuple[int, ...]]:
+    partition = cluster.partition(name)
+    return partition.leader, partition.leader_epoch, partition.isr
+
+
+@pytest.mark.scenario(2, 174)
+def test_a_leader_on_a_failed_log_dir_is_replaced_and_costs_one_epoch() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2], [1, 3])
+    cluster.take()
+
+    cluster.fail_log_dir(1, 1, ["t-0"])
+
+    assert leadership(cluster, "t-0") == (2, 1, (2,))
+    assert leadership(cluster, "t-1") == (1, 0, (1, 3))
+    to_two = cluster.take()[2]
+    # Elected, then told again unchanged when the replica goes offline: as Kafka does.
+    epochs = [
+        r.topic_states[0].partition_states[0].leader_epoch
+        for r in to_two
+        if isinstance(r, LeaderAndIsrRequest)
+    ]
+    assert epochs == [1, 1]
+
+
+@pytest.mark.scenario(3)
+def test_a_follower_on_a_failed_log_dir_leaves_the_isr() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2, 3])
+
+    cluster.fail_log_dir(3, 1, ["t-0"])
+
+    assert leadership(cluster, "t-0") == (1, 1, (1, 2))
+    assert cluster.state.offline_replicas(tp("t-0")) == [3]
+
+
+@pytest.mark.scenario(162, 174)
+def test_the_only_replica_stays_in_the_isr_without_a_leader() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1])
+    cluster.take()
+
+    cluster.fail_log_dir(1, 1, ["t-0"])
+
+    assert leadership(cluster, "t-0") == (-1, 1, (1,))
+    sent = cluster.take()
+    metadata = [r for r in sent[2] if isinstance(r, UpdateMetadataRequest)][-1]
+    assert list(metadata.topic_states[0].partition_states[0].offline_replicas) == [1]
+    assert isinstance(sent[1][-1], StopReplicaRequest)
+
+
+@pytest.mark.scenario(175)
+def test_the_last_isr_member_is_followed_by_another_replica_only_if_unclean() -> None:
+    for allowed, expected in (("false", (-1, 2, (1,))), ("true", (2, 2, (2,)))):
+        cluster = three_brokers()
+        cluster.create("t", [1, 2], configs={"unclean.leader.election.enable": allowed})
+        cluster.expire(2)
+        cluster.start_broker(2)
+        assert leadership(cluster, "t-0") == (1, 1, (1,))
+
+        cluster.fail_log_dir(1, 1, ["t-0"])
+
+        assert leadership(cluster, "t-0") == expected
+        assert cluster.partition("t-0").is_recovering == (allowed == "true")
+        assert cluster.machine.run.unclean_elections_count == (allowed == "true")
+
+
+@pytest.mark.scenario(175)
+def test_the_cluster_may_allow_unclean_elections_for_all_topics() -> None:
+    cluster = three_brokers(config=settings(unclean_leader_election_enable="true"))
+    cluster.create("t", [1, 2])
+    cluster.expire(2)
+    cluster.start_broker(2)
+
+    cluster.fail_log_dir(1, 1, ["t-0"])
+
+    assert leadership(cluster, "t-0") == (2, 2, (2,))
+
+
+@pytest.mark.scenario(172)
+def test_two_log_dirs_of_two_brokers_at_once() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2, 3], [2, 1, 3])
+
+    cluster.brokers[1].bad = [tp("t-0")]
+    cluster.brokers[2].bad = [tp("t-0")]
+    for broker_id in (1, 2):
+        cluster.beat(broker_id, offline=[1])
+
+    assert leadership(cluster, "t-0") == (3, 2, (3,))
+    assert leadership(cluster, "t-1") == (2, 0, (2, 1, 3))
+
+
+@pytest.mark.scenario(171)
+def test_healthy_replicas_of_the_same_broker_are_not_touched() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2], [1, 2])
+
+    cluster.fail_log_dir(1, 1, ["t-1"])
+
+    assert leadership(cluster, "t-0") == (1, 0, (1, 2))
+    assert list(cluster.state.offline[1]) == [tp("t-1")]
+
+
+@pytest.mark.scenario(173)
+def test_a_refused_probe_changes_nothing() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.brokers[1].code = ErrorCode.STALE_BROKER_EPOCH
+
+    cluster.fail_log_dir(1, 1, ["t-0"])
+
+    assert leadership(cluster, "t-0") == (1, 0, (1, 2))
+    assert cluster.state.offline == {}
+
+
+@pytest.mark.scenario(239)
+def test_the_same_failure_reported_again_is_no_news() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    cluster.take()
+    records = len(cluster.records)
+
+    cluster.beat(1, offline=[1])
+
+    assert cluster.take() == {}
+    assert len(cluster.records) == records
+
+
+@pytest.mark.scenario(176, 181)
+def test_a_restarted_broker_is_asked_anew() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2], [1, 2])
+    cluster.fail_log_dir(1, 1, ["t-0", "t-1"])
+    cluster.take()
+
+    cluster.start_broker(1, dirs=[2], bad=["t-0"])
+
+    assert list(cluster.state.offline[1]) == [tp("t-0")]
+    cluster.start_broker(1)
+    assert cluster.state.offline == {}
+    assert cluster.state.offline_replicas(tp("t-0")) == []
+
+
+@pytest.mark.scenario(164)
+def test_a_bounced_broker_is_dead_and_then_new() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.take()
+
+    cluster.start_broker(1)
+
+    assert leadership(cluster, "t-0") == (2, 1, (2,))
+    to_one = cluster.take()[1]
+    assert isinstance(to_one[0], UpdateMetadataRequest)
+    assert [t.topic_name for t in to_one[0].topic_states] == ["t"]
+    assert not to_one[1].topic_states[0].partition_states[0].is_new
+
+
+@pytest.mark.scenario(157)
+def test_all_brokers_dead_leaves_the_last_isr_and_offline_replicas() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [2])
+
+    cluster.expire(1, 2, 3)
+
+    after = cluster.restart()
+    assert leadership(after, "t-0")[0] == -1
+    assert leadership(after, "t-0")[2] == (2,)
+    after.start_broker(3)
+    metadata = after.take()[3][0]
+    partition = metadata.topic_states[0].partition_states[0]
+    assert (partition.leader, list(partition.offline_replicas)) == (-1, [2])
+
+
+@pytest.mark.scenario(158)
+def test_a_topic_created_with_its_first_replica_dead_starts_at_the_second() -> None:
+    cluster = three_brokers()
+    cluster.expire(1)
+
+    cluster.create("t", [1, 2, 3])
+
+    assert leadership(cluster, "t-0") == (2, 0, (2, 3))
+
+
+def test_leaders_return_when_their_broker_does() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1])
+    cluster.expire(1)
+    assert leadership(cluster, "t-0") == (-1, 1, (1,))
+
+    cluster.start_broker(1)
+
+    assert leadership(cluster, "t-0") == (1, 2, (1,))
+
+
+def test_a_dead_broker_without_replicas_is_still_told_to_the_others() -> None:
+    cluster = three_brokers()
+    cluster.take()
+
+    cluster.expire(3)
+
+    (request,) = cluster.take()[1]
+    assert [broker.id for broker in request.live_brokers] == [1, 2]
+
+
+def test_each_step_of_a_failover_is_reported_under_one_failure_id() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2], [1, 2])
+
+    cluster.fail_log_dir(1, 1, ["t-0", "t-1"])
+
+    assert [(r.step, r.partition_count) for r in cluster.reports] == [
+        (FailoverStep.CONTROLLER_NOTICED, -1),
+        (FailoverStep.REPLICAS_OFFLINE, 2),
+        (FailoverStep.LEADERS_ELECTED, 2),
+        (FailoverStep.BROKERS_TOLD, -1),
+    ]
+    assert len({r.failure_id for r in cluster.reports}) == 1
+
+
+def test_brokers_are_told_only_when_the_slowest_has_answered() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.held = [3]
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    assert [r.step for r in cluster.reports][-1] is FailoverStep.LEADERS_ELECTED
+
+    cluster.held = []
+    cluster.settle()
+
+    assert [r.step for r in cluster.reports][-1] is FailoverStep.BROKERS_TOLD
+
+
+def test_a_failed_log_dir_without_replicas_is_reported_and_sends_nothing() -> None:
+    cluster = three_brokers()
+
+    cluster.fail_log_dir(1, 1, [])
+
+    assert cluster.take() == {}
+    assert [r.step for r in cluster.reports][-1] is FailoverStep.BROKERS_TOLD
+
+
+@pytest.mark.scenario(272)
+def test_a_thousand_replicas_take_one_probe_and_one_batch() -> None:
+    cluster = three_brokers()
+    cluster.create("t", *[[1, 2, 3]] * 1000)
+    cluster.take()
+
+    cluster.fail_log_dir(1, 1, [f"t-{number}" for number in range(1000)])
+
+    sent = cluster.take()
+    assert [type(r).__name__ for r in sent[1]] == [
+        "LeaderAndIsrRequest",
+        "UpdateMetadataRequest",
+        "UpdateMetadataRequest",
+        "UpdateMetadataRequest",
+        "StopReplicaRequest",
+    ]
+    assert len(sent[2]) == len(sent[3]) == 5
+
+
+@pytest.mark.scenario(260)
+def test_offline_replicas_are_those_whose_last_answer_was_a_storage_error() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2], [1, 3], [1, 2])
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    cluster.fail_log_dir(1, 2, ["t-2"])
+
+    assert list(cluster.state.offline[1]) == [tp("t-0"), tp("t-2")]
+    assert cluster.replay() == cluster.state
+
+
+def test_answers_of_an_older_incarnation_are_ignored() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.held = [1]
+    cluster.fail_log_dir(1, 1, ["t-0"])
+
+    cluster.start_broker(1)
+    cluster.held = []
+    cluster.settle()
+
+    assert cluster.state.offline == {}
+
+
+def test_the_journal_knows_topics_by_their_whole_assignment() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+
+    (created,) = [r for r in cluster.records if isinstance(r, TopicCreated)]
+    assert created.assignment == ((1, 2),)

@@ -1,0 +1,40 @@
+"""Phases and the index of leaderless partitions stay in step."""
+
+from __future__ import annotations
+
+from controller.core.phases import PartitionPhase, ReplicaPhase
+from controller.core.run_state import RunState
+from tests.controller.core.cluster import tp
+
+T0 = tp("t-0")
+
+
+def test_leaderless_holds_what_is_new_or_offline() -> None:
+    run = RunState()
+
+    run.set_phase(T0, PartitionPhase.NEW)
+    assert list(run.leaderless) == [T0]
+    run.set_phase(T0, PartitionPhase.ONLINE)
+    assert list(run.leaderless) == []
+    run.set_phase(T0, PartitionPhase.OFFLINE)
+    assert list(run.leaderless) == [T0]
+    run.set_phase(T0, PartitionPhase.NON_EXISTENT)
+    assert list(run.leaderless) == []
+    assert run.partition_phases == {}
+
+
+def test_what_was_never_set_does_not_exist() -> None:
+    run = RunState()
+
+    assert run.phase_of(T0) is PartitionPhase.NON_EXISTENT
+    assert run.replica_phase_of(T0, 1) is ReplicaPhase.NON_EXISTENT
+
+
+def test_a_replica_that_is_gone_leaves_nothing_behind() -> None:
+    run = RunState()
+    run.set_replica_phase(T0, 1, ReplicaPhase.ONLINE)
+
+    run.set_replica_phase(T0, 1, ReplicaPhase.NON_EXISTENT)
+    run.set_replica_phase(T0, 2, ReplicaPhase.NON_EXISTENT)
+
+    assert run.replica_phases == {}

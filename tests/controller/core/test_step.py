@@ -1,0 +1,79 @@
+"""A step keeps state, journal and channels together."""
+
+from __future__ import annotations
+
+from random import Random
+
+from controller.core.effects import Answer, ConnectBroker, DisconnectBroker, Note, Send
+from controller.core.records import ProducerIdsAllocated
+from controller.core.run_state import RunState
+from controller.core.state import ClusterState
+from controller.core.step import Step
+from protocol.messages.control import StopReplicaRequest, UpdateMetadataRequest
+from tests.controller.core.cluster import registered, settings
+
+
+def step() -> Step:
+    state = ClusterState()
+    for record in (*registered(1, 1), *registered(2, 2)):
+        record.apply(state)
+    begun = Step(state, RunState(), settings(), Random(0), now_ms=100)
+    begun.connect(1)
+    begun.connect(2)
+    begun.effects.clear()
+    return begun
+
+
+def test_a_change_is_applied_and_journaled() -> None:
+    begun = step()
+    begun.change(ProducerIdsAllocated(5))
+
+    assert begun.state.next_producer_id == 5
+    assert begun.records == [ProducerIdsAllocated(5)]
+
+
+def test_requests_are_numbered_per_channel() -> None:
+    begun = step()
+    first, second = UpdateMetadataRequest(), StopReplicaRequest()
+
+    assert [begun.send(1, first), begun.send(1, second), begun.send(2, first)] == [1, 2, 1]
+    assert begun.effects == [Send(1, 1, first), Send(1, 2, second), Send(2, 1, first)]
+
+
+def test_what_waits_for_nobody_is_done_at_once() -> None:
+    begun = step()
+    begun.send(1, StopReplicaRequest())
+
+    begun.when_told(Answer(7, "done"))
+
+    assert Answer(7, "done") in begun.effects
+    assert begun.run.waiting == []
+
+
+def test_what_waits_is_told_when_metadata_was_taken() -> None:
+    begun = step()
+    begun.send(1, UpdateMetadataRequest())
+    begun.send(1, StopReplicaRequest())
+
+    begun.when_told(Answer(7, "done"), late=Answer(7, "late"), deadline_ms=200)
+
+    assert Answer(7, "done") not in begun.effects
+    assert begun.run.waiting[0].told == {1: (1, 1)}
+
+
+def test_channels_open_and_close_with_their_brokers() -> None:
+    begun = step()
+    begun.connect(1)
+    begun.disconnect(2)
+
+    assert begun.effects == [ConnectBroker(1, 1, "host1", 9092), DisconnectBroker(2)]
+    assert list(begun.run.channels) == [1]
+
+
+def test_log_lines_wait_for_the_work() -> None:
+    begun = step()
+    begun.note("as planned")
+    begun.warn("not planned")
+
+    assert begun.effects == []
+    assert begun.notes == [Note("as planned"), Note("not planned", is_warning=True)]
