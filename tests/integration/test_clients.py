@@ -112,7 +112,8 @@ def test_topics_are_created_grown_and_deleted_by_librdkafka(shared_lab: Lab) -> 
 def test_a_topics_configuration_is_described_with_its_source(shared_lab: Lab) -> None:
     shared_lab.create("described", configs={"retention.ms": "5000"})
     resource = ConfigResource(ResourceType.TOPIC, "described")
-    answer = confluent_admin(shared_lab).describe_configs([resource])
+    admin = confluent_admin(shared_lab)  # its answers end with it
+    answer = admin.describe_configs([resource])
     entries = answer[resource].result(DEADLINE_S)
     assert (entries["retention.ms"].value, entries["retention.ms"].source) == ("5000", 1)
     assert (entries["segment.bytes"].value, entries["segment.bytes"].source) == ("1073741824", 5)
@@ -120,7 +121,8 @@ def test_a_topics_configuration_is_described_with_its_source(shared_lab: Lab) ->
 
 def test_an_existing_topic_is_refused_with_its_own_error(shared_lab: Lab) -> None:
     shared_lab.create("once")
-    answer = confluent_admin(shared_lab).create_topics([NewTopic("once", 1, 3)])
+    admin = confluent_admin(shared_lab)  # its answers end with it
+    answer = admin.create_topics([NewTopic("once", 1, 3)])
     with pytest.raises(Exception, match="TOPIC_ALREADY_EXISTS"):
         answer["once"].result(DEADLINE_S)
 
