@@ -40,6 +40,8 @@ class FileDisk:
 
     def prepare(self) -> None:
         """See ``Disk.prepare``. Source: LogManager.scala createAndValidateLogDirs."""
+        if "\0" in self._root:
+            raise OSError(errno.EINVAL, "the path holds a NUL byte", self._root)
         if not os.path.lexists(self._root):
             os.makedirs(self._root)
             _sync_path(os.path.dirname(self._root))

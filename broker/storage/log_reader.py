@@ -23,7 +23,7 @@ class LogRead(NamedTuple):
     buffers: tuple[Buffer, ...]
     size_bytes: int
     next_offset: int
-    """Where to read on: behind the last batch given, the asked offset when none is."""
+    """Where to read on: behind the last batch given and behind a gap; else the asked offset."""
 
 
 class FoundOffset(NamedTuple):
@@ -35,7 +35,13 @@ class FoundOffset(NamedTuple):
 
 
 def read_batches(
-    segments: Sequence[Segment], offset: int, end: int, max_bytes: int, *, min_one: bool
+    segments: Sequence[Segment],
+    offset: int,
+    end: int,
+    max_bytes: int,
+    *,
+    log_end_offset: int,
+    min_one: bool,
 ) -> LogRead:
     """Read batches that hold ``offset`` or follow it and end before ``end``, up to ``max_bytes``.
 
@@ -51,10 +57,11 @@ def read_batches(
     for number in range(segment_number(segments, offset), len(segments)):
         segment = segments[number]
         is_last = number + 1 == len(segments)
-        segment_end = end if is_last else segments[number + 1].base_offset
+        segment_end = log_end_offset if is_last else segments[number + 1].base_offset
         limit = segment.size_bytes if segment_end <= end else segment.position_of(end)
         found = segment.locate(next_offset)
         if found is None:
+            next_offset = max(next_offset, min(segment_end, end))
             continue
         position, header = found
         if position >= limit:

@@ -83,9 +83,12 @@ def open_log(
     snapshots.keep_of_segments([segment.base_offset for segment in segments])
     producers = snapshots.load(segments, end)
     log = PartitionLog(directory, config, segments, producers, snapshots)
-    log.log_end_offset = end
-    log.log_start_offset = max(known.log_start_offset, segments[0].base_offset)
-    log.recovery_point = end if known.was_clean else min(known.recovery_point, end)
+    log.restore_offsets(
+        log_start_offset=max(known.log_start_offset, segments[0].base_offset),
+        log_end_offset=end,
+        recovery_point=end if known.was_clean else min(known.recovery_point, end),
+        was_clean=known.was_clean,
+    )
     if end < log.log_start_offset:
         log.truncate_fully_and_start_at(known.log_start_offset, now_ms=now_ms)
     _settle_epochs(log, segments, epochs)

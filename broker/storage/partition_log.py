@@ -54,6 +54,7 @@ class PartitionLog:
         "_producers",
         "_segments",
         "_snapshots",
+        "_sync_due",
         "config",
         "log_end_offset",
         "log_start_offset",
@@ -86,6 +87,7 @@ class PartitionLog:
         self._snapshots = snapshots
         self._parent_synced = False
         self._deleted = False
+        self._sync_due = False
 
     @classmethod
     def create(
@@ -126,9 +128,23 @@ class PartitionLog:
         return [segment.base_offset for segment in self._segments]
 
     @property
+    def segments(self) -> Sequence[Segment]:
+        """By base offset, the active one last; for the dir's thread and for tools."""
+        return self._segments
+
+    @property
     def producer_entries(self) -> list[ProducerEntry]:
         """The producers as written, by id; for the dir's thread."""
         return self._producers.entries
+
+    def restore_offsets(
+        self, *, log_start_offset: int, log_end_offset: int, recovery_point: int, was_clean: bool
+    ) -> None:
+        """Set what a recovery found, once; after an unclean stop the next flush always syncs."""
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_end_offset
+        self.recovery_point = recovery_point
+        self._sync_due = not was_clean
 
     def append(self, buffers: Sequence[Buffer], *, now_ms: int) -> int:
         """Write whole batches, each buffer into one segment, all in as few writes as segments.
@@ -172,7 +188,14 @@ class PartitionLog:
         if offset >= end:
             return LogRead((), 0, offset)
         try:
-            return read_batches(self._segments, offset, end, max_bytes, min_one=min_one)
+            return read_batches(
+                self._segments,
+                offset,
+                end,
+                max_bytes,
+                log_end_offset=self.log_end_offset,
+                min_one=min_one,
+            )
         except CorruptBatch as exc:
             raise self._corrupt(exc) from exc
 
@@ -363,16 +386,17 @@ class PartitionLog:
         files = self._directory.files
         if self._deleted:
             return
-        if recovery_point > self.recovery_point:
-            for segment in self._segments[
-                segment_number(self._segments, self.recovery_point) : count
-            ]:
+        if recovery_point > self.recovery_point or self._sync_due:
+            # A cut segment may end right before the recovery point, so that one is synced as well.
+            first = segment_number(self._segments, self.recovery_point - self._sync_due)
+            for segment in self._segments[first:count]:
                 segment.sync()
             files.disk.sync_dir(self.name)
             if not self._parent_synced:
                 files.disk.sync_dir("")
                 self._parent_synced = True
-            self.recovery_point = recovery_point
+            self.recovery_point = max(self.recovery_point, recovery_point)
+            self._sync_due = self._sync_due and count < len(self._segments)
         files.sync_replaced(self.name)
 
     def _set_end(self, offset: int) -> None:
@@ -380,6 +404,7 @@ class PartitionLog:
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
         self.recovery_point = min(self.recovery_point, offset)
+        self._sync_due = True
 
     def _replace(self, file_name: str, data: bytes) -> None:
         self._directory.files.replace(self._directory.path(file_name), data)

@@ -254,6 +254,7 @@ class Segment:
                 observe(header, batch)
                 next_offset = header.next_offset
         finally:
+            self._time_index.maybe_append(self.largest_timestamp)
             self._write_indexes_anew()
         return next_offset
 

@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from broker.core.log_dirs import LogDirFailed
 from broker.storage.log_dir import LogDir
@@ -49,7 +49,8 @@ class Owner:
     """Gives a random uuid that ``is_usable_directory_id``; called on the dir's thread."""
 
 
-class LoadOptions(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadOptions:
     """What loading needs to know."""
 
     configs: Callable[[str], LogConfig]

@@ -1,0 +1,74 @@
+"""Walking over the batches of a file, good and damaged."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.storage.batch_scan import CorruptBatch, scan_batches, scan_headers
+from broker.storage.memory_disk import MemoryDisk
+from protocol.ports import DiskFile
+from tests.broker.storage.builders import batch, batches
+
+
+def file_of(*parts: bytes) -> DiskFile:
+    file = MemoryDisk().open("a", create=True)
+    file.append(parts)
+    return file
+
+
+@pytest.mark.parametrize("chunk_bytes", [61, 200, 1 << 20])
+def test_headers_are_given_with_their_positions_whatever_is_read_at_once(chunk_bytes: int) -> None:
+    parts = [batch(0, 3), batch(3, size=700), batch(10)]
+    file = file_of(*parts)
+    found = list(scan_headers(file, 0, file.size(), chunk_bytes=chunk_bytes))
+    assert [(position, header.base_offset) for position, header in found] == [
+        (0, 0),
+        (len(parts[0]), 3),
+        (len(parts[0]) + len(parts[1]), 10),
+    ]
+
+
+def test_a_scan_may_begin_at_any_batch() -> None:
+    file = file_of(batch(0), batch(1))
+    start = len(batch(0))
+    assert [header.base_offset for _, header in scan_headers(file, start, file.size())] == [1]
+
+
+def test_batches_come_whole_also_when_larger_than_a_chunk() -> None:
+    parts = [batch(0), batch(1, size=600_000), batch(2)]
+    file = file_of(*parts)
+    found = [bytes(data) for _, _, data in scan_batches(file, 0, file.size(), verify=True)]
+    assert found == parts
+
+
+@pytest.mark.parametrize("cut_bytes", [1, 60, 61, 100])
+def test_a_torn_tail_ends_the_scan_where_it_begins(cut_bytes: int) -> None:
+    whole = b"".join(batches(0, 3))
+    file = file_of(whole, batch(3)[:cut_bytes])
+    for scan in (
+        scan_headers(file, 0, file.size()),
+        (found[:2] for found in scan_batches(file, 0, file.size(), verify=True)),
+    ):
+        seen: list[int] = []
+        with pytest.raises(CorruptBatch) as caught:
+            seen.extend(header.base_offset for _, header in scan)
+        assert seen == [0, 1, 2]
+        assert caught.value.position == len(whole)
+
+
+def test_a_wrong_sum_is_found_only_on_request() -> None:
+    bad = bytearray(batch(1))
+    bad[-1] ^= 1
+    file = file_of(batch(0), bytes(bad))
+    assert len(list(scan_batches(file, 0, file.size(), verify=False))) == 2
+    with pytest.raises(CorruptBatch, match="CRC"):
+        list(scan_batches(file, 0, file.size(), verify=True))
+
+
+def test_zeros_and_negative_offsets_are_no_batches() -> None:
+    negative = bytearray(batch(0))
+    negative[0] = 0xFF
+    for bad in (bytes(100), bytes(negative)):
+        file = file_of(bad)
+        with pytest.raises(CorruptBatch):
+            list(scan_headers(file, 0, file.size()))

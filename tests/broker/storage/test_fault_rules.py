@@ -1,0 +1,54 @@
+"""Which operations a rule meets."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.storage.fault_rules import FaultMode, FaultRule, FileClass, Operation, file_class_of
+
+
+@pytest.mark.parametrize(
+    ("name", "file_class"),
+    [
+        ("t-0/00000000000000000000.log", FileClass.LOG),
+        ("t-0/00000000000000000000.timeindex", FileClass.INDEX),
+        ("t-0/00000000000000000000.txnindex.tmp", FileClass.INDEX),
+        ("t-0/00000000000000000007.snapshot", FileClass.SNAPSHOT),
+        ("t-0/leader-epoch-checkpoint", FileClass.LEADER_EPOCHS),
+        ("t-0/partition.metadata", FileClass.PARTITION_METADATA),
+        ("replication-offset-checkpoint", FileClass.CHECKPOINT),
+        ("meta.properties", FileClass.META_PROPERTIES),
+        ("t-0", FileClass.OTHER),
+        ("", FileClass.OTHER),
+    ],
+)
+def test_the_class_of_a_file_follows_from_its_name(name: str, file_class: FileClass) -> None:
+    assert file_class_of(name) is file_class
+
+
+def test_a_rule_meets_only_what_its_mode_can_mean() -> None:
+    full = FaultRule(mode=FaultMode.ENOSPC)
+    assert full.meets(Operation.APPEND, "a")
+    assert not full.meets(Operation.READ, "a")
+    assert FaultRule(mode=FaultMode.BIT_FLIP).meets(Operation.READ, "a")
+    assert not FaultRule(mode=FaultMode.BIT_FLIP).meets(Operation.APPEND, "a")
+    assert not FaultRule(mode=FaultMode.READ_ONLY).meets(Operation.SYNC, "a")
+
+
+def test_operation_and_file_class_narrow_a_rule() -> None:
+    rule = FaultRule(
+        mode=FaultMode.EIO,
+        operations=frozenset({Operation.WRITE}),
+        file_classes=frozenset({FileClass.LEADER_EPOCHS}),
+    )
+    assert rule.meets(Operation.WRITE, "t-0/leader-epoch-checkpoint")
+    assert not rule.meets(Operation.READ, "t-0/leader-epoch-checkpoint")
+    assert not rule.meets(Operation.WRITE, "meta.properties")
+    assert rule.matches == 1
+
+
+def test_nth_meets_once_and_from_nth_ever_after() -> None:
+    once = FaultRule(mode=FaultMode.EIO, nth=2)
+    assert [once.meets(Operation.READ, "a") for _ in range(4)] == [False, True, False, False]
+    after = FaultRule(mode=FaultMode.EIO, from_nth=3)
+    assert [after.meets(Operation.READ, "a") for _ in range(4)] == [False, False, True, True]

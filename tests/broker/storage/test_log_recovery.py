@@ -1,0 +1,198 @@
+"""Opening one log after everything that can have happened to its files."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.storage.files import LogDirFiles
+from broker.storage.log_recovery import KnownOffsets, OpenedLog, open_log
+from broker.storage.memory_disk import MemoryDisk
+from broker.storage.segment import PartitionFiles
+from tests.broker.storage.builders import (
+    Config,
+    batch,
+    batches,
+    filled_log,
+    log_on,
+    offsets_read,
+    produced,
+)
+
+NAME = "orders-0"
+FIRST = f"{NAME}/00000000000000000000.log"
+CONFIG = Config(segment_bytes=900)
+SIZE = len(batch(0))
+
+
+def reopen(disk: MemoryDisk, **known: int) -> OpenedLog:
+    offsets = KnownOffsets(
+        recovery_point=known.get("recovery_point", 0),
+        log_start_offset=known.get("log_start_offset", 0),
+        was_clean=bool(known.get("was_clean", 0)),
+    )
+    return open_log(PartitionFiles(LogDirFiles(disk), NAME), CONFIG, offsets, now_ms=0)
+
+
+def corrupt(disk: MemoryDisk, name: str, position: int) -> None:
+    data = bytearray(disk.read_file(name))
+    data[position] ^= 1
+    disk.write_file(name, bytes(data))
+
+
+@pytest.fixture
+def disk() -> MemoryDisk:
+    """Twelve batches in three segments, closed cleanly."""
+    made = MemoryDisk()
+    log = filled_log(made, 12, CONFIG)
+    assert log.segment_base_offsets == [0, 5, 10]
+    log.write_leader_epochs([(0, 0)])
+    log.close()
+    return made
+
+
+def test_a_clean_log_is_taken_as_it_is(disk: MemoryDisk) -> None:
+    opened = reopen(disk, was_clean=1)
+    assert offsets_read(opened.log, 0) == list(range(12))
+    assert opened.log.recovery_point == 12
+    assert opened.leader_epochs == [(0, 0)]
+
+
+def test_a_directory_without_any_file_is_an_empty_log(disk: MemoryDisk) -> None:
+    disk.remove_tree(NAME)
+    disk.make_dir(NAME)
+    log = reopen(disk, log_start_offset=7).log
+    assert (log.log_start_offset, log.log_end_offset) == (7, 7)
+    assert log.append([batch(7)], now_ms=0) == 8
+
+
+@pytest.mark.scenario(40)
+def test_the_first_bad_batch_behind_the_recovery_point_ends_the_log(disk: MemoryDisk) -> None:
+    corrupt(disk, f"{NAME}/00000000000000000005.log", SIZE * 2 + 80)
+    log = reopen(disk, recovery_point=6).log
+    assert log.log_end_offset == 7
+    assert log.segment_base_offsets == [0, 5]
+    assert log.recovery_point == 6
+    assert [name for name in disk.list_dir(NAME) if name.startswith("00000000000000000010")] == []
+    assert offsets_read(log, 0) == list(range(7))
+    assert log.append([batch(7)], now_ms=0) == 8
+
+
+@pytest.mark.scenario(40)
+def test_what_is_before_the_recovery_point_is_not_read_again(disk: MemoryDisk) -> None:
+    corrupt(disk, FIRST, SIZE + 80)
+    assert reopen(disk, recovery_point=6).log.log_end_offset == 12
+    assert reopen(disk, recovery_point=0).log.log_end_offset == 1
+
+
+@pytest.mark.parametrize("cut_bytes", [1, 40, SIZE - 1])
+def test_a_torn_tail_is_cut(disk: MemoryDisk, cut_bytes: int) -> None:
+    last = f"{NAME}/00000000000000000010.log"
+    disk.open(last, create=False).append([batch(12)[:cut_bytes]])
+    log = reopen(disk, recovery_point=12).log
+    assert log.log_end_offset == 12
+    assert disk.size(last) == 2 * SIZE
+
+
+def test_damage_that_a_clean_marker_hides_is_recovered_all_the_same(disk: MemoryDisk) -> None:
+    disk.open(f"{NAME}/00000000000000000010.log", create=False).append([b"garbage"])
+    assert reopen(disk, was_clean=1).log.log_end_offset == 12
+
+
+def test_lost_indexes_are_built_again(disk: MemoryDisk) -> None:
+    names = [name for name in disk.list_dir(NAME) if name.endswith("index")]
+    before = {name: disk.read_file(f"{NAME}/{name}") for name in names}
+    for name in names:
+        disk.remove(f"{NAME}/{name}")
+    log = reopen(disk, recovery_point=0).log
+    log.close()
+    assert {name: disk.read_file(f"{NAME}/{name}") for name in names} == before
+
+
+def test_indexes_without_a_segment_are_removed(disk: MemoryDisk) -> None:
+    disk.write_file(f"{NAME}/00000000000000000099.index", b"")
+    disk.write_file(f"{NAME}/00000000000000000099.timeindex", b"")
+    reopen(disk, was_clean=1)
+    assert not any(name.startswith("00000000000000000099") for name in disk.list_dir(NAME))
+
+
+@pytest.mark.scenario(39)
+def test_files_that_were_being_deleted_cleaned_or_written_are_removed(disk: MemoryDisk) -> None:
+    left = [
+        "00000000000000000000.log.deleted",
+        "00000000000000000005.log.cleaned",
+        "00000000000000000005.log.swap",
+        "leader-epoch-checkpoint.tmp",
+    ]
+    for name in left:
+        disk.write_file(f"{NAME}/{name}", b"")
+    log = reopen(disk, was_clean=1).log
+    assert not set(left) & set(disk.list_dir(NAME))
+    assert offsets_read(log, 0) == list(range(12))
+
+
+@pytest.mark.scenario(39)
+def test_a_finished_compaction_replaces_the_segments_that_it_covers(disk: MemoryDisk) -> None:
+    disk.write_file(f"{NAME}/00000000000000000000.log.swap", batch(2) + batch(9))
+    disk.write_file(f"{NAME}/00000000000000000000.index.swap", b"")
+    disk.write_file(f"{NAME}/00000000000000000000.timeindex.swap", b"")
+    log = reopen(disk, was_clean=1).log
+    assert log.segment_base_offsets == [0, 10]
+    assert offsets_read(log, 0) == [2, 9, 10, 11]
+
+
+def test_a_log_that_ends_before_its_start_begins_anew_there(disk: MemoryDisk) -> None:
+    log = reopen(disk, log_start_offset=40).log
+    assert (log.log_start_offset, log.log_end_offset) == (40, 40)
+    assert log.segment_base_offsets == [40]
+
+
+@pytest.mark.parametrize("damage", ["missing", "garbage", "empty"])
+def test_lost_leader_epochs_are_read_from_the_batches(damage: str) -> None:
+    disk = MemoryDisk()
+    log = log_on(disk, config=CONFIG)
+    log.append([*batches(0, 4), *batches(4, 6, epoch=2), *batches(6, 9, epoch=5)], now_ms=0)
+    log.write_leader_epochs([(0, 0), (2, 4), (5, 6)])
+    log.close()
+    name = f"{NAME}/leader-epoch-checkpoint"
+    disk.remove(name)
+    if damage != "missing":
+        disk.write_file(name, b"garbage" if damage == "garbage" else b"")
+    assert reopen(disk, was_clean=1).leader_epochs == [(0, 0), (2, 4), (5, 6)]
+    assert disk.read_file(name) == b"0\n3\n0 0\n2 4\n5 6\n"
+
+
+def test_epochs_are_brought_into_the_bounds_of_the_log(disk: MemoryDisk) -> None:
+    disk.write_file(f"{NAME}/leader-epoch-checkpoint", b"0\n4\n0 0\n1 3\n2 6\n9 12\n")
+    opened = reopen(disk, was_clean=1, log_start_offset=4)
+    assert opened.leader_epochs == [(1, 4), (2, 6)]
+
+
+def test_epochs_of_batches_that_no_checkpoint_knows_are_added() -> None:
+    disk = MemoryDisk()
+    log = log_on(disk, config=CONFIG)
+    log.write_leader_epochs([(0, 0)])
+    log.append([*batches(0, 3), *batches(3, 5, epoch=7)], now_ms=0)
+    assert reopen(disk).leader_epochs == [(0, 0), (7, 3)]
+
+
+def test_producers_come_back_after_a_kill_and_after_a_clean_stop() -> None:
+    disk = MemoryDisk()
+    log = log_on(disk, config=CONFIG)
+    log.append([produced(offset, 7, offset) for offset in range(30)], now_ms=0)
+    expected = log.producer_entries
+    assert [entry.last_sequence for entry in expected] == [29]
+    assert reopen(disk, recovery_point=20).producers == expected
+    reopen(disk).log.close()
+    opened = reopen(disk, was_clean=1)
+    assert opened.producers == opened.log.producer_entries == expected
+
+
+def test_recovery_drops_snapshots_of_what_was_cut() -> None:
+    disk = MemoryDisk()
+    log = log_on(disk, config=Config(segment_bytes=300))
+    log.append([produced(offset, 7, offset) for offset in range(12)], now_ms=0)
+    corrupt(disk, FIRST, 62)
+    opened = reopen(disk)
+    assert opened.log.log_end_offset == 0
+    assert opened.producers == []
+    assert [name for name in disk.list_dir(NAME) if name.endswith(".snapshot")] == []
