@@ -32,6 +32,7 @@ from broker.storage.log_reader import (
     segment_number,
 )
 from broker.storage.producer_snapshot import WrittenProducers
+from broker.storage.rolling import must_roll
 from broker.storage.segment import LogConfig, PartitionFiles, Segment
 from broker.storage.snapshots import Snapshots
 from protocol.errors import ErrorCode, KafkaError, Malformed
@@ -159,7 +160,7 @@ class PartitionLog:
         next_offset = self.log_end_offset
         for buffer in buffers:
             batches = list(iterate_batches(buffer))
-            if self._must_roll(batches, len(buffer), pending_bytes, now_ms):
+            if must_roll(self._segments[-1], self.config, batches, pending_bytes, now_ms):
                 self._write(pending, pending_bytes, next_offset)
                 pending, pending_bytes = [], 0
                 self._roll(max(batches[0][1].base_offset, next_offset), now_ms)
@@ -317,29 +318,6 @@ class PartitionLog:
         for segment in self._segments:
             self._directory.files.unloaded(segment)
         self._directory.files.disk.remove_tree(self.name)
-
-    def _must_roll(
-        self,
-        batches: Sequence[tuple[int, BatchHeader]],
-        size_bytes: int,
-        pending_bytes: int,
-        now_ms: int,
-    ) -> bool:
-        """Tell whether ``batches`` need a new segment. Source: LogSegment.shouldRoll."""
-        assert batches, "an append without a whole batch"
-        active = self._segments[-1]
-        if not active.can_hold(batches[-1][1].last_offset):
-            return True
-        active_bytes = active.size_bytes + pending_bytes
-        if active_bytes == 0:
-            return False
-        if active_bytes + size_bytes > self.config.segment_bytes or active.index_is_full():
-            return True
-        first_timestamp = active.first_timestamp()
-        newest_timestamp = max(header.max_timestamp for _, header in batches)
-        if first_timestamp is not None and first_timestamp >= 0 <= newest_timestamp:
-            return newest_timestamp - first_timestamp > self.config.segment_ms
-        return now_ms - active.created_ms > self.config.segment_ms
 
     def _roll(self, base_offset: int, now_ms: int) -> None:
         """Seal the active segment and begin one at ``base_offset``.

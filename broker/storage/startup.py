@@ -49,7 +49,7 @@ class Owner:
     """Gives a random uuid that ``is_usable_directory_id``; called on the dir's thread."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class LoadOptions:
     """What loading needs to know."""
 

@@ -20,7 +20,6 @@ from protocol.records.batch import iterate_batches
 from tests.broker.storage.builders import (
     Config,
     batch,
-    batches,
     filled_log,
     log_on,
     offsets_read,
@@ -186,40 +185,6 @@ def test_two_logs_never_share_a_directory() -> None:
     log_on(disk)
     with pytest.raises(FileExistsError):
         log_on(disk)
-
-
-def test_a_segment_is_left_when_the_next_batch_would_make_it_too_large() -> None:
-    size = len(batch(0))
-    log = log_on(MemoryDisk(), config=Config(segment_bytes=3 * size))
-    log.append(batches(0, 7), now_ms=0)
-    assert log.segment_base_offsets == [0, 3, 6]
-    log.append([batch(7, size=1000)], now_ms=0)
-    log.append([batch(8)], now_ms=0)
-    assert log.segment_base_offsets == [0, 3, 6, 7, 8]
-
-
-def test_a_segment_is_left_when_its_records_are_older_than_segment_ms() -> None:
-    log = log_on(MemoryDisk(), config=Config(segment_ms=10_000))
-    times = (5_000, 6_000, 15_000, 15_001, 99_000)
-    for offset, timestamp in enumerate(times):
-        log.append([batch(offset, timestamp=timestamp)], now_ms=0)
-    assert log.segment_base_offsets == [0, 3, 4]
-
-
-def test_records_without_timestamps_age_by_the_clock() -> None:
-    log = log_on(MemoryDisk(), config=Config(segment_ms=10_000))
-    for offset, now_ms in enumerate((0, 10_000, 10_001)):
-        log.append([batch(offset, timestamp=-1)], now_ms=now_ms)
-    assert log.segment_base_offsets == [0, 2]
-
-
-def test_a_segment_is_left_when_its_index_is_full_or_its_offsets_overflow() -> None:
-    full = log_on(MemoryDisk(), config=Config(segment_index_bytes=48, index_interval_bytes=1))
-    full.append(batches(0, 10), now_ms=0)
-    assert len(full.segment_base_offsets) > 1
-    log = log_on(MemoryDisk())
-    log.append([batch(n, timestamp=0) for n in (0, 2**31 - 1, 2**31)], now_ms=0)
-    assert log.segment_base_offsets == [0, 2**31]
 
 
 def test_an_empty_first_segment_is_replaced_when_the_first_offset_does_not_fit_it() -> None:

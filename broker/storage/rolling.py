@@ -1,0 +1,39 @@
+"""When a log leaves its active segment for a new one. A rule without effects.
+
+Source: LogSegment.shouldRoll.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from broker.storage.segment import LogConfig, Segment
+from protocol.records.batch import BatchHeader
+
+
+def must_roll(
+    active: Segment,
+    config: LogConfig,
+    batches: Sequence[tuple[int, BatchHeader]],
+    pending_bytes: int,
+    now_ms: int,
+) -> bool:
+    """Tell whether ``batches`` need a new segment: by offset, size, index or age, in this order.
+
+    ``batches`` are the (position, header) of one append, ``pending_bytes`` what is about to be
+    written to ``active`` before it. Age is that of record timestamps, or the clock's without them.
+    """
+    assert batches, "an append without a whole batch"
+    position, last = batches[-1]
+    if not active.can_hold(last.last_offset):
+        return True
+    active_bytes = active.size_bytes + pending_bytes
+    if active_bytes == 0:
+        return False
+    if active_bytes + position + last.size_bytes > config.segment_bytes or active.index_is_full():
+        return True
+    first_timestamp = active.first_timestamp()
+    newest_timestamp = max(header.max_timestamp for _, header in batches)
+    if first_timestamp is not None and first_timestamp >= 0 <= newest_timestamp:
+        return newest_timestamp - first_timestamp > config.segment_ms
+    return now_ms - active.created_ms > config.segment_ms
