@@ -170,7 +170,7 @@ class _DecoderWriter:
         source, code, added = self.source, code_of(con.element) or "", int(con.length.compact)
         few = source.bind("few", few_integers_readers(code, added))
         many = source.bind("many", integers_reader(code))
-        with source.block(f"if {added} <= {length} <= {FEW_LENGTH_MAX}:"):
+        with source.block(f"if {added} < {length} <= {FEW_LENGTH_MAX}:"):
             source.add(f"{target} = [*{few}[{length}](buf, pos)]")
             source.add(f"pos += {con.element.sizeof()} * ({count})")
         if con.nullable:
@@ -184,7 +184,7 @@ class _DecoderWriter:
             self._together(element, items, count)
         else:
             self._one_by_one(element, items, count)
-        self.source.add(f"{target} = {items}")
+        self.source.add(f"{target} = {items} or ()")
 
     def _one_by_one(self, element: c.Construct, items: str, count: str) -> None:
         self.source.add(f"{items} = []")

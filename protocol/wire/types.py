@@ -7,6 +7,7 @@ They are the reference; ``fast`` compiles them. No message is known here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import construct as c
@@ -129,13 +130,13 @@ STRING_BYTES_MAX = 32767
 
 
 class Array(c.Construct):
-    """A Length, then that many elements."""
+    """A Length, then that many elements: a list, () when empty, as a default array is."""
 
     def __init__(self, length: Length, *, nullable: bool, element: c.Construct) -> None:
         super().__init__()
         self.length, self.nullable, self.element = length, nullable, element
 
-    def _parse(self, stream: Any, context: Any, path: str) -> list[Any] | None:
+    def _parse(self, stream: Any, context: Any, path: str) -> Sequence[Any] | None:
         count = self.length._parse(stream, context, path)
         if count < 0:
             if not self.nullable:
@@ -143,7 +144,8 @@ class Array(c.Construct):
             return None
         if count > _left(stream):
             raise c.RangeError(f"array of {count} in {_left(stream)} bytes", path=path)
-        return [self.element._parse(stream, context, f"{path}[{i}]") for i in range(count)]
+        items = [self.element._parse(stream, context, f"{path}[{i}]") for i in range(count)]
+        return items or ()
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
         if obj is None:

@@ -61,18 +61,20 @@ def few_integers_readers(code: str, added: int) -> list[Any]:
 
 @functools.cache
 def integers_reader(code: str) -> Callable[[Buffer, int, int], tuple[Sequence[Any], int]]:
-    """Return ``read(buf, pos, count)`` of an array of fixed-size items; short ones are quickest."""
+    """Return ``read(buf, pos, count)`` of an array of fixed-size items: a list, () when empty."""
     size = struct.calcsize(">" + code)
     kept = [struct.Struct(f">{n}{code}").unpack_from for n in range(_KEPT_STRUCTS_MAX)]
 
     def read(buf: Buffer, pos: int, count: int) -> tuple[Sequence[Any], int]:
+        if count < 0:
+            refuse_null()
+        if count == 0:
+            return (), pos
         if count < _KEPT_STRUCTS_MAX:
-            if count < 0:
-                refuse_null()
-            return list(kept[count](buf, pos)), pos + count * size
+            return [*kept[count](buf, pos)], pos + count * size
         if count * size > len(buf) - pos:
             raise Malformed(f"array of {count} in {len(buf) - pos} bytes")
-        return list(struct.unpack_from(f">{count}{code}", buf, pos)), pos + count * size
+        return [*struct.unpack_from(f">{count}{code}", buf, pos)], pos + count * size
 
     return read
 
