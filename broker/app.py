@@ -77,14 +77,12 @@ class Broker:
         self._parts = Parts(
             spec, self._own, world, lambda: self._end_with(ExitCode.ALL_LOG_DIRS_FAILED)
         )
-        self._surface = self._parts.surface(self.stop)
+        self.surface = self._parts.surface(self.stop)
+        """What the control endpoint shows and does."""
+        self.control_port = self._own.control_port
+        """Of the control endpoint; the bound one once ``run`` has begun."""
         self.serving: asyncio.Future[int] = self._loop.create_future()
         """The listener's port, once requests are served."""
-
-    @property
-    def parts(self) -> Parts:
-        """What it is made of, for inspection."""
-        return self._parts
 
     def stop(self) -> None:
         """End ``run`` with a clean shutdown."""
@@ -97,9 +95,10 @@ class Broker:
             StartupError: it cannot start.
         """
         own = self._own
-        control = ControlServer(self._surface.ports())
-        await _bind(control.start(own.control_port), LOOPBACK, own.control_port)
+        control = ControlServer(self.surface.ports())
+        self.control_port = await _bind(control.start(own.control_port), LOOPBACK, own.control_port)
         try:
+            await self._check_port()
             loaded = await self._open_log_dirs()
             if not loaded:
                 self._log_all_failed()
@@ -109,12 +108,30 @@ class Broker:
             await control.stop()
             self._parts.link.close()
 
+    async def _check_port(self) -> None:
+        """Refuse a taken port before any log dir loses its clean-shutdown marker.
+
+        Raises:
+            StartupError: as ``_bind``.
+        """
+        host, port = self._own.bind_host, self._own.port
+
+        async def try_out() -> int:
+            server = await self._loop.create_server(asyncio.Protocol, host, port)
+            server.close()
+            await server.wait_closed()
+            return port
+
+        await _bind(try_out(), host, port)
+
     async def _open_log_dirs(self) -> dict[str, LoadedLogDir]:
         """Open and load every log dir, all at once; without those that are offline."""
         self._enter(BrokerState.RECOVERY)
         log_dirs = list(self._parts.log_dirs.values())
         options = LoadOptions(
-            self._parts.topic_configs.config_of, self._world.clock.now_ms(), _log_progress
+            configs=self._parts.topic_configs.config_of,
+            now_ms=self._world.clock.now_ms(),
+            progress=_log_progress,
         )
         started_s = self._loop.time()
         try:
@@ -133,7 +150,7 @@ class Broker:
 
     async def _serve(self, loaded: Mapping[str, LoadedLogDir]) -> ExitCode:
         parts, own = self._parts, self._own
-        self._surface.engine = engine = parts.make_engine()
+        self.surface.engine = engine = parts.make_engine()
         await engine.start(loaded)
         server = RpcServer(
             Dispatcher(parts.context()).dispatch,
@@ -171,7 +188,7 @@ class Broker:
             if fault.broker == self._own.id:
                 self._loop.call_later(fault.at_ms / 1000, self._strike, fault)
         self._enter(BrokerState.RUNNING)
-        self._surface.port = port
+        self.surface.port = port
         self.serving.set_result(port)
         logger.info("listening on %s:%d", self._own.bind_host, port)
 
@@ -214,13 +231,13 @@ class Broker:
 
     def _strike(self, fault: FaultSpec) -> None:
         logger.warning("fault of the cluster file: %s on %s", fault.mode, fault.log_dir)
-        self._surface.fail_log_dir(
+        self.surface.fail_log_dir(
             FailRequest(path=fault.log_dir, mode=fault.mode, delay_ms=fault.delay_ms)
         )
 
     def _enter(self, state: BrokerState) -> None:
-        logger.info("broker state %s -> %s", self._surface.state.name, state.name)
-        self._surface.state = state
+        logger.info("broker state %s -> %s", self.surface.state.name, state.name)
+        self.surface.state = state
 
     def _end_with(self, code: ExitCode) -> None:
         if not self._end.done():

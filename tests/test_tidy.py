@@ -22,6 +22,7 @@ SHOWN_ELSEWHERE = {
     "protocol/topic_defaults.py": "a table, shown by tests/protocol/test_configs.py",
     "protocol/spec_document.py": "the checks behind load_cluster_spec: tests/protocol/test_spec.py",
     "protocol/ports.py": "doors without code",
+    "broker/context.py": "types without code",
     "broker/exit_codes.py": "numbers without code",
     "jbodlab/errors.py": "numbers, shown by tests/jbodlab/test_cli.py",
     "jbodlab/commands/demo.py": "one call: tests/integration/test_demo.py runs it",

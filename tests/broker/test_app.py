@@ -1,0 +1,202 @@
+"""A whole broker in this process: start, serve real clients, lose log dirs, stop."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.structs import TopicPartition
+
+from broker.app import StartupError
+from broker.exit_codes import ExitCode
+from protocol.errors import ErrorCode
+from protocol.messages.lifecycle import (
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    ControlledShutdownRequest,
+)
+from protocol.spec import FaultSpec
+from tests.broker.fake_controller import FakeController
+from tests.broker.one_broker import DEADLINE_S, cluster_spec, run_to_end, running
+
+
+@pytest.fixture
+async def controller() -> AsyncIterator[FakeController]:
+    made = FakeController()
+    made.configs["orders"] = {}
+    await made.start()
+    yield made
+    await made.stop()
+
+
+def produce(port: int, count: int) -> list[int]:
+    """Write ``count`` records with an idempotent producer; return their offsets."""
+    producer: Any = KafkaProducer(bootstrap_servers=[f"127.0.0.1:{port}"], acks="all")
+    sent = [producer.send("orders", b"value %d" % n, partition=0) for n in range(count)]
+    offsets = [one.get(timeout=DEADLINE_S).offset for one in sent]
+    producer.close()
+    return offsets
+
+
+def consume(port: int, count: int) -> list[bytes]:
+    """Read ``count`` records from the start."""
+    consumer: Any = KafkaConsumer(
+        bootstrap_servers=[f"127.0.0.1:{port}"],
+        auto_offset_reset="earliest",
+        consumer_timeout_ms=DEADLINE_S * 1000,
+    )
+    consumer.assign([TopicPartition("orders", 0)])
+    values = [next(consumer).value for _ in range(count)]
+    consumer.close()
+    return values
+
+
+async def test_records_of_a_kafka_client_survive_a_clean_restart(
+    tmp_path: Path, controller: FakeController
+):
+    spec = cluster_spec(tmp_path, controller.port)
+    async with running(spec) as run:
+        await controller.until_heartbeats(1)
+        response = await run.lead(0)
+        assert [e.error_code for e in response.topics[0].partition_errors] == [0]
+        assert await asyncio.to_thread(produce, run.port, 20) == list(range(20))
+        assert await run.stop() is ExitCode.CLEAN
+    markers = [(tmp_path / d / ".kafka_cleanshutdown").exists() for d in ("d1", "d2")]
+    assert markers == [True, True]
+    async with running(spec) as run:
+        await controller.until(lambda: len(controller.of(BrokerRegistrationRequest)) == 2)
+        await run.lead(0)
+        values = await asyncio.to_thread(consume, run.port, 20)
+        assert values == [b"value %d" % n for n in range(20)]
+
+
+async def test_it_registers_with_its_real_port_and_its_online_log_dirs(
+    tmp_path: Path, controller: FakeController
+):
+    async with running(cluster_spec(tmp_path, controller.port)) as run:
+        await controller.until_heartbeats(1)
+        (registration,) = controller.of(BrokerRegistrationRequest)
+        assert registration.listeners[0].port == run.port
+        assert len(registration.log_dirs) == 2
+
+
+@pytest.mark.scenario(1)
+async def test_a_log_dir_that_cannot_be_opened_at_the_start_is_merely_offline(
+    tmp_path: Path, controller: FakeController
+):
+    (tmp_path / "d1").write_text("no directory")
+    async with running(cluster_spec(tmp_path, controller.port)):
+        await controller.until_heartbeats(1)
+        (registration,) = controller.of(BrokerRegistrationRequest)
+        assert len(registration.log_dirs) == 1
+
+
+async def test_without_any_log_dir_it_ends_at_once(
+    tmp_path: Path, controller: FakeController, caplog: pytest.LogCaptureFixture
+):
+    for name in ("d1", "d2"):
+        (tmp_path / name).write_text("no directory")
+    spec = cluster_spec(tmp_path, controller.port)
+    assert await run_to_end(spec) is ExitCode.ALL_LOG_DIRS_FAILED
+    assert "Shutdown broker because all log dirs in" in caplog.text
+    assert controller.requests == []
+
+
+async def test_a_log_dir_that_fails_while_running_is_in_the_next_heartbeat(
+    tmp_path: Path, controller: FakeController
+):
+    fault = FaultSpec(at_ms=1, broker=1, log_dir=str(tmp_path / "d2"), mode="eio", delay_ms=None)
+    spec = cluster_spec(tmp_path, controller.port, faults=(fault,))
+    async with running(spec) as run:
+        await controller.until(
+            lambda: any(b.offline_log_dirs for b in controller.of(BrokerHeartbeatRequest))
+        )
+        assert await run.stop() is ExitCode.CLEAN
+    assert (tmp_path / "d1" / ".kafka_cleanshutdown").exists()
+    assert not (tmp_path / "d2" / ".kafka_cleanshutdown").exists()
+
+
+async def test_the_last_log_dirs_failure_ends_the_process_with_its_own_code(
+    tmp_path: Path, controller: FakeController
+):
+    faults = tuple(
+        FaultSpec(at_ms=1, broker=1, log_dir=str(tmp_path / d), mode="eio", delay_ms=None)
+        for d in ("d1", "d2")
+    )
+    async with running(cluster_spec(tmp_path, controller.port, faults=faults)) as run:
+        assert await run.end() is ExitCode.ALL_LOG_DIRS_FAILED
+    assert controller.of(ControlledShutdownRequest) == []
+
+
+async def test_stopping_hands_over_and_says_goodbye(tmp_path: Path, controller: FakeController):
+    async with running(cluster_spec(tmp_path, controller.port)) as run:
+        await controller.until_heartbeats(1)
+        assert await run.stop() is ExitCode.CLEAN
+    assert len(controller.of(ControlledShutdownRequest)) == 1
+    assert controller.of(BrokerHeartbeatRequest)[-1].want_fence
+
+
+async def test_stopping_does_not_wait_for_a_controller_that_was_never_there(
+    tmp_path: Path, controller: FakeController
+):
+    await controller.stop()
+    async with running(cluster_spec(tmp_path, controller.port)) as run:
+        assert await run.stop() is ExitCode.CLEAN
+
+
+async def test_a_listeners_port_in_use_is_said_in_one_line(
+    tmp_path: Path, controller: FakeController
+):
+    spec = cluster_spec(tmp_path, controller.port)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        own = replace(spec.brokers[0], port=port)
+        with pytest.raises(StartupError, match=f"127.0.0.1:{port} is in use") as error:
+            await run_to_end(replace(spec, brokers=(own,)))
+        assert error.value.exit_code is ExitCode.PORT_IN_USE
+        own = replace(spec.brokers[0], control_port=port)
+        with pytest.raises(StartupError, match="is in use") as error:
+            await run_to_end(replace(spec, brokers=(own,)))
+        assert error.value.exit_code is ExitCode.PORT_IN_USE
+
+
+async def test_log_dirs_of_another_broker_are_refused(tmp_path: Path, controller: FakeController):
+    async with running(cluster_spec(tmp_path, controller.port)):
+        pass
+    with pytest.raises(StartupError, match="node id") as error:
+        await run_to_end(cluster_spec(tmp_path, controller.port, broker_id=2))
+    assert error.value.exit_code is ExitCode.BAD_LOG_DIRS
+
+
+async def test_a_second_broker_on_the_same_log_dirs_is_refused(
+    tmp_path: Path, controller: FakeController
+):
+    spec = cluster_spec(tmp_path, controller.port)
+    async with running(spec):
+        with pytest.raises(StartupError, match="in use") as error:
+            await run_to_end(spec)
+        assert error.value.exit_code is ExitCode.BAD_LOG_DIRS
+
+
+async def test_a_controller_of_another_cluster_ends_it(tmp_path: Path, controller: FakeController):
+    controller.registration_codes = [ErrorCode.INCONSISTENT_CLUSTER_ID]
+    async with running(cluster_spec(tmp_path, controller.port)) as run:
+        assert await run.end() is ExitCode.REGISTRATION_REFUSED
+
+
+async def test_metric_rows_of_every_table_in_use_are_dumped(
+    tmp_path: Path, controller: FakeController
+):
+    async with running(cluster_spec(tmp_path, controller.port)) as run:
+        await controller.until_heartbeats(1)
+        await run.lead(0)
+        await run.stop()
+    dump = tmp_path / "dump"
+    assert {"log_dir", "replica", "request"} <= {folder.name for folder in dump.iterdir()}
+    assert list((dump / "log_dir" / "v1" / "broker=1").glob("*.jsonl"))

@@ -1,0 +1,69 @@
+"""The parts of a broker: its settings in Kafka's words, its identity, its ids."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from broker.assembly import Parts, config_overrides
+from broker.storage.meta_properties import is_usable_directory_id
+from broker.world import real_world
+from protocol.spec import ClusterSpec
+from tests.broker.one_broker import cluster_spec
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> ClusterSpec:
+    return cluster_spec(tmp_path, 9_090, configs={"num.partitions": "3"})
+
+
+@pytest.fixture
+async def parts(spec: ClusterSpec) -> AsyncIterator[Parts]:
+    made = Parts(spec, spec.brokers[0], real_world(Random(1)), lambda: None)
+    yield made
+    for log_dir in made.log_dirs.values():
+        await log_dir.close()
+
+
+def test_the_cluster_files_words_become_kafkas_keys(spec: ClusterSpec):
+    own = replace(spec.brokers[0], rack="a", port=9_092, advertised_port=19_092)
+    overrides = config_overrides(own)
+    assert overrides["log.dirs"] == ",".join(one.path for one in own.log_dirs)
+    assert overrides["listeners"] == "PLAINTEXT://127.0.0.1:9092"
+    assert overrides["advertised.listeners"] == "PLAINTEXT://127.0.0.1:19092"
+    assert (overrides["broker.id"], overrides["broker.rack"]) == ("1", "a")
+    assert overrides["num.partitions"] == "3"
+    assert "broker.rack" not in config_overrides(spec.brokers[0])
+
+
+async def test_every_log_dir_has_a_disk_that_can_be_made_to_fail(parts: Parts):
+    assert list(parts.disks) == list(parts.log_dirs)
+    assert all(parts.log_dirs[path].disk is disk for path, disk in parts.disks.items())
+    assert all(one.online for one in parts.log_dirs.values())
+
+
+async def test_an_incarnation_is_new_for_every_registration_of_a_start(parts: Parts):
+    first, second = parts.identity(1_234), parts.identity(1_234)
+    assert first.advertised_port == 1_234
+    assert len(first.incarnation_id) == 16
+    assert first.incarnation_id != second.incarnation_id
+
+
+async def test_new_directory_ids_are_usable_and_differ(parts: Parts):
+    new_id = parts.owner().new_directory_id
+    ids = [new_id() for _ in range(50)]
+    assert all(map(is_usable_directory_id, ids))
+    assert len(dict.fromkeys(ids)) == 50
+
+
+async def test_handlers_share_the_engines_metadata(parts: Parts):
+    engine = parts.make_engine()
+    context = parts.context()
+    assert context.engine is engine
+    assert context.cluster_id == "cluster"
+    assert context.config.num_partitions == 3
+    assert context.loop_ms() >= 0

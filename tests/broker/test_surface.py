@@ -1,0 +1,107 @@
+"""What the control endpoint shows of a running broker, and what it does to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.control import ControlError, FailRequest
+from broker.exit_codes import ExitCode
+from broker.surface import Surface
+from protocol.messages.lifecycle import BrokerHeartbeatRequest
+from tests.broker.fake_controller import FakeController
+from tests.broker.one_broker import DEADLINE_S, RunningBroker, cluster_spec, http, running
+
+
+@pytest.fixture
+async def controller() -> AsyncIterator[FakeController]:
+    made = FakeController()
+    made.configs["orders"] = {}
+    await made.start()
+    yield made
+    await made.stop()
+
+
+@pytest.fixture
+async def run(tmp_path: Path, controller: FakeController) -> AsyncIterator[RunningBroker]:
+    async with running(cluster_spec(tmp_path, controller.port)) as started:
+        await controller.until_heartbeats(1)
+        await started.lead(0)
+        yield started
+
+
+@pytest.fixture
+def surface(run: RunningBroker) -> Surface:
+    return run.broker.surface
+
+
+async def log_dirs(surface: Surface) -> dict[str, Any]:
+    return {Path(one["path"]).name: one for one in await surface.describe_log_dirs()}
+
+
+async def test_the_status_says_who_it_is_and_how_it_does(run: RunningBroker, surface: Surface):
+    status = surface.status()
+    assert (status["broker_id"], status["cluster_id"]) == (1, "cluster")
+    assert (status["state"], status["port"]) == ("running", run.port)
+    assert (status["broker_epoch"], status["is_controller_connected"]) == (7, True)
+    assert (status["partition_count"], status["leader_count"]) == (1, 1)
+    assert len(status["online_log_dirs"]) == 2
+
+
+async def test_log_dirs_are_described_with_replicas_and_faults(surface: Surface):
+    described = await log_dirs(surface)
+    assert sum(len(one["replicas"]) for one in described.values()) == 1
+    assert described["d1"]["online"]
+    assert len(described["d1"]["directory_id"]) == 22
+    assert described["d1"]["fault"] is None
+    surface.fail_log_dir(FailRequest(path=described["d1"]["path"], mode="slow", delay_ms=1))
+    fault = (await log_dirs(surface))["d1"]["fault"]
+    assert (fault["mode"], fault["delay_ms"]) == ("slow", 1)
+
+
+async def test_an_idle_log_dir_notices_its_fault_at_once(
+    surface: Surface, controller: FakeController
+):
+    path = (await log_dirs(surface))["d2"]["path"]
+    surface.fail_log_dir(FailRequest(path=path, mode="eio"))
+    await controller.until(
+        lambda: any(b.offline_log_dirs for b in controller.of(BrokerHeartbeatRequest))
+    )
+    failed = (await log_dirs(surface))["d2"]
+    assert not failed["online"]
+    assert "injected" in failed["reason"]
+    assert failed["fault"]["hits"] >= 1
+    healed = surface.heal_log_dir(path)
+    assert (healed["online"], healed["hint"]) == (False, "restart broker 1 to use it again")
+    assert (await log_dirs(surface))["d2"]["fault"] is None
+
+
+async def test_gauges_follow_the_log_dirs(surface: Surface, controller: FakeController):
+    path = (await log_dirs(surface))["d2"]["path"]
+    surface.fail_log_dir(FailRequest(path=path, mode="eio"))
+    await controller.until(
+        lambda: any(b.offline_log_dirs for b in controller.of(BrokerHeartbeatRequest))
+    )
+    families = {family.name: family.samples for family in surface.metric_families()}
+    assert families["kafka_log_logmanager_offlinelogdirectorycount"][0].value == 1
+    assert families["kafka_server_replicamanager_leadercount"][0].value == 1
+    assert families["kafka_server_kafkaserver_brokerstate"][0].value == 3
+
+
+async def test_an_unknown_log_dir_is_refused_with_the_known_ones(surface: Surface):
+    with pytest.raises(ControlError, match="'/nowhere' is none of") as error:
+        surface.fail_log_dir(FailRequest(path="/nowhere"))
+    assert error.value.status == 400
+
+
+async def test_over_http_a_broker_is_shut_down_cleanly(run: RunningBroker):
+    port = run.broker.control_port
+    assert (await http(port, "GET", "/status"))[1]["state"] == "running"
+    status, _ = await http(port, "POST", "/shutdown")
+    assert status == 202
+    async with asyncio.timeout(DEADLINE_S):
+        assert await run.end() is ExitCode.CLEAN
