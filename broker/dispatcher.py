@@ -160,7 +160,7 @@ class Dispatcher:
         api = handler.api
         route = _Route(
             version,
-            codec(api.request, version).decode,
+            codec(api.request, version).decode_leading,
             handler.handle,
             handler.refuse,
             codec(api.response, version).encode_parts,

@@ -45,7 +45,7 @@ class Dispatcher:
         version = received.api_version
         if handler is None or version not in handler.versions:
             raise Malformed(f"API {received.api_key} v{version} is not served here")
-        request = codec(handler.api.request, version).decode(received.body)
+        request = codec(handler.api.request, version).decode_leading(received.body)
         try:
             response = await self._ask(request, version)
         except Exception:  # the dispatcher is where unforeseen errors end
@@ -64,7 +64,7 @@ def _api_versions(received: RequestReceived) -> Sequence[Buffer]:
         )
         response = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[own])
         return codec(ApiVersionsResponse, 0).encode_parts(response)
-    codec(ApiVersionsRequest, version).decode(received.body)
+    codec(ApiVersionsRequest, version).decode_leading(received.body)
     served = {key: handler.versions for key, handler in HANDLERS.items()}
     served[API_VERSIONS] = API_VERSIONS_SERVED
     response = ApiVersionsResponse(

@@ -69,6 +69,16 @@ class Codec:
             self._refuse(buf[position:], None)
         return value, end
 
+    def decode_leading(self, data: Buffer) -> Any:
+        """Return the message at the start of ``data``, whatever follows it.
+
+        Servers read requests so, as Kafka does: librdkafka leaves stray bytes behind Metadata v12.
+
+        Raises:
+            Malformed: No such message starts there.
+        """
+        return self.decode_prefix(data)[0]
+
     def encode(self, value: Any) -> bytearray:
         """Return the bytes of ``value``.
 

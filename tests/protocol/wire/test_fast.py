@@ -299,3 +299,10 @@ def test_fields_that_a_version_lacks_are_at_their_defaults() -> None:
 def test_a_version_that_a_message_lacks_is_an_error_that_names_it() -> None:
     with pytest.raises(KeyError, match="MetadataRequest has versions 0 to 13, not 14"):
         codec(MetadataRequest, 14)
+
+
+def test_a_request_with_stray_bytes_behind_it_is_read_as_kafka_reads_it() -> None:
+    data = codec(MetadataRequest, 12).encode(MetadataRequest(topics=None)) + b"\x01\x00\x00"
+    assert codec(MetadataRequest, 12).decode_leading(data).topics is None
+    with pytest.raises(Malformed, match="3 bytes left over"):
+        codec(MetadataRequest, 12).decode(data)
