@@ -172,6 +172,11 @@ class Following:
         """Partitions that are not fetched because of an error here."""
         return sum(source.fetcher.failed_count for source in self._sources.values())
 
+    @property
+    def source_ids(self) -> list[int]:
+        """The brokers that something is fetched from."""
+        return list(self._sources)
+
     def run(self, task_group: asyncio.TaskGroup) -> None:
         """Run fetch loops in ``task_group``, as sources appear."""
         self._group = task_group

@@ -148,17 +148,22 @@ class MovingLog:
 
     async def copy(self) -> int:
         """Copy up to ``COPY_BYTES``; while one part is written the next one is read."""
-        is_throttled = self._tools.throttle.limit_bytes_per_second < UNLIMITED
-        step_bytes = self._state.config.replica_fetch_max_bytes if is_throttled else COPY_BYTES
-        return await self._copy(MoveState.COPYING, step_bytes)
+        return await self._copy(MoveState.COPYING)
 
-    async def _copy(self, state: MoveState, budget_bytes: int) -> int:
+    @property
+    def _step_bytes(self) -> int:
+        """What one step copies at most: under a limit as little as Kafka does."""
+        if self._tools.throttle.limit_bytes_per_second >= UNLIMITED:
+            return COPY_BYTES
+        return self._state.config.replica_fetch_max_bytes
+
+    async def _copy(self, state: MoveState) -> int:
         if not await self._in_range():
             return 0
         offset, copied = self._future.log_end_offset, 0
         written: asyncio.Future[int] | None = None
         try:
-            while copied < budget_bytes and self._stands(state):
+            while copied < self._step_bytes and self._stands(state):
                 read = await self._read(offset)
                 if written is not None:
                     await written
@@ -225,11 +230,13 @@ class MovingLog:
                 self._replica.partition.high_watermark, future.log_end_offset
             )
             future.copied_bytes += size_bytes
+            self._tools.throttle.record(size_bytes, self._state.now_ms())
 
     def is_close(self) -> bool:
         """Tell whether the swap can copy what is missing, so that it ends also under load."""
         missing = self._replica.partition.log_end_offset - self._future.log_end_offset
-        return missing == 0 or self._replica.log.size_bytes - self._log.size_bytes <= CLOSE_BYTES
+        missing_bytes = self._replica.log.size_bytes - self._log.size_bytes
+        return missing == 0 or missing_bytes <= min(CLOSE_BYTES, self._step_bytes)
 
     # Swapping.
 
@@ -263,7 +270,7 @@ class MovingLog:
                 future_end_offset=self._future.log_end_offset,
             ):
                 return True
-            await self._copy(MoveState.SWAPPING, COPY_BYTES)
+            await self._copy(MoveState.SWAPPING)
         return False
 
     async def _promote(self) -> None:

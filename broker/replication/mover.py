@@ -38,7 +38,7 @@ class MovingReplica(Protocol):
         ...
 
     async def copy(self) -> int:
-        """Copy the next batches; return how many bytes."""
+        """Copy the next batches; return how many bytes, which the throttle has counted."""
         ...
 
     def is_close(self) -> bool:
@@ -130,8 +130,7 @@ class Mover:
         if move.state is MoveState.TRUNCATING:
             await moving.truncate()
         elif move.state is MoveState.COPYING:
-            size_bytes = await moving.copy()
-            self._throttle.record(size_bytes, self._now_ms())
+            await moving.copy()
             moving.report()
             if move.state is MoveState.COPYING and moving.is_close():
                 await moving.swap()

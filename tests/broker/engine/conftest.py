@@ -1,0 +1,30 @@
+"""Tests of the engine run in virtual time, on disks in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.virtual_loop import VirtualLoop
+
+
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Give every test below this directory a loop of virtual time."""
+    return {"virtual": VirtualLoop}
+
+
+@pytest.fixture
+async def lab() -> AsyncIterator[Lab]:
+    """Three brokers with two log dirs each, and a controller that grants every Isr change."""
+    async with Lab.running(broker_count=3, dir_count=2) as running:
+        yield running
+
+
+@pytest.fixture
+async def alone() -> AsyncIterator[Lab]:
+    """One broker with three log dirs."""
+    async with Lab.running(broker_count=1, dir_count=3) as running:
+        yield running

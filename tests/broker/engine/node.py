@@ -1,0 +1,271 @@
+"""One broker of the lab: a real engine and dispatcher on disks of memory."""
+
+# Node opens the engine for the tests, in one place.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+from broker.context import Context
+from broker.core.fetch_session import FetchSessions
+from broker.core.metadata_answer import MetadataAnswers
+from broker.dispatcher import Dispatcher
+from broker.engine.checkpoints import Checkpoints
+from broker.engine.engine import Engine
+from broker.engine.failures import Failures
+from broker.engine.follower import Following
+from broker.engine.logs import Logs
+from broker.engine.moves import Moves
+from broker.engine.periodic import Periodic
+from broker.engine.replica import Replica
+from broker.engine.state import EngineState
+from broker.engine.types import (
+    EnginePorts,
+    FailedLogDir,
+    FetchParams,
+    FetchPart,
+    PeerClient,
+    ProducePart,
+)
+from broker.metrics import Metrics
+from broker.storage.faults import FaultyDisk
+from broker.storage.log_dir import LogDir
+from broker.storage.memory_disk import MemoryDisk
+from broker.storage.startup import LoadOptions, Owner, load_log_dirs, open_log_dirs
+from broker.storage.worker import InlineDiskWorker
+from protocol.configs import BrokerConfig, TopicConfig, broker_config, topic_config
+from protocol.errors import ErrorCode
+from protocol.ids import BrokerId, TopicPartition
+from protocol.messages.control import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+)
+from protocol.metric_rows import MetricRow
+from protocol.ports import DiskWorker
+from protocol.records.build import BatchOptions
+from tests.broker.engine.messages import (
+    BROKER_EPOCH,
+    ORDERS,
+    records,
+)
+
+
+class SwitchWorker(InlineDiskWorker):
+    """A worker that can be made to hang."""
+
+    hangs = False
+
+    def run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
+        if not self.hangs:
+            super().run(jobs, done)
+
+
+class LoopClock:
+    """A time of day that goes with the loop."""
+
+    def now_ms(self) -> int:
+        return 1_700_000_000_000 + int(asyncio.get_running_loop().time() * 1000)
+
+
+@dataclass
+class Events:
+    """Remembers what the engine told."""
+
+    failed: list[FailedLogDir] = field(default_factory=list[FailedLogDir])
+    last_failed: list[FailedLogDir] = field(default_factory=list[FailedLogDir])
+    topics: list[str] = field(default_factory=list[str])
+    isr_changes: list[tuple[TopicPartition, list[int], list[int]]] = field(
+        default_factory=list[tuple[TopicPartition, list[int], list[int]]]
+    )
+
+    def log_dir_failed(self, failed: FailedLogDir) -> None:
+        self.failed.append(failed)
+
+    def last_log_dir_failed(self, failed: FailedLogDir) -> None:
+        self.last_failed.append(failed)
+
+    def topics_seen(self, topics: list[str]) -> None:
+        self.topics.extend(topics)
+
+    def isr_changed(self, tp: TopicPartition, old: list[int], new: list[int]) -> None:
+        self.isr_changes.append((tp, old, new))
+
+
+class LabPorts(NamedTuple):
+    """What the lab is for a broker."""
+
+    overrides: dict[str, str]
+    connect: Callable[[int, int], PeerClient]
+    alter_partition: Callable[[AlterPartitionRequest], Awaitable[AlterPartitionResponse]]
+
+
+class Node:
+    """One broker."""
+
+    def __init__(self, broker_id: int, disks: Sequence[MemoryDisk], ports: LabPorts) -> None:
+        loop = asyncio.get_running_loop()
+        self.id = broker_id
+        self.memory = {disk.root: disk for disk in disks}
+        self.disks = {
+            disk.root: FaultyDisk(disk, chance=random.Random(broker_id)) for disk in disks
+        }
+        self.workers = {path: SwitchWorker(loop) for path in self.disks}
+        self.log_dirs = {path: self._log_dir(path, self.workers[path]) for path in self.disks}
+        self.events = Events()
+        self.rows: list[MetricRow] = []
+        self.topic_configs: dict[str, dict[str, str]] = {}
+        self.config: BrokerConfig = broker_config(ports.overrides)
+        self.is_reachable = True
+        self.engine = Engine(
+            broker_id=BrokerId(broker_id),
+            log_dirs=list(self.log_dirs.values()),
+            config=self.config,
+            ports=EnginePorts(
+                clock=LoopClock(),
+                random=random.Random(broker_id),
+                connect=lambda _host, port: ports.connect(broker_id, port),
+                send_alter_partition=ports.alter_partition,
+                broker_epoch=lambda: BROKER_EPOCH,
+                topic_config=self.topic_config,
+                emit=self.rows.append,
+                events=self.events,
+            ),
+        )
+        self.dispatcher = Dispatcher(self._context())
+
+    def _log_dir(self, path: str, worker: DiskWorker) -> LogDir:
+        return LogDir(
+            path=path,
+            disk=self.disks[path],
+            worker=worker,
+            deadline_ms=10_000,
+            queue_depth_max=1_000,
+            on_failed=lambda _failure: None,
+        )
+
+    def topic_config(self, topic: str) -> TopicConfig:
+        return topic_config(self.topic_configs.get(topic, {}), self.config)
+
+    def _context(self) -> Context:
+        given: dict[str, Any] = {one.name: None for one in fields(Context)}
+        given.update(
+            broker_id=self.id,
+            cluster_id="lab",
+            config=self.config,
+            config_overrides={},
+            engine=self.engine,
+            metadata_answers=MetadataAnswers(self.engine.metadata),
+            fetch_sessions=FetchSessions(),
+            metrics=Metrics(self.id),
+            loop_ms=lambda: int(asyncio.get_running_loop().time() * 1000),
+        )
+        return Context(**given)
+
+    async def start(self) -> None:
+        log_dirs = list(self.log_dirs.values())
+        chance = random.Random(self.id)
+        owner = Owner(
+            broker_id=self.id,
+            cluster_id="lab",
+            new_directory_id=lambda: chance.randbytes(16),
+        )
+        await open_log_dirs(log_dirs, owner)
+        options = LoadOptions(
+            configs=self.topic_config,
+            now_ms=LoopClock().now_ms(),
+            progress=lambda _path, _progress: None,
+        )
+        await self.engine.start(await load_log_dirs(log_dirs, options))
+
+    @property
+    def state(self) -> EngineState:
+        return self.engine._state
+
+    @property
+    def moves(self) -> Moves:
+        return self.engine._moves
+
+    @property
+    def logs(self) -> Logs:
+        return self.engine._logs
+
+    @property
+    def failures(self) -> Failures:
+        return self.engine._failures
+
+    @property
+    def following(self) -> Following:
+        return self.engine._following
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        return self.engine._checkpoints
+
+    @property
+    def periodic(self) -> Periodic:
+        return self.engine._periodic
+
+    def replica(self, tp: TopicPartition = ORDERS) -> Replica:
+        replica = self.state.hosted.online(tp)
+        assert replica is not None, f"{tp} is not online on broker {self.id}"
+        return replica
+
+    @property
+    def paths(self) -> list[str]:
+        return list(self.log_dirs)
+
+    # What tests ask of a broker.
+
+    async def produce(
+        self,
+        values: Sequence[str] | str = "v",
+        *,
+        tp: TopicPartition = ORDERS,
+        acks: int = -1,
+        timeout_ms: int = 30_000,
+        options: BatchOptions | None = None,
+    ) -> Any:
+        part = ProducePart(tp, records(values, options))
+        (result,) = await self.engine.produce([part], acks=acks, timeout_ms=timeout_ms)
+        return result
+
+    async def fetch(
+        self,
+        offset: int = 0,
+        *,
+        tp: TopicPartition = ORDERS,
+        max_wait_ms: int = 0,
+        min_bytes: int = 1,
+        max_bytes: int = 1 << 20,
+        epoch: int = -1,
+    ) -> Any:
+        part = FetchPart(tp, bytes(16), offset, -1, epoch, -1, max_bytes)
+        params = FetchParams(max_wait_ms=max_wait_ms, min_bytes=min_bytes, max_bytes=max_bytes)
+        (result,) = await self.engine.fetch(params, [part])
+        return result
+
+    async def log_end(self, tp: TopicPartition = ORDERS) -> int:
+        answer = await self.engine.list_offsets(
+            tp, -1, current_leader_epoch=-1, isolation_level=0, replica_id=99
+        )
+        return answer.offset if answer.error_code == ErrorCode.NONE else -1
+
+    async def dir_of(self, tp: TopicPartition = ORDERS, *, is_future: bool = False) -> str | None:
+        for described in await self.engine.describe_log_dirs(None):
+            for replica in described.replicas:
+                if replica.tp == tp and replica.is_future is is_future:
+                    return described.path
+        return None
+
+    def disk_bytes(self, tp: TopicPartition = ORDERS) -> bytes:
+        """Everything in the current log's segments, in order."""
+        for disk in self.memory.values():
+            if disk.exists(str(tp)):
+                names = [name for name in disk.list_dir(str(tp)) if name.endswith(".log")]
+                return b"".join(disk.read_file(f"{tp}/{name}") for name in names)
+        raise AssertionError(f"{tp} is on no disk of broker {self.id}")

@@ -1,0 +1,149 @@
+"""A log dir fails: exactly its replicas go, once, and everybody who waits is told."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition, failure_id
+from protocol.metric_rows import FailoverEventRow, FailoverStep
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import BROKER_EPOCH, ORDERS
+
+STORAGE = ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def broken() -> OSError:
+    return OSError(5, "Input/output error")
+
+
+async def three_partitions(lab: Lab) -> dict[str, TopicPartition]:
+    """On broker 1: leads ``lead``, follows ``follow``, and ``move`` is on its way out."""
+    tps = {name: TopicPartition(name, 0) for name in ("lead", "pad1", "follow", "pad2", "move")}
+    for name, tp in tps.items():
+        await lab.create(tp, replicas=[2, 1, 3] if name == "follow" else [1, 2, 3])
+    for number in range(20):
+        await lab[1].produce("x" * 100 + str(number), tp=tps["move"])
+    lab[1].engine.set_move_limit(1)
+    return tps
+
+
+@pytest.mark.scenario(58, 119, 149)
+async def test_leader_follower_and_moving_replica_of_a_failed_dir_all_go_offline(lab: Lab) -> None:
+    tps = await three_partitions(lab)
+    first, second = lab[1].paths
+    dirs = {name: await lab[1].dir_of(tp) for name, tp in tps.items()}
+    assert dirs == {"lead": first, "pad1": second, "follow": first, "pad2": second, "move": first}
+    lab[1].workers[second].hangs = False
+    begun = await lab[1].engine.alter_replica_log_dirs([(tps["move"], second)])
+    assert begun == {tps["move"]: ErrorCode.NONE}
+    lab[1].moves.suspend(lab[1].replica(tps["move"]))
+    lab[1].log_dirs[first].fail("append", broken())
+    codes = {
+        name: (await lab[1].produce("a", tp=tp, acks=1)).error_code for name, tp in tps.items()
+    }
+    assert codes["lead"] == codes["follow"] == codes["move"] == STORAGE
+    assert codes["pad1"] == codes["pad2"] == ErrorCode.NONE
+    gauges = lab[1].engine.gauges()
+    assert (gauges.offline_replica_count, gauges.partition_count, gauges.leader_count) == (3, 5, 2)
+    failed, good = await lab[1].engine.describe_log_dirs(None)
+    assert (failed.error_code, failed.total_bytes, failed.replicas) == (STORAGE, -1, [])
+    left = [(r.tp, r.offset_lag) for r in good.replicas if r.is_future]
+    assert left == [(tps["move"], -1)]
+
+
+@pytest.mark.scenario(56, 74)
+async def test_a_failure_is_told_once_however_often_it_is_met(lab: Lab) -> None:
+    await lab.create()
+    path = await lab[1].dir_of() or ""
+    log_dir = lab[1].log_dirs[path]
+    for _ in range(3):
+        log_dir.fail("append", broken())
+        assert log_dir.failure is not None
+        lab[1].failures.on_log_dir_failed(log_dir.failure)
+    (told,) = lab[1].events.failed
+    assert (told.path, told.operation, told.offline_replica_count) == (path, "append", 1)
+    assert told.directory_id == log_dir.directory_id
+    assert lab[1].engine.offline_directory_ids() == [log_dir.directory_id]
+    (row,) = [row for row in lab[1].rows if isinstance(row, FailoverEventRow)]
+    assert row.step is FailoverStep.LOG_DIR_FAILED
+    assert row.failure_id == failure_id(1, log_dir.directory_id, BROKER_EPOCH)
+    assert (row.topic_count, row.partition_count) == (1, 1)
+
+
+@pytest.mark.scenario(57)
+async def test_the_last_log_dir_ends_the_broker_and_is_no_news_for_the_controller(
+    lab: Lab,
+) -> None:
+    for log_dir in lab[1].log_dirs.values():
+        log_dir.fail("append", broken())
+    assert [told.path for told in lab[1].events.failed] == [lab[1].paths[0]]
+    assert [told.path for told in lab[1].events.last_failed] == [lab[1].paths[1]]
+
+
+@pytest.mark.scenario(66)
+async def test_a_disk_that_works_again_stays_offline(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    path = await alone[1].dir_of() or ""
+    alone[1].disks[path].set_fault("eio")
+    assert (await alone[1].produce("a")).error_code == STORAGE
+    alone[1].disks[path].clear()
+    await asyncio.sleep(30)
+    assert (await alone[1].produce("a")).error_code == STORAGE
+    assert (await alone[1].fetch(0)).error_code == STORAGE
+
+
+@pytest.mark.scenario(75)
+async def test_offline_replicas_count_as_partitions_but_not_as_leaders(lab: Lab) -> None:
+    await lab.create()
+    lab[2].is_reachable = lab[3].is_reachable = False
+    lab[1].log_dirs[await lab[1].dir_of() or ""].fail("append", broken())
+    gauges = lab[1].engine.gauges()
+    assert (gauges.partition_count, gauges.leader_count) == (1, 0)
+    assert (gauges.under_replicated_count, gauges.offline_log_dir_count) == (0, 1)
+
+
+@pytest.mark.scenario(63)
+async def test_every_question_about_an_offline_replica_is_a_storage_error(lab: Lab) -> None:
+    await lab.create()
+    lab[1].log_dirs[await lab[1].dir_of() or ""].fail("append", broken())
+    engine = lab[1].engine
+    listed = await engine.list_offsets(
+        ORDERS, -1, current_leader_epoch=-1, isolation_level=0, replica_id=-1
+    )
+    epoch = engine.offset_for_leader_epoch(
+        ORDERS, current_leader_epoch=-1, leader_epoch=0, replica_id=-1
+    )
+    assert listed == (STORAGE, -1, -1, -1)
+    assert epoch == (STORAGE, -1, -1)
+    moved = await engine.alter_replica_log_dirs([(ORDERS, lab[1].paths[1])])
+    assert moved == {ORDERS: STORAGE}
+
+
+async def test_a_hung_disk_is_a_failed_disk_after_its_deadline(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    alone[1].workers[await alone[1].dir_of() or ""].hangs = True
+    started_s = asyncio.get_running_loop().time()
+    result = await alone[1].produce("a", acks=1)
+    assert result.error_code == STORAGE
+    assert asyncio.get_running_loop().time() - started_s == pytest.approx(10, abs=0.1)
+
+
+async def test_a_dir_renamed_away_is_noticed_although_descriptors_go_on_working(
+    alone: Lab,
+) -> None:
+    await alone.create(replicas=[1])
+    assert (await alone[1].produce("a")).error_code == ErrorCode.NONE
+    alone[1].memory[await alone[1].dir_of() or ""].detach()
+    alone.begin(alone[1].produce("b", acks=0))
+    await asyncio.sleep(0.6)
+    assert (await alone[1].produce("c")).error_code == STORAGE
+
+
+async def test_an_idle_dir_renamed_away_is_noticed_by_the_regular_look(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    alone[1].memory[await alone[1].dir_of() or ""].detach()
+    await asyncio.sleep(5.1)
+    assert len(alone[1].events.failed) == 1

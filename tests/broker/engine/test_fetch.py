@@ -1,0 +1,242 @@
+"""The fetch path: bounds, waiting, errors, and disks that hang."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from broker.engine.types import FetchParams, FetchPart
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS, offsets_of, topic_id_of
+
+OTHER = TopicPartition("other", 0)
+
+
+def now_s() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def part(tp: TopicPartition = ORDERS, offset: int = 0, *, epoch: int = -1) -> FetchPart:
+    return FetchPart(tp, bytes(16), offset, -1, epoch, -1, 1 << 20)
+
+
+def as_follower(offset: int, *, last_epoch: int = -1, epoch: int = 0) -> FetchPart:
+    return FetchPart(ORDERS, topic_id_of("orders"), offset, 0, epoch, last_epoch, 1 << 20)
+
+
+async def test_a_consumer_reads_whole_batches_up_to_the_high_watermark(lab: Lab) -> None:
+    await lab.create()
+    for value in ("a", "b", "c"):
+        await lab[1].produce(value)
+    lab[2].is_reachable = lab[3].is_reachable = False
+    await lab[1].produce("d", timeout_ms=10)
+    result = await lab[1].fetch(1)
+    assert offsets_of(result) == [1, 2]
+    assert (result.high_watermark, result.last_stable_offset, result.log_start_offset) == (3, 3, 0)
+
+
+async def test_no_data_is_empty_and_not_null(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    result = await alone[1].fetch(0)
+    assert (result.error_code, result.records) == (ErrorCode.NONE, ())
+
+
+async def test_offsets_outside_the_log_are_out_of_range(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce("a", acks=1)
+    assert (await alone[1].fetch(2)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert (await alone[1].fetch(1)).error_code == ErrorCode.NONE
+
+
+async def test_a_fetch_at_the_end_is_answered_when_data_comes(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    waiting = alone.begin(alone[1].fetch(0, max_wait_ms=5_000))
+    await asyncio.sleep(1)
+    assert not waiting.done()
+    before_s = now_s()
+    await alone[1].produce("a", acks=1)
+    assert offsets_of(await waiting) == [0]
+    assert now_s() - before_s < 0.001
+
+
+async def test_a_fetch_waits_for_min_bytes_and_gives_what_it_has_at_the_deadline(
+    alone: Lab,
+) -> None:
+    await alone.create(replicas=[1])
+    before_s = now_s()
+    waiting = alone.begin(alone[1].fetch(0, max_wait_ms=5_000, min_bytes=100_000))
+    await asyncio.sleep(1)
+    for value in ("a", "b"):
+        await alone[1].produce(value, acks=1)
+    result = await waiting
+    assert offsets_of(result) == [0, 1]
+    assert now_s() - before_s == pytest.approx(5)
+
+
+async def test_many_small_appends_reach_min_bytes_together(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    waiting = alone.begin(alone[1].fetch(0, max_wait_ms=5_000, min_bytes=500))
+    await asyncio.sleep(1)
+    produced = 0
+    while not waiting.done():
+        await alone[1].produce("x" * 100, acks=1)
+        await asyncio.sleep(0)
+        produced += 1
+    assert produced < 8
+    assert len(offsets_of(await waiting)) >= 3
+
+
+async def test_an_error_in_one_partition_answers_at_once_and_spares_the_others(lab: Lab) -> None:
+    await lab.create()
+    await lab[1].produce("a")
+    params = FetchParams(max_wait_ms=5_000, min_bytes=10_000, max_bytes=1 << 20)
+    before_s = now_s()
+    good, bad = await lab[1].engine.fetch(params, [part(), part(OTHER)])
+    assert (good.error_code, offsets_of(good)) == (ErrorCode.NONE, [0])
+    assert bad.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert now_s() == before_s
+
+
+@pytest.mark.scenario(60)
+async def test_a_long_poll_is_answered_at_once_when_a_log_dir_fails(alone: Lab) -> None:
+    """Kafka answers it at its max wait; the good partition's data comes along in both."""
+    await alone.create(replicas=[1])
+    await alone.create(OTHER, replicas=[1])
+    await alone[1].produce("a", tp=OTHER, acks=1)
+    params = FetchParams(max_wait_ms=5_000, min_bytes=10_000, max_bytes=1 << 20)
+    waiting = alone.begin(alone[1].engine.fetch(params, [part(), part(OTHER)]))
+    await asyncio.sleep(1)
+    assert await alone[1].dir_of() != await alone[1].dir_of(OTHER)
+    before_s = now_s()
+    alone[1].log_dirs[await alone[1].dir_of() or ""].fail("test", OSError("broken"))
+    failed, good = await waiting
+    assert (failed.error_code, failed.high_watermark) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
+    assert offsets_of(good) == [0]
+    assert now_s() == before_s
+
+
+async def test_a_leader_that_becomes_a_follower_sends_waiting_consumers_away(lab: Lab) -> None:
+    await lab.create()
+    waiting = lab.begin(lab[1].fetch(0, max_wait_ms=5_000))
+    await asyncio.sleep(0.01)
+    await lab.elect(ORDERS, 2, [1, 2, 3])
+    result = await waiting
+    assert result.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert result.current_leader == (2, 1)
+
+
+async def test_old_and_new_leader_epochs_are_refused(lab: Lab) -> None:
+    await lab.create()
+    await lab.elect(ORDERS, 1, [1, 2, 3])
+    assert (await lab[1].fetch(0, epoch=0)).error_code == ErrorCode.FENCED_LEADER_EPOCH
+    assert (await lab[1].fetch(0, epoch=2)).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert (await lab[1].fetch(0, epoch=1)).error_code == ErrorCode.NONE
+
+
+async def test_another_topic_id_is_inconsistent(lab: Lab) -> None:
+    await lab.create()
+    wrong = part()._replace(topic_id=b"x" * 16)
+    (result,) = await lab[1].engine.fetch(FetchParams(), [wrong])
+    assert result.error_code == ErrorCode.INCONSISTENT_TOPIC_ID
+
+
+async def test_a_broker_that_is_no_replica_may_not_fetch_as_one(lab: Lab) -> None:
+    await lab.create(replicas=[1, 2])
+    (result,) = await lab[1].engine.fetch(FetchParams(replica_id=3), [as_follower(0)])
+    assert result.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+
+
+async def test_a_follower_that_diverged_is_told_where(lab: Lab) -> None:
+    await lab.create()
+    await lab[1].produce("a")
+    await lab.elect(ORDERS, 1, [1, 2, 3])
+    await lab[1].produce("b")
+    stray = as_follower(5, last_epoch=0, epoch=1)
+    (result,) = await lab[1].engine.fetch(FetchParams(replica_id=2), [stray])
+    assert (result.error_code, result.diverging_epoch) == (ErrorCode.NONE, (0, 1))
+    unknown = as_follower(1, last_epoch=9, epoch=1)
+    (result,) = await lab[1].engine.fetch(FetchParams(replica_id=2), [unknown])
+    assert result.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+async def test_older_data_is_read_from_the_disk(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    for number in range(5):
+        await alone[1].produce(str(number), acks=1)
+    alone[1].state.tails.drop_older_than(1 << 62)
+    result = await alone[1].fetch(1)
+    assert offsets_of(result) == [1, 2, 3, 4]
+    await alone[1].produce("new", acks=1)
+    assert offsets_of(await alone[1].fetch(3)) == [3, 4, 5]
+
+
+async def test_the_first_batch_comes_even_when_it_is_too_large(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    for _ in range(2):
+        await alone[1].produce("x" * 500, acks=1)
+    assert offsets_of(await alone[1].fetch(0, max_bytes=10)) == [0]
+    alone[1].state.tails.drop_older_than(1 << 62)
+    assert offsets_of(await alone[1].fetch(0, max_bytes=10)) == [0]
+
+
+async def test_the_request_limit_is_shared_by_its_partitions(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone.create(OTHER, replicas=[1])
+    for tp in (ORDERS, OTHER):
+        await alone[1].produce("x" * 500, tp=tp, acks=1)
+    params = FetchParams(max_bytes=700)
+    first, second = await alone[1].engine.fetch(params, [part(), part(OTHER)])
+    assert (offsets_of(first), offsets_of(second)) == ([0], [])
+
+
+async def test_a_disk_that_hangs_holds_up_only_its_own_partitions(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone.create(OTHER, replicas=[1])
+    for tp in (ORDERS, OTHER):
+        await alone[1].produce("a", tp=tp, acks=1)
+    alone[1].state.tails.drop_older_than(1 << 62)
+    alone[1].workers[await alone[1].dir_of() or ""].hangs = True
+    params = FetchParams(max_wait_ms=0, max_bytes=1 << 21)
+    before_s = now_s()
+    hung, good = await alone[1].engine.fetch(params, [part(), part(OTHER)])
+    assert (hung.error_code, offsets_of(hung), offsets_of(good)) == (ErrorCode.NONE, [], [0])
+    assert now_s() - before_s == pytest.approx(0.5)
+    before_s = now_s()
+    hung, good = await alone[1].engine.fetch(params, [part(), part(OTHER)])
+    assert (offsets_of(hung), offsets_of(good)) == ([], [0])
+    assert now_s() - before_s < 0.01
+
+
+async def test_a_broken_disk_in_a_read_is_a_storage_error(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce("a", acks=1)
+    alone[1].state.tails.drop_older_than(1 << 62)
+    alone[1].disks[await alone[1].dir_of() or ""].set_fault("eio")
+    assert (await alone[1].fetch(0)).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert len(alone[1].events.failed) == 1
+
+
+async def test_a_knock_ends_the_poll_of_that_follower_only(lab: Lab) -> None:
+    await lab.create(replicas=[1])
+    lab.led[ORDERS].replicas = [1, 8, 9]
+    lab.led[ORDERS].leader_epoch = 1
+    await lab.tell(ORDERS, to=[1])
+    polls = {
+        replica_id: lab.begin(
+            lab[1].engine.fetch(
+                FetchParams(replica_id=replica_id, max_wait_ms=500, min_bytes=1),
+                [as_follower(0, epoch=1)],
+            )
+        )
+        for replica_id in (8, 9)
+    }
+    await asyncio.sleep(0.1)
+    lab[1].engine.offset_for_leader_epoch(
+        ORDERS, current_leader_epoch=1, leader_epoch=-1, replica_id=8
+    )
+    await polls[8]
+    assert not polls[9].done()
+    await polls[9]

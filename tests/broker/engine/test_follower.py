@@ -1,0 +1,210 @@
+"""The follower side: replication, high watermarks, truncation, broken followers."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.messages.fetch import FetchRequest
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS, offsets_of
+
+OTHER = TopicPartition("other", 0)
+
+
+def now_s() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def high_watermark(lab: Lab, broker_id: int, tp: TopicPartition = ORDERS) -> int:
+    replica = lab[broker_id].replica(tp)
+    return replica.partition.high_watermark
+
+
+async def test_followers_hold_the_leaders_bytes_and_high_watermark(lab: Lab) -> None:
+    await lab.create()
+    for number in range(20):
+        await lab[1].produce(str(number))
+    await asyncio.sleep(1.2)
+    assert lab[1].disk_bytes() == lab[2].disk_bytes() == lab[3].disk_bytes()
+    assert [high_watermark(lab, n) for n in (1, 2, 3)] == [20, 20, 20]
+
+
+async def test_the_first_fetch_of_a_new_follower_does_not_wait_for_the_poll(lab: Lab) -> None:
+    """An idle poll is under way; partitions followed anew must not wait for its end."""
+    await lab.create(OTHER)
+    await asyncio.sleep(0.1)
+    before_s = now_s()
+    await lab.create()
+    await lab[1].produce("a")
+    assert now_s() - before_s < 0.05
+
+
+async def test_after_a_clean_failover_nothing_acknowledged_is_missing(lab: Lab) -> None:
+    await lab.create()
+    for number in range(5):
+        await lab[1].produce(str(number))
+    lab[1].is_reachable = False
+    before_s = now_s()
+    await lab.elect(ORDERS, 2, [2, 3])
+    result = await lab[2].produce("after")
+    assert (result.error_code, result.base_offset) == (ErrorCode.NONE, 5)
+    assert now_s() - before_s < 0.1
+    assert offsets_of(await lab[2].fetch(0)) == [0, 1, 2, 3, 4, 5]
+
+
+async def test_a_new_leader_that_learns_late_is_asked_again_soon(lab: Lab) -> None:
+    await lab.create()
+    lab[1].is_reachable = False
+    led = lab.led[ORDERS]
+    led.leader, led.leader_epoch, led.isr = 2, 1, [2, 3]
+    await lab.tell(ORDERS, to=[3])
+    await asyncio.sleep(0.03)
+    await lab.tell(ORDERS, to=[2])
+    before_s = now_s()
+    assert (await lab[2].produce("a")).error_code == ErrorCode.NONE
+    assert now_s() - before_s < 0.2
+
+
+async def test_a_diverged_follower_is_cut_back_to_the_leaders_log(lab: Lab) -> None:
+    """The old leader wrote records that nobody had; a new one took over without them."""
+    await lab.create()
+    await lab[1].produce("both")
+    lab[2].is_reachable = lab[3].is_reachable = False
+    await lab[1].produce("lost", timeout_ms=10)
+    assert await lab[1].log_end() == 2
+    lab[1].is_reachable = False
+    lab[2].is_reachable = lab[3].is_reachable = True
+    await lab.elect(ORDERS, 2, [2, 3])
+    assert (await lab[2].produce(["new", "newer"])).base_offset == 1
+    lab[1].is_reachable = True
+    await lab.tell(ORDERS, to=[1])
+    await asyncio.sleep(1)
+    assert lab[1].disk_bytes() == lab[2].disk_bytes()
+    assert lab.led[ORDERS].isr == [2, 3, 1]
+
+
+async def test_a_log_that_diverged_twice_is_cut_step_by_step(lab: Lab) -> None:
+    """KIP-279: the follower has epochs that the leader never had."""
+    await lab.create(replicas=[1, 2])
+    await lab[1].produce("a")
+    lab[2].is_reachable = False
+    for epoch in (1, 2):
+        await lab.elect(ORDERS, 1, [1])
+        await lab[1].produce(f"lost-{epoch}", acks=1)
+    lab[1].is_reachable, lab[2].is_reachable = False, True
+    lab.led[ORDERS].leader_epoch = 2
+    await lab.elect(ORDERS, 2, [2])
+    await lab[2].produce("b", acks=1)
+    lab[1].is_reachable = True
+    await lab.tell(ORDERS, to=[1])
+    await asyncio.sleep(1)
+    assert lab[1].disk_bytes() == lab[2].disk_bytes()
+
+
+async def test_a_follower_far_behind_catches_up_from_the_disk(lab: Lab) -> None:
+    await lab.create()
+    lab[3].is_reachable = False
+    await lab.elect(ORDERS, 1, [1, 2])
+    for number in range(30):
+        await lab[1].produce(f"{number}" * 50)
+    lab[1].state.tails.drop_older_than(1 << 62)
+    lab[3].is_reachable = True
+    await lab.tell(ORDERS, to=[3])
+    await asyncio.sleep(2)
+    assert lab[3].disk_bytes() == lab[1].disk_bytes()
+    assert sorted(lab.led[ORDERS].isr) == [1, 2, 3]
+
+
+async def test_a_follower_out_of_the_leaders_range_starts_at_its_end(lab: Lab) -> None:
+    """The leader lost its disk and came back empty: the follower's log is longer and unknown."""
+    await lab.create(replicas=[1, 2])
+    await lab[1].produce("a")
+    await asyncio.sleep(0.6)
+    replica = lab[1].replica(ORDERS)
+    await lab[1].logs.restart_at(replica, 0)
+    lab.led[ORDERS].leader_epoch += 1
+    await lab.tell(ORDERS)
+    assert (await lab[1].produce("new")).error_code == ErrorCode.NONE
+    assert lab[2].disk_bytes() == lab[1].disk_bytes()
+
+
+@pytest.mark.scenario(50)
+async def test_a_broken_follower_partition_is_left_out_and_the_others_go_on(lab: Lab) -> None:
+    await lab.create()
+    await lab.create(OTHER)
+    await lab[1].produce("a")
+    assert await lab[2].dir_of() != await lab[2].dir_of(OTHER)
+    lab[2].disks[await lab[2].dir_of() or ""].set_fault("eio")
+    waiting = lab.begin(lab[1].produce("b", timeout_ms=2_000))
+    assert (await lab[1].produce("c", tp=OTHER)).error_code == ErrorCode.NONE
+    lab.requests.clear()
+    assert (await waiting).error_code == ErrorCode.REQUEST_TIMED_OUT
+    fetches = [
+        1 for own, _, message in lab.requests if own == 2 and isinstance(message, FetchRequest)
+    ]
+    assert len(fetches) < 20, "a broken partition is not retried without a pause"
+    assert lab[2].events.failed[0].offline_replica_count == 1
+
+
+async def test_a_refused_partition_is_retried_ever_more_slowly(lab: Lab) -> None:
+    await lab.create()
+    led = lab.led[ORDERS]
+    led.leader, led.leader_epoch = 2, 1
+    await lab.tell(ORDERS, to=[3])
+    lab.requests.clear()
+    await asyncio.sleep(10)
+    assert 5 < len(lab.requests) < 40
+
+
+async def test_no_connection_is_tried_at_a_slowing_pace(lab: Lab) -> None:
+    await lab.create()
+    lab[1].is_reachable = False
+    tries = 0
+    connect = lab[2].state.ports.connect
+
+    def counting(host: str, port: int) -> object:
+        nonlocal tries
+        tries += 1
+        return connect(host, port)
+
+    object.__setattr__(lab[2].state.ports, "connect", counting)
+    await asyncio.sleep(10)
+    assert 5 < tries < 40
+
+
+async def test_a_slow_follower_disk_does_not_hold_up_the_other_disk(lab: Lab) -> None:
+    await lab.create(replicas=[1, 2])
+    await lab.create(OTHER, replicas=[1, 2])
+    for tp in (ORDERS, OTHER):
+        await lab[1].produce("a", tp=tp)
+    lab[2].workers[await lab[2].dir_of() or ""].hangs = True
+    stuck = lab.begin(lab[1].produce("b", timeout_ms=8_000))
+    await asyncio.sleep(0.2)
+    before_s = now_s()
+    for _ in range(10):
+        assert (await lab[1].produce("c", tp=OTHER)).error_code == ErrorCode.NONE
+    assert now_s() - before_s < 1
+    assert (await stuck).error_code == ErrorCode.REQUEST_TIMED_OUT
+    assert (await lab[1].produce("d", tp=OTHER)).error_code == ErrorCode.NONE
+
+
+async def test_sources_without_partitions_are_let_go(lab: Lab) -> None:
+    await lab.create()
+    assert list(lab[2].following.source_ids) == [1]
+    await lab.elect(ORDERS, 3, [1, 2, 3])
+    assert list(lab[2].following.source_ids) == [3]
+
+
+async def test_idle_followers_ask_twice_a_second_whatever_they_hold(lab: Lab) -> None:
+    for number in range(20):
+        await lab.create(TopicPartition("orders", number))
+    await asyncio.sleep(1)
+    lab.requests.clear()
+    await asyncio.sleep(10)
+    from_two = [message for own, _, message in lab.requests if own == 2]
+    assert len(from_two) == pytest.approx(20, abs=1)
+    assert all(not message.topics for message in from_two), "an idle session names no partition"

@@ -1,0 +1,182 @@
+"""LeaderAndIsr and UpdateMetadata as the controller sends them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import (
+    BROKER_EPOCH,
+    ORDERS,
+    Led,
+    leader_and_isr,
+    topic_id_of,
+    update_metadata,
+)
+
+STORAGE = ErrorCode.KAFKA_STORAGE_ERROR
+OTHER = TopicPartition("other", 0)
+
+
+async def test_new_logs_spread_over_the_log_dirs(alone: Lab) -> None:
+    tps = [TopicPartition("orders", number) for number in range(9)]
+    for tp in tps:
+        alone.led[tp] = Led([1], 1, [1])
+    await alone.tell(*tps, is_new=True)
+    dirs = [await alone[1].dir_of(tp) for tp in tps]
+    assert sorted(map(dirs.count, alone[1].paths)) == [3, 3, 3]
+    assert alone[1].events.topics == ["orders"]
+
+
+@pytest.mark.scenario(84)
+async def test_a_log_dir_offline_allows_new_replicas_and_refuses_unknown_old_ones(
+    alone: Lab,
+) -> None:
+    alone[1].log_dirs[alone[1].paths[0]].fail("test", OSError("broken"))
+    alone.led[ORDERS] = Led([1], 1, [1])
+    assert await alone.tell(ORDERS) == {1: STORAGE}
+    assert alone[1].engine.gauges().offline_replica_count == 1
+    alone.led[OTHER] = Led([1], 1, [1])
+    assert await alone.tell(OTHER, is_new=True) == {1: ErrorCode.NONE}
+    assert await alone[1].dir_of(OTHER) in alone[1].paths[1:]
+
+
+@pytest.mark.scenario(84)
+async def test_an_old_replica_without_a_log_is_made_when_all_log_dirs_are_good(
+    alone: Lab,
+) -> None:
+    alone.led[ORDERS] = Led([1], 1, [1])
+    assert await alone.tell(ORDERS) == {1: ErrorCode.NONE}
+    assert await alone[1].dir_of() is not None
+
+
+@pytest.mark.scenario(85)
+async def test_the_probe_of_healthy_partitions_is_answered_with_a_stale_epoch(lab: Lab) -> None:
+    await lab.create()
+    await lab.create(OTHER)
+    lab[1].log_dirs[await lab[1].dir_of() or ""].fail("test", OSError("broken"))
+    assert await lab.tell(ORDERS, to=[1]) == {1: STORAGE}
+    assert await lab.tell(OTHER, to=[1]) == {1: ErrorCode.STALE_CONTROLLER_EPOCH}
+
+
+@pytest.mark.scenario(86)
+async def test_an_old_broker_epoch_is_refused_everywhere(alone: Lab) -> None:
+    led = {ORDERS: Led([1], 1, [1])}
+    old = leader_and_isr(led, broker_epoch=BROKER_EPOCH - 1)
+    answer = await alone[1].engine.leader_and_isr(old)
+    assert answer.error_code == ErrorCode.STALE_BROKER_EPOCH
+    assert answer.topics[0].partition_errors[0].error_code == ErrorCode.STALE_BROKER_EPOCH
+    for accepted in (-1, BROKER_EPOCH + 1):
+        led[ORDERS].leader_epoch += 1
+        request = leader_and_isr(led, broker_epoch=accepted)
+        answer = await alone[1].engine.leader_and_isr(request)
+        assert answer.topics[0].partition_errors[0].error_code == ErrorCode.NONE
+
+
+async def test_an_old_controller_is_refused(alone: Lab) -> None:
+    led = {ORDERS: Led([1], 1, [1])}
+    await alone[1].engine.leader_and_isr(leader_and_isr(led, controller_epoch=3))
+    answer = await alone[1].engine.leader_and_isr(leader_and_isr(led, controller_epoch=2))
+    assert answer.error_code == ErrorCode.STALE_CONTROLLER_EPOCH
+    refused = update_metadata(alone.led, [1])
+    assert alone[1].engine.update_metadata(refused).error_code == ErrorCode.STALE_CONTROLLER_EPOCH
+
+
+@pytest.mark.scenario(83)
+async def test_another_topic_id_is_inconsistent(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    request = leader_and_isr({ORDERS: Led([1], 1, [1], leader_epoch=1)})
+    request.topic_states[0].topic_id = b"z" * 16
+    answer = await alone[1].engine.leader_and_isr(request)
+    assert answer.topics[0].partition_errors[0].error_code == ErrorCode.INCONSISTENT_TOPIC_ID
+
+
+@pytest.mark.scenario(83)
+async def test_an_id_that_comes_late_is_written_beside_the_log(alone: Lab) -> None:
+    request = leader_and_isr({ORDERS: Led([1], 1, [1])}, is_new=True)
+    request.topic_states[0].topic_id = bytes(16)
+    await alone[1].engine.leader_and_isr(request)
+    answer = await alone[1].engine.leader_and_isr(leader_and_isr({ORDERS: Led([1], 1, [1])}))
+    assert answer.topics[0].partition_errors[0].error_code == ErrorCode.NONE
+    await asyncio.sleep(0)
+    disk = alone[1].memory[await alone[1].dir_of() or ""]
+    assert b"topic_id" in disk.read_file("orders-0/partition.metadata")
+
+
+@pytest.mark.scenario(87)
+async def test_a_log_that_cannot_be_made_goes_to_the_next_log_dir(alone: Lab) -> None:
+    """KAFKA-8526: the chosen log dir breaks just then; the others of the request are untouched."""
+    tps = [TopicPartition("orders", number) for number in range(6)]
+    alone[1].disks[alone[1].paths[0]].set_fault("eio")
+    for tp in tps:
+        alone.led[tp] = Led([1], 1, [1])
+    answer = await alone[1].engine.leader_and_isr(
+        leader_and_isr({tp: alone.led[tp] for tp in tps}, is_new=True)
+    )
+    codes = [row.error_code for row in answer.topics[0].partition_errors]
+    assert codes == [ErrorCode.NONE] * 6
+    assert {await alone[1].dir_of(tp) for tp in tps} == set(alone[1].paths[1:])
+    assert len(alone[1].events.failed) == 1
+
+
+@pytest.mark.scenario(76, 106)
+async def test_without_a_candidate_the_partition_is_offline(alone: Lab) -> None:
+    await alone[1].engine.alter_replica_log_dirs([(ORDERS, alone[1].paths[0])])
+    alone[1].log_dirs[alone[1].paths[0]].fail("test", OSError("broken"))
+    alone.led[ORDERS] = Led([1], 1, [1])
+    assert await alone.tell(ORDERS, is_new=True) == {1: STORAGE}
+    assert (await alone[1].produce("a")).error_code == STORAGE
+    offline = alone[1].state.hosted.offline(ORDERS)
+    assert offline is not None
+    assert offline.topic_id == topic_id_of("orders")
+
+
+async def test_a_hung_disk_delays_only_the_new_logs_on_it(alone: Lab) -> None:
+    await alone.create(OTHER, replicas=[1])
+    hung = next(path for path in alone[1].paths if path != alone[1].paths[0])
+    alone[1].workers[hung].hangs = True
+    tps = [TopicPartition("orders", number) for number in range(6)]
+    for tp in tps:
+        alone.led[tp] = Led([1], 1, [1])
+    alone.led[OTHER].leader_epoch = 1
+    telling = alone.begin(alone.tell(OTHER, *tps, is_new=True))
+    await asyncio.sleep(0.1)
+    assert not telling.done()
+    produced = [(await alone[1].produce("a", tp=tp, acks=1)).error_code for tp in (OTHER, *tps)]
+    assert produced.count(ErrorCode.NONE) == 5
+    await telling
+    assert len(alone[1].events.failed) == 1, "the deadline ended the wait"
+    produced = [(await alone[1].produce("a", tp=tp, acks=1)).error_code for tp in tps]
+    assert produced == [ErrorCode.NONE] * 6
+
+
+async def test_a_caller_that_gives_up_does_not_cut_a_request_in_half(alone: Lab) -> None:
+    alone.led[ORDERS] = Led([1], 1, [1])
+    telling = alone.begin(alone.tell(ORDERS, is_new=True))
+    await asyncio.sleep(0)
+    telling.cancel()
+    await asyncio.gather(telling, return_exceptions=True)
+    assert await alone.tell(ORDERS, is_new=True) == {1: ErrorCode.STALE_CONTROLLER_EPOCH}
+    assert (await alone[1].produce("a")).error_code == ErrorCode.NONE
+
+
+async def test_a_leader_that_nobody_is_leaves_a_follower_without_source(lab: Lab) -> None:
+    await lab.create()
+    await lab.elect(ORDERS, -1, [1])
+    assert (await lab[1].produce("a")).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert not lab[2].following.source_ids
+
+
+async def test_a_thousand_partitions_take_their_roles_quickly(alone: Lab) -> None:
+    tps = [TopicPartition("orders", number) for number in range(1_000)]
+    for tp in tps:
+        alone.led[tp] = Led([1], 1, [1])
+    await alone.tell(*tps, is_new=True)
+    for tp in tps:
+        alone.led[tp].leader_epoch += 1
+    await alone.tell(*tps)
+    assert alone[1].engine.gauges().leader_count == 1_000

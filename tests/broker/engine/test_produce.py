@@ -1,0 +1,152 @@
+"""The produce path: acks, idempotence, minimum Isr, and what a broken disk answers."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.records.build import BatchOptions
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS
+
+
+async def test_acks_one_answers_with_the_base_offset_of_each_append(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    first = await alone[1].produce(["a", "b"], acks=1)
+    second = await alone[1].produce("c", acks=1)
+    assert (first.error_code, first.base_offset) == (ErrorCode.NONE, 0)
+    assert (second.base_offset, second.log_start_offset) == (2, 0)
+
+
+async def test_acks_zero_is_answered_before_anything_is_written(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    alone[1].workers[await alone[1].dir_of() or ""].hangs = True
+    result = await alone[1].produce("a", acks=0)
+    assert result.error_code == ErrorCode.NONE
+
+
+async def test_acks_all_waits_for_every_member_of_the_isr(lab: Lab) -> None:
+    await lab.create()
+    result = await lab[1].produce("a")
+    assert (result.error_code, result.base_offset) == (ErrorCode.NONE, 0)
+    await asyncio.sleep(0.6)
+    assert [await lab[n].log_end() for n in (1, 2, 3)] == [1, -1, -1]
+    assert lab[2].disk_bytes() == lab[3].disk_bytes() == lab[1].disk_bytes()
+
+
+async def test_a_produce_that_is_not_replicated_in_time_is_told_so(lab: Lab) -> None:
+    await lab.create()
+    lab[2].is_reachable = lab[3].is_reachable = False
+    result = await lab[1].produce("a", timeout_ms=1_000)
+    assert (result.error_code, result.base_offset) == (ErrorCode.REQUEST_TIMED_OUT, -1)
+    assert await lab[1].log_end() == 1
+
+
+async def test_too_small_an_isr_refuses_acks_all_and_takes_acks_one(lab: Lab) -> None:
+    await lab.create(min_insync_replicas="2")
+    await lab.elect(ORDERS, 1, [1])
+    refused = await lab[1].produce("a")
+    assert refused.error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+    taken = await lab[1].produce("a", acks=1)
+    assert (taken.error_code, taken.base_offset) == (ErrorCode.NONE, 0)
+
+
+async def test_a_repeated_batch_gets_its_first_offset_and_is_written_once(lab: Lab) -> None:
+    await lab.create()
+    options = BatchOptions(producer_id=7, producer_epoch=0, base_sequence=0)
+    first = await lab[1].produce(["a", "b"], options=options)
+    again = await lab[1].produce(["a", "b"], options=options)
+    assert (again.error_code, again.base_offset) == (ErrorCode.NONE, first.base_offset)
+    assert await lab[1].log_end() == 2
+
+
+async def test_a_repeated_batch_waits_until_the_first_one_is_replicated(lab: Lab) -> None:
+    await lab.create()
+    options = BatchOptions(producer_id=7, producer_epoch=0, base_sequence=0)
+    first = lab.begin(lab[1].produce("a", options=options))
+    await asyncio.sleep(0)
+    again = await lab[1].produce("a", options=options)
+    assert first.done()
+    assert again.base_offset == first.result().base_offset == 0
+
+
+async def test_a_gap_in_the_sequence_is_refused(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce(
+        "a", options=BatchOptions(producer_id=7, producer_epoch=0, base_sequence=0)
+    )
+    result = await alone[1].produce(
+        "c", options=BatchOptions(producer_id=7, producer_epoch=0, base_sequence=2)
+    )
+    assert result.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+async def test_who_does_not_lead_says_who_does(lab: Lab) -> None:
+    await lab.create()
+    result = await lab[2].produce("a")
+    assert result.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert result.current_leader == (1, 0)
+
+
+async def test_unknown_and_unhosted_partitions_are_told_apart(lab: Lab) -> None:
+    await lab.create(replicas=[1])
+    unknown = await lab[1].produce("a", tp=TopicPartition("nothing", 0))
+    assert unknown.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    elsewhere = await lab[2].produce("a")
+    assert elsewhere.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+async def test_a_corrupt_batch_is_refused_and_leaves_no_trace(alone: Lab) -> None:
+    await alone.create(replicas=[1], max_message_bytes="1000")
+    result = await alone[1].produce("x" * 2_000, acks=1)
+    assert result.error_code == ErrorCode.MESSAGE_TOO_LARGE
+    assert "max.message.bytes" in (result.error_message or "")
+    assert await alone[1].log_end() == 0
+
+
+@pytest.mark.scenario(59)
+async def test_a_produce_that_waits_is_answered_at_once_when_its_log_dir_fails(lab: Lab) -> None:
+    """Kafka lets it run into its timeout; here the producer learns of the failure at once."""
+    await lab.create()
+    lab[2].is_reachable = lab[3].is_reachable = False
+    waiting = lab.begin(lab[1].produce("a"))
+    await asyncio.sleep(0.05)
+    before_s = asyncio.get_running_loop().time()
+    lab[1].log_dirs[await lab[1].dir_of() or ""].fail("test", OSError("broken"))
+    result = await waiting
+    assert result.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert asyncio.get_running_loop().time() - before_s < 0.001
+
+
+@pytest.mark.parametrize("acks", [1, -1])
+async def test_the_first_produce_that_meets_a_broken_disk_is_a_storage_error(
+    alone: Lab, acks: int
+) -> None:
+    await alone.create(replicas=[1])
+    alone[1].disks[await alone[1].dir_of() or ""].set_fault("eio")
+    first = await alone[1].produce("a", acks=acks)
+    second = await alone[1].produce("a", acks=acks)
+    assert first.error_code == second.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert len(alone[1].events.failed) == 1
+
+
+async def test_a_cancelled_produce_leaves_nothing_behind(lab: Lab) -> None:
+    await lab.create()
+    lab[2].is_reachable = lab[3].is_reachable = False
+    waiting = lab.begin(lab[1].produce("a"))
+    await asyncio.sleep(0.05)
+    replica = lab[1].replica(ORDERS)
+    assert len(replica.replicated) == 1
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    assert len(replica.replicated) == 0
+
+
+async def test_a_full_queue_makes_producers_wait_and_not_fail(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    alone[1].log_dirs[await alone[1].dir_of() or ""].queue_depth_max = 1
+    results = await asyncio.gather(*[alone[1].produce(str(n), acks=1) for n in range(20)])
+    assert sorted(result.base_offset for result in results) == list(range(20))

@@ -1,0 +1,54 @@
+"""An event loop whose time jumps to the next timer: tests wait for nothing and sleep never."""
+
+# It replaces the selector of asyncio's loop, which has no public place for that.
+# pyright: reportPrivateUsage=false, reportAttributeAccessIssue=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+
+class DeadlockError(AssertionError):
+    """Every task waits and no timer is set: nothing can ever happen again."""
+
+
+class _NoSelector:
+    def __init__(self, loop: VirtualLoop) -> None:
+        self._loop = loop
+
+    def select(self, timeout: float | None) -> tuple[()]:
+        if timeout is None:
+            raise DeadlockError(f"nothing can happen any more at {self._loop.time():.6f} s")
+        if timeout > 0:
+            self._loop.now_s = self._loop.next_timer_s()
+        return ()
+
+    def close(self) -> None:
+        return None
+
+
+class VirtualLoop(asyncio.BaseEventLoop):
+    """A loop without sockets, threads and real time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now_s = 1_000.0
+        self._selector = _NoSelector(self)
+        self._clock_resolution = 1e-9
+
+    def time(self) -> float:
+        return self.now_s
+
+    def next_timer_s(self) -> float:
+        return self._scheduled[0]._when
+
+    def _process_events(self, _events: Any) -> None:
+        return None
+
+    def _write_to_self(self) -> None:
+        return None
+
+    def call_soon_threadsafe(self, *_args: Any, **_kwargs: Any) -> Any:
+        raise AssertionError("a thread called into the virtual loop")
