@@ -1,0 +1,50 @@
+"""Reads the lines of a dump folder, on any file system that Hadoop knows; parses none."""
+
+from __future__ import annotations
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from analytics import schema
+from analytics.errors import SPARK_ERRORS, EmptyDump, UnreadableDump, spark_error_text
+from protocol.metric_rows import TABLE_VERSION
+
+
+def check_dump(spark: SparkSession, dump: str) -> None:
+    """Look whether there is anything to read; opens no file.
+
+    Raises:
+        EmptyDump: there is no ``*.jsonl`` file below ``dump``.
+        UnreadableDump: ``dump`` cannot be listed.
+    """
+    try:
+        is_empty = not _text(spark, dump).inputFiles()
+    except SPARK_ERRORS as error:
+        reason = "it does not exist" if _is_missing(error) else spark_error_text(error)
+        raise UnreadableDump(f"cannot read {dump}: {reason}") from error
+    if is_empty:
+        raise EmptyDump(f"no metric rows below {dump}: is it the cluster's metrics.dump_dir?")
+
+
+def read_lines(spark: SparkSession, dump: str, table: str) -> DataFrame:
+    """Output: line, file. No line when the dump has no such table."""
+    try:
+        text = _text(spark, f"{dump.rstrip('/')}/{table}/v{TABLE_VERSION}")
+    except AnalysisException as error:
+        if not _is_missing(error):
+            raise
+        return spark.range(0).select(F.lit("").alias(schema.LINE), F.lit("").alias(schema.FILE))
+    return text.select(
+        F.col("value").alias(schema.LINE), F.col("_metadata.file_path").alias(schema.FILE)
+    )
+
+
+def _text(spark: SparkSession, path: str) -> DataFrame:
+    # Without a recursive look-up Spark would add a column for each "broker=" folder.
+    reader = spark.read.option("recursiveFileLookup", value=True)
+    return reader.option("pathGlobFilter", "*.jsonl").text(path)
+
+
+def _is_missing(error: Exception) -> bool:
+    return isinstance(error, AnalysisException) and error.getCondition() == "PATH_NOT_FOUND"

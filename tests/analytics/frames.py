@@ -1,0 +1,134 @@
+"""Builders of metric rows and frames for tests: only what matters to a test has to be said."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from analytics.schema import TABLE_SCHEMAS
+from protocol.metric_rows import (
+    TABLE_OF_ROW,
+    TABLE_VERSION,
+    FailoverEventRow,
+    FailoverStep,
+    LogDirRow,
+    MetricRow,
+    MoveProgressRow,
+    MoveState,
+    ReplicaRow,
+    RequestRow,
+)
+
+LOG_DIR = LogDirRow(
+    at_ms=1000,
+    broker_id=1,
+    broker_epoch=5,
+    log_dir="/d1",
+    directory_id="A" * 22,
+    online=True,
+    used_bytes=25,
+    total_bytes=100,
+    usable_bytes=70,
+    replica_count=2,
+    future_count=0,
+    queue_depth_count=0,
+    append_count_total=0,
+    append_bytes_total=0,
+)
+REPLICA = ReplicaRow(
+    at_ms=1000,
+    broker_id=1,
+    topic="orders",
+    partition=0,
+    log_dir="/d1",
+    is_leader=True,
+    is_future=False,
+    leader_epoch=3,
+    log_start_offset=0,
+    log_end_offset=10,
+    high_watermark=10,
+    isr_count=3,
+    size_bytes=100,
+    lag=0,
+)
+EVENT = FailoverEventRow(
+    at_ms=1000,
+    node="broker-1",
+    failure_id="f1",
+    step=FailoverStep.LOG_DIR_FAILED,
+    topic_count=-1,
+    partition_count=-1,
+    detail="",
+)
+MOVE = MoveProgressRow(
+    at_ms=1000,
+    broker_id=1,
+    topic="orders",
+    partition=0,
+    source_log_dir="/d1",
+    target_log_dir="/d2",
+    started_at_ms=1000,
+    copied_bytes=0,
+    total_bytes=500,
+    state=MoveState.COPYING,
+)
+REQUEST = RequestRow(
+    at_ms=1000,
+    interval_ms=1000,
+    broker_id=1,
+    api="Produce",
+    request_count=10,
+    error_count=0,
+    p50_us=100,
+    p99_us=900,
+    max_us=1000,
+    received_bytes=1000,
+    sent_bytes=100,
+)
+SAMPLES: tuple[MetricRow, ...] = (LOG_DIR, REPLICA, EVENT, MOVE, REQUEST)
+
+
+def frame_of(spark: SparkSession, table: str, rows: Sequence[MetricRow]) -> DataFrame:
+    """Return ``rows`` as Spark would have read them."""
+    return made(spark, [tuple(plain(row).values()) for row in rows], TABLE_SCHEMAS[table])
+
+
+def made(
+    spark: SparkSession, values: Sequence[tuple[Any, ...]], columns: StructType | str
+) -> DataFrame:
+    """Return a frame of ``values``."""
+    # PySpark's overloads name a type that the checker cannot know.
+    return spark.createDataFrame(values, columns)  # pyright: ignore[reportUnknownMemberType]
+
+
+def plain(row: MetricRow) -> dict[str, Any]:
+    """Return what JSON has of a row."""
+    return msgspec.json.decode(msgspec.json.encode(row))
+
+
+def picked(frame: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
+    """Return some columns of all rows, in their order."""
+    return [tuple(row) for row in frame.select(*columns).collect()]
+
+
+def write_dump(folder: Path, rows: Sequence[MetricRow], node: int = 1) -> None:
+    """Write rows as a node does, with lines at the end of each table's one file."""
+    for row in rows:
+        write_line(folder, TABLE_OF_ROW[type(row)], msgspec.json.encode(row).decode(), node)
+
+
+def write_line(folder: Path, table: str, line: str, node: int = 1) -> None:
+    """Append one line, good or not, to a table's file of one node."""
+    path = folder / table / f"v{TABLE_VERSION}" / f"broker={node}" / "1000-0.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        file.write(line + "\n")
+
+
+changed = dataclasses.replace

@@ -1,0 +1,57 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from analytics.__main__ import ExitCode, main
+from tests.analytics.frames import SAMPLES, write_dump
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "analytics", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+
+
+@pytest.mark.integration
+def test_the_whole_job_prints_json_and_nothing_else(tmp_path: Path) -> None:
+    write_dump(tmp_path / "dump", SAMPLES)
+    done = run(
+        *("--dump", str(tmp_path / "dump"), "--out", str(tmp_path / "out")),
+        *("--master", "local[1]", "--json"),
+    )
+    assert (done.returncode, done.stderr) == (ExitCode.OK, "")
+    report = json.loads(done.stdout)
+    assert [row["log_dir"] for row in report["log_dirs"]] == ["/d1"]
+    assert (tmp_path / "out" / "rows" / "replica" / "_SUCCESS").exists()
+
+
+def test_a_missing_java_is_one_line_and_its_own_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    result = CliRunner().invoke(main, ["--dump", "d", "--out", "o"])
+    assert result.exit_code == ExitCode.JAVA_MISSING
+    assert result.stderr.startswith("analytics: no java in JAVA_HOME")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.integration
+def test_a_dump_that_is_not_there_is_one_line_and_its_own_exit_code(tmp_path: Path) -> None:
+    done = run("--dump", str(tmp_path / "no"), "--out", "o", "--master", "local[1]")
+    assert done.returncode == ExitCode.UNREADABLE_DUMP
+    assert done.stderr == f"analytics: cannot read {tmp_path}/no: it does not exist\n"
+
+
+def test_every_option_explains_itself() -> None:
+    result = CliRunner().invoke(main, ["--help"])
+    assert result.exit_code == 0
+    for option in ("--dump", "--out", "--master", "--json"):
+        assert option in result.stdout

@@ -1,0 +1,48 @@
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from analytics.errors import EmptyDump, UnreadableDump
+from analytics.read import check_dump, read_lines
+from tests.analytics.frames import picked, write_line
+
+
+def test_lines_of_all_nodes_are_read_with_their_file(spark: SparkSession, tmp_path: Path) -> None:
+    write_line(tmp_path, "replica", "one", node=1)
+    write_line(tmp_path, "replica", "two", node=2)
+    write_line(tmp_path, "log_dir", "other table")
+    lines = read_lines(spark, str(tmp_path), "replica")
+    assert lines.columns == ["line", "file"]
+    assert sorted(picked(lines, "line")) == [("one",), ("two",)]
+    assert {Path(name).parent.name for (name,) in picked(lines, "file")} == {"broker=1", "broker=2"}
+
+
+def test_a_table_that_nobody_wrote_has_no_lines(spark: SparkSession, tmp_path: Path) -> None:
+    assert read_lines(spark, f"{tmp_path}/", "replica").count() == 0
+
+
+def test_files_that_are_no_dump_are_left_alone(spark: SparkSession, tmp_path: Path) -> None:
+    write_line(tmp_path, "replica", "row")
+    (tmp_path / "replica" / "v1" / "notes.txt").write_text("not a row\n")
+    assert picked(read_lines(spark, str(tmp_path), "replica"), "line") == [("row",)]
+
+
+def test_a_folder_with_rows_passes(spark: SparkSession, tmp_path: Path) -> None:
+    write_line(tmp_path, "replica", "row")
+    check_dump(spark, str(tmp_path))
+
+
+def test_an_empty_folder_is_told_apart_from_a_missing_one(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with pytest.raises(EmptyDump, match="no metric rows below"):
+        check_dump(spark, str(tmp_path))
+    with pytest.raises(UnreadableDump, match="missing: it does not exist"):
+        check_dump(spark, str(tmp_path / "missing"))
+
+
+def test_a_file_system_that_refuses_is_one_clear_line(spark: SparkSession) -> None:
+    with pytest.raises(UnreadableDump, match="No FileSystem for scheme") as caught:
+        check_dump(spark, "nothing://here")
+    assert "\n" not in str(caught.value)

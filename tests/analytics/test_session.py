@@ -1,0 +1,61 @@
+from pathlib import Path
+
+import pytest
+
+from analytics.errors import JavaMissing
+from analytics.session import find_java
+
+
+def java_saying(folder: Path, text: str) -> None:
+    """Put a program named java there that says ``text`` as its version."""
+    (folder / "bin").mkdir()
+    program = folder / "bin" / "java"
+    program.write_text(f"#!/bin/sh\necho '{text}' >&2\n")
+    program.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    "text", ['openjdk version "17.0.15" 2025-04-15', 'java version "21" 2023-09-19']
+)
+def test_java_home_comes_before_the_path(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    java_saying(tmp_path, text)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert find_java() == tmp_path / "bin" / "java"
+
+
+def test_java_is_found_in_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java_saying(tmp_path, 'openjdk version "17"')
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    assert find_java() == tmp_path / "bin" / "java"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('openjdk version "11.0.2"', "is Java 11: Spark needs 17 or newer"),
+        ('java version "1.8.0_402"', "is Java 8: Spark needs 17"),
+        ("Segmentation fault", "is Java 0"),
+    ],
+)
+def test_an_old_java_is_named(
+    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    java_saying(tmp_path, text)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(JavaMissing, match=said):
+        find_java()
+
+
+def test_no_java_says_where_it_was_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(JavaMissing, match=r"no java in JAVA_HOME .*install Java 17"):
+        find_java()
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(JavaMissing, match="no java in PATH"):
+        find_java()

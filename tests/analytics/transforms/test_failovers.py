@@ -1,0 +1,85 @@
+from pyspark.sql import SparkSession
+
+from analytics.transforms.failovers import failover_steps, failovers
+from protocol.metric_rows import FailoverEventRow, FailoverStep
+from tests.analytics.frames import EVENT, changed, frame_of, picked
+
+STORY = [
+    changed(EVENT, at_ms=1000, partition_count=4, detail="/d1: eio"),
+    changed(EVENT, at_ms=1001, step=FailoverStep.HEARTBEAT_SENT),
+    changed(EVENT, at_ms=1003, step=FailoverStep.CONTROLLER_NOTICED, node="controller"),
+    changed(
+        EVENT, at_ms=1010, step=FailoverStep.REPLICAS_OFFLINE, node="controller", partition_count=3
+    ),
+    changed(
+        EVENT, at_ms=1012, step=FailoverStep.LEADERS_ELECTED, node="controller", partition_count=2
+    ),
+    changed(EVENT, at_ms=1020, step=FailoverStep.BROKERS_TOLD, node="controller"),
+    changed(EVENT, at_ms=1100, step=FailoverStep.CLIENT_RECOVERED, node="client"),
+]
+
+
+def test_steps_come_in_their_order_with_times_from_failure_and_between(spark: SparkSession) -> None:
+    steps = failover_steps(frame_of(spark, "failover_event", STORY[::-1]))
+    columns = ("step_order", "step", "node", "since_failure_ms", "since_previous_ms")
+    assert picked(steps, *columns) == [
+        (0, "log_dir_failed", "broker-1", 0, None),
+        (1, "heartbeat_sent", "broker-1", 1, 1),
+        (2, "controller_noticed", "controller", 3, 2),
+        (3, "replicas_offline", "controller", 10, 7),
+        (4, "leaders_elected", "controller", 12, 2),
+        (5, "brokers_told", "controller", 20, 8),
+        (6, "client_recovered", "client", 100, 80),
+    ]
+
+
+def test_a_failover_is_summed_up_in_one_row(spark: SparkSession) -> None:
+    steps = failover_steps(frame_of(spark, "failover_event", STORY))
+    [row] = failovers(steps).collect()
+    assert row.asDict() == {
+        "failure_id": "f1",
+        "failed_at_ms": 1000,
+        "node": "broker-1",
+        "detail": "/d1: eio",
+        "offline_count": 3,
+        "moved_count": 2,
+        "elected_after_ms": 12,
+        "ended_after_ms": 100,
+        "last_step": "client_recovered",
+    }
+
+
+def test_a_repeated_step_counts_once_and_the_last_client_ends_it(spark: SparkSession) -> None:
+    rows = [
+        STORY[0],
+        STORY[1],
+        changed(STORY[1], at_ms=1500),
+        changed(STORY[6], at_ms=1100, node="client"),
+        changed(STORY[6], at_ms=1300, node="client"),
+    ]
+    steps = failover_steps(frame_of(spark, "failover_event", rows))
+    assert picked(steps, "step", "since_failure_ms") == [
+        ("log_dir_failed", 0),
+        ("heartbeat_sent", 1),
+        ("client_recovered", 300),
+    ]
+
+
+def test_a_failover_whose_broker_wrote_nothing_counts_from_its_first_row(
+    spark: SparkSession,
+) -> None:
+    [row] = failovers(failover_steps(frame_of(spark, "failover_event", STORY[2:4]))).collect()
+    assert (row.failed_at_ms, row.node, row.offline_count) == (1003, "controller", 3)
+    assert (row.moved_count, row.elected_after_ms, row.ended_after_ms) == (None, None, 7)
+
+
+def test_failures_are_kept_apart_and_come_in_the_order_they_happened(spark: SparkSession) -> None:
+    def second(row: FailoverEventRow) -> FailoverEventRow:
+        return changed(row, failure_id="f0", at_ms=row.at_ms + 5000)
+
+    rows = STORY + [second(row) for row in STORY[:5]]
+    found = failovers(failover_steps(frame_of(spark, "failover_event", rows)))
+    assert picked(found, "failure_id", "failed_at_ms", "last_step") == [
+        ("f1", 1000, "client_recovered"),
+        ("f0", 6000, "leaders_elected"),
+    ]
