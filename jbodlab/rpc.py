@@ -18,7 +18,7 @@ TIMEOUT_MS: Final = 30_000
 
 
 class BlockingClient:
-    """Connects on first use; after an error the next request connects anew."""
+    """Connects on first use; a connection that was lost meanwhile is made again."""
 
     def __init__(self, host: str, port: int, *, timeout_ms: int = TIMEOUT_MS) -> None:
         self.host = host
@@ -37,6 +37,7 @@ class BlockingClient:
         assert key is not None
         api = APIS[key]
         body = codec(api.request, version).encode_parts(message)
+        self._drop_if_closed()
         try:
             answer = self._exchange(self._connection_parts(api.key, version, body))
         except OSError:
@@ -53,6 +54,19 @@ class BlockingClient:
 
     def _connection_parts(self, key: int, version: int, body: Sequence[Any]) -> bytes:
         return b"".join(self._connection.send_request(key, version, body))
+
+    def _drop_if_closed(self) -> None:
+        """Forget a connection that the other end has closed, as by a restart."""
+        if self._socket is None:
+            return
+        try:
+            closed = self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+        except BlockingIOError:
+            return
+        except OSError:
+            closed = True
+        if closed:
+            self.close()
 
     def _exchange(self, frame: bytes) -> memoryview:
         if self._socket is None:

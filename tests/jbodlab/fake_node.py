@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import socketserver
 import threading
 from collections.abc import Callable, Generator
@@ -34,11 +36,24 @@ class _Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     answers: dict[type, Answer]
 
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._lines: list[socket.socket] = []
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._lines.append(request)
+        super().process_request(request, client_address)
+
+    def hang_up(self) -> None:
+        for line in self._lines:
+            with contextlib.suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)
+
 
 @contextmanager
-def fake_node(answers: dict[type, Answer]) -> Generator[int]:
-    """Serve ``answers`` by request type on a free port; what is not in them gets a closed line."""
-    with _Server(("127.0.0.1", 0), _Handler) as server:
+def fake_node(answers: dict[type, Answer], port: int = 0) -> Generator[int]:
+    """Serve ``answers`` by request type; what is not in them gets a closed line. Ends all lines."""
+    with _Server(("127.0.0.1", port), _Handler) as server:
         server.answers = answers
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -47,3 +62,4 @@ def fake_node(answers: dict[type, Answer]) -> Generator[int]:
         finally:
             server.shutdown()
             thread.join()
+            server.hang_up()

@@ -38,6 +38,15 @@ def test_a_closed_connection_is_a_connection_error_and_the_next_request_connects
         client.close()
 
 
+def test_a_connection_that_the_node_closed_meanwhile_is_made_again() -> None:
+    (port,) = free_ports(1)
+    client = BlockingClient("127.0.0.1", port)
+    for _ in range(2):
+        with fake_node({DescribeLogDirsRequest: empty}, port):
+            assert ask(client).throttle_time_ms == 7
+    client.close()
+
+
 def test_nobody_there_is_an_os_error() -> None:
     (port,) = free_ports(1)
     with pytest.raises(OSError, match="refused"):
