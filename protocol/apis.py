@@ -113,11 +113,60 @@ _ROWS: Final = (
     (75, "DescribeTopicPartitions", "topic_partitions"),
 )
 
+NOT_SERVED: Final[dict[int, str]] = {
+    38: "CreateDelegationToken",
+    39: "RenewDelegationToken",
+    40: "ExpireDelegationToken",
+    41: "DescribeDelegationToken",
+    52: "Vote",
+    53: "BeginQuorumEpoch",
+    54: "EndQuorumEpoch",
+    59: "FetchSnapshot",
+    64: "UnregisterBroker",
+    70: "ControllerRegistration",
+    71: "GetTelemetrySubscriptions",
+    72: "PushTelemetry",
+    74: "ListClientMetricsResources",
+    76: "ShareGroupHeartbeat",
+    77: "ShareGroupDescribe",
+    78: "ShareFetch",
+    79: "ShareAcknowledge",
+    80: "AddRaftVoter",
+    81: "RemoveRaftVoter",
+    82: "UpdateRaftVoter",
+    83: "InitializeShareGroupState",
+    84: "ReadShareGroupState",
+    85: "WriteShareGroupState",
+    86: "DeleteShareGroupState",
+    87: "ReadShareGroupStateSummary",
+    88: "StreamsGroupHeartbeat",
+    89: "StreamsGroupDescribe",
+    90: "DescribeShareGroupOffsets",
+    91: "AlterShareGroupOffsets",
+    92: "DeleteShareGroupOffsets",
+}
+"""APIs of Kafka 3.9 and 4.3 that jbodlab has no messages for."""
+
 APIS: Final[dict[int, Api]] = {key: Api(key, name, module) for key, name, module in _ROWS}
 BY_NAME: Final[dict[str, Api]] = {api.name: api for api in APIS.values()}
 
 _API_VERSIONS: Final = 18
 _CONTROLLED_SHUTDOWN: Final = 7
+
+
+def api_of(name_or_key: str | int) -> Api:
+    """Return the API with this name, such as "Fetch", or key.
+
+    Raises:
+        KeyError: jbodlab has no messages for it; names it.
+    """
+    found = APIS.get(name_or_key) if isinstance(name_or_key, int) else BY_NAME.get(name_or_key)
+    if found is not None:
+        return found
+    name = NOT_SERVED.get(name_or_key) if isinstance(name_or_key, int) else name_or_key
+    if name is None:
+        raise KeyError(f"Kafka has no API with key {name_or_key}")
+    raise KeyError(f"jbodlab has no messages for {name}; it has {', '.join(BY_NAME)}")
 
 
 def request_header_version(key: int, version: int) -> int:
