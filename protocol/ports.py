@@ -140,6 +140,10 @@ class Disk(Protocol):
         """Make a directory's entries durable."""
         ...
 
+    def sync_all(self) -> None:
+        """Make everything written to the whole file system durable: cheaper than many single syncs."""
+        ...
+
     def usage(self) -> DiskUsage:
         """Return the space of the file system (or of the configured capacity)."""
         ...

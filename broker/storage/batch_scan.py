@@ -5,12 +5,18 @@ It checks structure, and sums only on request.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from protocol.errors import Malformed
-from protocol.ports import DiskFile
-from protocol.records.batch import HEADER_SIZE_BYTES, BatchHeader, check_crc, read_batch_header
+from protocol.ports import Buffer, DiskFile
+from protocol.records.batch import (
+    HEADER_SIZE_BYTES,
+    BatchHeader,
+    check_crc,
+    iterate_batches,
+    read_batch_header,
+)
 
 _CHUNK_BYTES: Final = 256 << 10
 
@@ -63,6 +69,14 @@ def scan_batches(
             raise CorruptBatch(position, f"wrong CRC of the batch at offset {header.base_offset}")
         yield position, header, batch
         position += header.size_bytes
+
+
+def batches_in(buffer: Buffer) -> Sequence[tuple[int, BatchHeader]]:
+    """Return (position, header) of every batch in memory; most buffers hold one."""
+    header = read_batch_header(buffer)
+    if header.size_bytes == len(buffer):
+        return ((0, header),)
+    return list(iterate_batches(buffer))
 
 
 def _read_header(chunk: bytes | memoryview, at: int, position: int, end: int) -> BatchHeader:

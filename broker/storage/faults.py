@@ -207,6 +207,11 @@ class FaultyDisk:
         self.check(Operation.SYNC, name)
         self._inner.sync_dir(name)
 
+    def sync_all(self) -> None:
+        """See ``Disk.sync_all``."""
+        self.check(Operation.SYNC, "")
+        self._inner.sync_all()
+
     def usage(self) -> DiskUsage:
         """See ``Disk.usage``."""
         self.check(Operation.LOOK, "")

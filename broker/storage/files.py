@@ -40,6 +40,11 @@ class LogDirFiles:
         """How many handles are open."""
         return len(self._handles)
 
+    @property
+    def unsynced_count(self) -> int:
+        """How many replaced files wait for their sync."""
+        return len(self._unsynced)
+
     def handle(self, name: str, *, create: bool = False) -> DiskFile:
         """Return the open file ``name``, opening it when it is not.
 
@@ -83,7 +88,7 @@ class LogDirFiles:
         self.close(name)
         self._unsynced.pop(name, None)
 
-    def sync_replaced(self, dir_name: str | None = None, *, count_max: int = 64) -> int:
+    def sync_replaced(self, dir_name: str | None = None, *, count_max: int = 1 << 20) -> int:
         """Sync up to ``count_max`` replaced files, of one directory or of all.
 
         Return how many are left.
@@ -94,6 +99,11 @@ class LogDirFiles:
             self.disk.sync_file(name)
             del self._unsynced[name]
         return len(names[count_max:])
+
+    def sync_all(self) -> None:
+        """Make everything durable, of however many files."""
+        self.disk.sync_all()
+        self._unsynced.clear()
 
     def loaded(self, owner: Unloadable, size_bytes: int) -> None:
         """Note that ``owner`` holds ``size_bytes``.

@@ -22,6 +22,7 @@ T = TypeVar("T")
 PROBE_FILE: Final = ".probe"
 """Written by ``LogDir.probe`` in the root; the loader ignores plain files, Kafka's as ours."""
 
+_SYNCS_PER_PROBE_MAX: Final = 16
 _JOBS_PER_HOP_MAX: Final = 256
 _BYTES_PER_HOP_MAX: Final = 8 << 20
 _QUEUED_BYTES_MAX: Final = 64 << 20
@@ -305,7 +306,7 @@ class LogDir:
     def _run_probe(self) -> None:
         self.disk.check_root()
         self.disk.write_atomic(PROBE_FILE, b"")
-        self.files.sync_replaced()
+        self.files.sync_replaced(count_max=_SYNCS_PER_PROBE_MAX)
 
     def _stop(self) -> None:
         self._worker.abandon()

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from broker.storage.batch_scan import scan_headers
+from broker.storage.indexes import AbortedTransaction
 from broker.storage.segment import Segment
 from protocol.ports import Buffer
 from protocol.records.batch import BatchHeader, iterate_batches
@@ -107,6 +108,16 @@ def find_timestamp(
                 if found is not None:
                     return found
     return None
+
+
+def find_aborted(segments: Sequence[Segment], start: int, end: int) -> list[AbortedTransaction]:
+    """Return the aborted transactions that touch offsets from ``start`` up to ``end``."""
+    return [
+        transaction
+        for segment in segments[segment_number(segments, start) :]
+        for transaction in segment.aborted_transactions()
+        if transaction.last_offset >= start and transaction.first_offset < end
+    ]
 
 
 def largest_timestamp(segment: Segment) -> int:

@@ -43,6 +43,7 @@ _LOGGER = logging.getLogger(__name__)
 _INDEX_SUFFIXES: Final = frozenset(
     {OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX}
 )
+_LEFTOVERS: Final = (DELETED_SUFFIX, CLEANED_SUFFIX, TEMPORARY_SUFFIX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +69,7 @@ def open_log(
     directory: PartitionFiles, config: LogConfig, known: KnownOffsets, *, now_ms: int
 ) -> OpenedLog:
     """Open the log in ``directory``; what is damaged behind the recovery point is cut off."""
-    _settle_leftovers(directory)
-    bases, snapshots = _list_files(directory)
+    bases, snapshots = _list_files(directory, _settle_leftovers(directory))
     segments = [_existing(directory, base, config, now_ms) for base in bases]
     if not segments:
         segments = [Segment(directory, known.log_start_offset, config, created_ms=now_ms)]
@@ -96,8 +96,8 @@ def open_log(
     return OpenedLog(log, entries, log.producer_entries)
 
 
-def _settle_leftovers(directory: PartitionFiles) -> None:
-    """Finish or drop what compaction and deletion left.
+def _settle_leftovers(directory: PartitionFiles) -> list[str]:
+    """Finish or drop what compaction and deletion left; return the names that are there then.
 
     Source: LogLoader.removeTempFilesAndCollectSwapFiles.
     """
@@ -107,13 +107,13 @@ def _settle_leftovers(directory: PartitionFiles) -> None:
     swaps = [name for name in names if name.endswith(SWAP_SUFFIX)]
     bases = {name: _base_of(name, SWAP_SUFFIX) for name in swaps}
     dropped = {n for n in swaps if (base := bases[n]) is None or (cleaned and base >= min(cleaned))}
-    for name in names:
-        gone = name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, TEMPORARY_SUFFIX)) or name in dropped
-        if gone:
-            disk.remove(directory.path(name))
+    gone = [name for name in names if name.endswith(_LEFTOVERS) or name in dropped]
+    for name in gone:
+        disk.remove(directory.path(name))
     finished = [name for name in swaps if name not in dropped]
     if finished:
         _finish_compaction(directory, names, finished)
+    return disk.list_dir(directory.name) if gone or finished else names
 
 
 def _finish_compaction(
@@ -163,10 +163,10 @@ def _base_of(name: str, suffix: str) -> int | None:
     return int(name[:20])
 
 
-def _list_files(directory: PartitionFiles) -> tuple[list[int], Snapshots]:
+def _list_files(directory: PartitionFiles, names: Sequence[str]) -> tuple[list[int], Snapshots]:
     """Return base offsets and snapshots; index files without a segment are removed."""
     disk = directory.files.disk
-    parsed = [(name, parse_segment_file_name(name)) for name in disk.list_dir(directory.name)]
+    parsed = [(name, parse_segment_file_name(name)) for name in names]
     bases = [file[0] for _, file in parsed if file and file[1] == LOG_SUFFIX]
     snapshots = [file[0] for _, file in parsed if file and file[1] == SNAPSHOT_SUFFIX]
     known = frozenset(bases)
@@ -266,7 +266,10 @@ def _read_epochs(directory: PartitionFiles) -> LeaderEpochs:
 
 
 def _settle_epochs(log: PartitionLog, segments: Sequence[Segment], epochs: LeaderEpochs) -> None:
-    """Bring the epochs into the bounds of the log and write them when that changed them."""
+    """Bring the epochs into the bounds of the log and write them when that changed them.
+
+    Not for an empty log: its file is written anew with its first batch.
+    """
     before = epochs.entries
     if not before and log.size_bytes > 0:
         for segment in segments:
@@ -275,5 +278,5 @@ def _settle_epochs(log: PartitionLog, segments: Sequence[Segment], epochs: Leade
                     epochs.assign(header.partition_leader_epoch, header.base_offset)
     epochs.truncate_from_end(log.log_end_offset)
     epochs.truncate_from_start(log.log_start_offset)
-    if epochs.entries != before:
+    if epochs.entries != before and log.size_bytes > 0:
         log.write_leader_epochs(epochs.entries)

@@ -163,6 +163,10 @@ class MemoryDisk:
         node = self._as_dir(self._find(name), name)
         node.synced = dict(node.children)
 
+    def sync_all(self) -> None:
+        """See ``Disk.sync_all``."""
+        _sync_below(self._tree)
+
     def usage(self) -> DiskUsage:
         """See ``Disk.usage``."""
         used_bytes = sum(len(file.data) for file in _files_below(self._tree))
@@ -267,6 +271,15 @@ def _durable_file(file: _File, chance: random.Random | None) -> _File:
     left.synced = file.synced + bytes(tail[:kept])
     left.data = bytearray(left.synced)
     return left
+
+
+def _sync_below(directory: _Dir) -> None:
+    directory.synced = dict(directory.children)
+    for node in directory.children.values():
+        if isinstance(node, _Dir):
+            _sync_below(node)
+        else:
+            node.synced = bytes(node.data)
 
 
 def _files_below(directory: _Dir) -> Iterator[_File]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from broker.core.producers import ProducerEntry
-from broker.storage.batch_scan import CorruptBatch
+from broker.storage.batch_scan import CorruptBatch, batches_in
 from broker.storage.checkpoints import render_leader_epochs
 from broker.storage.files import LogDirFiles
 from broker.storage.indexes import AbortedTransaction
@@ -26,6 +26,7 @@ from broker.storage.layout import (
 from broker.storage.log_reader import (
     FoundOffset,
     LogRead,
+    find_aborted,
     find_timestamp,
     largest_timestamp,
     read_batches,
@@ -37,7 +38,7 @@ from broker.storage.segment import LogConfig, PartitionFiles, Segment
 from broker.storage.snapshots import Snapshots
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ports import Buffer
-from protocol.records.batch import BatchHeader, iterate_batches
+from protocol.records.batch import BatchHeader
 
 _NO_TIMESTAMP: Final = -1
 
@@ -129,6 +130,11 @@ class PartitionLog:
         return [segment.base_offset for segment in self._segments]
 
     @property
+    def needs_sync(self) -> bool:
+        """Whether something of it is not durable, small files apart."""
+        return self._sync_due or self.recovery_point < self.log_end_offset
+
+    @property
     def segments(self) -> Sequence[Segment]:
         """By base offset, the active one last; for the dir's thread and for tools."""
         return self._segments
@@ -159,7 +165,7 @@ class PartitionLog:
         pending_bytes = 0
         next_offset = self.log_end_offset
         for buffer in buffers:
-            batches = list(iterate_batches(buffer))
+            batches = batches_in(buffer)
             if must_roll(self._segments[-1], self.config, batches, pending_bytes, now_ms):
                 self._write(pending, pending_bytes, next_offset)
                 pending, pending_bytes = [], 0
@@ -222,13 +228,7 @@ class PartitionLog:
 
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTransaction]:
         """Return the aborted transactions that touch offsets from ``start`` up to ``end``."""
-        first = segment_number(self._segments, start)
-        return [
-            transaction
-            for segment in self._segments[first:]
-            for transaction in segment.aborted_transactions()
-            if transaction.last_offset >= start and transaction.first_offset < end
-        ]
+        return find_aborted(self._segments, start, end)
 
     def truncate_to(self, offset: int) -> None:
         """Drop every batch that reaches ``offset`` or beyond; the log ends at ``offset`` then.
@@ -272,11 +272,11 @@ class PartitionLog:
         (epoch, start offset), ascending. Durable with the next flush or probe.
         """
         if not self._deleted:
-            self._replace(LEADER_EPOCH_FILE, render_leader_epochs(entries))
+            self._directory.replace(LEADER_EPOCH_FILE, render_leader_epochs(entries))
 
     def write_partition_metadata(self, topic_id: bytes) -> None:
         """Replace ``partition.metadata``. Durable with the next flush or probe."""
-        self._replace(PARTITION_METADATA_FILE, render_partition_metadata(topic_id))
+        self._directory.replace(PARTITION_METADATA_FILE, render_partition_metadata(topic_id))
 
     def flush(self) -> None:
         """Make everything written durable and move the recovery point to the log end offset."""
@@ -293,11 +293,23 @@ class PartitionLog:
         """
         if self._deleted:
             return
-        self._segments[-1].seal()
-        if self.log_end_offset > 0:
-            self._snapshots.take(self.log_end_offset, self._producers)
+        self.complete()
         self.flush()
         self._directory.files.close_below(self.name)
+
+    def complete(self) -> None:
+        """Write index entries and a producer snapshot up to the end, as of a clean stop."""
+        if self._deleted:
+            return
+        if self._segments[-1].size_bytes > 0:
+            self._segments[-1].seal()
+        if self.log_end_offset > 0:
+            self._snapshots.take(self.log_end_offset, self._producers)
+
+    def mark_durable(self) -> None:
+        """Move the recovery point to the end: the whole file system was synced."""
+        self.recovery_point = self.log_end_offset
+        self._sync_due = False
 
     def rename(self, name: str) -> None:
         """Give the directory another name in the same log dir, durably.
@@ -383,9 +395,6 @@ class PartitionLog:
         self.log_start_offset = min(self.log_start_offset, offset)
         self.recovery_point = min(self.recovery_point, offset)
         self._sync_due = True
-
-    def _replace(self, file_name: str, data: bytes) -> None:
-        self._directory.files.replace(self._directory.path(file_name), data)
 
     def _corrupt(self, cause: Exception) -> KafkaError:
         return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.name}: {cause}")

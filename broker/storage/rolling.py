@@ -33,7 +33,9 @@ def must_roll(
     if active_bytes + position + last.size_bytes > config.segment_bytes or active.index_is_full():
         return True
     first_timestamp = active.first_timestamp()
-    newest_timestamp = max(header.max_timestamp for _, header in batches)
+    newest_timestamp = last.max_timestamp
+    if len(batches) > 1:
+        newest_timestamp = max(header.max_timestamp for _, header in batches)
     if first_timestamp is not None and first_timestamp >= 0 <= newest_timestamp:
         return newest_timestamp - first_timestamp > config.segment_ms
     return now_ms - active.created_ms > config.segment_ms

@@ -11,7 +11,7 @@ Source: LogSegment.java.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
 from broker.storage.batch_scan import CorruptBatch, scan_batches, scan_headers
@@ -84,6 +84,10 @@ class PartitionFiles:
     def path(self, file_name: str) -> str:
         """Return the disk's name of one file of the log."""
         return f"{self.name}/{file_name}"
+
+    def replace(self, file_name: str, data: bytes) -> None:
+        """Replace one small file of the log, durable with the next sync."""
+        self.files.replace(self.path(file_name), data)
 
     def of_segment(self, base_offset: int, suffix: str) -> str:
         """Return the disk's name of one file of a segment."""
@@ -246,7 +250,7 @@ class Segment:
         self._reset_indexes()
         next_offset = self.base_offset
         try:
-            for position, header, batch in scan_batches(self.file(), 0, end, verify=verify):
+            for position, header, batch in self._batches(end, verify=verify):
                 if header.base_offset < next_offset or not self.can_hold(header.last_offset):
                     reason = f"offset {header.base_offset}, expected {next_offset} or above"
                     raise CorruptBatch(position, reason)
@@ -274,6 +278,8 @@ class Segment:
         self.largest_timestamp = self._time_index.last
         self._unindexed_bytes = 0
         next_offset = self.base_offset
+        if self.size_bytes == 0:
+            return next_offset
         for _, header in scan_headers(self.file(), last.position, self.size_bytes):
             next_offset = header.next_offset
             self._unindexed_bytes += header.size_bytes
@@ -346,6 +352,9 @@ class Segment:
         if last is not None and not 0 <= last.position < self.size_bytes:
             raise CorruptIndex(f"{last} in a segment of {self.size_bytes} bytes")
 
+    def _batches(self, end: int, *, verify: bool) -> Iterable[tuple[int, BatchHeader, memoryview]]:
+        return scan_batches(self.file(), 0, end, verify=verify) if end > 0 else ()
+
     def _reset_indexes(self) -> None:
         self._offset_index = OffsetIndex(self.base_offset)
         self._time_index = TimeIndex(self.base_offset)
@@ -358,7 +367,9 @@ class Segment:
         disk = self.directory.files.disk
         parts = (self._offset_index.entries, self._time_index.entries)
         for suffix, entries in zip(_INDEX_SUFFIXES, parts, strict=True):
-            disk.replace_file(self.directory.of_segment(self.base_offset, suffix), entries)
+            name = self.directory.of_segment(self.base_offset, suffix)
+            if entries or disk.exists(name):
+                disk.replace_file(name, entries)
         self._indexes_written = (len(parts[0]), len(parts[1]))
 
     def replace_transactions(self, aborted: Sequence[AbortedTransaction]) -> None:

@@ -7,7 +7,8 @@ Source: LogManager.scala (checkpointRecoveryOffsetsInDir, checkpointLogStartOffs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from broker.storage.checkpoints import (
     LOG_START_OFFSET_CHECKPOINT,
@@ -20,6 +21,8 @@ from broker.storage.layout import CLEAN_SHUTDOWN_FILE, render_clean_shutdown
 from broker.storage.partition_log import PartitionLog
 from protocol.ids import TopicPartition
 from protocol.ports import Disk
+
+_SINGLE_SYNCS_MAX: Final = 32
 
 
 def write_recovery_points(disk: Disk, logs: Mapping[TopicPartition, PartitionLog]) -> None:
@@ -65,11 +68,23 @@ def close_log_dir(
     marker.
     """
     for log in logs.values():
-        log.close()
-    while files.sync_replaced():
-        pass
+        log.complete()
+    _make_durable(files, logs.values())
     write_recovery_points(files.disk, logs)
     write_log_start_offsets(files.disk, logs)
     write_high_watermarks(files.disk, high_watermarks)
     files.disk.write_atomic(CLEAN_SHUTDOWN_FILE, render_clean_shutdown(broker_epoch))
     files.disk.unlock()
+
+
+def _make_durable(files: LogDirFiles, logs: Iterable[PartitionLog]) -> None:
+    """Sync what is not durable: one by one while that is little, else all at once."""
+    due = [log for log in logs if log.needs_sync]
+    if len(due) + files.unsynced_count > _SINGLE_SYNCS_MAX:
+        files.sync_all()
+        for log in due:
+            log.mark_durable()
+        return
+    for log in due:
+        log.flush()
+    files.sync_replaced()

@@ -92,6 +92,7 @@ class TestAnyDisk:
         assert not disk.is_dir("t-1/a")
         disk.sync_file("t-1/a")
         disk.sync_dir("t-1")
+        disk.sync_all()
         disk.remove("t-1/a")
         disk.remove_tree("t-1")
         disk.remove_tree("t-1")

@@ -68,6 +68,7 @@ def test_every_operation_meets_a_broken_disk(disk: FaultyDisk) -> None:
         lambda: disk.size("a"),
         lambda: disk.sync_file("a"),
         lambda: disk.sync_dir(""),
+        disk.sync_all,
     ]
     for call in calls:
         with pytest.raises(OSError, match="injected"):

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.storage.indexes import AbortedTransaction
 from broker.storage.log_reader import read_batches, segment_number
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
@@ -109,3 +110,14 @@ def test_timestamps_that_go_back_are_searched_in_offset_order() -> None:
     ]
     assert log.offset_for_max_timestamp() == (90, 2, 0)
     assert batches(0, 1) == [batch(0)]
+
+
+def test_aborted_transactions_are_found_by_the_offsets_that_they_touch() -> None:
+    log = filled_log(MemoryDisk(), 20, Config(segment_bytes=900))
+    first, second = AbortedTransaction(1, 1, 3, 4), AbortedTransaction(2, 2, 8, 9)
+    log.segments[0].append_aborted(first)
+    log.segments[1].append_aborted(second)
+    assert log.aborted_transactions(0, 20) == [first, second]
+    assert log.aborted_transactions(0, 2) == [first]
+    assert log.aborted_transactions(4, 20) == [second]
+    assert log.aborted_transactions(9, 20) == []

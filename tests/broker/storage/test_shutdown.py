@@ -7,6 +7,7 @@ import contextlib
 import pytest
 
 from broker.storage.checkpoints import parse_offsets
+from broker.storage.fault_rules import Operation
 from broker.storage.files import LogDirFiles
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
@@ -95,3 +96,22 @@ def test_an_error_on_the_way_leaves_no_clean_marker() -> None:
         assert not memory.exists(".kafka_cleanshutdown")
     memory, _ = operations_until(total)  # the last one only releases the lock
     assert memory.exists(".kafka_cleanshutdown")
+
+
+def test_many_logs_are_made_durable_at_once() -> None:
+    memory = MemoryDisk()
+    disk = faulty(memory)
+    files = LogDirFiles(disk)
+    logs: dict[TopicPartition, PartitionLog] = {}
+    for number in range(40):
+        tp = TopicPartition("many", number)
+        logs[tp] = log = PartitionLog.create(files, str(tp), Config(), now_ms=0)
+        log.append(batches(0, 3), now_ms=0)
+        log.write_leader_epochs([(0, 0)])
+    rule = disk.set_fault("slow", delay_ms=0, operations=frozenset({Operation.SYNC}))
+    close_log_dir(files, logs, {}, broker_epoch=5)
+    assert rule.hits == 1
+    memory.power_cut()
+    content = memory.read_file("recovery-point-offset-checkpoint")
+    assert parse_offsets(content) == dict.fromkeys(logs, 3)
+    assert memory.exists("many-39/leader-epoch-checkpoint")
