@@ -21,7 +21,6 @@ from benchmarks.targets import Target
 
 BROKER_IDS = (1, 2, 3)
 PARTITIONS = 6
-_FAILED_BROKER = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,23 +135,18 @@ def failover(target: Target, counts: tuple[int, ...]) -> list[Figure]:
     """Break a log dir that holds ``count`` replicas; time from the broker's notice to new leaders.
 
     The replicas are put on the dir beforehand: AlterReplicaLogDirs for partitions that do not exist
-    yet is remembered (KIP-113). A broken dir stays broken, so each count needs a dir of its own.
+    yet is remembered (KIP-113). A broken dir stays broken, so each count needs a broker of its own.
     """
     figures: list[Figure] = []
-    for index, count in enumerate(counts):
-        log_dir = target.log_dirs(_FAILED_BROKER)[index]
+    for broker_id, count in zip(BROKER_IDS, counts, strict=False):
+        log_dir = target.log_dirs(broker_id)[0]
         topic = f"failover-{count}"
-        _prefer_dir(target, topic, count, log_dir)
-        led_by_it = {index: [_FAILED_BROKER, 2, 3] for index in range(count)}
+        _alter_log_dirs(target, {(topic, index, broker_id): str(log_dir) for index in range(count)})
+        others = [other for other in BROKER_IDS if other != broker_id]
+        led_by_it = {index: [broker_id, *others] for index in range(count)}
         _create(target, topic, count, {"assignments": led_by_it})
-        figures += _break(target, topic, count, log_dir)
+        figures += _break(target, topic, count, broker_id)
     return figures
-
-
-def _prefer_dir(target: Target, topic: str, count: int, log_dir: Path) -> None:
-    _alter_log_dirs(
-        target, {(topic, index, _FAILED_BROKER): str(log_dir) for index in range(count)}
-    )
 
 
 def _alter_log_dirs(target: Target, wanted: dict[tuple[str, int, int], str]) -> None:
@@ -161,22 +155,29 @@ def _alter_log_dirs(target: Target, wanted: dict[tuple[str, int, int], str]) -> 
     admin.close()
 
 
-def _break(target: Target, topic: str, count: int, log_dir: Path) -> list[Figure]:
+def _break(target: Target, topic: str, count: int, broker_id: int) -> list[Figure]:
+    log_dir = target.log_dirs(broker_id)[0]
     broken_ns = time.time_ns()
     shutil.move(log_dir, log_dir.with_suffix(".taken"))
     log_dir.write_text("not a directory\n")
-    _wait_for_leaders(target, topic, count, unwanted=_FAILED_BROKER)
-    led_ns = time.time_ns()
-    noticed_ms = target.failure_noticed_ms(_FAILED_BROKER, log_dir)
-    if noticed_ms is None:
-        raise RuntimeError(f"{target.name} never told of the failure of {log_dir}")
+    _wait_for_leaders(target, topic, count, unwanted=broker_id)
+    led_s = time.time_ns() / 1e9
+    noticed_s = _noticed_ms(target, broker_id, log_dir) / 1e3
     name = f"{count} replicas on the dir"
     return [
-        Figure(
-            f"failover, {name}: notice to leaders", led_ns / 1e9 - noticed_ms / 1e3, "s", "lower"
-        ),
-        Figure(f"failover, {name}: break to leaders", (led_ns - broken_ns) / 1e9, "s", "lower"),
+        Figure(f"failover, {name}: notice to leaders", led_s - noticed_s, "s", "lower"),
+        Figure(f"failover, {name}: break to leaders", led_s - broken_ns / 1e9, "s", "lower"),
     ]
+
+
+def _noticed_ms(target: Target, broker_id: int, log_dir: Path) -> int:
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        noticed_ms = target.failure_noticed_ms(broker_id, log_dir)
+        if noticed_ms is not None:
+            return noticed_ms
+        time.sleep(0.1)
+    raise RuntimeError(f"{target.name} never told of the failure of {log_dir}")
 
 
 def move(target: Target, *, size_mib: int) -> list[Figure]:
