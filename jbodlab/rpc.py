@@ -5,6 +5,7 @@ Brokers use ``protocol.transport``; this one is for code that has no event loop.
 
 from __future__ import annotations
 
+import select
 import socket
 from collections.abc import Sequence
 from typing import Any, Final
@@ -57,15 +58,8 @@ class BlockingClient:
 
     def _drop_if_closed(self) -> None:
         """Forget a connection that the other end has closed, as by a restart."""
-        if self._socket is None:
-            return
-        try:
-            closed = self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
-        except BlockingIOError:
-            return
-        except OSError:
-            closed = True
-        if closed:
+        if self._socket is not None and select.select([self._socket], [], [], 0)[0]:
+            # Nothing was asked, so all there can be to read is the end.
             self.close()
 
     def _exchange(self, frame: bytes) -> memoryview:
