@@ -16,7 +16,8 @@ from protocol.messages.headers import RequestHeader, ResponseHeader
 from protocol.ports import Buffer
 from protocol.wire import types as t
 from protocol.wire.fast import codec
-from protocol.wire.table import META, STRING, ArrayType, BlobType, Row, Wire, rows_of
+from protocol.wire.record import differs
+from protocol.wire.table import META, STRING, ArrayType, BlobType, Wire, rows_of
 
 UUID_BYTES = 16
 _CAPITAL = re.compile(r"_([a-z0-9])")
@@ -106,16 +107,10 @@ def _struct_to_json(value: Any, version: int, *, flexible: bool) -> dict[str, An
         if version not in row.versions:
             continue
         item = getattr(value, name)
-        if flexible and version in row.tagged and not _is_set(row, item, default):
+        if flexible and version in row.tagged and not differs(item, default):
             continue
         form[json_name(name)] = _to_json(row.wire, item, version, flexible=flexible)
     return form
-
-
-def _is_set(row: Row, item: Any, default: Any) -> bool:
-    if isinstance(row.wire, ArrayType) and item is not None and default is not None:
-        return len(item) > 0
-    return bool(item != default)
 
 
 def _to_json(wire: Wire, item: Any, version: int, *, flexible: bool) -> Any:

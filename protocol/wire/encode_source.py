@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+from functools import partial
 from typing import Any
 
 import construct as c
 
+from protocol.ports import Buffer
 from protocol.wire import types as t
 from protocol.wire.output import Output, put_bytes, put_records, put_tagged, size_of
-from protocol.wire.record import AbsentField, Record, TaggedField, check_absent
+from protocol.wire.record import EMPTY, Record, TaggedField, check_absent
 from protocol.wire.source import Source, code_of, plain_length_code
 from protocol.wire.varint import integers_writer, write_varint
 
@@ -18,7 +21,6 @@ _NAMES = {
     "varint": write_varint,
     "put_bytes": put_bytes,
     "put_records": put_records,
-    "put_tagged": put_tagged,
     "size_of": size_of,
 }
 
@@ -144,55 +146,62 @@ def _record(source: Source, con: Record, value: str) -> None:
             _pack(source, run)
             run = []
             _value(source, child, f"{obj}.{name}")
-    _pack(source, run)
     if con.flexible:
-        _tagged(source, con.tagged, obj)
+        _tagged(source, con.tagged, obj, run)
+    else:
+        _pack(source, run)
 
 
 def _check_absent(source: Source, con: Record, obj: str) -> None:
-    """Write the test for values in fields that the version lacks; empty counts as unset."""
-    tests = [_is_set(source, field, obj) for field in con.absent]
-    check = source.bind("absent", _absent_checker(con.cls, con.absent, con.version))
+    """Write the test for values in fields that the version lacks."""
+    tests = [_differs(source, f"{obj}.{name}", default) for name, default in con.absent]
+    check = source.bind("absent", partial(check_absent, con.cls, con.absent))
     with source.block(f"if {' or '.join(tests)}:"):
-        source.add(f"{check}({obj})")
+        source.add(f"{check}({obj}, {con.version})")
 
 
-def _is_set(source: Source, field: AbsentField, obj: str) -> str:
-    name = f"{obj}.{field.name}"
-    if not field.default and not isinstance(field.default, bytes):
-        return name
-    return f"{name} != {source.bind('default', field.default)}"
+def _differs(source: Source, value: str, default: Any) -> str:
+    """Return the expression of ``record.differs``; that of a struct asks for its fields."""
+    if default is None:
+        return f"{value} is not None"
+    if default in EMPTY:
+        return f"({value} is None or len({value}) > 0)"
+    if isinstance(default, bool | int | float | str):
+        return f"{value} != {default!r}"
+    if dataclasses.is_dataclass(default):
+        names = [item.name for item in dataclasses.fields(default)]
+        tests = [_differs(source, f"{value}.{name}", getattr(default, name)) for name in names]
+        return f"({' or '.join(tests)})"
+    return f"{value} != {source.bind('default', default)}"
 
 
-def _absent_checker(cls: type, absent: list[AbsentField], version: int) -> Any:
-    def check(obj: Any) -> None:
-        check_absent(cls, absent, obj, version)
-
-    return check
-
-
-def _tagged(source: Source, tagged: list[TaggedField], obj: str) -> None:
-    if not tagged:
-        with source.block(f"if {obj}.unknown_tags:"):
-            source.add(f"put_tagged(out, [], {obj}.unknown_tags)")
-        source.add("else: out.append(0)")
-        return
-    present = source.fresh("t")
-    source.add(f"{present} = []")
-    for field in tagged:
-        is_set = source.bind("is_set", field.is_set)
-        encode = source.bind("encode", _body_encoder(field.construct))
-        with source.block(f"if {is_set}({obj}.{field.name}):"):
-            source.add(f"{present}.append(({field.tag}, {encode}({obj}.{field.name})))")
-    with source.block(f"if {present} or {obj}.unknown_tags:"):
-        source.add(f"put_tagged(out, {present}, {obj}.unknown_tags)")
-    source.add("else: out.append(0)")
+def _tagged(
+    source: Source, tagged: list[TaggedField], obj: str, run: list[tuple[str, str]]
+) -> None:
+    """Write the run of fixed-size fields so far and the tagged section, mostly a zero."""
+    tests = [_differs(source, f"{obj}.{field.name}", field.default) for field in tagged]
+    with source.block(f"if {' or '.join([*tests, f'{obj}.unknown_tags'])}:"):
+        _pack(source, run)
+        source.add(f"{source.bind('tags', _tagged_writer(tagged))}(out, {obj})")
+    with source.block("else:"):
+        if run:
+            _pack(source, [*run, ("0", "B")])
+        else:
+            source.add("out.append(0)")
 
 
-def _body_encoder(con: c.Construct) -> Any:
-    encode = encoder_for(con)
+def _tagged_writer(tagged: list[TaggedField]) -> Any:
+    """Return ``write(out, obj)`` of a tagged section; it makes the encoders that it needs."""
+    encoders: dict[int, Any] = {}
 
-    def encode_body(value: Any) -> bytearray:
-        return encode(Output(), value)
+    def write_tagged(out: Output, obj: Any) -> None:
+        known: list[tuple[int, Buffer]] = []
+        for field in tagged:
+            value = getattr(obj, field.name)
+            if field.is_set(value):
+                if field.tag not in encoders:
+                    encoders[field.tag] = encoder_for(field.construct)
+                known.append((field.tag, encoders[field.tag](Output(), value)))
+        put_tagged(out, known, obj.unknown_tags)
 
-    return encode_body
+    return write_tagged

@@ -8,7 +8,10 @@ from typing import Any, NamedTuple
 
 import construct as c
 
-from protocol.wire.types import VARINT, Array
+from protocol.wire.types import VARINT
+
+EMPTY = ((), b"")
+"""The defaults of arrays and of bytes and records."""
 
 
 class TaggedField(NamedTuple):
@@ -20,10 +23,8 @@ class TaggedField(NamedTuple):
     default: Any
 
     def is_set(self, value: Any) -> bool:
-        """Tell whether the value goes on the wire: whether it differs from the default."""
-        if isinstance(self.construct, Array) and value is not None and self.default is not None:
-            return len(value) > 0
-        return value != self.default
+        """Tell whether the value goes on the wire."""
+        return differs(value, self.default)
 
 
 class AbsentField(NamedTuple):
@@ -37,6 +38,18 @@ class UnsupportedFieldError(ValueError):
     """A field is set that the version does not have. Kafka's UnsupportedVersionException."""
 
 
+def differs(value: Any, default: Any) -> bool:
+    """Tell whether a value is not its default; an array or buffer without content is the empty one.
+
+    Source: MessageDataGenerator's conditions for tagged and for absent fields.
+    """
+    if default is None:
+        return value is not None
+    if default in EMPTY:
+        return value is None or len(value) > 0
+    return value != default
+
+
 def check_absent(cls: type, absent: list[AbsentField], obj: Any, version: int) -> None:
     """Refuse an object that has a value in a field that ``version`` lacks.
 
@@ -45,7 +58,7 @@ def check_absent(cls: type, absent: list[AbsentField], obj: Any, version: int) -
     """
     for name, default in absent:
         value = getattr(obj, name)
-        if value != default and not (not value and not default):
+        if differs(value, default):
             raise UnsupportedFieldError(
                 f"{cls.__name__}.{name} is {value!r}, but version {version} has no such field"
             )

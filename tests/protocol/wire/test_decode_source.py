@@ -1,0 +1,62 @@
+# construct has no type annotations.
+# pyright: basic
+
+import struct
+from typing import Any
+
+import pytest
+
+from protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from protocol.messages.fetch import FetchResponse
+from protocol.messages.metadata import MetadataResponse
+from protocol.wire.decode_source import decoder_for, has_blobs
+from protocol.wire.table import construct_for
+
+
+def decoder(cls: type[Any], version: int) -> Any:
+    reference = construct_for(cls, version)
+    return decoder_for(reference, blobs=has_blobs(reference))
+
+
+def api_versions(count: int, *, tagged: int | None = None) -> ApiVersionsResponse:
+    rows = [ApiVersion(api_key=key, max_version=key + 1) for key in range(count)]
+    if tagged is not None:
+        rows[tagged].unknown_tags = ((3, b"three"),)  # pyright: ignore[reportAttributeAccessIssue] - every struct has it
+    return ApiVersionsResponse(api_keys=rows or ())
+
+
+def test_messages_with_bytes_or_records_are_told_from_those_without() -> None:
+    assert has_blobs(construct_for(FetchResponse, 12))
+    assert not has_blobs(construct_for(MetadataResponse, 12))
+
+
+@pytest.mark.parametrize("version", [0, 3])
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 5, 130])
+def test_structs_of_one_size_are_read_alike_together_and_one_by_one(
+    version: int, count: int
+) -> None:
+    message = api_versions(count)
+    data = construct_for(ApiVersionsResponse, version).build(message)
+    assert decoder(ApiVersionsResponse, version)(data, 0) == (message, len(data))
+
+
+@pytest.mark.parametrize("tagged", [0, 3, 9])
+def test_a_tagged_field_among_structs_of_one_size_is_not_lost(tagged: int) -> None:
+    message = api_versions(10, tagged=tagged)
+    data = construct_for(ApiVersionsResponse, 3).build(message)
+    assert decoder(ApiVersionsResponse, 3)(data, 0) == (message, len(data))
+
+
+def test_a_position_past_the_end_tells_the_caller_that_the_message_was_cut() -> None:
+    message = MetadataResponse(cluster_id="cluster")
+    data = construct_for(MetadataResponse, 2).build(message)
+    for size in range(len(data)):
+        assert cut_is_seen(data[:size])
+
+
+def cut_is_seen(data: bytes) -> bool:
+    try:
+        _, end = decoder(MetadataResponse, 2)(data, 0)
+    except (struct.error, IndexError):
+        return True
+    return end > len(data)
