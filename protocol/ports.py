@@ -1,4 +1,6 @@
-"""The doors to the outside world as typing.Protocol classes. No code: rooms implement them, cores never call them.
+"""The doors to the outside world as typing.Protocol classes.
+
+No code: rooms implement them, cores never call them.
 
 The network's door is the event loop itself (``loop.create_server``, ``loop.create_connection``).
 """
@@ -27,7 +29,10 @@ class DiskUsage(NamedTuple):
 
 
 class DiskFile(Protocol):
-    """An open file of one log dir. Every method may raise OSError; short writes are the implementation's to finish."""
+    """An open file of one log dir. Every method may raise OSError.
+
+    Short writes are the implementation's to finish.
+    """
 
     def append(self, buffers: Sequence[Buffer]) -> int:
         """Write all of ``buffers`` at the end; return the new size in bytes."""
@@ -50,13 +55,18 @@ class DiskFile(Protocol):
         ...
 
     def close(self) -> None:
-        """Release the descriptor. Never called on the files of a failed log dir: closing can hang."""
+        """Release the descriptor.
+
+        Never called on the files of a failed log dir: closing can hang.
+        """
         ...
 
 
 class Disk(Protocol):
-    """One log dir's file system. Names are relative to its root, with ``/``; "" is the root. Blocking: only the log
-    dir's own thread calls it. Every method may raise OSError and nothing else.
+    """One log dir's file system. Every method may raise OSError and nothing else.
+
+    Names are relative to its root, with ``/``; "" is the root. Blocking: only the log dir's own
+    thread calls it.
     """
 
     @property
@@ -64,8 +74,16 @@ class Disk(Protocol):
         """The absolute path, for messages."""
         ...
 
+    @property
+    def operations_count(self) -> int:
+        """Operations begun so far, those of open files included.
+
+        Read by the loop: the watchdog sees by it that a disk stands still.
+        """
+        ...
+
     def prepare(self) -> None:
-        """Create the root when it is missing and remember which directory it is; the first call on a disk.
+        """Create the root when it is missing and remember which directory it is; the first call.
 
         Raises:
             OSError: the root is no directory that can be read, or cannot be made.
@@ -76,12 +94,12 @@ class Disk(Protocol):
         """Do nothing while the root is still the directory that ``prepare`` saw.
 
         Raises:
-            OSError: it was renamed away, replaced or unmounted; open descriptors would not have told.
+            OSError: it was renamed away, replaced or unmounted; open files would not have told.
         """
         ...
 
     def open(self, name: str, *, create: bool) -> DiskFile:
-        """Open for reading and appending; ``create`` makes it when missing, else FileNotFoundError."""
+        """Open for reading and appending; without ``create`` a missing one is an error."""
         ...
 
     def read_file(self, name: str) -> bytes:
@@ -93,7 +111,10 @@ class Disk(Protocol):
         ...
 
     def replace_file(self, name: str, data: Buffer) -> None:
-        """Write ``name.tmp`` and rename it over ``name``: whole after a crash of the process, not yet durable."""
+        """Write ``name.tmp`` and rename it over ``name``.
+
+        Whole after a crash of the process; after a power cut only when it was synced.
+        """
         ...
 
     def write_atomic(self, name: str, data: Buffer) -> None:
@@ -141,7 +162,7 @@ class Disk(Protocol):
         ...
 
     def sync_all(self) -> None:
-        """Make everything written to the whole file system durable: cheaper than many single syncs."""
+        """Make all that was written to the file system durable: cheaper than many syncs."""
         ...
 
     def usage(self) -> DiskUsage:
@@ -149,7 +170,7 @@ class Disk(Protocol):
         ...
 
     def lock(self) -> None:
-        """Take the exclusive OS lock on ``.lock``; BlockingIOError when another process holds it."""
+        """Take the exclusive OS lock on ``.lock``; BlockingIOError when another one has it."""
         ...
 
     def unlock(self) -> None:
@@ -158,16 +179,19 @@ class Disk(Protocol):
 
 
 class DiskWorker(Protocol):
-    """Where a log dir's jobs run: its own daemon thread in the real world, inline with virtual latency in the simulation."""
+    """Where a log dir's jobs run.
+
+    Its own daemon thread in the real world, inline with virtual latency in the simulation.
+    """
 
     def run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
-        """Run ``jobs`` in order; then call ``done`` on the event loop with one result or exception per job.
+        """Run ``jobs`` in order, then call ``done`` on the loop: one result or exception per job.
 
-        After the first job that raises OSError the rest are not run; their result is that same OSError.
+        After the first job that raises OSError the rest are not run; theirs is that same OSError.
         Called again only after ``done``. A hang never calls ``done``.
         """
         ...
 
     def abandon(self) -> None:
-        """End the thread: ``done`` is never called again. A hung call may stay behind; it is a daemon."""
+        """End the thread: ``done`` is never called again. A hung call may stay behind."""
         ...

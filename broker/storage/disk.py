@@ -33,6 +33,8 @@ class FileDisk:
         self._used_bytes = 0
         self._identity: tuple[int, int] | None = None
         self._lock_descriptor: int | None = None
+        self.operations_count = 0
+        """See ``Disk.operations_count``."""
 
     @property
     def root(self) -> str:
@@ -194,6 +196,7 @@ class FileDisk:
             self._used_bytes -= size_bytes
 
     def _path(self, name: str) -> str:
+        self.operations_count += 1
         return f"{self._root}/{name}" if name else self._root
 
     def _size_or_zero(self, name: str) -> int:
@@ -233,6 +236,7 @@ class FileDiskFile:
     def append(self, buffers: Sequence[Buffer]) -> int:
         """See ``DiskFile.append``."""
         total_bytes = sum(map(len, buffers))
+        self._disk.operations_count += 1
         self._disk.reserve(total_bytes)
         _write_all(self._descriptor, buffers, self._size_bytes)
         self._size_bytes += total_bytes
@@ -240,6 +244,7 @@ class FileDiskFile:
 
     def read(self, position: int, size_bytes: int) -> bytes:
         """See ``DiskFile.read``."""
+        self._disk.operations_count += 1
         return _read_all(self._descriptor, position, size_bytes)
 
     def size(self) -> int:
@@ -248,12 +253,14 @@ class FileDiskFile:
 
     def truncate(self, size_bytes: int) -> None:
         """See ``DiskFile.truncate``."""
+        self._disk.operations_count += 1
         os.ftruncate(self._descriptor, size_bytes)
         self._disk.release(self._size_bytes - size_bytes)
         self._size_bytes = size_bytes
 
     def sync(self) -> None:
         """See ``DiskFile.sync``; fdatasync, which also makes the size durable."""
+        self._disk.operations_count += 1
         os.fdatasync(self._descriptor)
 
     def close(self) -> None:

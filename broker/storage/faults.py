@@ -66,6 +66,11 @@ class FaultyDisk:
         return self._inner.root
 
     @property
+    def operations_count(self) -> int:
+        """That of the inner disk: what hangs in a fault has not reached it."""
+        return self._inner.operations_count
+
+    @property
     def rules(self) -> tuple[FaultRule, ...]:
         """The rules in force, with their hits."""
         return self._rules

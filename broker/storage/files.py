@@ -7,6 +7,7 @@ Only the log dir's thread uses it.
 
 from __future__ import annotations
 
+import errno
 from collections import OrderedDict
 from typing import Protocol
 
@@ -54,11 +55,22 @@ class LogDirFiles:
         if handle is not None:
             self._handles.move_to_end(name)
             return handle
-        handle = self.disk.open(name, create=create)
+        handle = self._open(name, create=create)
         self._handles[name] = handle
         if len(self._handles) > self._handles_max:
             self._handles.popitem(last=False)[1].close()
         return handle
+
+    def _open(self, name: str, *, create: bool) -> DiskFile:
+        """Open a file; the process being out of descriptors is no fault of the disk."""
+        try:
+            return self.disk.open(name, create=create)
+        except OSError as exc:
+            if exc.errno not in {errno.EMFILE, errno.ENFILE} or not self._handles:
+                raise
+        for _ in range((len(self._handles) + 1) // 2):
+            self._handles.popitem(last=False)[1].close()
+        return self.disk.open(name, create=create)
 
     def close(self, name: str) -> None:
         """Close the handle of ``name`` if it is open."""

@@ -23,6 +23,9 @@ PROBE_FILE: Final = ".probe"
 """Written by ``LogDir.probe`` in the root; the loader ignores plain files, Kafka's as ours."""
 
 _SYNCS_PER_PROBE_MAX: Final = 16
+_PATIENCE: Final = 10
+"""An unbounded job may stand still for as many deadlines."""
+_WATCHES_PER_DEADLINE: Final = 4
 _JOBS_PER_HOP_MAX: Final = 256
 _BYTES_PER_HOP_MAX: Final = 8 << 20
 _QUEUED_BYTES_MAX: Final = 64 << 20
@@ -47,7 +50,7 @@ class _Job:
         self.future = future
         self.size_bytes = size_bytes
         self.bounded = bounded
-        """Whether the watchdog deadline holds for it."""
+        """Whether the disk has one deadline for each of its operations, or ten."""
 
 
 class _Append:
@@ -120,6 +123,8 @@ class LogDir:
         self._running_bounded = True
         self._hop_scheduled = False
         self._hop_started_s = 0.0
+        self._moved_s = 0.0
+        self._moved_count = 0
         self._watchdog: asyncio.TimerHandle | None = None
         self._room_waiters: deque[asyncio.Future[None]] = deque()
         self._probe: asyncio.Future[None] | None = None
@@ -134,8 +139,8 @@ class LogDir:
     ) -> asyncio.Future[T]:
         """Queue ``job`` behind all earlier work; its result or its own error ends the future.
 
-        ``size_bytes`` counts towards back-pressure. With ``bounded`` false no deadline holds:
-        loading, deleting.
+        ``size_bytes`` counts towards back-pressure. A disk that begins no operation for the
+        deadline has failed; with ``bounded`` false (loading, deleting, closing) for ten of them.
 
         Raises:
             LogDirFailed: at once when the dir is offline; in the future when it fails before the
@@ -241,9 +246,10 @@ class LogDir:
         jobs, self._running = _group(taken)
         self.queued_bytes -= sum(queued.size_bytes for queued in taken)
         self.hops_count += 1
-        self._hop_started_s = self._loop.time()
-        if self._running_bounded and self._watchdog is None:
-            self._watchdog = self._loop.call_later(self.deadline_ms / 1000, self._watch)
+        self._hop_started_s = self._moved_s = self._loop.time()
+        self._moved_count = self.disk.operations_count
+        if self._watchdog is None:
+            self._watch_later()
         self._worker.run(jobs, self._on_done)
 
     def _take(self) -> list[_Job | _Append]:
@@ -292,16 +298,24 @@ class LogDir:
                 waiter.set_result(None)
                 room -= 1
 
+    def _watch_later(self) -> None:
+        period_s = self.deadline_ms / 1000 / _WATCHES_PER_DEADLINE
+        self._watchdog = self._loop.call_later(period_s, self._watch)
+
     def _watch(self) -> None:
+        """Fail the dir when no operation of the disk began for the deadline."""
         self._watchdog = None
-        if not self._running or not self._running_bounded:
+        if not self._running:
             return
-        left_s = self._hop_started_s + self.deadline_ms / 1000 - self._loop.time()
-        if left_s <= 0:
-            cause = TimeoutError(f"no answer from the disk for {self.deadline_ms} ms")
+        now_s, count = self._loop.time(), self.disk.operations_count
+        if count != self._moved_count:
+            self._moved_s, self._moved_count = now_s, count
+        deadline_ms = self.deadline_ms * (1 if self._running_bounded else _PATIENCE)
+        if now_s - self._moved_s >= deadline_ms / 1000:
+            cause = TimeoutError(f"no answer from the disk for {deadline_ms} ms")
             self.fail(self._running[0][0], cause)
         else:
-            self._watchdog = self._loop.call_later(left_s, self._watch)
+            self._watch_later()
 
     def _run_probe(self) -> None:
         self.disk.check_root()

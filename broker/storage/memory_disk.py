@@ -45,6 +45,8 @@ class MemoryDisk:
         self._tree = _Dir()
         self._locked = False
         self._detached = False
+        self.operations_count = 0
+        """See ``Disk.operations_count``."""
 
     @property
     def root(self) -> str:
@@ -188,6 +190,7 @@ class MemoryDisk:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._root)
 
     def _find(self, name: str) -> _Dir | _File | None:
+        self.operations_count += 1
         node: _Dir | _File | None = self._tree
         for part in name.split("/") if name else ():
             if not isinstance(node, _Dir):
@@ -225,6 +228,7 @@ class _MemoryFile:
 
     def append(self, buffers: Sequence[Buffer]) -> int:
         """See ``DiskFile.append``."""
+        self._disk.operations_count += 1
         self._disk.reserve(sum(map(len, buffers)))
         for buffer in buffers:
             self._file.data += buffer
@@ -232,6 +236,7 @@ class _MemoryFile:
 
     def read(self, position: int, size_bytes: int) -> bytes:
         """See ``DiskFile.read``."""
+        self._disk.operations_count += 1
         return bytes(self._file.data[position : position + size_bytes])
 
     def size(self) -> int:

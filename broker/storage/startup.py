@@ -186,11 +186,13 @@ def _refuse_same_ids(log_dirs: Sequence[LogDir]) -> None:
 
 async def _finish_swaps(log_dirs: Mapping[str, LogDir], loaded: Mapping[str, LoadedLogDir]) -> None:
     """Finish every swap that was cut behind its first rename, as far as both dirs are online."""
+    paths = {log_dir.disk.root: path for path, log_dir in log_dirs.items()}
     for path, found in loaded.items():
         for promoted in [log for log in found.logs if log.swap_note is not None]:
             note = promoted.swap_note
             assert note is not None
-            source = loaded.get(note.source_root)
+            source_path = paths.get(note.source_root, "")
+            source = loaded.get(source_path)
             if source is None:
                 continue  # That dir is offline: the note stays until both can be seen.
             old = _find_current(source, promoted.topic_partition)
@@ -199,7 +201,7 @@ async def _finish_swaps(log_dirs: Mapping[str, LogDir], loaded: Mapping[str, Loa
             elif _is_newer(old, promoted):
                 await _retire(log_dirs[path], found, promoted, note.delete_name)
             else:
-                await _retire(log_dirs[note.source_root], source, old, note.delete_name)
+                await _retire(log_dirs[source_path], source, old, note.delete_name)
                 await _drop_note(log_dirs[path], promoted)
 
 

@@ -126,6 +126,20 @@ class TestAnyDisk:
         assert disk.list_dir("") == []
         disk.lock()
 
+    def test_operations_are_counted_as_they_begin(self, disk: Disk) -> None:
+        file = disk.open("a", create=True)
+        steps = [
+            lambda: file.append([b"x"]),
+            lambda: file.read(0, 1),
+            lambda: disk.exists("a"),
+            lambda: disk.write_atomic("b", b""),
+            lambda: disk.remove("a"),
+        ]
+        for step in steps:
+            before = disk.operations_count
+            step()
+            assert disk.operations_count > before
+
     def test_the_usage_is_told(self, disk: Disk) -> None:
         total_bytes, usable_bytes = disk.usage()
         assert 0 < usable_bytes <= total_bytes

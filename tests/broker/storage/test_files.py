@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from broker.storage.files import LogDirFiles
@@ -86,3 +88,27 @@ def test_loaded_indexes_are_bounded_in_bytes(disk: MemoryDisk) -> None:
     files.unloaded(big)
     files.loaded(young, 100)
     assert not big.unloaded
+
+
+class ScarceDisk(MemoryDisk):
+    """A process that may have only a few files open."""
+
+    def __init__(self, descriptors: int) -> None:
+        super().__init__()
+        self.left = descriptors
+
+    def open(self, name: str, *, create: bool) -> DiskFile:
+        if self.left == 0:
+            self.left = 1
+            raise OSError(errno.EMFILE, "Too many open files")
+        self.left -= 1
+        return super().open(name, create=create)
+
+
+def test_running_out_of_descriptors_closes_some_instead_of_failing() -> None:
+    files = LogDirFiles(ScarceDisk(4))
+    for number in range(5):
+        files.handle(str(number), create=True)
+    assert files.open_count == 3
+    with pytest.raises(OSError, match="Too many"):
+        LogDirFiles(ScarceDisk(0)).handle("a", create=True)
