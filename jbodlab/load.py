@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from kafka import KafkaConsumer, KafkaProducer
+from kafka.errors import KafkaTimeoutError
 from kafka.structs import TopicPartition
 
 DELIVERY_TIMEOUT_MS: Final = 60_000
@@ -100,6 +101,7 @@ class Load:
         self._pace_s = pace_ms / 1000
         self._next_number = first_number
         self._collected = _Collected()
+        self._is_abandoned = False
         self._stop = threading.Event()
         self._acknowledged_once = threading.Event()
         self._started = time.monotonic()
@@ -136,6 +138,12 @@ class Load:
             seconds=time.monotonic() - self._started,
         )
 
+    def abandon(self) -> None:
+        """End without waiting for what is under way; for when the cluster is gone anyway."""
+        self._is_abandoned = True
+        self._stop.set()
+        self._thread.join()
+
     def _run(self) -> None:
         producer = KafkaProducer(
             bootstrap_servers=self._bootstrap_servers,
@@ -150,9 +158,12 @@ class Load:
         try:
             while not self._stop.wait(self._pace_s):
                 self._send_round(producer)
-            producer.flush(timeout=DELIVERY_TIMEOUT_MS / 1000)
+            if not self._is_abandoned:
+                producer.flush(timeout=DELIVERY_TIMEOUT_MS / 1000)
+        except KafkaTimeoutError as error:
+            self._on_failed(error)
         finally:
-            producer.close(timeout=5)
+            producer.close(timeout=0 if self._is_abandoned else 5)
 
     def _send_round(self, producer: Any) -> None:
         for partition in range(self._partitions):

@@ -53,7 +53,7 @@ class Stage:
     def close(self) -> None:
         """End a load that an error left behind, and all connections."""
         if self._load is not None:
-            self._load.stop()
+            self._load.abandon()
         self._admin.close()
 
     def create_topic(self) -> None:

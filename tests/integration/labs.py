@@ -37,6 +37,7 @@ class Lab:
     def __init__(self, cluster: Cluster, admin: ClusterAdmin) -> None:
         self.cluster = cluster
         self.admin = admin
+        self._loads: list[Load] = []
 
     @property
     def servers(self) -> list[str]:
@@ -144,7 +145,14 @@ class Lab:
         return ControlClient(broker, self.cluster.spec.broker(broker).control_port)
 
     def load(self, topic: str, partitions: int = 1, **options: Any) -> Load:
-        return Load(self.servers, topic, partitions=partitions, **options).start()
+        load = Load(self.servers, topic, partitions=partitions, **options)
+        self._loads.append(load)
+        return load.start()
+
+    def abandon_loads(self) -> None:
+        """End what a failed test left running."""
+        for load in self._loads:
+            load.abandon()
 
     def wait_for_records(self, load: Load, more: int) -> None:
         """Wait until ``more`` records than now are acknowledged."""
@@ -171,7 +179,11 @@ def running_lab(
     shape = shape or LabShape(configs=FAST)
     cluster = Cluster(write_lab_spec(folder, shape), command_prefix)
     with running(cluster), ClusterAdmin(cluster.spec) as admin:
-        yield Lab(cluster, admin)
+        lab = Lab(cluster, admin)
+        try:
+            yield lab
+        finally:
+            lab.abandon_loads()
 
 
 @contextmanager
