@@ -78,7 +78,7 @@ class BrokerSpec:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSpec:
-    """A topic that ``jbodlab up`` creates."""
+    """A topic that the controller creates when there are brokers for it."""
 
     name: str
     partitions: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -13,7 +14,6 @@ from jbodlab.admin import ClusterAdmin, ClusterView
 from jbodlab.cluster import CONTROLLER, Cluster, broker_name
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.errors import ExitCode, LabError
-from protocol.errors import ErrorCode, KafkaError
 
 MIB = 1 << 20
 
@@ -26,12 +26,12 @@ def up(lab: Lab) -> None:
     began = time.monotonic()
     with lab.working("starting the controller and the brokers"):
         started = cluster.start()
-        created = _create_topics(cluster)
+        cluster.wait_until(_has_topics(cluster), "the topics of the cluster file are there")
     seconds = time.monotonic() - began
     lab.emit(
         {
             "started": started,
-            "topics_created": created,
+            "topics": [topic.name for topic in cluster.spec.topics],
             "seconds": round(seconds, 3),
             "bootstrap_servers": cluster.bootstrap_servers,
         },
@@ -136,18 +136,15 @@ def _with_broker(lab: Lab, broker_id: int) -> Cluster:
     return cluster
 
 
-def _create_topics(cluster: Cluster) -> list[str]:
-    created: list[str] = []
-    with ClusterAdmin(cluster.spec) as admin:
-        for topic in cluster.spec.topics:
-            try:
-                admin.create_topic(topic)
-            except KafkaError as error:
-                if error.code != ErrorCode.TOPIC_ALREADY_EXISTS:
-                    raise
-            else:
-                created.append(topic.name)
-    return created
+def _has_topics(cluster: Cluster) -> Callable[[ClusterAdmin], bool]:
+    """Return the condition that the controller has created the topics of the cluster file."""
+    wanted = [topic.name for topic in cluster.spec.topics]
+
+    def has_topics(admin: ClusterAdmin) -> bool:
+        named = {each.topic for each in admin.any_view().partitions}
+        return named.issuperset(wanted)
+
+    return has_topics
 
 
 def _started_words(started: list[str]) -> str:

@@ -46,7 +46,7 @@ def up(config: Path) -> dict[str, Any]:
 
 def test_up_starts_everything_and_creates_the_topics_of_the_file(up: dict[str, Any]) -> None:
     assert up["started"] == ["controller", "broker-1", "broker-2", "broker-3"]
-    assert up["topics_created"] == ["orders"]
+    assert up["topics"] == ["orders"]
 
 
 def test_up_again_starts_nothing(config: Path, up: dict[str, Any]) -> None:

@@ -127,7 +127,7 @@ def test_a_move_goes_on_after_a_restart_of_its_broker(tmp_path: Path) -> None:
     throttled = {**FAST, "replica.alter.log.dirs.io.max.bytes.per.second": "500000"}
     with running_lab(tmp_path, LabShape(configs=throttled)) as lab:
         lab.create("t", assignment={0: [1, 2, 3]})
-        load = lab.load("t", size_bytes=10_000, pace_ms=0.1)
+        load = lab.load("t", size_bytes=10_000, pace_ms=5)
         lab.wait_for_records(load, 300)
         report = load.stop()
         source = lab.log_dir_of(1, "t").path
@@ -155,7 +155,7 @@ def test_an_order_to_stay_cancels_a_move(tmp_path: Path) -> None:
     throttled = {**FAST, "replica.alter.log.dirs.io.max.bytes.per.second": "1000"}
     with running_lab(tmp_path, LabShape(configs=throttled)) as lab:
         lab.create("t", assignment={0: [1, 2, 3]})
-        load = lab.load("t", size_bytes=10_000, pace_ms=0.1)
+        load = lab.load("t", size_bytes=10_000, pace_ms=5)
         lab.wait_for_records(load, 300)
         source = lab.log_dir_of(1, "t").path
         lab.admin.move_replicas(1, lab.other_dir(1, source), {"t": [0]})
