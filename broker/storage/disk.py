@@ -1,7 +1,6 @@
-"""FileDisk.
+"""FileDisk: one log dir on a real file system, by plain system calls.
 
-One log dir on a real file system, by plain system calls. It knows nothing of logs, threads or
-faults.
+It knows nothing of logs, threads or faults.
 """
 
 from __future__ import annotations

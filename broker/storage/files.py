@@ -1,8 +1,6 @@
-"""What one log dir keeps open.
+"""What one log dir keeps open: file handles and loaded indexes, within bounds.
 
-File handles and loaded indexes, least recently used first. It knows no formats.
-
-Only the log dir's thread uses it.
+It knows no formats. Only the log dir's thread uses it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The names in a log dir, and the smallest files.
+"""The names in a log dir, and the smallest files: partition.metadata, the clean marker.
 
-Partition.metadata and the clean shutdown marker. No IO.
-
-Checkpoints are in `checkpoints`, identity in `meta_properties`.
+No IO. Checkpoints are in `checkpoints`, identity in `meta_properties`.
 
 Source: LogManager.scala, UnifiedLog.scala (names), PartitionMetadataFile.java,
 CleanShutdownFileHandler.java.

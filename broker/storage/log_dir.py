@@ -1,7 +1,6 @@
-"""LogDir.
+"""LogDir, the loop's side of one disk: its queue, group commit, watchdog and the one failure.
 
-The loop's side of one disk: its queue, group commit, watchdog and the one failure. No file formats
-here.
+It knows no file formats.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Opening one log that is on disk.
+"""Opening one log that is on disk: leftovers, lost or damaged files, torn tails.
 
-Leftovers, lost or damaged files, torn tails. Unclean only what may be unsynced.
-
-It decides per log; which logs a dir holds is `recovery`'s.
+Batches before the recovery point are trusted. It decides per log; which logs a dir holds is
+`recovery`'s.
 
 Source: LogLoader.scala, LogSegment.recover.
 """

@@ -1,9 +1,7 @@
-"""PartitionLog.
+"""PartitionLog: the batches of one replica as segments in one directory.
 
-The batches of one replica as segments in one directory. Synchronous; its dir's thread owns it.
-
-It gives no offsets, knows no leader, high watermark or quota, and validates nothing but the order
-of what it gets.
+Synchronous; its dir's thread owns it. It gives no offsets, knows no leader, high watermark or
+quota, and validates nothing but the order of what it gets.
 
 Source: UnifiedLog.scala, LocalLog.scala.
 """

@@ -1,6 +1,6 @@
-"""Loading one log dir.
+"""Loading one log dir: its marker, its checkpoints and every log in it.
 
-Its marker, its checkpoints and every log in it. Log dirs know nothing of each other here.
+Log dirs know nothing of each other here.
 
 Source: LogManager.loadLogs.
 """

@@ -1,10 +1,8 @@
-"""One segment of a log.
+"""One segment of a log: its `.log` file and its indexes.
 
-Its `.log` file and its indexes. It does not know its neighbours, nor when to roll.
-
-Indexes of the active segment live in memory and reach their files on seal, flush and close; those
-of sealed segments are read when first needed. Files are never preallocated: Kafka opens them as
-well.
+It does not know its neighbours, nor when to roll. Indexes of the active segment live in memory and
+reach their files on seal, flush and close; those of sealed segments are read when first needed.
+Files are never preallocated: Kafka opens them as well.
 
 Source: LogSegment.java.
 """

@@ -1,9 +1,7 @@
-"""The producer snapshots of one log.
+"""The producer snapshots of one log: which there are; taking, removing and loading them.
 
-Which there are, taking, removing and loading them. Formats are elsewhere.
-
-A lost or damaged snapshot costs reading the log again, never data, so they are written without a
-sync.
+Formats are elsewhere. A lost or damaged snapshot costs reading the log again, never data, so they
+are written without a sync.
 
 Source: ProducerStateManager.java; UnifiedLog.rebuildProducerState.
 """

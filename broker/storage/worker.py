@@ -1,9 +1,7 @@
-"""Where a log dir's jobs run.
+"""Where a log dir's jobs run: a daemon thread per dir, or inline for tests and simulation.
 
-A daemon thread per dir, or inline for tests and simulation. It decides nothing.
-
-A disk that never answers must not keep the process from leaving, so the thread is a daemon and no
-pool is used.
+It decides nothing. A disk that never answers must not keep the process from leaving, so the thread
+is a daemon and no pool is used.
 """
 
 from __future__ import annotations
