@@ -47,7 +47,7 @@ def main(*, peer: str | None, only: tuple[str, ...], as_json: bool, **sizes: obj
     except PeerMissingError as error:
         console.print(f"[red]{error}")
         sys.exit(2)
-    click.echo(_as_json(tables)) if as_json else Console().print(_as_table(tables))
+    click.echo(as_json_text(tables)) if as_json else Console().print(as_table(tables))
 
 
 def _measure(
@@ -93,7 +93,8 @@ def _run(part: str, target: Target, sizes: dict[str, object]) -> list[Figure]:
             return runs.failover(target, counts["replicas"])
 
 
-def _as_json(tables: list[tuple[str, list[Figure]]]) -> str:
+def as_json_text(tables: list[tuple[str, list[Figure]]]) -> str:
+    """Return every figure of every target as a JSON array of objects."""
     rows = [
         {"target": name, "name": figure.name, "value": figure.value, "unit": figure.unit}
         for name, figures in tables
@@ -102,7 +103,8 @@ def _as_json(tables: list[tuple[str, list[Figure]]]) -> str:
     return json.dumps(rows, indent=1)
 
 
-def _as_table(tables: list[tuple[str, list[Figure]]]) -> Table:
+def as_table(tables: list[tuple[str, list[Figure]]]) -> Table:
+    """Return one row per figure, one column per target, and the ratio to the peer."""
     table = Table("measure", "unit", title="cluster benchmark")
     for name, _ in tables:
         table.add_column(name, justify="right")
