@@ -1,7 +1,7 @@
 """Measures the message codec beside kafka-python 3 and stock construct, in one process.
 
-It prints microseconds and, for the peers, how many times longer they take. Rounds of all three
-take turns and the best round counts, so that a busy machine slows them alike.
+It prints microseconds of CPU time and, for the peers, how many times longer they take. Rounds of
+all three take turns and the best round counts, so that a busy machine slows them alike.
 Run: ``python -m benchmarks.codec [--seconds 0.2]`` (per row and peer).
 """
 # construct and kafka-python have no type annotations.
@@ -92,12 +92,12 @@ def calls_per_round(run: Run) -> int:
 
 
 def timed(run: Run, count: int) -> float:
-    """Return the seconds that ``count`` calls take."""
+    """Return the seconds of CPU time that ``count`` calls take."""
     gc.collect()
-    start = time.perf_counter()
+    start = time.thread_time()
     for _ in range(count):
         run()
-    return time.perf_counter() - start
+    return time.thread_time() - start
 
 
 def print_table(title: str, make: Callable[[Row], dict[str, Run]], seconds: float) -> None:

@@ -29,28 +29,42 @@ from protocol.wire.varint import (
     refuse_null,
 )
 
+
+def _text_of_view(view: memoryview) -> str:
+    return view.tobytes().decode()
+
+
 _NAMES = {
     "new": object.__new__,
+    "text_of_bytes": bytes.decode,
+    "text_of_view": _text_of_view,
     "repeat": repeat,
     "varint": read_varint,
     "length": read_length,
     "refuse_null": refuse_null,
 }
+_BLOB_BUFFERS = (
+    "view = memoryview(data)",
+    "buf = bytes(data) if data.__class__ is bytes or len(data) <= 2048 else view",
+    "text = text_of_view if buf is view else text_of_bytes",
+)
 _TOGETHER_MIN = 4
 """From this many on, structs of one size are read together."""
 
 
 def decoder_for(con: c.Construct, *, blobs: bool) -> Any:
-    """Return ``decode(buf, pos) -> (value, next position)`` for any construct object of ours.
+    """Return ``decode(data, pos) -> (value, next position)`` for any construct object of ours.
 
-    ``blobs`` is what ``has_blobs`` says of the whole message: whether ``buf`` will be a memoryview
-    (bytes and records are cut from it without copying) or bytes (texts are quicker to cut).
+    ``blobs`` is what ``has_blobs`` says of the whole message. With blobs, bytes and records are cut
+    from a memoryview of ``data``, without copying; all else is cut from bytes where that costs no
+    large copy, because they are quicker to take apart.
     """
     writer = _DecoderWriter(blobs=blobs)
+    writer.source.add(*(_BLOB_BUFFERS if blobs else ("buf = bytes(data)",)))
     writer.value(con, "value")
     writer.flush()
     writer.source.add("return value, pos")
-    return writer.source.compile("def decode(buf, pos):")
+    return writer.source.compile("def decode(data, pos):")
 
 
 def has_blobs(con: c.Construct) -> bool:
@@ -147,9 +161,9 @@ class _DecoderWriter:
         end = self.source.fresh("e")
         self.source.add(f"{end} = pos + {count}")
         if con.kind != "string":
-            cut = f"buf[pos:{end}]"
+            cut = f"view[pos:{end}]"
         else:
-            cut = f"buf[pos:{end}]{'.tobytes()' * self.blobs}.decode()"
+            cut = f"text(buf[pos:{end}])" if self.blobs else f"buf[pos:{end}].decode()"
         self.source.add(f"{target} = {cut}", f"pos = {end}")
 
     def _array(self, con: t.Array, target: str) -> None:
@@ -239,8 +253,9 @@ class _DecoderWriter:
             tags = self.source.fresh("t")
             self.run.append((tags, "B"))
             self.flush()
+            whole = "view" if self.blobs else "buf"
             read = self.source.bind("tags", _tagged_reader(con, blobs=self.blobs))
-            self.source.add(f"if {tags}: pos = {read}(buf, pos - 1, {obj})")
+            self.source.add(f"if {tags}: pos = {read}({whole}, pos - 1, {obj})")
         return obj
 
     def _defaults(self, con: Record, obj: str) -> None:
@@ -265,7 +280,7 @@ def _is_fixed(con: Record) -> bool:
 
 
 def _tagged_reader(con: Record, *, blobs: bool) -> Any:
-    """Return ``read(buf, pos, obj)`` of a tagged section; it makes the decoders that it needs."""
+    """Return ``read(buf, pos, obj)`` of a tagged section; it makes decoders when needed."""
     fields = {field.tag: field for field in con.tagged}
     decoders: dict[int, Any] = {}
 
@@ -275,17 +290,17 @@ def _tagged_reader(con: Record, *, blobs: bool) -> Any:
         for _ in range(count):
             tag, pos = read_varint(buf, pos)
             size, pos = read_varint(buf, pos)
-            content = buf[pos : pos + size]
+            end = pos + size
             if tag in fields:
                 if tag not in decoders:
                     decoders[tag] = decoder_for(fields[tag].construct, blobs=blobs)
-                value, end = decoders[tag](content, 0)
-                if end > len(content):
-                    raise Malformed(f"tagged field {tag} of {size} bytes ends at {end}")
+                value, read = decoders[tag](buf[pos:end], 0)
+                if read > size or end > len(buf):
+                    raise Malformed(f"{read} bytes read in tagged field {tag} of {size}")
                 setattr(obj, fields[tag].name, value)
             else:
-                unknown.append((tag, content))
-            pos += size
+                unknown.append((tag, buf[pos:end]))
+            pos = end
         obj.unknown_tags = tuple(unknown)
         return pos
 

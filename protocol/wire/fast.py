@@ -29,11 +29,11 @@ _EXPLAINED_BYTES_MAX = 65536
 class Codec:
     """Decodes and encodes one message class at one version."""
 
-    __slots__ = ("_blobs", "_cls", "_decode", "_encode", "_version")
+    __slots__ = ("_cls", "_decode", "_encode", "_version")
 
     def __init__(self, cls: type[Any], version: int) -> None:
+        construct_for(cls, version)  # the error for a version that is not there
         self._cls, self._version = cls, version
-        self._blobs = has_blobs(construct_for(cls, version))
         self._decode, self._encode = self._first_decode, self._first_encode
 
     def decode(self, data: Buffer) -> Any:
@@ -45,13 +45,12 @@ class Codec:
         Raises:
             Malformed: ``data`` is not exactly one such message; says where.
         """
-        buf = memoryview(data) if self._blobs else bytes(data)
         try:
-            value, end = self._decode(buf, 0)
+            value, end = self._decode(data, 0)
         except (struct.error, IndexError, UnicodeDecodeError, Malformed) as exc:
-            self._refuse(buf, exc)
-        if end != len(buf):
-            self._refuse(buf, None)
+            self._refuse(data, exc)
+        if end != len(data):
+            self._refuse(data, None)
         return value
 
     def decode_prefix(self, data: Buffer, position: int = 0) -> tuple[Any, int]:
@@ -60,13 +59,12 @@ class Codec:
         Raises:
             Malformed: No such message starts there.
         """
-        buf = memoryview(data) if self._blobs else bytes(data)
         try:
-            value, end = self._decode(buf, position)
+            value, end = self._decode(data, position)
         except (struct.error, IndexError, UnicodeDecodeError, Malformed) as exc:
-            self._refuse(buf[position:], exc)
-        if end > len(buf):
-            self._refuse(buf[position:], None)
+            self._refuse(memoryview(data)[position:], exc)
+        if end > len(data):
+            self._refuse(memoryview(data)[position:], None)
         return value, end
 
     def decode_leading(self, data: Buffer) -> Any:
@@ -100,24 +98,25 @@ class Codec:
         except (struct.error, AttributeError, TypeError, ValueError) as exc:
             self._explain(value, exc)
 
-    def _first_decode(self, buf: Any, pos: int) -> tuple[Any, int]:
-        self._decode = decoder_for(construct_for(self._cls, self._version), blobs=self._blobs)
-        return self._decode(buf, pos)
+    def _first_decode(self, data: Buffer, pos: int) -> tuple[Any, int]:
+        reference = construct_for(self._cls, self._version)
+        self._decode = decoder_for(reference, blobs=has_blobs(reference))
+        return self._decode(data, pos)
 
     def _first_encode(self, out: Output, value: Any) -> Output:
         self._encode = encoder_for(construct_for(self._cls, self._version))
         return self._encode(out, value)
 
-    def _refuse(self, buf: Buffer, cause: Exception | None) -> NoReturn:
+    def _refuse(self, data: Buffer, cause: Exception | None) -> NoReturn:
         name = f"{self._cls.__name__} v{self._version}"
-        if len(buf) > _EXPLAINED_BYTES_MAX:
+        if len(data) > _EXPLAINED_BYTES_MAX:
             raise Malformed(f"{name}: {cause or 'does not end where it should'}") from cause
-        stream = c.io.BytesIO(buf)
+        stream = c.io.BytesIO(data)
         try:
             construct_for(self._cls, self._version).parse_stream(stream)
         except c.ConstructError as exc:
             raise Malformed(f"{name}: {exc}") from cause
-        raise Malformed(f"{name}: {len(buf) - stream.tell()} bytes left over") from cause
+        raise Malformed(f"{name}: {len(data) - stream.tell()} bytes left over") from cause
 
     def _explain(self, value: Any, cause: Exception) -> NoReturn:
         name = f"{self._cls.__name__} v{self._version}"

@@ -9,13 +9,14 @@ import pytest
 from protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
 from protocol.messages.fetch import FetchResponse
 from protocol.messages.metadata import MetadataResponse
+from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.wire.decode_source import decoder_for, has_blobs
 from protocol.wire.table import construct_for
 
 
-def decoder(cls: type[Any], version: int) -> Any:
+def decode(cls: type[Any], version: int, data: bytes) -> tuple[Any, int]:
     reference = construct_for(cls, version)
-    return decoder_for(reference, blobs=has_blobs(reference))
+    return decoder_for(reference, blobs=has_blobs(reference))(data, 0)
 
 
 def api_versions(count: int, *, tagged: int | None = None) -> ApiVersionsResponse:
@@ -37,14 +38,25 @@ def test_structs_of_one_size_are_read_alike_together_and_one_by_one(
 ) -> None:
     message = api_versions(count)
     data = construct_for(ApiVersionsResponse, version).build(message)
-    assert decoder(ApiVersionsResponse, version)(data, 0) == (message, len(data))
+    assert decode(ApiVersionsResponse, version, data) == (message, len(data))
 
 
 @pytest.mark.parametrize("tagged", [0, 3, 9])
 def test_a_tagged_field_among_structs_of_one_size_is_not_lost(tagged: int) -> None:
     message = api_versions(10, tagged=tagged)
     data = construct_for(ApiVersionsResponse, 3).build(message)
-    assert decoder(ApiVersionsResponse, 3)(data, 0) == (message, len(data))
+    assert decode(ApiVersionsResponse, 3, data) == (message, len(data))
+
+
+@pytest.mark.parametrize("records", [b"few", bytes(5000)])
+@pytest.mark.parametrize("buffer", [bytes, bytearray, memoryview])
+def test_any_buffer_is_read(buffer: Any, records: bytes) -> None:
+    partition = PartitionProduceData(records=records)
+    message = ProduceRequest(
+        topic_data=[TopicProduceData(name="größe", partition_data=[partition])]
+    )
+    data = construct_for(ProduceRequest, 9).build(message)
+    assert decode(ProduceRequest, 9, buffer(data)) == (message, len(data))
 
 
 def test_a_position_past_the_end_tells_the_caller_that_the_message_was_cut() -> None:
@@ -56,7 +68,7 @@ def test_a_position_past_the_end_tells_the_caller_that_the_message_was_cut() -> 
 
 def cut_is_seen(data: bytes) -> bool:
     try:
-        _, end = decoder(MetadataResponse, 2)(data, 0)
+        _, end = decode(MetadataResponse, 2, data)
     except (struct.error, IndexError):
         return True
     return end > len(data)
