@@ -24,6 +24,7 @@ SHOWN_ELSEWHERE = {
     "protocol/ports.py": "doors without code",
     "broker/context.py": "types without code",
     "broker/exit_codes.py": "numbers without code",
+    "broker/engine/types.py": "values and doors without code",
     "jbodlab/errors.py": "numbers, shown by tests/jbodlab/test_cli.py",
     "jbodlab/commands/demo.py": "one call: tests/integration/test_demo.py runs it",
     "jbodlab/demo/steps.py": "needs a cluster: tests/integration/test_demo.py runs it",
@@ -42,8 +43,8 @@ FORBIDDEN = [
     ".".join(("registry", "npmjs")),
     ".".join(("proxy", "golang")),
 ]
-VIRTUAL_TIME = "tests/broker/engine/"
-"""Its loop jumps to the next timer, so that sleeping takes no time."""
+VIRTUAL_TIME = ("tests/broker/engine/", "tests/broker/replication/")
+"""Their loop jumps to the next timer, so that sleeping takes no time."""
 LOCK_FILES = ("requirements.lock", "requirements-runtime.lock")
 
 

@@ -224,7 +224,7 @@ class MovingLog:
 
     def _on_written(self, end_offset: int, size_bytes: int, written: asyncio.Future[int]) -> None:
         future = self._future
-        if written.exception() is None:
+        if not written.cancelled() and written.exception() is None:
             future.log_end_offset = max(future.log_end_offset, end_offset)
             future.high_watermark = min(
                 self._replica.partition.high_watermark, future.log_end_offset

@@ -142,6 +142,7 @@ class Lab:
         node.topic_configs = old.topic_configs
         await node.start()
         node.engine.run(self.group)
+        self.tell_metadata()
         return node
 
     async def _kill(self, node: Node) -> None:

@@ -1,0 +1,98 @@
+"""Checkpoints and the regular looks at each disk."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from broker.storage.checkpoints import parse_offsets
+from protocol.ids import TopicPartition
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS
+from tests.broker.engine.node import Node
+
+OTHER = TopicPartition("other", 0)
+
+
+def checkpoint(node: Node, name: str) -> dict[TopicPartition, int]:
+    known: dict[TopicPartition, int] = {}
+    for disk in node.memory.values():
+        if disk.exists(name):
+            known.update(parse_offsets(disk.read_file(name)))
+    return known
+
+
+@pytest.mark.scenario(214)
+async def test_high_watermarks_are_written_every_five_seconds_beside_their_logs(
+    alone: Lab,
+) -> None:
+    await alone.create(replicas=[1])
+    await alone.create(OTHER, replicas=[1])
+    for _ in range(3):
+        await alone[1].produce("a", tp=OTHER)
+    await asyncio.sleep(5.1)
+    assert checkpoint(alone[1], "replication-offset-checkpoint") == {ORDERS: 0, OTHER: 3}
+    disk = alone[1].memory[await alone[1].dir_of(OTHER) or ""]
+    assert parse_offsets(disk.read_file("replication-offset-checkpoint")) == {OTHER: 3}
+
+
+async def test_logs_nobody_named_yet_keep_their_high_watermark(alone: Lab) -> None:
+    """KAFKA-6604: Kafka drops them from the file."""
+    await alone.create(replicas=[1])
+    await alone[1].produce("a")
+    node = await alone.restart(1)
+    await asyncio.sleep(5.1)
+    assert checkpoint(node, "replication-offset-checkpoint") == {ORDERS: 1}
+
+
+@pytest.mark.scenario(216)
+async def test_recovery_points_are_written_every_minute(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await asyncio.sleep(61)
+    assert checkpoint(alone[1], "recovery-point-offset-checkpoint") == {ORDERS: 0}
+    assert checkpoint(alone[1], "log-start-offset-checkpoint") == {}
+
+
+async def test_truncations_share_one_recovery_point_checkpoint(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce(["a", "b"])
+    node = alone[1]
+    log_dir = node.log_dirs[await node.dir_of() or ""]
+    for offset in (1, 0):
+        await node.logs.truncate(node.replica(), offset)
+    jobs = log_dir.jobs_count
+    await asyncio.sleep(0.2)
+    assert log_dir.jobs_count == jobs + 1
+    assert checkpoint(node, "recovery-point-offset-checkpoint") == {ORDERS: 0}
+
+
+@pytest.mark.scenario(34)
+async def test_a_clean_stop_marks_the_good_log_dirs_only(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce("a")
+    node = alone[1]
+    node.log_dirs[node.paths[1]].fail("test", OSError("broken"))
+    await node.engine.stop()
+    marked = [path for path, disk in node.memory.items() if disk.exists(".kafka_cleanshutdown")]
+    assert marked == [node.paths[0], node.paths[2]]
+    assert checkpoint(node, "recovery-point-offset-checkpoint") == {ORDERS: 1}
+
+
+async def test_an_idle_broker_leaves_its_disks_almost_alone(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await asyncio.sleep(10)
+    log_dir = alone[1].log_dirs[alone[1].paths[0]]
+    jobs = log_dir.jobs_count
+    await asyncio.sleep(50)
+    assert log_dir.jobs_count - jobs <= 24
+
+
+async def test_space_is_known_at_the_start_and_looked_at_regularly(alone: Lab) -> None:
+    node = alone[1]
+    assert set(node.state.usage) == set(node.paths)
+    before = node.state.usage[node.paths[0]].usable_bytes
+    await alone.create(replicas=[1])
+    await node.produce("x" * 10_000)
+    await asyncio.sleep(5.1)
+    assert node.state.usage[node.paths[0]].usable_bytes < before

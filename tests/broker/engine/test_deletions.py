@@ -1,0 +1,59 @@
+"""Logs on their way out."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from protocol.ids import TopicPartition
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS
+from tests.broker.engine.node import Node
+
+
+def dirs(node: Node) -> list[str]:
+    return [
+        name for disk in node.memory.values() for name in disk.list_dir("") if disk.is_dir(name)
+    ]
+
+
+async def test_a_log_is_renamed_at_once_and_removed_after_its_delay(alone: Lab) -> None:
+    await alone.create(replicas=[1], file_delete_delay_ms="5000")
+    await alone.stop_replica(1, ORDERS, delete=True)
+    (name,) = dirs(alone[1])
+    assert name.endswith("-delete")
+    await asyncio.sleep(4.9)
+    assert dirs(alone[1]) == [name]
+    await asyncio.sleep(0.2)
+    assert dirs(alone[1]) == []
+
+
+async def test_each_log_has_its_own_delay(alone: Lab) -> None:
+    slow, quick = TopicPartition("slow", 0), TopicPartition("quick", 0)
+    await alone.create(slow, replicas=[1], file_delete_delay_ms="9000")
+    await alone.create(quick, replicas=[1], file_delete_delay_ms="0")
+    for tp in (slow, quick):
+        await alone.stop_replica(1, tp, delete=True)
+    await asyncio.sleep(0.1)
+    (left,) = dirs(alone[1])
+    assert left.startswith("slow-0.")
+
+
+@pytest.mark.scenario(39)
+async def test_what_waits_at_a_stop_is_removed_after_the_next_start(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone.stop_replica(1, ORDERS, delete=True)
+    node = await alone.restart(1)
+    assert len(dirs(node)) == 1
+    await asyncio.sleep(61)
+    assert dirs(node) == []
+
+
+async def test_a_log_dir_that_fails_keeps_its_files(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    path = await alone[1].dir_of() or ""
+    await alone.stop_replica(1, ORDERS, delete=True)
+    alone[1].log_dirs[path].fail("test", OSError("broken"))
+    await asyncio.sleep(61)
+    assert len(dirs(alone[1])) == 1

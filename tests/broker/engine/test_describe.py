@@ -1,0 +1,92 @@
+"""What is told about hosted logs: DescribeLogDirs, gauges, metric rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS, records
+
+OTHER = TopicPartition("other", 0)
+
+
+@pytest.mark.scenario(111)
+async def test_each_configured_log_dir_is_described_with_its_sizes(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone.create(OTHER, replicas=[1])
+    await alone[1].produce("a")
+    node = alone[1]
+    node.log_dirs[node.paths[2]].fail("test", OSError("broken"))
+    first, second, failed = await node.engine.describe_log_dirs(None)
+    assert [one.path for one in (first, second, failed)] == node.paths
+    (replica,) = first.replicas
+    assert (replica.tp, replica.offset_lag, replica.is_future) == (ORDERS, 0, False)
+    assert replica.size_bytes == len(records("a"))
+    assert second.replicas[0].tp == OTHER
+    assert first.total_bytes > first.usable_bytes > 0
+    assert (failed.error_code, failed.usable_bytes) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
+
+
+@pytest.mark.scenario(112, 115, 120)
+async def test_the_filter_names_partitions_and_null_means_all(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone.create(OTHER, replicas=[1])
+
+    async def described(topics: dict[str, list[int]] | None) -> list[TopicPartition]:
+        found = await alone[1].engine.describe_log_dirs(topics)
+        assert [one.error_code for one in found] == [ErrorCode.NONE] * 3
+        return [replica.tp for one in found for replica in one.replicas]
+
+    assert await described(None) == [ORDERS, OTHER]
+    assert await described({"other": [0, 7]}) == [OTHER]
+    assert await described({"nothing": [0]}) == await described({}) == []
+
+
+async def test_a_log_that_waits_for_its_first_leader_and_isr_has_no_lag(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    node = await alone.restart(1)
+    (replica,) = (await node.engine.describe_log_dirs(None))[0].replicas
+    assert (replica.tp, replica.offset_lag) == (ORDERS, -1)
+
+
+async def test_a_description_does_not_wait_for_a_hung_disk(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    for worker in alone[1].workers.values():
+        worker.hangs = True
+    alone.begin(alone[1].produce("a"))
+    assert len(await alone[1].engine.describe_log_dirs(None)) == 3
+
+
+async def test_gauges_count_leaders_and_what_they_miss(lab: Lab) -> None:
+    await lab.create(min_insync_replicas="2")
+    await lab.create(OTHER)
+    await lab.elect(ORDERS, 1, [1])
+    gauges = lab[1].engine.gauges()
+    assert (gauges.partition_count, gauges.leader_count) == (2, 2)
+    assert (gauges.under_replicated_count, gauges.under_min_isr_count) == (1, 1)
+    assert (gauges.move_count, gauges.failed_fetch_count, gauges.failed_move_count) == (0, 0, 0)
+
+
+async def test_rows_sum_what_each_log_dir_holds(lab: Lab) -> None:
+    await lab.create()
+    await lab[1].produce("a")
+    first, second = lab[1].engine.log_dir_rows(123)
+    assert (first.at_ms, first.replica_count, first.used_bytes) == (123, 1, len(records("a")))
+    assert (first.append_count_total, second.append_count_total) == (1, 0)
+    (row,) = lab[1].engine.replica_rows(123)
+    assert (row.is_leader, row.isr_count, row.log_end_offset, row.lag) == (True, 3, 1, 0)
+    (row,) = lab[2].engine.replica_rows(123)
+    assert (row.is_leader, row.isr_count) == (False, -1)
+
+
+async def test_a_future_log_has_a_row_of_its_own(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce("a")
+    alone[1].engine.set_move_limit(1)
+    alone[1].moves.throttle.record(1 << 40, alone[1].state.now_ms())
+    await alone[1].engine.alter_replica_log_dirs([(ORDERS, alone[1].paths[1])])
+    current, future = alone[1].engine.replica_rows(1)
+    assert (current.is_future, future.is_future, future.lag) == (False, True, 1)
+    assert [row.future_count for row in alone[1].engine.log_dir_rows(1)] == [0, 1, 0]

@@ -1,0 +1,73 @@
+"""Changes to current logs keep their order with the appends around them."""
+
+from __future__ import annotations
+
+import asyncio
+
+from broker.storage.checkpoints import parse_leader_epochs
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS, offsets_of
+
+
+def epochs_on_disk(lab: Lab) -> list[tuple[int, int]]:
+    for disk in lab[1].memory.values():
+        if disk.exists("orders-0/leader-epoch-checkpoint"):
+            return parse_leader_epochs(disk.read_file("orders-0/leader-epoch-checkpoint"))
+    return []
+
+
+async def test_a_leader_epoch_is_written_when_it_begins(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce("a")
+    await alone.elect(ORDERS, 1, [1])
+    await asyncio.sleep(0)
+    assert epochs_on_disk(alone) == [(0, 0), (1, 1)]
+
+
+async def test_appends_on_their_way_do_not_count_after_a_truncation(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    for value in "ab":
+        await alone[1].produce(value)
+    node, replica = alone[1], alone[1].replica()
+    late = alone.begin(node.produce("late", acks=0))
+    await asyncio.sleep(0)
+    assert replica.partition.next_offset == 3
+    await node.logs.truncate(replica, 1)
+    await late
+    partition = replica.partition
+    assert (partition.next_offset, partition.log_end_offset, replica.log.log_end_offset) == (
+        1,
+        1,
+        1,
+    )
+
+
+async def test_a_truncated_log_goes_on_at_its_new_end(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    for value in "abc":
+        await alone[1].produce(value)
+    await alone[1].logs.truncate(alone[1].replica(), 1)
+    assert (await alone[1].produce("d")).base_offset == 1
+    assert offsets_of(await alone[1].fetch(0)) == [0, 1]
+
+
+async def test_a_restarted_log_is_empty_and_has_no_epochs(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce("a")
+    await alone[1].logs.restart_at(alone[1].replica(), 40)
+    partition = alone[1].replica().partition
+    assert (partition.log_start_offset, partition.next_offset) == (40, 40)
+    assert alone[1].replica().log.log_start_offset == 40
+    assert epochs_on_disk(alone) == []
+
+
+async def test_the_log_start_follows_the_leaders_as_far_as_the_log_goes(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce(["a", "b", "c"])
+    replica = alone[1].replica()
+    alone[1].logs.raise_log_start(replica, 2)
+    alone[1].logs.raise_log_start(replica, 1)
+    assert replica.partition.log_start_offset == 2
+    alone[1].logs.raise_log_start(replica, 99)
+    await asyncio.sleep(0)
+    assert replica.partition.log_start_offset == 3

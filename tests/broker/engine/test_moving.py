@@ -1,0 +1,167 @@
+"""The steps of one move, looked at closely."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from broker.core.future_log import MoveState
+from broker.storage.layout import SWAP_NOTE_FILE
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS, offsets_of
+from tests.broker.engine.node import Node
+
+SMALL = "512"
+"""Bytes per read, so that a move takes many steps."""
+
+
+async def held(lab: Lab, count: int = 20) -> Node:
+    """A move of ``orders-0`` that got no further than its future log."""
+    node = lab[1]
+    await lab.create(replicas=[1])
+    for number in range(count):
+        await node.produce("x" * 200 + str(number))
+    hold(node)
+    await node.engine.alter_replica_log_dirs([(ORDERS, node.paths[1])])
+    return node
+
+
+def hold(node: Node) -> None:
+    node.engine.set_move_limit(1)
+    node.moves.throttle.record(1 << 40, node.state.now_ms())
+
+
+def let_go(node: Node) -> None:
+    node.engine.set_move_limit(2**63 - 1)
+
+
+async def moved(node: Node) -> None:
+    async with asyncio.timeout(30):
+        while node.replica().future is not None:  # noqa: ASYNC110 -- virtual time
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.scenario(127, 142)
+async def test_a_future_log_ahead_of_its_source_is_cut(alone: Lab) -> None:
+    node = await held(alone)
+    future = node.replica().future
+    assert future is not None
+    future.move.state = MoveState.COPYING
+    future.log_end_offset = 20
+    await node.logs.truncate(node.replica(), 5)
+    assert future.move.state is MoveState.TRUNCATING
+    let_go(node)
+    await moved(node)
+    assert offsets_of(await node.fetch(0)) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.scenario(142)
+async def test_a_source_that_starts_anew_starts_the_copy_anew(alone: Lab) -> None:
+    node = await held(alone)
+    await node.logs.restart_at(node.replica(), 50)
+    await node.produce("after")
+    let_go(node)
+    await moved(node)
+    assert offsets_of(await node.fetch(50)) == [50]
+    assert node.replica().log.log_start_offset == 50
+
+
+@pytest.mark.scenario(96)
+async def test_the_log_start_moves_along(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    node = alone[1]
+    for _ in range(10):
+        await node.produce("x")
+    node.logs.raise_log_start(node.replica(), 3)
+    await node.engine.alter_replica_log_dirs([(ORDERS, node.paths[1])])
+    await moved(node)
+    assert (node.replica().log.log_start_offset, await node.log_end()) == (3, 10)
+
+
+async def test_the_promoted_log_knows_epochs_that_began_without_records(alone: Lab) -> None:
+    """Kafka's promoted log only knows the epochs of copied batches."""
+    node = await held(alone)
+    await alone.elect(ORDERS, 1, [1])
+    let_go(node)
+    await moved(node)
+    await asyncio.sleep(0)
+    disk = node.memory[node.paths[1]]
+    assert disk.read_file("orders-0/leader-epoch-checkpoint") == b"0\n2\n0 0\n1 20\n"
+
+
+async def test_producers_wait_for_the_swap_and_no_longer(alone: Lab) -> None:
+    node = await held(alone)
+    let_go(node)
+    while node.replica().pause is None:  # noqa: ASYNC110 -- virtual time
+        await asyncio.sleep(0)
+    node.workers[node.paths[1]].hangs = True
+    waiting = alone.begin(node.produce("during"))
+    await asyncio.sleep(0.5)
+    assert not waiting.done()
+    await asyncio.sleep(10)
+    assert (await waiting).error_code == ErrorCode.NONE
+    assert [told.path for told in node.events.failed] == [node.paths[1]]
+    assert await node.dir_of() == node.paths[0]
+
+
+@pytest.mark.scenario(147)
+@pytest.mark.parametrize("hung", [0, 1])
+async def test_a_kill_in_the_middle_of_a_swap_loses_nothing(alone: Lab, hung: int) -> None:
+    """Whichever disk stops first: the next start finds one current log with everything."""
+    node = await held(alone)
+    let_go(node)
+    while node.replica().pause is None:  # noqa: ASYNC110 -- virtual time
+        await asyncio.sleep(0)
+    for _ in range(6):
+        await asyncio.sleep(0)
+    node.workers[node.paths[hung]].hangs = True
+    for _ in range(20):
+        await asyncio.sleep(0)
+    node = await alone.restart(1, is_clean=False)
+    await alone.elect(ORDERS, 1, [1])
+    assert offsets_of(await node.fetch(0, max_bytes=1 << 20)) == list(range(20))
+    await asyncio.sleep(65)
+    left = [name for disk in node.memory.values() for name in disk.list_dir("") if "orders" in name]
+    assert left == ["orders-0"]
+    assert not any(disk.exists(f"orders-0/{SWAP_NOTE_FILE}") for disk in node.memory.values())
+
+
+async def test_a_source_that_fails_while_it_is_retired_changes_nothing(alone: Lab) -> None:
+    node = await held(alone)
+    source = node.paths[0]
+    future_dir = node.log_dirs[node.paths[1]]
+    let_go(node)
+    while node.replica().dir is not future_dir:
+        node.workers[source].hangs = node.replica().future is not None and (
+            node.replica().future.is_promoting  # type: ignore[union-attr]
+        )
+        await asyncio.sleep(0)
+    node.log_dirs[source].fail("rename", OSError("broken"))
+    assert offsets_of(await node.fetch(0)) == list(range(20))
+    assert node.engine.gauges().offline_replica_count == 0
+
+
+async def test_a_throttled_move_swaps_only_when_little_is_missing() -> None:
+    async with Lab.running(broker_count=1, dir_count=2, replica_fetch_max_bytes=SMALL) as lab:
+        node = await held(lab)
+        node.moves.throttle.__init__()
+        node.engine.set_move_limit(2_000)
+        await asyncio.sleep(1.5)
+        assert node.replica().future is not None
+        assert node.replica().pause is None
+        await moved(node)
+        assert offsets_of(await node.fetch(0)) == list(range(20))
+
+
+async def test_two_partitions_swap_independently(alone: Lab) -> None:
+    other = TopicPartition("other", 0)
+    node = await held(alone)
+    await alone.create(other, replicas=[1])
+    await node.engine.alter_replica_log_dirs([(other, node.paths[2])])
+    let_go(node)
+    await moved(node)
+    await asyncio.sleep(1)
+    assert await node.dir_of(other) == node.paths[2]

@@ -1,0 +1,104 @@
+"""ListOffsets and OffsetForLeaderEpoch."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.engine.types import ListedOffset
+from protocol.errors import ErrorCode
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS
+
+AT_MS = 1_700_001_000_000
+"""The timestamp of every record of the lab."""
+
+
+async def listed(
+    lab: Lab, timestamp: int, *, replica_id: int = -1, epoch: int = -1
+) -> ListedOffset:
+    return await lab[1].engine.list_offsets(
+        ORDERS, timestamp, current_leader_epoch=epoch, isolation_level=0, replica_id=replica_id
+    )
+
+
+async def test_latest_is_the_high_watermark_for_consumers_and_the_end_for_followers(
+    lab: Lab,
+) -> None:
+    await lab.create()
+    await lab[1].produce(["a", "b"])
+    lab[2].is_reachable = lab[3].is_reachable = False
+    await lab[1].produce("c", timeout_ms=10)
+    assert await listed(lab, -1) == (ErrorCode.NONE, -1, 2, 0)
+    assert (await listed(lab, -1, replica_id=2)).offset == 3
+
+
+async def test_the_start_and_the_special_timestamps(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce(["a", "b"])
+    assert await listed(alone, -2) == (ErrorCode.NONE, -1, 0, 0)
+    assert (await listed(alone, -4)).offset == 0
+    assert (await listed(alone, -5)).offset == -1
+    assert await listed(alone, -3) == (ErrorCode.NONE, AT_MS, 0, 0)
+
+
+async def test_a_timestamp_finds_the_first_record_that_is_not_older(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    assert (await listed(alone, AT_MS)).offset == -1
+    await alone[1].produce(["a", "b"])
+    assert await listed(alone, AT_MS) == (ErrorCode.NONE, AT_MS, 0, 0)
+    assert (await listed(alone, AT_MS + 1)).offset == -1
+
+
+async def test_what_is_not_committed_is_not_found_by_consumers(lab: Lab) -> None:
+    await lab.create()
+    lab[2].is_reachable = lab[3].is_reachable = False
+    await lab[1].produce("a", timeout_ms=10)
+    assert (await listed(lab, AT_MS)).offset == -1
+    assert (await listed(lab, AT_MS, replica_id=2)).offset == 0
+
+
+async def test_right_after_an_election_the_end_is_not_available(lab: Lab) -> None:
+    """KIP-207: the high watermark may still be behind what the old leader had told."""
+    await lab.create()
+    lab[2].is_reachable = lab[3].is_reachable = False
+    await lab[1].produce("a", timeout_ms=10)
+    lab.led[ORDERS].leader_epoch += 1
+    await lab.tell(ORDERS, to=[1])
+    assert (await listed(lab, -1)).error_code == ErrorCode.OFFSET_NOT_AVAILABLE
+    assert (await listed(lab, AT_MS)).error_code == ErrorCode.OFFSET_NOT_AVAILABLE
+
+
+@pytest.mark.parametrize(
+    ("epoch", "code"),
+    [(0, ErrorCode.FENCED_LEADER_EPOCH), (9, ErrorCode.UNKNOWN_LEADER_EPOCH)],
+)
+async def test_other_leader_epochs_are_refused(alone: Lab, epoch: int, code: ErrorCode) -> None:
+    await alone.create(replicas=[1])
+    await alone.elect(ORDERS, 1, [1])
+    assert (await listed(alone, -1, epoch=epoch)).error_code == code
+    answer = alone[1].engine.offset_for_leader_epoch(
+        ORDERS, current_leader_epoch=epoch, leader_epoch=0, replica_id=-1
+    )
+    assert answer == (code, -1, -1)
+
+
+async def test_a_broken_disk_in_a_search_is_a_storage_error(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce("a")
+    alone[1].disks[await alone[1].dir_of() or ""].set_fault("eio")
+    assert (await listed(alone, AT_MS)).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+async def test_leader_epochs_end_where_the_next_one_begins(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce(["a", "b"])
+    await alone.elect(ORDERS, 1, [1])
+    await alone[1].produce("c")
+
+    def end_of(epoch: int) -> tuple[int, int]:
+        answer = alone[1].engine.offset_for_leader_epoch(
+            ORDERS, current_leader_epoch=-1, leader_epoch=epoch, replica_id=-1
+        )
+        return answer.leader_epoch, answer.end_offset
+
+    assert [end_of(epoch) for epoch in (0, 1, 2)] == [(0, 2), (1, 3), (-1, -1)]

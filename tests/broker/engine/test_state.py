@@ -1,0 +1,75 @@
+"""Questions to the shared state."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.messages.control import LeaderAndIsrLiveLeader
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS, Led, leader_and_isr
+
+
+async def test_absence_has_three_reasons(lab: Lab) -> None:
+    await lab.create(replicas=[1, 2])
+    state = lab[3].state
+    assert state.absence(ORDERS) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert state.absence(TopicPartition("nothing", 0)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    lab[1].log_dirs[await lab[1].dir_of() or ""].fail("test", OSError("broken"))
+    assert lab[1].state.absence(ORDERS) is ErrorCode.KAFKA_STORAGE_ERROR
+
+
+async def test_the_newer_of_role_and_metadata_names_the_leader(lab: Lab) -> None:
+    await lab.create()
+    assert lab[2].state.leader_hint(ORDERS) == (1, 0)
+    lab.led[ORDERS].leader, lab.led[ORDERS].leader_epoch = 3, 1
+    lab.tell_metadata()
+    assert lab[2].state.leader_hint(ORDERS) == (3, 1)
+    lab.led[ORDERS].leader, lab.led[ORDERS].leader_epoch = 2, 2
+    await lab.tell(ORDERS, to=[2])
+    assert lab[2].state.leader_hint(ORDERS) == (2, 2)
+
+
+async def test_addresses_come_from_the_metadata_or_from_leader_and_isr(alone: Lab) -> None:
+    alone.tell_metadata()
+    assert alone[1].state.address_of(1) == ("lab", 1)
+    assert alone[1].state.address_of(8) is None
+    request = leader_and_isr({ORDERS: Led([1, 8], 8, [8])})
+    request.live_leaders = [LeaderAndIsrLiveLeader(broker_id=8, host_name="host", port=99)]
+    await alone[1].engine.leader_and_isr(request)
+    assert alone[1].state.address_of(8) == ("host", 99)
+
+
+async def test_unique_names_are_32_hex_digits(alone: Lab) -> None:
+    first, second = alone[1].state.unique(), alone[1].state.unique()
+    assert first != second
+    assert len(first) == 32
+    assert int(first, 16) >= 0
+
+
+async def test_work_goes_to_its_end_when_the_caller_gives_up(alone: Lab) -> None:
+    done = asyncio.Event()
+
+    async def work() -> int:
+        await asyncio.sleep(1)
+        done.set()
+        return 5
+
+    assert await alone[1].state.to_the_end(work) == 5
+    done.clear()
+    caller = alone.begin(alone[1].state.to_the_end(work))
+    await asyncio.sleep(0.5)
+    caller.cancel()
+    await asyncio.sleep(1)
+    assert done.is_set()
+
+
+async def test_an_error_of_the_work_is_the_callers(alone: Lab) -> None:
+    async def work() -> None:
+        raise ValueError("wrong")
+
+    with pytest.raises(ValueError, match="wrong"):
+        await alone[1].state.to_the_end(work)

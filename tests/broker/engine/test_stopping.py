@@ -1,0 +1,108 @@
+"""StopReplica as the controller sends it."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.messages.control import StopReplicaRequest
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import BROKER_EPOCH, ORDERS, Led, leader_and_isr
+
+STORAGE = ErrorCode.KAFKA_STORAGE_ERROR
+
+
+@pytest.mark.scenario(78)
+async def test_an_old_controller_stops_nothing(alone: Lab) -> None:
+    newer = leader_and_isr({ORDERS: Led([1], 1, [1])}, controller_epoch=5)
+    await alone[1].engine.leader_and_isr(newer)
+    answer = await alone[1].engine.stop_replica(
+        StopReplicaRequest(controller_id=9, controller_epoch=4, broker_epoch=BROKER_EPOCH)
+    )
+    assert (answer.error_code, answer.partition_errors) == (ErrorCode.STALE_CONTROLLER_EPOCH, ())
+
+
+@pytest.mark.scenario(79, 82)
+@pytest.mark.parametrize("delete", [True, False])
+async def test_an_offline_replica_answers_storage_error_every_time(
+    alone: Lab, delete: bool
+) -> None:
+    await alone.create(replicas=[1])
+    alone[1].log_dirs[await alone[1].dir_of() or ""].fail("test", OSError("broken"))
+    codes = [await alone.stop_replica(1, ORDERS, delete=delete) for _ in range(2)]
+    assert codes == [STORAGE, STORAGE]
+
+
+@pytest.mark.scenario(80)
+async def test_what_is_not_hosted_is_stopped_already(alone: Lab) -> None:
+    unknown = TopicPartition("nothing", 0)
+    assert await alone.stop_replica(1, unknown, delete=False) == ErrorCode.NONE
+    assert await alone.stop_replica(1, unknown, delete=True) == ErrorCode.NONE
+
+
+@pytest.mark.scenario(80)
+async def test_a_log_nobody_named_yet_is_deleted_on_demand(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    path = await alone[1].dir_of() or ""
+    node = await alone.restart(1)
+    assert await alone.stop_replica(1, ORDERS, delete=False) == ErrorCode.NONE
+    assert await node.dir_of() == path
+    assert await alone.stop_replica(1, ORDERS, delete=True) == ErrorCode.NONE
+    assert await node.dir_of() is None
+
+
+@pytest.mark.scenario(81)
+@pytest.mark.parametrize(
+    ("epoch", "code"),
+    [
+        (3, ErrorCode.NONE),
+        (2, ErrorCode.NONE),
+        (1, ErrorCode.FENCED_LEADER_EPOCH),
+        (-1, ErrorCode.NONE),
+        (-2, ErrorCode.NONE),
+    ],
+)
+async def test_only_older_leader_epochs_are_fenced(alone: Lab, epoch: int, code: int) -> None:
+    await alone.create(replicas=[1])
+    for _ in range(2):
+        await alone.elect(ORDERS, 1, [1])
+    assert await alone.stop_replica(1, ORDERS, delete=True, leader_epoch=epoch) == code
+    assert (await alone[1].dir_of() is None) is (code == ErrorCode.NONE)
+
+
+@pytest.mark.scenario(81)
+async def test_a_disk_that_breaks_while_deleting_is_a_storage_error(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    alone[1].disks[await alone[1].dir_of() or ""].set_fault("eio")
+    assert await alone.stop_replica(1, ORDERS, delete=True) == STORAGE
+    assert len(alone[1].events.failed) == 1
+
+
+async def test_a_stopped_follower_keeps_its_log_and_fetches_no_more(lab: Lab) -> None:
+    await lab.create()
+    await lab[1].produce("a")
+    assert await lab.stop_replica(2, ORDERS, delete=False) == ErrorCode.NONE
+    assert lab[2].following.source_ids == []
+    assert await lab[2].dir_of() is not None
+
+
+async def test_a_deleted_replica_answers_those_who_wait(lab: Lab) -> None:
+    await lab.create()
+    lab[2].is_reachable = lab[3].is_reachable = False
+    produce = lab.begin(lab[1].produce("a"))
+    fetch = lab.begin(lab[1].fetch(0, max_wait_ms=5_000))
+    waiting = lab.begin(lab[1].fetch(1, max_wait_ms=5_000))
+    await lab.stop_replica(1, ORDERS, delete=True)
+    assert (await produce).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert (await fetch).error_code != ErrorCode.NONE
+    assert (await waiting).error_code != ErrorCode.NONE
+
+
+async def test_a_topic_made_again_starts_empty(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce("old")
+    await alone.stop_replica(1, ORDERS, delete=True)
+    del alone.led[ORDERS]
+    await alone.create(replicas=[1])
+    assert await alone[1].log_end() == 0

@@ -1,0 +1,26 @@
+"""A loop with a defect begins again."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from broker.engine.supervise import RESTART_S, supervised
+
+
+async def test_a_loop_that_raises_begins_again_a_second_later(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    runs: list[float] = []
+
+    async def loop() -> None:
+        runs.append(asyncio.get_running_loop().time())
+        raise ValueError("defect")
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(supervised("tested", loop))
+        await asyncio.sleep(RESTART_S * 2.5)
+        task.cancel()
+    assert [round(at - runs[0], 3) for at in runs] == [0, RESTART_S, RESTART_S * 2]
+    assert "tested failed" in caplog.text
