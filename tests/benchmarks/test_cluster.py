@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 
 from click.testing import CliRunner
@@ -11,7 +12,7 @@ from benchmarks.runs import Figure
 
 
 def rendered(tables: list[tuple[str, list[Figure]]]) -> str:
-    console = Console(width=120, record=True, quiet=True)
+    console = Console(width=120, record=True, file=io.StringIO())
     console.print(cluster.as_table(tables))
     return console.export_text()
 
