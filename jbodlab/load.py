@@ -78,7 +78,9 @@ class _Collected:
 
 
 class Load:
-    """Writes numbered records to all partitions in turn until it is stopped.
+    """Writes numbered records to partitions in turn until it is stopped.
+
+    ``partitions`` is how many there are, or the ones to write to.
 
     ``pace_ms`` is the pause after each round over the partitions; ``first_number`` keeps the
     numbers of several loads on one topic apart.
@@ -89,14 +91,14 @@ class Load:
         bootstrap_servers: Sequence[str],
         topic: str,
         *,
-        partitions: int,
+        partitions: int | Sequence[int],
         size_bytes: int = 100,
         pace_ms: float = 1.0,
         first_number: int = 0,
     ) -> None:
         self._bootstrap_servers = list(bootstrap_servers)
         self._topic = topic
-        self._partitions = partitions
+        self._partitions = range(partitions) if isinstance(partitions, int) else partitions
         self._padding = b"." * max(0, size_bytes - 20)
         self._pace_s = pace_ms / 1000
         self._next_number = first_number
@@ -166,7 +168,7 @@ class Load:
             producer.close(timeout=0 if self._is_abandoned else 5)
 
     def _send_round(self, producer: Any) -> None:
-        for partition in range(self._partitions):
+        for partition in self._partitions:
             number = self._next_number
             self._next_number += 1
             value = b"%d %s" % (number, self._padding)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from protocol.apis import APIS
 from protocol.connection import ClientConnection
+from protocol.ids import TOOL_CLIENT_ID
 from protocol.wire.fast import codec
 from protocol.wire.table import META
 
@@ -26,7 +27,7 @@ class BlockingClient:
         self.port = port
         self._timeout_ms = timeout_ms
         self._socket: socket.socket | None = None
-        self._connection = ClientConnection("jbodlab")
+        self._connection = ClientConnection(TOOL_CLIENT_ID)
 
     def request(self, message: Any, version: int) -> Any:
         """Send one request; return the decoded response.
@@ -51,7 +52,7 @@ class BlockingClient:
         if self._socket is not None:
             self._socket.close()
             self._socket = None
-        self._connection = ClientConnection("jbodlab")
+        self._connection = ClientConnection(TOOL_CLIENT_ID)
 
     def _connection_parts(self, key: int, version: int, body: Sequence[Any]) -> bytes:
         return b"".join(self._connection.send_request(key, version, body))

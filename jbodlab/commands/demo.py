@@ -21,13 +21,7 @@ def demo(lab: Lab, svg: Path | None) -> None:
     from jbodlab.demo.story import tell  # noqa: PLC0415
 
     narrator = Narrator(
-        Console(
-            width=WIDTH,
-            record=svg is not None,
-            stderr=lab.is_json,
-            highlight=False,
-            force_terminal=True if svg is not None else None,
-        )
+        Console(width=WIDTH, record=svg is not None, stderr=lab.is_json, highlight=False)
     )
     tell(lab.cluster.spec, narrator)
     if svg is not None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-WIDTH: Final = 110
+WIDTH: Final = 120
 
 
 class Narrator:
@@ -48,8 +48,15 @@ class Narrator:
             DownloadColumn(),
             TransferSpeedColumn(),
         )
-        with Progress(*columns, console=self.console) as progress:
+        # The moving bar goes past the recording, which gets only the last state.
+        moving = Console(
+            file=self.console.file,
+            width=self.console.width,
+            force_terminal=self.console.is_terminal,
+        )
+        with Progress(*columns, console=moving, transient=True) as progress:
             yield ByteBar(progress, progress.add_task(text, total=None))
+        self.console.print(progress.get_renderable())
 
     def save_svg(self, file: Path) -> None:
         """Write all that was said as a picture; the console must record."""

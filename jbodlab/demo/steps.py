@@ -10,7 +10,7 @@ from jbodlab.cluster import Cluster
 from jbodlab.control import ControlClient
 from jbodlab.demo.narrator import Narrator
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.load import Acknowledged, Load, Verification, read_numbers, verify
+from jbodlab.load import Acknowledged, Load, LoadReport, Verification, read_numbers, verify
 from jbodlab.moves import watch_move
 from jbodlab.tables import log_dirs_table, partitions_table
 from protocol.errors import ErrorCode
@@ -22,8 +22,12 @@ RECORDS_BEFORE: Final = 2000
 RECORDS_AFTER: Final = 1500
 RECORD_BYTES: Final = 1000
 DEADLINE_MS: Final = 30_000
-SECOND_LOAD: Final = 10_000_000
-"""First number of the load during the move, far above those of the load before."""
+RECORDS_BESIDE: Final = 1000
+FILL_RECORDS: Final = 800
+FILL_RECORD_BYTES: Final = 50_000
+FILL_LOAD: Final = 10_000_000
+SECOND_LOAD: Final = 20_000_000
+"""First numbers of the loads around the move, far above those of the load before."""
 
 
 def show_start(cluster: Cluster, narrator: Narrator, took_ms: float) -> None:
@@ -82,13 +86,11 @@ class Stage:
     def produce_and_consume(self) -> None:
         """Begin the load with kafka-python and read back what it wrote."""
         self._narrator.step("Produce with kafka-python (acks=all, idempotent) and consume it")
-        self._load = Load(
-            self._cluster.bootstrap_servers, TOPIC, partitions=PARTITIONS, size_bytes=RECORD_BYTES
-        ).start()
-        self._wait_for_records(RECORDS_BEFORE)
+        load = self._start_load(0)
+        self._wait_for_records(load, RECORDS_BEFORE)
         numbers = self._read()
         self._narrator.found(
-            f"{self._load.acknowledged_count} records of {RECORD_BYTES} B acknowledged, "
+            f"{load.acknowledged_count} records of {RECORD_BYTES} B acknowledged, "
             f"{len(numbers)} read while the load goes on"
         )
 
@@ -99,8 +101,8 @@ class Stage:
         self._broken_broker = victim.leader
         self._broken_dir, led = self._log_dir_of_leader(victim)
         self._narrator.step(
-            f"Break the log dir that holds the leader of {TOPIC}-0, under load: "
-            f"broker {victim.leader}, {self._short(self._broken_dir)}, every call fails with EIO"
+            f"Break the log dir that holds the leader of {TOPIC}-0, under load "
+            f"({self._short(self._broken_dir)}, EIO)"
         )
         broken_at = time.monotonic()
         self._control().fail(self._broken_dir, "eio")
@@ -111,15 +113,12 @@ class Stage:
             "new leaders",
         )
         known_ms = (time.monotonic() - broken_at) * 1000
-        self._wait_for_records(self._load.acknowledged_count + RECORDS_AFTER)
-        report = self._load.stop()
-        self._load = None
-        self._acknowledged.extend(report.acknowledged)
+        self._wait_for_records(self._load, self._load.acknowledged_count + RECORDS_AFTER)
+        report = self._end_load(self._load)
         gap_ms = report.longest_gap_ms(led, after=broken_at)
         self._narrator.found(
             f"new leaders of {len(led)} partition(s) in metadata after {known_ms:.0f} ms; the "
-            f"producer's longest wait for an acknowledgement there: [bold]{gap_ms:.0f} ms[/]; "
-            f"{len(report.failed)} errors reached it",
+            f"producer waited [bold]{gap_ms:.0f} ms[/] at most, {len(report.failed)} errors",
             failover_metadata_ms=round(known_ms),
             failover_client_ms=round(gap_ms),
             producer_errors=len(report.failed),
@@ -143,15 +142,10 @@ class Stage:
         broker, source, target, partition = self._move_to_make()
         self._narrator.step(
             f"Move {TOPIC}-{partition} of broker {broker} from {self._short(source)} to "
-            f"{self._short(target)} with AlterReplicaLogDirs, while producing"
+            f"{self._short(target)}, while producing"
         )
-        self._load = Load(
-            self._cluster.bootstrap_servers,
-            TOPIC,
-            partitions=PARTITIONS,
-            size_bytes=RECORD_BYTES,
-            first_number=SECOND_LOAD,
-        ).start()
+        self._fill(partition)
+        load = self._start_load(SECOND_LOAD)
         began = time.monotonic()
         self._admin.move_replicas(broker, target, {TOPIC: [partition]})
         moved_bytes = 0
@@ -160,12 +154,11 @@ class Stage:
                 moved_bytes = progress.total_bytes
                 bar.update(progress.copied_bytes, progress.total_bytes)
         took_ms = (time.monotonic() - began) * 1000
-        report = self._load.stop()
-        self._load = None
-        self._acknowledged.extend(report.acknowledged)
+        self._wait_for_records(load, RECORDS_BESIDE)
+        report = self._end_load(load)
         self._narrator.found(
-            f"{moved_bytes / 1e6:.1f} MB moved and swapped in {took_ms:.0f} ms while "
-            f"{report.records_per_second:.0f} records/s were acknowledged",
+            f"AlterReplicaLogDirs copied and swapped {moved_bytes / 1e6:.1f} MB in "
+            f"{took_ms:.0f} ms; {report.records_per_second:.0f} records/s acknowledged beside it",
             moved_bytes=moved_bytes,
             move_ms=round(took_ms),
         )
@@ -228,9 +221,36 @@ class Stage:
         replica = max(source.replicas, key=lambda each: each.size_bytes)
         return broker, source.path, target.path, replica.partition
 
-    def _wait_for_records(self, count: int) -> None:
-        assert self._load is not None
-        load = self._load
+    def _start_load(self, first_number: int) -> Load:
+        self._load = Load(
+            self._cluster.bootstrap_servers,
+            TOPIC,
+            partitions=PARTITIONS,
+            size_bytes=RECORD_BYTES,
+            first_number=first_number,
+        )
+        return self._load.start()
+
+    def _end_load(self, load: Load) -> LoadReport:
+        report = load.stop()
+        self._load = None
+        self._acknowledged.extend(report.acknowledged)
+        return report
+
+    def _fill(self, partition: int) -> None:
+        """Give the move something to copy."""
+        self._load = Load(
+            self._cluster.bootstrap_servers,
+            TOPIC,
+            partitions=[partition],
+            size_bytes=FILL_RECORD_BYTES,
+            pace_ms=2,
+            first_number=FILL_LOAD,
+        ).start()
+        self._wait_for_records(self._load, FILL_RECORDS)
+        self._end_load(self._load)
+
+    def _wait_for_records(self, load: Load, count: int) -> None:
         self._cluster.wait_until(
             lambda _: load.acknowledged_count >= count, f"{count} acknowledged records", DEADLINE_MS
         )
