@@ -54,7 +54,9 @@ class ApiVersionsResponse:
         array(SupportedFeatureKey), "3+", tag=0, ignorable=True
     )
     finalized_features_epoch: int = field(INT64, "3+", default=-1, tag=1, ignorable=True)
+    """-1 when unknown."""
     finalized_features: Sequence[FinalizedFeatureKey] = field(
         array(FinalizedFeatureKey), "3+", tag=2, ignorable=True
     )
     zk_migration_ready: bool = field(BOOL, "3+", tag=3, ignorable=True)
+    """Whether a KRaft controller is set up to take brokers over from ZooKeeper."""

@@ -15,6 +15,7 @@ class DescribeClusterRequest:
 
     include_cluster_authorized_operations: bool = field(BOOL)
     endpoint_type: int = field(INT8, "1+", default=1)
+    """1: brokers; 2: controllers."""
     include_fenced_brokers: bool = field(BOOL, "2+")
 
 
@@ -41,6 +42,7 @@ class DescribeClusterResponse:
     controller_id: int = field(INT32, default=-1)
     brokers: Sequence[DescribeClusterBroker] = field(array(DescribeClusterBroker))
     cluster_authorized_operations: int = field(INT32, default=-(2**31))
+    """A bit per AclOperation; the smallest int32 when not asked for."""
 
 
 @struct
@@ -135,8 +137,10 @@ class FeatureUpdateKey:
 
     feature: str = field(STRING)
     max_version_level: int = field(INT16)
+    """0 takes the feature away."""
     allow_downgrade: bool = field(BOOL, "0")
     upgrade_type: int = field(INT8, "1+", default=1)
+    """1 upgrade, 2 safe downgrade, 3 unsafe downgrade."""
 
 
 @message(57, "request", versions="0-2", flexible="0+")
@@ -174,6 +178,7 @@ class EnvelopeRequest:
     """Source: EnvelopeRequest.json."""
 
     request_data: Buffer = field(BYTES)
+    """The header and body of the request that is passed on."""
     request_principal: Buffer | None = field(BYTES, nullable="0+")
     client_host_address: Buffer = field(BYTES)
 
@@ -183,4 +188,5 @@ class EnvelopeResponse:
     """Source: EnvelopeResponse.json."""
 
     response_data: Buffer | None = field(BYTES, default=None, nullable="0+")
+    """The header and body of the answer."""
     error_code: int = field(INT16)

@@ -13,8 +13,10 @@ class DescribeConfigsResource:
     """Part of DescribeConfigsRequest."""
 
     resource_type: int = field(INT8)
+    """2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
     resource_name: str = field(STRING)
     configuration_keys: Sequence[str] | None = field(array(STRING), nullable="0+")
+    """None for all."""
 
 
 @message(32, "request", versions="0-4", flexible="4+")
@@ -41,14 +43,18 @@ class DescribeConfigsResourceResult:
 
     name: str = field(STRING)
     value: str | None = field(STRING, nullable="0+")
+    """None for a sensitive one."""
     read_only: bool = field(BOOL)
     is_default: bool = field(BOOL, "0")
     config_source: int = field(INT8, "1+", default=-1, ignorable=True)
+    """1 topic, 2 this broker, 3 all brokers, 4 static, 5 default, 6 broker logger."""
     is_sensitive: bool = field(BOOL)
     synonyms: Sequence[DescribeConfigsSynonym] = field(
         array(DescribeConfigsSynonym), "1+", ignorable=True
     )
+    """Where the value may come from, the strongest first."""
     config_type: int = field(INT8, "3+", ignorable=True)
+    """1 boolean, 2 string, 3 int, 4 short, 5 long, 6 double, 7 list, 8 class, 9 password."""
     documentation: str | None = field(STRING, "3+", nullable="0+", ignorable=True)
 
 
@@ -93,6 +99,7 @@ class AlterConfigsRequest:
     """Source: AlterConfigsRequest.json."""
 
     resources: Sequence[AlterConfigsResource] = field(array(AlterConfigsResource))
+    """What is not named goes back to its default."""
     validate_only: bool = field(BOOL)
 
 
@@ -120,6 +127,7 @@ class IncrementalAlterConfigsRequestAlterableConfig:
 
     name: str = field(STRING)
     config_operation: int = field(INT8)
+    """0 set, 1 delete, 2 append to a list, 3 subtract from a list."""
     value: str | None = field(STRING, nullable="0+")
 
 

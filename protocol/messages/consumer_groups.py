@@ -23,15 +23,19 @@ class ConsumerGroupHeartbeatRequest:
     group_id: str = field(STRING)
     member_id: str = field(STRING)
     member_epoch: int = field(INT32)
+    """0 to join, -1 to leave, -2 to leave for a while as a static member."""
     instance_id: str | None = field(STRING, default=None, nullable="0+")
     rack_id: str | None = field(STRING, default=None, nullable="0+")
     rebalance_timeout_ms: int = field(INT32, default=-1)
+    """-1 for no change since the last heartbeat."""
     subscribed_topic_names: Sequence[str] | None = field(array(STRING), default=None, nullable="0+")
+    """None for no change."""
     subscribed_topic_regex: str | None = field(STRING, "1+", default=None, nullable="1+")
     server_assignor: str | None = field(STRING, default=None, nullable="0+")
     topic_partitions: Sequence[TopicPartitions] | None = field(
         array(TopicPartitions), default=None, nullable="0+"
     )
+    """What the member has; None for no change."""
 
 
 @struct
@@ -52,6 +56,7 @@ class ConsumerGroupHeartbeatResponse:
     member_epoch: int = field(INT32)
     heartbeat_interval_ms: int = field(INT32)
     assignment: Assignment | None = field(Assignment, default=None, nullable="0+")
+    """None for no change."""
 
 
 @message(69, "request", versions="0-1", flexible="0+")

@@ -16,14 +16,18 @@ class LeaderAndIsrPartitionState:
     partition_index: int = field(INT32)
     controller_epoch: int = field(INT32)
     leader: int = field(INT32)
+    """-1: there is no leader; -2: the topic is being deleted."""
     leader_epoch: int = field(INT32)
     isr: Sequence[int] = field(array(INT32))
     partition_epoch: int = field(INT32)
+    """Grows with every change of the state; AlterPartition names it."""
     replicas: Sequence[int] = field(array(INT32))
     adding_replicas: Sequence[int] = field(array(INT32), "3+", ignorable=True)
     removing_replicas: Sequence[int] = field(array(INT32), "3+", ignorable=True)
     is_new: bool = field(BOOL, "1+", ignorable=True)
+    """Whether the replica may be created; false for one that should exist (KIP-112)."""
     leader_recovery_state: int = field(INT8, "6+")
+    """1 after an unclean election, until the leader has recovered."""
 
 
 @struct
@@ -54,12 +58,15 @@ class LeaderAndIsrRequest:
     is_k_raft_controller: bool = field(BOOL, "7+")
     controller_epoch: int = field(INT32)
     broker_epoch: int = field(INT64, "2+", default=-1, ignorable=True)
+    """The receiver's, so that one meant for its former life is refused."""
     type: int = field(INT8, "5+")
+    """0: unknown; 1: only the partitions that changed; 2: all of this broker."""
     ungrouped_partition_states: Sequence[LeaderAndIsrPartitionState] = field(
         array(LeaderAndIsrPartitionState), "0-1"
     )
     topic_states: Sequence[LeaderAndIsrTopicState] = field(array(LeaderAndIsrTopicState), "2+")
     live_leaders: Sequence[LeaderAndIsrLiveLeader] = field(array(LeaderAndIsrLiveLeader))
+    """Where to fetch from: the leaders named above."""
 
 
 @struct
@@ -69,6 +76,7 @@ class LeaderAndIsrPartitionError:
     topic_name: str = field(STRING, "0-4", ignorable=True)
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
+    """KAFKA_STORAGE_ERROR tells the controller that the log dir is offline."""
 
 
 @struct
@@ -114,6 +122,7 @@ class StopReplicaPartitionState:
 
     partition_index: int = field(INT32, "3+")
     leader_epoch: int = field(INT32, "3+", default=-1)
+    """-2 when the topic is being deleted, -1 without a check."""
     delete_partition: bool = field(BOOL, "3+")
 
 
@@ -136,6 +145,7 @@ class StopReplicaRequest:
     controller_epoch: int = field(INT32)
     broker_epoch: int = field(INT64, "1+", default=-1, ignorable=True)
     delete_partitions: bool = field(BOOL, "0-2")
+    """For all partitions; from version 3 on each has its own."""
     ungrouped_partitions: Sequence[StopReplicaPartitionV0] = field(
         array(StopReplicaPartitionV0), "0"
     )
@@ -171,8 +181,10 @@ class UpdateMetadataPartitionState:
     leader_epoch: int = field(INT32)
     isr: Sequence[int] = field(array(INT32))
     zk_version: int = field(INT32)
+    """The partition's epoch, by its older name."""
     replicas: Sequence[int] = field(array(INT32))
     offline_replicas: Sequence[int] = field(array(INT32), "4+", ignorable=True)
+    """Replicas on dead brokers and in failed log dirs (KIP-112)."""
 
 
 @struct
@@ -216,6 +228,7 @@ class UpdateMetadataRequest:
     controller_id: int = field(INT32)
     is_k_raft_controller: bool = field(BOOL, "8+")
     type: int = field(INT8, "8+", tag=0)
+    """0: unknown; 1: only what changed; 2: everything."""
     controller_epoch: int = field(INT32)
     broker_epoch: int = field(INT64, "5+", default=-1, ignorable=True)
     ungrouped_partition_states: Sequence[UpdateMetadataPartitionState] = field(
@@ -247,9 +260,12 @@ class PartitionData:
     partition_index: int = field(INT32)
     leader_epoch: int = field(INT32)
     new_isr: Sequence[int] = field(array(INT32), "0-2")
+    """Version 3 has broker epochs with it: ``new_isr_with_epochs``."""
     new_isr_with_epochs: Sequence[BrokerState] = field(array(BrokerState), "3+")
     leader_recovery_state: int = field(INT8, "1+")
+    """1 after an unclean election, until the leader has recovered."""
     partition_epoch: int = field(INT32)
+    """The epoch that the leader bases the change on."""
 
 
 @struct
@@ -281,6 +297,7 @@ class AlterPartitionResponsePartitionData:
     isr: Sequence[int] = field(array(INT32))
     leader_recovery_state: int = field(INT8, "1+", ignorable=True)
     partition_epoch: int = field(INT32)
+    """The epoch of the state after the change."""
 
 
 @struct

@@ -14,6 +14,7 @@ class FindCoordinatorRequest:
 
     key: str = field(STRING, "0-3")
     key_type: int = field(INT8, "1+")
+    """0 group, 1 transaction, 2 share group."""
     coordinator_keys: Sequence[str] = field(array(STRING), "4+")
 
 

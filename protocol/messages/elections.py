@@ -21,9 +21,11 @@ class ElectLeadersRequest:
     """Source: ElectLeadersRequest.json."""
 
     election_type: int = field(INT8, "1+")
+    """0: the preferred replica; 1: any live one when there is no leader."""
     topic_partitions: Sequence[TopicPartitions] | None = field(
         array(TopicPartitions), nullable="0+"
     )
+    """None for all."""
     timeout_ms: int = field(INT32, default=60000)
 
 

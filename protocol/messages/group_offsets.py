@@ -34,6 +34,7 @@ class OffsetCommitRequest:
 
     group_id: str = field(STRING)
     generation_id_or_member_epoch: int = field(INT32, "1+", default=-1, ignorable=True)
+    """-1 for a client outside of the group."""
     member_id: str = field(STRING, "1+", ignorable=True)
     group_instance_id: str | None = field(STRING, "7+", default=None, nullable="7+")
     retention_time_ms: int = field(INT64, "2-4", default=-1, ignorable=True)
@@ -94,6 +95,7 @@ class OffsetFetchRequestGroup:
     topics: Sequence[OffsetFetchRequestTopics] | None = field(
         array(OffsetFetchRequestTopics), "8+", nullable="8+"
     )
+    """None for all."""
 
 
 @message(9, "request", versions="0-10", flexible="6+")
@@ -104,8 +106,10 @@ class OffsetFetchRequest:
     topics: Sequence[OffsetFetchRequestTopic] | None = field(
         array(OffsetFetchRequestTopic), "0-7", nullable="2-7"
     )
+    """None for all."""
     groups: Sequence[OffsetFetchRequestGroup] = field(array(OffsetFetchRequestGroup), "8+")
     require_stable: bool = field(BOOL, "7+")
+    """Fail while a transaction that may change an offset is open."""
 
 
 @struct

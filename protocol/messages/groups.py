@@ -19,6 +19,7 @@ class JoinGroupRequestProtocol:
 
     name: str = field(STRING)
     metadata: Buffer = field(BYTES)
+    """A ConsumerProtocolSubscription after its version, when consumers meet."""
 
 
 @message(11, "request", versions="0-9", flexible="6+")
@@ -29,7 +30,9 @@ class JoinGroupRequest:
     session_timeout_ms: int = field(INT32)
     rebalance_timeout_ms: int = field(INT32, "1+", default=-1, ignorable=True)
     member_id: str = field(STRING)
+    """Empty on the first call."""
     group_instance_id: str | None = field(STRING, "5+", default=None, nullable="5+")
+    """Names a static member (KIP-345)."""
     protocol_type: str = field(STRING)
     protocols: Sequence[JoinGroupRequestProtocol] = field(array(JoinGroupRequestProtocol))
     reason: str | None = field(STRING, "8+", default=None, nullable="8+", ignorable=True)
@@ -55,8 +58,10 @@ class JoinGroupResponse:
     protocol_name: str | None = field(STRING, nullable="7+")
     leader: str = field(STRING)
     skip_assignment: bool = field(BOOL, "9+")
+    """The leader need not assign: a static leader came back."""
     member_id: str = field(STRING)
     members: Sequence[JoinGroupResponseMember] = field(array(JoinGroupResponseMember))
+    """Filled for the leader of the group only."""
 
 
 @struct
@@ -65,6 +70,7 @@ class SyncGroupRequestAssignment:
 
     member_id: str = field(STRING)
     assignment: Buffer = field(BYTES)
+    """A ConsumerProtocolAssignment after its version, when consumers meet."""
 
 
 @message(14, "request", versions="0-5", flexible="4+")
@@ -78,6 +84,7 @@ class SyncGroupRequest:
     protocol_type: str | None = field(STRING, "5+", default=None, nullable="5+", ignorable=True)
     protocol_name: str | None = field(STRING, "5+", default=None, nullable="5+", ignorable=True)
     assignments: Sequence[SyncGroupRequestAssignment] = field(array(SyncGroupRequestAssignment))
+    """From the leader of the group; empty from the others."""
 
 
 @message(14, "response", versions="0-5", flexible="4+")

@@ -21,6 +21,7 @@ class AlterReplicaLogDir:
     """Part of AlterReplicaLogDirsRequest."""
 
     path: str = field(STRING)
+    """An absolute path of the broker that is asked; on other brokers it means nothing."""
     topics: Sequence[AlterReplicaLogDirTopic] = field(array(AlterReplicaLogDirTopic))
 
 
@@ -37,6 +38,7 @@ class AlterReplicaLogDirPartitionResult:
 
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
+    """LOG_DIR_NOT_FOUND for a path that is no log dir, KAFKA_STORAGE_ERROR for an offline one."""
 
 
 @struct
@@ -72,6 +74,7 @@ class DescribeLogDirsRequest:
     topics: Sequence[DescribableLogDirTopic] | None = field(
         array(DescribableLogDirTopic), nullable="0+"
     )
+    """None for all partitions."""
 
 
 @struct
@@ -81,7 +84,9 @@ class DescribeLogDirsPartition:
     partition_index: int = field(INT32)
     partition_size: int = field(INT64)
     offset_lag: int = field(INT64)
+    """Of a future replica behind the current one; of a current one behind the high watermark."""
     is_future_key: bool = field(BOOL)
+    """Whether this is the replica that will take the place of one in another log dir (KIP-113)."""
 
 
 @struct
@@ -97,11 +102,15 @@ class DescribeLogDirsResult:
     """Part of DescribeLogDirsResponse."""
 
     error_code: int = field(INT16)
+    """KAFKA_STORAGE_ERROR for an offline log dir."""
     log_dir: str = field(STRING)
     topics: Sequence[DescribeLogDirsTopic] = field(array(DescribeLogDirsTopic))
     total_bytes: int = field(INT64, "4+", default=-1, ignorable=True)
+    """Of the file system; -1 when unknown."""
     usable_bytes: int = field(INT64, "4+", default=-1, ignorable=True)
+    """Free for the broker on the file system; -1 when unknown."""
     is_cordoned: bool = field(BOOL, "5+", ignorable=True)
+    """Whether no new replicas are placed there (KIP-1066)."""
 
 
 @message(35, "response", versions="0-5", flexible="2+")
@@ -110,6 +119,7 @@ class DescribeLogDirsResponse:
 
     throttle_time_ms: int = field(INT32)
     error_code: int = field(INT16, "3+", ignorable=True)
+    """Of the request as a whole."""
     results: Sequence[DescribeLogDirsResult] = field(array(DescribeLogDirsResult))
 
 
@@ -133,6 +143,7 @@ class DirectoryData:
     """Part of AssignReplicasToDirsRequest."""
 
     id: bytes = field(UUID)
+    """The directory id that meta.properties gives the log dir."""
     topics: Sequence[TopicData] = field(array(TopicData))
 
 

@@ -14,6 +14,7 @@ class MetadataRequestTopic:
 
     topic_id: bytes = field(UUID, "10+", ignorable=True)
     name: str | None = field(STRING, nullable="10+")
+    """None when the topic is asked for by its id (version 12 on)."""
 
 
 @message(3, "request", versions="0-13", flexible="9+")
@@ -23,6 +24,7 @@ class MetadataRequest:
     topics: Sequence[MetadataRequestTopic] | None = field(
         array(MetadataRequestTopic), nullable="1+"
     )
+    """All topics: empty in version 0, None from version 1 on, where empty is none."""
     allow_auto_topic_creation: bool = field(BOOL, "4+", default=True)
     include_cluster_authorized_operations: bool = field(BOOL, "8-10")
     include_topic_authorized_operations: bool = field(BOOL, "8+")
@@ -45,10 +47,12 @@ class MetadataResponsePartition:
     error_code: int = field(INT16)
     partition_index: int = field(INT32)
     leader_id: int = field(INT32)
+    """-1 when there is none."""
     leader_epoch: int = field(INT32, "7+", default=-1, ignorable=True)
     replica_nodes: Sequence[int] = field(array(INT32))
     isr_nodes: Sequence[int] = field(array(INT32))
     offline_replicas: Sequence[int] = field(array(INT32), "5+", ignorable=True)
+    """Replicas on dead brokers and in failed log dirs (KIP-112)."""
 
 
 @struct
@@ -61,6 +65,7 @@ class MetadataResponseTopic:
     is_internal: bool = field(BOOL, "1+", ignorable=True)
     partitions: Sequence[MetadataResponsePartition] = field(array(MetadataResponsePartition))
     topic_authorized_operations: int = field(INT32, "8+", default=-(2**31))
+    """A bit per AclOperation; the smallest int32 when not asked for."""
 
 
 @message(3, "response", versions="0-13", flexible="9+")
@@ -71,6 +76,8 @@ class MetadataResponse:
     brokers: Sequence[MetadataResponseBroker] = field(array(MetadataResponseBroker))
     cluster_id: str | None = field(STRING, "2+", default=None, nullable="2+", ignorable=True)
     controller_id: int = field(INT32, "1+", default=-1, ignorable=True)
+    """Where to send administrative requests; -1 when unknown."""
     topics: Sequence[MetadataResponseTopic] = field(array(MetadataResponseTopic))
     cluster_authorized_operations: int = field(INT32, "8-10", default=-(2**31))
+    """A bit per AclOperation; the smallest int32 when not asked for."""
     error_code: int = field(INT16, "13+", ignorable=True)

@@ -15,6 +15,8 @@ class ListOffsetsPartition:
     partition_index: int = field(INT32)
     current_leader_epoch: int = field(INT32, "4+", default=-1, ignorable=True)
     timestamp: int = field(INT64)
+    """-1 latest, -2 earliest, -3 that of the largest timestamp, -4 earliest local, -5 latest
+    tiered; else the first record not older."""
     max_num_offsets: int = field(INT32, "0", default=1)
 
 
@@ -31,7 +33,9 @@ class ListOffsetsRequest:
     """Source: ListOffsetsRequest.json."""
 
     replica_id: int = field(INT32)
+    """The id of the follower; -1 for a consumer, -2 for a debugging one."""
     isolation_level: int = field(INT8, "2+")
+    """0: up to the high watermark; 1: up to the last stable offset."""
     topics: Sequence[ListOffsetsTopic] = field(array(ListOffsetsTopic))
     timeout_ms: int = field(INT32, "10+", ignorable=True)
 
@@ -43,6 +47,7 @@ class ListOffsetsPartitionResponse:
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
     old_style_offsets: Sequence[int] = field(array(INT64), "0")
+    """Version 0: starts of segments, newest first."""
     timestamp: int = field(INT64, "1+", default=-1)
     offset: int = field(INT64, "1+", default=-1)
     leader_epoch: int = field(INT32, "4+", default=-1)
@@ -71,6 +76,7 @@ class OffsetForLeaderPartition:
     partition: int = field(INT32)
     current_leader_epoch: int = field(INT32, "2+", default=-1, ignorable=True)
     leader_epoch: int = field(INT32)
+    """The epoch whose end is asked for."""
 
 
 @struct
@@ -86,6 +92,7 @@ class OffsetForLeaderEpochRequest:
     """Source: OffsetForLeaderEpochRequest.json."""
 
     replica_id: int = field(INT32, "3+", default=-2, ignorable=True)
+    """The id of the follower; -1 for a consumer, -2 for a debugging one."""
     topics: Sequence[OffsetForLeaderTopic] = field(array(OffsetForLeaderTopic))
 
 
@@ -96,7 +103,9 @@ class EpochEndOffset:
     error_code: int = field(INT16)
     partition: int = field(INT32)
     leader_epoch: int = field(INT32, "1+", default=-1, ignorable=True)
+    """The largest epoch not above the one asked for; -1 when there is none."""
     end_offset: int = field(INT64, default=-1)
+    """The offset behind the last record of that epoch; -1 when there is none."""
 
 
 @struct

@@ -14,6 +14,7 @@ class PartitionProduceData:
 
     index: int = field(INT32)
     records: Records | None = field(RECORDS, nullable="0+")
+    """One RecordBatch (magic 2); older versions of the request may carry message sets."""
 
 
 @struct
@@ -31,7 +32,9 @@ class ProduceRequest:
 
     transactional_id: str | None = field(STRING, "3+", default=None, nullable="3+")
     acks: int = field(INT16)
+    """0: no answer; 1: the leader has it; -1: the full ISR has it."""
     timeout_ms: int = field(INT32)
+    """How long the leader may wait for the ISR."""
     topic_data: Sequence[TopicProduceData] = field(array(TopicProduceData))
 
 
@@ -58,13 +61,17 @@ class PartitionProduceResponse:
     index: int = field(INT32)
     error_code: int = field(INT16)
     base_offset: int = field(INT64)
+    """Offset of the first record; -1 after an error."""
     log_append_time_ms: int = field(INT64, "2+", default=-1, ignorable=True)
+    """-1 unless the topic stamps records with the time of appending."""
     log_start_offset: int = field(INT64, "5+", default=-1, ignorable=True)
     record_errors: Sequence[BatchIndexAndErrorMessage] = field(
         array(BatchIndexAndErrorMessage), "8+", ignorable=True
     )
+    """The records that were refused, when records and not the batch are at fault."""
     error_message: str | None = field(STRING, "8+", default=None, nullable="8+", ignorable=True)
     current_leader: LeaderIdAndEpoch = field(LeaderIdAndEpoch, "10+", tag=0)
+    """Set with NOT_LEADER_OR_FOLLOWER, so that the client need not ask."""
 
 
 @struct
@@ -93,3 +100,4 @@ class ProduceResponse:
     responses: Sequence[TopicProduceResponse] = field(array(TopicProduceResponse))
     throttle_time_ms: int = field(INT32, "1+", ignorable=True)
     node_endpoints: Sequence[NodeEndpoint] = field(array(NodeEndpoint), "10+", tag=0)
+    """Where the current leaders listen."""

@@ -13,10 +13,13 @@ class InitProducerIdRequest:
     """Source: InitProducerIdRequest.json."""
 
     transactional_id: str | None = field(STRING, nullable="0+")
+    """None for an idempotent producer."""
     transaction_timeout_ms: int = field(INT32)
     producer_id: int = field(INT64, "3+", default=-1)
+    """To raise the epoch of this id; -1 for a new id."""
     producer_epoch: int = field(INT16, "3+", default=-1)
     enable2_pc: bool = field(BOOL, "6+")
+    """Whether the transaction takes part in two-phase commit (KIP-939)."""
     keep_prepared_txn: bool = field(BOOL, "6+")
 
 
@@ -47,7 +50,9 @@ class AllocateProducerIdsResponse:
     throttle_time_ms: int = field(INT32)
     error_code: int = field(INT16)
     producer_id_start: int = field(INT64)
+    """The first id of the block."""
     producer_id_len: int = field(INT32)
+    """How many ids the block has."""
 
 
 @struct

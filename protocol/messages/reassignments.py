@@ -14,6 +14,7 @@ class ReassignablePartition:
 
     partition_index: int = field(INT32)
     replicas: Sequence[int] | None = field(array(INT32), default=None, nullable="0+")
+    """The new assignment; None cancels the reassignment that is going on."""
 
 
 @struct
@@ -79,6 +80,7 @@ class ListPartitionReassignmentsRequest:
     topics: Sequence[ListPartitionReassignmentsTopics] | None = field(
         array(ListPartitionReassignmentsTopics), default=None, nullable="0+"
     )
+    """None for all."""
 
 
 @struct

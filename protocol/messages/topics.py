@@ -33,8 +33,11 @@ class CreatableTopic:
 
     name: str = field(STRING)
     num_partitions: int = field(INT32)
+    """-1 for the default of the cluster or when there are assignments."""
     replication_factor: int = field(INT16)
+    """-1 for the default of the cluster or when there are assignments."""
     assignments: Sequence[CreatableReplicaAssignment] = field(array(CreatableReplicaAssignment))
+    """Empty for the controller to choose."""
     configs: Sequence[CreatableTopicConfig] = field(array(CreatableTopicConfig))
 
 
@@ -45,6 +48,7 @@ class CreateTopicsRequest:
     topics: Sequence[CreatableTopic] = field(array(CreatableTopic))
     timeout_ms: int = field(INT32, default=60000)
     validate_only: bool = field(BOOL, "1+")
+    """Check and answer, create nothing."""
 
 
 @struct
@@ -55,6 +59,7 @@ class CreatableTopicConfigs:
     value: str | None = field(STRING, "5+", nullable="5+")
     read_only: bool = field(BOOL, "5+")
     config_source: int = field(INT8, "5+", default=-1, ignorable=True)
+    """As in DescribeConfigs."""
     is_sensitive: bool = field(BOOL, "5+")
 
 
@@ -67,6 +72,7 @@ class CreatableTopicResult:
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, "1+", nullable="0+", ignorable=True)
     topic_config_error_code: int = field(INT16, "5+", tag=0, ignorable=True)
+    """Set when the configs may not be seen by the client."""
     num_partitions: int = field(INT32, "5+", default=-1, ignorable=True)
     replication_factor: int = field(INT16, "5+", default=-1, ignorable=True)
     configs: Sequence[CreatableTopicConfigs] | None = field(
@@ -87,6 +93,7 @@ class DeleteTopicState:
     """Part of DeleteTopicsRequest."""
 
     name: str | None = field(STRING, "6+", default=None, nullable="6+")
+    """None when the topic is named by its id."""
     topic_id: bytes = field(UUID, "6+")
 
 
@@ -130,9 +137,11 @@ class CreatePartitionsTopic:
 
     name: str = field(STRING)
     count: int = field(INT32)
+    """How many partitions there should be then, not how many to add."""
     assignments: Sequence[CreatePartitionsAssignment] | None = field(
         array(CreatePartitionsAssignment), nullable="0+"
     )
+    """Of the new partitions; None for the controller to choose."""
 
 
 @message(37, "request", versions="0-3", flexible="2+")
@@ -167,6 +176,7 @@ class DeleteRecordsPartition:
 
     partition_index: int = field(INT32)
     offset: int = field(INT64)
+    """Records before it go; -1 for the high watermark."""
 
 
 @struct
@@ -191,6 +201,7 @@ class DeleteRecordsPartitionResult:
 
     partition_index: int = field(INT32)
     low_watermark: int = field(INT64)
+    """The smallest log start offset of all live replicas."""
     error_code: int = field(INT16)
 
 

@@ -28,6 +28,7 @@ class AddPartitionsToTxnTransaction:
     producer_id: int = field(INT64, "4+")
     producer_epoch: int = field(INT16, "4+")
     verify_only: bool = field(BOOL, "4+")
+    """Brokers ask whether a partition is in; they add nothing."""
     topics: Sequence[AddPartitionsToTxnTopic] = field(array(AddPartitionsToTxnTopic), "4+")
 
 
@@ -114,6 +115,7 @@ class EndTxnRequest:
     producer_id: int = field(INT64)
     producer_epoch: int = field(INT16)
     committed: bool = field(BOOL)
+    """False to abort."""
 
 
 @message(26, "response", versions="0-5", flexible="3+")
@@ -123,6 +125,7 @@ class EndTxnResponse:
     throttle_time_ms: int = field(INT32)
     error_code: int = field(INT16)
     producer_id: int = field(INT64, "5+", default=-1, ignorable=True)
+    """For the next transaction (KIP-890); -1 for no change."""
     producer_epoch: int = field(INT16, "5+", default=-1, ignorable=True)
 
 
@@ -141,6 +144,7 @@ class WritableTxnMarker:
     producer_id: int = field(INT64)
     producer_epoch: int = field(INT16)
     transaction_result: bool = field(BOOL)
+    """True for commit."""
     topics: Sequence[WritableTxnMarkerTopic] = field(array(WritableTxnMarkerTopic))
     coordinator_epoch: int = field(INT32)
     transaction_version: int = field(INT8, "2+", ignorable=True)
@@ -290,6 +294,7 @@ class ListTransactionsRequest:
     state_filters: Sequence[str] = field(array(STRING))
     producer_id_filters: Sequence[int] = field(array(INT64))
     duration_filter: int = field(INT64, "1+", default=-1)
+    """Milliseconds that a transaction has been open at least; -1 for any."""
     transactional_id_pattern: str | None = field(STRING, "2+", default=None, nullable="2+")
 
 
