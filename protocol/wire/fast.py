@@ -22,7 +22,7 @@ from protocol.wire.output import Output
 from protocol.wire.record import UnsupportedFieldError
 from protocol.wire.table import construct_for
 
-_EXPLAINED_BYTES_MAX = 65536
+_EXPLAINED_BYTES_MAX = 16384
 """Larger messages are refused without saying where: construct would take too long to find it."""
 
 
