@@ -30,6 +30,7 @@ from controller.core.state import ClusterState
 from controller.handlers.dispatcher import Dispatcher
 from controller.journal import Journal
 from protocol.configs import broker_config
+from protocol.ids import node_client_id
 from protocol.metric_rows import FailoverEventRow, FailoverStep, MetricRow
 from protocol.metric_writer import MetricWriter
 from protocol.ports import WallClock
@@ -177,7 +178,7 @@ class Controller:
                 self._has_rows.set()
 
     def _connect_by_rpc(self, host: str, port: int) -> RpcClient:
-        return RpcClient(host=host, port=port, client_id=str(self._spec.controller.id))
+        return RpcClient(host=host, port=port, client_id=node_client_id(self._spec.controller.id))
 
     def _post(self, event: Event) -> None:
         """Decide; what follows is done once the decision is durable."""

@@ -248,7 +248,7 @@ class Cluster:
         if not self._queues.get(broker_id):
             return
         send = self._queues[broker_id].pop(0)
-        response = self.brokers[broker_id].answer(send.request)
+        response = self.brokers.setdefault(broker_id, BrokerModel()).answer(send.request)
         self.feed(
             RequestAnswered(
                 broker_id, self._epochs[broker_id], send.sequence, send.request, response
@@ -362,25 +362,13 @@ class Cluster:
         self, name: str, *replicas: Sequence[int], configs: dict[str, str] | None = None
     ) -> CreatableTopicResult:
         """Create a topic with a manual assignment."""
-        request = CreateTopicsRequest(
-            topics=[
-                CreatableTopic(
-                    name=name,
-                    num_partitions=-1,
-                    replication_factor=-1,
-                    assignments=[
-                        CreatableReplicaAssignment(partition_index=number, broker_ids=list(ids))
-                        for number, ids in enumerate(replicas)
-                    ],
-                    configs=[
-                        CreatableTopicConfig(name=key, value=value)
-                        for key, value in (configs or {}).items()
-                    ],
-                )
-            ]
-        )
+        request = create_request(name, *replicas, configs=configs)
         result: CreatableTopicResult = self.call(request, 7).topics[0]
         return result
+
+    def create_and_forget(self, name: str, *replicas: Sequence[int]) -> None:
+        """Ask for a topic without waiting for the answer."""
+        self.ask(create_request(name, *replicas), 7)
 
     def delete(self, *names: str) -> list[DeletableTopicResult]:
         request = DeleteTopicsRequest(topic_names=list(names), timeout_ms=60_000)
@@ -398,7 +386,9 @@ class Cluster:
 
     def restart(self) -> Cluster:
         """Return the next controller, started from the records of this one; brokers stay."""
-        return Cluster(self.records, config=self.config, brokers=self.brokers)
+        after = Cluster(self.records, config=self.config, brokers=self.brokers)
+        after._incarnations = self._incarnations
+        return after
 
     def _do(self, effect: Effect) -> None:
         if isinstance(effect, Send):
@@ -416,6 +406,28 @@ class Cluster:
             self.notes.append(effect)
         else:
             self._queues[effect.broker_id] = []
+
+
+def create_request(
+    name: str, *replicas: Sequence[int], configs: dict[str, str] | None = None
+) -> CreateTopicsRequest:
+    return CreateTopicsRequest(
+        topics=[
+            CreatableTopic(
+                name=name,
+                num_partitions=-1,
+                replication_factor=-1,
+                assignments=[
+                    CreatableReplicaAssignment(partition_index=number, broker_ids=list(ids))
+                    for number, ids in enumerate(replicas)
+                ],
+                configs=[
+                    CreatableTopicConfig(name=key, value=value)
+                    for key, value in (configs or {}).items()
+                ],
+            )
+        ]
+    )
 
 
 def three_brokers(*records: Record, config: Settings | None = None) -> Cluster:

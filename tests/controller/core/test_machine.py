@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 
+from controller.core.machine import HalfDoneError
 from controller.core.records import ControllerStarted, Record, ReplicasProbed
 from protocol.messages.control import (
     AlterPartitionRequest,
@@ -23,6 +26,14 @@ from tests.controller.core.cluster import (
     tp,
 )
 from tests.controller.core.golden import before, normal, recorded
+from tests.controller.core.story import (
+    Move,
+    Story,
+    check_records,
+    check_settled,
+    check_state,
+    moves,
+)
 
 
 def at_epoch(controller_epoch: int) -> ControllerStarted:
@@ -248,3 +259,53 @@ def test_after_a_killed_controller_no_replica_on_a_bad_log_dir_is_elected() -> N
     assert (cluster.partition("s-0").leader, cluster.partition("s-0").leader_epoch) == (-1, 2)
     assert cluster.partition("t-0").leader == 2
     assert cluster.partition("t-0").leader_epoch == 10
+
+
+@pytest.mark.scenario(255, 260, 261, 262)
+@hypothesis_settings(max_examples=120, deadline=None)
+@given(moves)
+def test_whatever_happens_the_rules_hold(story_moves: list[Move]) -> None:
+    story = Story()
+    for move in story_moves:
+        story.play(move)
+        check_state(story.cluster.state)
+
+    cluster = story.end()
+
+    check_settled(cluster)
+    check_records(cluster.records)
+    assert cluster.replay() == cluster.state
+
+
+@hypothesis_settings(max_examples=40, deadline=None)
+@given(moves)
+def test_a_new_controller_finds_the_same_state(story_moves: list[Move]) -> None:
+    story = Story()
+    for move in story_moves:
+        story.play(move)
+    before = story.end()
+
+    after = before.restart()
+    after.settle()
+
+    check_settled(after)
+    for name in before.state.partitions():
+        # What a leaving broker still leads is elected anew.
+        if not before.state.is_shutting_down(before.state.partition(name).leader):
+            assert after.state.partition(name).isr == before.state.partition(name).isr
+    assert list(after.state.topics) == list(before.state.topics)
+
+
+def test_a_defect_half_way_is_no_ordinary_error() -> None:
+    cluster = three_brokers()
+    cluster.machine.run.channels.pop(2)
+
+    with pytest.raises(HalfDoneError):
+        cluster.create("t", [2])
+
+
+def test_a_defect_before_any_change_is_an_ordinary_error() -> None:
+    cluster = three_brokers()
+
+    with pytest.raises(KeyError):
+        cluster.ask("no request")

@@ -1,0 +1,193 @@
+"""Topic deletion with and without replicas that cannot be reached."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.core.events import RequestAnswered
+from controller.core.phases import PartitionPhase, ReplicaPhase
+from protocol.errors import ErrorCode
+from protocol.messages.control import StopReplicaRequest, UpdateMetadataRequest
+from protocol.messages.topics import DeleteTopicsRequest
+from tests.controller.core.cluster import Cluster, three_brokers, tp
+
+T0 = tp("t-0")
+
+
+def phases(cluster: Cluster) -> dict[int, ReplicaPhase]:
+    return {b: cluster.machine.run.replica_phase_of(T0, b) for b in (1, 2, 3)}
+
+
+@pytest.mark.scenario(182)
+def test_a_topic_passes_all_phases_and_is_gone() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2, 3])
+
+    cluster.delete("t")
+
+    run = cluster.machine.run
+    assert "t" not in cluster.state.topics
+    assert (run.partition_phases, run.replica_phases, run.leaderless) == ({}, {}, {})
+    assert (run.deletion_begun, run.deletion_ineligible) == ({}, {})
+    assert cluster.replay() == cluster.state
+
+
+@pytest.mark.scenario(183)
+def test_a_dead_broker_holds_a_deletion_until_it_returns() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2, 3])
+    cluster.expire(2)
+    cluster.held = [1, 3]
+
+    token = cluster.ask(delete_request())
+    assert phases(cluster) == {
+        1: ReplicaPhase.DELETION_STARTED,
+        2: ReplicaPhase.DELETION_INELIGIBLE,
+        3: ReplicaPhase.DELETION_STARTED,
+    }
+    assert cluster.machine.run.phase_of(T0) is PartitionPhase.NON_EXISTENT
+    cluster.held = []
+    cluster.settle()
+    assert cluster.answers[token].responses[0].error_code == 0
+    assert phases(cluster) == {
+        1: ReplicaPhase.DELETION_SUCCESSFUL,
+        2: ReplicaPhase.OFFLINE,
+        3: ReplicaPhase.DELETION_SUCCESSFUL,
+    }
+
+    cluster.start_broker(2)
+
+    assert "t" not in cluster.state.topics
+
+
+@pytest.mark.scenario(184)
+def test_a_broker_that_fails_meanwhile_waits_for_the_others() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2, 3])
+    cluster.held = [1, 2, 3]
+    cluster.ask(delete_request())
+
+    cluster.held = [1, 3]
+    cluster.start_broker(2)
+    assert phases(cluster)[2] in (ReplicaPhase.DELETION_INELIGIBLE, ReplicaPhase.ONLINE)
+    cluster.held = []
+    cluster.settle()
+
+    assert "t" not in cluster.state.topics
+
+
+@pytest.mark.scenario(185)
+def test_a_replica_on_an_offline_log_dir_holds_the_name() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.fail_log_dir(1, 1, ["t-0"])
+
+    (result,) = cluster.delete("t")
+
+    assert result.error_code == ErrorCode.NONE
+    metadata = [r for r in cluster.take()[3] if isinstance(r, UpdateMetadataRequest)][-1]
+    assert metadata.topic_states[0].partition_states[0].leader == -2
+    again = cluster.create("t", [2])
+    assert again.error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+    assert again.error_message == "Topic 't' is marked for deletion."
+
+    cluster.start_broker(1, dirs=[2])
+
+    assert "t" not in cluster.state.topics
+    assert cluster.create("t", [2]).error_code == ErrorCode.NONE
+
+
+def test_a_log_dir_that_breaks_under_the_deletion_makes_it_wait() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.brokers[1].bad = [T0]
+
+    cluster.delete("t")
+
+    assert cluster.state.is_deleting("t")
+    assert list(cluster.machine.run.deletion_ineligible) == ["t"]
+    cluster.start_broker(1)
+    assert "t" not in cluster.state.topics
+
+
+def test_a_refused_request_fails_all_its_replicas() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1])
+    cluster.brokers[1].code = ErrorCode.STALE_BROKER_EPOCH
+
+    cluster.delete("t")
+
+    assert cluster.state.is_deleting("t")
+    cluster.start_broker(1)
+    assert "t" not in cluster.state.topics
+
+
+@pytest.mark.scenario(189)
+def test_topics_of_a_dead_broker_are_deleted_when_it_returns() -> None:
+    cluster = three_brokers()
+    cluster.create("a", [1])
+    cluster.create("b", [2])
+    cluster.expire(1)
+
+    assert [r.error_code for r in cluster.delete("a", "b")] == [0, 0]
+    assert list(cluster.state.topics) == ["a"]
+    cluster.take()
+    cluster.start_broker(1)
+
+    assert cluster.state.topics == {}
+    full = next(r for r in cluster.take()[1] if isinstance(r, UpdateMetadataRequest))
+    assert list(full.topic_states) == []
+
+
+def test_a_deletion_goes_on_after_a_restart_of_the_controller() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.held = [1, 2, 3]
+    cluster.ask(delete_request())
+
+    after = cluster.restart()
+    assert after.state.is_deleting("t")
+    after.settle()
+
+    assert "t" not in after.state.topics
+
+
+def test_a_deletion_with_a_dead_broker_is_held_after_a_restart_too() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.expire(2)
+    cluster.delete("t")
+
+    after = cluster.restart()
+    after.settle()
+    assert after.state.is_deleting("t")
+    after.start_broker(2)
+
+    assert "t" not in after.state.topics
+
+
+def test_a_late_answer_about_a_topic_that_is_gone_is_ignored() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1])
+    cluster.take()
+    cluster.delete("t")
+    stop = next(
+        r
+        for r in cluster.take()[1]
+        if isinstance(r, StopReplicaRequest)
+        and r.topic_states[0].partition_states[0].delete_partition
+    )
+    cluster.create("t", [1])
+    sequence = cluster.machine.run.channels[1].answered + 1
+    cluster.machine.run.channels[1].sent += 1
+
+    answer = cluster.brokers[1].answer(stop)
+    epoch = cluster.state.brokers[1].broker_epoch
+    cluster.feed(RequestAnswered(1, epoch, sequence, stop, answer))
+
+    assert not cluster.state.is_deleting("t")
+    assert cluster.partition("t-0").leader == 1
+
+
+def delete_request() -> DeleteTopicsRequest:
+    return DeleteTopicsRequest(topic_names=["t"], timeout_ms=60_000)

@@ -1,0 +1,110 @@
+"""Answers that change nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.errors import ErrorCode
+from protocol.messages.cluster import DescribeClusterRequest
+from protocol.messages.configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResult,
+)
+from tests.controller.core.cluster import Cluster, settings, three_brokers
+
+TOPIC, BROKER = 2, 4
+
+
+def describe(
+    cluster: Cluster,
+    name: str,
+    *,
+    kind: int = TOPIC,
+    keys: list[str] | None = None,
+    version: int = 4,
+    synonyms: bool = False,
+    documentation: bool = False,
+) -> DescribeConfigsResult:
+    request = DescribeConfigsRequest(
+        resources=[
+            DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=keys)
+        ],
+        include_synonyms=synonyms,
+        include_documentation=documentation,
+    )
+    result: DescribeConfigsResult = cluster.call(request, version).results[0]
+    return result
+
+
+def cluster_with_topic() -> Cluster:
+    cluster = three_brokers(config=settings(min_insync_replicas="2"))
+    cluster.create("t", [1], configs={"retention.ms": "5"})
+    return cluster
+
+
+def test_a_topics_settings_come_with_their_source() -> None:
+    result = describe(cluster_with_topic(), "t")
+
+    found = {c.name: (c.value, c.config_source, c.is_default) for c in result.configs}
+    assert result.error_message == ""
+    assert found["retention.ms"] == ("5", 1, False)
+    assert found["min.insync.replicas"] == ("2", 4, False)
+    assert found["cleanup.policy"] == ("delete", 5, False)
+
+
+def test_only_the_named_keys_are_described_and_none_means_all() -> None:
+    cluster = cluster_with_topic()
+
+    assert [c.name for c in describe(cluster, "t", keys=["retention.ms"]).configs] == [
+        "retention.ms"
+    ]
+    assert len(describe(cluster, "t", keys=[]).configs) > 20
+
+
+def test_synonyms_and_documentation_come_when_asked_for() -> None:
+    cluster = cluster_with_topic()
+
+    plain = describe(cluster, "t", keys=["min.insync.replicas"]).configs[0]
+    full = describe(
+        cluster, "t", keys=["min.insync.replicas"], synonyms=True, documentation=True
+    ).configs[0]
+
+    assert (list(plain.synonyms), plain.documentation) == ([], None)
+    assert [(s.value, s.source) for s in full.synonyms] == [("2", 4), ("1", 5)]
+    assert full.documentation
+
+
+def test_version_0_says_what_is_a_default() -> None:
+    result = describe(cluster_with_topic(), "t", version=0)
+
+    found = {c.name: c.is_default for c in result.configs}
+    assert (found["retention.ms"], found["cleanup.policy"]) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "code"),
+    [
+        ("none", TOPIC, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("a b", TOPIC, ErrorCode.INVALID_TOPIC_EXCEPTION),
+        ("1", BROKER, ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_other_resources_are_refused(name: str, kind: int, code: ErrorCode) -> None:
+    assert describe(cluster_with_topic(), name, kind=kind).error_code == code
+
+
+def test_the_cluster_is_its_live_brokers_unless_asked_for_all() -> None:
+    cluster = three_brokers()
+    cluster.expire(2)
+
+    live = cluster.call(DescribeClusterRequest(), 1)
+    everyone = cluster.call(DescribeClusterRequest(include_fenced_brokers=True), 2)
+
+    assert [b.broker_id for b in live.brokers] == [1, 3]
+    assert [(b.broker_id, b.is_fenced) for b in everyone.brokers] == [
+        (1, False),
+        (2, True),
+        (3, False),
+    ]
+    assert (live.cluster_id, live.controller_id) == ("cluster-under-test", 100)

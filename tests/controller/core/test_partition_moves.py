@@ -1,0 +1,90 @@
+"""Partitions move by the table, get leaders in one batch, and may stay without one."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.core.partition_moves import bring_online, elect_leaderless, move_partitions
+from controller.core.phases import PartitionPhase
+from controller.core.records import DeletionQueued, LeadershipChanged
+from controller.core.step import Step
+from tests.controller.core.cluster import Cluster, settings, three_brokers, tp
+
+T0, T1 = tp("t-0"), tp("t-1")
+
+
+def step_of(cluster: Cluster) -> Step:
+    class NoChance:
+        def randrange(self, stop: int, /) -> int:
+            return 0 * stop
+
+        def randbytes(self, n: int, /) -> bytes:
+            return bytes(n)
+
+    return Step(cluster.state, cluster.machine.run, settings(), NoChance(), cluster.now_ms)
+
+
+def cluster_with_topic() -> Cluster:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2], [2, 1])
+    return cluster
+
+
+@pytest.mark.scenario(166)
+def test_an_undeclared_move_is_skipped_and_the_others_are_made() -> None:
+    cluster = cluster_with_topic()
+    step = step_of(cluster)
+    move_partitions(step, [T0], PartitionPhase.OFFLINE)
+
+    move_partitions(step, [T0, T1], PartitionPhase.NON_EXISTENT)
+
+    assert step.run.phase_of(T0) is PartitionPhase.NON_EXISTENT
+    assert step.run.phase_of(T1) is PartitionPhase.ONLINE
+    assert [note.text for note in step.notes] == [
+        "t-1: no move from ONLINE to NON_EXISTENT, skipped"
+    ]
+
+
+@pytest.mark.scenario(170)
+def test_going_offline_changes_no_leadership_and_tells_nobody() -> None:
+    cluster = cluster_with_topic()
+    step = step_of(cluster)
+
+    move_partitions(step, [T0], PartitionPhase.OFFLINE)
+
+    assert (step.records, step.effects) == ([], [])
+    assert list(step.run.leaderless) == [T0]
+
+
+def test_an_election_raises_both_epochs_by_one_and_is_one_record() -> None:
+    cluster = cluster_with_topic()
+    step = step_of(cluster)
+    move_partitions(step, [T0, T1], PartitionPhase.OFFLINE)
+
+    assert bring_online(step, [T0, T1]) == {T0: True, T1: True}
+
+    assert [type(record) for record in step.records] == [LeadershipChanged]
+    partition = cluster.state.partition(T0)
+    assert (partition.leader_epoch, partition.partition_epoch) == (1, 1)
+
+
+def test_a_new_partition_without_an_online_replica_stays_new_until_one_comes() -> None:
+    cluster = three_brokers()
+    cluster.expire(1)
+    cluster.create("t", [1])
+    assert cluster.machine.run.phase_of(T0) is PartitionPhase.NEW
+    assert not cluster.state.partition(T0).has_leadership
+
+    cluster.start_broker(1)
+
+    assert cluster.machine.run.phase_of(T0) is PartitionPhase.ONLINE
+    assert cluster.state.partition(T0).leader_epoch == 0
+
+
+def test_topics_being_deleted_get_no_leaders() -> None:
+    cluster = cluster_with_topic()
+    step = step_of(cluster)
+    move_partitions(step, [T0], PartitionPhase.OFFLINE)
+    step.change(DeletionQueued("t"))
+
+    assert elect_leaderless(step) == {}

@@ -1,0 +1,98 @@
+"""A controller that takes over."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.core.phases import PartitionPhase, ReplicaPhase
+from protocol.messages.control import LeaderAndIsrRequest, UpdateMetadataRequest
+from tests.controller.core.cluster import SESSION_MS, three_brokers, tp
+
+
+def test_each_controller_has_an_epoch_of_its_own() -> None:
+    first = three_brokers()
+    second = first.restart()
+    third = second.restart()
+
+    epochs = [c.state.controller_epoch for c in (first, second, third)]
+    assert epochs == [1, 2, 3]
+
+
+@pytest.mark.scenario(178)
+def test_an_unprocessed_log_dir_failure_is_found_by_the_first_requests() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.held = [1]
+    cluster.fail_log_dir(1, 1, ["t-0"])
+
+    after = cluster.restart()
+    after.settle()
+
+    assert (after.partition("t-0").leader, after.partition("t-0").isr) == (2, (2,))
+
+
+@pytest.mark.scenario(181, 262)
+def test_replicas_on_offline_log_dirs_are_known_from_the_journal() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.create("u", [1])
+    cluster.fail_log_dir(1, 1, ["t-0", "u-0"])
+
+    after = cluster.restart()
+    first_metadata = [r for r in after.sent[2] if isinstance(r, UpdateMetadataRequest)][1:]
+    after.settle()
+
+    for request in first_metadata:
+        for topic in request.topic_states:
+            for partition in topic.partition_states:
+                assert 1 in partition.offline_replicas
+    leaders = [
+        state.leader
+        for request in after.take()[1]
+        if isinstance(request, LeaderAndIsrRequest)
+        for topic in request.topic_states
+        for state in topic.partition_states
+    ]
+    assert leaders == []
+    assert after.partition("u-0").leader == -1
+    run = after.machine.run
+    assert run.phase_of(tp("u-0")) is PartitionPhase.OFFLINE
+    assert run.replica_phase_of(tp("u-0"), 1) is ReplicaPhase.OFFLINE
+
+
+@pytest.mark.scenario(165, 262)
+def test_decisions_that_were_not_sent_yet_are_sent_by_the_next_controller() -> None:
+    cluster = three_brokers()
+    cluster.held = [1, 2, 3]
+    cluster.create_and_forget("t", [1, 2])
+
+    after = cluster.restart()
+    after.held = []
+    after.settle()
+
+    sent = [r for r in after.take()[2] if isinstance(r, LeaderAndIsrRequest)]
+    assert sent[0].topic_states[0].topic_name == "t"
+    assert after.partition("t-0").leader_epoch == 0
+
+
+def test_brokers_get_a_fresh_session() -> None:
+    cluster = three_brokers()
+
+    after = cluster.restart()
+    after.advance(SESSION_MS - 1)
+    assert after.state.reachable_brokers() == [1, 2, 3]
+    after.advance(1)
+
+    assert after.state.reachable_brokers() == []
+
+
+def test_a_partition_without_any_leadership_is_new() -> None:
+    cluster = three_brokers()
+    cluster.expire(1)
+    cluster.create("t", [1])
+
+    after = cluster.restart()
+
+    assert after.machine.run.phase_of(tp("t-0")) is PartitionPhase.NEW
+    after.start_broker(1)
+    assert after.partition("t-0").leader == 1

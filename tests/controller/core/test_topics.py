@@ -1,0 +1,63 @@
+"""Topics of the cluster file, and where replicas may go."""
+
+from __future__ import annotations
+
+from controller.core.run_state import WantedTopic
+from tests.controller.core.cluster import SESSION_MS, Cluster
+
+ORDERS = WantedTopic(name="orders", partitions=4, replication_factor=2, configs={})
+
+
+def wanting(*topics: WantedTopic) -> Cluster:
+    cluster = Cluster()
+    cluster.machine.want_topics(list(topics))
+    return cluster
+
+
+def test_wanted_topics_come_with_the_last_broker_of_the_file() -> None:
+    cluster = wanting(ORDERS)
+    cluster.start_broker(1)
+    cluster.start_broker(2)
+    assert cluster.state.topics == {}
+
+    cluster.start_broker(3)
+
+    assert len(cluster.state.topics["orders"].partitions) == 4
+    assert cluster.machine.run.wanted_topics == []
+
+
+def test_enough_brokers_do_after_a_while() -> None:
+    cluster = wanting(ORDERS)
+    cluster.start_broker(1)
+    cluster.start_broker(2)
+
+    for _ in range(8):
+        cluster.advance(SESSION_MS // 6)
+        cluster.beat(1)
+        cluster.beat(2)
+
+    assert list(cluster.state.topics) == ["orders"]
+
+
+def test_a_topic_that_exists_is_left_as_it_is() -> None:
+    cluster = wanting()
+    cluster.start_broker(1)
+    cluster.create("orders", [1])
+
+    after = cluster.restart()
+    after.machine.want_topics([ORDERS])
+    for broker_id in (1, 2, 3):
+        after.start_broker(broker_id)
+
+    assert len(after.state.topics["orders"].partitions) == 1
+
+
+def test_a_bad_topic_of_the_file_is_named_and_the_others_are_made() -> None:
+    bad = WantedTopic(name="a b", partitions=1, replication_factor=1, configs={})
+    cluster = wanting(bad, ORDERS)
+
+    for broker_id in (1, 2, 3):
+        cluster.start_broker(broker_id)
+
+    assert list(cluster.state.topics) == ["orders"]
+    assert any("topic a b of the cluster file" in note.text for note in cluster.notes)
