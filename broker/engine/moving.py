@@ -41,6 +41,8 @@ COPY_BYTES: Final = 8 * 1024 * 1024
 """What one step copies at most, in reads of ``replica.fetch.max.bytes``, when nothing throttles."""
 CLOSE_BYTES: Final = 4 * 1024 * 1024
 """A gap of up to this is closed while appends wait: some milliseconds."""
+SYNC_BYTES: Final = 64 * 1024 * 1024
+"""The promoted log has to be durable: synced in parts, so that no part takes its disk for long."""
 SWAP_COPIES_MAX: Final = 8
 """Copies under the pause before the swap is given up for now."""
 
@@ -68,6 +70,7 @@ class MovingLog:
         self._tools = tools
         self._replica = replica
         self._future = future
+        self._unsynced_bytes = 0
 
     @property
     def tp(self) -> TopicPartition:
@@ -148,7 +151,15 @@ class MovingLog:
 
     async def copy(self) -> int:
         """Copy up to ``COPY_BYTES``; while one part is written the next one is read."""
-        return await self._copy(MoveState.COPYING)
+        copied = await self._copy(MoveState.COPYING)
+        self._unsynced_bytes += copied
+        if self._unsynced_bytes >= SYNC_BYTES:
+            await self._sync()
+        return copied
+
+    async def _sync(self) -> None:
+        self._unsynced_bytes = 0
+        await self._future.dir.submit("sync future", self._log.flush)
 
     @property
     def _step_bytes(self) -> int:
@@ -243,6 +254,9 @@ class MovingLog:
     async def swap(self) -> None:
         """Stop appends, copy the rest, let the logs change places; or go on copying."""
         replica = self._replica
+        await self._sync()
+        if not self._stands(MoveState.COPYING):
+            return
         self.move.on(MoveEvent.CAUGHT_UP)
         pause: asyncio.Future[None] = self._state.loop.create_future()
         replica.pause = pause
