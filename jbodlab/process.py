@@ -113,12 +113,13 @@ class Process:
         return self.exit_code
 
     def last_line(self) -> str:
-        """Return the last line of its log that is not empty."""
+        """Return the last line of its log that holds words."""
         try:
             tail = self.log_file.read_bytes()[-4096:].decode(errors="replace")
         except OSError:
             return ""
-        lines = [line.strip() for line in tail.splitlines() if line.strip()]
+        # The frame that Python draws around a group of errors says nothing.
+        lines = [words for line in tail.splitlines() if (words := line.strip(" |+-\t"))]
         return lines[-1] if lines else ""
 
     def _signal(self, number: int) -> None:

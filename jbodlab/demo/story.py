@@ -26,13 +26,11 @@ def tell(spec: ClusterSpec, narrator: Narrator) -> None:
     """Run the demo on a cluster like ``spec``, with its data in a folder of its own.
 
     Raises:
-        LabError: a step went wrong; everything has been stopped.
+        LabError: a step went wrong; everything has been stopped, the folder with the logs stays.
     """
     folder = Path(tempfile.mkdtemp(prefix="jbodlab-demo-"))
-    try:
-        _tell(Cluster(_write_config(spec, folder)), narrator)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    _tell(Cluster(_write_config(spec, folder)), narrator)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _tell(cluster: Cluster, narrator: Narrator) -> None:

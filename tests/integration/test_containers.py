@@ -1,0 +1,152 @@
+"""Dockerfile and compose.yaml without a Docker daemon: read both, run what they say in a shell.
+
+The commands run as they stand, in a fresh virtual environment in place of the image's Python.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from jbodlab.admin import ClusterAdmin
+from jbodlab.cluster import CONTROLLER, Cluster, broker_name
+from jbodlab.free_ports import holder_of, is_free
+from jbodlab.process import Process
+from protocol.spec import ClusterSpec, TopicSpec, load_cluster_spec
+
+ROOT = Path(__file__).parents[2]
+INSTALL_DEADLINE_S = 300
+
+
+def compose() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "compose.yaml").read_text())
+
+
+def compose_spec() -> ClusterSpec:
+    return load_cluster_spec(ROOT / "compose.cluster.yaml")
+
+
+def dockerfile() -> list[tuple[str, str]]:
+    """Return the Dockerfile's instructions in order."""
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    kept = [line for line in lines if line.strip() and not line.startswith("#")]
+    return [(word, rest.strip()) for word, _, rest in (line.partition(" ") for line in kept)]
+
+
+def services() -> dict[str, dict[str, Any]]:
+    """Return the services that run a process of the cluster."""
+    return {name: each for name, each in compose()["services"].items() if name != "net"}
+
+
+def test_the_compose_file_runs_the_controller_and_every_broker_of_its_cluster() -> None:
+    commands = {name: each["command"] for name, each in services().items()}
+    start = ["python", "-m"]
+    config = ["--config", "compose.cluster.yaml"]
+    assert commands == {
+        "controller": [*start, "controller", *config],
+        **{
+            f"broker-{broker.id}": [*start, "broker", *config, "--id", str(broker.id)]
+            for broker in compose_spec().brokers
+        },
+    }
+
+
+def test_every_log_dir_is_a_volume_of_its_own() -> None:
+    (workdir,) = [rest for word, rest in dockerfile() if word == "WORKDIR"]
+    mounted: list[str] = []
+    for broker in compose_spec().brokers:
+        lines: list[str] = services()[f"broker-{broker.id}"]["volumes"]
+        volumes = {inside: name for name, _, inside in (line.partition(":") for line in lines)}
+        for log_dir in broker.log_dirs:
+            inside = f"{workdir}/{Path(log_dir.path).relative_to(ROOT)}"
+            mounted.append(volumes[inside])
+    assert len(dict.fromkeys(mounted)) == 9
+    assert [name for name in mounted if name not in compose()["volumes"]] == []
+
+
+def test_clients_on_the_host_reach_what_the_brokers_advertise() -> None:
+    published = [port.split(":") for port in compose()["services"]["net"]["ports"]]
+    for broker in compose_spec().brokers:
+        port = str(broker.advertised_port)
+        assert [port, port] in published
+        assert (broker.bind_host, broker.advertised_host) == ("0.0.0.0", "127.0.0.1")
+
+
+def test_the_image_is_a_slim_python_and_copies_only_what_is_there() -> None:
+    assert dockerfile()[0] == ("FROM", "python:3.11-slim")
+    for word, rest in dockerfile():
+        if word == "COPY":
+            *sources, _ = rest.split()
+            assert [name for name in sources if not (ROOT / name).exists()] == []
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> tuple[Path, dict[str, str]]:
+    """Do what the Dockerfile says in a folder and a fresh virtual environment of its own."""
+    workdir, venv = tmp_path / "image", tmp_path / "venv"
+    workdir.mkdir()
+    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    environment = {
+        "PATH": f"{venv / 'bin'}:{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        **{name: each for name, each in os.environ.items() if name.startswith(("PIP_", "SSL_"))},
+    }
+    for word, rest in dockerfile():
+        if word == "COPY":
+            copy(rest, workdir)
+        if word == "RUN":
+            subprocess.run(
+                ["sh", "-c", rest],
+                cwd=workdir,
+                env=environment,
+                check=True,
+                capture_output=True,
+                timeout=INSTALL_DEADLINE_S,
+            )
+    return workdir, environment
+
+
+def copy(instruction: str, workdir: Path) -> None:
+    *sources, target = instruction.split()
+    for source in sources:
+        if (ROOT / source).is_dir():
+            shutil.copytree(
+                ROOT / source, workdir / target, ignore=shutil.ignore_patterns("__pycache__")
+            )
+        else:
+            shutil.copy(ROOT / source, workdir / target)
+
+
+@pytest.mark.timeout(400)
+def test_the_commands_of_both_files_run_as_they_stand(image: tuple[Path, dict[str, str]]) -> None:
+    workdir, environment = image
+    spec = compose_spec()
+    ports = [spec.controller.port]
+    ports += [port for each in spec.brokers for port in (each.port, each.control_port)]
+    for port in ports:
+        if not is_free("127.0.0.1", port):
+            pytest.skip(f"port {port} of compose.cluster.yaml is in use by {holder_of(port)}")
+    cluster = Cluster(workdir / "compose.cluster.yaml")
+    for name, service in services().items():
+        shell = f"cd {shlex.quote(str(workdir))} && exec {shlex.join(service['command'])}"
+        variables = [f"{key}={value}" for key, value in environment.items()]
+        cluster.processes[name] = Process.start(
+            name, ["env", "-i", *variables, "sh", "-c", shell], cluster.run_dir / f"{name}.log"
+        )
+    try:
+        cluster.wait_until(cluster.is_ready, "every broker knows all brokers")
+        with ClusterAdmin(cluster.spec) as admin:
+            admin.create_topic(TopicSpec(name="t", partitions=3, replication_factor=3, configs={}))
+    finally:
+        cluster.stop()
+    codes = {name: cluster.processes[name].exit_code for name in services()}
+    assert codes == {CONTROLLER: 0, **{broker_name(each.id): 0 for each in spec.brokers}}

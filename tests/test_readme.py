@@ -1,0 +1,55 @@
+"""What README.md tells people to type exists."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from jbodlab.cli import main
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def command_lines(program: str) -> list[list[str]]:
+    """Return the words of every line of a code block that begins with ``program``."""
+    blocks = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+    lines = [line.partition("#")[0].strip() for block in blocks for line in block.splitlines()]
+    return [shlex.split(line) for line in lines if line.startswith(f"{program} ")]
+
+
+@pytest.mark.parametrize("words", command_lines("make"), ids=" ".join)
+def test_every_make_target_exists(words: list[str]) -> None:
+    targets = re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text())
+    assert words[1] in targets
+
+
+@pytest.mark.parametrize("words", command_lines("jbodlab"), ids=" ".join)
+def test_every_jbodlab_command_parses(words: list[str]) -> None:
+    command: click.Command = main
+    arguments = words[1:]
+    context = click.Context(main)
+    while isinstance(command, click.Group):
+        name, *arguments = arguments
+        found = command.get_command(context, name)
+        assert found is not None, f"there is no command {name}"
+        command = found
+    command.make_context(words[0], arguments, resilient_parsing=False)
+
+
+def test_every_link_leads_somewhere() -> None:
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", README) if "://" not in link]
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_setting_up_takes_two_commands_and_demo_and_tests_one_each() -> None:
+    assert [words[:2] for words in command_lines("make")] == [
+        ["make", "setup"],
+        ["make", "demo"],
+        ["make", "test"],
+    ]
