@@ -1,7 +1,8 @@
 """A broker's configuration keys and their typed values: one field per key.
 
 Only keys that something here reads or describes; no key of groups, transactions or security. Keys
-that begin with ``jbodlab.`` are ours. Built by ``protocol.configs``. Source: KafkaConfig.scala and the server-common config classes (3.9).
+that begin with ``jbodlab.`` are ours. Built by ``protocol.configs``. Source: KafkaConfig.scala and
+the server-common config classes (3.9).
 """
 
 from __future__ import annotations
