@@ -27,8 +27,8 @@ from protocol.ports import DiskUsage
 
 SOON_S: Final = 0.1
 """Truncations that come together share one recovery point checkpoint."""
-WATCH_S: Final = 0.5
-"""Time between two looks at the root of a log dir that is written to."""
+WATCH_S: Final = 0.2
+"""Time between two looks at the root of each log dir: one stat, whether there is traffic or not."""
 TAIL_IDLE_MS: Final = 10_000
 
 
@@ -39,7 +39,7 @@ class Checkpoints:
         self._state = state
         self._soon: dict[str, asyncio.TimerHandle] = {}
         self._written: dict[str, dict[TopicPartition, int]] = {}
-        self._seen_bytes: dict[str, int] = {}
+        self._looking: dict[str, None] = {}
 
     # What lives where.
 
@@ -119,14 +119,22 @@ class Checkpoints:
             self.look_at_usage(log_dir)
 
     def watch_roots(self) -> None:
-        """Look whether each log dir written to since the last look is still where it was.
+        """Look whether each log dir is still where it was.
 
         Appends go through open descriptors, which keep working in a directory renamed away.
+        A look that takes long is not followed by another one.
         """
         for log_dir in self._online():
-            if self._seen_bytes.get(log_dir.path) != log_dir.appended_bytes:
-                self._seen_bytes[log_dir.path] = log_dir.appended_bytes
-                _submit(log_dir, "look at root", log_dir.disk.check_root)
+            if log_dir.path not in self._looking:
+                self._look_at_root(log_dir)
+
+    def _look_at_root(self, log_dir: LogDir) -> None:
+        try:
+            looked = log_dir.submit("look at root", log_dir.disk.check_root)
+        except LogDirFailed:
+            return
+        self._looking[log_dir.path] = None
+        looked.add_done_callback(lambda _looked: self._looking.pop(log_dir.path, None))
 
     def look_at_usage(self, log_dir: LogDir) -> asyncio.Future[DiskUsage] | None:
         """Ask a disk for its space; None when it is offline."""

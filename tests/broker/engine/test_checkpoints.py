@@ -62,8 +62,8 @@ async def test_truncations_share_one_recovery_point_checkpoint(alone: Lab) -> No
     for offset in (1, 0):
         await node.logs.truncate(node.replica(), offset)
     jobs = log_dir.jobs_count
-    await asyncio.sleep(0.2)
-    assert log_dir.jobs_count == jobs + 1
+    await asyncio.sleep(0.15)
+    assert log_dir.jobs_count - jobs <= 2, "one checkpoint, and perhaps a look at the root"
     assert checkpoint(node, "recovery-point-offset-checkpoint") == {ORDERS: 0}
 
 
@@ -85,7 +85,7 @@ async def test_an_idle_broker_leaves_its_disks_almost_alone(alone: Lab) -> None:
     log_dir = alone[1].log_dirs[alone[1].paths[0]]
     jobs = log_dir.jobs_count
     await asyncio.sleep(50)
-    assert log_dir.jobs_count - jobs <= 24
+    assert log_dir.jobs_count - jobs <= 50 * 5 + 24, "five looks a second and little more"
 
 
 async def test_space_is_known_at_the_start_and_looked_at_regularly(alone: Lab) -> None:

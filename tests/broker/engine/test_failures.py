@@ -145,5 +145,14 @@ async def test_a_dir_renamed_away_is_noticed_although_descriptors_go_on_working(
 async def test_an_idle_dir_renamed_away_is_noticed_by_the_regular_look(alone: Lab) -> None:
     await alone.create(replicas=[1])
     alone[1].memory[await alone[1].dir_of() or ""].detach()
+    await asyncio.sleep(0.25)
+    assert len(alone[1].events.failed) == 1
+
+
+async def test_an_idle_disk_that_cannot_be_written_is_noticed_by_the_regular_probe(
+    alone: Lab,
+) -> None:
+    await alone.create(replicas=[1])
+    alone[1].disks[await alone[1].dir_of() or ""].set_fault("read_only")
     await asyncio.sleep(5.1)
     assert len(alone[1].events.failed) == 1
