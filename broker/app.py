@@ -16,7 +16,7 @@ from typing import Final
 from broker.assembly import Parts
 from broker.context import BrokerState
 from broker.control import LOOPBACK, ControlServer, FailRequest
-from broker.dispatcher import Dispatcher
+from broker.emulation import dispatch_for
 from broker.exit_codes import ExitCode
 from broker.lifecycle.controlled_shutdown import hand_over
 from broker.lifecycle.session import RegistrationRefusedError
@@ -153,7 +153,7 @@ class Broker:
         self.surface.engine = engine = parts.make_engine()
         await engine.start(loaded)
         server = RpcServer(
-            Dispatcher(parts.context()).dispatch,
+            dispatch_for(parts.context(), self._spec),
             size_bytes_max=parts.config.socket_request_max_bytes,
         )
         port = await _bind(server.start(own.bind_host, own.port), own.bind_host, own.port)
@@ -191,6 +191,8 @@ class Broker:
         self.surface.port = port
         self.serving.set_result(port)
         logger.info("listening on %s:%d", self._own.bind_host, port)
+        if self._own.emulate is not None:
+            logger.info("clients see Kafka %s", self._own.emulate)
 
     async def _leave(self) -> None:
         """Hand the leaderships over and have the controller let this broker go; bounded in time."""

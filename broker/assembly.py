@@ -33,7 +33,7 @@ from broker.surface import Surface
 from broker.world import World
 from protocol.broker_config import BROKER_KEYS
 from protocol.configs import broker_config
-from protocol.ids import BrokerId
+from protocol.ids import BrokerId, fetcher_client_id, node_client_id
 from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
 from protocol.metric_writer import MetricWriter
 from protocol.spec import BrokerSpec, ClusterSpec, LogDirSpec
@@ -131,6 +131,7 @@ class Parts:
         return Context(
             broker_id=self._own.id,
             cluster_id=self._spec.cluster_id,
+            release=self._own.emulate,
             config=self.config,
             config_overrides=self.overrides,
             engine=self.engine,
@@ -188,11 +189,13 @@ class Parts:
     def _connect_to_controller(self) -> RpcClient:
         controller = self._spec.controller
         return RpcClient(
-            host=controller.advertised_host, port=controller.port, client_id=str(self._own.id)
+            host=controller.advertised_host,
+            port=controller.port,
+            client_id=node_client_id(self._own.id),
         )
 
     def _connect_to_broker(self, host: str, port: int) -> RpcClient:
-        return RpcClient(host=host, port=port, client_id=f"broker-{self._own.id}-fetcher")
+        return RpcClient(host=host, port=port, client_id=fetcher_client_id(self._own.id))
 
     async def _send_alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         response: AlterPartitionResponse = await self.link.request(request, ALTER_PARTITION_VERSION)

@@ -176,6 +176,8 @@ class Context:
 
     broker_id: int
     cluster_id: str
+    release: str | None = None
+    """The Kafka release that is shown, such as "2.4"; None shows everything that is served."""
     config: BrokerConfig
     config_overrides: Mapping[str, str]
     """What the cluster file sets for this broker, by Kafka's names."""

@@ -34,6 +34,7 @@ from broker.handlers import (
     metadata,
     offset_for_leader_epoch,
     produce,
+    served,
     stop_replica,
     update_metadata,
 )
@@ -43,6 +44,7 @@ from protocol.connection import CloseConnection, Peer, RequestReceived
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
 from protocol.ports import Buffer
+from protocol.releases import is_read, names_versions_to_try
 from protocol.wire.fast import codec
 
 _MODULES: Final = (
@@ -90,6 +92,7 @@ class Dispatcher:
         """Check that what is announced is what is served."""
         check_registry()
         self._context = context
+        self._served = served(context.release)
         self._routes: dict[tuple[int, int], _Route] = {}
         self._loop = asyncio.get_running_loop()
 
@@ -103,8 +106,8 @@ class Dispatcher:
         started_s = self._loop.time()
         route = self._routes.get((received.api_key, received.api_version))
         if route is None:
-            if _is_unknown_api_versions(received):
-                return _unsupported_api_versions()
+            if self._is_unknown_api_versions(received):
+                return self._unsupported_api_versions()
             route = self._open_route(received, peer)
         try:
             request = route.decode(received.body)
@@ -152,7 +155,7 @@ class Dispatcher:
     def _open_route(self, received: RequestReceived, peer: Peer) -> _Route:
         handler = HANDLERS.get(received.api_key)
         version = received.api_version
-        if handler is None or version not in handler.versions:
+        if handler is None or not self._is_served(received.api_key, version):
             self._context.metrics.malformed_requests.add()
             raise Malformed(
                 f"API {received.api_key} v{version} from {peer.host}:{peer.port} is not served"
@@ -170,6 +173,30 @@ class Dispatcher:
         self._routes[received.api_key, version] = route
         return route
 
+    def _is_served(self, key: int, version: int) -> bool:
+        if key not in self._served or version not in self._served[key]:
+            return False
+        release = self._context.release
+        return release is None or is_read(release, key, version)
+
+    def _is_unknown_api_versions(self, received: RequestReceived) -> bool:
+        return received.api_key == _API_VERSIONS and not self._is_served(
+            _API_VERSIONS, received.api_version
+        )
+
+    def _unsupported_api_versions(self) -> list[Buffer]:
+        """Answer in version 0, which every client reads; with the versions to try (KIP-511)."""
+        versions = self._served[_API_VERSIONS]
+        known = ApiVersion(
+            api_key=_API_VERSIONS, min_version=versions.low, max_version=versions.high
+        )
+        release = self._context.release
+        tells = release is None or names_versions_to_try(release)
+        response = ApiVersionsResponse(
+            error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[known] if tells else []
+        )
+        return codec(ApiVersionsResponse, 0).encode_parts(response)
+
 
 def check_registry() -> None:
     """Assert that every imported module serves one API, in versions that the message table has."""
@@ -178,22 +205,3 @@ def check_registry() -> None:
         assert APIS[key] is handler.api
         assert handler.versions.low in handler.api.versions
         assert handler.versions.high in handler.api.versions
-
-
-def _is_unknown_api_versions(received: RequestReceived) -> bool:
-    return (
-        received.api_key == _API_VERSIONS
-        and received.api_version not in HANDLERS[_API_VERSIONS].versions
-    )
-
-
-def _unsupported_api_versions() -> list[Buffer]:
-    """Answer in version 0, which every client reads, with the versions to try instead (KIP-511)."""
-    versions = HANDLERS[_API_VERSIONS].versions
-    response = ApiVersionsResponse(
-        error_code=ErrorCode.UNSUPPORTED_VERSION,
-        api_keys=[
-            ApiVersion(api_key=_API_VERSIONS, min_version=versions.low, max_version=versions.high)
-        ],
-    )
-    return codec(ApiVersionsResponse, 0).encode_parts(response)

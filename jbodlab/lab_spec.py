@@ -33,6 +33,8 @@ class LabShape:
     metrics_interval_ms: int = 1000
     configs: Mapping[str, str] = field(default_factory=dict[str, str])
     topics: tuple[TopicSpec, ...] = ()
+    emulate: Mapping[int, str] = field(default_factory=dict[int, str])
+    """Broker id -> the Kafka release that it shows to clients."""
 
 
 def write_lab_spec(folder: Path, shape: LabShape | None = None) -> Path:
@@ -102,4 +104,5 @@ def _broker(id_: int, port: int, control_port: int, data: Path, shape: LabShape)
             for number in range(shape.log_dirs)
         ),
         configs={},
+        emulate=shape.emulate.get(id_),
     )

@@ -60,6 +60,20 @@ def uuid_from_text(text: str) -> bytes:
     return uuid
 
 
+TOOL_CLIENT_ID: Final = "jbodlab"
+"""How the commands of ``jbodlab`` name themselves to brokers."""
+
+
+def node_client_id(node_id: int) -> str:
+    """Return how a broker names itself to the controller, and the controller to brokers."""
+    return str(node_id)
+
+
+def fetcher_client_id(broker_id: int) -> str:
+    """Return how a follower names itself to leaders."""
+    return f"broker-{broker_id}-fetcher"
+
+
 def failure_id(broker_id: int, directory_id: bytes, broker_epoch: int) -> str:
     """Name one failure of one log dir, the same in every process."""
     return f"{broker_id}-{uuid_text(directory_id)}-{broker_epoch}"

@@ -122,6 +122,15 @@ def is_read(release: str, key: int, version: int) -> bool:
     return not (is_new and key == _PRODUCE and version < _PRODUCE_READ_SINCE_4_0)
 
 
+def names_versions_to_try(release: str) -> bool:
+    """Tell whether a refused version of ApiVersions is answered with those to try (KIP-511).
+
+    Raises:
+        ValueError: As ``versions_as_of``.
+    """
+    return release_position(release) >= release_position("2.4")
+
+
 def release_position(release: str) -> int:
     """Return how many releases came before ``release``.
 

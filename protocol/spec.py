@@ -19,6 +19,7 @@ from protocol.spec_document import (
     TopicDocument,
     config_text,
     read_document,
+    release_text,
 )
 
 MIB: Final = 1 << 20
@@ -74,6 +75,8 @@ class BrokerSpec:
     log_dirs: tuple[LogDirSpec, ...]
     configs: Mapping[str, str]
     """By Kafka's name: the cluster's, overlaid with this broker's."""
+    emulate: str | None = None
+    """The Kafka release that clients see, such as "2.4"; None shows them all that is served."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,14 +182,13 @@ def _cluster(document: ClusterDocument, base_dir: Path) -> ClusterSpec:
     def absolute(path: str) -> str:
         return str(base_dir / path)
 
-    shared = config_text(document.configs)
     return ClusterSpec(
         cluster_id=document.cluster_id,
         controller=_controller(document.controller, absolute(document.controller.data_dir)),
-        brokers=tuple(_broker(broker, shared, base_dir) for broker in document.brokers),
+        brokers=tuple(_broker(broker, document, base_dir) for broker in document.brokers),
         topics=tuple(_topic(topic) for topic in document.topics),
         faults=tuple(_fault(fault, base_dir) for fault in document.faults),
-        configs=shared,
+        configs=config_text(document.configs),
         metrics=MetricsSpec(
             dump_dir=absolute(document.metrics.dump_dir), interval_ms=document.metrics.interval_ms
         ),
@@ -205,7 +207,7 @@ def _controller(document: ControllerDocument, data_dir: str) -> ControllerSpec:
     )
 
 
-def _broker(document: BrokerDocument, shared: Mapping[str, str], base_dir: Path) -> BrokerSpec:
+def _broker(document: BrokerDocument, cluster: ClusterDocument, base_dir: Path) -> BrokerSpec:
     return BrokerSpec(
         id=document.id,
         bind_host=document.bind_host,
@@ -223,7 +225,8 @@ def _broker(document: BrokerDocument, shared: Mapping[str, str], base_dir: Path)
             )
             for log_dir in document.log_dirs
         ),
-        configs={**shared, **config_text(document.configs)},
+        configs={**config_text(cluster.configs), **config_text(document.configs)},
+        emulate=release_text(document.emulate or cluster.emulate),
     )
 
 

@@ -17,6 +17,7 @@ from msgspec import Meta, Struct
 from protocol.broker_config import BROKER_KEYS
 from protocol.config_types import ConfigKey
 from protocol.configs import config_mistakes
+from protocol.releases import RELEASES
 from protocol.topic_config import TOPIC_KEYS
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -27,6 +28,8 @@ Port: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1)]
 PositiveMs: TypeAlias = Annotated[int, Meta(ge=1)]
 Configs: TypeAlias = dict[str, str | int | float | bool | None]
+Release: TypeAlias = str | float
+"""YAML reads 2.4 without quotes as a number."""
 FaultMode: TypeAlias = Literal[
     "eio", "enospc", "read_only", "hang", "slow", "torn_write", "bit_flip"
 ]
@@ -64,6 +67,7 @@ class BrokerDocument(Struct, kw_only=True):
     advertised_port: Port | None = None
     control_port: Port | None = None
     rack: Name | None = None
+    emulate: Release | None = None
     log_dirs: list[LogDirDocument]
     configs: Configs = {}
 
@@ -100,6 +104,7 @@ class ClusterDocument(Struct, kw_only=True):
     cluster_id: Name
     controller: ControllerDocument
     brokers: list[BrokerDocument]
+    emulate: Release | None = None
     topics: list[TopicDocument] = []
     faults: list[FaultDocument] = []
     configs: Configs = {}
@@ -126,6 +131,11 @@ def read_document(
 def config_text(configs: Mapping[str, Any]) -> dict[str, str]:
     """Return configurations as Kafka writes them: YAML's true becomes ``true``, 2 becomes ``2``."""
     return {name: _text(value) for name, value in configs.items() if value is not None}
+
+
+def release_text(release: Release | None) -> str | None:
+    """Return the name of a Kafka release, which YAML may have read as a number."""
+    return None if release is None else str(release)
 
 
 def _text(value: Any) -> str:
@@ -189,7 +199,13 @@ def _explain(error: str, value: Any) -> str:
     return f"must be {wanted}, is {_shown(value)}"
 
 
-_WORDS: Final = {"str": "text", "int": "a whole number", "float": "a number", "object": "a mapping"}
+_WORDS: Final = {
+    "float | str": 'the name of a release, such as "2.4"',
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "object": "a mapping",
+}
 
 
 def _shown(value: Any) -> str:
@@ -285,6 +301,12 @@ def _fault_mistakes(leaves: Leaves) -> Iterator[str]:
             yield f"{_place((*path[:-1], 'delay_ms'))}: belongs to mode slow, which needs it"
 
 
+def _release_mistakes(leaves: Leaves) -> Iterator[str]:
+    for path, release in _values(leaves, "emulate").items():
+        if release is not None and release_text(release) not in RELEASES:
+            yield f"{_place(path)}: must be one of {', '.join(RELEASES)}, is {_shown(release)}"
+
+
 def _config_mistakes(leaves: Leaves, reserved: tuple[str, ...]) -> Iterator[str]:
     for path, configs in _values(leaves, "configs").items():
         columns: Mapping[str, ConfigKey] = TOPIC_KEYS if path[0] == "topics" else BROKER_KEYS
@@ -301,4 +323,5 @@ _CHECKS: Final[tuple[Callable[[Leaves], Iterator[str]], ...]] = (
     _topic_mistakes,
     _session_mistakes,
     _fault_mistakes,
+    _release_mistakes,
 )

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from broker.context import Context
 from protocol.apis import APIS, Api
 from protocol.errors import KafkaError
+from protocol.releases import versions_as_of
 from protocol.wire.table import META, Versions
 
 RequestT = TypeVar("RequestT")
@@ -34,6 +35,26 @@ class Handler(NamedTuple):
 
 HANDLERS: Final[dict[int, Handler]] = {}
 """API key -> handler."""
+
+
+def served(release: str | None) -> dict[int, Versions]:
+    """Return what is announced, by API key: of what handlers serve that which ``release`` has.
+
+    None stands for all that handlers serve.
+
+    Raises:
+        ValueError: No such release.
+    """
+    own = {key: handler.versions for key, handler in sorted(HANDLERS.items())}
+    if release is None:
+        return own
+    theirs = versions_as_of(release)
+    both = {
+        key: Versions(max(versions.low, theirs[key].low), min(versions.high, theirs[key].high))
+        for key, versions in own.items()
+        if key in theirs
+    }
+    return {key: versions for key, versions in both.items() if versions.low <= versions.high}
 
 
 def handles(

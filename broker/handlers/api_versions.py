@@ -1,7 +1,7 @@
 """Serves: ApiVersions (18), what this broker understands.
 
-Differs from Kafka: the list holds exactly what is served. An unknown version is answered by the
-dispatcher, in version 0 with UNSUPPORTED_VERSION.
+Differs from Kafka: the list holds exactly what is served; of that, with ``emulate``, what the
+release has. An unknown version is answered by the dispatcher, in version 0.
 Versions: 0-4.
 """
 
@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from broker.context import Context
-from broker.handlers import HANDLERS, handles
+from broker.handlers import handles, served
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 
@@ -26,7 +26,7 @@ def refuse(_request: ApiVersionsRequest, _version: int, error: KafkaError) -> Ap
 
 @handles(ApiVersionsRequest, "0-4", refuse=refuse)
 async def handle(
-    _context: Context, request: ApiVersionsRequest, version: int
+    context: Context, request: ApiVersionsRequest, version: int
 ) -> ApiVersionsResponse:
     """Name every API served with its versions; refuse names that a client may not carry."""
     if version >= _CLIENT_INFO_SINCE:
@@ -35,11 +35,7 @@ async def handle(
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"{text!r} is no software name.")
     return ApiVersionsResponse(
         api_keys=[
-            ApiVersion(
-                api_key=key,
-                min_version=handler.versions.low,
-                max_version=handler.versions.high,
-            )
-            for key, handler in sorted(HANDLERS.items())
+            ApiVersion(api_key=key, min_version=versions.low, max_version=versions.high)
+            for key, versions in served(context.release).items()
         ]
     )
