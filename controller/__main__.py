@@ -67,23 +67,24 @@ async def _run(spec: ClusterSpec) -> None:
 
 def _explain(spec: ClusterSpec, error: Exception) -> ExitCode:
     """Tell in one line what to do about the known ends; log the others with their traceback."""
-    match _first(error):
+    cause = _first(error)
+    match cause:
         case PortError():
-            return _fail(ExitCode.PORT_IN_USE, f"{error}; set controller.port to a free one")
+            return _fail(ExitCode.PORT_IN_USE, f"{cause}; set controller.port to a free one")
         case JournalInUseError():
-            return _fail(ExitCode.DATA_DIR_IN_USE, f"{error}; stop it first")
+            return _fail(ExitCode.DATA_DIR_IN_USE, f"{cause}; stop it first")
         case JournalCorruptError():
             return _fail(
                 ExitCode.JOURNAL_CORRUPT,
-                f"the journal is damaged: {error}; restore a copy, or remove it to begin anew",
+                f"the journal is damaged: {cause}; restore a copy, or remove it to begin anew",
             )
         case WrongClusterError():
-            return _fail(ExitCode.BAD_CONFIG, f"{error}; see controller.data_dir")
+            return _fail(ExitCode.BAD_CONFIG, f"{cause}; see controller.data_dir")
         case OSError():
-            text = f"the journal in {spec.controller.data_dir} cannot be used: {error}"
+            text = f"the journal in {spec.controller.data_dir} cannot be used: {cause}"
             return _fail(ExitCode.JOURNAL_FAILED, text)
         case _:
-            logger.error("the controller ended unexpectedly", exc_info=error)
+            logger.error("the controller ended unexpectedly", exc_info=cause)
             return ExitCode.UNEXPECTED_ERROR
 
 

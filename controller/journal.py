@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ COMPACT_GROWTH: Final = 4
 
 _DECODERS: Final = {cls.__name__: msgspec.json.Decoder(cls) for cls in RECORD_CLASSES}
 _CRC_LENGTH: Final = 8
+_LINE_BEGIN: Final = re.compile(rb"[0-9a-f]{8} \[\d")
 T = TypeVar("T")
 
 
@@ -67,7 +69,7 @@ def decode_entry(line: bytes) -> Entry:
         ValueError: it is damaged.
     """
     body = line[_CRC_LENGTH + 1 :]
-    if line[:_CRC_LENGTH] != b"%08x" % crc32c(body):
+    if line[: _CRC_LENGTH + 1] != b"%08x " % crc32c(body):
         raise ValueError("the checksum does not match")
     sequence, group, named = _decode_body(body)
     return Entry(sequence, group, [_decode_record(name, raw) for name, raw in named])
@@ -112,7 +114,8 @@ def replay(data: bytes, path: Path) -> Replayed:
             entry = decode_entry(line)
             _check_order(entry, sequence, is_whole=end >= 0)
         except ValueError as error:
-            _check_torn(data, end, sequence, JournalCorruptError(path, line_number, str(error)))
+            if _has_later_group(data, position, sequence):
+                raise JournalCorruptError(path, line_number, str(error)) from error
             break
         for record in entry.records:
             record.apply(state)
@@ -128,17 +131,20 @@ def _check_order(entry: Entry, expected: int, *, is_whole: bool) -> None:
         raise ValueError(f"sequence {entry.sequence} where {expected} belongs")
 
 
-def _check_torn(data: bytes, end: int, sequence: int, corrupt: JournalCorruptError) -> None:
-    """Tell a torn tail from damage: a later group means that the bad line had been durable."""
-    while 0 <= end < len(data):
-        begin = end + 1
-        end = data.find(b"\n", begin)
+def _has_later_group(data: bytes, position: int, sequence: int) -> bool:
+    """Tell damage from a torn tail: a group that began later proves that this line was durable.
+
+    Looks for the beginnings of lines themselves, as line ends may be damaged too.
+    """
+    for begin in _LINE_BEGIN.finditer(data, position):
+        end = data.find(b"\n", begin.start())
         try:
-            entry = decode_entry(data[begin : end if end >= 0 else len(data)])
+            entry = decode_entry(data[begin.start() : end if end >= 0 else len(data)])
         except ValueError:
             continue
         if entry.group > sequence:
-            raise corrupt
+            return True
+    return False
 
 
 class JournalFile:

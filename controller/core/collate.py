@@ -39,11 +39,12 @@ _MetadataStates = dict[TopicPartition, UpdateMetadataPartitionState]
 
 
 class RequestBatch:
-    """One batch; ``requests`` ends it."""
+    """One batch; ``requests`` ends it. Brokers neither come nor go while it lasts."""
 
     def __init__(self, state: ClusterState, controller_id: int) -> None:
         self._state = state
         self._controller_id = controller_id
+        self._reachable = state.reachable_brokers()
         self._leader_states: dict[int, _LeaderStates] = {}
         self._stop_states: dict[int, _StopStates] = {}
         self._metadata_brokers: dict[int, None] = {}
@@ -58,7 +59,7 @@ class RequestBatch:
         """
         shared: dict[bool, LeaderAndIsrPartitionState] = {}
         for broker_id in broker_ids:
-            if not self._state.is_reachable(broker_id):
+            if broker_id not in self._reachable:
                 continue
             states = self._leader_states.setdefault(broker_id, {})
             earlier = states.get(tp)
@@ -66,7 +67,7 @@ class RequestBatch:
             if sticky not in shared:
                 shared[sticky] = self._leader_state(tp, is_new=sticky)
             states[tp] = shared[sticky]
-        self.add_update_metadata(self._state.reachable_brokers(), (tp,))
+        self.add_update_metadata(self._reachable, (tp,))
 
     def add_update_metadata(self, broker_ids: Iterable[int], tps: Iterable[TopicPartition]) -> None:
         """Tell brokers who is alive and the metadata of those ``tps`` that have leadership."""
@@ -78,7 +79,7 @@ class RequestBatch:
 
     def add_stop_replica(self, broker_id: int, tp: TopicPartition, *, delete: bool) -> None:
         """Tell a broker to stop a replica; ``delete`` is sticky."""
-        if not self._state.is_reachable(broker_id):
+        if broker_id not in self._reachable:
             return
         states = self._stop_states.setdefault(broker_id, {})
         earlier = states.get(tp)
@@ -95,7 +96,7 @@ class RequestBatch:
         topic_states = self._metadata_topics()
         live_brokers = self._live_brokers() if self._metadata_brokers else []
         for broker_id in sorted(self._metadata_brokers):
-            if self._state.is_reachable(broker_id):
+            if broker_id in self._reachable:
                 yield broker_id, self._update_metadata(broker_id, topic_states, live_brokers)
         for broker_id in sorted(self._stop_states):
             yield broker_id, self._stop_replica(broker_id)
@@ -118,7 +119,7 @@ class RequestBatch:
             live_leaders=[
                 _live_leader(self._state.brokers[leader])
                 for leader in sorted(leaders)
-                if self._state.is_reachable(leader)
+                if leader in self._reachable
             ],
         )
 
@@ -165,10 +166,7 @@ class RequestBatch:
         ]
 
     def _live_brokers(self) -> list[UpdateMetadataBroker]:
-        return [
-            _metadata_broker(self._state.brokers[broker_id])
-            for broker_id in self._state.reachable_brokers()
-        ]
+        return [_metadata_broker(self._state.brokers[broker_id]) for broker_id in self._reachable]
 
     def _update_metadata(
         self,

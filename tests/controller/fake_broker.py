@@ -19,7 +19,8 @@ from protocol.ports import Buffer
 from protocol.transport.rpc_client import RpcClient
 from protocol.transport.rpc_server import RpcServer
 from protocol.wire.fast import codec
-from tests.controller.core.cluster import BrokerModel, log_dir
+from tests.controller.core.broker_model import BrokerModel
+from tests.controller.core.cluster import log_dir
 
 DEADLINE_S = 5.0
 

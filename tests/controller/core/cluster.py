@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -21,18 +20,7 @@ from controller.core.records import (
 from controller.core.settings import Settings
 from controller.core.state import ClusterState, Endpoint, Partition
 from protocol.configs import broker_config
-from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.messages.control import (
-    LeaderAndIsrPartitionError,
-    LeaderAndIsrRequest,
-    LeaderAndIsrResponse,
-    LeaderAndIsrTopicError,
-    StopReplicaPartitionError,
-    StopReplicaRequest,
-    StopReplicaResponse,
-    UpdateMetadataResponse,
-)
 from protocol.messages.lifecycle import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
@@ -51,6 +39,7 @@ from protocol.messages.topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
 )
+from tests.controller.core.broker_model import BrokerModel
 
 CLUSTER_ID = "cluster-under-test"
 HEARTBEAT_MS = 500
@@ -116,71 +105,6 @@ def topic_records(name: str, partitions: Sequence[Partition]) -> list[Record]:
             )
         ),
     ]
-
-
-@dataclass
-class BrokerModel:
-    """Answers control requests as a broker does, as far as the controller can tell."""
-
-    bad: list[TopicPartition] = field(default_factory=list[TopicPartition])
-    """Replicas on an offline log dir."""
-    epochs: dict[TopicPartition, int] = field(default_factory=dict[TopicPartition, int])
-    code: ErrorCode = ErrorCode.NONE
-    """Of whole requests."""
-
-    def answer(self, request: Any) -> Any:
-        if isinstance(request, LeaderAndIsrRequest):
-            return self._leader_and_isr(request)
-        if isinstance(request, StopReplicaRequest):
-            return self._stop_replica(request)
-        return UpdateMetadataResponse(error_code=self.code)
-
-    def _leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
-        if self.code:
-            return LeaderAndIsrResponse(error_code=self.code)
-        return LeaderAndIsrResponse(
-            topics=[
-                LeaderAndIsrTopicError(
-                    topic_id=topic.topic_id,
-                    partition_errors=[
-                        LeaderAndIsrPartitionError(
-                            partition_index=state.partition_index,
-                            error_code=self._take(
-                                TopicPartition(topic.topic_name, state.partition_index),
-                                state.leader_epoch,
-                            ),
-                        )
-                        for state in topic.partition_states
-                    ],
-                )
-                for topic in request.topic_states
-            ]
-        )
-
-    def _take(self, name: TopicPartition, epoch: int) -> ErrorCode:
-        if name in self.bad:
-            return ErrorCode.KAFKA_STORAGE_ERROR
-        if epoch <= self.epochs.get(name, -1):
-            return ErrorCode.STALE_CONTROLLER_EPOCH
-        self.epochs[name] = epoch
-        return ErrorCode.NONE
-
-    def _stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
-        if self.code:
-            return StopReplicaResponse(error_code=self.code)
-        return StopReplicaResponse(
-            partition_errors=[
-                StopReplicaPartitionError(
-                    topic_name=topic.topic_name,
-                    partition_index=state.partition_index,
-                    error_code=ErrorCode.KAFKA_STORAGE_ERROR
-                    if TopicPartition(topic.topic_name, state.partition_index) in self.bad
-                    else ErrorCode.NONE,
-                )
-                for topic in request.topic_states
-                for state in topic.partition_states
-            ]
-        )
 
 
 class Cluster:

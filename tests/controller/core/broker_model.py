@@ -1,0 +1,84 @@
+"""A broker as far as the controller can tell: answers control requests, keeps leader epochs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.messages.control import (
+    LeaderAndIsrPartitionError,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicError,
+    StopReplicaPartitionError,
+    StopReplicaRequest,
+    StopReplicaResponse,
+    UpdateMetadataResponse,
+)
+
+
+@dataclass
+class BrokerModel:
+    """Answers control requests as a broker does, as far as the controller can tell."""
+
+    bad: list[TopicPartition] = field(default_factory=list[TopicPartition])
+    """Replicas on an offline log dir."""
+    epochs: dict[TopicPartition, int] = field(default_factory=dict[TopicPartition, int])
+    code: ErrorCode = ErrorCode.NONE
+    """Of whole requests."""
+
+    def answer(self, request: Any) -> Any:
+        if isinstance(request, LeaderAndIsrRequest):
+            return self._leader_and_isr(request)
+        if isinstance(request, StopReplicaRequest):
+            return self._stop_replica(request)
+        return UpdateMetadataResponse(error_code=self.code)
+
+    def _leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
+        if self.code:
+            return LeaderAndIsrResponse(error_code=self.code)
+        return LeaderAndIsrResponse(
+            topics=[
+                LeaderAndIsrTopicError(
+                    topic_id=topic.topic_id,
+                    partition_errors=[
+                        LeaderAndIsrPartitionError(
+                            partition_index=state.partition_index,
+                            error_code=self._take(
+                                TopicPartition(topic.topic_name, state.partition_index),
+                                state.leader_epoch,
+                            ),
+                        )
+                        for state in topic.partition_states
+                    ],
+                )
+                for topic in request.topic_states
+            ]
+        )
+
+    def _take(self, name: TopicPartition, epoch: int) -> ErrorCode:
+        if name in self.bad:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        if epoch <= self.epochs.get(name, -1):
+            return ErrorCode.STALE_CONTROLLER_EPOCH
+        self.epochs[name] = epoch
+        return ErrorCode.NONE
+
+    def _stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
+        if self.code:
+            return StopReplicaResponse(error_code=self.code)
+        return StopReplicaResponse(
+            partition_errors=[
+                StopReplicaPartitionError(
+                    topic_name=topic.topic_name,
+                    partition_index=state.partition_index,
+                    error_code=ErrorCode.KAFKA_STORAGE_ERROR
+                    if TopicPartition(topic.topic_name, state.partition_index) in self.bad
+                    else ErrorCode.NONE,
+                )
+                for topic in request.topic_states
+                for state in topic.partition_states
+            ]
+        )
