@@ -5,6 +5,8 @@ Collects tests, runs none.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import sys
 from pathlib import Path
@@ -48,7 +50,10 @@ def coverage_lines(titles: dict[int, str], shown: dict[int, list[str]]) -> list[
 def main() -> int:
     """Print the coverage; the exit code is that of the collection."""
     collector = ScenarioCollector()
-    code = pytest.main(["--collect-only", "-qq", "-p", "no:terminal"], plugins=[collector])
+    with contextlib.redirect_stdout(io.StringIO()) as listing:
+        code = pytest.main(["--collect-only", "-q"], plugins=[collector])
+    if code != pytest.ExitCode.OK:
+        sys.stderr.write(listing.getvalue())
     titles = read_titles(CATALOGUE.read_text(encoding="utf-8"))
     sys.stdout.write("\n".join(coverage_lines(titles, collector.shown)) + "\n")
     return int(code)

@@ -80,6 +80,11 @@ def mirror_of(source: str) -> str:
     return f"tests/{folder}/test_{name}"
 
 
+def source_of(test: str) -> str:
+    source = test.removeprefix("tests/").replace("/test_", "/")
+    return source.replace("/main.py", "/__main__.py")
+
+
 def test_files_are_short() -> None:
     lengths = {name: len((ROOT / name).read_text().splitlines()) for name in PYTHON}
     assert {name: count for name, count in lengths.items() if count > FILE_LINES_MAX} == {}
@@ -119,7 +124,7 @@ def test_every_test_file_mirrors_a_source_file() -> None:
         for name in TESTS
         if name.startswith(rooms)
         and name.rpartition("/")[2].startswith("test_")
-        and name.removeprefix("tests/").replace("/test_", "/") not in SOURCES
+        and source_of(name) not in SOURCES
     ]
     assert orphans == []
 
