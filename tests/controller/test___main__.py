@@ -26,13 +26,18 @@ DEADLINE_S = 20.0
 
 
 def cluster_file(folder: Path, port: int) -> Path:
+    # No broker is started: its ports need only differ from the controller's.
+    broker_port, control_port = (20000, 21000) if port not in (20000, 21000) else (20002, 21002)
     file = folder / "cluster.yaml"
     file.write_text(
         f"""
 cluster_id: {CLUSTER}
 controller: {{ port: {port}, heartbeat_interval_ms: 500, session_timeout_ms: 30000 }}
 brokers:
-  - {{ id: 1, port: {20000 if port != 20000 else 20002}, log_dirs: [{{ path: data/b1/d1 }}] }}
+  - id: 1
+    port: {broker_port}
+    control_port: {control_port}
+    log_dirs: [{{ path: data/b1/d1 }}]
 """
     )
     return file
@@ -159,15 +164,19 @@ async def test_a_damaged_journal_is_explained_with_its_line(tmp_path: Path) -> N
         async with running(file) as process:
             process.send_signal(signal.SIGTERM)
             await process.wait()
-    (journal,) = tmp_path.rglob("journal.jsonl")
-    content = journal.read_bytes()
-    journal.write_bytes(content.replace(b"ControllerStarted", b"ControllerStopped", 1))
+    damage_first_line(tmp_path)
 
     code, said = await end_of(file)
 
     assert code == ExitCode.JOURNAL_CORRUPT
     assert "line 1" in said
     assert "Traceback" not in said
+
+
+def damage_first_line(folder: Path) -> None:
+    (journal,) = folder.rglob("journal.jsonl")
+    content = journal.read_bytes()
+    journal.write_bytes(content.replace(b"ControllerStarted", b"ControllerStopped", 1))
 
 
 async def test_a_journal_that_cannot_be_written_is_explained(tmp_path: Path) -> None:
