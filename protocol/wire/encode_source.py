@@ -175,11 +175,18 @@ def _differs(source: Source, value: str, default: Any) -> str:
     return f"{value} != {source.bind('default', default)}"
 
 
+def _is_set(source: Source, field: TaggedField, value: str) -> str:
+    """Return the expression of ``TaggedField.is_set``; null may stand for a struct, too."""
+    test = _differs(source, value, field.default)
+    may_be_null = isinstance(field.construct, t.Nullable) and field.default is not None
+    return f"({value} is None or {test})" if may_be_null else test
+
+
 def _tagged(
     source: Source, tagged: list[TaggedField], obj: str, run: list[tuple[str, str]]
 ) -> None:
     """Write the run of fixed-size fields so far and the tagged section, mostly a zero."""
-    tests = [_differs(source, f"{obj}.{field.name}", field.default) for field in tagged]
+    tests = [_is_set(source, field, f"{obj}.{field.name}") for field in tagged]
     with source.block(f"if {' or '.join([*tests, f'{obj}.unknown_tags'])}:"):
         _pack(source, run)
         source.add(f"{source.bind('tags', _tagged_writer(tagged))}(out, {obj})")
