@@ -165,8 +165,7 @@ class Broker:
                 await self._wait_for_end()
         except* _EndedError:
             code = self._end.result()
-        except* RegistrationRefusedError as refused:
-            logger.error("%s: check cluster_id and log dirs", refused.exceptions[0])  # noqa: TRY400 - the controller's answer, not a defect
+        except* RegistrationRefusedError:
             code = ExitCode.REGISTRATION_REFUSED
         await self._shut_down(server, dump, code)
         return code

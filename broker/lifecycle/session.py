@@ -161,6 +161,10 @@ class ControllerSession:
             if error_code is ErrorCode.NONE:
                 return
             if error_code in _REFUSED_FOR_GOOD:
+                logger.error(
+                    "the controller refused this broker for good: %s; its log has the reason",
+                    error_code.name,
+                )
                 raise RegistrationRefusedError(error_code)
             jitter = 0.8 + 0.4 * self._ports.random.random()
             await asyncio.sleep(backoff_ms * jitter / 1000)
