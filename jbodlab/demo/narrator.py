@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
 WIDTH: Final = 120
 
@@ -46,7 +47,6 @@ class Narrator:
             TextColumn("   {task.description}"),
             BarColumn(bar_width=36),
             DownloadColumn(),
-            TransferSpeedColumn(),
         )
         # The moving bar goes past the recording, which gets only the last state.
         moving = Console(
@@ -61,7 +61,9 @@ class Narrator:
     def save_svg(self, file: Path) -> None:
         """Write all that was said as a picture; the console must record."""
         file.parent.mkdir(parents=True, exist_ok=True)
-        self.console.save_svg(str(file), title="make demo")
+        picture = self.console.export_svg(title="make demo")
+        # Its fonts would be fetched from elsewhere; the reader's own monospaced font will do.
+        file.write_text(re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL))
 
 
 class ByteBar:

@@ -42,4 +42,6 @@ def test_the_picture_holds_what_was_said(tmp_path: Path) -> None:
     speaker = narrator()
     speaker.title("story")
     speaker.save_svg(tmp_path / "new" / "demo.svg")
-    assert "story" in (tmp_path / "new" / "demo.svg").read_text()
+    picture = (tmp_path / "new" / "demo.svg").read_text()
+    assert "story" in picture
+    assert "url(" not in picture.replace("url(#", "")
