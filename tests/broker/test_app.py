@@ -184,10 +184,13 @@ async def test_a_second_broker_on_the_same_log_dirs_is_refused(
         assert error.value.exit_code is ExitCode.BAD_LOG_DIRS
 
 
-async def test_a_controller_of_another_cluster_ends_it(tmp_path: Path, controller: FakeController):
+async def test_a_controller_of_another_cluster_ends_it(
+    tmp_path: Path, controller: FakeController, caplog: pytest.LogCaptureFixture
+):
     controller.registration_codes = [ErrorCode.INCONSISTENT_CLUSTER_ID]
     async with running(cluster_spec(tmp_path, controller.port)) as run:
         assert await run.end() is ExitCode.REGISTRATION_REFUSED
+    assert "refused this broker for good: INCONSISTENT_CLUSTER_ID" in caplog.text
 
 
 async def test_metric_rows_of_every_table_in_use_are_dumped(
