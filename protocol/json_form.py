@@ -1,12 +1,13 @@
 """Kafka's JSON form of messages: what its ``*JsonConverter`` classes write, with real record bytes.
 
 Also the four functions that a stranger needs: encode and decode a body, encode and decode a header,
-by API name, with plain dicts.
+by API name or key, with plain dicts (docs/wire.md).
 """
 
 from __future__ import annotations
 
 import base64
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -14,12 +15,16 @@ from typing import Any, cast
 from protocol.apis import api_of, request_header_version, response_header_version
 from protocol.messages.headers import RequestHeader, ResponseHeader
 from protocol.ports import Buffer
+from protocol.stored_records import stored_message
 from protocol.wire import types as t
 from protocol.wire.fast import codec
 from protocol.wire.record import differs
-from protocol.wire.table import META, STRING, ArrayType, BlobType, Wire, rows_of
+from protocol.wire.table import META, STRING, ArrayType, BlobType, Row, Wire, rows_of
 
 UUID_BYTES = 16
+UNKNOWN_TAGS = "unknownTags"
+"""Holds the unknown tagged fields of a struct: ``[{"tag": 9, "hex": "00"}]``."""
+_STORED_KINDS = ("coordinator-key", "coordinator-value", "data", "header")
 _CAPITAL = re.compile(r"_([a-z0-9])")
 
 
@@ -28,10 +33,10 @@ def json_name(name: str) -> str:
     return _CAPITAL.sub(lambda match: match[1].upper(), name.rstrip("_"))
 
 
-def to_json(message: Any, version: int) -> dict[str, Any]:
+def to_json(message: Any, version: int, *, keep_unknown_tags: bool = False) -> dict[str, Any]:
     """Return the JSON form at ``version``: the fields it has, and the tagged ones that are set."""
     flexible = version in META[type(message)].flexible
-    return _struct_to_json(message, version, flexible=flexible)
+    return _Writer(version, flexible=flexible, keep_unknown_tags=keep_unknown_tags).struct(message)
 
 
 def from_json(cls: type[Any], version: int, form: Mapping[str, Any]) -> Any:
@@ -43,24 +48,34 @@ def from_json(cls: type[Any], version: int, form: Mapping[str, Any]) -> Any:
     return _struct_from_json(cls, version, form, cls.__name__)
 
 
-def decode_body(api: str | int, kind: str, version: int, data: Buffer) -> dict[str, Any]:
+def decode_body(
+    api: str | int, kind: str, version: int, data: Buffer, *, keep_unknown_tags: bool = False
+) -> dict[str, Any]:
     """Decode a body (no size, no header) of ``api``, a name or key; ``kind`` request or response.
+
+    Records and headers go by the name and kind of their schema: see ``stored_message``. Tagged
+    fields that the schema does not know are skipped, or kept as ``unknownTags``.
 
     Raises:
         Malformed: ``data`` is not exactly one such message.
         KeyError: jbodlab does not have the API or the version; names it.
     """
-    return to_json(codec(_message_class(api, kind), version).decode(data), version)
+    cls, version = _message(api, kind, version)
+    message = codec(cls, version).decode(data)
+    return to_json(message, version, keep_unknown_tags=keep_unknown_tags)
 
 
 def encode_body(api: str | int, kind: str, version: int, form: Mapping[str, Any]) -> bytes:
     """Encode a body from its JSON form; the inverse of ``decode_body``.
 
+    Fields that the form lacks take their defaults.
+
     Raises:
-        ValueError: The form is not one of such a message; says where.
+        ValueError: The form is not one of such a message, or has a field set that the version
+            lacks and that must not be dropped; says where.
         KeyError: jbodlab does not have the API or the version; names it.
     """
-    cls = _message_class(api, kind)
+    cls, version = _message(api, kind, version)
     return bytes(codec(cls, version).encode(from_json(cls, version, form)))
 
 
@@ -70,6 +85,10 @@ def decode_header(
     """Decode the header at the start of ``frame`` (after its size); return it and its end.
 
     ``version`` is that of the body: it tells which version of the header goes before it.
+
+    Raises:
+        Malformed: No such header starts there.
+        KeyError: As ``decode_body``.
     """
     cls, header_version = _header(api, kind, version)
     header, end = codec(cls, header_version).decode_prefix(frame)
@@ -77,12 +96,23 @@ def decode_header(
 
 
 def encode_header(api: str | int, kind: str, version: int, form: Mapping[str, Any]) -> bytes:
-    """Encode the header that goes before a body of ``api`` at ``version``."""
+    """Encode the header that goes before a body of ``api`` at ``version``.
+
+    Raises:
+        ValueError: As ``encode_body``.
+        KeyError: As ``encode_body``.
+    """
     cls, header_version = _header(api, kind, version)
     return bytes(codec(cls, header_version).encode(from_json(cls, header_version, form)))
 
 
-def _message_class(api: str | int, kind: str) -> type[Any]:
+def _message(api: str | int, kind: str, version: int) -> tuple[type[Any], int]:
+    if kind in _STORED_KINDS and isinstance(api, str):
+        return stored_message(api, kind, version)
+    return _rpc_class(api, kind), version
+
+
+def _rpc_class(api: str | int, kind: str) -> type[Any]:
     if kind not in {"request", "response"}:
         raise ValueError(f"{kind!r} is neither request nor response")
     found = api_of(api)
@@ -90,7 +120,7 @@ def _message_class(api: str | int, kind: str) -> type[Any]:
 
 
 def _header(api: str | int, kind: str, version: int) -> tuple[type[Any], int]:
-    versions = META[_message_class(api, kind)].versions
+    versions = META[_rpc_class(api, kind)].versions
     if version not in versions:
         low, high = versions.low, versions.high
         raise KeyError(f"{api_of(api).name} has versions {low} to {high}, not {version}")
@@ -100,27 +130,43 @@ def _header(api: str | int, kind: str, version: int) -> tuple[type[Any], int]:
     return ResponseHeader, response_header_version(key, version)
 
 
-def _struct_to_json(value: Any, version: int, *, flexible: bool) -> dict[str, Any]:
-    form: dict[str, Any] = {}
-    cls = cast("type[Any]", type(value))
-    for name, row, default in rows_of(cls):
-        if version not in row.versions:
-            continue
-        item = getattr(value, name)
-        if flexible and version in row.tagged and not differs(item, default):
-            continue
-        form[json_name(name)] = _to_json(row.wire, item, version, flexible=flexible)
-    return form
+class _Writer:
+    """Writes values of one version in JSON form."""
+
+    def __init__(self, version: int, *, flexible: bool, keep_unknown_tags: bool) -> None:
+        self._version = version
+        self._flexible = flexible
+        self._keep_unknown_tags = keep_unknown_tags
+
+    def struct(self, value: Any) -> dict[str, Any]:
+        form: dict[str, Any] = {}
+        for key, (name, row, default) in _fields(value.__class__).items():
+            if self._version not in row.versions:
+                continue
+            item = getattr(value, name)
+            if self._flexible and self._version in row.tagged and not differs(item, default):
+                continue
+            form[key] = self._value(row.wire, item)
+        if self._keep_unknown_tags and value.unknown_tags:
+            form[UNKNOWN_TAGS] = [
+                {"tag": tag, "hex": bytes(data).hex()} for tag, data in value.unknown_tags
+            ]
+        return form
+
+    def _value(self, wire: Wire, item: Any) -> Any:
+        if item is None:
+            return None
+        if isinstance(wire, ArrayType):
+            return [self._value(wire.element, one) for one in item]
+        if isinstance(wire, type):
+            return self.struct(item)
+        return _scalar_to_json(wire, item)
 
 
-def _to_json(wire: Wire, item: Any, version: int, *, flexible: bool) -> Any:
-    if item is None:
-        return None
-    if isinstance(wire, ArrayType):
-        return [_to_json(wire.element, one, version, flexible=flexible) for one in item]
-    if isinstance(wire, type):
-        return _struct_to_json(item, version, flexible=flexible)
-    return _scalar_to_json(wire, item)
+@functools.cache
+def _fields(cls: type[Any]) -> dict[str, tuple[str, Row, Any]]:
+    """Return (name, row, default) of each field of a struct by its JSON name."""
+    return {json_name(name): (name, row, default) for name, row, default in rows_of(cls)}
 
 
 def _scalar_to_json(wire: Wire, item: Any) -> Any:
@@ -138,18 +184,34 @@ def _joined(item: Buffer | Sequence[Buffer]) -> bytes:
 
 
 def _struct_from_json(cls: type[Any], version: int, form: Any, path: str) -> Any:
-    rows = {json_name(name): (name, row) for name, row, _ in rows_of(cls)}
+    rows = _fields(cls)
     fields = _checked(form, Mapping, path)
     values: dict[str, Any] = {}
     for key, item in fields.items():
+        if key == UNKNOWN_TAGS:
+            values["unknown_tags"] = _unknown_tags(item, f"{path} -> {key}")
+            continue
         if key not in rows:
             raise ValueError(f"{path}: no field {key}; {cls.__name__} has {', '.join(rows)}")
-        name, row = rows[key]
+        name, row, _ = rows[key]
         if item is not None or version not in row.nullable:
             values[name] = _from_json(row.wire, item, version, f"{path} -> {key}")
         else:
             values[name] = None
     return cls(**values)
+
+
+def _unknown_tags(item: Any, path: str) -> tuple[tuple[int, bytes], ...]:
+    found: list[tuple[int, bytes]] = []
+    for index, one in enumerate(_checked(item, list, path)):
+        place = f"{path}[{index}]"
+        fields = _checked(one, Mapping, place)
+        try:
+            tag, data = _checked(fields["tag"], int, place), bytes.fromhex(fields["hex"])
+        except (KeyError, TypeError, ValueError) as exc:
+            raise ValueError(f"{place}: a tag and its hex, not {one!r}") from exc
+        found.append((tag, data))
+    return tuple(found)
 
 
 def _from_json(wire: Wire, item: Any, version: int, path: str) -> Any:

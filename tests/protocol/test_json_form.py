@@ -1,5 +1,6 @@
 import sys
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, cast
 
 import pytest
 
@@ -99,6 +100,52 @@ def test_an_api_may_be_named_by_its_key() -> None:
     assert decode_body(3, "request", 1, b"\xff\xff\xff\xff") == {"topics": None}
     with pytest.raises(KeyError, match="no messages for ShareFetch"):
         decode_body(78, "request", 1, b"")
+
+
+@pytest.mark.parametrize(("api", "kind"), list(message_vectors()))
+def test_unknown_tagged_fields_are_kept_on_request(api: str, kind: str) -> None:
+    for vector in message_vectors()[api, kind]:
+        if "unknownTags" not in vector:
+            continue
+        name, data = (api, vector["kind"], vector["version"]), bytes.fromhex(vector["hex"])
+        assert decode_body(*name, data) == vector["json"]
+        form = decode_body(*name, data, keep_unknown_tags=True)
+        assert encode_body(*name, form) == data
+        expected = [(tag["path"], tag["tag"], tag["hex"]) for tag in vector["unknownTags"]]
+        assert sorted(unknown_tags(form)) == sorted(expected)
+
+
+def unknown_tags(form: Any, path: str = "") -> Iterator[tuple[str, int, str]]:
+    """Yield (path, tag, hex) of every unknown tagged field in a form, as the vectors list them."""
+    for key, item in form.items():
+        place = f"{path}.{key}" if path else key
+        if key == "unknownTags":
+            yield from ((path, one["tag"], one["hex"]) for one in item)
+        elif isinstance(item, dict):
+            yield from unknown_tags(item, place)
+        elif isinstance(item, list):
+            elements = cast("list[Any]", item)
+            for index, one in enumerate(elements):
+                if isinstance(one, dict):
+                    yield from unknown_tags(one, f"{place}[{index}]")
+
+
+@pytest.mark.parametrize(
+    "tags", [5, [5], [{"tag": 1}], [{"tag": "1", "hex": ""}], [{"tag": 1, "hex": "x"}]]
+)
+def test_unknown_tagged_fields_of_another_shape_are_refused(tags: Any) -> None:
+    with pytest.raises(ValueError, match="MetadataRequest -> unknownTags"):
+        encode_body("Metadata", "request", 9, {"unknownTags": tags})
+
+
+def test_headers_and_stored_records_go_by_the_name_of_their_schema() -> None:
+    header = {"correlationId": 7}
+    assert decode_body("ResponseHeader", "header", 0, b"\0\0\0\7") == header
+    assert encode_body("ResponseHeader", "header", 0, header) == b"\0\0\0\7"
+    assert decode_body("GroupMetadataKey", "data", 2, b"\0\1g") == {"group": "g"}
+    assert encode_body("GroupMetadataKey", "coordinator-key", 0, {"group": "g"}) == b"\0\1g"
+    with pytest.raises(KeyError, match="no messages for VoterRecord"):
+        decode_body("VoterRecord", "data", 0, b"")
 
 
 def test_a_kind_is_a_request_or_a_response() -> None:
