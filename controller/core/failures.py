@@ -42,7 +42,10 @@ def broker_started(step: Step, broker_id: int) -> None:
 def brokers_failed(step: Step, broker_ids: Sequence[int], reason: str) -> None:
     """Take live brokers out together: elect other leaders, shrink Isrs, tell the rest."""
     for broker_id in broker_ids:
-        step.warn(f"broker {broker_id} is dead: {reason}")
+        if step.state.is_shutting_down(broker_id):
+            step.note(f"broker {broker_id} left: {reason}")
+        else:
+            step.warn(f"broker {broker_id} is dead: {reason}")
         step.change(BrokerFenced(broker_id))
         step.run.last_seen_ms.pop(broker_id, None)
         step.disconnect(broker_id)

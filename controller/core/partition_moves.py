@@ -73,6 +73,16 @@ def write_leaderships(step: Step, changed: dict[TopicPartition, Partition]) -> N
     )
 
 
+def note_change(step: Step, tp: TopicPartition, old: Partition, reason: str) -> None:
+    """Have one line logged about a leadership that was ``old`` before: old -> new, why."""
+    new = step.state.partition(tp)
+    leader = f"leader {old.leader} -> {new.leader}, " if new.leader != old.leader else ""
+    step.note(
+        f"{tp} {leader}epoch {old.leader_epoch} -> {new.leader_epoch}, "
+        f"isr {list(old.isr)} -> {list(new.isr)}: {reason}"
+    )
+
+
 def is_unclean_allowed(step: Step, topic: str) -> bool:
     """Tell whether the topic, or else the cluster, allows unclean elections."""
     configs = step.state.topics[topic].configs
@@ -127,14 +137,6 @@ def _commit(step: Step, decided: dict[TopicPartition, Elected]) -> None:
         step.run.unclean_elections_count += elected.is_unclean
         batch.add_leader_and_isr(elected.recipients, tp, is_new=is_new)
         if not is_new:
-            _note_election(step, tp, before[tp], is_unclean=elected.is_unclean)
+            reason = "unclean election" if elected.is_unclean else "election"
+            note_change(step, tp, before[tp], reason)
     step.send_batch(batch)
-
-
-def _note_election(step: Step, tp: TopicPartition, old: Partition, *, is_unclean: bool) -> None:
-    new = step.state.partition(tp)
-    step.note(
-        f"{tp} leader {old.leader} -> {new.leader}, epoch {old.leader_epoch} -> "
-        f"{new.leader_epoch}, isr {list(old.isr)} -> {list(new.isr)}"
-        + (" (unclean)" if is_unclean else "")
-    )

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from controller.core.collate import RequestBatch
-from controller.core.partition_moves import write_leaderships
+from controller.core.partition_moves import note_change, write_leaderships
 from controller.core.phases import REPLICA_MOVES, ReplicaPhase
 from controller.core.records import LeadershipChanged, leadership_of
 from controller.core.state import Partition
@@ -116,7 +116,7 @@ def _leave_isr(step: Step, tps: list[TopicPartition], broker_id: int) -> None:
         before = {tp: step.state.partition(tp) for tp in changed}
         write_leaderships(step, changed)
         for tp, old in before.items():
-            _note_removal(step, tp, old)
+            note_change(step, tp, old, f"replica on broker {broker_id} offline")
 
 
 def _without(partition: Partition, broker_id: int) -> Partition:
@@ -125,14 +125,6 @@ def _without(partition: Partition, broker_id: int) -> Partition:
     isr = partition.isr if is_last else tuple(m for m in partition.isr if m != broker_id)
     leader = NO_LEADER if partition.leader == broker_id else partition.leader
     return replace(partition, leader=leader, isr=isr, leader_epoch=partition.leader_epoch + 1)
-
-
-def _note_removal(step: Step, tp: TopicPartition, old: Partition) -> None:
-    new = step.state.partition(tp)
-    step.note(
-        f"{tp} leader {old.leader} -> {new.leader}, epoch {old.leader_epoch} -> "
-        f"{new.leader_epoch}, isr {list(old.isr)} -> {list(new.isr)}: replica offline"
-    )
 
 
 def _to_deletion_started(step: Step, batch: RequestBatch, replicas: list[Replica]) -> None:
