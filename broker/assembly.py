@@ -12,7 +12,7 @@ from typing import Final
 
 from broker.context import Context
 from broker.core.fetch_session import SESSION_ID_MAX, FetchSessions
-from broker.core.log_dirs import LogDirFailed
+from broker.core.log_dirs import ALL_LOG_DIRS, LogDirFailed
 from broker.core.metadata_answer import MetadataAnswers
 from broker.engine.engine import Engine
 from broker.engine.types import EnginePorts
@@ -73,6 +73,7 @@ class Parts:
                 random=world.random,
                 emit=self.metrics.record,
                 online_directory_ids=self._online_directory_ids,
+                cordoned_directory_ids=self._cordoned_directory_ids,
             ),
             broker_id=own.id,
             heartbeat_interval_ms=spec.controller.heartbeat_interval_ms,
@@ -206,6 +207,14 @@ class Parts:
 
     def _online_directory_ids(self) -> list[bytes]:
         return [one.directory_id for one in self.log_dirs.values() if one.online]
+
+    def _cordoned_directory_ids(self) -> list[bytes]:
+        cordoned = self.config.cordoned_log_dirs
+        return [
+            one.directory_id
+            for path, one in self.log_dirs.items()
+            if one.online and (path in cordoned or ALL_LOG_DIRS in cordoned)
+        ]
 
     def _new_directory_id(self) -> bytes:
         while not is_usable_directory_id(candidate := self._world.random.randbytes(16)):

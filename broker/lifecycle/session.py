@@ -27,7 +27,8 @@ from protocol.metric_rows import FailoverEventRow, FailoverStep
 from protocol.ports import WallClock
 
 REGISTRATION_VERSION: Final = 4
-HEARTBEAT_VERSION: Final = 1
+HEARTBEAT_VERSION: Final = 2
+"""Carries cordoned log dirs (KIP-1066)."""
 
 _BACKOFF_MS_MIN: Final = 50
 _BACKOFF_MS_MAX: Final = 1_000
@@ -64,6 +65,7 @@ class SessionPorts:
     random: Random
     emit: Callable[[FailoverEventRow], None]
     online_directory_ids: Callable[[], list[bytes]]
+    cordoned_directory_ids: Callable[[], list[bytes]]
 
 
 class ControllerSession:
@@ -211,6 +213,7 @@ class ControllerSession:
             want_fence=self._want_fence,
             want_shut_down=self._want_shut_down,
             offline_log_dirs=offline,
+            cordoned_log_dirs=self._ports.cordoned_directory_ids(),
         )
         response: BrokerHeartbeatResponse | None = await self._ask(request, HEARTBEAT_VERSION)
         if response is None or epoch != self.broker_epoch:

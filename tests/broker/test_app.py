@@ -97,6 +97,16 @@ async def test_a_log_dir_that_cannot_be_opened_at_the_start_is_merely_offline(
         assert len(registration.log_dirs) == 1
 
 
+async def test_cordoned_log_dirs_are_in_every_heartbeat(tmp_path: Path, controller: FakeController):
+    for configured, count in (("*", 2), (str(tmp_path / "d2"), 1)):
+        controller.requests.clear()
+        configs = {"cordoned.log.dirs": configured}
+        async with running(cluster_spec(tmp_path, controller.port, configs=configs)):
+            (beat, *_) = await controller.until_heartbeats(1)
+        assert beat.cordoned_log_dirs is not None
+        assert len(beat.cordoned_log_dirs) == count
+
+
 async def test_without_any_log_dir_it_ends_at_once(
     tmp_path: Path, controller: FakeController, caplog: pytest.LogCaptureFixture
 ):

@@ -39,6 +39,7 @@ class Lab:
                 random=Random(1),
                 emit=self.metrics.record,
                 online_directory_ids=list,
+                cordoned_directory_ids=list,
             ),
             broker_id=1,
             heartbeat_interval_ms=1_000,

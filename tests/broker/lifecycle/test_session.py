@@ -47,6 +47,7 @@ class Lab:
                 random=Random(1),
                 emit=self.rows.append,
                 online_directory_ids=lambda: self.online,
+                cordoned_directory_ids=lambda: [D2],
             ),
             broker_id=1,
             heartbeat_interval_ms=interval_ms,
@@ -89,6 +90,7 @@ async def test_it_registers_and_the_first_heartbeat_follows_at_once(
     async with lab.running() as session:
         (beat,) = await controller.until_heartbeats(1)
         assert (beat.broker_id, beat.broker_epoch, list(beat.offline_log_dirs)) == (1, 7, [])
+        assert list(map(bytes, beat.cordoned_log_dirs or ())) == [D2]
         assert session.broker_epoch == 7
         (registration,) = controller.of(BrokerRegistrationRequest)
         assert list(map(bytes, registration.log_dirs)) == [D1, D2]
