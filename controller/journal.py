@@ -23,7 +23,6 @@ from controller.core.records import RECORD_CLASSES, Record, snapshot
 from controller.core.state import ClusterState
 
 COMPACT_BYTES_MIN: Final = 4 * 1024 * 1024
-"""A journal smaller than this is never compacted."""
 COMPACT_GROWTH: Final = 4
 """It is compacted when it has grown to so many times its size after the last compaction."""
 
@@ -220,18 +219,26 @@ class JournalFile:
 class Journal:
     """Appends decisions in groups; its file is touched in the executor's one thread only."""
 
-    def __init__(self, file: JournalFile, executor: Executor) -> None:
+    def __init__(
+        self,
+        file: JournalFile,
+        executor: Executor,
+        *,
+        compact_bytes_min: int = COMPACT_BYTES_MIN,
+    ) -> None:
         """Prepare; ``load`` opens the file.
 
         Args:
             file: the file.
             executor: runs one job at a time, in order.
+            compact_bytes_min: a journal smaller than this is never compacted.
         """
         self._file = file
         self._executor = executor
         self._next_sequence = 0
         self._size_bytes = 0
-        self._compact_at_bytes = COMPACT_BYTES_MIN
+        self._compact_bytes_min = compact_bytes_min
+        self._compact_at_bytes = compact_bytes_min
 
     async def load(self) -> Replayed:
         """Open the file, rebuild the state, cut off a torn tail.
@@ -282,7 +289,7 @@ class Journal:
 
         self._next_sequence = 1
         self._size_bytes = await self._run(job)
-        self._compact_at_bytes = max(COMPACT_BYTES_MIN, COMPACT_GROWTH * self._size_bytes)
+        self._compact_at_bytes = max(self._compact_bytes_min, COMPACT_GROWTH * self._size_bytes)
 
     async def close(self) -> None:
         """Release file and lock."""

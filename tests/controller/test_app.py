@@ -63,10 +63,13 @@ def with_port(spec: ClusterSpec, port: int) -> ClusterSpec:
 
 
 @asynccontextmanager
-async def running(spec: ClusterSpec, port: int = 0) -> AsyncGenerator[tuple[Controller, int]]:
+async def running(
+    spec: ClusterSpec, port: int = 0, *, compact_bytes_min: int = 1_000_000
+) -> AsyncGenerator[tuple[Controller, int]]:
     """Give a controller that listens, and its port."""
     with ThreadPoolExecutor(max_workers=1) as executor:
-        journal = Journal(JournalFile(Path(spec.controller.data_dir)), executor)
+        file = JournalFile(Path(spec.controller.data_dir))
+        journal = Journal(file, executor, compact_bytes_min=compact_bytes_min)
         controller = Controller(with_port(spec, port), journal, FixedClock(), Random(1))
         async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group:
             task = group.create_task(controller.run())
@@ -175,6 +178,26 @@ async def test_the_next_controller_knows_all_that_was_answered(tmp_path: Path) -
         assert [t.name for t in controller.state.topics.values() if not t.is_deleting] == ["orders"]
         assert controller.state.controller_epoch == 2
         assert controller.state.partition(tp("orders-0")).leader_epoch == 0
+
+
+async def test_a_journal_that_grows_is_compacted_and_forgets_nothing(tmp_path: Path) -> None:
+    spec = spec_in(tmp_path)
+    names = [f"topic-{number}" for number in range(20)]
+    async with running(spec, compact_bytes_min=1) as (before, port), brokers(port, 1, 2) as both:
+        for name in names:
+            await create(both[0], name, 3)
+        known = {tp: before.state.partition(tp) for tp in before.state.partitions()}
+
+    async with running(spec) as (after, _):
+        assert list(after.state.topics) == names
+        assert {tp: after.state.partition(tp).isr for tp in known} == {
+            tp: partition.isr for tp, partition in known.items()
+        }
+    assert journal_lines(spec) < len(names)
+
+
+def journal_lines(spec: ClusterSpec) -> int:
+    return Path(spec.controller.data_dir, "journal.jsonl").read_bytes().count(b"\n")
 
 
 async def test_a_broker_that_was_away_is_asked_again_until_it_answers(tmp_path: Path) -> None:
