@@ -16,6 +16,10 @@ from protocol.errors import ErrorCode, KafkaError
 FORWARDS_MAX: Final = 8
 """Forwarded requests under way at once; the others wait their turn."""
 REQUEST_TIMEOUT_MS: Final = 5_000
+FORWARD_GRACE_MS: Final = 2_000
+"""How much longer a forward waits than its request allows the controller: the controller's own
+answer to a request that ran out of time is to arrive, and one that allows no time is to be sent.
+"""
 
 
 class RpcPort(Protocol):
@@ -38,12 +42,16 @@ class RpcPort(Protocol):
 class ControllerLink:
     """All traffic from one broker to the controller."""
 
-    def __init__(self, connect: Callable[[], RpcPort]) -> None:
+    def __init__(
+        self, connect: Callable[[], RpcPort], *, forward_grace_ms: int = FORWARD_GRACE_MS
+    ) -> None:
         """Prepare; nothing connects before the first request.
 
         Args:
             connect: makes one more connection to the controller.
+            forward_grace_ms: how much longer than its request's own timeout a forward waits.
         """
+        self._forward_grace_ms = forward_grace_ms
         self._connect = connect
         self._session = connect()
         self._work = connect()
@@ -77,9 +85,10 @@ class ControllerLink:
 
         Source: ForwardingManager.scala.
         """
+        patience_ms = max(timeout_ms, 0) + self._forward_grace_ms
         try:
-            async with asyncio.timeout(timeout_ms / 1000), self._forward_slots:
-                return await self._forward(request, version, timeout_ms)
+            async with asyncio.timeout(patience_ms / 1000), self._forward_slots:
+                return await self._forward(request, version, patience_ms)
         except (ConnectionError, TimeoutError) as exc:
             raise KafkaError(
                 ErrorCode.REQUEST_TIMED_OUT, "The controller does not answer."

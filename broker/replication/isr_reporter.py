@@ -69,6 +69,8 @@ class IsrReporter:
         self._ports = ports
         self._wanted: dict[tuple[bytes, int], LedReplica] = {}
         self._wake = asyncio.Event()
+        self._complaint = ""
+        """Why the last request as a whole failed; said once, not at every retry."""
 
     def propose(self, replica: LedReplica) -> None:
         """Report the change that ``replica.partition`` proposes."""
@@ -97,17 +99,23 @@ class IsrReporter:
         try:
             response = await self._ports.send(self._request(sent))
         except (ConnectionError, TimeoutError, Malformed) as error:
-            logger.info("the controller did not answer AlterPartition: %s", error)
+            self._complain(f"the controller did not answer: {error}")
             return self._again(sent)
         if response.error_code != ErrorCode.NONE:
-            logger.info("AlterPartition as a whole: error %d", response.error_code)
+            self._complain(ErrorCode(response.error_code).name)
             return self._again(sent)
+        self._complaint = ""
         for topic in response.topics:
             for answer in topic.partitions:
                 found = sent.pop((bytes(topic.topic_id), answer.partition_index), None)
                 if found is not None and not self._take(found, answer):
                     self._wanted[bytes(topic.topic_id), answer.partition_index] = found.replica
         return self._again(sent) and not self._wanted
+
+    def _complain(self, complaint: str) -> None:
+        if complaint != self._complaint:
+            logger.info("AlterPartition is repeated every %d ms: %s", RETRY_S * 1000, complaint)
+        self._complaint = complaint
 
     def _again(self, unanswered: dict[tuple[bytes, int], _Sent]) -> bool:
         for key, sent in unanswered.items():

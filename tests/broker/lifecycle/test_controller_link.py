@@ -48,9 +48,16 @@ async def test_a_silent_controller_means_request_timed_out(
     controller: FakeController, link: ControllerLink
 ):
     controller.held[CreateTopicsRequest] = asyncio.Event()
+    hasty = ControllerLink(controller.connect, forward_grace_ms=20)
     with pytest.raises(KafkaError) as error:
-        await link.forward(create(), 7, timeout_ms=20)
+        await hasty.forward(create(), 7, timeout_ms=20)
+    hasty.close()
     assert error.value.code is ErrorCode.REQUEST_TIMED_OUT
+
+
+async def test_a_request_that_allows_no_time_is_forwarded_and_answered(link: ControllerLink):
+    answer: CreateTopicsResponse = await link.forward(create(), 7, timeout_ms=0)
+    assert answer.topics[0].error_code == ErrorCode.NONE
 
 
 async def test_no_controller_means_request_timed_out(
