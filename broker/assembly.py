@@ -151,6 +151,7 @@ class Parts:
             ),
             metrics=self.metrics,
             loop_ms=lambda: int(loop.time() * 1000),
+            elapsed_us=self._world.elapsed_us,
         )
 
     def dump(self) -> MetricDump:

@@ -191,3 +191,5 @@ class Context:
     metrics: Metrics
     loop_ms: Callable[[], int]
     """Milliseconds of the event loop's clock."""
+    elapsed_us: Callable[[], int]
+    """Microseconds from any start, for latencies only."""

@@ -6,7 +6,6 @@ read closes the connection, as in Kafka. Source: KafkaApis.handle, RequestContex
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
@@ -94,7 +93,6 @@ class Dispatcher:
         self._context = context
         self._served = served(context.release)
         self._routes: dict[tuple[int, int], _Route] = {}
-        self._loop = asyncio.get_running_loop()
 
     async def dispatch(self, received: RequestReceived, peer: Peer) -> Sequence[Buffer] | None:
         """Return the parts of the response's body, or None when there is no response.
@@ -103,7 +101,7 @@ class Dispatcher:
             Malformed: an API or version that is not served, or bytes that are no such request.
             CloseConnection: the handler wants the connection closed.
         """
-        started_s = self._loop.time()
+        started_us = self._context.elapsed_us()
         route = self._routes.get((received.api_key, received.api_version))
         if route is None:
             if self._is_unknown_api_versions(received):
@@ -115,7 +113,7 @@ class Dispatcher:
             self._context.metrics.malformed_requests.add()
             raise
         response = await self._answer(route, request, received, peer)
-        elapsed_us = int((self._loop.time() - started_s) * 1_000_000)
+        elapsed_us = self._context.elapsed_us() - started_us
         if response is None:
             route.stats.record(
                 elapsed_us, received_bytes=len(received.body), sent_bytes=0, failed=False

@@ -35,6 +35,8 @@ class World:
     """Makes the disk below a log dir; faults are laid over it."""
     worker: Callable[[str], DiskWorker]
     """Makes the worker of one log dir, by its path."""
+    elapsed_us: Callable[[], int]
+    """Microseconds from any start, for latencies: uvloop's own time moves in steps of 1 ms."""
 
 
 def real_world(random: Random) -> World:
@@ -45,4 +47,5 @@ def real_world(random: Random) -> World:
         random=random,
         disk=lambda spec: FileDisk(spec.path, spec.capacity_bytes),
         worker=lambda path: ThreadDiskWorker(path, loop),
+        elapsed_us=lambda: time.perf_counter_ns() // 1000,
     )

@@ -290,6 +290,7 @@ class FakeBroker:
             fetch_sessions=FetchSessions(),
             metrics=self.metrics,
             loop_ms=lambda: int(asyncio.get_running_loop().time() * 1000),
+            elapsed_us=lambda: int(asyncio.get_running_loop().time() * 1_000_000),
         )
         self.dispatcher = Dispatcher(self.context)
 

@@ -67,3 +67,4 @@ async def test_handlers_share_the_engines_metadata(parts: Parts):
     assert context.cluster_id == "cluster"
     assert context.config.num_partitions == 3
     assert context.loop_ms() >= 0
+    assert 0 <= context.elapsed_us() <= context.elapsed_us()
