@@ -13,6 +13,7 @@ from typing import Final
 from protocol.ports import Buffer
 from protocol.records.batch import (
     CONTROL_BIT,
+    DELETE_HORIZON_BIT,
     HEADER_SIZE_BYTES,
     LOG_OVERHEAD_BYTES,
     MAGIC,
@@ -24,7 +25,7 @@ from protocol.records.batch import (
     pack_header,
 )
 from protocol.records.compression import compress
-from protocol.records.records import ControlRecordType
+from protocol.records.records import ControlRecordType, Headers, wrapped_int64
 from protocol.records.varint import append_varint
 
 _CRC_POSITION: Final = 17
@@ -40,7 +41,7 @@ class NewRecord:
     value: bytes | None
     key: bytes | None = None
     timestamp_ms: int = 0
-    headers: tuple[tuple[str, bytes | None], ...] = ()
+    headers: Headers = ()
     offset_delta: int | None = None
     """From the batch's base offset; None: one more than the record before."""
 
@@ -61,6 +62,10 @@ class BatchOptions:
     """None: the records keep the time at which they were created."""
     last_offset_delta: int | None = None
     """None: that of the last record. Compaction leaves greater ones."""
+    max_timestamp_ms: int | None = None
+    """None: that of the newest record. Compaction leaves greater ones, too."""
+    delete_horizon_ms: int | None = None
+    """When compaction may remove the tombstones; takes the place of the first timestamp."""
 
 
 _DEFAULTS: Final = BatchOptions()
@@ -68,7 +73,9 @@ _DEFAULTS: Final = BatchOptions()
 
 def build_batch(records: Sequence[NewRecord], options: BatchOptions = _DEFAULTS) -> bytearray:
     """Return one batch; it is writable, so that it can be stamped in place."""
-    base_timestamp = records[0].timestamp_ms if records else -1
+    base_timestamp = options.delete_horizon_ms
+    if base_timestamp is None:
+        base_timestamp = records[0].timestamp_ms if records else -1
     body, last_delta = _build_records(records, base_timestamp)
     data = compress(options.compression, body) if records else body
     header = BatchHeader(
@@ -88,7 +95,37 @@ def build_batch(records: Sequence[NewRecord], options: BatchOptions = _DEFAULTS)
         base_sequence=options.base_sequence,
         records_count=len(records),
     )
-    return _sealed(header, data)
+    return seal_batch(header, data)
+
+
+def seal_batch(header: BatchHeader, data: Buffer) -> bytearray:
+    """Return the batch of ``header`` and its records as they are stored, with the right sum."""
+    batch = bytearray(pack_header(header))
+    batch += data
+    _CRC.pack_into(batch, _CRC_POSITION, compute_crc(batch, 0, len(batch)))
+    return batch
+
+
+def append_record(
+    output: bytearray,
+    timestamp_delta: int,
+    offset_delta: int,
+    key: Buffer | None,
+    value: Buffer | None,
+    headers: Headers = (),
+) -> None:
+    """Write one record of an uncompressed batch at the end of ``output``."""
+    body = bytearray(1)  # attributes, unused
+    append_varint(body, timestamp_delta)
+    append_varint(body, offset_delta)
+    _append_bytes(body, key)
+    _append_bytes(body, value)
+    append_varint(body, len(headers))
+    for name, content in headers:
+        _append_bytes(body, name.encode())
+        _append_bytes(body, content)
+    append_varint(output, len(body))
+    output += body
 
 
 def build_batches(values: Sequence[bytes], *, count_per_batch: int = 1) -> bytearray:
@@ -137,12 +174,16 @@ def _attributes(options: BatchOptions) -> int:
         attributes |= TRANSACTIONAL_BIT
     if options.is_control:
         attributes |= CONTROL_BIT
+    if options.delete_horizon_ms is not None:
+        attributes |= DELETE_HORIZON_BIT
     return attributes
 
 
 def _max_timestamp(records: Sequence[NewRecord], options: BatchOptions) -> int:
     if options.log_append_time_ms is not None:
         return options.log_append_time_ms
+    if options.max_timestamp_ms is not None:
+        return options.max_timestamp_ms
     return max((record.timestamp_ms for record in records), default=-1)
 
 
@@ -151,35 +192,14 @@ def _build_records(records: Sequence[NewRecord], base_timestamp: int) -> tuple[b
     delta = -1
     for record in records:
         delta = delta + 1 if record.offset_delta is None else record.offset_delta
-        body = _build_record(record, record.timestamp_ms - base_timestamp, delta)
-        append_varint(output, len(body))
-        output += body
+        timestamp_delta = wrapped_int64(record.timestamp_ms - base_timestamp)
+        append_record(output, timestamp_delta, delta, record.key, record.value, record.headers)
     return output, max(delta, 0)
 
 
-def _build_record(record: NewRecord, timestamp_delta: int, offset_delta: int) -> bytearray:
-    body = bytearray(1)  # attributes, unused
-    append_varint(body, timestamp_delta)
-    append_varint(body, offset_delta)
-    _append_bytes(body, record.key)
-    _append_bytes(body, record.value)
-    append_varint(body, len(record.headers))
-    for key, value in record.headers:
-        _append_bytes(body, key.encode())
-        _append_bytes(body, value)
-    return body
-
-
-def _append_bytes(body: bytearray, data: bytes | None) -> None:
+def _append_bytes(body: bytearray, data: Buffer | None) -> None:
     if data is None:
         append_varint(body, -1)
         return
     append_varint(body, len(data))
     body += data
-
-
-def _sealed(header: BatchHeader, data: Buffer) -> bytearray:
-    batch = bytearray(pack_header(header))
-    batch += data
-    _CRC.pack_into(batch, _CRC_POSITION, compute_crc(batch, 0, len(batch)))
-    return batch

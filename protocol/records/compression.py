@@ -1,4 +1,4 @@
-"""The five codecs of record batches, as Kafka's clients frame them. It knows nothing of batches.
+"""The five codecs of records, as Kafka's clients frame them. It knows nothing of batches.
 
 Source: org.apache.kafka.common.compress; snappy in the stream framing of xerial's snappy-java.
 """
@@ -13,7 +13,8 @@ import cramjam
 
 from protocol.errors import Malformed
 from protocol.ports import Buffer
-from protocol.records.batch import Compression
+from protocol.records.batch import MAGIC, Compression
+from protocol.records.lz4_frame import with_right_checksum, write_frame
 
 OUTPUT_BYTES_MAX: Final = 128 * 1024 * 1024
 """What one batch may become: a little more than the largest frame, against decompression bombs."""
@@ -22,10 +23,12 @@ _XERIAL_HEADER: Final = b"\x82SNAPPY\x00" + Struct(">ii").pack(1, 1)
 _XERIAL_MAGIC: Final = _XERIAL_HEADER[:8]
 _XERIAL_BLOCK_BYTES: Final = 32 * 1024
 _BLOCK_LENGTH: Final = Struct(">i")
+_SNAPPY_RATIO_MAX: Final = 64
+"""More than three bytes, the shortest copy of 64, can ever become."""
 
 
-def compress(codec: Compression, data: Buffer) -> Buffer:
-    """Return ``data`` as ``codec`` writes it into a batch."""
+def compress(codec: Compression, data: Buffer, *, magic: int = MAGIC) -> Buffer:
+    """Return ``data`` as ``codec`` writes it into records of format ``magic``."""
     match codec:
         case Compression.NONE:
             return data
@@ -34,13 +37,17 @@ def compress(codec: Compression, data: Buffer) -> Buffer:
         case Compression.GZIP:
             return bytes(cramjam.gzip.compress(data))
         case Compression.LZ4:
-            return bytes(cramjam.lz4.compress(data))
+            return write_frame(data, has_old_checksum=magic == 0)
         case Compression.ZSTD:
             return bytes(cramjam.zstd.compress(data))
 
 
 def decompress(
-    codec: Compression, data: Buffer, *, output_bytes_max: int = OUTPUT_BYTES_MAX
+    codec: Compression,
+    data: Buffer,
+    *,
+    magic: int = MAGIC,
+    output_bytes_max: int = OUTPUT_BYTES_MAX,
 ) -> Buffer:
     """Return what ``data`` held before compression; ``data`` itself for NONE.
 
@@ -55,7 +62,8 @@ def decompress(
         case Compression.GZIP:
             return _decompress_into(cramjam.gzip, data, output_bytes_max)
         case Compression.LZ4:
-            return _decompress_into(cramjam.lz4, data, output_bytes_max)
+            frame = with_right_checksum(data) if magic == 0 else data
+            return _decompress_into(cramjam.lz4, frame, output_bytes_max)
         case Compression.ZSTD:
             return _decompress_into(cramjam.zstd, data, output_bytes_max)
 
@@ -103,8 +111,9 @@ def _decompress_snappy(data: Buffer, output_bytes_max: int) -> Buffer:
 def _decompress_block(block: memoryview, output_bytes_max: int) -> bytes:
     try:
         size_bytes = cramjam.snappy.decompress_raw_len(block)
-        if size_bytes > output_bytes_max:
-            raise Malformed(f"snappy block becomes {size_bytes} bytes, over {output_bytes_max}")
+        size_bytes_max = min(output_bytes_max, len(block) * _SNAPPY_RATIO_MAX)
+        if size_bytes > size_bytes_max:
+            raise Malformed(f"snappy block becomes {size_bytes} bytes, over {size_bytes_max}")
         return bytes(cramjam.snappy.decompress_raw(block))
     except cramjam.DecompressionError as error:
         raise Malformed(f"snappy block of {len(block)} bytes cannot be read: {error}") from error

@@ -1,4 +1,6 @@
-"""The records inside a v2 batch, for tools, tests and lookups; the produce path never comes here.
+"""The records inside a v2 batch, for tools, tests and conversions; the produce path stays outside.
+
+Views leave keys, values and headers where they lie; records are copies that outlive the buffer.
 
 Source: DefaultRecord.java, ControlRecordType.java, EndTransactionMarker.java.
 """
@@ -13,13 +15,20 @@ from typing import Final, NamedTuple
 from protocol.errors import Malformed
 from protocol.ports import Buffer
 from protocol.records.batch import HEADER_SIZE_BYTES, BatchHeader, iterate_batches
-from protocol.records.compression import decompress
+from protocol.records.compression import OUTPUT_BYTES_MAX, decompress
 from protocol.records.varint import read_varint
 
 NO_SEQUENCE: Final = -1
+_INT32_MIN: Final = -(2**31)
+_INT32_MAX: Final = 2**31 - 1
+_INT64_MIN: Final = -(2**63)
+_INT64_MAX: Final = 2**63 - 1
+_INT64_COUNT: Final = 2**64
 _SEQUENCE_COUNT: Final = 2**31
 _CONTROL_KEY: Final = Struct(">hh")
 _END_MARKER: Final = Struct(">hi")
+
+Headers = tuple[tuple[str, bytes | None], ...]
 
 
 class ControlRecordType(IntEnum):
@@ -35,6 +44,20 @@ class ControlRecordType(IntEnum):
     UNKNOWN = -1
 
 
+class RecordView(NamedTuple):
+    """One record of any format, as slices of the buffer (or of what was decompressed)."""
+
+    offset: int
+    timestamp_ms: int
+    """-1 without one: format 0 has none."""
+    created_ms: int
+    """What the producer set; ``timestamp_ms`` differs from it where the broker set the time."""
+    key: Buffer | None
+    value: Buffer | None
+    headers: Buffer = b""
+    """Their count and fields, for ``read_headers``; empty in formats 0 and 1, which have none."""
+
+
 class Record(NamedTuple):
     """One record. ``key`` and ``value`` are None for Kafka's null."""
 
@@ -44,11 +67,19 @@ class Record(NamedTuple):
     """-1 without an idempotent producer."""
     key: bytes | None
     value: bytes | None
-    headers: tuple[tuple[str, bytes | None], ...]
+    headers: Headers
 
 
-def iterate_records(buffer: Buffer, position: int, header: BatchHeader) -> Iterator[Record]:
-    """Give the records of the whole batch at ``position``, decompressed.
+def iterate_record_views(
+    buffer: Buffer,
+    position: int,
+    header: BatchHeader,
+    *,
+    output_bytes_max: int = OUTPUT_BYTES_MAX,
+) -> Iterator[RecordView]:
+    """Give the records of the whole batch at ``position`` without copying them.
+
+    A compressed batch is decompressed as a whole, to at most ``output_bytes_max``.
 
     Raises:
         Malformed: the records do not fill the batch exactly, or a field of one is broken.
@@ -56,19 +87,74 @@ def iterate_records(buffer: Buffer, position: int, header: BatchHeader) -> Itera
     body = memoryview(buffer)[position + HEADER_SIZE_BYTES : position + header.size_bytes]
     if header.records_count == 0 and not body:
         return  # what compaction leaves has no compressed stream either
-    data = memoryview(decompress(header.compression, body))
+    data = memoryview(decompress(header.compression, body, output_bytes_max=output_bytes_max))
+    append_time_ms = header.max_timestamp if header.is_log_append_time else None
     at = 0
     for _ in range(header.records_count):
-        record, at = _read_record(data, at, header)
-        yield record
+        length, at = read_varint(data, at)
+        end = at + length
+        if not at < end <= len(data):
+            raise Malformed(f"record of {length} bytes in {len(data) - at} bytes")
+        yield _view(data[at:end], header, append_time_ms)
+        at = end
     if at != len(data):
         raise Malformed(f"{len(data) - at} bytes behind the last of {header.records_count} records")
+
+
+def iterate_records(buffer: Buffer, position: int, header: BatchHeader) -> Iterator[Record]:
+    """Give copies of the records of the whole batch at ``position``.
+
+    Raises:
+        Malformed: as ``iterate_record_views``, or the headers of a record are broken.
+    """
+    for view in iterate_record_views(buffer, position, header):
+        yield copy_record(view, _sequence(header, view.offset - header.base_offset))
 
 
 def iterate_all_records(buffer: Buffer) -> Iterator[Record]:
     """Give the records of every whole batch in ``buffer``, control records included."""
     for position, header in iterate_batches(buffer):
         yield from iterate_records(buffer, position, header)
+
+
+def copy_record(view: RecordView, sequence: int = NO_SEQUENCE) -> Record:
+    """Return a record that does not hold on to the buffer of ``view``.
+
+    Raises:
+        Malformed: its headers are broken.
+    """
+    key, value = view.key, view.value
+    return Record(
+        view.offset,
+        view.timestamp_ms,
+        sequence,
+        None if key is None else bytes(key),
+        None if value is None else bytes(value),
+        read_headers(view.headers),
+    )
+
+
+def read_headers(data: Buffer) -> Headers:
+    """Return the headers that ``RecordView.headers`` holds.
+
+    Raises:
+        Malformed: they do not fill ``data`` exactly, a key is null or not UTF-8.
+    """
+    if not data:
+        return ()
+    count, at = read_varint(data, 0)
+    if not 0 <= count <= len(data) - at:
+        raise Malformed(f"{count} record headers in {len(data) - at} bytes")
+    headers: list[tuple[str, bytes | None]] = []
+    for _ in range(count):
+        key, at = _read_slice(data, at)
+        value, at = _read_slice(data, at)
+        if key is None:
+            raise Malformed("record header with a null key")
+        headers.append((_text(key), None if value is None else bytes(value)))
+    if at != len(data):
+        raise Malformed(f"{len(data) - at} bytes behind the last field of a record")
+    return tuple(headers)
 
 
 def control_type(record: Record) -> ControlRecordType:
@@ -96,34 +182,31 @@ def coordinator_epoch(record: Record) -> int:
     return _END_MARKER.unpack_from(record.value)[1]
 
 
-def _read_record(data: memoryview, at: int, header: BatchHeader) -> tuple[Record, int]:
-    length, at = read_varint(data, at)
-    end = at + length
-    if not at < end <= len(data):
-        raise Malformed(f"record of {length} bytes in {len(data) - at} bytes")
-    record = data[:end]
-    timestamp_delta, at = read_varint(record, at + 1)  # the byte skipped is "attributes", unused
+def wrapped_int64(value: int) -> int:
+    """Return ``value`` as 64 bits hold it: sums of offsets and of timestamps wrap as in Java."""
+    if _INT64_MIN <= value <= _INT64_MAX:
+        return value
+    return (value - _INT64_MIN) % _INT64_COUNT + _INT64_MIN
+
+
+def _view(record: memoryview, header: BatchHeader, append_time_ms: int | None) -> RecordView:
+    timestamp_delta, at = read_varint(record, 1)  # the byte skipped is "attributes", unused
     offset_delta, at = read_varint(record, at)
-    key, at = _read_bytes(record, at)
-    value, at = _read_bytes(record, at)
-    headers, at = _read_headers(record, at)
-    if at != end:
-        raise Malformed(f"{end - at} bytes behind the last field of a record")
-    return (
-        Record(
-            header.base_offset + offset_delta,
-            _timestamp(header, timestamp_delta),
-            _sequence(header, offset_delta),
-            key,
-            value,
-            headers,
-        ),
-        end,
+    if not _INT32_MIN <= offset_delta <= _INT32_MAX:
+        raise Malformed(f"offset delta {offset_delta}")
+    key, at = _read_slice(record, at)
+    value, at = _read_slice(record, at)
+    if at == len(record):
+        raise Malformed("record without a count of headers")
+    created_ms = wrapped_int64(header.base_timestamp + timestamp_delta)
+    return RecordView(
+        wrapped_int64(header.base_offset + offset_delta),
+        created_ms if append_time_ms is None else append_time_ms,
+        created_ms,
+        key,
+        value,
+        record[at:],
     )
-
-
-def _timestamp(header: BatchHeader, delta: int) -> int:
-    return header.max_timestamp if header.is_log_append_time else header.base_timestamp + delta
 
 
 def _sequence(header: BatchHeader, offset_delta: int) -> int:
@@ -132,31 +215,18 @@ def _sequence(header: BatchHeader, offset_delta: int) -> int:
     return (header.base_sequence + offset_delta) % _SEQUENCE_COUNT
 
 
-def _read_bytes(data: memoryview, at: int) -> tuple[bytes | None, int]:
+def _read_slice(data: Buffer, at: int) -> tuple[Buffer | None, int]:
     length, at = read_varint(data, at)
     if length < 0:
         return None, at
-    if length > len(data) - at:
+    end = at + length
+    if end > len(data):
         raise Malformed(f"field of {length} bytes in {len(data) - at} bytes")
-    return bytes(data[at : at + length]), at + length
+    return data[at:end], end
 
 
-def _read_headers(data: memoryview, at: int) -> tuple[tuple[tuple[str, bytes | None], ...], int]:
-    count, at = read_varint(data, at)
-    if not 0 <= count <= len(data) - at:
-        raise Malformed(f"{count} record headers in {len(data) - at} bytes")
-    headers: list[tuple[str, bytes | None]] = []
-    for _ in range(count):
-        key, at = _read_bytes(data, at)
-        value, at = _read_bytes(data, at)
-        if key is None:
-            raise Malformed("record header with a null key")
-        headers.append((_text(key), value))
-    return tuple(headers), at
-
-
-def _text(key: bytes) -> str:
+def _text(key: Buffer) -> str:
     try:
-        return key.decode()
+        return bytes(key).decode()
     except UnicodeDecodeError as error:
         raise Malformed(f"record header key is not UTF-8: {error}") from error

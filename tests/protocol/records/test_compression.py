@@ -56,3 +56,20 @@ def test_a_bare_snappy_block_is_read_too() -> None:
 def test_compressing_takes_memory_that_is_not_ours() -> None:
     view = memoryview(bytearray(b"xxabcxx"))[2:5]
     assert decompress(Compression.ZSTD, compress(Compression.ZSTD, view)) == b"abc"
+
+
+def test_a_snappy_block_cannot_claim_what_it_cannot_become() -> None:
+    claim = b"\xff\xff\xff\x3f" + b"\x00a"  # 128 MiB, less one
+    with pytest.raises(Malformed, match="134217727"):
+        decompress(Compression.SNAPPY, claim)
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_lz4_of_each_record_format_is_read_in_it(magic: int) -> None:
+    data = b"some of it, and some of it again" * 10
+    framed = compress(Compression.LZ4, data, magic=magic)
+    assert decompress(Compression.LZ4, framed, magic=magic) == data
+    assert decompress(Compression.LZ4, framed, magic=0) == data
+    if magic == 0:
+        with pytest.raises(Malformed):
+            decompress(Compression.LZ4, framed, magic=1)

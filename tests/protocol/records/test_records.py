@@ -1,5 +1,3 @@
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,40 +16,13 @@ from protocol.records.records import (
     Record,
     control_type,
     coordinator_epoch,
+    copy_record,
     iterate_all_records,
+    iterate_record_views,
     iterate_records,
+    read_headers,
+    wrapped_int64,
 )
-from tests.golden.vectors import load_vectors
-
-VECTORS = [
-    pytest.param(vector, id=vector["name"])
-    for vector in load_vectors("records")
-    if all(batch["magic"] == 2 for batch in vector["batches"])
-]
-
-
-def in_words_of_the_vectors(record: Record) -> dict[str, Any]:
-    return {
-        "offset": record.offset,
-        "timestamp": record.timestamp_ms,
-        "sequence": record.sequence,
-        "key_hex": None if record.key is None else record.key.hex(),
-        "value_hex": None if record.value is None else record.value.hex(),
-        "headers": [[key, None if value is None else value.hex()] for key, value in record.headers],
-    }
-
-
-@pytest.mark.parametrize("vector", VECTORS)
-def test_records_are_read_as_kafka_reads_them(vector: dict[str, Any]) -> None:
-    found = list(iterate_all_records(bytes.fromhex(vector["hex"])))
-    expected = [
-        {name: value for name, value in record.items() if name != "controlType"}
-        for record in vector["records"]
-    ]
-    assert list(map(in_words_of_the_vectors, found)) == expected
-    for record, wanted in zip(found, vector["records"], strict=True):
-        if "controlType" in wanted:
-            assert control_type(record).name == wanted["controlType"]
 
 
 def test_an_end_marker_says_what_it_ends() -> None:
@@ -107,3 +78,44 @@ def test_records_of_every_batch_come_in_order() -> None:
     batches = build_batches([bytes([i]) for i in range(10)], count_per_batch=3)
     assert len(list(iterate_batches(batches))) == 4
     assert [record.offset for record in iterate_all_records(batches)] == list(range(10))
+
+
+def test_views_are_slices_of_the_batch_and_records_are_not() -> None:
+    batch = build_batch([NewRecord(b"value", b"key", 7, (("name", b"v"),)), NewRecord(None)])
+    header = read_batch_header(batch)
+    first, second = iterate_record_views(batch, 0, header)
+    record = copy_record(first)
+    assert isinstance(first.value, memoryview)
+    assert first.value.obj is batch
+    assert read_headers(first.headers) == (("name", b"v"),)
+    assert (second.key, second.value) == (None, None)
+    first.value[:] = b"VALUE"
+    assert bytes(first.value) == b"VALUE"
+    assert (record.key, record.value, record.timestamp_ms) == (b"key", b"value", 7)
+
+
+def test_a_view_keeps_the_time_that_the_producer_set() -> None:
+    batch = build_batch([NewRecord(b"a", timestamp_ms=5)], BatchOptions(log_append_time_ms=900))
+    [view] = iterate_record_views(batch, 0, read_batch_header(batch))
+    assert (view.timestamp_ms, view.created_ms) == (900, 5)
+
+
+def test_decompression_stops_at_its_limit() -> None:
+    batch = build_batch([NewRecord(bytes(100_000))], BatchOptions(compression=Compression.ZSTD))
+    header = read_batch_header(batch)
+    with pytest.raises(Malformed):
+        list(iterate_record_views(batch, 0, header, output_bytes_max=50_000))
+
+
+def test_the_headers_of_a_record_fill_what_is_left_of_it() -> None:
+    assert read_headers(b"") == ()
+    for broken in (b"\x02", b"\x01", b"\x00\x00", b"\x02\x01\x01", b"\x02\x02\xff\x01"):
+        with pytest.raises(Malformed):
+            read_headers(broken)
+
+
+def test_numbers_wrap_like_those_of_64_bits() -> None:
+    for value in (0, -1, 2**63 - 1, -(2**63)):
+        assert wrapped_int64(value) == value
+        assert wrapped_int64(value + 2**64) == value
+        assert wrapped_int64(value - 2**64) == value
