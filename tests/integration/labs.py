@@ -41,7 +41,9 @@ class Lab:
 
     @property
     def servers(self) -> list[str]:
-        return self.cluster.bootstrap_servers
+        """The running brokers: kafka-python may try the same dead ones until it gives up."""
+        brokers = [self.cluster.spec.broker(each) for each in self.running_brokers()]
+        return [f"{broker.advertised_host}:{broker.advertised_port}" for broker in brokers]
 
     def create(
         self,
