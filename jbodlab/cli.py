@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from jbodlab.commands.decode import decode
 from jbodlab.commands.demo import demo
 from jbodlab.commands.lifecycle import brokers, down, status, up
 from jbodlab.commands.log_dirs import log_dirs
@@ -25,6 +26,8 @@ class _OneLineErrors(click.Group):
             _fail(ctx, error.exit_code, str(error))
         except KafkaError as error:
             _fail(ctx, ExitCode.FAILED, f"the cluster answers {error}")
+        except BrokenPipeError:
+            raise  # nobody reads on, as with `| head`; click ends quietly
         except OSError as error:
             _fail(
                 ctx,
@@ -44,5 +47,5 @@ def _fail(ctx: click.Context, code: ExitCode, message: str) -> None:
     ctx.exit(code)
 
 
-for command in (up, down, status, brokers, log_dirs, topics, report, demo):
+for command in (up, down, status, brokers, log_dirs, topics, report, demo, decode):
     main.add_command(command)

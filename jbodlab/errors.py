@@ -30,6 +30,8 @@ class ExitCode(IntEnum):
     """Spark needs Java, and there is none."""
     MISSING_PACKAGE = 9
     """An optional Python package is not installed."""
+    MALFORMED = 10
+    """What was to be decoded is no message of Kafka's protocol."""
 
 
 class LabError(Exception):

@@ -24,7 +24,7 @@ from protocol.wire.table import META, STRING, ArrayType, BlobType, Row, Wire, ro
 UUID_BYTES = 16
 UNKNOWN_TAGS = "unknownTags"
 """Holds the unknown tagged fields of a struct: ``[{"tag": 9, "hex": "00"}]``."""
-_STORED_KINDS = ("coordinator-key", "coordinator-value", "data", "header")
+_STORED_KINDS = ("coordinator-key", "coordinator-value", "data", "header", "metadata")
 _CAPITAL = re.compile(r"_([a-z0-9])")
 
 
@@ -60,7 +60,7 @@ def decode_body(
         Malformed: ``data`` is not exactly one such message.
         KeyError: jbodlab does not have the API or the version; names it.
     """
-    cls, version = _message(api, kind, version)
+    cls, version = message_of(api, kind, version)
     message = codec(cls, version).decode(data)
     return to_json(message, version, keep_unknown_tags=keep_unknown_tags)
 
@@ -75,7 +75,7 @@ def encode_body(api: str | int, kind: str, version: int, form: Mapping[str, Any]
             lacks and that must not be dropped; says where.
         KeyError: jbodlab does not have the API or the version; names it.
     """
-    cls, version = _message(api, kind, version)
+    cls, version = message_of(api, kind, version)
     return bytes(codec(cls, version).encode(from_json(cls, version, form)))
 
 
@@ -106,7 +106,13 @@ def encode_header(api: str | int, kind: str, version: int, form: Mapping[str, An
     return bytes(codec(cls, header_version).encode(from_json(cls, header_version, form)))
 
 
-def _message(api: str | int, kind: str, version: int) -> tuple[type[Any], int]:
+def message_of(api: str | int, kind: str, version: int) -> tuple[type[Any], int]:
+    """Return the class of a message and the version of it that ``version`` stands for.
+
+    Raises:
+        KeyError: jbodlab does not have the API or record; names it.
+        ValueError: There is no such kind.
+    """
     if kind in _STORED_KINDS and isinstance(api, str):
         return stored_message(api, kind, version)
     return _rpc_class(api, kind), version
