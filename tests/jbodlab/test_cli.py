@@ -27,6 +27,7 @@ def all_commands(
 
 
 COMMANDS = all_commands(main)
+WITHOUT_CLUSTER = (("decode",),)
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
@@ -34,7 +35,7 @@ def test_every_command_explains_itself_and_speaks_json(path: tuple[str, ...]) ->
     result = jbodlab(*path, "--help")
     assert result.exit_code == ExitCode.OK
     assert "--json" in result.stdout
-    assert "--config" in result.stdout
+    assert ("--config" in result.stdout) is (path not in WITHOUT_CLUSTER)
     assert COMMANDS[path].help
 
 
@@ -57,6 +58,7 @@ def test_the_commands_of_the_project_are_there() -> None:
         "topics delete",
         "report",
         "demo",
+        "decode",
     ]
 
 
