@@ -10,7 +10,7 @@ import asyncio
 import heapq
 import logging
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from broker.core.log_dirs import LogDirFailed
 from broker.engine.state import EngineState
@@ -22,8 +22,12 @@ from protocol.ids import TopicPartition
 logger = logging.getLogger(__name__)
 
 
+SLACK_S: Final = 0.002
+"""A timer may fire a little early; what is due within this is removed with it."""
+
+
 class _Due(NamedTuple):
-    at_ms: int
+    at_s: float
     number: int
     log_dir: LogDir
     remove: Callable[[], None]
@@ -66,8 +70,8 @@ class Deletions:
         Never at once. Source: KAFKA-16588.
         """
         self._number += 1
-        at_ms = self._state.now_ms() + max(delay_ms, 1)
-        heapq.heappush(self._due, _Due(at_ms, self._number, log_dir, remove))
+        at_s = self._state.loop.time() + max(delay_ms, 1) / 1000
+        heapq.heappush(self._due, _Due(at_s, self._number, log_dir, remove))
         self._arm()
 
     def stop(self) -> None:
@@ -82,11 +86,11 @@ class Deletions:
             self._timer.cancel()
         self._timer = None
         if self._due:
-            self._timer = self._state.loop.call_at(self._due[0].at_ms / 1000, self._remove_due)
+            self._timer = self._state.loop.call_at(self._due[0].at_s, self._remove_due)
 
     def _remove_due(self) -> None:
-        now_ms = self._state.now_ms()
-        while self._due and self._due[0].at_ms <= now_ms:
+        until_s = self._state.loop.time() + SLACK_S
+        while self._due and self._due[0].at_s <= until_s:
             due = heapq.heappop(self._due)
             try:
                 due.log_dir.submit("delete", due.remove, bounded=False)
