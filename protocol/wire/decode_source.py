@@ -45,7 +45,7 @@ _NAMES = {
 }
 _BLOB_BUFFERS = (
     "view = memoryview(data)",
-    "buf = bytes(data) if data.__class__ is bytes or len(data) <= 2048 else view",
+    "buf = data if data.__class__ is bytes else bytes(data) if len(data) <= 2048 else view",
     "text = text_of_view if buf is view else text_of_bytes",
 )
 _TOGETHER_MIN = 4
@@ -91,18 +91,22 @@ class _DecoderWriter:
         self.blobs = blobs
         self.run: list[tuple[str, str]] = []
 
-    def flush(self) -> None:
-        """Write one unpack of the run so far."""
+    def flush(self, *, kept_bytes: int = 0) -> None:
+        """Write one unpack of the run so far; the position stops short by ``kept_bytes``."""
         match self.run:
             case []:
                 return
             case [(target, "B")]:
-                self.source.add(f"{target} = buf[pos]", "pos += 1")
+                self.source.add(f"{target} = buf[pos]")
+                step = 1 - kept_bytes
             case run:
                 unpack, size = self.source.unpacker("".join(code for _, code in run))
                 targets = "".join(f"{target}, " for target, _ in run)
-                self.source.add(f"{targets}= {unpack}(buf, pos)", f"pos += {size}")
+                self.source.add(f"{targets}= {unpack}(buf, pos)")
+                step = size - kept_bytes
         self.run.clear()
+        if step:
+            self.source.add(f"pos += {step}")
 
     def value(self, con: c.Construct, target: str) -> None:
         """Write lines that read one value of ``con`` into ``target``; a fixed one joins the run."""
@@ -122,75 +126,82 @@ class _DecoderWriter:
             case _:
                 raise TypeError(f"no decoder for {con!r}")
 
-    def _length(self, con: t.Blob | t.Array) -> tuple[str, str]:
-        """Write lines that read a length and refuse a null that must not be.
+    def _read_length(self, con: t.Blob | t.Array) -> str:
+        """Write lines that read a length's fixed integer or first byte; return its variable.
 
-        Returns:
-            The variable of the length, which is 0 (compact) or negative for null, and the
-            expression of the count that it stands for.
+        The position is behind it, but for compact blobs on it: their length is one more than
+        their size, so that their end is the position plus the length.
         """
         length = self.source.fresh("n")
-        if not con.length.compact:
-            self.run.append((length, code_of(con.length.fixed) or ""))
-            self.flush()
-            if not con.nullable:
-                self.source.add(f"if {length} < 0: refuse_null()")
-            return length, length
-        self.run.append((length, "B"))
-        self.flush()
-        if con.nullable:
-            self.source.add(f"if {length} > 127: {length}, pos = varint(buf, pos - 1)")
-        else:
-            self.source.add(f"if not 0 < {length} < 128: {length}, pos = length(buf, pos - 1)")
-        return length, f"{length} - 1"
+        code = "B" if con.length.compact else code_of(con.length.fixed)
+        self.run.append((length, code or ""))
+        self.flush(kept_bytes=int(con.length.compact and isinstance(con, t.Blob)))
+        return length
 
-    def _is_null(self, con: t.Blob | t.Array, length: str) -> str:
-        return f"not {length}" if con.length.compact else f"{length} < 0"
+    def _check_length(self, con: t.Blob | t.Array, length: str) -> None:
+        """Write lines that read the rest of a long length and refuse a null that must not be."""
+        if con.length.compact:
+            long = f"{length} > 127" if con.nullable else f"not 0 < {length} < 128"
+            read = f"{length}, pos = {'varint' if con.nullable else 'length'}"
+            if isinstance(con, t.Blob):
+                self.source.add(f"if {long}: {read}(buf, pos); pos -= 1")
+            else:
+                self.source.add(f"if {long}: {read}(buf, pos - 1)")
+        elif not con.nullable:
+            self.source.add(f"if {length} < 0: refuse_null()")
 
     def _blob(self, con: t.Blob, target: str) -> None:
-        length, count = self._length(con)
+        length = self._read_length(con)
+        self._check_length(con, length)
         if not con.nullable:
-            self._content(con, target, count)
+            self._content(con, target, length)
             return
-        with self.source.block(f"if {self._is_null(con, length)}:"):
-            self.source.add(f"{target} = None")
+        with self.source.block(f"if {_is_null(con, length)}:"):
+            self.source.add(f"{target} = None", *["pos += 1"] * con.length.compact)
         with self.source.block("else:"):
-            self._content(con, target, count)
+            self._content(con, target, length)
 
-    def _content(self, con: t.Blob, target: str, count: str) -> None:
+    def _content(self, con: t.Blob, target: str, length: str) -> None:
         end = self.source.fresh("e")
-        self.source.add(f"{end} = pos + {count}")
+        start = "pos + 1" if con.length.compact else "pos"
+        self.source.add(f"{end} = pos + {length}")
         if con.kind != "string":
-            cut = f"view[pos:{end}]"
+            cut = f"view[{start}:{end}]"
         else:
-            cut = f"text(buf[pos:{end}])" if self.blobs else f"buf[pos:{end}].decode()"
+            cut = f"text(buf[{start}:{end}])" if self.blobs else f"buf[{start}:{end}].decode()"
         self.source.add(f"{target} = {cut}", f"pos = {end}")
 
     def _array(self, con: t.Array, target: str) -> None:
-        length, count = self._length(con)
+        length = self._read_length(con)
         code = code_of(con.element)
         if code is not None and len(code) == 1:
-            self._integers(con, target, length, count)
-        elif not con.nullable:
+            self._integers(con, target, length, code)
+            return
+        self._check_length(con, length)
+        count = f"{length} - 1" if con.length.compact else length
+        if not con.nullable:
             self._items(con.element, target, count)
-        else:
-            with self.source.block(f"if {self._is_null(con, length)}:"):
-                self.source.add(f"{target} = None")
-            with self.source.block("else:"):
-                self._items(con.element, target, count)
+            return
+        with self.source.block(f"if {_is_null(con, length)}:"):
+            self.source.add(f"{target} = None")
+        with self.source.block("else:"):
+            self._items(con.element, target, count)
 
-    def _integers(self, con: t.Array, target: str, length: str, count: str) -> None:
-        """Write lines that read integers: few of them by an unpack of their own, else by a call."""
-        source, code, added = self.source, code_of(con.element) or "", int(con.length.compact)
+    def _integers(self, con: t.Array, target: str, length: str, code: str) -> None:
+        """Write lines that read integers: few by an unpack of their own, none, or by a call."""
+        source, size, added = self.source, con.element.sizeof(), int(con.length.compact)
         few = source.bind("few", few_integers_readers(code, added))
         many = source.bind("many", integers_reader(code))
         with source.block(f"if {added} < {length} <= {FEW_LENGTH_MAX}:"):
             source.add(f"{target} = [*{few}[{length}](buf, pos)]")
-            source.add(f"pos += {con.element.sizeof()} * ({count})")
-        if con.nullable:
-            source.add(f"elif {self._is_null(con, length)}: {target} = None")
+            source.add(f"pos += {size} * {length}" + f" - {size}" * added)
+        source.add(f"elif {length} == {added}: {target} = ()")
         with source.block("else:"):
-            source.add(f"{target}, pos = {many}(buf, pos, {count})")
+            self._check_length(con, length)
+            if con.nullable:
+                source.add(f"if {_is_null(con, length)}: {target} = None")
+            other = "else: " * con.nullable
+            source.add(f"{other}{target}, pos = {many}(buf, pos, {length} - {added})")
 
     def _items(self, element: c.Construct, target: str, count: str) -> None:
         items = self.source.fresh("a")
@@ -272,6 +283,11 @@ class _DecoderWriter:
                 plain = default is None or default == () or isinstance(default, bool | int | str)
                 value = repr(default) if plain else self.source.bind("default", default)
                 self.source.add(f"{obj}.{item.name} = {value}")
+
+
+def _is_null(con: t.Blob | t.Array, length: str) -> str:
+    """Return the expression that tells whether a length on the wire stands for null."""
+    return f"not {length}" if con.length.compact else f"{length} < 0"
 
 
 def _is_fixed(con: Record) -> bool:
