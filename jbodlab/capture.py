@@ -42,6 +42,8 @@ class Connection(NamedTuple):
     client: Endpoint
     server: Endpoint
     number: int
+    has_handshake: bool
+    """Without one it is a guess which end is which, and bytes may be missing at the beginning."""
 
     def __str__(self) -> str:
         return f"{_shown(self.client)} -> {_shown(self.server)}"
@@ -142,7 +144,7 @@ def read_capture(content: bytes, *, server_port: int | None = None) -> Iterator[
             client, server = ends if _is_from_client(segment, server_port) else reversed(ends)
             for ended in (directions.get((client, server)), directions.get((server, client))):
                 yield from ended.give_up() if ended is not None else ()
-            connection = Connection(client, server, next(numbers))
+            connection = Connection(client, server, next(numbers), segment.begins)
             directions[client, server] = _Direction(connection, from_client=True)
             directions[server, client] = _Direction(connection, from_client=False)
         yield from directions[ends].receive(segment)

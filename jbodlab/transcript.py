@@ -81,9 +81,16 @@ class _Conversation:
                     yield SeenFrame(frame, chunk.connection, chunk.at_s)
 
     def _judge(self) -> None:
+        """Look at how the client begins; who may not be the client must send a good request."""
         begin = b"".join(chunk.data for chunk in self._waiting if chunk.from_client)
-        if len(begin) >= STREAM_HEAD_BYTES:
-            self.is_kafka = looks_like_stream(begin)
+        if len(begin) < STREAM_HEAD_BYTES:
+            return
+        frames: list[ReadFrame] = []
+        if looks_like_stream(begin) and not self._waiting[0].connection.has_handshake:
+            frames = Exchange().receive("request", begin)
+            if not frames:
+                return
+        self.is_kafka = looks_like_stream(begin) and all(one.error is None for one in frames)
 
     def _read(self, chunk: Chunk) -> Iterator[SeenFrame]:
         kind = "request" if chunk.from_client else "response"

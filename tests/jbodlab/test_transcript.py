@@ -45,6 +45,18 @@ def test_what_does_not_begin_like_kafka_is_left_out_unless_its_port_is_named() -
     assert named.left_out == []
 
 
+def test_without_a_handshake_the_first_request_must_be_a_good_one() -> None:
+    """Else the ends may be mistaken: an answer's size and correlation id look like a header."""
+    good = Capture().sends("client", ASKED[:20]).sends("client", ASKED[20:])
+    assert kinds(Transcript(good.file(), port=None)) == [("request", "Metadata", True)]
+    mistaken = Capture(("127.0.0.1", 100), ("127.0.0.1", 60_000)).sends("server", ANSWERED)
+    transcript = Transcript(mistaken.file(), port=None)
+    assert kinds(transcript) == []
+    assert len(transcript.left_out) == 1
+    named = Transcript(mistaken.sends("client", ASKED).file(), port=60_000)
+    assert kinds(named) == [("response", None, True), ("request", "Metadata", True)]
+
+
 def test_a_gap_ends_its_direction() -> None:
     capture = Capture().handshake().sends("client", ASKED).skips("client", 5)
     capture.sends("client", ASKED).sends("server", ANSWERED)
