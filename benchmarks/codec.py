@@ -1,11 +1,10 @@
-"""Measures the message codec beside kafka-python 3 and stock construct, in one process.
+"""Measures the message codec beside kafka-python 3, kio and stock construct, in one process.
 
-It prints microseconds of CPU time and, for the peers, how many times longer they take. Rounds of
-all three take turns and the best round counts, so that a busy machine slows them alike.
+It prints microseconds of CPU time and, for the peers, how many times longer they take, then which
+bars are met. Rounds of all of them take turns and the best round counts, so that a busy machine
+slows them alike.
 Run: ``python -m benchmarks.codec [--seconds 0.2]`` (per row and peer).
 """
-# construct and kafka-python have no type annotations.
-# pyright: basic
 
 from __future__ import annotations
 
@@ -14,61 +13,32 @@ import gc
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from typing import Any
 
-from benchmarks.codec_rows import ROWS, Row, plain, stock
-from protocol.wire.fast import codec
-from protocol.wire.table import construct_for
+from benchmarks.codec_peers import (
+    CONSTRUCT,
+    KAFKA_PYTHON,
+    OURS,
+    PEERS,
+    Run,
+    decoders,
+    encoders,
+    parts_encoders,
+)
+from benchmarks.codec_rows import ROWS, Row
 
-OURS, KAFKA_PYTHON, CONSTRUCT = "jbodlab", "kafka-python", "construct"
 ROUND_SECONDS = 0.02
 BARS = {KAFKA_PYTHON: 3, CONSTRUCT: 15}
 """How many times as fast as each peer the codec must be, in the geometric mean."""
+LARGE_RATIO_MAX = 2
+"""How many times as long as 16 KiB of records 1 MiB may take, where records are not copied."""
 
-Run = Callable[[], Any]
-
-
-def decoders(row: Row) -> dict[str, Run]:
-    """Return what decodes the row's bytes, by implementation."""
-    message = row.make()
-    cls = type(message)
-    ours = codec(cls, row.version)
-    data = bytes(ours.encode(message))
-    reference = stock(construct_for(cls, row.version))
-    found: dict[str, Run] = {
-        OURS: lambda: ours.decode(data),
-        CONSTRUCT: lambda: reference.parse(data),
-    }
-    if row.peer is not None:
-        peer = peer_class(row, cls)
-        found[KAFKA_PYTHON] = lambda: peer.decode(data, version=row.version)
-    return found
+Seconds = dict[str, dict[str, float]]
+"""By row, then by implementation."""
 
 
-def encoders(row: Row) -> dict[str, Run]:
-    """Return what encodes the row's message, by implementation; all give the same bytes."""
-    message = row.make()
-    cls = type(message)
-    ours = codec(cls, row.version)
-    layout = construct_for(cls, row.version)
-    reference, content = stock(layout), plain(message, layout)
-    found: dict[str, Run] = {
-        OURS: lambda: ours.encode(message),
-        CONSTRUCT: lambda: reference.build(content),
-    }
-    if row.peer is not None:
-        theirs = peer_class(row, cls).decode(bytes(ours.encode(message)), version=row.version)
-        theirs._header = None  # noqa: SLF001 - decode leaves it unset, encode asks for it
-        found[KAFKA_PYTHON] = lambda: theirs.encode(version=row.version)
-    outputs = {name: bytes(run()) for name, run in found.items()}
-    assert len({*outputs.values()}) == 1, {name: out[:60] for name, out in outputs.items()}
-    return found
-
-
-def peer_class(row: Row, cls: type[Any]) -> Any:
-    """Return kafka-python's class of the same message."""
-    return getattr(import_module(f"kafka.protocol.{row.peer}"), cls.__name__)
+def measure(make: Callable[[Row], dict[str, Run]], seconds: float) -> Seconds:
+    """Return how long each row takes each implementation."""
+    return {f"{row.name} v{row.version}": best_seconds(make(row), seconds) for row in ROWS}
 
 
 def best_seconds(runs: dict[str, Run], seconds: float) -> dict[str, float]:
@@ -100,44 +70,68 @@ def timed(run: Run, count: int) -> float:
     return time.thread_time() - start
 
 
-def print_table(title: str, make: Callable[[Row], dict[str, Run]], seconds: float) -> None:
-    """Measure all rows and print them with the geometric means."""
-    print(f"\n{title:28}{OURS:>12}{KAFKA_PYTHON:>16}{CONSTRUCT:>14}")
-    ratios: dict[str, list[float]] = {KAFKA_PYTHON: [], CONSTRUCT: []}
-    taken: dict[str, float] = {}
-    for row in ROWS:
-        best = best_seconds(make(row), seconds)
-        taken[row.name] = best[OURS]
-        cells = ""
-        for peer, width in ((KAFKA_PYTHON, 16), (CONSTRUCT, 14)):
-            if peer in best:
-                ratios[peer].append(best[peer] / best[OURS])
-            cells += f"{ratios[peer][-1]:{width - 2}.1f} x" if peer in best else f"{'-':>{width}}"
-        print(f"{row.name + f' v{row.version}':28}{best[OURS] * 1e6:9.1f} us{cells}")
-    means = {peer: statistics.geometric_mean(values) for peer, values in ratios.items()}
-    print(f"{'geometric mean':28}{'':12}{means[KAFKA_PYTHON]:14.1f} x{means[CONSTRUCT]:12.1f} x")
-    print(f"{'must reach':28}{'':12}{BARS[KAFKA_PYTHON]:14.1f} x{BARS[CONSTRUCT]:12.1f} x")
-    for name in ("Produce", "Fetch"):
-        print(
-            f"{name}: 1 MiB takes {taken[f'{name} 1 MiB'] / taken[f'{name} 16 KiB']:.1f} x 16 KiB"
-        )
+def ratios(taken: Seconds, peer: str) -> dict[str, float]:
+    """Return how many times as long as ours ``peer`` takes, by row, where it has the message."""
+    return {row: best[peer] / best[OURS] for row, best in taken.items() if peer in best}
 
 
-def parts_encoders(row: Row) -> dict[str, Run]:
-    """Return the encoders, ours as a server uses it: large records are not copied."""
-    message = row.make()
-    ours = codec(type(message), row.version)
-    return encoders(row) | {OURS: lambda: ours.encode_parts(message)}
+def large_ratio(taken: Seconds, name: str) -> float:
+    """Return how many times as long 1 MiB of records takes as 16 KiB."""
+    large, small = (
+        next(best[OURS] for row, best in taken.items() if row.startswith(f"{name} {size} "))
+        for size in ("1 MiB", "16 KiB")
+    )
+    return large / small
+
+
+def print_table(title: str, taken: Seconds) -> None:
+    """Print all rows and the geometric means."""
+    print(f"\n{title:28}{OURS:>12}" + "".join(f"{peer:>16}" for peer in PEERS))
+    by_peer = {peer: ratios(taken, peer) for peer in PEERS}
+    for row, best in taken.items():
+        cells = "".join(_cell(by_peer[peer].get(row)) for peer in PEERS)
+        print(f"{row:28}{best[OURS] * 1e6:9.1f} us{cells}")
+    means = "".join(_cell(statistics.geometric_mean(by_peer[peer].values())) for peer in PEERS)
+    print(f"{'geometric mean':40}{means}")
+
+
+def _cell(ratio: float | None) -> str:
+    return f"{'-':>16}" if ratio is None else f"{ratio:14.1f} x"
+
+
+def print_bars(title: str, taken: Seconds, *, copies: bool) -> None:
+    """Print which bars one direction meets; what copies records has none for their size."""
+    for peer, bar in BARS.items():
+        mean = statistics.geometric_mean(ratios(taken, peer).values())
+        _print_bar(f"{title}: {bar} x as fast as {peer}", f"{mean:.1f} x", met=mean >= bar)
+    row, slowest = min(ratios(taken, KAFKA_PYTHON).items(), key=lambda item: item[1])
+    never = f"{title}: no row slower than {KAFKA_PYTHON}"
+    _print_bar(never, f"{slowest:.1f} x, {row}", met=slowest >= 1)
+    for name in () if copies else ("Produce", "Fetch"):
+        ratio = large_ratio(taken, name)
+        text = f"{title}: {name} of 1 MiB within {LARGE_RATIO_MAX} x of 16 KiB"
+        _print_bar(text, f"{ratio:.1f} x", met=ratio <= LARGE_RATIO_MAX)
+
+
+def _print_bar(text: str, found: str, *, met: bool) -> None:
+    print(f"{'met   ' if met else 'MISSED'}  {text} ({found})")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the tables."""
+    """Print the tables and the bars."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--seconds", type=float, default=0.2, help="per row and implementation")
     seconds: float = parser.parse_args(arguments).seconds
-    print_table("decode", decoders, seconds)
-    print_table("encode (to parts)", parts_encoders, seconds)
-    print_table("encode (to one buffer)", encoders, seconds)
+    tables = {
+        "decode": measure(decoders, seconds),
+        "encode to parts": measure(parts_encoders, seconds),
+        "encode to one buffer": measure(encoders, seconds),
+    }
+    for title, taken in tables.items():
+        print_table(title, taken)
+    print("\nkio decodes with native code. One buffer holds a copy of the records, parts do not.\n")
+    for title, taken in tables.items():
+        print_bars(title, taken, copies=title == "encode to one buffer")
 
 
 if __name__ == "__main__":
