@@ -24,7 +24,7 @@ from broker.engine.types import (
     ProduceResult,
 )
 from broker.metrics import Metrics
-from protocol.configs import BrokerConfig
+from protocol.configs import BrokerConfig, TopicConfig
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.control import (
@@ -140,6 +140,10 @@ class ProducerIdSource(Protocol):
 
 class TopicConfigSource(Protocol):
     """The configurations of topics, as the controller keeps them."""
+
+    def config_of(self, topic: str) -> TopicConfig:
+        """Return the effective config as far as it is known; the broker's defaults otherwise."""
+        ...
 
     async def ensure(self, topics: Iterable[str]) -> None:
         """Fetch those that are not known yet; gives up after a bounded time and leaves defaults."""

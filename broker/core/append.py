@@ -1,7 +1,8 @@
 """What may be appended to a log: a producer's batch on a leader, fetched batches on a follower.
 
 It looks at batch headers and the CRC, never at single records, and writes only the fields that a
-leader stamps in place. Recompression and conversion of old formats do not exist here.
+leader stamps in place. Recompression does not exist here; old formats are converted before they
+come here (`broker.core.message_sets`).
 Source: UnifiedLog.scala analyzeAndValidateRecords, LogValidator.java.
 """
 
@@ -15,6 +16,8 @@ from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ports import Buffer
 from protocol.records.batch import (
     CONTROL_BIT,
+    MAGIC,
+    MAGIC_POSITION,
     TIMESTAMP_TYPE_BIT,
     TRANSACTIONAL_BIT,
     BatchHeader,
@@ -28,6 +31,8 @@ from protocol.records.batch import (
 )
 
 LONG_MAX: Final = 2**63 - 1
+BATCHES_ONLY_PRODUCE_VERSION: Final = 3
+"""Older producers may send message sets (KIP-98)."""
 ZSTD_PRODUCE_VERSION: Final = 7
 """Older producers may not send it (KIP-110)."""
 _NO_TIMESTAMP: Final = -1
@@ -130,18 +135,19 @@ def check_produce_version(buffer: Buffer | None, version: int) -> None:
     """Refuse what a Produce request of ``version`` may not carry; cheap, before ``prepare_append``.
 
     Raises:
-        KafkaError: INVALID_RECORD for old formats from version 3 on,
-            UNSUPPORTED_COMPRESSION_TYPE for zstd below version 7.
+        KafkaError: INVALID_RECORD without records, or for old formats from version 3 on;
+            UNSUPPORTED_COMPRESSION_TYPE for zstd in versions 3 to 6; CORRUPT_MESSAGE.
     Source: ProduceRequest.validateRecords.
     """
     if buffer is None or len(buffer) == 0:
         raise KafkaError(ErrorCode.INVALID_RECORD, "a produce request without a record batch")
+    if version < BATCHES_ONLY_PRODUCE_VERSION:
+        return
     try:
         header = read_batch_header(buffer)
     except UnsupportedMagic as error:
-        if version < 3:
-            return
-        raise KafkaError(ErrorCode.INVALID_RECORD, f"{error}, from version 3 on") from error
+        code = _magic_error(buffer, ErrorCode.INVALID_RECORD)
+        raise KafkaError(code, f"{error}, from version 3 on") from error
     except Malformed as error:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
     if version < ZSTD_PRODUCE_VERSION and header.attributes & 7 == Compression.ZSTD:
@@ -197,7 +203,8 @@ def _read_only_batch(buffer: bytearray | memoryview, limits: AppendLimits) -> Ba
     try:
         header = read_batch_header(buffer)
     except UnsupportedMagic as error:
-        raise KafkaError(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, str(error)) from error
+        code = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+        raise KafkaError(_magic_error(buffer, code), str(error)) from error
     except Malformed as error:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
     size_bytes = header.size_bytes
@@ -211,6 +218,11 @@ def _read_only_batch(buffer: bytearray | memoryview, limits: AppendLimits) -> Ba
     if not check_crc(buffer, 0, header):
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"batch of {size_bytes} bytes fails its CRC")
     return header
+
+
+def _magic_error(buffer: Buffer, code_of_old: ErrorCode) -> ErrorCode:
+    """Return the code for a format other than 2: one that nobody knows is damage."""
+    return code_of_old if buffer[MAGIC_POSITION] < MAGIC else ErrorCode.CORRUPT_MESSAGE
 
 
 def _check_fields(header: BatchHeader) -> None:

@@ -1,13 +1,14 @@
 """Serves: Fetch (1), records for consumers and followers, with incremental sessions (KIP-227).
 
-Differs from Kafka: batches are never rewritten in an older format, so versions 0 to 3 get
-UNSUPPORTED_VERSION in place of records, as from a Kafka topic with down-conversion turned off.
-Versions: 0-17.
+Differs from Kafka: in versions 0 to 2 the first batch comes even if it is larger than asked for.
+Versions: 0-17. Versions 0 and 1 get records in format 0, versions 2 and 3 in format 1.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from broker.context import Context
@@ -15,7 +16,7 @@ from broker.core.fetch_session import FetchContext, FetchRequestHead, SessionKey
 from broker.core.old_clients import fetch_error
 from broker.engine.types import FetchParams, FetchPart, FetchResult
 from broker.handlers import handles
-from protocol.errors import ErrorCode, KafkaError
+from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import ZERO_UUID, TopicPartition
 from protocol.messages.fetch import (
     AbortedTransaction,
@@ -27,12 +28,18 @@ from protocol.messages.fetch import (
     NodeEndpoint,
     PartitionData,
 )
+from protocol.ports import Buffer
+from protocol.records.down_convert import down_convert
 
-_BATCHES_V2_SINCE: Final = 4
+_FORMAT_1_SINCE: Final = 2
+_FORMAT_2_SINCE: Final = 4
+_ZSTD_SINCE: Final = 10
 _TOPIC_IDS_SINCE: Final = 13
 _REPLICA_STATE_SINCE: Final = 15
 _LEADER_HINTS_SINCE: Final = 12
 _ENDPOINTS_SINCE: Final = 16
+_ERRORS_WITH_A_LOG: Final = (ErrorCode.NONE, ErrorCode.OFFSET_OUT_OF_RANGE)
+"""The partition is here, so that its topic's config counts."""
 _SESSION_ERRORS: Final = (
     ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
     ErrorCode.INVALID_FETCH_SESSION_EPOCH,
@@ -138,9 +145,13 @@ async def _read(
     if version >= _TOPIC_IDS_SINCE and not all(part.tp.topic for part in parts):
         return await _read_known(context, params, parts)
     results = await context.engine.fetch(params, parts)
-    if version < _BATCHES_V2_SINCE:
-        return [_without_batches(result) for result in results]
-    return results
+    if version >= _ZSTD_SINCE:
+        return results
+    is_follower = params.replica_id >= 0
+    return [
+        await _readable(context, part, result, version, is_follower=is_follower)
+        for part, result in zip(parts, results, strict=True)
+    ]
 
 
 async def _read_known(
@@ -163,10 +174,39 @@ def _named(context: Context, part: FetchPart) -> FetchPart:
     return part._replace(tp=TopicPartition(name, part.tp.partition))
 
 
-def _without_batches(result: FetchResult) -> FetchResult:
-    if result.records_size_bytes == 0:
+async def _readable(
+    context: Context, part: FetchPart, result: FetchResult, version: int, *, is_follower: bool
+) -> FetchResult:
+    """Give ``result`` as a client of an old version can read it, or say that it cannot.
+
+    Source: KafkaApis.handleFetchRequest maybeConvertFetchedData.
+    """
+    if result.error_code not in _ERRORS_WITH_A_LOG:
         return result
-    return FetchResult(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    config = context.topic_configs.config_of(part.tp.topic)
+    if config.compression_type == "zstd":
+        return FetchResult(error_code=ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+    if version >= _FORMAT_2_SINCE:
+        return result
+    if not is_follower and not config.message_downconversion_enable:
+        return FetchResult(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    return await _converted(result, int(version >= _FORMAT_1_SINCE), part.fetch_offset)
+
+
+async def _converted(result: FetchResult, magic: int, fetch_offset: int) -> FetchResult:
+    """Rewrite the records in format ``magic``; other requests are served between two batches."""
+    records: list[Buffer] = []
+    try:
+        for piece in down_convert(result.records, magic, fetch_offset=fetch_offset):
+            records.append(piece)
+            await asyncio.sleep(0)
+    except KafkaError as error:
+        return FetchResult(error_code=error.code)
+    except Malformed:
+        return FetchResult(error_code=ErrorCode.CORRUPT_MESSAGE)
+    return replace(
+        result, records=tuple(records), records_size_bytes=sum(len(piece) for piece in records)
+    )
 
 
 def _topics(

@@ -1,16 +1,18 @@
 """Serves: Produce (0), records from producers to the partitions led here.
 
 Differs from Kafka: transactional records cannot arrive, no producer gets a transactional id.
-Record formats 0 and 1 (versions 0 to 2 of older clients) are refused by the engine, not converted.
-Versions: 0-11.
+Versions: 0-11. Message sets of formats 0 and 1, in versions 0 to 2, are rewritten as batches.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Generator
 from typing import Final
 
 from broker.context import Context
-from broker.core.append import check_produce_version
+from broker.core.append import BATCHES_ONLY_PRODUCE_VERSION, check_produce_version
+from broker.core.message_sets import convert_in_steps, is_message_set
 from broker.engine.types import ProducePart, ProduceResult
 from broker.handlers import handles
 from protocol.connection import CloseConnection
@@ -19,6 +21,7 @@ from protocol.ids import TopicPartition
 from protocol.messages.produce import (
     LeaderIdAndEpoch,
     NodeEndpoint,
+    PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
@@ -69,6 +72,8 @@ async def handle(context: Context, request: ProduceRequest, version: int) -> Pro
     for topic in request.topic_data:
         for partition in topic.partition_data:
             refused = _check(partition.records, version)
+            if version < BATCHES_ONLY_PRODUCE_VERSION and refused is None:
+                refused = await _convert(context, topic.name, partition)
             results.append(refused)
             if refused is None:
                 assert isinstance(partition.records, memoryview)
@@ -97,8 +102,40 @@ def _check(records: Records | None, version: int) -> ProduceResult | None:
     try:
         check_produce_version(records, version)
     except KafkaError as error:
-        return ProduceResult(error_code=error.code, error_message=error.message or None)
+        return _refusal(error)
     return None
+
+
+async def _convert(
+    context: Context, topic: str, partition: PartitionProduceData
+) -> ProduceResult | None:
+    """Replace a message set by the batch of its records, or return why that cannot be.
+
+    Other requests are served between the steps.
+    """
+    records = partition.records
+    assert isinstance(records, memoryview)
+    if not is_message_set(records):
+        return None
+    steps = convert_in_steps(records, context.topic_configs.config_of(topic))
+    try:
+        partition.records = memoryview(await _run(steps))
+    except KafkaError as error:
+        return _refusal(error)
+    return None
+
+
+async def _run(steps: Generator[None, None, bytearray]) -> bytearray:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+        await asyncio.sleep(0)
+
+
+def _refusal(error: KafkaError) -> ProduceResult:
+    return ProduceResult(error_code=error.code, error_message=error.message or None)
 
 
 def _close_on_error(answers: list[ProduceResult]) -> None:

@@ -25,7 +25,7 @@ from broker.engine.types import (
 )
 from broker.metrics import Metrics
 from protocol.apis import APIS
-from protocol.configs import broker_config
+from protocol.configs import TopicConfig, broker_config, topic_config
 from protocol.connection import Peer, RequestReceived
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import BrokerId, TopicPartition
@@ -239,6 +239,9 @@ class FakeTopicConfigs:
         self.ensured: list[str] = []
         self.changes: list[str] = []
         self.forgotten: list[str] = []
+
+    def config_of(self, topic: str) -> TopicConfig:
+        return topic_config(self.known.get(topic, {}), broker_config({}))
 
     async def ensure(self, topics: Iterable[str]) -> None:
         self.ensured.extend(topics)

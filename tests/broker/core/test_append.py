@@ -107,6 +107,14 @@ def test_old_formats_are_refused() -> None:
     assert refusal(bytearray(34)) == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
 
 
+def test_a_format_that_nobody_knows_is_damage() -> None:
+    for magic in (3, 127, 128, 255):
+        data = batch()
+        data[16] = magic
+        assert refusal(data) == ErrorCode.CORRUPT_MESSAGE
+        assert version_refusal(data, 3) == ErrorCode.CORRUPT_MESSAGE
+
+
 def test_a_batch_cut_anywhere_is_corrupt() -> None:
     data = batch(b"abc")
     for end in range(1, len(data)):
@@ -222,8 +230,9 @@ def version_refusal(data: bytes | bytearray | None, version: int) -> ErrorCode |
 
 def test_what_a_produce_version_may_carry() -> None:
     zstd = batch(compression=Compression.ZSTD)
-    assert version_refusal(zstd, 6) == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-    assert version_refusal(zstd, 7) is None
+    codes = [version_refusal(zstd, version) for version in range(8)]
+    too_early = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    assert codes == [None, None, None, too_early, too_early, too_early, too_early, None]
     old = batch()
     old[16] = 0
     assert version_refusal(old, 2) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from broker.engine.types import AbortedTransaction, EpochEndOffset, FetchResult, LeaderHint
@@ -14,6 +16,9 @@ from protocol.messages.fetch import (
     ForgottenTopic,
     ReplicaState,
 )
+from protocol.records.batch import Compression
+from protocol.records.build import BatchOptions, NewRecord, build_batch
+from protocol.records.message_set import iterate_message_views, iterate_messages
 from tests.broker.fakes import TOPIC_ID, FakeBroker, batch, topic_state, update_metadata
 
 ORDERS_0 = TopicPartition("orders", 0)
@@ -79,17 +84,7 @@ async def test_records_and_offsets_arrive_at_every_version(broker: FakeBroker, v
     assert parts[0].fetch_offset == 5
 
 
-@pytest.mark.parametrize("version", range(4))
-async def test_versions_before_batches_get_no_records(broker: FakeBroker, version: int):
-    broker.engine.fetch_results[ORDERS_0] = filled()
-    response = await broker.ask(fetch(0, 1, version=version), version)
-    first, second = response.responses[0].partitions
-    assert first.error_code == ErrorCode.UNSUPPORTED_VERSION
-    assert bytes(first.records) == b""
-    assert second.error_code == ErrorCode.NONE
-
-
-@pytest.mark.scenario(59)
+@pytest.mark.scenario(61)
 @pytest.mark.parametrize(
     ("version", "code"),
     [(5, ErrorCode.NOT_LEADER_OR_FOLLOWER), (6, ErrorCode.KAFKA_STORAGE_ERROR)],
@@ -213,3 +208,92 @@ async def test_rare_parts_of_an_answer_arrive(broker: FakeBroker):
     assert (partition.diverging_epoch.epoch, partition.diverging_epoch.end_offset) == (4, 40)
     assert (partition.current_leader.leader_id, partition.current_leader.leader_epoch) == (2, 6)
     assert [(n.node_id, n.port) for n in response.node_endpoints] == [(2, 9092)]
+
+
+OLD_VERSIONS = [(0, 0), (1, 0), (2, 1), (3, 1)]
+
+
+def stored(codec: Compression = Compression.NONE, *, base_offset: int = 5) -> FetchResult:
+    records = [NewRecord(b"a", b"k", 1, (("h", b"v"),)), NewRecord(b"b", None, 2)]
+    data = bytes(build_batch(records, BatchOptions(base_offset=base_offset, compression=codec)))
+    return FetchResult(
+        high_watermark=9,
+        last_stable_offset=9,
+        log_start_offset=0,
+        records=(data,),
+        records_size_bytes=len(data),
+    )
+
+
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP, Compression.LZ4])
+@pytest.mark.parametrize(("version", "magic"), OLD_VERSIONS)
+async def test_versions_before_batches_get_message_sets(
+    broker: FakeBroker, version: int, magic: int, codec: Compression
+):
+    broker.engine.fetch_results[ORDERS_0] = stored(codec)
+    response = await broker.ask(fetch(0, 1, version=version), version)
+    first, second = response.responses[0].partitions
+    assert (first.error_code, first.high_watermark) == (ErrorCode.NONE, 9)
+    data = bytes(first.records)
+    found = [v for p, h in iterate_messages(data) for v in iterate_message_views(data, p, h)]
+    assert [(view.offset, view.value) for view in found] == [(5, b"a"), (6, b"b")]
+    assert {header.magic for _, header in iterate_messages(data)} == {magic}
+    assert (second.error_code, bytes(second.records)) == (ErrorCode.NONE, b"")
+
+
+@pytest.mark.parametrize(("version", "code"), [(0, 35), (3, 35), (4, 0)])
+async def test_topics_may_forbid_the_conversion(broker: FakeBroker, version: int, code: int):
+    broker.topic_configs.known["orders"] = {"message.downconversion.enable": "false"}
+    broker.engine.fetch_results[ORDERS_0] = stored()
+    response = await broker.ask(fetch(0, 1, version=version), version)
+    first, second = response.responses[0].partitions
+    assert (first.error_code, second.error_code) == (code, code)
+    assert (len(first.records) > 0) == (code == 0)
+
+
+async def test_followers_get_what_consumers_may_not(broker: FakeBroker):
+    broker.topic_configs.known["orders"] = {"message.downconversion.enable": "false"}
+    broker.engine.fetch_results[ORDERS_0] = stored()
+    request = fetch(0, version=3)
+    request.replica_id = 2
+    response = await broker.ask(request, 3)
+    assert response.responses[0].partitions[0].error_code == ErrorCode.NONE
+
+
+async def test_an_absent_partition_keeps_its_error_whatever_its_topic_forbids(broker: FakeBroker):
+    broker.topic_configs.known["orders"] = {"message.downconversion.enable": "false"}
+    for told, code in (
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (ErrorCode.OFFSET_OUT_OF_RANGE, ErrorCode.UNSUPPORTED_VERSION),
+    ):
+        broker.engine.fetch_results[ORDERS_0] = FetchResult(error_code=told)
+        response = await broker.ask(fetch(0, version=3), 3)
+        assert response.responses[0].partitions[0].error_code == code
+
+
+@pytest.mark.parametrize("version", [0, 3])
+async def test_batches_in_zstd_cannot_be_told_to_old_clients(broker: FakeBroker, version: int):
+    broker.engine.fetch_results[ORDERS_0] = stored(Compression.ZSTD)
+    response = await broker.ask(fetch(0, version=version), version)
+    (partition,) = response.responses[0].partitions
+    assert partition.error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    assert (bytes(partition.records), partition.high_watermark) == (b"", -1)
+
+
+@pytest.mark.parametrize(("version", "code"), [(3, 76), (4, 76), (9, 76), (10, 0)])
+async def test_topics_in_zstd_need_version_10(broker: FakeBroker, version: int, code: int):
+    broker.topic_configs.known["orders"] = {"compression.type": "zstd"}
+    broker.engine.fetch_results[ORDERS_0] = stored()
+    response = await broker.ask(fetch(0, version=version), version)
+    assert response.responses[0].partitions[0].error_code == code
+
+
+async def test_what_is_damaged_on_disk_is_told_when_it_must_be_read(broker: FakeBroker):
+    result = stored(Compression.GZIP)
+    damaged = bytearray(result.records[0])
+    damaged[62] ^= 255
+    broker.engine.fetch_results[ORDERS_0] = replace(result, records=(damaged,))
+    response = await broker.ask(fetch(0, version=3), 3)
+    (partition,) = response.responses[0].partitions
+    assert (partition.error_code, bytes(partition.records)) == (ErrorCode.CORRUPT_MESSAGE, b"")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from broker.engine.types import LeaderHint, ProducePart, ProduceResult
@@ -13,6 +15,10 @@ from protocol.messages.produce import (
     ProduceRequest,
     TopicProduceData,
 )
+from protocol.records.batch import Compression, read_batch_header
+from protocol.records.build import NewRecord
+from protocol.records.build_message_set import MessageSetOptions, build_message_set
+from protocol.records.records import iterate_all_records
 from tests.broker.fakes import FakeBroker, batch
 
 ORDERS_0 = TopicPartition("orders", 0)
@@ -114,3 +120,77 @@ async def test_a_lost_leader_is_named_with_its_address(
     assert [node.node_id for node in response.node_endpoints] == endpoints
     leader = response.responses[0].partition_responses[0].current_leader
     assert (leader.leader_id, leader.leader_epoch) == ((2, 5) if endpoints else (-1, -1))
+
+
+@pytest.mark.scenario(62)
+@pytest.mark.parametrize("version", [3, 4])
+async def test_produce_to_an_offline_replica_is_told_so_in_old_versions_too(
+    broker: FakeBroker, version: int
+):
+    broker.engine.produce_codes[ORDERS_0] = ErrorCode.KAFKA_STORAGE_ERROR
+    response = await broker.ask(produce(), version)
+    codes = [p.error_code for p in response.responses[0].partition_responses]
+    assert codes == [ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NONE]
+
+
+def message_set(magic: int, codec: Compression = Compression.NONE) -> bytes:
+    records = [NewRecord(b"a", b"k", 5), NewRecord(b"b", b"l", 6)]
+    return bytes(build_message_set(records, MessageSetOptions(magic=magic, compression=codec)))
+
+
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP, Compression.LZ4])
+@pytest.mark.parametrize(("version", "magic"), [(0, 0), (1, 0), (2, 1), (2, 0)])
+async def test_message_sets_of_old_producers_become_batches(
+    broker: FakeBroker, version: int, magic: int, codec: Compression
+):
+    response = await broker.ask(produce(records=message_set(magic, codec)), version)
+    codes = [p.error_code for p in response.responses[0].partition_responses]
+    assert codes == [ErrorCode.NONE] * 2
+    for part in broker.engine.produced[0][0]:
+        assert not part.records.readonly
+        header = read_batch_header(part.records)
+        assert (header.compression, header.base_offset) == (codec, 0)
+        assert [r.value for r in iterate_all_records(part.records)] == [b"a", b"b"]
+
+
+async def test_a_batch_in_an_old_version_is_passed_on_as_it_is(broker: FakeBroker):
+    await broker.ask(produce(), 2)
+    assert bytes(broker.engine.produced[0][0][0].records) == batch()
+
+
+async def test_a_message_set_that_cannot_be_converted_is_refused_alone(broker: FakeBroker):
+    broken = bytearray(message_set(1))
+    broken[-1] ^= 1
+    request = produce(records=message_set(1))
+    request.topic_data[0].partition_data[0].records = bytes(broken)
+    response = await broker.ask(request, 2)
+    first, second = response.responses[0].partition_responses
+    assert (first.error_code, first.base_offset) == (ErrorCode.CORRUPT_MESSAGE, -1)
+    assert (second.error_code, second.base_offset) == (ErrorCode.NONE, 0)
+    assert [part.tp for part in broker.engine.produced[0][0]] == [ORDERS_1]
+
+
+async def test_the_topics_limits_hold_for_message_sets(broker: FakeBroker):
+    broker.topic_configs.known["orders"] = {"max.message.bytes": "40"}
+    response = await broker.ask(produce(records=message_set(0)), 1)
+    codes = [p.error_code for p in response.responses[0].partition_responses]
+    assert codes == [ErrorCode.MESSAGE_TOO_LARGE] * 2
+
+
+async def test_other_requests_are_served_while_a_long_message_set_is_converted(broker: FakeBroker):
+    records = [NewRecord(b"v")] * 2_000
+    long = bytes(build_message_set(records, MessageSetOptions(magic=0)))
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(broker.ask(produce(records=long), 1))
+        await asyncio.sleep(0)
+        await broker.ask(produce(), 9)
+    sizes = [len(parts[0].records) for parts, _, _ in broker.engine.produced]
+    assert sizes[0] == len(batch()) < sizes[1]
+
+
+@pytest.mark.parametrize("version", [3, 6, 7, 11])
+async def test_a_message_set_is_refused_from_version_3_on(broker: FakeBroker, version: int):
+    response = await broker.ask(produce(records=message_set(1)), version)
+    codes = [p.error_code for p in response.responses[0].partition_responses]
+    assert codes == [ErrorCode.INVALID_RECORD] * 2
+    assert broker.engine.produced[0][0] == []
