@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -85,6 +86,7 @@ class Lab:
         self.nodes: dict[int, Node] = {}
         self.led: dict[TopicPartition, Led] = {}
         self.requests: list[tuple[int, int, Any]] = []
+        self._seeds = itertools.count()
         self.isr_code = ErrorCode.NONE
         self.alter_requests: list[AlterPartitionRequest] = []
         self.group: asyncio.TaskGroup
@@ -93,6 +95,7 @@ class Lab:
         return LabPorts(
             self.overrides,
             partial(LabClient, self),
+            partial(next, self._seeds),
             self.alter_partition,
         )
 
@@ -212,6 +215,8 @@ class Lab:
 
     async def alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         await asyncio.sleep(NETWORK_S)
+        if not self.nodes[request.broker_id].is_reachable:
+            raise ConnectionError("cut off")
         self.alter_requests.append(request)
         topics = [
             AlterPartitionResponseTopicData(
@@ -231,6 +236,8 @@ class Lab:
         led, code = self.led[tp], self.isr_code
         if code == ErrorCode.NONE and row.leader_epoch < led.leader_epoch:
             code = ErrorCode.FENCED_LEADER_EPOCH
+        if code == ErrorCode.NONE and row.partition_epoch < led.partition_epoch:
+            code = ErrorCode.INVALID_UPDATE_VERSION
         if code == ErrorCode.NONE:
             led.isr = [member.broker_id for member in row.new_isr_with_epochs]
             led.partition_epoch += 1

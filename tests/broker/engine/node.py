@@ -101,6 +101,8 @@ class LabPorts(NamedTuple):
 
     overrides: dict[str, str]
     connect: Callable[[int, int], PeerClient]
+    new_seed: Callable[[], int]
+    """Another one for each start: names must not come twice."""
     alter_partition: Callable[[AlterPartitionRequest], Awaitable[AlterPartitionResponse]]
 
 
@@ -127,7 +129,7 @@ class Node:
             config=self.config,
             ports=EnginePorts(
                 clock=LoopClock(),
-                random=random.Random(broker_id),
+                random=random.Random(ports.new_seed()),
                 connect=lambda _host, port: ports.connect(broker_id, port),
                 send_alter_partition=ports.alter_partition,
                 broker_epoch=lambda: BROKER_EPOCH,

@@ -12,6 +12,7 @@ from protocol.records.build import BatchOptions
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, Led, offsets_of
 from tests.broker.engine.node import Node
+from tests.broker.engine.story import Story
 
 NONE = ErrorCode.NONE
 
@@ -137,3 +138,17 @@ async def test_offline_directory_ids_leave_out_what_was_never_read(alone: Lab) -
     node.log_dirs[node.paths[2]].directory_id = bytes(16)
     node.log_dirs[node.paths[2]].fail("test", OSError("broken"))
     assert node.engine.offline_directory_ids() == [node.log_dirs[node.paths[1]].directory_id]
+
+
+@pytest.mark.scenario(253, 254, 256, 257)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+async def test_a_random_story_loses_nothing_and_ends_with_equal_replicas(seed: int) -> None:
+    overrides = {
+        "log_segment_bytes": "4096",
+        "replica_fetch_max_bytes": "2048",
+        "log_segment_delete_delay_ms": "20000",
+    }
+    async with Lab.running(broker_count=3, dir_count=2, **overrides) as lab:
+        story = Story(lab, seed)
+        await story.tell(6)
+        story.check()
