@@ -9,8 +9,6 @@ past the end, and the next read or the caller's check of the final position refu
 
 from __future__ import annotations
 
-import dataclasses
-import struct
 from itertools import repeat
 from typing import Any
 
@@ -18,6 +16,7 @@ import construct as c
 
 from protocol.errors import Malformed
 from protocol.wire import types as t
+from protocol.wire.alike_source import ALIKE_MIN, add_defaults, alike_reader, may_be_alike
 from protocol.wire.record import Record
 from protocol.wire.source import Source, code_of
 from protocol.wire.varint import (
@@ -48,8 +47,6 @@ _BLOB_BUFFERS = (
     "buf = data if data.__class__ is bytes else bytes(data) if len(data) <= 2048 else view",
     "text = text_of_view if buf is view else text_of_bytes",
 )
-_TOGETHER_MIN = 4
-"""From this many on, structs of one size are read together."""
 
 
 def decoder_for(con: c.Construct, *, blobs: bool) -> Any:
@@ -204,43 +201,24 @@ class _DecoderWriter:
             source.add(f"{other}{target}, pos = {many}(buf, pos, {length} - {added})")
 
     def _items(self, element: c.Construct, target: str, count: str) -> None:
-        items = self.source.fresh("a")
-        if isinstance(element, Record) and _is_fixed(element):
-            self._together(element, items, count)
-        else:
-            self._one_by_one(element, items, count)
-        self.source.add(f"{target} = {items} or ()")
-
-    def _one_by_one(self, element: c.Construct, items: str, count: str) -> None:
-        self.source.add(f"{items} = []")
-        with self.source.block(f"for _ in repeat(None, {count}):"):
+        """Write lines that read what is alike together and the rest one by one."""
+        source, items, left = self.source, self.source.fresh("a"), count
+        source.add(f"{items} = []")
+        if isinstance(element, Record) and may_be_alike(element):
+            left = source.fresh("c")
+            read = source.bind("alike", alike_reader(element))
+            source.add(f"{left} = {count}")
+            with source.block(f"if {left} >= {ALIKE_MIN}:"):
+                source.add(f"{items}, pos = {read}(buf, pos, {left})", f"{left} -= len({items})")
+        with source.block(f"for _ in repeat(None, {left}):"):
             if isinstance(element, Record):
                 item = self._record(element)
             else:
-                item = self.source.fresh("v")
+                item = source.fresh("v")
                 self.value(element, item)
             self.flush()
-            self.source.add(f"{items}.append({item})")
-
-    def _together(self, element: Record, items: str, count: str) -> None:
-        """Write lines that read structs of one size together, unless few or with tagged fields."""
-        source = self.source
-        obj, tags, end = source.fresh("o"), source.fresh("t"), source.fresh("e")
-        run = [(f"{obj}.{name}", code_of(child) or "") for name, child in element.fields]
-        run += [(tags, "B")] * element.flexible
-        layout = struct.Struct(">" + "".join(code for _, code in run))
-        source.add(f"{tags} = 1", f"{end} = pos + {layout.size} * ({count})")
-        with source.block(f"if {count} >= {_TOGETHER_MIN} and {end} <= len(buf):"):
-            cls, unpack = source.bind("cls", element.cls), source.bind("i", layout.iter_unpack)
-            source.add(f"{tags} = 0", f"{items} = [*map(new, repeat({cls}, {count}))]")
-            targets = "".join(f"{target}, " for target, _ in run)
-            with source.block(f"for {obj}, ({targets}) in zip({items}, {unpack}(buf[pos:{end}])):"):
-                self._defaults(element, obj)
-                if element.flexible:
-                    source.add(f"if {tags}: break")
-        with source.block(f"if {tags}:"):
-            self._one_by_one(element, items, count)
-        source.add(f"else: pos = {end}")
+            source.add(f"{items}.append({item})")
+        source.add(f"{target} = {items} or ()")
 
     def _nullable(self, con: t.Nullable, target: str) -> None:
         """The marker of null is a negative int8 in a plain field, a varint 0 in a tagged one."""
@@ -257,7 +235,7 @@ class _DecoderWriter:
         """Write lines that read a struct; return the variable that holds it."""
         obj = self.source.fresh("o")
         self.source.add(f"{obj} = new({self.source.bind('cls', con.cls)})")
-        self._defaults(con, obj)
+        add_defaults(self.source, con, obj)
         for name, child in con.fields:
             self.value(child, f"{obj}.{name}")
         if con.flexible:
@@ -269,30 +247,10 @@ class _DecoderWriter:
             self.source.add(f"if {tags}: pos = {read}({whole}, pos - 1, {obj})")
         return obj
 
-    def _defaults(self, con: Record, obj: str) -> None:
-        """Write the fields that the version's plain fields do not fill: tagged, absent, unknown.
-
-        A struct among them is one object, shared by all messages: making it is half of the cost of
-        a partition in Fetch.
-        """
-        present = {name for name, _ in con.fields}
-        for item in dataclasses.fields(con.cls):
-            if item.name not in present:
-                made = item.default_factory
-                default = item.default if made is dataclasses.MISSING else made()
-                plain = default is None or default == () or isinstance(default, bool | int | str)
-                value = repr(default) if plain else self.source.bind("default", default)
-                self.source.add(f"{obj}.{item.name} = {value}")
-
 
 def _is_null(con: t.Blob | t.Array, length: str) -> str:
     """Return the expression that tells whether a length on the wire stands for null."""
     return f"not {length}" if con.length.compact else f"{length} < 0"
-
-
-def _is_fixed(con: Record) -> bool:
-    """Tell whether all structs of ``con`` have one size, but for those with tagged fields."""
-    return len(con.fields) > 0 and all(code_of(child) is not None for _, child in con.fields)
 
 
 def _tagged_reader(con: Record, *, blobs: bool) -> Any:

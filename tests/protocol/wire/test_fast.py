@@ -226,6 +226,17 @@ def test_a_large_message_is_refused_without_a_search() -> None:
         codec(ProduceRequest, 9).decode(data[:-1])
 
 
+@pytest.mark.parametrize(("size_bytes", "searched"), [(16_000, True), (17_000, False)])
+def test_where_a_message_is_broken_is_searched_for_in_small_ones_only(
+    size_bytes: int, searched: bool
+) -> None:
+    topics = [MetadataRequestTopic(name="")] * (size_bytes // 2)
+    data = codec(MetadataRequest, 9).encode(MetadataRequest(topics=topics))
+    with pytest.raises(Malformed) as refusal:
+        codec(MetadataRequest, 9).decode(data[:-5])
+    assert ("-> topics[" in str(refusal.value)) == searched
+
+
 def test_a_set_field_that_the_version_lacks_is_refused_by_name() -> None:
     heartbeat = BrokerHeartbeatRequest(broker_id=1, offline_log_dirs=[bytes(16)])
     with pytest.raises(UnsupportedFieldError, match=r"offline_log_dirs.*version 0"):
