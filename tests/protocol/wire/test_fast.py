@@ -15,7 +15,13 @@ from hypothesis import strategies as st
 from protocol.errors import Malformed
 from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol.messages.lifecycle import BrokerHeartbeatRequest, BrokerRegistrationRequest
-from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 from protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -181,6 +187,24 @@ def test_a_broken_message_is_refused_by_both_or_read_alike(vector: Vector) -> No
             corner = chance.choice((0, 1, 0x7F, 0x80, 0xFF, chance.randrange(256)))
             broken[chance.randrange(len(broken))] = corner
         assert outcome(cls, version, broken) == reference_outcome(cls, version, broken)
+
+
+@pytest.mark.parametrize("version", [5, 8, 9, 12])
+def test_a_broken_row_of_structs_is_refused_by_both_or_read_alike(version: int) -> None:
+    partitions = [
+        MetadataResponsePartition(partition_index=index, replica_nodes=[1, 2], isr_nodes=[1, 2])
+        for index in range(12)
+    ]
+    message = MetadataResponse(topics=[MetadataResponseTopic(name="t", partitions=partitions)])
+    data = codec(MetadataResponse, version).encode(message)
+    chance = random.Random(version)
+    for _ in range(400):
+        broken = bytearray(data[: chance.choice((len(data), chance.randrange(1, len(data))))])
+        for _ in range(chance.choice((0, 1, 1, 2))):
+            corner = chance.choice((0, 1, 2, 3, 4, 0x80, 0xFF))
+            broken[chance.randrange(len(broken))] = corner
+        found = outcome(MetadataResponse, version, broken)
+        assert found == reference_outcome(MetadataResponse, version, broken)
 
 
 LENGTHS = (b"\x7f\xff\xff\xff", b"\x80\0\0\0", b"\xff\xff\xff\xff", b"\xff\xff\xff\xff\x0f")
