@@ -6,6 +6,7 @@ the partition column, for the controller as well (its own id stands there).
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,9 +81,23 @@ class MetricWriter:
         await aiofiles.os.makedirs(folder, exist_ok=True)
         number = self._count.get(table, 0)
         self._count[table] = number + 1
-        file = await aiofiles.open(folder / f"{self._start_ms}-{number}.jsonl", "ab")
+        file = await _opened(folder / f"{self._start_ms}-{number}.jsonl")
         self._open[table] = opened = _OpenFile(file)
         return opened
 
     async def _close(self, table: str) -> None:
         await self._open.pop(table).file.close()
+
+
+async def _opened(path: Path) -> Any:
+    """Open a file in its thread; a caller that is cancelled meanwhile leaves none open."""
+    opening = asyncio.get_running_loop().create_task(_open(path))
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        await (await opening).close()
+        raise
+
+
+async def _open(path: Path) -> Any:
+    return await aiofiles.open(path, "ab")

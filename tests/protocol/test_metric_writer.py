@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -101,3 +104,25 @@ async def test_a_row_of_no_table_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(KeyError):
         await writer.write(["no row"])  # pyright: ignore[reportArgumentType]  # the point
+
+
+async def test_a_write_that_is_cancelled_while_it_opens_its_file_leaves_none_open(
+    tmp_path: Path,
+) -> None:
+    for steps in range(8):
+        writer = MetricWriter(str(tmp_path), 7, 1000)
+        writing = asyncio.get_running_loop().create_task(writer.write([event("cut")]))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        writing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await writing
+        await writer.close()
+    gc.collect()  # an open file would warn here, and a warning is an error
+    assert open_files(tmp_path) == []
+
+
+def open_files(folder: Path) -> list[Path]:
+    links = [link for link in Path("/proc/self/fd").iterdir() if link.exists()]
+    held = [Path(os.readlink(link)) for link in links]
+    return [path for path in held if path.is_relative_to(folder)]
