@@ -36,6 +36,11 @@ class EngineState:
         config: BrokerConfig,
         ports: EnginePorts,
     ) -> None:
+        """Begin with nothing hosted.
+
+        Raises:
+            KafkaError: INVALID_CONFIG, ``cordoned.log.dirs`` names what is no log dir.
+        """
         self.broker_id = broker_id
         self.config = config
         self.ports = ports
@@ -45,6 +50,7 @@ class EngineState:
             list(self.dirs),
             offline=[path for path, log_dir in self.dirs.items() if not log_dir.online],
         )
+        self.log_dirs.cordon(config.cordoned_log_dirs)
         self.hosted: HostedPartitions[Replica, IdleReplica] = HostedPartitions()
         self.metadata = MetadataImage(broker_id=broker_id)
         self.tails = TailCache()

@@ -90,3 +90,12 @@ async def test_a_future_log_has_a_row_of_its_own(alone: Lab) -> None:
     current, future = alone[1].engine.replica_rows(1)
     assert (current.is_future, future.is_future, future.lag) == (False, True, 1)
     assert [row.future_count for row in alone[1].engine.log_dir_rows(1)] == [0, 1, 0]
+
+
+async def test_cordoned_log_dirs_are_shown_and_passed_over() -> None:
+    async with Lab.running(broker_count=1, dir_count=2, cordoned_log_dirs="/b1/d1") as lab:
+        for number in range(3):
+            await lab.create(TopicPartition("orders", number), replicas=[1])
+        cordoned, used = await lab[1].engine.describe_log_dirs(None)
+        assert (cordoned.is_cordoned, len(cordoned.replicas)) == (True, 0)
+        assert (used.is_cordoned, len(used.replicas)) == (False, 3)
