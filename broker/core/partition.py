@@ -7,7 +7,7 @@ Source: Partition.scala, Replica.scala (3.9).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -66,6 +66,7 @@ class Partition:
         "epochs",
         "followers",
         "high_watermark",
+        "is_alive",
         "is_leader",
         "isr",
         "leader_epoch",
@@ -81,8 +82,15 @@ class Partition:
         "tp",
     )
 
-    def __init__(self, tp: TopicPartition, broker_id: BrokerId) -> None:
+    def __init__(
+        self,
+        tp: TopicPartition,
+        broker_id: BrokerId,
+        is_alive: Callable[[int], bool] = lambda _: True,
+    ) -> None:
         self.tp = tp
+        self.is_alive = is_alive
+        """Whether the controller counts a broker as alive; only such a one may join the Isr."""
         self.broker_id = broker_id
         self.controller_epoch = 0
         self.is_leader = False
@@ -259,7 +267,15 @@ class Partition:
         follower.on_fetch(
             fetch_offset, log_start_offset, leader_end_offset=self.log_end_offset, now_ms=now_ms
         )
-        return moved and self._raise_high_watermark(now_ms, lag_time_max_ms)
+        behind = self.high_watermark < self.log_end_offset
+        return (moved or behind) and self._raise_high_watermark(now_ms, lag_time_max_ms)
+
+    def brokers_changed(self, *, now_ms: int, lag_time_max_ms: int) -> bool:
+        """Note that brokers came or went: the high watermark waits for no dead one to join.
+
+        True when it rose.
+        """
+        return self.is_leader and self._raise_high_watermark(now_ms, lag_time_max_ms)
 
     def truncated(self, offset: int) -> bool:
         """Note that all from ``offset`` on is cut off; True when leader epochs must be written."""
@@ -290,7 +306,10 @@ class Partition:
         return self.high_watermark > before
 
     def _joining(self, now_ms: int, lag_time_max_ms: int) -> Iterable[BrokerId]:
-        """Caught-up replicas outside the Isr. Source: shouldWaitForReplicaToJoinIsr."""
+        """Caught-up replicas of live brokers that are outside the Isr.
+
+        Source: Partition.scala shouldWaitForReplicaToJoinIsr, isReplicaIsrEligible.
+        """
         if len(self.isr.isr) > len(self.followers):
             return ()
         return [
@@ -298,6 +317,7 @@ class Partition:
             for replica, follower in self.followers.items()
             if replica not in self.isr.isr
             and follower.log_end_offset >= 0
+            and self.is_alive(replica)
             and follower.is_caught_up(
                 self.log_end_offset, now_ms=now_ms, lag_time_max_ms=lag_time_max_ms
             )
@@ -309,7 +329,7 @@ class Partition:
         """Propose ``replica_id`` for the Isr if it qualifies; True when there is news to send."""
         if replica_id in self.isr.isr or self.isr.proposed is not None or not self.is_leader:
             return False
-        qualifies = may_join_isr(
+        qualifies = self.is_alive(replica_id) and may_join_isr(
             self.followers[replica_id],
             high_watermark=self.high_watermark,
             leader_epoch_start_offset=self.leader_epoch_start_offset,

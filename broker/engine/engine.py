@@ -138,7 +138,7 @@ class Engine:
             loose = LooseFuture(log, log_dir, epochs, found.high_watermark)
             self._state.loose_futures[tp] = loose
             return
-        partition = Partition(tp, self._state.broker_id)
+        partition = Partition(tp, self._state.broker_id, self._state.metadata.is_alive)
         expiration_ms = self._state.config.producer_id_expiration_ms
         partition.load(
             log_start_offset=log.log_start_offset,

@@ -71,8 +71,20 @@ class Leadership:
         code = self._check(request)
         if code is ErrorCode.NONE:
             self._state.controller_epoch = request.controller_epoch
-            self._state.metadata.update(request)
+            change = self._state.metadata.update(request)
+            if change.brokers_changed:
+                self._look_at_high_watermarks()
         return UpdateMetadataResponse(error_code=code)
+
+    def _look_at_high_watermarks(self) -> None:
+        """Raise those that waited for a replica of a broker that is gone."""
+        state = self._state
+        now_ms = state.now_ms()
+        for _, replica in state.hosted.iterate_online():
+            if replica.partition.brokers_changed(
+                now_ms=now_ms, lag_time_max_ms=state.lag_time_max_ms
+            ):
+                replica.on_high_watermark()
 
     async def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
         """Give each partition its role; one request at a time, each to its end."""

@@ -56,7 +56,7 @@ class Logs:
         self, tp: TopicPartition, topic_id: bytes, log: PartitionLog, log_dir: LogDir
     ) -> Replica:
         """Put a created log online, without a role yet."""
-        partition = Partition(tp, self._state.broker_id)
+        partition = Partition(tp, self._state.broker_id, self._state.metadata.is_alive)
         return self._host(Replica(partition, topic_id, log, log_dir, self._state.tails.new_tail(0)))
 
     def host_idle(self, idle: IdleReplica, topic_id: bytes) -> Replica:

@@ -147,6 +147,34 @@ def test_a_follower_about_to_join_holds_the_high_watermark_back() -> None:
     assert led.high_watermark == 15
 
 
+def test_the_high_watermark_waits_for_no_replica_whose_broker_left() -> None:
+    """Broker 3 stopped cleanly: it left the Isr, fetched once more with everything, and died."""
+    alive = {2: True, 3: True}
+    led = partition(isr=[1, 2])
+    led.is_alive = alive.__getitem__
+    append(led, 10)
+    fetch(led, 2, 10)
+    fetch(led, 3, 10)
+    assert led.propose_join(BrokerId(3))
+    assert led.isr_refused(ErrorCode.INELIGIBLE_REPLICA) is IsrAnswer.ROLLED_BACK
+    append(led, 20)
+    fetch(led, 2, 20)
+    assert led.high_watermark == 10, "it may still join"
+    alive[3] = False
+    assert led.brokers_changed(now_ms=0, lag_time_max_ms=LAG_MS)
+    assert led.high_watermark == 20
+    assert not led.propose_join(BrokerId(3))
+
+
+def test_the_high_watermark_is_looked_at_again_when_a_caught_up_follower_fetches_again() -> None:
+    led = partition(isr=[1, 2])
+    fetch(led, 3, 0)
+    append(led, 10)
+    assert not fetch(led, 2, 10), "3 had everything a moment ago"
+    assert fetch(led, 2, 10, now_ms=LAG_MS + 1)
+    assert led.high_watermark == 10
+
+
 def test_a_follower_that_lags_too_long_is_proposed_to_leave_once() -> None:
     led = partition()
     append(led, 10, now_ms=0)
