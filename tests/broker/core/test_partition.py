@@ -148,7 +148,7 @@ def test_a_follower_about_to_join_holds_the_high_watermark_back() -> None:
 
 
 def test_the_high_watermark_waits_for_no_replica_whose_broker_left() -> None:
-    """Broker 3 stopped cleanly: it left the Isr, fetched once more with everything, and died."""
+    """Broker 3 stopped cleanly: it left, fetched once more with everything, and died."""
     alive = {2: True, 3: True}
     led = partition(isr=[1, 2])
     led.is_alive = alive.__getitem__
