@@ -47,7 +47,12 @@ def main(*, peer: str | None, only: tuple[str, ...], as_json: bool, **sizes: obj
     except PeerMissingError as error:
         console.print(f"[red]{error}")
         sys.exit(2)
-    click.echo(as_json_text(tables)) if as_json else Console().print(as_table(tables))
+    click.echo(as_json_text(tables)) if as_json else _print(as_table(tables))
+
+
+def _print(table: Table) -> None:
+    console = Console()
+    Console(width=None if console.is_terminal else 110).print(table)
 
 
 def _measure(

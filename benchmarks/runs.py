@@ -5,6 +5,7 @@ It starts nothing; ``benchmarks.cluster`` owns the targets and prints the table.
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from dataclasses import dataclass
@@ -189,7 +190,9 @@ def move(target: Target, *, size_mib: int) -> list[Figure]:
     broker_id, current = _where(target, topic)
     other = next(path for path in target.log_dirs(broker_id) if path != current)
     size_bytes = _tree_bytes(current / f"{topic}-0")
-    copied_s = _copy_seconds(current / f"{topic}-0", other.parent / "copied")
+    source, copy = current / f"{topic}-0", other.parent / "copied"
+    copied_s = _copy_seconds(source, copy, synced=False)
+    synced_s = _copy_seconds(source, copy, synced=True)
     start = time.perf_counter()
     _alter_log_dirs(target, {(topic, 0, broker_id): str(other)})
     _wait_until_moved(other / f"{topic}-0")
@@ -197,6 +200,7 @@ def move(target: Target, *, size_mib: int) -> list[Figure]:
     return [
         Figure("move between log dirs", size_bytes / moved_s / 1e6, "MB/s"),
         Figure("move, share of cp's rate", copied_s / moved_s, "x"),
+        Figure("move, share of cp's rate with fsync", synced_s / moved_s, "x"),
     ]
 
 
@@ -212,11 +216,14 @@ def _tree_bytes(root: Path) -> int:
     return sum(path.stat().st_size for path in root.glob("*.log"))
 
 
-def _copy_seconds(source: Path, target: Path) -> float:
+def _copy_seconds(source: Path, target: Path, *, synced: bool) -> float:
     start = time.perf_counter()
     target.mkdir()
     for path in sorted(source.glob("*.log")):
         shutil.copyfile(path, target / path.name)
+        if synced:
+            with (target / path.name).open("rb+") as copied:
+                os.fsync(copied.fileno())
     seconds = time.perf_counter() - start
     shutil.rmtree(target)
     return seconds
