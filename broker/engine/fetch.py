@@ -9,31 +9,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 from broker.core.delayed import DelayedFetch
 from broker.core.leader_epochs import diverging_end
 from broker.core.log_dirs import LogDirFailed
+from broker.engine.disk_reads import DiskRead, DiskReads, ReadSpan
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.engine.types import EpochEndOffset, FetchParams, FetchPart, FetchResult
 from broker.replication.isr_reporter import IsrReporter
-from broker.storage.log_dir import LogDir
 from broker.storage.log_reader import LogRead
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import NO_OFFSET, ZERO_UUID, BrokerId
 
-DISK_WAIT_S: Final = 0.5
-"""How long a fetch waits for the slowest of its disks; what others gave is answered then."""
 _NONE: Final = ErrorCode.NONE
-
-
-class _DiskRead(NamedTuple):
-    part_index: int
-    log_dir: LogDir
-    future: asyncio.Future[LogRead]
-    reserved_bytes: int
 
 
 class _Reading:
@@ -60,7 +50,7 @@ class _Reading:
         self.left_bytes = params.max_bytes
         self.has_news = False
         """An error or a diverging epoch: answered at once."""
-        self.disk: list[_DiskRead] = []
+        self.disk: list[DiskRead] = []
         self.delayed = DelayedFetch(self._wake)
         self.woken: asyncio.Future[None] | None = None
         self.waiting_at: list[Replica] = []
@@ -95,8 +85,7 @@ class Fetches:
     def __init__(self, state: EngineState, reporter: IsrReporter) -> None:
         self._state = state
         self._reporter = reporter
-        self._stalled: dict[str, int] = {}
-        """Per log dir: reads nobody waits for any more and that have not ended."""
+        self._disk_reads = DiskReads()
         self._polls: dict[int, dict[DelayedFetch, None]] = {}
 
     async def fetch(self, params: FetchParams, parts: Sequence[FetchPart]) -> list[FetchResult]:
@@ -104,8 +93,8 @@ class Fetches:
         deadline_s = self._state.loop.time() + params.max_wait_ms / 1000
         reading = _Reading(params, parts)
         is_follower = params.replica_id >= 0
-        for part in parts:
-            reading.results.append(self._look(reading, part, is_first=is_follower))
+        for index in range(len(parts)):
+            reading.results.append(self._look(reading, index, is_first=is_follower))
         may_wait = params.max_wait_ms > 0 and not reading.is_enough
         if not reading.disk and not may_wait:
             return reading.results
@@ -129,8 +118,9 @@ class Fetches:
 
     # One partition.
 
-    def _look(self, reading: _Reading, part: FetchPart, *, is_first: bool) -> FetchResult:
+    def _look(self, reading: _Reading, index: int, *, is_first: bool) -> FetchResult:
         """Read one partition as far as memory goes; ``is_first``: note a follower's position."""
+        part = reading.parts[index]
         replica = self._state.hosted.online(part.tp)
         if replica is None:
             return self._refuse(reading, part, self._state.absence(part.tp))
@@ -151,7 +141,7 @@ class Fetches:
             code = self._note_follower(replica, part, BrokerId(reading.params.replica_id))
             if code is not _NONE:
                 return self._refuse(reading, part, code)
-        return self._read(reading, replica, part)
+        return self._read(reading, replica, index)
 
     def _refuse(self, reading: _Reading, part: FetchPart, code: ErrorCode) -> FetchResult:
         result = reading.refuse(code)
@@ -200,9 +190,9 @@ class Fetches:
             self._reporter.propose(replica)
         return _NONE
 
-    def _read(self, reading: _Reading, replica: Replica, part: FetchPart) -> FetchResult:
+    def _read(self, reading: _Reading, replica: Replica, index: int) -> FetchResult:
         partition = replica.partition
-        params = reading.params
+        part, params = reading.parts[index], reading.params
         high_watermark = partition.high_watermark
         result = FetchResult(
             high_watermark=high_watermark,
@@ -219,71 +209,30 @@ class Fetches:
         tail = replica.tail.read(offset, max_bytes, up_to=up_to, min_one=is_empty)
         if tail is not None:
             reading.give(result, LogRead(tail.buffers, tail.size_bytes, offset))
-        elif (max_bytes > 0 or is_empty) and not self._stalled.get(replica.log_dir):
-            self._begin_disk_read(reading, replica, part, (up_to, max_bytes, is_empty))
+        elif max_bytes > 0 or is_empty:
+            span = ReadSpan(offset, up_to, max_bytes, is_empty)
+            begun = self._disk_reads.begin(index, replica, span)
+            if begun is not None:
+                reading.left_bytes -= begun.reserved_bytes
+                reading.disk.append(begun)
         return result
 
-    def _begin_disk_read(
-        self, reading: _Reading, replica: Replica, part: FetchPart, how: tuple[int, int, bool]
-    ) -> None:
-        up_to, max_bytes, min_one = how
-        job = partial(replica.log.read, part.fetch_offset, max_bytes, min_one=min_one, up_to=up_to)
-        try:
-            future = replica.dir.submit("read", job)
-        except LogDirFailed:
-            return  # The replica is being ended; the fetch is woken by that.
-        reading.left_bytes -= max_bytes
-        index = len(reading.results)
-        reading.disk.append(_DiskRead(index, replica.dir, future, max_bytes))
-
-    # Disks.
-
     async def _read_disks(self, reading: _Reading) -> None:
-        """Wait for the reads begun, but not for ever: a disk that hangs holds up no other."""
+        """Take what the reads begun have given; one that takes too long gives nothing."""
         reads, reading.disk = reading.disk, []
         if not reads:
             return
-        await self._all_ended([read.future for read in reads])
+        await self._disk_reads.wait(reads)
         for read in reads:
             reading.left_bytes += read.reserved_bytes
-            result = reading.results[read.part_index]
             if not read.future.done():
-                self._give_up(read)
                 continue
             try:
-                reading.give(result, read.future.result())
+                reading.give(reading.results[read.part_index], read.future.result())
             except LogDirFailed:
                 reading.results[read.part_index] = reading.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
             except KafkaError as error:
                 reading.results[read.part_index] = reading.refuse(error.code)
-
-    async def _all_ended(self, futures: Sequence[asyncio.Future[LogRead]]) -> None:
-        ended: asyncio.Future[None] = self._state.loop.create_future()
-        left = len(futures)
-
-        def count(_future: asyncio.Future[LogRead]) -> None:
-            nonlocal left
-            left -= 1
-            if left == 0:
-                _finish(ended)
-
-        for future in futures:
-            future.add_done_callback(count)
-        timer = self._state.loop.call_later(DISK_WAIT_S, _finish, ended)
-        try:
-            await ended
-        finally:
-            timer.cancel()
-
-    def _give_up(self, read: _DiskRead) -> None:
-        """Leave a read that takes too long to itself; its disk gets no more until it ends."""
-        path = read.log_dir.path
-        self._stalled[path] = self._stalled.get(path, 0) + 1
-
-        def ended(_future: asyncio.Future[LogRead]) -> None:
-            self._stalled[path] -= 1
-
-        read.future.add_done_callback(ended)
 
     # Waiting.
 
@@ -324,10 +273,7 @@ class Fetches:
     def _look_again(self, reading: _Reading, indexes: Iterable[int]) -> None:
         for index in indexes:
             reading.take_back(index)
-            before = len(reading.disk)
-            reading.results[index] = self._look(reading, reading.parts[index], is_first=False)
-            if len(reading.disk) > before:
-                reading.disk[-1] = reading.disk[-1]._replace(part_index=index)
+            reading.results[index] = self._look(reading, index, is_first=False)
 
     def _refresh(self, reading: _Reading) -> None:
         """Tell a follower the high watermarks of now, not those of before the wait."""
