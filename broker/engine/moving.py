@@ -41,8 +41,11 @@ COPY_BYTES: Final = 8 * 1024 * 1024
 """What one step copies at most, in reads of ``replica.fetch.max.bytes``, when nothing throttles."""
 CLOSE_BYTES: Final = 4 * 1024 * 1024
 """A gap of up to this is closed while appends wait: some milliseconds."""
-SYNC_BYTES: Final = 64 * 1024 * 1024
-"""The promoted log has to be durable: synced in parts, so that no part takes its disk for long."""
+SYNC_BYTES: Final = 256 * 1024 * 1024
+"""The promoted log has to be durable: synced in parts, so that no part takes its disk for long.
+
+Each step begins the writing of what it copied, so that a sync finds little left to do.
+"""
 SWAP_COPIES_MAX: Final = 8
 """Copies under the pause before the swap is given up for now."""
 
@@ -155,6 +158,8 @@ class MovingLog:
         self._unsynced_bytes += copied
         if self._unsynced_bytes >= SYNC_BYTES:
             await self._sync()
+        elif copied >= COPY_BYTES:
+            await self._future.dir.submit("begin sync", partial(_begin_sync, self._log))
         return copied
 
     async def _sync(self) -> None:
@@ -317,6 +322,10 @@ class MovingLog:
         self._tools.logs.write_epochs(replica)
         if self.move.on(MoveEvent.SWAP_DONE):
             self._state.cleaning_pauses.resume(self.tp)
+
+
+def _begin_sync(log: PartitionLog) -> None:
+    log.segments[-1].begin_sync()
 
 
 def _nothing() -> None:

@@ -225,12 +225,13 @@ class FileDiskFile:
     The end is counted here, so that a torn append is overwritten by the next.
     """
 
-    __slots__ = ("_descriptor", "_disk", "_size_bytes")
+    __slots__ = ("_begun_bytes", "_descriptor", "_disk", "_size_bytes")
 
     def __init__(self, disk: FileDisk, descriptor: int, size_bytes: int) -> None:
         self._disk = disk
         self._descriptor = descriptor
         self._size_bytes = size_bytes
+        self._begun_bytes = size_bytes
 
     def append(self, buffers: Sequence[Buffer]) -> int:
         """See ``DiskFile.append``."""
@@ -261,6 +262,13 @@ class FileDiskFile:
         """See ``DiskFile.sync``; fdatasync, which also makes the size durable."""
         self._disk.operations_count += 1
         os.fdatasync(self._descriptor)
+
+    def begin_sync(self) -> None:
+        """See ``DiskFile.begin_sync``. Giving up the cache of dirty pages begins their writing."""
+        start, self._begun_bytes = min(self._begun_bytes, self._size_bytes), self._size_bytes
+        if hasattr(os, "posix_fadvise"):
+            advice = os.POSIX_FADV_DONTNEED
+            os.posix_fadvise(self._descriptor, start, self._size_bytes - start, advice)
 
     def close(self) -> None:
         """See ``DiskFile.close``."""

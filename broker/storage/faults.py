@@ -301,6 +301,11 @@ class _FaultyFile:
         self._disk.check(Operation.SYNC, self._name)
         self._inner.sync()
 
+    def begin_sync(self) -> None:
+        """See ``DiskFile.begin_sync``."""
+        self._disk.check(Operation.SYNC, self._name)
+        self._inner.begin_sync()
+
     def close(self) -> None:
         """See ``DiskFile.close``; never fails."""
         self._inner.close()

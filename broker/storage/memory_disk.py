@@ -251,6 +251,9 @@ class _MemoryFile:
         """See ``DiskFile.sync``."""
         self._file.synced = bytes(self._file.data)
 
+    def begin_sync(self) -> None:
+        """See ``DiskFile.begin_sync``: nothing begins here."""
+
     def close(self) -> None:
         """See ``DiskFile.close``."""
 

@@ -314,6 +314,10 @@ class Segment:
         if disk.exists(transactions):
             disk.sync_file(transactions)
 
+    def begin_sync(self) -> None:
+        """Let the system write back what was appended, so that the next sync is short."""
+        self.file().begin_sync()
+
     def delete(self) -> None:
         """Remove all files of the segment."""
         files = self.directory.files
