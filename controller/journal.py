@@ -19,7 +19,8 @@ from typing import Final, NamedTuple, TypeVar
 import msgspec
 from crc32c import crc32c
 
-from controller.core.records import RECORD_CLASSES, Record, snapshot
+from controller.core.records import RECORD_CLASSES, Record
+from controller.core.snapshot import snapshot
 from controller.core.state import ClusterState
 
 COMPACT_BYTES_MIN: Final = 4 * 1024 * 1024

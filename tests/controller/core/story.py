@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from hypothesis import strategies as st
 
-from controller.core.records import Leadership, LeadershipChanged, Record, snapshot
+from controller.core.records import Leadership, LeadershipChanged, Record
+from controller.core.snapshot import snapshot
 from controller.core.state import ClusterState
 from protocol.ids import TopicPartition
 from protocol.messages.control import (

@@ -1,20 +1,13 @@
-"""Records rebuild the state: replayed one by one, and from a snapshot."""
+"""Records change the state, one by one."""
 
 from __future__ import annotations
 
 from controller.core.records import (
     AssignmentChanged,
-    ControllerStarted,
-    DeletionQueued,
-    LogDirsCordoned,
     LogDirsFailed,
-    PartitionsAdded,
-    ProducerIdsAllocated,
     Record,
     ReplicasProbed,
-    ShutdownBegun,
     TopicDeleted,
-    snapshot,
 )
 from controller.core.state import ClusterState, Partition
 from tests.controller.core.cluster import log_dir, registered, topic_records, tp
@@ -27,36 +20,6 @@ def state_of(*records: Record) -> ClusterState:
     for record in records:
         record.apply(state)
     return state
-
-
-EVERYTHING: list[Record] = [
-    ControllerStarted("c", 4),
-    *registered(1, 1),
-    *registered(2, 5, rack="a"),
-    ShutdownBegun(2),
-    LogDirsFailed(1, (log_dir(1, 1),)),
-    LogDirsCordoned(2, (log_dir(2, 2),)),
-    *topic_records("t", [LED, LED]),
-    *topic_records("u", [LED]),
-    PartitionsAdded("t", ((2, 1),)),
-    AssignmentChanged("t", 1, (3, 1, 2), (3,), (1,)),
-    ReplicasProbed(1, (tp("t-0"),), ()),
-    DeletionQueued("u"),
-    ProducerIdsAllocated(7000),
-]
-
-
-def test_a_snapshot_rebuilds_everything() -> None:
-    state = state_of(*EVERYTHING)
-
-    assert state_of(*snapshot(state)) == state
-
-
-def test_broker_epochs_never_come_back() -> None:
-    state = state_of(*registered(1, 1), *registered(2, 8))
-
-    assert state.next_broker_epoch == 9
-    assert state_of(*snapshot(state)).next_broker_epoch == 9
 
 
 def test_a_new_registration_forgets_what_was_offline() -> None:

@@ -1,0 +1,81 @@
+"""The records that rebuild a state from nothing: what a compacted journal begins with.
+
+They are ordinary records (``controller.core.records``), in an order that can be replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from controller.core.records import (
+    AssignmentChanged,
+    BrokerRegistered,
+    BrokerUnfenced,
+    ControllerStarted,
+    DeletionQueued,
+    LeadershipChanged,
+    LogDirsCordoned,
+    LogDirsFailed,
+    ProducerIdsAllocated,
+    Record,
+    ReplicasProbed,
+    ShutdownBegun,
+    TopicCreated,
+    leadership_of,
+)
+from controller.core.state import Broker, ClusterState, Topic
+
+
+def snapshot(state: ClusterState) -> list[Record]:
+    """Return records that rebuild ``state`` from an empty one."""
+    return [
+        ControllerStarted(state.cluster_id, state.controller_epoch),
+        ProducerIdsAllocated(state.next_producer_id),
+        *(record for broker in state.brokers.values() for record in _broker_records(broker)),
+        *(record for topic in state.topics.values() for record in _topic_records(topic)),
+        *(ReplicasProbed(broker_id, tuple(tps), ()) for broker_id, tps in state.offline.items()),
+    ]
+
+
+def _broker_records(broker: Broker) -> Iterator[Record]:
+    broker_id = broker.broker_id
+    yield BrokerRegistered(
+        broker_id,
+        broker.broker_epoch,
+        broker.incarnation,
+        broker.endpoints,
+        broker.rack,
+        broker.log_dirs,
+    )
+    if not broker.is_fenced:
+        yield BrokerUnfenced(broker_id)
+    if broker.is_shutting_down:
+        yield ShutdownBegun(broker_id)
+    if broker.offline_log_dirs:
+        yield LogDirsFailed(broker_id, broker.offline_log_dirs)
+    if broker.cordoned_log_dirs is not None:
+        yield LogDirsCordoned(broker_id, broker.cordoned_log_dirs)
+
+
+def _topic_records(topic: Topic) -> Iterator[Record]:
+    yield TopicCreated(
+        topic.name, topic.topic_id, topic.configs, tuple(p.replicas for p in topic.partitions)
+    )
+    led = [
+        leadership_of(tp, p)
+        for tp, p in zip(topic.keys, topic.partitions, strict=True)
+        if p.has_leadership
+    ]
+    if led:
+        yield LeadershipChanged(tuple(led))
+    for number, partition in enumerate(topic.partitions):
+        if partition.is_reassigning:
+            yield AssignmentChanged(
+                topic.name,
+                number,
+                partition.replicas,
+                partition.adding_replicas,
+                partition.removing_replicas,
+            )
+    if topic.is_deleting:
+        yield DeletionQueued(topic.name)
