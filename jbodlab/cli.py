@@ -8,6 +8,7 @@ import click
 
 from jbodlab.commands.decode import decode
 from jbodlab.commands.demo import demo
+from jbodlab.commands.dump_log import dump_log
 from jbodlab.commands.lifecycle import brokers, down, status, up
 from jbodlab.commands.log_dirs import log_dirs
 from jbodlab.commands.report import report
@@ -47,5 +48,5 @@ def _fail(ctx: click.Context, code: ExitCode, message: str) -> None:
     ctx.exit(code)
 
 
-for command in (up, down, status, brokers, log_dirs, topics, report, demo, decode):
+for command in (up, down, status, brokers, log_dirs, topics, report, demo, decode, dump_log):
     main.add_command(command)
