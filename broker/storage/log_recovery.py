@@ -34,7 +34,8 @@ from broker.storage.layout import (
 from broker.storage.log_reader import segment_number
 from broker.storage.partition_log import PartitionLog
 from broker.storage.producer_snapshot import WrittenProducers
-from broker.storage.segment import LogConfig, PartitionFiles, Segment
+from broker.storage.segment import LogConfig, Segment
+from broker.storage.segment_files import PartitionFiles
 from broker.storage.snapshots import Snapshots
 from protocol.records.batch import BatchHeader
 

@@ -28,15 +28,16 @@ from broker.storage.log_reader import (
     find_timestamp,
     largest_timestamp,
     read_batches,
-    segment_number,
 )
+from broker.storage.log_segments import LogSegments, SetAside
+from broker.storage.log_sync import LogSync
 from broker.storage.producer_snapshot import WrittenProducers
 from broker.storage.rolling import must_roll
-from broker.storage.segment import LogConfig, PartitionFiles, Segment
+from broker.storage.segment import LogConfig, Segment
+from broker.storage.segment_files import PartitionFiles
 from broker.storage.snapshots import Snapshots
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ports import Buffer
-from protocol.records.batch import BatchHeader
 
 _NO_TIMESTAMP: Final = -1
 
@@ -50,15 +51,11 @@ class PartitionLog:
     __slots__ = (
         "_deleted",
         "_directory",
-        "_parent_synced",
-        "_producers",
         "_segments",
-        "_snapshots",
-        "_sync_due",
+        "_sync",
         "config",
         "log_end_offset",
         "log_start_offset",
-        "recovery_point",
         "size_bytes",
     )
 
@@ -78,16 +75,11 @@ class PartitionLog:
         """Takes effect with the next append."""
         self.log_start_offset = segments[0].base_offset
         self.log_end_offset = segments[-1].base_offset
-        self.recovery_point = segments[0].base_offset
-        """Everything before it is durable."""
-        self.size_bytes = sum(segment.size_bytes for segment in segments)
+        self._segments = LogSegments(directory, segments, producers, snapshots)
+        self._sync = LogSync(directory, segments[0].base_offset)
+        self.size_bytes = self._segments.size_bytes
         self._directory = directory
-        self._segments = list(segments)
-        self._producers = producers
-        self._snapshots = snapshots
-        self._parent_synced = False
         self._deleted = False
-        self._sync_due = False
 
     @classmethod
     def create(
@@ -125,22 +117,27 @@ class PartitionLog:
     @property
     def segment_base_offsets(self) -> list[int]:
         """Ascending; the last one is the active segment's."""
-        return [segment.base_offset for segment in self._segments]
+        return [segment.base_offset for segment in self._segments.segments]
+
+    @property
+    def recovery_point(self) -> int:
+        """Everything before it is durable."""
+        return self._sync.recovery_point
 
     @property
     def needs_sync(self) -> bool:
         """Whether something of it is not durable, small files apart."""
-        return self._sync_due or self.recovery_point < self.log_end_offset
+        return self._sync.is_due or self._sync.recovery_point < self.log_end_offset
 
     @property
     def segments(self) -> Sequence[Segment]:
         """By base offset, the active one last; for the dir's thread and for tools."""
-        return self._segments
+        return self._segments.segments
 
     @property
     def producer_entries(self) -> list[ProducerEntry]:
         """The producers as written, by id; for the dir's thread."""
-        return self._producers.entries
+        return self._segments.producers.entries
 
     def restore_offsets(
         self, *, log_start_offset: int, log_end_offset: int, recovery_point: int, was_clean: bool
@@ -148,8 +145,8 @@ class PartitionLog:
         """Set what a recovery found, once; after an unclean stop the next flush always syncs."""
         self.log_start_offset = log_start_offset
         self.log_end_offset = log_end_offset
-        self.recovery_point = recovery_point
-        self._sync_due = not was_clean
+        self._sync.recovery_point = recovery_point
+        self._sync.is_due = not was_clean
 
     def append(self, buffers: Sequence[Buffer], *, now_ms: int) -> int:
         """Write whole batches, each buffer into one segment, all in as few writes as segments.
@@ -164,11 +161,12 @@ class PartitionLog:
         next_offset = self.log_end_offset
         for buffer in buffers:
             batches = batches_in(buffer)
-            if must_roll(self._segments[-1], self.config, batches, pending_bytes, now_ms):
+            if must_roll(self._segments.active, self.config, batches, pending_bytes, now_ms):
                 self._write(pending, pending_bytes, next_offset)
                 pending, pending_bytes = [], 0
-                self._roll(max(batches[0][1].base_offset, next_offset), now_ms)
-            next_offset = self._note(buffer, batches, next_offset, pending_bytes)
+                base_offset = max(batches[0][1].base_offset, next_offset)
+                self._segments.roll(base_offset, self.config, now_ms)
+            next_offset = self._segments.note(buffer, batches, next_offset, pending_bytes)
             pending.append(buffer)
             pending_bytes += len(buffer)
         self._write(pending, pending_bytes, next_offset)
@@ -194,7 +192,7 @@ class PartitionLog:
             return LogRead((), 0, offset)
         try:
             return read_batches(
-                self._segments,
+                self._segments.segments,
                 offset,
                 end,
                 max_bytes,
@@ -211,7 +209,7 @@ class PartitionLog:
             KafkaError: CORRUPT_MESSAGE.
         """
         try:
-            return find_timestamp(self._segments, timestamp, self.log_start_offset)
+            return find_timestamp(self._segments.segments, timestamp, self.log_start_offset)
         except (CorruptBatch, Malformed) as exc:
             raise self._corrupt(exc) from exc
 
@@ -221,12 +219,12 @@ class PartitionLog:
         Raises:
             KafkaError: CORRUPT_MESSAGE.
         """
-        largest = max(map(largest_timestamp, self._segments))
+        largest = max(map(largest_timestamp, self._segments.segments))
         return None if largest == _NO_TIMESTAMP else self.offset_for_timestamp(largest)
 
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTransaction]:
         """Return the aborted transactions that touch offsets from ``start`` up to ``end``."""
-        return find_aborted(self._segments, start, end)
+        return find_aborted(self._segments.segments, start, end)
 
     def truncate_to(self, offset: int) -> None:
         """Drop every batch that reaches ``offset`` or beyond; the log ends at ``offset`` then.
@@ -236,26 +234,15 @@ class PartitionLog:
         """
         if offset >= self.log_end_offset:
             return
-        if offset < self._segments[0].base_offset:
+        if offset < self._segments.segments[0].base_offset:
             self.truncate_fully_and_start_at(offset)
             return
-        while self._segments[-1].base_offset > offset:
-            self._segments.pop().delete()
-        self._segments[-1].truncate_to(offset)
-        self._snapshots.remove_above(offset)
+        self._segments.cut(offset)
         self._set_end(offset)
-        self._producers = self._snapshots.load(self._segments, offset)
 
     def truncate_fully_and_start_at(self, offset: int, *, now_ms: int = 0) -> None:
         """Drop everything; the empty log starts and ends at ``offset``."""
-        created_ms = max(now_ms, self._segments[-1].created_ms)
-        while self._segments:
-            self._segments.pop().delete()
-        self._snapshots.remove_above(-1)
-        segment = Segment(self._directory, offset, self.config, created_ms=created_ms)
-        segment.file()
-        self._segments = [segment]
-        self._producers = WrittenProducers()
+        self._segments.restart(offset, self.config, now_ms)
         self.log_start_offset = offset
         self._set_end(offset)
 
@@ -263,6 +250,35 @@ class PartitionLog:
         """Move the log start offset up to ``offset``; files stay until retention removes them."""
         assert offset <= self.log_end_offset, f"{offset} is behind the end {self.log_end_offset}"
         self.log_start_offset = max(self.log_start_offset, offset)
+
+    def roll(self, *, now_ms: int) -> None:
+        """Leave the active segment for a new one, unless it is empty."""
+        if self._segments.active.size_bytes > 0:
+            self._segments.roll(self.log_end_offset, self.config, now_ms)
+
+    def remove_oldest(self, count: int, *, now_ms: int) -> SetAside:
+        """Take the first ``count`` segments out of the log; the active one is rolled before.
+
+        The log start offset moves along. Have ``SetAside.remove`` called on the same thread after
+        `file.delete.delay.ms`. Source: UnifiedLog.deleteSegments.
+        """
+        if count == len(self._segments.segments):
+            self.roll(now_ms=now_ms)
+        aside = self._segments.remove_oldest(count)
+        self.size_bytes = self._segments.size_bytes
+        first = self._segments.segments[0].base_offset
+        self.log_start_offset = max(self.log_start_offset, first)
+        return aside
+
+    def replace_segments(self, old: Sequence[Segment], cleaned: Sequence[Segment]) -> SetAside:
+        """Put ``cleaned`` segments in place of a run of sealed ``old`` ones, at once and durably.
+
+        Those of ``cleaned`` are sealed and have the suffix `.cleaned`; their records keep their
+        offsets. Have ``SetAside.remove`` called on the same thread after `file.delete.delay.ms`.
+        """
+        aside = self._segments.replace(old, cleaned)
+        self.size_bytes = self._segments.size_bytes
+        return aside
 
     def write_leader_epochs(self, entries: Iterable[tuple[int, int]]) -> None:
         """Replace ``leader-epoch-checkpoint``.
@@ -278,11 +294,15 @@ class PartitionLog:
 
     def flush(self) -> None:
         """Make everything written durable and move the recovery point to the log end offset."""
-        self._flush_before(len(self._segments), self.log_end_offset)
+        if not self._deleted:
+            segments = self._segments.segments
+            self._sync.flush(segments, len(segments), self.log_end_offset)
 
     def flush_sealed(self) -> None:
         """As ``flush``, but leave the active segment alone: for a regular job after rolls."""
-        self._flush_before(len(self._segments) - 1, self._segments[-1].base_offset)
+        if not self._deleted:
+            segments = self._segments.segments
+            self._sync.flush(segments, len(segments) - 1, segments[-1].base_offset)
 
     def close(self) -> None:
         """Make everything durable and complete, with a producer snapshot at the end.
@@ -297,17 +317,12 @@ class PartitionLog:
 
     def complete(self) -> None:
         """Write index entries and a producer snapshot up to the end, as of a clean stop."""
-        if self._deleted:
-            return
-        if self._segments[-1].size_bytes > 0:
-            self._segments[-1].seal()
-        if self.log_end_offset > 0:
-            self._snapshots.take(self.log_end_offset, self._producers)
+        if not self._deleted:
+            self._segments.complete(self.log_end_offset)
 
     def mark_durable(self) -> None:
         """Move the recovery point to the end: the whole file system was synced."""
-        self.recovery_point = self.log_end_offset
-        self._sync_due = False
+        self._sync.synced(self.log_end_offset)
 
     def rename(self, name: str) -> None:
         """Give the directory another name in the same log dir, durably.
@@ -325,74 +340,20 @@ class PartitionLog:
         """Remove the directory and all in it; later calls that would write do nothing."""
         self._deleted = True
         self._directory.files.close_below(self.name)
-        for segment in self._segments:
-            self._directory.files.unloaded(segment)
+        self._segments.unload()
         self._directory.files.disk.remove_tree(self.name)
-
-    def _roll(self, base_offset: int, now_ms: int) -> None:
-        """Seal the active segment and begin one at ``base_offset``.
-
-        An empty active one is replaced.
-        """
-        if self._segments[-1].size_bytes == 0:
-            self._segments.pop().delete()
-        else:
-            self._segments[-1].seal()
-            self._snapshots.take(base_offset, self._producers)
-        self._segments.append(Segment(self._directory, base_offset, self.config, created_ms=now_ms))
-
-    def _note(
-        self,
-        buffer: Buffer,
-        batches: Sequence[tuple[int, BatchHeader]],
-        next_offset: int,
-        pending_bytes: int,
-    ) -> int:
-        """Take batches into indexes and producer state; return the offset after them."""
-        active = self._segments[-1]
-        start = active.size_bytes + pending_bytes
-        for position, header in batches:
-            assert header.base_offset >= next_offset, f"{header} below {next_offset} in {self.name}"
-            active.note(header, start + position)
-            if header.producer_id >= 0:
-                aborted = self._producers.note(header, buffer, position)
-                if aborted is not None:
-                    active.append_aborted(aborted)
-            next_offset = header.next_offset
-        last_position, last = batches[-1]
-        assert last_position + last.size_bytes == len(buffer), "a buffer holds whole batches"
-        return next_offset
 
     def _write(self, pending: Sequence[Buffer], pending_bytes: int, next_offset: int) -> None:
         if pending:
-            self._segments[-1].append(pending)
+            self._segments.active.append(pending)
             self.size_bytes += pending_bytes
             self.log_end_offset = next_offset
 
-    def _flush_before(self, count: int, recovery_point: int) -> None:
-        """Sync the first ``count`` segments where they reach beyond the recovery point."""
-        files = self._directory.files
-        if self._deleted:
-            return
-        if recovery_point > self.recovery_point or self._sync_due:
-            # A cut segment may end right before the recovery point, so that one is synced as well.
-            first = segment_number(self._segments, self.recovery_point - self._sync_due)
-            for segment in self._segments[first:count]:
-                segment.sync()
-            files.disk.sync_dir(self.name)
-            if not self._parent_synced:
-                files.disk.sync_dir("")
-                self._parent_synced = True
-            self.recovery_point = max(self.recovery_point, recovery_point)
-            self._sync_due = self._sync_due and count < len(self._segments)
-        files.sync_replaced(self.name)
-
     def _set_end(self, offset: int) -> None:
-        self.size_bytes = sum(segment.size_bytes for segment in self._segments)
+        self.size_bytes = self._segments.size_bytes
         self.log_end_offset = offset
         self.log_start_offset = min(self.log_start_offset, offset)
-        self.recovery_point = min(self.recovery_point, offset)
-        self._sync_due = True
+        self._sync.cut(offset)
 
     def _corrupt(self, cause: Exception) -> KafkaError:
         return KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.name}: {cause}")

@@ -32,7 +32,8 @@ from broker.storage.layout import (
 )
 from broker.storage.log_recovery import KnownOffsets, open_log
 from broker.storage.partition_log import PartitionLog
-from broker.storage.segment import LogConfig, PartitionFiles
+from broker.storage.segment import LogConfig
+from broker.storage.segment_files import PartitionFiles
 from broker.storage.swap import SwapNote, read_swap_note, remove_swap_note
 from protocol.ids import TopicPartition
 from protocol.ports import Disk

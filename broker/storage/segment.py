@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
 from broker.storage.batch_scan import CorruptBatch, scan_batches, scan_headers
-from broker.storage.files import LogDirFiles
 from broker.storage.indexes import (
     NO_TIMESTAMP,
     AbortedTransaction,
@@ -25,13 +24,8 @@ from broker.storage.indexes import (
     pack_aborted,
     unpack_aborted,
 )
-from broker.storage.layout import (
-    LOG_SUFFIX,
-    OFFSET_INDEX_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    TRANSACTION_INDEX_SUFFIX,
-    segment_file_name,
-)
+from broker.storage.layout import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
+from broker.storage.segment_files import INDEX_SUFFIXES, PartitionFiles, SegmentFiles
 from protocol.ports import Buffer, DiskFile
 from protocol.records.batch import BatchHeader
 
@@ -39,7 +33,6 @@ _LOCATE_CHUNK_BYTES: Final = 8 << 10
 _OFFSET_ENTRY_BYTES: Final = 8
 _TIME_ENTRY_BYTES: Final = 12
 _RELATIVE_OFFSET_MAX: Final = 2**31 - 1
-_INDEX_SUFFIXES: Final = (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX)
 
 
 class LogConfig(Protocol):
@@ -70,28 +63,6 @@ def _ignore(_header: BatchHeader, _batch: memoryview) -> None:
     return None
 
 
-class PartitionFiles:
-    """Where the files of one log are; renaming the log changes ``name`` for all its segments."""
-
-    __slots__ = ("files", "name")
-
-    def __init__(self, files: LogDirFiles, name: str) -> None:
-        self.files = files
-        self.name = name
-
-    def path(self, file_name: str) -> str:
-        """Return the disk's name of one file of the log."""
-        return f"{self.name}/{file_name}"
-
-    def replace(self, file_name: str, data: bytes) -> None:
-        """Replace one small file of the log, durable with the next sync."""
-        self.files.replace(self.path(file_name), data)
-
-    def of_segment(self, base_offset: int, suffix: str) -> str:
-        """Return the disk's name of one file of a segment."""
-        return f"{self.name}/{segment_file_name(base_offset, suffix)}"
-
-
 class Segment:
     """Batches from ``base_offset`` on.
 
@@ -110,15 +81,23 @@ class Segment:
         "base_offset",
         "created_ms",
         "directory",
+        "files",
         "largest_timestamp",
         "size_bytes",
     )
 
     def __init__(
-        self, directory: PartitionFiles, base_offset: int, config: LogConfig, *, created_ms: int
+        self,
+        directory: PartitionFiles,
+        base_offset: int,
+        config: LogConfig,
+        *,
+        created_ms: int,
+        suffix: str = "",
     ) -> None:
         """Begin an empty segment; its file appears when ``file`` is first called."""
         self.directory = directory
+        self.files = SegmentFiles(directory, base_offset, suffix)
         self.base_offset = base_offset
         self.size_bytes = 0
         self.created_ms = created_ms
@@ -147,8 +126,7 @@ class Segment:
 
     def file(self) -> DiskFile:
         """Return the open `.log` file, made when it is missing."""
-        name = self.directory.of_segment(self.base_offset, LOG_SUFFIX)
-        return self.directory.files.handle(name, create=True)
+        return self.files.log()
 
     def note(self, header: BatchHeader, position: int) -> None:
         """Take a batch that is written (or about to be) at ``position`` into the indexes."""
@@ -188,14 +166,13 @@ class Segment:
 
     def append_aborted(self, transaction: AbortedTransaction) -> None:
         """Add an entry to the transaction index, which exists only where there is one."""
-        name = self.directory.of_segment(self.base_offset, TRANSACTION_INDEX_SUFFIX)
-        _append_and_close(self.directory.files, name, pack_aborted(transaction))
+        self.files.append(TRANSACTION_INDEX_SUFFIX, pack_aborted(transaction))
 
     def aborted_transactions(self) -> list[AbortedTransaction]:
         """Return the entries of the transaction index."""
-        name = self.directory.of_segment(self.base_offset, TRANSACTION_INDEX_SUFFIX)
-        disk = self.directory.files.disk
-        return list(unpack_aborted(disk.read_file(name))) if disk.exists(name) else []
+        if not self.files.exists(TRANSACTION_INDEX_SUFFIX):
+            return []
+        return list(unpack_aborted(self.files.read(TRANSACTION_INDEX_SUFFIX)))
 
     def locate(self, offset: int) -> tuple[int, BatchHeader] | None:
         """Return position and header of the first batch that ends at or after ``offset``."""
@@ -297,22 +274,16 @@ class Segment:
             return
         written = self._indexes_written
         parts = (self._offset_index.entries, self._time_index.entries)
-        for suffix, entries, done in zip(_INDEX_SUFFIXES, parts, written, strict=True):
-            name = self.directory.of_segment(self.base_offset, suffix)
+        for suffix, entries, done in zip(INDEX_SUFFIXES, parts, written, strict=True):
             if len(entries) > done or done == 0:
-                _append_and_close(self.directory.files, name, bytes(entries[done:]))
+                self.files.append(suffix, bytes(entries[done:]))
         self._indexes_written = (len(parts[0]), len(parts[1]))
 
     def sync(self) -> None:
         """Make batches and indexes durable."""
         self.file().sync()
         self.write_indexes()
-        disk = self.directory.files.disk
-        for suffix in _INDEX_SUFFIXES:
-            disk.sync_file(self.directory.of_segment(self.base_offset, suffix))
-        transactions = self.directory.of_segment(self.base_offset, TRANSACTION_INDEX_SUFFIX)
-        if disk.exists(transactions):
-            disk.sync_file(transactions)
+        self.files.sync_indexes()
 
     def begin_sync(self) -> None:
         """Let the system write back what was appended, so that the next sync is short."""
@@ -320,13 +291,8 @@ class Segment:
 
     def delete(self) -> None:
         """Remove all files of the segment."""
-        files = self.directory.files
-        files.unloaded(self)
-        for suffix in (LOG_SUFFIX, *_INDEX_SUFFIXES, TRANSACTION_INDEX_SUFFIX):
-            name = self.directory.of_segment(self.base_offset, suffix)
-            files.close(name)
-            if files.disk.exists(name):
-                files.disk.remove(name)
+        self.directory.files.unloaded(self)
+        self.files.delete()
 
     def unload(self) -> None:
         """Drop the indexes of a sealed segment from memory."""
@@ -337,11 +303,10 @@ class Segment:
     def _load_indexes(self) -> None:
         if self._indexes_loaded:
             return
-        names = [self.directory.of_segment(self.base_offset, suffix) for suffix in _INDEX_SUFFIXES]
-        disk = self.directory.files.disk
+        base, files = self.base_offset, self.files
         try:
-            self._offset_index = OffsetIndex.parse(self.base_offset, disk.read_file(names[0]))
-            self._time_index = TimeIndex.parse(self.base_offset, disk.read_file(names[1]))
+            self._offset_index = OffsetIndex.parse(base, files.read(OFFSET_INDEX_SUFFIX))
+            self._time_index = TimeIndex.parse(base, files.read(TIME_INDEX_SUFFIX))
             self._require_within_file()
         except (FileNotFoundError, CorruptIndex):
             self.rebuild(self.size_bytes, verify=False)
@@ -366,20 +331,16 @@ class Segment:
         self._first_timestamp = None
 
     def _write_indexes_anew(self) -> None:
-        disk = self.directory.files.disk
         parts = (self._offset_index.entries, self._time_index.entries)
-        for suffix, entries in zip(_INDEX_SUFFIXES, parts, strict=True):
-            name = self.directory.of_segment(self.base_offset, suffix)
-            if entries or disk.exists(name):
-                disk.replace_file(name, entries)
+        for suffix, entries in zip(INDEX_SUFFIXES, parts, strict=True):
+            if entries or self.files.exists(suffix):
+                self.files.replace(suffix, entries)
         self._indexes_written = (len(parts[0]), len(parts[1]))
 
     def replace_transactions(self, aborted: Sequence[AbortedTransaction]) -> None:
         """Write the transaction index anew; no file where there are no entries and was none."""
-        name = self.directory.of_segment(self.base_offset, TRANSACTION_INDEX_SUFFIX)
-        disk = self.directory.files.disk
-        if aborted or disk.exists(name):
-            disk.replace_file(name, b"".join(map(pack_aborted, aborted)))
+        if aborted or self.files.exists(TRANSACTION_INDEX_SUFFIX):
+            self.files.replace(TRANSACTION_INDEX_SUFFIX, b"".join(map(pack_aborted, aborted)))
 
     def _truncate_transactions(self, offset: int) -> None:
         aborted = self.aborted_transactions()
@@ -389,11 +350,3 @@ class Segment:
 
     def _loaded_bytes(self) -> int:
         return len(self._offset_index.entries) + len(self._time_index.entries)
-
-
-def _append_and_close(files: LogDirFiles, name: str, data: bytes) -> None:
-    file = files.disk.open(name, create=True)
-    try:
-        file.append([data])
-    finally:
-        file.close()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from broker.storage.batch_scan import scan_headers
 from broker.storage.layout import SNAPSHOT_SUFFIX
@@ -20,7 +20,8 @@ from broker.storage.producer_snapshot import (
     pack_snapshot,
     unpack_snapshot,
 )
-from broker.storage.segment import PartitionFiles, Segment
+from broker.storage.segment import Segment
+from broker.storage.segment_files import PartitionFiles
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -49,6 +50,14 @@ class Snapshots:
     def remove_above(self, offset: int) -> None:
         """Remove those that know of batches at or after ``offset``."""
         self._remove([known for known in self._offsets if known > offset])
+
+    def remove_below(self, offset: int) -> None:
+        """Remove those of segments that begin before ``offset``."""
+        self._remove([known for known in self._offsets if known < offset])
+
+    def remove_of(self, base_offsets: Collection[int]) -> None:
+        """Remove those that stand before the segments with these base offsets."""
+        self._remove([known for known in self._offsets if known in base_offsets])
 
     def keep_of_segments(self, base_offsets: Sequence[int]) -> None:
         """Remove those of no segment, but for the newest when it is newer than all segments."""

@@ -7,7 +7,7 @@ import pytest
 from broker.storage.files import LogDirFiles
 from broker.storage.log_recovery import KnownOffsets, OpenedLog, open_log
 from broker.storage.memory_disk import MemoryDisk
-from broker.storage.segment import PartitionFiles
+from broker.storage.segment_files import PartitionFiles
 from tests.broker.storage.builders import (
     Config,
     batch,

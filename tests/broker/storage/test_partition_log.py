@@ -14,7 +14,7 @@ from broker.storage.files import LogDirFiles
 from broker.storage.log_recovery import KnownOffsets, open_log
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
-from broker.storage.segment import PartitionFiles
+from broker.storage.segment_files import PartitionFiles
 from protocol.errors import ErrorCode, KafkaError
 from protocol.records.batch import iterate_batches
 from tests.broker.storage.builders import (

@@ -8,7 +8,8 @@ from broker.storage.batch_scan import CorruptBatch
 from broker.storage.files import LogDirFiles
 from broker.storage.indexes import AbortedTransaction, OffsetIndex, TimestampOffset
 from broker.storage.memory_disk import MemoryDisk
-from broker.storage.segment import PartitionFiles, Segment
+from broker.storage.segment import Segment
+from broker.storage.segment_files import PartitionFiles
 from protocol.records.batch import iterate_batches
 from tests.broker.storage.builders import Config, batch, batches
 

@@ -6,7 +6,7 @@ from broker.storage.files import LogDirFiles
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
 from broker.storage.producer_snapshot import WrittenProducers
-from broker.storage.segment import PartitionFiles
+from broker.storage.segment_files import PartitionFiles
 from broker.storage.snapshots import Snapshots
 from tests.broker.storage.builders import Config, produced
 

@@ -1,0 +1,63 @@
+"""File names of segments: suffixes behind all of them, renaming, removing."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.storage.files import LogDirFiles
+from broker.storage.layout import DELETED_SUFFIX, LOG_SUFFIX
+from broker.storage.memory_disk import MemoryDisk
+from broker.storage.segment_files import PartitionFiles, SegmentFiles
+
+BASE = "00000000000000000007"
+
+
+@pytest.fixture
+def directory() -> PartitionFiles:
+    disk = MemoryDisk()
+    disk.make_dir("t-0")
+    return PartitionFiles(LogDirFiles(disk), "t-0")
+
+
+def names(directory: PartitionFiles) -> list[str]:
+    return directory.files.disk.list_dir(directory.name)
+
+
+def test_a_suffix_stands_behind_the_kind(directory: PartitionFiles) -> None:
+    files = SegmentFiles(directory, 7, ".cleaned")
+    files.log()
+    assert names(directory) == [f"{BASE}.log.cleaned"]
+
+
+def test_all_files_that_are_there_get_the_new_suffix(directory: PartitionFiles) -> None:
+    files = SegmentFiles(directory, 7)
+    files.log().append([b"batches"])
+    files.append(".index", b"12345678")
+    files.change_suffix(DELETED_SUFFIX)
+    assert names(directory) == [f"{BASE}.index.deleted", f"{BASE}.log.deleted"]
+    assert files.log().read(0, 7) == b"batches"
+
+
+def test_an_older_file_of_the_new_name_makes_room(directory: PartitionFiles) -> None:
+    for content in (b"old", b"new"):
+        files = SegmentFiles(directory, 7)
+        files.log().append([content])
+        files.change_suffix(DELETED_SUFFIX)
+    assert files.read(LOG_SUFFIX) == b"new"
+
+
+def test_files_are_found_after_the_log_was_renamed(directory: PartitionFiles) -> None:
+    files = SegmentFiles(directory, 7)
+    files.log()
+    directory.files.close_below("t-0")
+    directory.files.disk.rename("t-0", "t-1")
+    directory.name = "t-1"
+    files.delete()
+    assert names(directory) == []
+
+
+def test_deleting_what_is_gone_is_no_error(directory: PartitionFiles) -> None:
+    files = SegmentFiles(directory, 7)
+    files.delete()
+    directory.files.disk.remove_tree("t-0")
+    files.delete()
