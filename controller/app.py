@@ -296,6 +296,13 @@ def settings_of(spec: ClusterSpec) -> Settings:
         broker_ids=tuple(broker.id for broker in spec.brokers),
         defaults=broker_config(spec.configs),
         overrides=dict(spec.configs),
+        broker_overrides={
+            broker.id: {
+                **broker.configs,
+                "log.dirs": ",".join(log_dir.path for log_dir in broker.log_dirs),
+            }
+            for broker in spec.brokers
+        },
     )
 
 

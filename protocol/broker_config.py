@@ -57,7 +57,7 @@ class BrokerConfig(TopicDefaults):
         LONG_MAX,
         "Bound on the rate of moves between log dirs.",
         at_least(0),
-        update=Update.PER_BROKER,
+        update=Update.CLUSTER_WIDE,
         dynamic_only=True,
     )
     alter_log_dirs_replication_quota_window_num: int = key(
@@ -162,7 +162,7 @@ class BrokerConfig(TopicDefaults):
         LONG_MAX,
         "Bound on what throttled followers fetch, in bytes a second.",
         at_least(0),
-        update=Update.PER_BROKER,
+        update=Update.CLUSTER_WIDE,
         dynamic_only=True,
     )
     leader_replication_throttled_rate: int = key(
@@ -170,7 +170,7 @@ class BrokerConfig(TopicDefaults):
         LONG_MAX,
         "Bound on what throttled leaders serve, in bytes a second.",
         at_least(0),
-        update=Update.PER_BROKER,
+        update=Update.CLUSTER_WIDE,
         dynamic_only=True,
     )
     num_replica_fetchers: int = key(

@@ -18,10 +18,25 @@ from protocol.errors import ErrorCode, KafkaError
 
 ConfigValue: TypeAlias = bool | int | float | str | tuple[str, ...] | None
 Check: TypeAlias = Callable[[Any], str | None]
-"""Takes a parsed value, returns what is wrong with it or None."""
+"""Takes a parsed value, returns what is wrong with it in Kafka's words, or None."""
 
 LONG_MAX: Final = (1 << 63) - 1
 INT_MAX: Final = (1 << 31) - 1
+
+
+class RefusedValueError(ValueError):
+    """A value that its key does not take; ``shown`` is the part of it that Kafka names."""
+
+    def __init__(self, reason: str, shown: str) -> None:
+        super().__init__(reason)
+        self.shown = shown
+
+
+class InvalidValueError(KafkaError):
+    """INVALID_CONFIG for a value, not for a name: Kafka names the resource before the text."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.INVALID_CONFIG, message)
 
 
 class ConfigType(IntEnum):
@@ -133,17 +148,16 @@ def parse(column: ConfigKey, text: str | None) -> ConfigValue:
     """Return the typed value of ``text``; None is accepted by nullable keys only.
 
     Raises:
-        KafkaError: INVALID_CONFIG, when the text is of another type or out of bounds.
+        InvalidValueError: the text is of another type or out of bounds.
 
     Source: ConfigDef.parseType, ConfigDef.Validator.
     """
     try:
         return checked_value(column, text)
-    except ValueError as error:
-        shown = "[hidden]" if column.sensitive else text
-        raise KafkaError(
-            ErrorCode.INVALID_CONFIG,
-            f"Invalid value {shown} for configuration {column.name}: {error}",
+    except RefusedValueError as error:
+        shown = "[hidden]" if column.sensitive else error.shown
+        raise InvalidValueError(
+            f"Invalid value {shown} for configuration {column.name}: {error}"
         ) from error
 
 
@@ -151,19 +165,19 @@ def checked_value(column: ConfigKey, text: str | None) -> ConfigValue:
     """Do what ``parse`` does for callers that no client waits for.
 
     Raises:
-        ValueError: says what the value must be, without naming key or value.
+        RefusedValueError: says what the value must be, without naming the key.
     """
     if text is None:
         if column.nullable:
             return None
-        raise ValueError("must have a value")
+        raise RefusedValueError("entry must be non null", "null")
     try:
         value = _PARSERS[column.type](text.strip())
     except ValueError:
-        raise ValueError(f"must be of type {column.type.name.lower()}") from None
+        raise RefusedValueError(_wrong_type(column.type), text.strip()) from None
     for check in column.checks:
         if (mistake := check(value)) is not None:
-            raise ValueError(mistake)
+            raise RefusedValueError(mistake, _shown(value))
     return value
 
 
@@ -197,65 +211,95 @@ def parse_all(
 
 
 def at_least(minimum: float) -> Check:
-    """Accept numbers from ``minimum`` up."""
+    """Accept numbers from ``minimum`` up. Source: ConfigDef.Range."""
 
     def check(value: Any) -> str | None:
-        return f"must be at least {minimum}" if value < minimum else None
+        return f"Value must be at least {minimum}" if value < minimum else None
 
     return check
 
 
 def between(minimum: float, maximum: float) -> Check:
-    """Accept numbers from ``minimum`` to ``maximum``, both included."""
+    """Accept numbers from ``minimum`` to ``maximum``, both included. Source: ConfigDef.Range."""
 
     def check(value: Any) -> str | None:
-        if minimum <= value <= maximum:
-            return None
-        return f"must be between {minimum} and {maximum}"
+        if value > maximum:
+            return f"Value must be no more than {maximum}"
+        return f"Value must be at least {minimum}" if value < minimum else None
 
     return check
 
 
 def one_of(*choices: str) -> Check:
-    """Accept these words only."""
+    """Accept these words only. Source: ConfigDef.ValidString."""
 
     def check(value: Any) -> str | None:
-        return None if value in choices else f"must be one of {', '.join(choices)}"
+        return None if value in choices else f"String must be one of: {', '.join(choices)}"
 
     return check
 
 
 def each_of(*choices: str) -> Check:
-    """Accept non-empty lists of these words."""
+    """Accept lists of these words; Kafka names the first other one. Source: ConfigDef.ValidList."""
 
     def check(value: Any) -> str | None:
-        if value and all(word in choices for word in value):
-            return None
-        return f"must be a list of {', '.join(choices)}"
+        for word in value:
+            if word not in choices:
+                raise RefusedValueError(f"String must be one of: {', '.join(choices)}", word)
+        return None
 
     return check
 
 
-def throttled_replicas(value: Any) -> str | None:
+def not_zero(name: str) -> Check:
+    """Accept -1 for no bound and whole numbers from 1. Source: KafkaConfig.validateValues."""
+
+    def check(value: Any) -> str | None:
+        if value == 0:
+            return f"{name} must be unlimited (-1) or, greater than or equal to 1"
+        return None
+
+    return check
+
+
+def throttled_replicas(name: str) -> Check:
     """Accept ``*``, nothing, or a list of ``partition:broker``.
 
     Source: ThrottledReplicaListValidator.
     """
-    if value in ((), ("*",)):
-        return None
-    pairs = [word.split(":") for word in value]
-    if all(len(pair) == 2 and pair[0].isdigit() and pair[1].isdigit() for pair in pairs):
-        return None
-    return "must be * or a list of partition:broker"
+
+    def check(value: Any) -> str | None:
+        if value in ((), ("*",)):
+            return None
+        pairs = [word.split(":") for word in value]
+        if all(len(pair) == 2 and pair[0].isdigit() and pair[1].isdigit() for pair in pairs):
+            return None
+        return (
+            f"{name} must be the literal '*' or a list of replicas in the following format: "
+            "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
+        )
+
+    return check
 
 
 def cordoned(value: Any) -> str | None:
     """Refuse empty elements and ``*`` beside other values. Source: KIP-1066."""
     if "" in value:
-        return "values must not be empty"
+        return "Configuration 'cordoned.log.dirs' values must not be empty."
     if "*" in value and len(value) > 1:
-        return "when set to * it must not contain other values"
+        return "When cordoned.log.dirs is set to *, it must not contain other values"
     return None
+
+
+def _wrong_type(kind: ConfigType) -> str:
+    if kind is ConfigType.BOOLEAN:
+        return "Expected value to be either true or false"
+    return f"Not a number of type {kind.name}"
+
+
+def _shown(value: ConfigValue) -> str:
+    """Return a parsed value as Java prints it."""
+    return f"[{', '.join(value)}]" if isinstance(value, tuple) else str(value)
 
 
 def _parse_boolean(text: str) -> bool:

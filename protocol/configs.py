@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from protocol.broker_config import BROKER_KEYS, BrokerConfig
@@ -16,12 +16,15 @@ from protocol.config_types import (
     ConfigSource,
     ConfigType,
     ConfigValue,
+    InvalidValueError,
+    RefusedValueError,
     Update,
     checked_value,
     field_name,
     format_value,
     parse_all,
 )
+from protocol.errors import ErrorCode, KafkaError
 from protocol.topic_config import TOPIC_KEYS, TopicConfig
 
 
@@ -50,6 +53,28 @@ def topic_config(overrides: Mapping[str, str | None], broker: BrokerConfig) -> T
     return TopicConfig(**_by_field(values))
 
 
+def check_topic_configs(overrides: Mapping[str, str | None], broker: BrokerConfig) -> None:
+    """Check what a topic is to be set to: names, values, and values against each other.
+
+    Raises:
+        KafkaError: INVALID_CONFIG; as InvalidValueError where Kafka names the resource first.
+
+    Source: LogConfig.validate.
+    """
+    config = topic_config(overrides, broker)
+    if config.min_compaction_lag_ms > config.max_compaction_lag_ms:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            f"conflict topic config setting min.compaction.lag.ms ({config.min_compaction_lag_ms})"
+            f" > max.compaction.lag.ms ({config.max_compaction_lag_ms})",
+        )
+    if config.remote_storage_enable:
+        raise InvalidValueError(
+            "Tiered Storage functionality is disabled in the broker. "
+            "Topic cannot be configured with remote log storage."
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class ConfigMistake:
     """One thing wrong with a set of texts."""
@@ -74,7 +99,7 @@ def config_mistakes(
             continue
         try:
             checked_value(columns[name], text)
-        except ValueError as error:
+        except RefusedValueError as error:
             mistakes.append(ConfigMistake(name, f"{error}, is {text!r}"))
     return mistakes
 
@@ -99,7 +124,7 @@ class DescribedConfig:
     is_read_only: bool
     is_sensitive: bool
     synonyms: tuple[ConfigSynonym, ...]
-    """Highest priority first; the first one is the effective value."""
+    """Highest priority first, as they were set: hours stay hours. The first one is in force."""
     documentation: str
 
 
@@ -140,11 +165,23 @@ def describe_broker_configs(broker: BrokerOverrides) -> list[DescribedConfig]:
     Source: ConfigHelper.createBrokerConfigEntry.
     """
     return [
-        _described(
-            column, tuple(_broker_synonyms(column, broker)), column.update is Update.READ_ONLY
-        )
+        _described(column, list(_broker_synonyms(column, broker)))
         for column in BROKER_KEYS.values()
         if not column.internal and not (column.dynamic_only and not _is_set(column.name, broker))
+    ]
+
+
+def describe_dynamic_configs(
+    texts: Mapping[str, str | None], source: ConfigSource
+) -> list[DescribedConfig]:
+    """Describe only what is set dynamically: of one broker, or for all of them.
+
+    Source: ConfigHelper.describeConfigs, for the broker named "".
+    """
+    return [
+        _described(BROKER_KEYS[name], [ConfigSynonym(name, text, source)])
+        for name, text in texts.items()
+        if name in BROKER_KEYS
     ]
 
 
@@ -152,48 +189,52 @@ def _describe_topic_key(
     column: ConfigKey, overrides: Mapping[str, str | None], broker: BrokerOverrides
 ) -> DescribedConfig:
     synonyms: list[ConfigSynonym] = []
+    factors: list[int] = []
     if column.name in overrides:
         synonyms.append(ConfigSynonym(column.name, overrides[column.name], ConfigSource.TOPIC))
+        factors.append(1)
     for synonym in column.synonyms:
-        own = BROKER_KEYS[synonym.name]
-        synonyms.extend(_scaled(entry, synonym.factor) for entry in _broker_synonyms(own, broker))
-    set_ones = [entry for entry in synonyms if entry.source is not ConfigSource.DEFAULT]
-    default = ConfigSynonym(
-        column.synonyms[0].name if column.synonyms else column.name,
-        format_value(column.default),
-        ConfigSource.DEFAULT,
-    )
-    return _described(column, (*set_ones, default), is_read_only=False)
+        for entry in _broker_synonyms(BROKER_KEYS[synonym.name], broker):
+            if entry.source is not ConfigSource.DEFAULT:
+                synonyms.append(entry)
+                factors.append(synonym.factor)
+    first = BROKER_KEYS[column.synonyms[0].name] if column.synonyms else None
+    described = _described(column, synonyms, default_of=first)
+    if synonyms and factors[0] != 1 and described.value is not None:
+        return replace(described, value=str(int(described.value) * factors[0]))
+    return described
 
 
 def _described(
-    column: ConfigKey,
-    synonyms: tuple[ConfigSynonym, ...],
-    is_read_only: bool,  # noqa: FBT001 - a column
+    column: ConfigKey, synonyms: list[ConfigSynonym], *, default_of: ConfigKey | None = None
 ) -> DescribedConfig:
+    """Describe a key; ``default_of`` is the key whose default ends its synonyms."""
+    is_broker_key = BROKER_KEYS.get(column.name) is column
+    value, source = format_value(column.default), ConfigSource.DEFAULT
+    if synonyms:
+        value, source = synonyms[0].value, synonyms[0].source
+    if default_of is not None and default_of.default is not None:
+        default = format_value(default_of.default)
+        synonyms = [*synonyms, ConfigSynonym(default_of.name, default, ConfigSource.DEFAULT)]
     return DescribedConfig(
         name=column.name,
-        value=None if column.sensitive else synonyms[0].value,
-        source=synonyms[0].source,
+        value=None if column.sensitive else value,
+        source=source,
         type=column.type,
-        is_read_only=is_read_only,
+        is_read_only=is_broker_key and column.update is Update.READ_ONLY,
         is_sensitive=column.sensitive,
-        synonyms=synonyms,
+        synonyms=tuple(synonyms),
         documentation=column.doc,
     )
 
 
 def _broker_synonyms(column: ConfigKey, broker: BrokerOverrides) -> Iterator[ConfigSynonym]:
+    """Give where a broker's key is set; a default that is no value is no synonym, as in Kafka."""
     for source, layer in broker.layers():
         if column.name in layer:
             yield ConfigSynonym(column.name, layer[column.name], source)
-    yield ConfigSynonym(column.name, format_value(column.default), ConfigSource.DEFAULT)
-
-
-def _scaled(entry: ConfigSynonym, factor: int) -> ConfigSynonym:
-    if factor == 1 or entry.value is None:
-        return entry
-    return entry._replace(value=str(int(entry.value) * factor))
+    if column.default is not None:
+        yield ConfigSynonym(column.name, format_value(column.default), ConfigSource.DEFAULT)
 
 
 def _is_set(name: str, broker: BrokerOverrides) -> bool:

@@ -104,7 +104,7 @@ class TopicConfig:
         ConfigType.LIST,
         (),
         "Replicas whose fetching counts against the follower throttle: * or partition:broker.",
-        throttled_replicas,
+        throttled_replicas("follower.replication.throttled.replicas"),
     )
     index_interval_bytes: int = key(
         ConfigType.INT,
@@ -117,19 +117,21 @@ class TopicConfig:
         ConfigType.LIST,
         (),
         "Replicas whose serving counts against the leader throttle: * or partition:broker.",
-        throttled_replicas,
+        throttled_replicas("leader.replication.throttled.replicas"),
     )
     local_retention_bytes: int = key(
         ConfigType.LONG,
         -2,
         "Bytes kept locally when remote storage is on; -2 follows retention.bytes.",
         at_least(-2),
+        synonyms=_from("log.local.retention.bytes"),
     )
     local_retention_ms: int = key(
         ConfigType.LONG,
         -2,
         "Time kept locally when remote storage is on; -2 follows retention.ms.",
         at_least(-2),
+        synonyms=_from("log.local.retention.ms"),
     )
     max_compaction_lag_ms: int = key(
         ConfigType.LONG,

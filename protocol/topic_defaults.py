@@ -16,6 +16,7 @@ from protocol.config_types import (
     between,
     each_of,
     key,
+    not_zero,
     one_of,
 )
 
@@ -115,6 +116,20 @@ class TopicDefaults:
         at_least(4),
         update=Update.CLUSTER_WIDE,
     )
+    log_local_retention_bytes: int = key(
+        ConfigType.LONG,
+        -2,
+        "Bytes kept locally when remote storage is on; -2 follows log.retention.bytes.",
+        at_least(-2),
+        update=Update.CLUSTER_WIDE,
+    )
+    log_local_retention_ms: int = key(
+        ConfigType.LONG,
+        -2,
+        "Time kept locally when remote storage is on; -2 follows log.retention.ms.",
+        at_least(-2),
+        update=Update.CLUSTER_WIDE,
+    )
     log_message_downconversion_enable: bool = key(
         ConfigType.BOOLEAN,
         default=True,
@@ -164,14 +179,24 @@ class TopicDefaults:
         "Size per partition from which old segments go; -1 is no bound.",
         update=Update.CLUSTER_WIDE,
     )
-    log_retention_hours: int = key(ConfigType.INT, 168, "Age from which segments go, in hours.")
+    log_retention_hours: int = key(
+        ConfigType.INT,
+        168,
+        "Age from which segments go, in hours.",
+        not_zero("log.retention.hours"),
+    )
     log_retention_minutes: int | None = key(
-        ConfigType.INT, None, "The same in minutes; goes before hours.", nullable=True
+        ConfigType.INT,
+        None,
+        "The same in minutes; goes before hours.",
+        not_zero("log.retention.minutes"),
+        nullable=True,
     )
     log_retention_ms: int | None = key(
         ConfigType.LONG,
         None,
         "The same in milliseconds; goes before minutes; -1 is no bound.",
+        not_zero("log.retention.ms"),
         update=Update.CLUSTER_WIDE,
         nullable=True,
     )

@@ -14,6 +14,7 @@ from protocol.ids import (
     EPOCH_DURING_DELETE,
     LEADER_DURING_DELETE,
     NO_EPOCH,
+    ZERO_UUID,
     TopicPartition,
 )
 from protocol.messages.control import (
@@ -49,6 +50,7 @@ class RequestBatch:
         self._stop_states: dict[int, _StopStates] = {}
         self._metadata_brokers: dict[int, None] = {}
         self._metadata_states: _MetadataStates = {}
+        self._changed_configs: dict[str, None] = {}
 
     def add_leader_and_isr(
         self, broker_ids: Iterable[int], tp: TopicPartition, *, is_new: bool
@@ -76,6 +78,14 @@ class RequestBatch:
             partition_state = self._metadata_state(tp)
             if partition_state is not None:
                 self._metadata_states[tp] = partition_state
+
+    def add_changed_configs(self, broker_ids: Iterable[int], topics: Iterable[str]) -> None:
+        """Have brokers ask for the configs of topics anew; for their own when none is named.
+
+        Such a topic has a row without partitions; brokers' own configs have the name "".
+        """
+        self.add_update_metadata(broker_ids, ())
+        self._changed_configs.update(dict.fromkeys(list(topics) or [""]))
 
     def add_stop_replica(self, broker_id: int, tp: TopicPartition, *, delete: bool) -> None:
         """Tell a broker to stop a replica; ``delete`` is sticky."""
@@ -163,7 +173,12 @@ class RequestBatch:
                 partition_states=of_topic,
             )
             for topic, of_topic in _by_topic(self._metadata_states).items()
-        ]
+        ] + [self._changed_row(topic) for topic in self._changed_configs]
+
+    def _changed_row(self, name: str) -> UpdateMetadataTopicState:
+        topic = self._state.topics.get(name)
+        topic_id = ZERO_UUID if topic is None else topic.topic_id
+        return UpdateMetadataTopicState(topic_name=name, topic_id=topic_id, partition_states=[])
 
     def _live_brokers(self) -> list[UpdateMetadataBroker]:
         return [_metadata_broker(self._state.brokers[broker_id]) for broker_id in self._reachable]

@@ -16,7 +16,7 @@ from controller.core.placement import check_counts, place, start_for_new_topic
 from controller.core.step import Step
 from controller.core.topic_rules import CLUSTER_METADATA_TOPIC, check_assignment, check_name
 from controller.core.topics import add_topic, start_partitions, usable_seats
-from protocol.configs import BrokerOverrides, describe_topic_configs, topic_config
+from protocol.configs import check_topic_configs, describe_topic_configs
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import ZERO_UUID, TopicPartition
 from protocol.messages.topics import (
@@ -92,7 +92,7 @@ def _plan(step: Step, topic: CreatableTopic, *, is_duplicate: bool) -> _Plan:
     else:
         assignment = _place(step, topic)
     check_name(topic.name, step.state.topics)
-    topic_config(configs, step.settings.defaults)
+    check_topic_configs(configs, step.defaults)
     return _Plan(assignment, configs)
 
 
@@ -137,7 +137,7 @@ def _check_known(step: Step, assignment: list[tuple[int, ...]]) -> None:
 
 
 def _place(step: Step, topic: CreatableTopic) -> list[tuple[int, ...]]:
-    defaults = step.settings.defaults
+    defaults = step.defaults
     partitions = topic.num_partitions
     replication_factor = topic.replication_factor
     if partitions == _UNSET:
@@ -151,7 +151,6 @@ def _place(step: Step, topic: CreatableTopic) -> list[tuple[int, ...]]:
 
 def _created(step: Step, name: str, plan: _Plan) -> CreatableTopicResult:
     topic = step.state.topics.get(name)
-    overrides = BrokerOverrides(static=step.settings.overrides, dynamic={}, dynamic_default={})
     return CreatableTopicResult(
         name=name,
         topic_id=ZERO_UUID if topic is None else topic.topic_id,
@@ -166,7 +165,7 @@ def _created(step: Step, name: str, plan: _Plan) -> CreatableTopicResult:
                 config_source=config.source,
                 is_sensitive=config.is_sensitive,
             )
-            for config in describe_topic_configs(plan.configs, overrides)
+            for config in describe_topic_configs(plan.configs, step.default_overrides)
         ],
     )
 

@@ -24,7 +24,7 @@ def delete_topics(step: Step, event: RequestArrived) -> None:
     """Serve DeleteTopics v0-6."""
     request: DeleteTopicsRequest = event.request
     wanted = _wanted(request, event.version)
-    if not step.settings.defaults.delete_topic_enable:
+    if not step.defaults.delete_topic_enable:
         is_new = event.version >= 3
         code = ErrorCode.TOPIC_DELETION_DISABLED if is_new else ErrorCode.INVALID_REQUEST
         results = [_result(entry.name, entry.topic_id, code) for entry in wanted]

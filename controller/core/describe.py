@@ -1,23 +1,23 @@
 """Answers that change nothing: the configs of topics and the brokers of the cluster.
 
-A broker's own configs are described by that broker. Source: ConfigHelper.scala, KIP-700.
+Of a broker only what was set dynamically is known here, as in KRaft; the rest that broker tells.
+Source: ConfigHelper.scala, KIP-700.
 """
 
 from __future__ import annotations
 
-from typing import Final
-
+from controller.core.alter_configs import BROKER_RESOURCE, TOPIC_RESOURCE
 from controller.core.events import RequestArrived
 from controller.core.state import Broker
 from controller.core.step import Step
 from controller.core.topic_rules import name_problem
 from protocol.configs import (
-    BrokerOverrides,
     ConfigSource,
     DescribedConfig,
+    describe_dynamic_configs,
     describe_topic_configs,
 )
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
@@ -32,11 +32,9 @@ from protocol.messages.configs import (
     DescribeConfigsSynonym,
 )
 
-_TOPIC: Final = 2
-
 
 def describe_configs(step: Step, event: RequestArrived) -> None:
-    """Serve DescribeConfigs v0-4 for topics; other resources are INVALID_REQUEST."""
+    """Serve DescribeConfigs v0-4: topics whole, brokers' dynamic configs."""
     request: DescribeConfigsRequest = event.request
     results = [_describe(step, resource, event) for resource in request.resources]
     step.answer(event.token, DescribeConfigsResponse(results=results))
@@ -75,36 +73,42 @@ def _cluster_broker(broker: Broker) -> DescribeClusterBroker:
 def _describe(
     step: Step, resource: DescribeConfigsResource, event: RequestArrived
 ) -> DescribeConfigsResult:
-    name = resource.resource_name
-    topic = step.state.topics.get(name)
-    if resource.resource_type != _TOPIC:
-        return _failed(resource, ErrorCode.INVALID_REQUEST, "Only topics are described here.")
-    problem = name_problem(name)
-    if problem:
-        code = ErrorCode.INVALID_TOPIC_EXCEPTION
-        return _failed(resource, code, f"Topic name is invalid: {problem}")
-    if topic is None:
-        return _failed(resource, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
-    overrides = BrokerOverrides(static=step.settings.overrides, dynamic={}, dynamic_default={})
+    try:
+        described = _described(step, resource.resource_type, resource.resource_name)
+    except KafkaError as error:
+        return _failed(resource, error)
     wanted = resource.configuration_keys
     return DescribeConfigsResult(
         error_message="",
         resource_type=resource.resource_type,
-        resource_name=name,
+        resource_name=resource.resource_name,
         configs=[
             _entry(config, event.request, event.version)
-            for config in describe_topic_configs(topic.configs, overrides)
+            for config in described
             if not wanted or config.name in wanted
         ],
     )
 
 
-def _failed(
-    resource: DescribeConfigsResource, code: ErrorCode, message: str | None
-) -> DescribeConfigsResult:
+def _described(step: Step, resource_type: int, name: str) -> list[DescribedConfig]:
+    if resource_type == BROKER_RESOURCE:
+        source = ConfigSource.DYNAMIC_BROKER if name else ConfigSource.DYNAMIC_DEFAULT_BROKER
+        return describe_dynamic_configs(step.state.dynamic_configs.get(name, {}), source)
+    if resource_type != TOPIC_RESOURCE:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unexpected resource type {resource_type}.")
+    problem = name_problem(name)
+    if problem:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+    topic = step.state.topics.get(name)
+    if topic is None:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    return describe_topic_configs(topic.configs, step.default_overrides)
+
+
+def _failed(resource: DescribeConfigsResource, error: KafkaError) -> DescribeConfigsResult:
     return DescribeConfigsResult(
-        error_code=code,
-        error_message=message,
+        error_code=error.code,
+        error_message=error.message,
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
 from controller.core import (
+    alter_configs,
     brokers,
     create_partitions,
     create_topics,
@@ -32,7 +33,11 @@ from controller.core.settings import Settings
 from controller.core.state import ClusterState
 from controller.core.step import Step
 from protocol.messages.cluster import DescribeClusterRequest
-from protocol.messages.configs import DescribeConfigsRequest
+from protocol.messages.configs import (
+    AlterConfigsRequest,
+    DescribeConfigsRequest,
+    IncrementalAlterConfigsRequest,
+)
 from protocol.messages.control import (
     AlterPartitionRequest,
     LeaderAndIsrRequest,
@@ -64,6 +69,8 @@ SERVED: Final[dict[type[Any], Serve]] = {
     DeleteTopicsRequest: delete_topics.delete_topics,
     ElectLeadersRequest: elect_leaders.elect_leaders,
     DescribeConfigsRequest: describe.describe_configs,
+    IncrementalAlterConfigsRequest: alter_configs.incremental_alter_configs,
+    AlterConfigsRequest: alter_configs.alter_configs,
     DescribeClusterRequest: describe.describe_cluster,
 }
 """Request class -> the rule that answers it, at once or later."""

@@ -86,7 +86,7 @@ def note_change(step: Step, tp: TopicPartition, old: Partition, reason: str) -> 
 def is_unclean_allowed(step: Step, topic: str) -> bool:
     """Tell whether the topic, or else the cluster, allows unclean elections."""
     configs = step.state.topics[topic].configs
-    return topic_config(configs, step.settings.defaults).unclean_leader_election_enable
+    return topic_config(configs, step.defaults).unclean_leader_election_enable
 
 
 def _allowed(

@@ -17,7 +17,7 @@ FIRST_BALANCE_AFTER_MS: Final = 5_000
 
 def schedule_first_balance(step: Step) -> None:
     """Plan the first look after a start."""
-    if step.settings.defaults.auto_leader_rebalance_enable:
+    if step.defaults.auto_leader_rebalance_enable:
         step.run.balance_at_ms = step.now_ms + FIRST_BALANCE_AFTER_MS
 
 
@@ -26,7 +26,7 @@ def balance_when_due(step: Step) -> None:
     due_ms = step.run.balance_at_ms
     if due_ms is None or step.now_ms < due_ms:
         return
-    defaults = step.settings.defaults
+    defaults = step.defaults
     step.run.balance_at_ms = step.now_ms + defaults.leader_imbalance_check_interval_seconds * 1000
     tolerated = defaults.leader_imbalance_per_broker_percentage / 100
     for broker_id, tps in _by_preferred(step).items():

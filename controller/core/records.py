@@ -275,6 +275,38 @@ class ProducerIdsAllocated:
         state.next_producer_id = self.next_producer_id
 
 
+@dataclass(frozen=True, slots=True)
+class TopicConfigsChanged:
+    """Some configs of a topic were set or unset."""
+
+    name: str
+    changes: dict[str, str | None]
+    """None unsets."""
+
+    def apply(self, state: ClusterState) -> None:
+        """Replace the topic's configs."""
+        topic = state.topics[self.name]
+        topic.configs = _changed(topic.configs, self.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfigsChanged:
+    """Some dynamic configs of a broker, or of all, were set or unset."""
+
+    name: str
+    """The broker id as text, or ``ALL_BROKERS``."""
+    changes: dict[str, str | None]
+    """None unsets."""
+
+    def apply(self, state: ClusterState) -> None:
+        """Replace the configs of that name."""
+        after = _changed(state.dynamic_configs.get(self.name, {}), self.changes)
+        if after:
+            state.dynamic_configs[self.name] = after
+        else:
+            state.dynamic_configs.pop(self.name, None)
+
+
 RECORD_CLASSES: Final[tuple[type[Record], ...]] = (
     ControllerStarted,
     BrokerRegistered,
@@ -291,6 +323,8 @@ RECORD_CLASSES: Final[tuple[type[Record], ...]] = (
     DeletionQueued,
     TopicDeleted,
     ProducerIdsAllocated,
+    TopicConfigsChanged,
+    BrokerConfigsChanged,
 )
 
 
@@ -337,3 +371,8 @@ def _forget_offline(state: ClusterState, broker_id: int, tp: TopicPartition) -> 
         offline.pop(tp, None)
         if not offline:
             del state.offline[broker_id]
+
+
+def _changed(before: dict[str, str], changes: dict[str, str | None]) -> dict[str, str]:
+    after: dict[str, str | None] = {**before, **changes}
+    return {name: text for name, text in after.items() if text is not None}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from controller.core.effects import Effect
 from controller.core.phases import PartitionPhase, ReplicaPhase
+from protocol.configs import BrokerConfig
 from protocol.ids import TopicPartition
 
 
@@ -81,6 +82,8 @@ class RunState:
     balance_at_ms: int | None = None
     """When preferred leaders are looked after next."""
     unclean_elections_count: int = 0
+    defaults: tuple[dict[str, str], BrokerConfig] | None = None
+    """Dynamic configs of all brokers, and the configuration they were made into."""
 
     def phase_of(self, tp: TopicPartition) -> PartitionPhase:
         """Return a partition's phase."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from protocol.configs import BrokerConfig
 
@@ -19,6 +19,10 @@ class Settings:
     broker_ids: tuple[int, ...]
     """The brokers of the cluster file. Others may register too."""
     defaults: BrokerConfig
-    """Cluster-wide: what topics that say nothing get."""
+    """Cluster-wide, by the cluster file alone; rules ask ``Step.defaults``."""
     overrides: Mapping[str, str]
     """What the cluster file sets for all brokers, by Kafka's names."""
+    broker_overrides: Mapping[int, Mapping[str, str]] = field(
+        default_factory=dict[int, Mapping[str, str]]
+    )
+    """Broker id -> what the cluster file sets for it, ``log.dirs`` included."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from controller.core.records import (
     AssignmentChanged,
+    BrokerConfigsChanged,
     BrokerRegistered,
     BrokerUnfenced,
     ControllerStarted,
@@ -33,6 +34,10 @@ def snapshot(state: ClusterState) -> list[Record]:
         ProducerIdsAllocated(state.next_producer_id),
         *(record for broker in state.brokers.values() for record in _broker_records(broker)),
         *(record for topic in state.topics.values() for record in _topic_records(topic)),
+        *(
+            BrokerConfigsChanged(name, dict(configs))
+            for name, configs in state.dynamic_configs.items()
+        ),
         *(ReplicasProbed(broker_id, tuple(tps), ()) for broker_id, tps in state.offline.items()),
     ]
 

@@ -15,6 +15,8 @@ from protocol.ids import NO_EPOCH, NO_LEADER, TopicPartition
 
 INITIAL_LEADER_EPOCH: Final = 0
 INITIAL_PARTITION_EPOCH: Final = 0
+ALL_BROKERS: Final = ""
+"""Kafka's name for the dynamic configs that hold for every broker."""
 
 
 class Endpoint(NamedTuple):
@@ -127,6 +129,11 @@ class ClusterState:
         default_factory=dict[int, dict[TopicPartition, None]]
     )
     """Broker id -> its replicas on offline log dirs (Kafka: replicasOnOfflineDirs)."""
+    dynamic_configs: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    """Broker id as text, or ``ALL_BROKERS`` -> what was set by AlterConfigs.
+
+    A change replaces the inner dict; it is never changed in place.
+    """
 
     def find(self, tp: TopicPartition) -> Partition | None:
         """Return the partition, or None when it does not exist."""

@@ -23,7 +23,8 @@ from controller.core.placement import Chance
 from controller.core.records import Record
 from controller.core.run_state import Progress, RunState, Waiting
 from controller.core.settings import Settings
-from controller.core.state import ClusterState
+from controller.core.state import ALL_BROKERS, ClusterState
+from protocol.configs import BrokerConfig, BrokerOverrides, broker_config
 from protocol.ids import TopicPartition
 from protocol.messages.control import UpdateMetadataRequest
 from protocol.metric_rows import FailoverStep
@@ -43,6 +44,26 @@ class Step:
     notes: list[Note] = field(default_factory=list[Note])
     """Log lines; written last, as nothing waits for them."""
 
+    @property
+    def defaults(self) -> BrokerConfig:
+        """What all brokers have: the cluster file's, overlaid with dynamic ones."""
+        dynamic = self.state.dynamic_configs.get(ALL_BROKERS)
+        if dynamic is None:
+            return self.settings.defaults
+        if self.run.defaults is None or self.run.defaults[0] is not dynamic:
+            texts = {**self.settings.overrides, **dynamic}
+            self.run.defaults = (dynamic, broker_config(texts))
+        return self.run.defaults[1]
+
+    @property
+    def default_overrides(self) -> BrokerOverrides:
+        """Where those come from, for describing topics."""
+        return BrokerOverrides(
+            static=self.settings.overrides,
+            dynamic={},
+            dynamic_default=self.state.dynamic_configs.get(ALL_BROKERS, {}),
+        )
+
     def change(self, record: Record) -> None:
         """Apply a decision and have it journaled."""
         record.apply(self.state)
@@ -61,6 +82,12 @@ class Step:
         """Send UpdateMetadata alone."""
         batch = self.new_batch()
         batch.add_update_metadata(broker_ids, tps)
+        self.send_batch(batch)
+
+    def send_changed_configs(self, broker_ids: Iterable[int], topics: Iterable[str] = ()) -> None:
+        """Tell brokers that configs of these topics changed; of brokers when none is named."""
+        batch = self.new_batch()
+        batch.add_changed_configs(broker_ids, topics)
         self.send_batch(batch)
 
     def send(self, broker_id: int, request: Any) -> int:

@@ -15,7 +15,7 @@ from controller.core.replica_moves import Replica, move_replicas
 from controller.core.run_state import WantedTopic
 from controller.core.step import Step
 from controller.core.topic_rules import check_name
-from protocol.configs import topic_config
+from protocol.configs import check_topic_configs
 from protocol.errors import KafkaError
 from protocol.ids import ZERO_UUID, TopicPartition
 
@@ -75,7 +75,7 @@ def _create(step: Step, wanted: list[WantedTopic], seats: list[Seat]) -> None:
         try:
             check_name(topic.name, step.state.topics)
             check_counts(topic.partitions, topic.replication_factor, len(seats))
-            topic_config(topic.configs, step.settings.defaults)
+            check_topic_configs(topic.configs, step.defaults)
             start = start_for_new_topic(seats, step.chance)
             assignment = place(seats, topic.partitions, topic.replication_factor, start)
         except KafkaError as error:

@@ -1,8 +1,9 @@
 """What clients ask for; brokers forward it.
 
 Serves: CreateTopics (19), DeleteTopics (20), CreatePartitions (37), ElectLeaders (43),
-DescribeConfigs (32), DescribeCluster (60).
-Differs from Kafka: DescribeConfigs knows topics only, as brokers describe themselves.
+DescribeConfigs (32), AlterConfigs (33), IncrementalAlterConfigs (44), DescribeCluster (60).
+Differs from Kafka: DescribeConfigs of a broker has its dynamic configs only, as in KRaft; loggers
+are the brokers' own.
 Versions: all.
 """
 
@@ -12,9 +13,14 @@ from controller.handlers import serve
 from protocol.errors import ErrorCode
 from protocol.messages.cluster import DescribeClusterRequest, DescribeClusterResponse
 from protocol.messages.configs import (
+    AlterConfigsRequest,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
     DescribeConfigsRequest,
     DescribeConfigsResponse,
     DescribeConfigsResult,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
 )
 from protocol.messages.elections import (
     ElectLeadersRequest,
@@ -98,6 +104,36 @@ def _describe_configs(
     )
 
 
+def _alter_configs(
+    request: AlterConfigsRequest, _version: int, code: ErrorCode
+) -> AlterConfigsResponse:
+    return AlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(
+                error_code=code,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+            for resource in request.resources
+        ]
+    )
+
+
+def _incremental_alter_configs(
+    request: IncrementalAlterConfigsRequest, _version: int, code: ErrorCode
+) -> IncrementalAlterConfigsResponse:
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(
+                error_code=code,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+            for resource in request.resources
+        ]
+    )
+
+
 def _describe_cluster(
     _request: DescribeClusterRequest, _version: int, code: ErrorCode
 ) -> DescribeClusterResponse:
@@ -109,4 +145,6 @@ serve("DeleteTopics", "0-6", _delete_topics)
 serve("CreatePartitions", "0-3", _create_partitions)
 serve("ElectLeaders", "0-2", _elect_leaders)
 serve("DescribeConfigs", "0-4", _describe_configs)
+serve("AlterConfigs", "0-2", _alter_configs)
+serve("IncrementalAlterConfigs", "0-1", _incremental_alter_configs)
 serve("DescribeCluster", "0-2", _describe_cluster)

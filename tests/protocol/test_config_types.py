@@ -73,13 +73,13 @@ def test_every_long_survives_its_text(value: int) -> None:
 )
 def test_whole_numbers_are_bounded_by_their_type(type_: ConfigType, bits: int) -> None:
     assert parse(column(type_), str((1 << (bits - 1)) - 1)) == (1 << (bits - 1)) - 1
-    with pytest.raises(KafkaError, match="must be of type"):
+    with pytest.raises(KafkaError, match="Not a number of type"):
         parse(column(type_), str(1 << (bits - 1)))
 
 
 def test_null_is_for_nullable_keys() -> None:
     assert parse(column(ConfigType.STRING, nullable=True), None) is None
-    with pytest.raises(KafkaError, match="must have a value") as caught:
+    with pytest.raises(KafkaError, match="entry must be non null") as caught:
         parse(column(ConfigType.STRING), None)
     assert caught.value.code == ErrorCode.INVALID_CONFIG
 

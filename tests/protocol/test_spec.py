@@ -124,7 +124,7 @@ metrics: 5
         "topics[0].configs.min.insync.replica: unknown configuration"
         " (did you mean min.insync.replicas?)",
         "configs.log.dirs: is set by the keys of the broker itself",
-        "configs.num.replica.fetchers: must be of type int, is 'x'",
+        "configs.num.replica.fetchers: Not a number of type INT, is 'x'",
     ]
 
 

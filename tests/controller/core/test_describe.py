@@ -11,9 +11,10 @@ from protocol.messages.configs import (
     DescribeConfigsResource,
     DescribeConfigsResult,
 )
+from tests.controller.core.altering import alter
 from tests.controller.core.cluster import Cluster, settings, three_brokers
 
-TOPIC, BROKER = 2, 4
+TOPIC, BROKER, LOGGER = 2, 4, 8
 
 
 def describe(
@@ -87,11 +88,31 @@ def test_version_0_says_what_is_a_default() -> None:
     [
         ("none", TOPIC, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         ("a b", TOPIC, ErrorCode.INVALID_TOPIC_EXCEPTION),
-        ("1", BROKER, ErrorCode.INVALID_REQUEST),
+        ("1", LOGGER, ErrorCode.INVALID_REQUEST),
     ],
 )
 def test_other_resources_are_refused(name: str, kind: int, code: ErrorCode) -> None:
     assert describe(cluster_with_topic(), name, kind=kind).error_code == code
+
+
+def test_of_a_broker_the_dynamic_settings_are_known() -> None:
+    cluster = cluster_with_topic()
+    alter(cluster, BROKER, "", ("log.segment.bytes", 0, "100"))
+    alter(cluster, BROKER, "1", ("log.retention.ms", 0, "7"))
+
+    found = {
+        name: [(c.name, c.value, c.config_source) for c in describe(cluster, name, kind=4).configs]
+        for name in ("", "1", "2")
+    }
+
+    assert found == {
+        "": [("log.segment.bytes", "100", 3)],
+        "1": [("log.retention.ms", "7", 2)],
+        "2": [],
+    }
+    topic = {c.name: (c.value, c.config_source) for c in describe(cluster, "t").configs}
+    assert topic["segment.bytes"] == ("100", 3), "what all brokers have counts for topics"
+    assert topic["min.insync.replicas"] == ("2", 4)
 
 
 def test_the_cluster_is_its_live_brokers_unless_asked_for_all() -> None:

@@ -1,0 +1,239 @@
+"""IncrementalAlterConfigs and AlterConfigs: decides, journals, tells the brokers concerned.
+
+A broker that is told asks for the new values; the answer to the client waits for the telling, not
+for the asking. Source: ConfigAdminManager.scala, ZkAdminManager.scala.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from controller.core.config_changes import (
+    Wish,
+    apply_changes,
+    check_broker,
+    check_thread_counts,
+    check_topic,
+    check_wishes,
+    effective,
+    outcome,
+    replacing,
+)
+from controller.core.effects import Answer
+from controller.core.events import RequestArrived
+from controller.core.partition_moves import elect_leaderless
+from controller.core.records import BrokerConfigsChanged, TopicConfigsChanged
+from controller.core.state import ALL_BROKERS
+from controller.core.step import Step
+from protocol.broker_config import BROKER_KEYS
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.configs import (
+    AlterConfigsRequest,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from protocol.topic_config import TOPIC_KEYS
+
+TOPIC_RESOURCE: Final = 2
+BROKER_RESOURCE: Final = 4
+TELL_TIMEOUT_MS: Final = 2_000
+"""How long a client waits for brokers that cannot be told; the change is durable by then."""
+
+_CLIENT_METRICS: Final = 16
+_UNCLEAN: Final = "unclean.leader.election.enable"
+
+
+class _Resource(NamedTuple):
+    type: int
+    name: str
+
+
+def incremental_alter_configs(step: Step, event: RequestArrived) -> None:
+    """Serve IncrementalAlterConfigs v0-1."""
+    request: IncrementalAlterConfigsRequest = event.request
+    wishes = [
+        (
+            _Resource(asked.resource_type, asked.resource_name),
+            [Wish(one.name, one.config_operation, one.value) for one in asked.configs],
+        )
+        for asked in request.resources
+    ]
+    responses = _alter(step, wishes, _as_they_are, validate_only=request.validate_only)
+    _answer(step, event, IncrementalAlterConfigsResponse(responses=responses))
+
+
+def alter_configs(step: Step, event: RequestArrived) -> None:
+    """Serve AlterConfigs v0-2: what is not named goes back to its default."""
+    request: AlterConfigsRequest = event.request
+    wishes = [
+        (
+            _Resource(asked.resource_type, asked.resource_name),
+            [Wish(one.name, 0, one.value) for one in asked.configs],
+        )
+        for asked in request.resources
+    ]
+    responses = _alter(step, wishes, replacing, validate_only=request.validate_only)
+    _answer(step, event, AlterConfigsResponse(responses=responses))
+
+
+def change_topic_configs(step: Step, name: str, changes: Mapping[str, str | None]) -> None:
+    """Set or unset configs of a topic that exists and tell every broker; nothing is checked."""
+    changed = _really(step.state.topics[name].configs, changes)
+    if not changed:
+        return
+    step.change(TopicConfigsChanged(name, changed))
+    step.note(f"configs of topic {name} changed: {_listed(changed)}")
+    step.send_changed_configs(step.state.reachable_brokers(), (name,))
+    _elect_unclean(step, changed)
+
+
+def change_broker_configs(step: Step, name: str, changes: Mapping[str, str | None]) -> None:
+    """Set or unset dynamic configs of a broker, or of ``ALL_BROKERS``; nothing is checked."""
+    changed = _really(step.state.dynamic_configs.get(name, {}), changes)
+    if not changed:
+        return
+    step.change(BrokerConfigsChanged(name, changed))
+    who = "all brokers" if name == ALL_BROKERS else f"broker {name}"
+    step.note(f"configs of {who} changed: {_listed(changed)}")
+    told = [b for b in step.state.reachable_brokers() if name in (ALL_BROKERS, str(b))]
+    step.send_changed_configs(told)
+    _elect_unclean(step, changed)
+
+
+def _alter(
+    step: Step,
+    wishes: Sequence[tuple[_Resource, Sequence[Wish]]],
+    widen: Callable[[Mapping[str, str], Sequence[Wish]], Sequence[Wish]],
+    *,
+    validate_only: bool,
+) -> list[AlterConfigsResourceResponse]:
+    counts = Counter(resource for resource, _ in wishes)
+    responses: list[AlterConfigsResourceResponse] = []
+    for resource, asked in wishes:
+        try:
+            if counts[resource] > 1:
+                raise _invalid("Each resource must appear at most once.")
+            check_wishes(asked)
+            changes = _decide(step, resource, asked, widen)
+        except KafkaError as error:
+            responses.append(_response(resource, error.code, error.message))
+            continue
+        if not validate_only:
+            change = (
+                change_topic_configs if resource.type == TOPIC_RESOURCE else change_broker_configs
+            )
+            change(step, resource.name, changes)
+        responses.append(_response(resource, ErrorCode.NONE, None))
+    return responses
+
+
+def _decide(
+    step: Step,
+    resource: _Resource,
+    asked: Sequence[Wish],
+    widen: Callable[[Mapping[str, str], Sequence[Wish]], Sequence[Wish]],
+) -> dict[str, str | None]:
+    """Return what changes.
+
+    Raises:
+        KafkaError: it may not.
+    """
+    if resource.type == TOPIC_RESOURCE:
+        current = _topic_configs(step, resource.name)
+        changes = outcome(TOPIC_KEYS, current, widen(current, asked))
+        check_topic(resource.name, apply_changes(current, changes), step.defaults)
+        return changes
+    if resource.type == BROKER_RESOURCE:
+        _check_broker_name(step, resource.name)
+        current = step.state.dynamic_configs.get(resource.name, {})
+        changes = outcome(BROKER_KEYS, current, widen(current, asked))
+        _check_broker(step, resource.name, changes)
+        return changes
+    if resource.type == _CLIENT_METRICS:
+        raise _invalid(
+            "AlterConfigs is only supported for topics and brokers, "
+            "but resource type is CLIENT_METRICS"
+        )
+    raise _invalid(f"Unknown resource type {resource.type}")
+
+
+def _topic_configs(step: Step, name: str) -> dict[str, str]:
+    if not name:
+        raise _invalid("Default topic resources are not allowed.")
+    topic = step.state.topics.get(name)
+    if topic is None:
+        raise KafkaError(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist."
+        )
+    return topic.configs
+
+
+def _check_broker_name(step: Step, name: str) -> None:
+    if name == ALL_BROKERS:
+        return
+    try:
+        broker_id = int(name)
+    except ValueError:
+        raise _invalid(f"Node id must be an integer, but it is: {name}") from None
+    if broker_id not in step.state.brokers:
+        raise KafkaError(
+            ErrorCode.BROKER_ID_NOT_REGISTERED, f"No broker with id {broker_id} found."
+        )
+
+
+def _check_broker(step: Step, name: str, changes: Mapping[str, str | None]) -> None:
+    dynamic = step.state.dynamic_configs
+    is_default = name == ALL_BROKERS
+    static = step.settings.overrides
+    if not is_default:
+        static = step.settings.broker_overrides.get(int(name), static)
+    check_broker(changes, static=static, is_default=is_default)
+    defaults = {} if is_default else dynamic.get(ALL_BROKERS, {})
+    own = dynamic.get(name, {})
+    before = effective(static, defaults, own)
+    check_thread_counts(before, effective(static, defaults, apply_changes(own, changes)))
+
+
+def _as_they_are(_current: Mapping[str, str], wishes: Sequence[Wish]) -> Sequence[Wish]:
+    return wishes
+
+
+def _really(before: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Leave out what stays as it is."""
+    return {name: text for name, text in changes.items() if before.get(name) != text}
+
+
+def _listed(changes: Mapping[str, str | None]) -> str:
+    return ", ".join(
+        f"{name} unset" if text is None else f"{name}={text}" for name, text in changes.items()
+    )
+
+
+def _elect_unclean(step: Step, changes: Mapping[str, str | None]) -> None:
+    """Try leaderless partitions again. Source: processTopicUncleanLeaderElectionEnable."""
+    if _UNCLEAN in changes:
+        elect_leaderless(step)
+
+
+def _answer(step: Step, event: RequestArrived, response: Any) -> None:
+    done = Answer(event.token, response)
+    step.when_told(done, late=done, deadline_ms=step.now_ms + TELL_TIMEOUT_MS)
+
+
+def _response(
+    resource: _Resource, code: ErrorCode, message: str | None
+) -> AlterConfigsResourceResponse:
+    return AlterConfigsResourceResponse(
+        error_code=code,
+        error_message=message or None,
+        resource_type=resource.type,
+        resource_name=resource.name,
+    )
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REQUEST, message)

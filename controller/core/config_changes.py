@@ -1,0 +1,225 @@
+"""What a wish to change configurations comes to, and whether it may be: names, values, operations.
+
+It changes nothing (``alter_configs`` does). Texts of errors are those of 3.9 where it has one.
+Source: ConfigAdminManager.scala, ZkAdminManager.scala, DynamicBrokerConfig.scala.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from protocol.broker_config import BROKER_KEYS
+from protocol.config_types import (
+    ConfigKey,
+    ConfigType,
+    InvalidValueError,
+    Update,
+    format_value,
+    parse,
+)
+from protocol.configs import BrokerConfig, broker_config, check_topic_configs
+from protocol.errors import ErrorCode, KafkaError
+
+ALL_LOG_DIRS: Final = "*"
+_CORDONED: Final = "cordoned.log.dirs"
+_THREAD_COUNTS: Final = ("num.recovery.threads.per.data.dir", "num.replica.fetchers")
+
+
+class Operation(IntEnum):
+    """What is done with one key. Source: AlterConfigOp.OpType."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class Wish(NamedTuple):
+    """One entry of an IncrementalAlterConfigs, as the client sent it."""
+
+    name: str
+    operation: int
+    value: str | None
+
+
+def replacing(current: Mapping[str, str], wishes: Sequence[Wish]) -> list[Wish]:
+    """Return the wishes of AlterConfigs: what is not named is deleted."""
+    named = [wish.name for wish in wishes]
+    dropped = [Wish(name, Operation.DELETE, None) for name in current if name not in named]
+    return [*dropped, *wishes]
+
+
+def check_wishes(wishes: Sequence[Wish]) -> None:
+    """Check that wishes are well-formed, whatever they are about.
+
+    Raises:
+        KafkaError: INVALID_REQUEST, for a key named twice, no value, or an unknown operation.
+    """
+    names = [wish.name for wish in wishes]
+    if len(set(names)) < len(names):
+        raise _invalid("Error due to duplicate config keys")
+    nulls = [w.name for w in wishes if w.value is None and w.operation != Operation.DELETE]
+    if nulls:
+        raise _invalid(f"Null value not supported for : {', '.join(nulls)}")
+    for wish in wishes:
+        if wish.operation not in tuple(Operation):
+            raise _invalid(f"Unknown operations type {wish.operation}")
+
+
+def outcome(
+    columns: Mapping[str, ConfigKey], current: Mapping[str, str], wishes: Iterable[Wish]
+) -> dict[str, str | None]:
+    """Return what each named key is set to then; None for one that is unset then.
+
+    Raises:
+        KafkaError: INVALID_CONFIG, when a value is to be appended to what is no list.
+    """
+    return {wish.name: _outcome(columns.get(wish.name), current, wish) for wish in wishes}
+
+
+def apply_changes(current: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the texts after ``changes``."""
+    after: dict[str, str | None] = {**current, **changes}
+    return {name: text for name, text in after.items() if text is not None}
+
+
+def check_topic(name: str, texts: Mapping[str, str], broker: BrokerConfig) -> None:
+    """Check what a topic would be set to.
+
+    Raises:
+        KafkaError: INVALID_CONFIG.
+    """
+    try:
+        check_topic_configs(texts, broker)
+    except InvalidValueError as error:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            "Invalid config value for resource ConfigResource(type=TOPIC, "
+            f"name='{name}'): {error.message}",
+        ) from error
+
+
+def check_broker(
+    changes: Mapping[str, str | None], *, static: Mapping[str, str], is_default: bool
+) -> None:
+    """Check what a broker, or all of them, would newly be set to.
+
+    Args:
+        changes: what is set; what is unset needs no check.
+        static: the broker's file, or what the file says to all.
+        is_default: for all brokers.
+
+    Raises:
+        KafkaError: INVALID_REQUEST, as in Kafka for all mistakes of this kind (KAFKA-13609).
+    """
+    texts = {name: text for name, text in changes.items() if text is not None}
+    _refuse_unknown(texts)
+    _refuse(texts, Update.READ_ONLY, "Cannot update these configs dynamically")
+    if _CORDONED in texts:
+        _check_cordoned(texts[_CORDONED], static)
+    for name, text in texts.items():
+        _check_value(name, text)
+    if is_default:
+        _refuse(
+            texts,
+            Update.PER_BROKER,
+            "Cannot update these configs at default cluster level, broker id must be specified",
+        )
+
+
+def check_thread_counts(before: BrokerConfig, after: BrokerConfig) -> None:
+    """Check that a number of threads is at most doubled and at least half of what it was.
+
+    Raises:
+        KafkaError: INVALID_REQUEST.
+
+    Source: DynamicThreadPool.validateReconfiguration.
+    """
+    for name in _THREAD_COUNTS:
+        field = name.replace(".", "_")
+        old, new = int(getattr(before, field)), int(getattr(after, field))
+        problem = f"Dynamic thread count update validation failed for {name}={new}, value should "
+        if new < old // 2:
+            raise _invalid(f"{problem}be at least half the current value {old}")
+        if new > old * 2:
+            raise _invalid(f"{problem}not be greater than double the current value {old}")
+
+
+def effective(*layers: Mapping[str, str]) -> BrokerConfig:
+    """Build a broker's configuration from layers, the strongest last.
+
+    Raises:
+        KafkaError: INVALID_CONFIG.
+    """
+    texts: dict[str, str] = {}
+    for layer in layers:
+        texts.update(layer)
+    return broker_config(texts)
+
+
+def _outcome(column: ConfigKey | None, current: Mapping[str, str], wish: Wish) -> str | None:
+    if wish.operation == Operation.DELETE or wish.value is None:
+        return None
+    if wish.operation == Operation.SET:
+        return wish.value.strip()
+    verb = Operation(wish.operation).name.lower()
+    if column is None or column.type is not ConfigType.LIST:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            f"Config value {verb} is not allowed for config key: {wish.name}",
+        )
+    text = current.get(wish.name, format_value(column.default) or "")
+    known, named = _words(text), _words(wish.value)
+    if wish.operation == Operation.APPEND:
+        return ",".join(dict.fromkeys([*known, *named]))
+    return ",".join(word for word in known if word not in named)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",")] if text.strip() else []
+
+
+def _refuse_unknown(texts: Mapping[str, str]) -> None:
+    for name in texts:
+        if name not in BROKER_KEYS:
+            close = difflib.get_close_matches(name, BROKER_KEYS, n=1)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            raise _invalid(f"Unknown broker config name: {name}{hint}")
+
+
+def _refuse(texts: Mapping[str, str], update: Update, reason: str) -> None:
+    refused = sorted(name for name in texts if BROKER_KEYS[name].update is update)
+    if refused:
+        raise _invalid(f"{reason}: Set({', '.join(refused)})")
+
+
+def _check_value(name: str, text: str) -> None:
+    try:
+        parse(BROKER_KEYS[name], text)
+    except InvalidValueError as error:
+        raise _invalid(error.message) from error
+
+
+def _check_cordoned(text: str, static: Mapping[str, str]) -> None:
+    """Source: KIP-1066; texts of 4.3. Only brokers of the cluster file have known log dirs."""
+    words = [word.strip() for word in text.split(",")] if text else []
+    if "" in words:
+        raise _invalid(f"Configuration '{_CORDONED}' values must not be empty.")
+    if ALL_LOG_DIRS in words and len(words) > 1:
+        raise _invalid(
+            f"requirement failed: When {_CORDONED} is set to *, it must not contain other values"
+        )
+    known = static.get("log.dirs", text).split(",")
+    missing = [path for path in words if path not in (ALL_LOG_DIRS, *known)]
+    if missing:
+        raise _invalid(
+            "requirement failed: All entries in cordoned.log.dirs must be present in log.dirs or "
+            f"log.dir. Missing entries : {', '.join(missing)}"
+        )
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REQUEST, message)

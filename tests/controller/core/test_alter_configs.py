@@ -1,0 +1,200 @@
+"""Configurations change: journaled, told to the brokers concerned, one answer per resource."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.core.alter_configs import TELL_TIMEOUT_MS
+from protocol.errors import ErrorCode
+from protocol.messages.control import UpdateMetadataRequest
+from tests.controller.core.altering import (
+    APPEND,
+    BROKER,
+    DELETE,
+    SET,
+    TOPIC,
+    alter,
+    incremental,
+    replace_all,
+)
+from tests.controller.core.cluster import Cluster, settings, three_brokers
+
+
+def cluster_with_topic() -> Cluster:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2], configs={"retention.ms": "5"})
+    cluster.take()
+    return cluster
+
+
+def told(cluster: Cluster) -> dict[int, list[str]]:
+    """Return the names whose configs each broker was told to ask for."""
+    return {
+        broker_id: [
+            row.topic_name
+            for request in requests
+            if isinstance(request, UpdateMetadataRequest)
+            for row in request.topic_states
+            if not row.partition_states
+        ]
+        for broker_id, requests in cluster.take().items()
+    }
+
+
+def test_a_topics_settings_change_and_every_broker_is_told() -> None:
+    cluster = cluster_with_topic()
+
+    answer = alter(cluster, TOPIC, "t", ("segment.ms", SET, "9"), ("retention.ms", DELETE, None))
+
+    assert (answer.error_code, answer.error_message) == (0, None)
+    assert (answer.resource_type, answer.resource_name) == (TOPIC, "t")
+    assert cluster.state.topics["t"].configs == {"segment.ms": "9"}
+    assert told(cluster) == {1: ["t"], 2: ["t"], 3: ["t"]}
+
+
+def test_a_brokers_own_settings_are_told_to_it_alone() -> None:
+    cluster = cluster_with_topic()
+
+    alter(cluster, BROKER, "2", ("log.segment.bytes", SET, "100"))
+    assert told(cluster) == {2: [""]}
+
+    alter(cluster, BROKER, "", ("log.segment.bytes", SET, "200"))
+    assert told(cluster) == {1: [""], 2: [""], 3: [""]}
+    assert cluster.state.dynamic_configs == {
+        "2": {"log.segment.bytes": "100"},
+        "": {"log.segment.bytes": "200"},
+    }
+
+
+def test_the_journal_brings_settings_back() -> None:
+    cluster = cluster_with_topic()
+    alter(cluster, TOPIC, "t", ("cleanup.policy", APPEND, "compact"))
+    alter(cluster, BROKER, "1", ("cordoned.log.dirs", SET, "*"))
+    alter(cluster, BROKER, "", ("log.retention.ms", SET, "9"))
+    alter(cluster, BROKER, "", ("log.retention.ms", DELETE, None))
+
+    after = cluster.replay()
+
+    assert after.topics["t"].configs == {
+        "retention.ms": "5",
+        "cleanup.policy": "delete,compact",
+    }
+    assert after.dynamic_configs == {"1": {"cordoned.log.dirs": "*"}}
+
+
+def test_validation_changes_nothing() -> None:
+    cluster = cluster_with_topic()
+    asked = incremental(
+        (TOPIC, "t", [("segment.ms", SET, "9")]),
+        (TOPIC, "t2", [("segment.ms", SET, "9")]),
+        (BROKER, "1", [("log.dirs", SET, "/x")]),
+        validate_only=True,
+    )
+
+    codes = [one.error_code for one in cluster.call(asked, 1).responses]
+
+    assert codes == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_REQUEST]
+    assert cluster.state.topics["t"].configs == {"retention.ms": "5"}
+    assert told(cluster) == {}
+
+
+def test_setting_what_is_set_tells_nobody() -> None:
+    cluster = cluster_with_topic()
+    assert alter(cluster, TOPIC, "t", ("retention.ms", SET, "5")).error_code == 0
+    assert alter(cluster, TOPIC, "t", ("segment.ms", DELETE, None)).error_code == 0
+    assert alter(cluster, TOPIC, "t").error_code == 0
+    assert told(cluster) == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "key", "code", "message"),
+    [
+        (TOPIC, "", "retention.ms", 42, "Default topic resources are not allowed."),
+        (TOPIC, "zz", "retention.ms", 3, "The topic 'zz' does not exist."),
+        (BROKER, "x", "log.segment.bytes", 42, "Node id must be an integer, but it is: x"),
+        (BROKER, "9", "log.segment.bytes", 102, "No broker with id 9 found."),
+        (0, "1", "retention.ms", 42, "Unknown resource type 0"),
+        (32, "1", "retention.ms", 42, "Unknown resource type 32"),
+        (
+            16,
+            "1",
+            "retention.ms",
+            42,
+            "AlterConfigs is only supported for topics and brokers, "
+            "but resource type is CLIENT_METRICS",
+        ),
+    ],
+)
+def test_each_resource_is_refused_by_itself(
+    kind: int, name: str, key: str, code: int, message: str
+) -> None:
+    cluster = cluster_with_topic()
+    asked = incremental((kind, name, [(key, SET, "1000")]), (TOPIC, "t", [("segment.ms", 0, "9")]))
+
+    bad, good = cluster.call(asked, 1).responses
+
+    assert (bad.error_code, bad.error_message) == (code, message)
+    assert good.error_code == 0
+    assert cluster.state.topics["t"].configs["segment.ms"] == "9"
+
+
+def test_a_resource_named_twice_is_refused_each_time() -> None:
+    cluster = cluster_with_topic()
+    asked = incremental(
+        (TOPIC, "t", [("segment.ms", SET, "9")]), (TOPIC, "t", [("segment.ms", SET, "8")])
+    )
+
+    answers = cluster.call(asked, 1).responses
+
+    assert [(a.error_code, a.error_message) for a in answers] == [
+        (42, "Each resource must appear at most once.")
+    ] * 2
+
+
+def test_alter_configs_replaces_everything() -> None:
+    cluster = cluster_with_topic()
+
+    assert replace_all(cluster, TOPIC, "t", segment_ms="9").error_code == 0
+    assert cluster.state.topics["t"].configs == {"segment.ms": "9"}
+    assert replace_all(cluster, TOPIC, "t", segment_ms="0").error_code == ErrorCode.INVALID_CONFIG
+
+    replace_all(cluster, BROKER, "1", log_segment_bytes="100", log_retention_ms="7")
+    replace_all(cluster, BROKER, "1", log_retention_ms="8")
+    assert cluster.state.dynamic_configs == {"1": {"log.retention.ms": "8"}}
+
+
+def test_a_brokers_file_counts_when_its_threads_change() -> None:
+    cluster = three_brokers(config=settings(num_replica_fetchers="4"))
+
+    refused = alter(cluster, BROKER, "1", ("num.replica.fetchers", SET, "9"))
+    taken = alter(cluster, BROKER, "", ("num.replica.fetchers", SET, "8"))
+    grown = alter(cluster, BROKER, "1", ("num.replica.fetchers", SET, "16"))
+
+    assert refused.error_code == ErrorCode.INVALID_REQUEST
+    assert (taken.error_code, grown.error_code) == (0, 0)
+
+
+def test_the_answer_waits_until_brokers_were_told_but_not_for_ever() -> None:
+    cluster = cluster_with_topic()
+    cluster.held = [3]
+    token = cluster.ask(incremental((TOPIC, "t", [("segment.ms", SET, "9")])), 1)
+    cluster.settle()
+    assert token not in cluster.answers
+
+    cluster.advance(TELL_TIMEOUT_MS)
+
+    assert cluster.answers[token].responses[0].error_code == 0
+
+
+def test_new_topics_and_elections_follow_what_all_brokers_have() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.expire(2)
+    cluster.start_broker(2)
+    cluster.expire(1)
+    assert cluster.partition("t-0").leader == -1, "only broker 1 is in the Isr"
+
+    alter(cluster, BROKER, "", ("unclean.leader.election.enable", SET, "true"))
+    cluster.settle()
+
+    assert cluster.partition("t-0").leader == 2
