@@ -1,0 +1,51 @@
+"""The offset map: a dict in a fixed number of bytes."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.core.offset_map import ENTRY_BYTES, OffsetMap
+
+
+@given(st.lists(st.binary(max_size=3), max_size=200))
+def test_it_holds_the_last_offset_of_each_key(keys: list[bytes]) -> None:
+    offsets = OffsetMap(1 << 20, keys_max=len(keys))
+    expected: dict[bytes, int] = {}
+    for offset, key in enumerate(keys):
+        assert offsets.put(key, offset)
+        expected[key] = offset
+    assert offsets.count == len(expected)
+    assert {key: offsets.get(key) for key in expected} == expected
+    assert offsets.get(b"none of them") == -1
+    assert offsets.latest_offset == len(keys) - 1
+
+
+def test_a_full_map_takes_no_new_key_but_newer_offsets_of_those_it_has() -> None:
+    offsets = OffsetMap(10 * ENTRY_BYTES, keys_max=1000)
+    taken = [number for number in range(20) if offsets.put(b"%d" % number, number)]
+    assert taken == list(range(9))
+    assert offsets.latest_offset == 8
+    assert offsets.put(b"3", 20)
+    assert offsets.get(b"3") == 20
+    assert offsets.latest_offset == 20
+    assert offsets.utilization == 0.9
+
+
+def test_it_takes_no_more_memory_than_its_keys_can_need() -> None:
+    assert OffsetMap(128 << 20, keys_max=90).size_bytes <= 102 * ENTRY_BYTES
+    assert OffsetMap(1 << 20, keys_max=10**9).size_bytes <= 1 << 20
+
+
+def test_the_smallest_map_takes_one_key() -> None:
+    offsets = OffsetMap(0, keys_max=0)
+    assert offsets.put(b"a", 5)
+    assert not offsets.put(b"b", 6)
+    assert offsets.get(b"b") == -1
+
+
+def test_what_was_looked_at_never_goes_back() -> None:
+    offsets = OffsetMap(1000, keys_max=5)
+    offsets.advance(7)
+    offsets.advance(3)
+    assert offsets.latest_offset == 7
