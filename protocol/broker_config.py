@@ -19,8 +19,13 @@ from protocol.config_types import (
     cordoned,
     key,
     keys_of,
+    one_of,
 )
 from protocol.topic_defaults import TopicDefaults
+
+LEADER_SELECTOR: Final = "org.apache.kafka.common.replica.LeaderSelector"
+RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+"""Values of ``replica.selector.class``; other classes cannot be loaded here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +201,8 @@ class BrokerConfig(TopicDefaults):
     replica_selector_class: str | None = key(
         ConfigType.STRING,
         None,
-        "Choice of the replica a consumer reads from; only the leader is served.",
+        "Choice of the replica a consumer reads from: the leader, or one in the consumer's rack.",
+        one_of("", LEADER_SELECTOR, RACK_AWARE_SELECTOR),
         nullable=True,
     )
     replica_socket_timeout_ms: int = key(

@@ -235,19 +235,25 @@ class Partition:
         self.log_end_offset = max(self.log_end_offset, end_offset)
         return self.is_leader and self._raise_high_watermark(now_ms, lag_time_max_ms)
 
-    def follower_appended(self, end_offset: int, leader_high_watermark: int) -> None:
-        """Note that fetched batches are written, and what the leader had committed then."""
-        self.log_end_offset = max(self.log_end_offset, end_offset)
-        self.follow_high_watermark(leader_high_watermark)
+    def follower_appended(self, end_offset: int, leader_high_watermark: int) -> bool:
+        """Note that fetched batches are written, and what the leader had committed then.
 
-    def follow_high_watermark(self, leader_high_watermark: int) -> None:
-        """Take the leader's high watermark as far as the own log goes."""
-        if leader_high_watermark >= 0:
-            self.high_watermark = follower_high_watermark(
-                leader_high_watermark,
-                log_start_offset=self.log_start_offset,
-                log_end_offset=self.log_end_offset,
-            )
+        True when the high watermark rose.
+        """
+        self.log_end_offset = max(self.log_end_offset, end_offset)
+        return self.follow_high_watermark(leader_high_watermark)
+
+    def follow_high_watermark(self, leader_high_watermark: int) -> bool:
+        """Take the leader's high watermark as far as the own log goes; True when it rose."""
+        if leader_high_watermark < 0:
+            return False
+        before = self.high_watermark
+        self.high_watermark = follower_high_watermark(
+            leader_high_watermark,
+            log_start_offset=self.log_start_offset,
+            log_end_offset=self.log_end_offset,
+        )
+        return self.high_watermark > before
 
     def follower_fetched(
         self,

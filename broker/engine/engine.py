@@ -262,7 +262,7 @@ class Engine:
 
     def set_move_limit(self, bytes_per_second: int) -> None:
         """Change ``replica.alter.log.dirs.io.max.bytes.per.second``; it holds at once."""
-        self._moves.throttle.limit_bytes_per_second = bytes_per_second
+        self._state.quotas.moves.limit_bytes_per_second = bytes_per_second
 
     def gauges(self) -> EngineGauges:
         """Count partitions as Kafka's gauges do."""

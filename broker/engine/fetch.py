@@ -11,72 +11,24 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from broker.core.closest_replica import NO_PREFERENCE, closest_replica
 from broker.core.delayed import DelayedFetch
 from broker.core.leader_epochs import diverging_end
 from broker.core.log_dirs import LogDirFailed
-from broker.engine.disk_reads import DiskRead, DiskReads, ReadSpan
+from broker.core.partition import Partition
+from broker.engine.disk_reads import DiskReads, ReadSpan
+from broker.engine.leader_throttle import WAITS, LeaderThrottle
+from broker.engine.reading import Reading
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.engine.types import EpochEndOffset, FetchParams, FetchPart, FetchResult
 from broker.replication.isr_reporter import IsrReporter
 from broker.storage.log_reader import LogRead
+from protocol.broker_config import RACK_AWARE_SELECTOR
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import NO_OFFSET, ZERO_UUID, BrokerId
 
 _NONE: Final = ErrorCode.NONE
-
-
-class _Reading:
-    """One Fetch under way."""
-
-    __slots__ = (
-        "delayed",
-        "disk",
-        "has_news",
-        "left_bytes",
-        "params",
-        "parts",
-        "results",
-        "size_bytes",
-        "waiting_at",
-        "woken",
-    )
-
-    def __init__(self, params: FetchParams, parts: Sequence[FetchPart]) -> None:
-        self.params = params
-        self.parts = parts
-        self.results: list[FetchResult] = []
-        self.size_bytes = 0
-        self.left_bytes = params.max_bytes
-        self.has_news = False
-        """An error or a diverging epoch: answered at once."""
-        self.disk: list[DiskRead] = []
-        self.delayed = DelayedFetch(self._wake)
-        self.woken: asyncio.Future[None] | None = None
-        self.waiting_at: list[Replica] = []
-
-    @property
-    def is_enough(self) -> bool:
-        return self.has_news or self.size_bytes >= self.params.min_bytes
-
-    def refuse(self, code: ErrorCode) -> FetchResult:
-        self.has_news = True
-        return FetchResult(code)
-
-    def give(self, result: FetchResult, read: LogRead) -> None:
-        result.records = read.buffers
-        result.records_size_bytes = read.size_bytes
-        self.size_bytes += read.size_bytes
-        self.left_bytes -= read.size_bytes
-
-    def take_back(self, index: int) -> None:
-        size_bytes = self.results[index].records_size_bytes
-        self.size_bytes -= size_bytes
-        self.left_bytes += size_bytes
-
-    def _wake(self) -> None:
-        if self.woken is not None and not self.woken.done():
-            self.woken.set_result(None)
 
 
 class Fetches:
@@ -86,13 +38,14 @@ class Fetches:
         self._state = state
         self._reporter = reporter
         self._disk_reads = DiskReads()
+        self._throttle = LeaderThrottle(state)
         self._polls: dict[int, dict[DelayedFetch, None]] = {}
 
     async def fetch(self, params: FetchParams, parts: Sequence[FetchPart]) -> list[FetchResult]:
         """Read all ``parts``; wait up to ``max_wait_ms`` for ``min_bytes``, less when one fails."""
         deadline_s = self._state.loop.time() + params.max_wait_ms / 1000
-        reading = _Reading(params, parts)
-        is_follower = params.replica_id >= 0
+        reading = Reading(params, parts, self._throttle.count)
+        is_follower = reading.is_follower
         for index in range(len(parts)):
             reading.results.append(self._look(reading, index, is_first=is_follower))
         may_wait = params.max_wait_ms > 0 and not reading.is_enough
@@ -118,23 +71,19 @@ class Fetches:
 
     # One partition.
 
-    def _look(self, reading: _Reading, index: int, *, is_first: bool) -> FetchResult:
+    def _look(self, reading: Reading, index: int, *, is_first: bool) -> FetchResult:
         """Read one partition as far as memory goes; ``is_first``: note a follower's position."""
         part = reading.parts[index]
         replica = self._state.hosted.online(part.tp)
         if replica is None:
             return self._refuse(reading, part, self._state.absence(part.tp))
-        partition = replica.partition
-        code = partition.check_leader(part.current_leader_epoch)
-        if code is _NONE and part.topic_id not in (replica.topic_id, ZERO_UUID):
-            code = ErrorCode.INCONSISTENT_TOPIC_ID
+        code = self._check(reading, replica, part)
         if code is not _NONE:
             return self._refuse(reading, part, code)
-        epoch = part.last_fetched_epoch
-        if epoch >= 0 and epoch != partition.epochs.latest:
-            diverging = self._diverging(reading, replica, part)
-            if diverging is not None:
-                return diverging
+        instead = self._instead_of_records(reading, replica, part)
+        if instead is not None:
+            return instead
+        partition = replica.partition
         if not partition.log_start_offset <= part.fetch_offset <= partition.log_end_offset:
             return self._refuse(reading, part, ErrorCode.OFFSET_OUT_OF_RANGE)
         if is_first:
@@ -143,15 +92,65 @@ class Fetches:
                 return self._refuse(reading, part, code)
         return self._read(reading, replica, index)
 
-    def _refuse(self, reading: _Reading, part: FetchPart, code: ErrorCode) -> FetchResult:
+    @staticmethod
+    def _check(reading: Reading, replica: Replica, part: FetchPart) -> ErrorCode:
+        """Tell whether the request may read this replica."""
+        if reading.params.leader_only:
+            code = replica.partition.check_leader(part.current_leader_epoch)
+        else:
+            code = replica.partition.check_leader_epoch(part.current_leader_epoch)
+        if code is _NONE and part.topic_id not in (replica.topic_id, ZERO_UUID):
+            return ErrorCode.INCONSISTENT_TOPIC_ID
+        return code
+
+    def _instead_of_records(
+        self, reading: Reading, replica: Replica, part: FetchPart
+    ) -> FetchResult | None:
+        """Send a consumer to a closer replica, tell a follower where its log leaves ours."""
+        partition = replica.partition
+        if reading.params.client_rack and not reading.is_follower:
+            preferred = self._preferred(reading, partition, part)
+            if preferred is not None:
+                return preferred
+        epoch = part.last_fetched_epoch
+        is_beyond = part.fetch_offset > partition.log_end_offset
+        if epoch < 0 or (epoch == partition.epochs.latest and not is_beyond):
+            return None
+        return self._diverging(reading, replica, part)
+
+    def _refuse(self, reading: Reading, part: FetchPart, code: ErrorCode) -> FetchResult:
         result = reading.refuse(code)
         if code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
             result.current_leader = self._state.leader_hint(part.tp)
         return result
 
-    def _diverging(
-        self, reading: _Reading, replica: Replica, part: FetchPart
+    def _preferred(
+        self, reading: Reading, partition: Partition, part: FetchPart
     ) -> FetchResult | None:
+        """Send a consumer to a replica in its rack; None to read here."""
+        if self._state.config.replica_selector_class != RACK_AWARE_SELECTOR:
+            return None
+        replica_id = closest_replica(
+            partition,
+            client_rack=reading.params.client_rack,
+            fetch_offset=part.fetch_offset,
+            rack_of=self._rack_of,
+        )
+        if replica_id == NO_PREFERENCE:
+            return None
+        reading.has_news = True
+        return FetchResult(
+            high_watermark=partition.high_watermark,
+            last_stable_offset=partition.high_watermark,
+            log_start_offset=partition.log_start_offset,
+            preferred_read_replica=replica_id,
+        )
+
+    def _rack_of(self, broker_id: int) -> str | None:
+        broker = self._state.metadata.live_broker(broker_id)
+        return None if broker is None else broker.rack
+
+    def _diverging(self, reading: Reading, replica: Replica, part: FetchPart) -> FetchResult | None:
         partition = replica.partition
         end = diverging_end(
             partition.epochs,
@@ -190,7 +189,7 @@ class Fetches:
             self._reporter.propose(replica)
         return _NONE
 
-    def _read(self, reading: _Reading, replica: Replica, index: int) -> FetchResult:
+    def _read(self, reading: Reading, replica: Replica, index: int) -> FetchResult:
         partition = replica.partition
         part, params = reading.parts[index], reading.params
         high_watermark = partition.high_watermark
@@ -200,44 +199,50 @@ class Fetches:
             log_start_offset=partition.log_start_offset,
             aborted=() if params.isolation_level == 1 else None,
         )
-        up_to = partition.log_end_offset if params.replica_id >= 0 else high_watermark
+        up_to = partition.log_end_offset if reading.is_follower else high_watermark
         offset = part.fetch_offset
         if offset >= up_to:
             return result
         is_empty = reading.size_bytes == 0 and not reading.disk
         max_bytes = min(part.max_bytes, max(reading.left_bytes, 0))
+        if replica.is_leader_throttled and reading.is_follower:
+            reading.counted[index] = None
+            max_bytes = self._throttle.most_bytes(partition, params.replica_id, max_bytes)
+            if max_bytes == WAITS:
+                reading.throttled[index] = None
+                return result
         tail = replica.tail.read(offset, max_bytes, up_to=up_to, min_one=is_empty)
         if tail is not None:
-            reading.give(result, LogRead(tail.buffers, tail.size_bytes, offset))
+            reading.give(index, result, LogRead(tail.buffers, tail.size_bytes, offset))
         elif max_bytes > 0 or is_empty:
             span = ReadSpan(offset, up_to, max_bytes, is_empty)
             begun = self._disk_reads.begin(index, replica, span)
             if begun is not None:
-                reading.left_bytes -= begun.reserved_bytes
-                reading.disk.append(begun)
+                reading.begin(begun)
         return result
 
-    async def _read_disks(self, reading: _Reading) -> None:
+    async def _read_disks(self, reading: Reading) -> None:
         """Take what the reads begun have given; one that takes too long gives nothing."""
         reads, reading.disk = reading.disk, []
         if not reads:
             return
         await self._disk_reads.wait(reads)
         for read in reads:
-            reading.left_bytes += read.reserved_bytes
+            reading.end(read)
             if not read.future.done():
                 continue
+            index = read.part_index
             try:
-                reading.give(reading.results[read.part_index], read.future.result())
+                reading.give(index, reading.results[index], read.future.result())
             except LogDirFailed:
-                reading.results[read.part_index] = reading.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
+                reading.results[index] = reading.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
             except KafkaError as error:
-                reading.results[read.part_index] = reading.refuse(error.code)
+                reading.results[index] = reading.refuse(error.code)
 
     # Waiting.
 
-    def _register(self, reading: _Reading) -> None:
-        is_follower = reading.params.replica_id >= 0
+    def _register(self, reading: Reading) -> None:
+        is_follower = reading.is_follower
         online = self._state.hosted.online
         for index, part in enumerate(reading.parts):
             replica = online(part.tp)
@@ -249,33 +254,39 @@ class Fetches:
         if is_follower:
             self._polls.setdefault(reading.params.replica_id, {})[reading.delayed] = None
 
-    def _unregister(self, reading: _Reading) -> None:
-        is_follower = reading.params.replica_id >= 0
+    def _unregister(self, reading: Reading) -> None:
+        is_follower = reading.is_follower
         for replica in reading.waiting_at:
             waiters = replica.followers if is_follower else replica.consumers
             waiters.discard(reading.delayed)
         if is_follower and reading.params.replica_id in self._polls:
             self._polls[reading.params.replica_id].pop(reading.delayed, None)
 
-    async def _woken(self, reading: _Reading, deadline_s: float) -> bool:
+    async def _woken(self, reading: Reading, deadline_s: float) -> bool:
         """Wait for something new; False at the deadline or after a knock."""
+        if self._state.loop.time() >= deadline_s:
+            return False
         if not reading.delayed.changed and not reading.delayed.knocked:
             woken: asyncio.Future[None] = self._state.loop.create_future()
             reading.woken = woken
-            timer = self._state.loop.call_at(deadline_s, _finish, woken)
+            timers = [self._state.loop.call_at(deadline_s, _finish, woken)]
+            if reading.throttled:
+                wait_s = self._throttle.wait_s()
+                timers.append(self._state.loop.call_later(wait_s, reading.wake_throttled))
             try:
                 await woken
             finally:
-                timer.cancel()
+                for timer in timers:
+                    timer.cancel()
                 reading.woken = None
         return bool(reading.delayed.changed)
 
-    def _look_again(self, reading: _Reading, indexes: Iterable[int]) -> None:
+    def _look_again(self, reading: Reading, indexes: Iterable[int]) -> None:
         for index in indexes:
             reading.take_back(index)
             reading.results[index] = self._look(reading, index, is_first=False)
 
-    def _refresh(self, reading: _Reading) -> None:
+    def _refresh(self, reading: Reading) -> None:
         """Tell a follower the high watermarks of now, not those of before the wait."""
         online = self._state.hosted.online
         for part, result in zip(reading.parts, reading.results, strict=True):

@@ -113,14 +113,18 @@ class FollowedLog:
         if error is not None:
             replica.dir.fail("append", error)
         elif replica.generation == generation:
-            replica.partition.follower_appended(end_offset, fetched.high_watermark)
+            rose = replica.partition.follower_appended(end_offset, fetched.high_watermark)
             self._logs.raise_log_start(replica, fetched.log_start_offset)
             replica.on_written()
+            if rose:
+                replica.on_high_watermark()
 
     def note_high_watermark(self, fetched: FetchedRecords) -> None:
         """Take what an answer without records says."""
-        self._replica.partition.follow_high_watermark(fetched.high_watermark)
+        rose = self._replica.partition.follow_high_watermark(fetched.high_watermark)
         self._logs.raise_log_start(self._replica, fetched.log_start_offset)
+        if rose:
+            self._replica.on_high_watermark()
 
     def reconcile(self, answer: EpochEnd) -> tuple[asyncio.Future[Any] | None, bool]:
         """Truncate after the leader's answer on our latest epoch."""

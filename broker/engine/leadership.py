@@ -233,6 +233,7 @@ class Leadership:
         if partition.become_leader(decision.state, now_ms=self._state.now_ms()):
             self._logs.write_epochs(replica)
         replica.on_high_watermark()
+        replica.followers.wake()
 
     def _follow(self, replica: Replica, decision: LeaderAndIsrDecision) -> None:
         replica.partition.become_follower(decision.state)

@@ -96,6 +96,7 @@ class Logs:
         changed = replica.partition.truncated(offset)
         entries = replica.partition.epochs.entries if changed else None
         replica.tail.clear(offset)
+        replica.wake_fetches()
         self._on_truncated(replica, offset)
 
         def cut() -> None:
@@ -117,6 +118,7 @@ class Logs:
         replica.generation += 1
         replica.partition.restarted_at(offset)
         replica.tail.clear(offset)
+        replica.wake_fetches()
         self._on_truncated(replica, offset)
 
         def empty() -> None:

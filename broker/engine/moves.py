@@ -22,7 +22,6 @@ from broker.core.future_log import (
 )
 from broker.core.leader_epochs import LeaderEpochs
 from broker.core.log_dirs import LogDirFailed
-from broker.core.move_throttle import MoveThrottle
 from broker.engine.deletions import Deletions
 from broker.engine.future import FutureReplica
 from broker.engine.logs import Logs
@@ -59,17 +58,14 @@ class Moves:
         config = state.config
         self._state = state
         self._deletions = deletions
-        self.throttle = MoveThrottle(
-            config.replica_alter_log_dirs_io_max_bytes_per_second,
-            sample_count=config.alter_log_dirs_replication_quota_window_num,
-            sample_ms=config.alter_log_dirs_replication_quota_window_size_seconds * 1000,
-        )
         count = config.num_replica_alter_log_dirs_threads or len(state.dirs)
         self._movers = [
-            Mover(self.throttle, backoff_ms=config.replica_fetch_backoff_ms, now_ms=state.now_ms)
+            Mover(
+                state.quotas.moves, backoff_ms=config.replica_fetch_backoff_ms, now_ms=state.now_ms
+            )
             for _ in range(count)
         ]
-        self._tools = MoveTools(logs, deletions, self.throttle, self._report)
+        self._tools = MoveTools(logs, deletions, state.quotas.moves, self._report)
         self._tasks: list[asyncio.Task[None]] = []
         self._reported: dict[TopicPartition, tuple[int, MoveState]] = {}
 

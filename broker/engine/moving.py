@@ -23,7 +23,7 @@ from broker.core.future_log import (
 )
 from broker.core.leader_epochs import decide_truncation
 from broker.core.log_dirs import LogDirFailed
-from broker.core.move_throttle import UNLIMITED, MoveThrottle
+from broker.core.replication_quota import ReplicationQuota
 from broker.engine.deletions import Deletions
 from broker.engine.future import FutureReplica
 from broker.engine.logs import Logs
@@ -55,7 +55,7 @@ class MoveTools(NamedTuple):
 
     logs: Logs
     deletions: Deletions
-    throttle: MoveThrottle
+    throttle: ReplicationQuota
     report: Callable[[Replica, FutureReplica], None]
 
 
@@ -168,10 +168,13 @@ class MovingLog:
 
     @property
     def _step_bytes(self) -> int:
-        """What one step copies at most: under a limit as little as Kafka does."""
-        if self._tools.throttle.limit_bytes_per_second >= UNLIMITED:
-            return COPY_BYTES
-        return self._state.config.replica_fetch_max_bytes
+        """What one step copies at most: under a limit one read, at most a second's worth."""
+        return COPY_BYTES if not self._tools.throttle.is_limited else self._read_bytes
+
+    @property
+    def _read_bytes(self) -> int:
+        fetch_bytes = self._state.config.replica_fetch_max_bytes
+        return min(fetch_bytes, self._tools.throttle.burst_bytes)
 
     async def _copy(self, state: MoveState) -> int:
         if not await self._in_range():
@@ -197,8 +200,7 @@ class MovingLog:
         up_to = replica.partition.log_end_offset
         if offset >= up_to:
             return LogRead((), 0, offset)
-        size_bytes = self._state.config.replica_fetch_max_bytes
-        job = partial(replica.log.read, offset, size_bytes, up_to=up_to)
+        job = partial(replica.log.read, offset, self._read_bytes, up_to=up_to)
         return await replica.dir.submit("read for move", job)
 
     async def _in_range(self) -> bool:

@@ -6,12 +6,14 @@ It keeps things together and wakes waiters; the rules are in `broker.core.partit
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from broker.core.append import AppendLimits
 from broker.core.delayed import FetchWaiters, ProduceWaiters
 from broker.core.leader_epochs import LeaderEpochs
 from broker.core.partition import Partition
+from broker.core.replication_quota import is_throttled_replica
 from broker.core.tail import Tail
 from broker.engine.future import FutureReplica
 from broker.storage.log_dir import LogDir
@@ -31,6 +33,8 @@ class Replica:
         "followers",
         "future",
         "generation",
+        "is_follower_throttled",
+        "is_leader_throttled",
         "limits",
         "log",
         "partition",
@@ -53,6 +57,10 @@ class Replica:
         self.tail = tail
         self.limits = AppendLimits()
         self.delete_delay_ms = 0
+        self.is_leader_throttled = False
+        """Whether serving it to followers counts against the leader's quota."""
+        self.is_follower_throttled = False
+        """Whether fetching it counts against the follower's quota."""
         self.generation = 0
         """Changes when appends on their way to the disk no longer count: truncated or ended."""
         self.written = ProduceWaiters()
@@ -97,9 +105,18 @@ class Replica:
         )
         self.partition.min_insync_replicas = config.min_insync_replicas
         self.delete_delay_ms = config.file_delete_delay_ms
+        self.is_leader_throttled = self._is_in(config.leader_replication_throttled_replicas)
+        self.is_follower_throttled = self._is_in(config.follower_replication_throttled_replicas)
         self.log.config = config
         if self.future is not None and self.future.log is not None:
             self.future.log.config = config
+
+    def _is_in(self, throttled_replicas: Sequence[str]) -> bool:
+        return is_throttled_replica(
+            throttled_replicas,
+            partition=self.tp.partition,
+            broker_id=self.partition.broker_id,
+        )
 
     def on_written(self) -> None:
         """LogEndOffset rose: wake what waits for it."""
@@ -124,6 +141,10 @@ class Replica:
         """End all waits: the role or the log is gone. Fetches look again and see for themselves."""
         self.written.fail(code)
         self.replicated.fail(code)
+        self.wake_fetches()
+
+    def wake_fetches(self) -> None:
+        """Role, epoch or log changed: whoever waits for data looks again."""
         self.consumers.wake()
         self.followers.wake()
 

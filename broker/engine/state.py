@@ -13,6 +13,7 @@ from broker.core.future_log import CleaningPauses
 from broker.core.hosted import HostedPartitions
 from broker.core.log_dirs import LogDirs
 from broker.core.metadata_image import MetadataImage
+from broker.core.replication_quota import ReplicationQuotas
 from broker.core.tail import TailCache
 from broker.engine.replica import IdleReplica, LooseFuture, Replica
 from broker.engine.types import EnginePorts, LeaderHint
@@ -54,6 +55,7 @@ class EngineState:
         self.hosted: HostedPartitions[Replica, IdleReplica] = HostedPartitions()
         self.metadata = MetadataImage(broker_id=broker_id)
         self.tails = TailCache()
+        self.quotas = ReplicationQuotas.of(config)
         self.cleaning_pauses = CleaningPauses()
         self.loose_futures: dict[TopicPartition, LooseFuture] = {}
         """Future logs whose current log is not online here: found at the start, or left behind."""

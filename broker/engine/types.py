@@ -56,6 +56,8 @@ class FetchParams(NamedTuple):
     isolation_level: int = 0
     """0 read uncommitted, 1 read committed."""
     client_rack: str = ""
+    leader_only: bool = True
+    """False for consumers that know how to read from any replica (KIP-392)."""
 
 
 class FetchPart(NamedTuple):

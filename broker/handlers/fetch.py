@@ -36,6 +36,7 @@ _FORMAT_2_SINCE: Final = 4
 _ZSTD_SINCE: Final = 10
 _TOPIC_IDS_SINCE: Final = 13
 _REPLICA_STATE_SINCE: Final = 15
+_ANY_REPLICA_SINCE: Final = 11
 _LEADER_HINTS_SINCE: Final = 12
 _ENDPOINTS_SINCE: Final = 16
 _ERRORS_WITH_A_LOG: Final = (ErrorCode.NONE, ErrorCode.OFFSET_OUT_OF_RANGE)
@@ -86,13 +87,15 @@ async def handle(context: Context, request: FetchRequest, version: int) -> Fetch
         forgotten=_forgotten(request),
         now_ms=context.loop_ms(),
     )
+    max_bytes = min(request.max_bytes, context.config.fetch_max_bytes)
     params = FetchParams(
         replica_id,
         request.max_wait_ms,
-        request.min_bytes,
-        min(request.max_bytes, context.config.fetch_max_bytes),
+        min(request.min_bytes, max_bytes),
+        max_bytes,
         request.isolation_level,
         request.rack_id,
+        leader_only=replica_id >= 0 or version < _ANY_REPLICA_SINCE,
     )
     results = await _read(context, params, session, version)
     session_id, news = session.answer(results)

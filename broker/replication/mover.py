@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from broker.core.future_log import Move, MoveEvent, MoveState
 from broker.core.log_dirs import LogDirFailed
-from broker.core.move_throttle import MoveThrottle
+from broker.core.replication_quota import ReplicationQuota
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 
@@ -58,7 +58,7 @@ class Mover:
     """One loop. ``run`` ends only by cancellation."""
 
     def __init__(
-        self, throttle: MoveThrottle, *, backoff_ms: int, now_ms: Callable[[], int]
+        self, throttle: ReplicationQuota, *, backoff_ms: int, now_ms: Callable[[], int]
     ) -> None:
         self._throttle = throttle
         self._backoff_s = backoff_ms / 1000
@@ -108,9 +108,10 @@ class Mover:
         return min((tp for tp in self._moving if tp not in self._delayed), default=None)
 
     async def _pause(self) -> None:
-        """Leave this round out: the limit is used up."""
+        """Wait until the limit lets something through; look at least once per back-off."""
         self._changed.clear()
-        timer = asyncio.get_running_loop().call_later(self._backoff_s, self._changed.set)
+        wait_s = min(self._throttle.wait_ms(self._now_ms()) / 1000, self._backoff_s)
+        timer = asyncio.get_running_loop().call_later(wait_s, self._changed.set)
         try:
             await self._changed.wait()
         finally:

@@ -85,6 +85,7 @@ class Lab:
         self.overrides = overrides
         self.nodes: dict[int, Node] = {}
         self.led: dict[TopicPartition, Led] = {}
+        self.racks: dict[int, str] = {}
         self.requests: list[tuple[int, int, Any]] = []
         self._seeds = itertools.count()
         self.isr_code = ErrorCode.NONE
@@ -196,7 +197,7 @@ class Lab:
 
     def tell_metadata(self) -> None:
         for node in self.nodes.values():
-            node.engine.update_metadata(update_metadata(self.led, list(self.nodes)))
+            node.engine.update_metadata(update_metadata(self.led, list(self.nodes), self.racks))
 
     async def stop_replica(
         self, broker_id: int, tp: TopicPartition, *, delete: bool, leader_epoch: int = -2

@@ -74,7 +74,9 @@ def leader_and_isr(
 
 
 def update_metadata(
-    led_partitions: Mapping[TopicPartition, Led], broker_ids: Sequence[int]
+    led_partitions: Mapping[TopicPartition, Led],
+    broker_ids: Sequence[int],
+    racks: Mapping[int, str] | None = None,
 ) -> UpdateMetadataRequest:
     topics: dict[str, list[UpdateMetadataPartitionState]] = {}
     for tp, led in led_partitions.items():
@@ -102,6 +104,7 @@ def update_metadata(
         live_brokers=[
             UpdateMetadataBroker(
                 id=broker_id,
+                rack=None if racks is None else racks.get(broker_id),
                 endpoints=[
                     UpdateMetadataEndpoint(
                         port=broker_id, host="lab", listener="PLAINTEXT", security_protocol=0

@@ -162,6 +162,32 @@ async def test_a_follower_that_diverged_is_told_where(lab: Lab) -> None:
     assert result.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
+async def test_a_follower_beyond_the_end_of_its_own_epoch_is_told_where_that_ends(lab: Lab) -> None:
+    await lab.create()
+    await lab[1].produce("a")
+    beyond = as_follower(7, last_epoch=0)
+    (result,) = await lab[1].engine.fetch(FetchParams(replica_id=2), [beyond])
+    assert (result.error_code, result.diverging_epoch) == (ErrorCode.NONE, (0, 1))
+
+
+async def test_a_waiting_follower_is_answered_when_a_leader_epoch_begins(lab: Lab) -> None:
+    await lab.create(replicas=[1])
+    lab.led[ORDERS].replicas = [1, 9]
+    lab.led[ORDERS].leader_epoch = 1
+    await lab.tell(ORDERS, to=[1])
+    poll = lab.begin(
+        lab[1].engine.fetch(
+            FetchParams(replica_id=9, max_wait_ms=5_000, min_bytes=1), [as_follower(0, epoch=1)]
+        )
+    )
+    await asyncio.sleep(0.1)
+    lab.led[ORDERS].leader_epoch = 2
+    before_s = now_s()
+    await lab.tell(ORDERS, to=[1])
+    (result,) = await poll
+    assert (result.error_code, now_s()) == (ErrorCode.FENCED_LEADER_EPOCH, before_s)
+
+
 async def test_older_data_is_read_from_the_disk(alone: Lab) -> None:
     await alone.create(replicas=[1])
     for number in range(5):
@@ -222,3 +248,88 @@ async def test_a_knock_ends_the_poll_of_that_follower_only(lab: Lab) -> None:
     await polls[8]
     assert not polls[9].done()
     await polls[9]
+
+
+# Any replica (KIP-392).
+
+ANY = FetchParams(max_wait_ms=5_000, min_bytes=1, leader_only=False)
+
+
+async def test_a_follower_serves_what_it_knows_to_be_committed(lab: Lab) -> None:
+    await lab.create()
+    for value in ("a", "b"):
+        await lab[1].produce(value)
+    await asyncio.sleep(1)
+    (result,) = await lab[2].engine.fetch(ANY, [part()])
+    assert (offsets_of(result), result.high_watermark) == ([0, 1], 2)
+    (refused,) = await lab[2].engine.fetch(FetchParams(), [part()])
+    assert refused.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+async def test_a_follower_knows_offsets_of_its_log_only(lab: Lab) -> None:
+    await lab.create()
+    await lab[1].produce("a")
+    await asyncio.sleep(1)
+    lab[2].is_reachable = False
+    await lab[1].produce("b", acks=1)
+    (result,) = await lab[2].engine.fetch(ANY, [part(offset=2)])
+    assert result.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+async def test_records_that_a_follower_does_not_know_to_be_committed_are_not_there_yet(
+    lab: Lab,
+) -> None:
+    await lab.create()
+    await lab[1].produce("a")
+    await asyncio.sleep(1)
+    lab[3].is_reachable = False
+    await lab[1].produce("b", acks=1)
+    await asyncio.sleep(0.1)
+    assert lab[2].replica().partition.log_end_offset == 2
+    (result,) = await lab[2].engine.fetch(ANY._replace(max_wait_ms=0), [part(offset=1)])
+    assert (result.error_code, offsets_of(result), result.high_watermark) == (0, [], 1)
+
+
+async def test_a_consumer_that_waits_at_a_follower_hears_of_new_records(lab: Lab) -> None:
+    await lab.create()
+    waiting = lab.begin(lab[2].engine.fetch(ANY, [part()]))
+    await asyncio.sleep(1)
+    before_s = now_s()
+    await lab[1].produce("a")
+    assert offsets_of((await waiting)[0]) == [0]
+    assert now_s() - before_s < 0.6
+
+
+async def test_a_follower_that_truncates_sends_its_waiting_consumers_to_look_again(
+    lab: Lab,
+) -> None:
+    await lab.create()
+    await lab[1].produce("a")
+    await asyncio.sleep(1)
+    waiting = lab.begin(lab[2].engine.fetch(ANY, [part(offset=1)]))
+    await asyncio.sleep(0)
+    await lab[2].logs.truncate(lab[2].replica(), 0)
+    assert (await waiting)[0].error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+async def test_the_leader_sends_a_consumer_to_the_replica_in_its_rack() -> None:
+    selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+    async with Lab.running(broker_count=3, dir_count=1, replica_selector_class=selector) as lab:
+        lab.racks = {1: "a", 2: "b", 3: "c"}
+        await lab.create()
+        await lab[1].produce("x")
+        await asyncio.sleep(1)
+        (result,) = await lab[1].engine.fetch(ANY._replace(client_rack="b"), [part()])
+        assert (result.preferred_read_replica, offsets_of(result)) == (2, [])
+        assert (result.high_watermark, result.log_start_offset) == (1, 0)
+        for rack in ("a", "nowhere", ""):
+            (result,) = await lab[1].engine.fetch(ANY._replace(client_rack=rack), [part()])
+            assert (result.preferred_read_replica, offsets_of(result)) == (-1, [0])
+
+
+async def test_without_a_selector_the_leader_serves_all_racks(lab: Lab) -> None:
+    lab.racks = {1: "a", 2: "b"}
+    await lab.create()
+    await lab[1].produce("x")
+    (result,) = await lab[1].engine.fetch(ANY._replace(client_rack="b"), [part()])
+    assert (result.preferred_read_replica, offsets_of(result)) == (-1, [0])

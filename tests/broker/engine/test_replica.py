@@ -30,6 +30,18 @@ async def test_settings_reach_limits_partition_and_log(alone: Lab) -> None:
     assert replica.delete_delay_ms == 7
 
 
+async def test_a_topic_says_which_of_its_replicas_are_throttled(lab: Lab) -> None:
+    await lab.create(
+        leader_replication_throttled_replicas="*",
+        follower_replication_throttled_replicas="0:2,1:1,0:3",
+    )
+    flags = [
+        (node.replica().is_leader_throttled, node.replica().is_follower_throttled)
+        for node in lab.nodes.values()
+    ]
+    assert flags == [(True, False), (True, True), (True, True)]
+
+
 async def test_an_ended_replica_answers_all_and_keeps_no_batches(alone: Lab) -> None:
     await alone.create(replicas=[1])
     await alone[1].produce("a")

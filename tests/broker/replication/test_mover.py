@@ -9,7 +9,7 @@ import pytest
 
 from broker.core.future_log import Move, MoveEvent, MoveState
 from broker.core.log_dirs import LogDirFailed
-from broker.core.move_throttle import MoveThrottle
+from broker.core.replication_quota import ReplicationQuota
 from broker.replication.mover import Mover
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
@@ -25,7 +25,7 @@ class Moving:
         )
         self.left = steps
         self.errors: list[Exception] = []
-        self.throttle: MoveThrottle | None = None
+        self.throttle: ReplicationQuota | None = None
         self._journal = journal
 
     async def truncate(self) -> None:
@@ -60,7 +60,7 @@ class Moving:
 class Running:
     def __init__(self) -> None:
         self.journal: list[str] = []
-        self.throttle = MoveThrottle()
+        self.throttle = ReplicationQuota()
         self.mover = Mover(
             self.throttle,
             backoff_ms=1_000,
