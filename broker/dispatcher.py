@@ -16,6 +16,7 @@ from broker.handlers import (
     HANDLERS,
     Handle,
     Refuse,
+    alter_partition_reassignments,
     alter_replica_log_dirs,
     api_versions,
     create_partitions,
@@ -30,6 +31,7 @@ from broker.handlers import (
     init_producer_id,
     leader_and_isr,
     list_offsets,
+    list_partition_reassignments,
     metadata,
     offset_for_leader_epoch,
     produce,
@@ -47,6 +49,7 @@ from protocol.releases import is_read, names_versions_to_try
 from protocol.wire.fast import codec
 
 _MODULES: Final = (
+    alter_partition_reassignments,
     alter_replica_log_dirs,
     api_versions,
     create_partitions,
@@ -61,6 +64,7 @@ _MODULES: Final = (
     init_producer_id,
     leader_and_isr,
     list_offsets,
+    list_partition_reassignments,
     metadata,
     offset_for_leader_epoch,
     produce,

@@ -25,14 +25,21 @@ def queue_topics(step: Step, topics: Iterable[str]) -> None:
             continue
         step.change(DeletionQueued(topic))
         step.note(f"topic {topic} queued for deletion")
-        if any(partition.is_reassigning for partition in step.state.topics[topic].partitions):
+        if _is_reassigning(step, topic):
             step.run.deletion_ineligible[topic] = None
     resume(step)
 
 
 def resume_topics(step: Step, topics: Iterable[str]) -> None:
-    """Try topics again after one of their brokers came back or a reassignment ended."""
-    queued = [topic for topic in topics if step.state.is_deleting(topic)]
+    """Try topics again after one of their brokers came back or a reassignment ended.
+
+    A topic waits until none of its partitions is reassigned.
+    """
+    queued = [
+        topic
+        for topic in topics
+        if step.state.is_deleting(topic) and not _is_reassigning(step, topic)
+    ]
     for topic in queued:
         step.run.deletion_ineligible.pop(topic, None)
     if queued:
@@ -63,7 +70,7 @@ def resume(step: Step) -> None:
 
 def fail_replicas(step: Step, replicas: list[Replica]) -> None:
     """Give up on replicas until their broker returns."""
-    failed = [replica for replica in replicas if step.state.is_deleting(replica.tp.topic)]
+    failed = [replica for replica in replicas if _is_dying(step, replica)]
     if not failed:
         return
     move_replicas(step, failed, ReplicaPhase.DELETION_INELIGIBLE)
@@ -154,6 +161,18 @@ def _finish(step: Step, topic: str) -> None:
     step.run.deletion_begun.pop(topic, None)
     step.run.deletion_ineligible.pop(topic, None)
     step.note(f"topic {topic} deleted")
+
+
+def _is_reassigning(step: Step, topic: str) -> bool:
+    return any(partition.is_reassigning for partition in step.state.topics[topic].partitions)
+
+
+def _is_dying(step: Step, replica: Replica) -> bool:
+    """Tell whether the replica goes with its topic, not because it was reassigned before."""
+    tp, broker_id = replica
+    partition = step.state.find(tp)
+    is_assigned = partition is not None and broker_id in partition.replicas
+    return is_assigned and step.state.is_deleting(tp.topic)
 
 
 def _replicas(step: Step, topic: str) -> list[Replica]:

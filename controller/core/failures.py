@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from controller.core import deletion
+from controller.core import deletion, reassignment, removals
 from controller.core.events import RequestAnswered
 from controller.core.partition_moves import elect_leaderless, move_partitions
 from controller.core.phases import PartitionPhase, ReplicaPhase
@@ -36,6 +36,8 @@ def broker_started(step: Step, broker_id: int) -> None:
     replicas = replicas_on(step, broker_id)
     move_replicas(step, replicas, ReplicaPhase.ONLINE)
     elect_leaderless(step)
+    removals.tell_again(step, (broker_id,))
+    reassignment.resume_on(step, broker_id)
     deletion.resume_topics(step, _topics_being_deleted(step, replicas))
 
 

@@ -20,10 +20,16 @@ from controller.core import (
     elect_leaders,
     failures,
     preferred,
+    reassignment,
+    removals,
     startup,
     topics,
 )
 from controller.core.alter_partition import alter_partition
+from controller.core.alter_reassignments import (
+    alter_partition_reassignments,
+    list_partition_reassignments,
+)
 from controller.core.effects import Effect
 from controller.core.events import Event, RequestAnswered, RequestArrived, Started, Tick
 from controller.core.placement import Chance
@@ -50,6 +56,10 @@ from protocol.messages.lifecycle import (
     ControlledShutdownRequest,
 )
 from protocol.messages.producer_ids import AllocateProducerIdsRequest
+from protocol.messages.reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ListPartitionReassignmentsRequest,
+)
 from protocol.messages.topics import (
     CreatePartitionsRequest,
     CreateTopicsRequest,
@@ -67,6 +77,8 @@ SERVED: Final[dict[type[Any], Serve]] = {
     CreateTopicsRequest: create_topics.create_topics,
     CreatePartitionsRequest: create_partitions.create_partitions,
     DeleteTopicsRequest: delete_topics.delete_topics,
+    AlterPartitionReassignmentsRequest: alter_partition_reassignments,
+    ListPartitionReassignmentsRequest: list_partition_reassignments,
     ElectLeadersRequest: elect_leaders.elect_leaders,
     DescribeConfigsRequest: describe.describe_configs,
     IncrementalAlterConfigsRequest: alter_configs.incremental_alter_configs,
@@ -148,6 +160,7 @@ def _take(step: Step, event: Event) -> None:
         case _:
             assert_never(event)
     topics.create_wanted_topics(step)
+    reassignment.complete_ready(step)
     _settle(step)
 
 
@@ -160,6 +173,7 @@ def _answered(step: Step, event: RequestAnswered) -> None:
     if isinstance(event.request, LeaderAndIsrRequest):
         failures.leader_and_isr_answered(step, event)
     elif isinstance(event.request, StopReplicaRequest):
+        removals.stop_replica_answered(step, event)
         deletion.stop_replica_answered(step, event)
 
 

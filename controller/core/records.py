@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Protocol
 
+from controller.core.hosting import add_partitions, drop, host, unhost
 from controller.core.state import Broker, ClusterState, Endpoint, Partition, Topic
 from protocol.ids import TopicPartition
 
@@ -159,7 +160,7 @@ class TopicCreated:
             name=self.name, topic_id=self.topic_id, configs=dict(self.configs)
         )
         state.topic_names[self.topic_id] = self.name
-        _add_partitions(state, self.name, self.assignment)
+        add_partitions(state, self.name, self.assignment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,7 @@ class PartitionsAdded:
 
     def apply(self, state: ClusterState) -> None:
         """Add them behind the existing ones."""
-        _add_partitions(state, self.name, self.assignment)
+        add_partitions(state, self.name, self.assignment)
 
 
 class Leadership(NamedTuple):
@@ -220,21 +221,47 @@ class AssignmentChanged:
     removing_replicas: tuple[int, ...]
 
     def apply(self, state: ClusterState) -> None:
-        """Replace the assignment and what each broker hosts."""
+        """Replace the assignment and what each broker hosts and is to delete."""
         tp = TopicPartition(self.topic, self.partition)
         partitions = state.topics[self.topic].partitions
         before = partitions[self.partition].replicas
-        _unhost(state, tp, before)
+        unhost(state, tp, before)
         for broker_id in before:
             if broker_id not in self.replicas:
-                _forget_offline(state, broker_id, tp)
+                drop(state.offline, broker_id, tp)
+                state.removed.setdefault(broker_id, {})[tp] = None
         partitions[self.partition] = replace(
             partitions[self.partition],
             replicas=self.replicas,
             adding_replicas=self.adding_replicas,
             removing_replicas=self.removing_replicas,
         )
-        _host(state, tp, self.replicas)
+        host(state, tp, self.replicas)
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalsPending:
+    """A broker still has to delete replicas that reassignments took from it (snapshots only)."""
+
+    broker_id: int
+    removed: tuple[TopicPartition, ...]
+
+    def apply(self, state: ClusterState) -> None:
+        """Add them."""
+        state.removed.setdefault(self.broker_id, {}).update(dict.fromkeys(self.removed))
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalsConfirmed:
+    """A broker deleted replicas that reassignments took from it."""
+
+    broker_id: int
+    gone: tuple[TopicPartition, ...]
+
+    def apply(self, state: ClusterState) -> None:
+        """Forget them."""
+        for tp in self.gone:
+            drop(state.removed, self.broker_id, tp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,9 +286,9 @@ class TopicDeleted:
         topic = state.topics.pop(self.name)
         del state.topic_names[topic.topic_id]
         for tp, partition in zip(topic.keys, topic.partitions, strict=True):
-            _unhost(state, tp, partition.replicas)
+            unhost(state, tp, partition.replicas)
             for broker_id in partition.replicas:
-                _forget_offline(state, broker_id, tp)
+                drop(state.offline, broker_id, tp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +347,8 @@ RECORD_CLASSES: Final[tuple[type[Record], ...]] = (
     PartitionsAdded,
     LeadershipChanged,
     AssignmentChanged,
+    RemovalsPending,
+    RemovalsConfirmed,
     DeletionQueued,
     TopicDeleted,
     ProducerIdsAllocated,
@@ -340,37 +369,6 @@ def leadership_of(tp: TopicPartition, partition: Partition) -> Leadership:
         partition.controller_epoch,
         partition.is_recovering,
     )
-
-
-def _add_partitions(
-    state: ClusterState, name: str, assignment: tuple[tuple[int, ...], ...]
-) -> None:
-    topic = state.topics[name]
-    for replicas in assignment:
-        tp = TopicPartition(name, len(topic.partitions))
-        topic.partitions.append(Partition(replicas=replicas))
-        _host(state, tp, replicas)
-
-
-def _host(state: ClusterState, tp: TopicPartition, replicas: tuple[int, ...]) -> None:
-    for broker_id in replicas:
-        state.hosted.setdefault(broker_id, {})[tp] = None
-
-
-def _unhost(state: ClusterState, tp: TopicPartition, replicas: tuple[int, ...]) -> None:
-    for broker_id in replicas:
-        hosted = state.hosted[broker_id]
-        del hosted[tp]
-        if not hosted:
-            del state.hosted[broker_id]
-
-
-def _forget_offline(state: ClusterState, broker_id: int, tp: TopicPartition) -> None:
-    offline = state.offline.get(broker_id)
-    if offline is not None:
-        offline.pop(tp, None)
-        if not offline:
-            del state.offline[broker_id]
 
 
 def _changed(before: dict[str, str], changes: dict[str, str | None]) -> dict[str, str]:

@@ -64,9 +64,12 @@ def _to_new(step: Step, batch: RequestBatch, replicas: list[Replica]) -> None:
 
 def _to_online(step: Step, batch: RequestBatch, replicas: list[Replica]) -> None:
     for tp, broker_id in replicas:
-        is_new = step.run.replica_phase_of(tp, broker_id) is ReplicaPhase.NEW
-        if not is_new and step.state.partition(tp).has_leadership:
-            batch.add_leader_and_isr((broker_id,), tp, is_new=False)
+        partition = step.state.partition(tp)
+        was_told = step.run.replica_phase_of(tp, broker_id) is ReplicaPhase.NEW
+        if partition.has_leadership and not was_told:
+            # What is being added may never have been made, and may be where a log dir is offline.
+            is_added = broker_id in partition.adding_replicas and broker_id not in partition.isr
+            batch.add_leader_and_isr((broker_id,), tp, is_new=is_added)
         step.run.set_replica_phase(tp, broker_id, ReplicaPhase.ONLINE)
 
 

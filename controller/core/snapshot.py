@@ -19,6 +19,7 @@ from controller.core.records import (
     LogDirsFailed,
     ProducerIdsAllocated,
     Record,
+    RemovalsPending,
     ReplicasProbed,
     ShutdownBegun,
     TopicCreated,
@@ -39,6 +40,7 @@ def snapshot(state: ClusterState) -> list[Record]:
             for name, configs in state.dynamic_configs.items()
         ),
         *(ReplicasProbed(broker_id, tuple(tps), ()) for broker_id, tps in state.offline.items()),
+        *(RemovalsPending(broker_id, tuple(tps)) for broker_id, tps in state.removed.items()),
     ]
 
 

@@ -6,7 +6,7 @@ known from the journal, so none of them is elected for a moment.
 
 from __future__ import annotations
 
-from controller.core import deletion
+from controller.core import deletion, reassignment, removals
 from controller.core.partition_moves import elect_leaderless
 from controller.core.phases import PartitionPhase, ReplicaPhase
 from controller.core.preferred import schedule_first_balance
@@ -31,6 +31,8 @@ def controller_started(step: Step) -> None:
     for tp in step.state.partitions():
         step.run.set_phase(tp, _phase(step, tp, step.state.partition(tp)))
     elect_leaderless(step)
+    removals.tell_again(step, reachable)
+    reassignment.resume(step, list(step.state.partitions()))
     deletion.resume(step)
     schedule_first_balance(step)
 

@@ -89,6 +89,13 @@ class Partition:
         return tuple(r for r in self.replicas if r not in self.removing_replicas)
 
     @property
+    def origin_replicas(self) -> tuple[int, ...]:
+        """The assignment without the replicas that a reassignment adds."""
+        if not self.adding_replicas:
+            return self.replicas
+        return tuple(r for r in self.replicas if r not in self.adding_replicas)
+
+    @property
     def is_reassigning(self) -> bool:
         """Whether a reassignment is under way."""
         return bool(self.adding_replicas or self.removing_replicas)
@@ -134,6 +141,10 @@ class ClusterState:
 
     A change replaces the inner dict; it is never changed in place.
     """
+    removed: dict[int, dict[TopicPartition, None]] = field(
+        default_factory=dict[int, dict[TopicPartition, None]]
+    )
+    """Broker id -> what a reassignment took from it and it has not confirmed to be deleted."""
 
     def find(self, tp: TopicPartition) -> Partition | None:
         """Return the partition, or None when it does not exist."""

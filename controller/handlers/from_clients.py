@@ -1,7 +1,8 @@
 """What clients ask for; brokers forward it.
 
 Serves: CreateTopics (19), DeleteTopics (20), CreatePartitions (37), ElectLeaders (43),
-DescribeConfigs (32), AlterConfigs (33), IncrementalAlterConfigs (44), DescribeCluster (60).
+AlterPartitionReassignments (45), ListPartitionReassignments (46), DescribeConfigs (32),
+AlterConfigs (33), IncrementalAlterConfigs (44), DescribeCluster (60).
 Differs from Kafka: DescribeConfigs of a broker has its dynamic configs only, as in KRaft; loggers
 are the brokers' own.
 Versions: all.
@@ -27,6 +28,14 @@ from protocol.messages.elections import (
     ElectLeadersResponse,
     PartitionResult,
     ReplicaElectionResult,
+)
+from protocol.messages.reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
 )
 from protocol.messages.topics import (
     CreatableTopicResult,
@@ -89,6 +98,36 @@ def _elect_leaders(
     )
 
 
+def _alter_reassignments(
+    request: AlterPartitionReassignmentsRequest, _version: int, code: ErrorCode
+) -> AlterPartitionReassignmentsResponse:
+    return AlterPartitionReassignmentsResponse(
+        allow_replication_factor_change=request.allow_replication_factor_change,
+        error_code=code,
+        error_message=None,
+        responses=[
+            ReassignableTopicResponse(
+                name=topic.name,
+                partitions=[
+                    ReassignablePartitionResponse(
+                        partition_index=partition.partition_index,
+                        error_code=code,
+                        error_message=None,
+                    )
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+def _list_reassignments(
+    _request: ListPartitionReassignmentsRequest, _version: int, code: ErrorCode
+) -> ListPartitionReassignmentsResponse:
+    return ListPartitionReassignmentsResponse(error_code=code, error_message=None)
+
+
 def _describe_configs(
     request: DescribeConfigsRequest, _version: int, code: ErrorCode
 ) -> DescribeConfigsResponse:
@@ -144,6 +183,8 @@ serve("CreateTopics", "0-7", _create_topics)
 serve("DeleteTopics", "0-6", _delete_topics)
 serve("CreatePartitions", "0-3", _create_partitions)
 serve("ElectLeaders", "0-2", _elect_leaders)
+serve("AlterPartitionReassignments", "0-1", _alter_reassignments)
+serve("ListPartitionReassignments", "0", _list_reassignments)
 serve("DescribeConfigs", "0-4", _describe_configs)
 serve("AlterConfigs", "0-2", _alter_configs)
 serve("IncrementalAlterConfigs", "0-1", _incremental_alter_configs)

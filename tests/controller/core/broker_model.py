@@ -26,6 +26,8 @@ class BrokerModel:
     bad: list[TopicPartition] = field(default_factory=list[TopicPartition])
     """Replicas on an offline log dir."""
     epochs: dict[TopicPartition, int] = field(default_factory=dict[TopicPartition, int])
+    files: dict[TopicPartition, None] = field(default_factory=dict[TopicPartition, None])
+    """The replicas on its disks; those in ``bad`` cannot be seen."""
     code: ErrorCode = ErrorCode.NONE
     """Of whole requests."""
 
@@ -49,6 +51,7 @@ class BrokerModel:
                             error_code=self._take(
                                 TopicPartition(topic.topic_name, state.partition_index),
                                 state.leader_epoch,
+                                is_new=state.is_new,
                             ),
                         )
                         for state in topic.partition_states
@@ -58,9 +61,12 @@ class BrokerModel:
             ]
         )
 
-    def _take(self, name: TopicPartition, epoch: int) -> ErrorCode:
+    def _take(self, name: TopicPartition, epoch: int, *, is_new: bool) -> ErrorCode:
+        if self.bad and name not in self.files and not is_new:
+            self.bad = [*self.bad, name]
         if name in self.bad:
             return ErrorCode.KAFKA_STORAGE_ERROR
+        self.files[name] = None
         if epoch <= self.epochs.get(name, -1):
             return ErrorCode.STALE_CONTROLLER_EPOCH
         self.epochs[name] = epoch
@@ -69,6 +75,12 @@ class BrokerModel:
     def _stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
         if self.code:
             return StopReplicaResponse(error_code=self.code)
+        for topic in request.topic_states:
+            for state in topic.partition_states:
+                self._stop(
+                    TopicPartition(topic.topic_name, state.partition_index),
+                    delete=state.delete_partition,
+                )
         return StopReplicaResponse(
             partition_errors=[
                 StopReplicaPartitionError(
@@ -82,3 +94,8 @@ class BrokerModel:
                 for state in topic.partition_states
             ]
         )
+
+    def _stop(self, name: TopicPartition, *, delete: bool) -> None:
+        if delete and name not in self.bad:
+            self.files.pop(name, None)
+            self.epochs.pop(name, None)

@@ -200,7 +200,8 @@ class Cluster:
     ) -> BrokerRegistrationResponse:
         """Register a new incarnation; it stays fenced."""
         self._incarnations += 1
-        self.brokers[broker_id] = BrokerModel()
+        before = self.brokers.get(broker_id, BrokerModel())
+        self.brokers[broker_id] = BrokerModel(files=before.files)
         response: BrokerRegistrationResponse = self.call(
             BrokerRegistrationRequest(
                 broker_id=broker_id,

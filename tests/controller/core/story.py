@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from hypothesis import strategies as st
 
+from controller.core.reassignment_rules import is_complete
 from controller.core.records import Leadership, LeadershipChanged, Record
 from controller.core.snapshot import snapshot
 from controller.core.state import ClusterState
@@ -20,6 +21,7 @@ from protocol.messages.control import (
 from protocol.messages.elections import ElectLeadersRequest
 from protocol.messages.topics import CreatePartitionsRequest, CreatePartitionsTopic
 from tests.controller.core.cluster import HEARTBEAT_MS, Cluster, three_brokers
+from tests.controller.core.reassigning import wish
 
 Move: TypeAlias = tuple[str, int, int]
 """(name, broker or topic, a number)."""
@@ -115,6 +117,19 @@ class Story:
 
         self._alter_isrs(grown, number)
 
+    def reassign(self, broker_id: int, number: int) -> None:
+        """Partition 0 or 1 of a topic gets other replicas, more of them, or fewer."""
+        target = ASSIGNMENTS[(broker_id + number) % 4][: 1 + number % 2 + broker_id % 2]
+        self._wish(broker_id, number, target)
+
+    def cancel(self, broker_id: int, number: int) -> None:
+        self._wish(broker_id, number, None)
+
+    def _wish(self, broker_id: int, number: int, target: list[int] | None) -> None:
+        name = f"{TOPICS[broker_id % 2]}-{number % 2}"
+        self.cluster.ask(wish((name, target)), 1)
+        self.cluster.settle()
+
     def fail_over(self, _broker_id: int, _number: int) -> None:
         """Kill the controller and start the next one from its journal."""
         self.cluster = self.cluster.restart()
@@ -173,6 +188,8 @@ NAMES = (
     "elect",
     "shrink",
     "expand",
+    "reassign",
+    "cancel",
     "fail_over",
     "wait",
 )
@@ -201,7 +218,14 @@ def check_settled(cluster: Cluster) -> None:
         partition = cluster.state.partition(tp)
         if any(cluster.state.is_replica_online(tp, member) for member in partition.isr):
             assert partition.leader != -1, f"{tp} could have a leader"
+    for tp in cluster.state.partitions():
+        if cluster.state.partition(tp).is_reassigning:
+            assert not is_complete(cluster.state, tp), f"{tp} could be complete"
     for broker_id in cluster.state.reachable_brokers():
+        model = cluster.brokers[broker_id]
+        visible = [tp for tp in model.files if tp not in model.bad]
+        stray = [tp for tp in visible if tp not in cluster.state.hosted.get(broker_id, {})]
+        assert stray == [], f"broker {broker_id} still has {stray}"
         known = cluster.state.offline.get(broker_id, {})
         bad = [tp for tp in cluster.brokers[broker_id].bad if cluster.state.find(tp) is not None]
         assert all(tp in bad for tp in known)

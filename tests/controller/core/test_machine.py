@@ -26,6 +26,7 @@ from tests.controller.core.cluster import (
     tp,
 )
 from tests.controller.core.golden import before, normal, recorded
+from tests.controller.core.reassigning import alter, set_isr
 from tests.controller.core.story import (
     Move,
     Story,
@@ -202,6 +203,17 @@ def alter_isrs(cluster: Cluster, rows: dict[str, list[Any]]) -> None:
         3,
     )
     assert all(p.error_code == 0 for topic in response.topics for p in topic.partitions)
+
+
+def test_a_reassignment_is_told_as_kafka_does() -> None:
+    cluster = started()
+    cluster.create("m", [1])
+    cluster.take()
+
+    alter(cluster, ("m-0", [3]))
+    set_isr(cluster, "m-0", [1, 3])
+
+    assert normal(cluster.take()) == recorded("reassignment")
 
 
 def test_preferred_leaders_are_elected_where_they_do_not_lead() -> None:

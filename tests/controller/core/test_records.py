@@ -6,6 +6,8 @@ from controller.core.records import (
     AssignmentChanged,
     LogDirsFailed,
     Record,
+    RemovalsConfirmed,
+    RemovalsPending,
     ReplicasProbed,
     TopicDeleted,
 )
@@ -66,3 +68,19 @@ def test_a_changed_assignment_moves_what_brokers_host() -> None:
 
     assert sorted(state.hosted) == [1, 3]
     assert state.offline == {}
+
+
+def test_what_left_a_broker_is_to_be_deleted_there_until_it_says_so() -> None:
+    state = state_of(
+        *topic_records("t", [LED, LED]),
+        AssignmentChanged("t", 0, (1, 3), (), ()),
+        AssignmentChanged("t", 1, (1, 3), (), ()),
+    )
+    assert state.removed == {2: {tp("t-0"): None, tp("t-1"): None}}
+
+    RemovalsConfirmed(2, (tp("t-0"),)).apply(state)
+    assert state.removed == {2: {tp("t-1"): None}}
+    AssignmentChanged("t", 1, (1, 2), (), ()).apply(state)
+    assert state.removed == {3: {tp("t-1"): None}}
+    RemovalsPending(3, (tp("u-9"),)).apply(state)
+    assert list(state.removed[3]) == [tp("t-1"), tp("u-9")]

@@ -39,6 +39,7 @@ EVERYTHING: list[Record] = [
     *topic_records("u", [LED]),
     PartitionsAdded("t", ((2, 1),)),
     AssignmentChanged("t", 1, (3, 1, 2), (3,), (1,)),
+    AssignmentChanged("t", 2, (1,), (), ()),
     ReplicasProbed(1, (tp("t-0"),), ()),
     DeletionQueued("u"),
     ProducerIdsAllocated(7000),

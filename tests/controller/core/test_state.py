@@ -92,3 +92,9 @@ def test_target_replicas_leave_out_those_being_removed() -> None:
     moving = Partition(replicas=(4, 1, 2), adding_replicas=(4,), removing_replicas=(1,))
     assert moving.target_replicas == (4, 2)
     assert moving.is_reassigning
+
+
+def test_origin_replicas_leave_out_those_being_added() -> None:
+    assert Partition(replicas=(1, 2, 3)).origin_replicas == (1, 2, 3)
+    moving = Partition(replicas=(4, 1, 2), adding_replicas=(4,))
+    assert moving.origin_replicas == (1, 2)

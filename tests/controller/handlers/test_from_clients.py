@@ -8,6 +8,12 @@ from controller.handlers import HANDLERS, from_clients
 from protocol.errors import ErrorCode
 from protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.elections import ElectLeadersRequest, TopicPartitions
+from protocol.messages.reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ListPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from protocol.messages.topics import (
     CreatableTopic,
     CreatePartitionsRequest,
@@ -69,6 +75,25 @@ def test_every_partition_of_an_election_gets_the_code() -> None:
         )
         == []
     )
+
+
+def test_every_partition_of_a_reassignment_gets_the_code() -> None:
+    partitions = [ReassignablePartition(partition_index=n, replicas=None) for n in (0, 4)]
+    request = AlterPartitionReassignmentsRequest(
+        topics=[ReassignableTopic(name="a", partitions=partitions)]
+    )
+
+    response = refuse("AlterPartitionReassignments", request, 1)
+
+    (topic,) = response.responses
+    assert response.error_code == CODE
+    assert [(p.partition_index, p.error_code) for p in topic.partitions] == [(0, CODE), (4, CODE)]
+
+
+def test_a_list_of_reassignments_has_one_place_for_the_code() -> None:
+    request = ListPartitionReassignmentsRequest()
+
+    assert refuse("ListPartitionReassignments", request, 0).error_code == CODE
 
 
 def test_every_resource_gets_the_code() -> None:

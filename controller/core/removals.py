@@ -1,0 +1,54 @@
+"""Sees that replicas which a reassignment took from a broker are deleted there, however late.
+
+A broker that was dead, or whose log dir was broken, is told again when it starts. Differs from
+Kafka, where such a replica stays on the disk for ever (KAFKA-10548, KAFKA-13198). It deletes no
+topics (``deletion``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from controller.core.events import RequestAnswered
+from controller.core.records import RemovalsConfirmed
+from controller.core.step import Step
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.messages.control import StopReplicaResponse
+
+
+def tell_again(step: Step, broker_ids: Iterable[int]) -> None:
+    """Have brokers delete what they have not confirmed to be gone."""
+    batch = step.new_batch()
+    for broker_id in broker_ids:
+        for tp in step.state.removed.get(broker_id, ()):
+            batch.add_stop_replica(broker_id, tp, delete=True)
+    step.send_batch(batch)
+
+
+def stop_replica_answered(step: Step, event: RequestAnswered) -> None:
+    """Note the removals that the broker confirms."""
+    removed = step.state.removed.get(event.broker_id)
+    if not removed:
+        return
+    gone = tuple(tp for tp in _deleted(event) if tp in removed)
+    if gone:
+        step.change(RemovalsConfirmed(event.broker_id, gone))
+
+
+def _deleted(event: RequestAnswered) -> list[TopicPartition]:
+    """Return what was to be deleted and is."""
+    response: StopReplicaResponse = event.response
+    if response.error_code != ErrorCode.NONE:
+        return []
+    kept = {
+        TopicPartition(error.topic_name, error.partition_index): None
+        for error in response.partition_errors
+        if error.error_code != ErrorCode.NONE
+    }
+    asked = (
+        (TopicPartition(topic.topic_name, state.partition_index), state)
+        for topic in event.request.topic_states
+        for state in topic.partition_states
+    )
+    return [tp for tp, state in asked if state.delete_partition and tp not in kept]

@@ -1,0 +1,373 @@
+"""Reassignments from their beginning to their end, with everything that can come between."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.core.phases import ReplicaPhase
+from controller.core.reassignment import complete_ready
+from controller.core.records import AssignmentChanged
+from controller.core.run_state import RunState
+from controller.core.state import Partition
+from protocol.errors import ErrorCode
+from protocol.messages.control import LeaderAndIsrRequest, StopReplicaRequest
+from tests.controller.core.cluster import Cluster, registered, three_brokers, topic_records, tp
+from tests.controller.core.reassigning import alter, codes, set_isr, under_way
+
+
+def with_topic(*replicas: list[int]) -> Cluster:
+    cluster = three_brokers()
+    cluster.create("t", *replicas)
+    cluster.take()
+    return cluster
+
+
+def deleted_on(cluster: Cluster, broker_id: int) -> list[str]:
+    """Return what the broker was told to delete since the last look."""
+    return [
+        f"{topic.topic_name}-{state.partition_index}"
+        for request in cluster.take().get(broker_id, [])
+        if isinstance(request, StopReplicaRequest)
+        for topic in request.topic_states
+        for state in topic.partition_states
+        if state.delete_partition
+    ]
+
+
+def told_new(cluster: Cluster, broker_id: int) -> list[bool]:
+    return [
+        state.is_new
+        for request in cluster.take().get(broker_id, [])
+        if isinstance(request, LeaderAndIsrRequest)
+        for topic in request.topic_states
+        for state in topic.partition_states
+    ]
+
+
+def test_the_added_replica_begins_and_the_old_ones_stay_until_it_is_in_sync() -> None:
+    cluster = with_topic([1, 2])
+
+    alter(cluster, ("t-0", [3, 1]))
+
+    assert under_way(cluster) == {"t-0": ([3, 1, 2], [3], [2])}
+    assert cluster.partition("t-0").leader == 1
+    assert cluster.partition("t-0").leader_epoch == 1
+    assert told_new(cluster, 3) == [True, True]
+
+
+def test_once_every_target_is_in_sync_only_the_targets_stay() -> None:
+    cluster = with_topic([1, 2])
+    alter(cluster, ("t-0", [3, 1]))
+
+    assert set_isr(cluster, "t-0", [1, 2, 3]) == 0
+
+    partition = cluster.partition("t-0")
+    assert (partition.replicas, partition.isr) == ((3, 1), (1, 3))
+    assert not partition.is_reassigning
+    assert partition.leader == 1
+    assert deleted_on(cluster, 2) == ["t-0"]
+    assert cluster.state.removed == {}
+    assert tp("t-0") not in cluster.brokers[2].files
+    assert under_way(cluster) == {}
+
+
+def test_all_targets_have_to_be_in_sync() -> None:
+    cluster = with_topic([1])
+    alter(cluster, ("t-0", [2, 3]))
+
+    set_isr(cluster, "t-0", [1, 2])
+
+    assert under_way(cluster) == {"t-0": ([2, 3, 1], [2, 3], [1])}
+    assert deleted_on(cluster, 1) == []
+
+
+@pytest.mark.scenario(159)
+def test_a_target_with_an_offline_log_dir_makes_the_replica_all_the_same() -> None:
+    cluster = with_topic([1], [3])
+    cluster.fail_log_dir(3, 1, ["t-1"])
+    before = cluster.partition("t-0").leader_epoch
+
+    alter(cluster, ("t-0", [3]))
+    assert tp("t-0") not in cluster.brokers[3].bad
+    set_isr(cluster, "t-0", [1, 3])
+
+    partition = cluster.partition("t-0")
+    assert (partition.leader, partition.replicas, partition.isr) == (3, (3,), (3,))
+    assert partition.leader_epoch == before + 3
+    assert under_way(cluster) == {}
+
+
+@pytest.mark.scenario(160)
+def test_a_reassignment_to_a_dead_broker_waits_for_it() -> None:
+    """AlterPartitionReassignments refuses a dead target; one in the journal may have died since."""
+    led = Partition(replicas=(1,), leader=1, leader_epoch=0, isr=(1,), partition_epoch=0)
+    cluster = Cluster(
+        [
+            *registered(1, 1),
+            *topic_records("t", [led]),
+            AssignmentChanged("t", 0, (3, 1), (3,), (1,)),
+        ]
+    )
+    cluster.settle()
+    assert cluster.partition("t-0").leader_epoch == 1
+    assert under_way(cluster) == {"t-0": ([3, 1], [3], [1])}
+
+    cluster.start_broker(3)
+    set_isr(cluster, "t-0", [1, 3])
+
+    assert cluster.partition("t-0").replicas == (3,)
+    assert cluster.partition("t-0").leader_epoch == 4
+
+
+def test_a_target_that_died_and_comes_back_with_a_bad_log_dir_begins_anew() -> None:
+    cluster = with_topic([1], [3])
+    alter(cluster, ("t-0", [3]))
+    cluster.expire(3)
+    cluster.brokers[3].files.pop(tp("t-0"))
+
+    cluster.start_broker(3, bad=["t-1"])
+
+    assert cluster.brokers[3].bad == [tp("t-1")]
+    assert set_isr(cluster, "t-0", [1, 3]) == 0
+    assert cluster.partition("t-0").replicas == (3,)
+
+
+def test_a_target_whose_log_dir_failed_holds_the_old_replicas() -> None:
+    cluster = with_topic([1, 2])
+    alter(cluster, ("t-0", [3, 2]))
+
+    cluster.fail_log_dir(3, 1, ["t-0"])
+
+    assert set_isr(cluster, "t-0", [1, 2, 3]) == ErrorCode.INELIGIBLE_REPLICA
+    assert cluster.partition("t-0").isr == (1, 2)
+    assert under_way(cluster) == {"t-0": ([3, 2, 1], [3], [1])}
+
+
+def test_the_log_dir_of_a_replica_that_goes_may_fail_meanwhile() -> None:
+    cluster = with_topic([1, 2])
+    alter(cluster, ("t-0", [2, 3]))
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    assert cluster.partition("t-0").leader == 2
+
+    set_isr(cluster, "t-0", [2, 3])
+
+    assert cluster.partition("t-0").replicas == (2, 3)
+    assert cluster.state.removed == {1: {tp("t-0"): None}}
+
+
+def test_without_an_online_target_the_old_replicas_are_kept() -> None:
+    led = Partition(replicas=(1,), leader=3, leader_epoch=5, isr=(3,), partition_epoch=5)
+    cluster = Cluster(
+        [
+            *registered(1, 1),
+            *topic_records("t", [led]),
+            AssignmentChanged("t", 0, (3, 1), (3,), (1,)),
+        ]
+    )
+    cluster.settle()
+
+    assert under_way(cluster) == {"t-0": ([3, 1], [3], [1])}
+    cluster.start_broker(3)
+    assert (cluster.partition("t-0").replicas, cluster.partition("t-0").leader) == ((3,), 3)
+
+
+def test_the_present_assignment_asked_for_costs_one_leader_epoch() -> None:
+    cluster = with_topic([1, 2])
+
+    assert codes(alter(cluster, ("t-0", [1, 2]))) == {"t-0": 0}
+
+    assert cluster.partition("t-0").leader_epoch == 1
+    sent = cluster.take()
+    assert [type(r).__name__ for r in sent[3]] == ["UpdateMetadataRequest"] * 2
+    assert under_way(cluster) == {}
+
+
+def test_another_order_makes_another_preferred_leader_and_elects_nobody() -> None:
+    cluster = with_topic([1, 2])
+
+    alter(cluster, ("t-0", [2, 1]))
+
+    partition = cluster.partition("t-0")
+    assert (partition.replicas, partition.leader) == ((2, 1), 1)
+
+
+def test_fewer_replicas_shrink_at_once_and_the_leader_moves() -> None:
+    cluster = with_topic([1, 2])
+
+    alter(cluster, ("t-0", [2]))
+
+    partition = cluster.partition("t-0")
+    assert (partition.replicas, partition.leader, partition.isr) == ((2,), 2, (2,))
+    assert deleted_on(cluster, 1) == ["t-0"]
+
+
+def test_cancelling_deletes_what_was_added() -> None:
+    cluster = with_topic([1, 2])
+    alter(cluster, ("t-0", [3, 1]))
+    cluster.take()
+
+    assert codes(alter(cluster, ("t-0", None))) == {"t-0": 0}
+
+    assert deleted_on(cluster, 3) == ["t-0"]
+    assert cluster.partition("t-0").replicas == (1, 2)
+    assert under_way(cluster) == {}
+    assert codes(alter(cluster, ("t-0", None))) == {"t-0": ErrorCode.NO_REASSIGNMENT_IN_PROGRESS}
+
+
+@pytest.mark.scenario(202)
+def test_cancelling_deletes_an_added_replica_that_is_in_sync_already() -> None:
+    cluster = with_topic([1])
+    alter(cluster, ("t-0", [2, 3]))
+    set_isr(cluster, "t-0", [1, 2])
+    cluster.take()
+
+    alter(cluster, ("t-0", None))
+
+    sent = cluster.take()
+    assert [isinstance(r, StopReplicaRequest) for r in sent[2]].count(True) == 2
+    assert tp("t-0") not in cluster.brokers[2].files
+    assert tp("t-0") not in cluster.brokers[3].files
+    partition = cluster.partition("t-0")
+    assert (partition.replicas, partition.isr, partition.leader) == ((1,), (1,), 1)
+
+
+def test_an_added_replica_that_leads_hands_over_when_the_reassignment_is_cancelled() -> None:
+    cluster = with_topic([1, 2])
+    alter(cluster, ("t-0", [3]))
+    cluster.expire(2)
+    cluster.state.topics["t"].partitions[0] = Partition(
+        replicas=(3, 1, 2),
+        adding_replicas=(3,),
+        removing_replicas=(1, 2),
+        leader=3,
+        leader_epoch=7,
+        isr=(3, 1),
+        partition_epoch=7,
+        controller_epoch=1,
+    )
+
+    alter(cluster, ("t-0", None))
+
+    partition = cluster.partition("t-0")
+    assert (partition.replicas, partition.leader, partition.isr) == ((1, 2), 1, (1,))
+    assert partition.leader_epoch == 9
+
+
+def test_a_reassignment_that_cannot_elect_leaves_the_partition_to_later_elections() -> None:
+    cluster = with_topic([1, 2])
+    cluster.expire(1)
+    cluster.fail_log_dir(2, 1, ["t-0"])
+    assert cluster.partition("t-0").leader == -1
+
+    alter(cluster, ("t-0", [2, 1]))
+    assert cluster.partition("t-0").leader == -1
+    cluster.start_broker(2)
+
+    assert cluster.partition("t-0").leader == 2
+
+
+def test_a_new_wish_replaces_the_one_under_way() -> None:
+    cluster = with_topic([1])
+    alter(cluster, ("t-0", [2]))
+    cluster.take()
+
+    alter(cluster, ("t-0", [3]))
+
+    assert under_way(cluster) == {"t-0": ([3, 1], [3], [1])}
+    assert deleted_on(cluster, 2) == ["t-0"]
+
+
+def test_a_new_wish_keeps_what_both_add() -> None:
+    cluster = with_topic([1])
+    alter(cluster, ("t-0", [2]))
+    cluster.take()
+
+    alter(cluster, ("t-0", [2, 3]))
+
+    assert under_way(cluster) == {"t-0": ([2, 3, 1], [2, 3], [1])}
+    assert deleted_on(cluster, 2) == []
+
+
+@pytest.mark.scenario(186)
+def test_the_deletion_of_a_topic_waits_for_its_reassignments() -> None:
+    cluster = with_topic([1], [1])
+    alter(cluster, ("t-0", [3]), ("t-1", [2]))
+
+    assert [r.error_code for r in cluster.delete("t")] == [0]
+    set_isr(cluster, "t-0", [1, 3])
+    assert "t" in cluster.state.topics
+    set_isr(cluster, "t-1", [1, 2])
+
+    assert "t" not in cluster.state.topics
+    assert all(tp(n) not in cluster.brokers[b].files for n in ("t-0", "t-1") for b in (1, 2, 3))
+
+
+def test_a_broker_that_returns_does_not_begin_a_deletion_under_reassignment() -> None:
+    cluster = with_topic([1, 2])
+    alter(cluster, ("t-0", [3, 2]))
+    cluster.delete("t")
+    cluster.expire(2)
+
+    cluster.start_broker(2)
+
+    assert "t" in cluster.state.topics
+    assert under_way(cluster) == {"t-0": ([3, 2, 1], [3], [1])}
+
+
+def test_the_next_controller_goes_on() -> None:
+    cluster = with_topic([1, 2])
+    alter(cluster, ("t-0", [3, 1]))
+
+    after = cluster.restart()
+    after.settle()
+
+    assert under_way(after) == {"t-0": ([3, 1, 2], [3], [2])}
+    assert after.partition("t-0").leader_epoch == 2
+    set_isr(after, "t-0", [1, 2, 3])
+    assert after.partition("t-0").replicas == (3, 1)
+
+
+def test_the_next_controller_completes_what_has_become_ready() -> None:
+    led = Partition(replicas=(1,), leader=1, leader_epoch=5, isr=(1, 3), partition_epoch=5)
+    cluster = Cluster(
+        [
+            *registered(1, 1),
+            *registered(3, 2),
+            *topic_records("t", [led]),
+            AssignmentChanged("t", 0, (3, 1), (3,), (1,)),
+        ]
+    )
+    cluster.settle()
+
+    assert cluster.partition("t-0").replicas == (3,)
+    assert deleted_on(cluster, 1) == ["t-0"]
+
+
+def test_a_partition_that_never_had_a_leader_can_be_reassigned() -> None:
+    cluster = with_topic()
+    cluster.expire(1)
+    cluster.create("u", [1])
+    assert not cluster.partition("u-0").has_leadership
+
+    alter(cluster, ("u-0", [2]))
+
+    assert cluster.partition("u-0").replicas == (2, 1)
+
+
+def test_many_partitions_share_their_requests() -> None:
+    cluster = with_topic([1], [1], [1])
+
+    alter(cluster, ("t-0", [3]), ("t-1", [3]), ("t-2", [2]))
+
+    assert len(cluster.take()[1]) == 3
+
+
+def test_phases_of_removed_replicas_are_forgotten() -> None:
+    cluster = with_topic([1])
+    alter(cluster, ("t-0", [3]))
+    set_isr(cluster, "t-0", [1, 3])
+
+    run: RunState = cluster.machine.run
+    assert run.replica_phase_of(tp("t-0"), 1) is ReplicaPhase.NON_EXISTENT
+    assert run.replica_phase_of(tp("t-0"), 3) is ReplicaPhase.ONLINE
+    assert complete_ready.__doc__

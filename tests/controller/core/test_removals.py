@@ -1,0 +1,113 @@
+"""Replicas that were reassigned away are deleted in the end, whatever their broker goes through."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.core.removals import tell_again
+from protocol.errors import ErrorCode
+from tests.controller.core.cluster import Cluster, three_brokers, tp
+from tests.controller.core.reassigning import alter, set_isr
+
+T0 = tp("t-0")
+
+
+def reassigned_away_from_1(cluster: Cluster) -> None:
+    """Let t-0 go from brokers 1 and 2 to 2 and 3."""
+    alter(cluster, ("t-0", [2, 3]))
+    set_isr(cluster, "t-0", [*cluster.partition("t-0").isr, 3])
+    assert cluster.partition("t-0").replicas == (2, 3)
+
+
+def with_topic() -> Cluster:
+    cluster = three_brokers()
+    assert cluster.create("t", [1, 2], [1, 3]).error_code == 0
+    return cluster
+
+
+def test_a_confirmed_removal_is_forgotten() -> None:
+    cluster = with_topic()
+
+    reassigned_away_from_1(cluster)
+
+    assert T0 not in cluster.brokers[1].files
+    assert cluster.state.removed == {}
+
+
+def test_a_broker_that_was_dead_is_told_when_it_returns() -> None:
+    cluster = with_topic()
+    cluster.expire(1)
+    reassigned_away_from_1(cluster)
+    assert cluster.state.removed == {1: {T0: None}}
+
+    cluster.start_broker(1)
+
+    assert list(cluster.brokers[1].files) == [tp("t-1")]
+    assert cluster.state.removed == {}
+
+
+def test_a_log_dir_that_was_broken_is_cleaned_after_its_repair() -> None:
+    cluster = with_topic()
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    reassigned_away_from_1(cluster)
+    assert cluster.state.removed == {1: {T0: None}}
+
+    cluster.start_broker(1, bad=["t-0"])
+    assert cluster.state.removed == {1: {T0: None}}
+    cluster.start_broker(1)
+
+    assert T0 not in cluster.brokers[1].files
+    assert cluster.state.removed == {}
+
+
+def test_a_controller_that_ends_before_it_tells_leaves_it_to_the_next() -> None:
+    cluster = with_topic()
+    cluster.held = [1]
+    reassigned_away_from_1(cluster)
+    assert T0 in cluster.brokers[1].files
+
+    after = cluster.restart()
+    after.settle()
+
+    assert T0 not in after.brokers[1].files
+    assert after.state.removed == {}
+    assert tell_again.__doc__
+
+
+def test_a_refused_request_removes_nothing() -> None:
+    cluster = with_topic()
+    cluster.brokers[1].code = ErrorCode.STALE_BROKER_EPOCH
+
+    reassigned_away_from_1(cluster)
+
+    assert cluster.state.removed == {1: {T0: None}}
+
+
+def test_a_replica_that_comes_back_is_not_removed() -> None:
+    cluster = with_topic()
+    cluster.held = [1]
+    reassigned_away_from_1(cluster)
+
+    alter(cluster, ("t-0", [2, 3, 1]))
+    cluster.held = []
+    cluster.settle()
+
+    assert cluster.state.removed == {}
+    assert T0 in cluster.brokers[1].files
+
+
+@pytest.mark.parametrize("is_recreated", [False, True])
+def test_a_topic_deleted_meanwhile_does_not_save_its_files(is_recreated: bool) -> None:
+    cluster = with_topic()
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    reassigned_away_from_1(cluster)
+    cluster.delete("t")
+    assert "t" not in cluster.state.topics
+    if is_recreated:
+        cluster.create("t", [2, 3])
+        cluster.delete("t")
+
+    cluster.start_broker(1)
+
+    assert T0 not in cluster.brokers[1].files
+    assert cluster.state.removed == {}
