@@ -20,6 +20,7 @@ from broker.engine.supervise import supervised
 from broker.engine.types import PeerClient
 from broker.replication.fetcher import Fetcher, FetchSettings
 from broker.replication.followed import FetchedRecords, FetchPosition
+from broker.replication.follower_throttle import FollowerThrottle
 from broker.replication.reconciler import Reconciler
 from protocol.ids import TopicPartition
 
@@ -43,6 +44,11 @@ class FollowedLog:
     def topic_id(self) -> bytes:
         """The topic's id."""
         return self._replica.topic_id
+
+    @property
+    def is_throttled(self) -> bool:
+        """Whether its topic names it as a throttled follower."""
+        return self._replica.is_follower_throttled
 
     def position(self) -> FetchPosition:
         """Return where to fetch from."""
@@ -169,6 +175,7 @@ class Following:
         self._logs = logs
         self._sources: dict[int, _Source] = {}
         self._source_of: dict[TopicPartition, tuple[int, FollowedLog]] = {}
+        self._throttle = FollowerThrottle(state.quotas.follower, state.now_ms)
         self._group: asyncio.TaskGroup | None = None
 
     @property
@@ -228,7 +235,7 @@ class Following:
             backoff_ms=config.replica_fetch_backoff_ms,
             timeout_ms=config.replica_socket_timeout_ms,
         )
-        fetcher = Fetcher(source_id, settings, partial(self._connect, source_id))
+        fetcher = Fetcher(source_id, settings, partial(self._connect, source_id), self._throttle)
         reconciler = Reconciler(fetcher)
         tasks = (
             group.create_task(supervised(f"fetcher-{source_id}", fetcher.run)),

@@ -24,6 +24,7 @@ from broker.replication.followed import (
     FollowedReplica,
     FollowState,
 )
+from broker.replication.follower_throttle import FollowerThrottle
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import ZERO_UUID
 from protocol.messages.fetch import (
@@ -44,6 +45,8 @@ BUSY_GRACE_S: Final = 0.05
 """How long a round waits for its slowest disk before it goes on without that one."""
 SHORT_WAIT_MS: Final = 50
 """The longest poll while a partition is about to come back into the fetch."""
+_LEFT_OUT: Final = (FollowState.READY, FollowState.FAILED, FollowState.THROTTLED)
+"""States that a poll does not have to end for before the throttle lets go."""
 _LOST: Final = (ConnectionError, TimeoutError, Malformed)
 
 
@@ -79,10 +82,14 @@ Connect = Callable[[], PeerClient | None]
 class Fetcher:
     """Follows one source broker. ``run`` ends only by cancellation."""
 
-    def __init__(self, source_id: int, settings: FetchSettings, connect: Connect) -> None:
+    def __init__(
+        self, source_id: int, settings: FetchSettings, connect: Connect, throttle: FollowerThrottle
+    ) -> None:
         self.source_id = source_id
         self.settings = settings
         self.connect = connect
+        self._throttle = throttle
+        self._held: list[Followed] = []
         self._entries: dict[tuple[bytes, int], Followed] = {}
         self._ready: dict[tuple[bytes, int], Followed] = {}
         self._changed: dict[tuple[bytes, int], None] = {}
@@ -186,6 +193,22 @@ class Fetcher:
             "%s is no longer fetched from broker %d: %s", entry.replica.tp, self.source_id, reason
         )
 
+    def _hold_back(self) -> None:
+        """Leave throttled partitions out while the quota is used up."""
+        held = self._throttle.held_back(self._ready.values(), self.settings.partition_max_bytes)
+        for entry in held:
+            self._leave(entry, FollowState.THROTTLED)
+        if held and not self._held:
+            wait_s = self._throttle.wait_ms() / 1000
+            asyncio.get_running_loop().call_later(wait_s, self._let_go)
+        self._held += held
+
+    def _let_go(self) -> None:
+        held, self._held = self._held, []
+        for entry in held:
+            if entry.state is FollowState.THROTTLED:
+                self.ready(entry)
+
     def refused(self, entry: Followed, code: int) -> None:
         """Act on an error of the leader for ``entry``."""
         if code == ErrorCode.FENCED_LEADER_EPOCH:
@@ -208,9 +231,11 @@ class Fetcher:
     async def run(self) -> None:
         """Fetch, one request at a time, for as long as there is something to fetch."""
         while True:
+            self._hold_back()
             if not self._ready:
                 self._wanted.clear()
                 await self._wanted.wait()
+                continue
             response = await self._ask_once()
             if response is not None:
                 self._take(response)
@@ -254,12 +279,10 @@ class Fetcher:
         changed, self._changed = self._changed, {}
         dropped, self._dropped = self._dropped, {}
         plan = self._session.next_request(self._ready, changed, dropped)
-        all_ready = len(self._ready) == len(self._entries)
-        wait_ms = self.settings.max_wait_ms
         return FetchRequest(
             replica_id=self.settings.broker_id,
             replica_state=ReplicaState(),
-            max_wait_ms=wait_ms if all_ready or not self._any_soon() else SHORT_WAIT_MS,
+            max_wait_ms=self._wait_ms(),
             min_bytes=self.settings.min_bytes,
             max_bytes=self.settings.response_max_bytes,
             isolation_level=0,
@@ -270,14 +293,21 @@ class Fetcher:
             rack_id="",
         )
 
-    def _any_soon(self) -> bool:
-        return any(
-            entry.state not in (FollowState.READY, FollowState.FAILED)
-            for entry in self._entries.values()
-        )
+    def _wait_ms(self) -> int:
+        """Return how long the leader may wait: not past the return of a partition left out."""
+        wait_ms = self.settings.max_wait_ms
+        if len(self._ready) == len(self._entries):
+            return wait_ms
+        states = {entry.state: None for entry in self._entries.values()}
+        if any(state not in _LEFT_OUT for state in states):
+            return SHORT_WAIT_MS
+        if FollowState.THROTTLED in states:
+            return min(wait_ms, max(self._throttle.wait_ms(), SHORT_WAIT_MS))
+        return wait_ms
 
     def _topics(self, plan: SessionRequest[tuple[bytes, int]]) -> list[FetchTopic]:
         topics: dict[bytes, list[FetchPartition]] = {}
+        max_bytes = self.settings.partition_max_bytes
         for key in plan.send:
             topic_id, index = key
             entry = self._ready[key]
@@ -290,7 +320,7 @@ class Fetcher:
                     fetch_offset=position.fetch_offset,
                     last_fetched_epoch=position.last_fetched_epoch,
                     log_start_offset=position.log_start_offset,
-                    partition_max_bytes=self.settings.partition_max_bytes,
+                    partition_max_bytes=self._throttle.most_bytes(entry, max_bytes),
                 )
             )
         return [
@@ -333,8 +363,9 @@ class Fetcher:
         fetched = FetchedRecords(records, data.high_watermark, data.log_start_offset)
         if len(fetched.records) == 0:
             replica.note_high_watermark(fetched)
-            return
-        self.busy(entry, replica.append(fetched), self.ready)
+        else:
+            self.busy(entry, replica.append(fetched), self.ready)
+        self._throttle.fetched(entry, len(fetched.records), data.high_watermark)
 
     def _ask_again(self, entry: Followed) -> None:
         self.ask(entry, FollowState.RECONCILING)

@@ -47,6 +47,10 @@ class FollowedReplica(Protocol):
     def tp(self) -> TopicPartition: ...  # noqa: D102
     @property
     def topic_id(self) -> bytes: ...  # noqa: D102
+    @property
+    def is_throttled(self) -> bool:
+        """Whether its bytes count against the follower's quota; may change at any time."""
+        ...
 
     def position(self) -> FetchPosition:
         """Return where to fetch from; only while no returned future is pending."""
@@ -101,6 +105,8 @@ class FollowState(Enum):
     """Its disk works; left out of fetches meanwhile."""
     DELAYED = auto()
     """Refused by the leader; waits before it is asked for again."""
+    THROTTLED = auto()
+    """The follower's quota is used up; left out of fetches until it has room."""
     FAILED = auto()
     """Set aside until the next LeaderAndIsr."""
 
@@ -108,13 +114,15 @@ class FollowState(Enum):
 class Followed:
     """One partition of a fetcher."""
 
-    __slots__ = ("leader_epoch", "replica", "retry_ms", "state", "turn")
+    __slots__ = ("is_in_sync", "leader_epoch", "replica", "retry_ms", "state", "turn")
 
     def __init__(self, replica: FollowedReplica, leader_epoch: int) -> None:
         self.replica = replica
         self.leader_epoch = leader_epoch
         self.state = FollowState.RECONCILING
         self.retry_ms = FIRST_RETRY_MS
+        self.is_in_sync = False
+        """Whether it had all that was committed, when it was last fetched under a throttle."""
         self.turn = 0
         """Counts changes of state, so that late timers and futures are recognised."""
 

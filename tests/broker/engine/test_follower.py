@@ -11,6 +11,7 @@ from protocol.ids import TopicPartition
 from protocol.messages.fetch import FetchRequest
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
+from tests.broker.engine.throttled import BATCH_BYTES, RATE, left_behind, seconds_to_catch_up
 
 OTHER = TopicPartition("other", 0)
 
@@ -208,3 +209,33 @@ async def test_idle_followers_ask_twice_a_second_whatever_they_hold(lab: Lab) ->
     from_two = [message for own, _, message in lab.requests if own == 2]
     assert len(from_two) == pytest.approx(20, abs=1)
     assert all(not message.topics for message in from_two), "an idle session names no partition"
+
+
+async def test_a_throttled_follower_catches_up_at_the_rate(lab: Lab) -> None:
+    await left_behind(lab, ORDERS, OTHER, follower_replication_throttled_replicas="0:2")
+    lab[2].state.quotas.follower.limit_bytes_per_second = RATE
+    took_s = await seconds_to_catch_up(lab, ORDERS, OTHER)
+    assert took_s == pytest.approx(400 * BATCH_BYTES / RATE, rel=0.1)
+
+
+async def test_both_throttles_together_keep_the_rate(lab: Lab) -> None:
+    await left_behind(
+        lab,
+        leader_replication_throttled_replicas="0:1",
+        follower_replication_throttled_replicas="0:2",
+    )
+    lab[1].state.quotas.leader.limit_bytes_per_second = RATE
+    lab[2].state.quotas.follower.limit_bytes_per_second = RATE
+    took_s = await seconds_to_catch_up(lab)
+    assert took_s == pytest.approx(200 * BATCH_BYTES / RATE, rel=0.1)
+
+
+async def test_a_throttled_follower_in_the_isr_never_waits(lab: Lab) -> None:
+    await lab.create(replicas=[1, 2], follower_replication_throttled_replicas="*")
+    lab[2].state.quotas.follower.limit_bytes_per_second = 1_000
+    await lab[1].produce("a")
+    before_s = now_s()
+    for _ in range(20):
+        await lab[1].produce("x" * BATCH_BYTES)
+    assert now_s() - before_s < 1
+    assert lab[2].state.quotas.follower.is_exceeded(lab[2].state.now_ms())

@@ -9,8 +9,10 @@ from typing import Any
 
 from broker.core.leader_epochs import EpochEnd
 from broker.core.log_dirs import LogDirFailed
+from broker.core.replication_quota import ReplicationQuota
 from broker.replication.fetcher import Fetcher, FetchSettings
 from broker.replication.followed import FetchedRecords, FetchPosition
+from broker.replication.follower_throttle import FollowerThrottle
 from broker.replication.reconciler import Reconciler
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -43,12 +45,17 @@ SETTINGS = FetchSettings(
 )
 
 
+def now_ms() -> int:
+    return int(asyncio.get_running_loop().time() * 1000)
+
+
 class FakeReplica:
     """A log that is only a number."""
 
     def __init__(self, index: int = 0) -> None:
         self.tp = TopicPartition("orders", index)
         self.topic_id = TOPIC_ID
+        self.is_throttled = False
         self.end = 0
         self.epoch = -1
         self.appended: list[bytes] = []
@@ -193,7 +200,9 @@ class Loops:
 
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self.leader = FakeLeader()
-        self.fetcher = Fetcher(1, SETTINGS, self.leader.connect)
+        self.quota = ReplicationQuota()
+        throttle = FollowerThrottle(self.quota, now_ms)
+        self.fetcher = Fetcher(1, SETTINGS, self.leader.connect, throttle)
         self.reconciler = Reconciler(self.fetcher)
         self._tasks = [
             group.create_task(self.fetcher.run()),

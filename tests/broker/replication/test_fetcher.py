@@ -168,3 +168,35 @@ async def test_what_is_followed_no_more_is_forgotten_and_late_answers_ignored(
     await asyncio.sleep(1)
     assert len(loops.fetcher) == 1
     assert gone.appended == []
+
+
+async def test_a_throttled_partition_leaves_the_fetch_until_the_quota_has_room(
+    loops: Loops,
+) -> None:
+    throttled, free = FakeReplica(0), FakeReplica(1)
+    throttled.is_throttled = True
+    loops.quota.limit_bytes_per_second = 100
+    loops.leader.script = [answer(0, records=b"x" * 150, high_watermark=9)]
+    for replica in (throttled, free):
+        loops.fetcher.follow(replica, 0)
+    await asyncio.sleep(1.4)
+    first, *others = [request for _, request in loops.leader.fetches]
+    assert [part.partition_max_bytes for part in first.topics[0].partitions] == [100, 1 << 20]
+    assert others[0].forgotten_topics_data[0].partitions == [0]
+    assert [asked(request) for request in others] == [[]] * len(others)
+    assert len(others) <= 4
+    await asyncio.sleep(0.7)
+    again = [at for at, request in loops.leader.fetches[1:] if asked(request) == [0]]
+    assert again[0] - loops.leader.fetches[0][0] == pytest.approx(1.5, abs=0.05)
+
+
+async def test_a_fetcher_with_nothing_but_throttled_partitions_asks_nothing(loops: Loops) -> None:
+    replica = FakeReplica()
+    replica.is_throttled = True
+    loops.quota.limit_bytes_per_second = 100
+    loops.leader.script = [answer(records=b"x" * 300, high_watermark=9)]
+    loops.fetcher.follow(replica, 0)
+    await asyncio.sleep(2.9)
+    assert len(loops.leader.fetches) == 1
+    await asyncio.sleep(0.2)
+    assert len(loops.leader.fetches) == 2
