@@ -15,6 +15,8 @@ from protocol.metric_rows import LogDirRow, MetricRow, ReplicaRow
 from protocol.ports import WallClock
 
 CLOSE_TIMEOUT_MS: Final = 1_000
+REPLICA_ROWS_PER_INTERVAL: Final = 500
+"""On average: a broker with more replicas samples all of them at once, but not every time."""
 logger = logging.getLogger(__name__)
 
 
@@ -36,6 +38,14 @@ class RowWriter(Protocol):
     async def write(self, rows: Iterable[MetricRow]) -> None:
         """Append ``rows``; may raise OSError."""
         ...
+
+    def _sample_replicas(self, at_ms: int, *, is_due: bool) -> list[ReplicaRow]:
+        if self._replica_intervals > 0 and not is_due:
+            self._replica_intervals -= 1
+            return []
+        rows = self._source.replica_rows(at_ms)
+        self._replica_intervals = len(rows) // REPLICA_ROWS_PER_INTERVAL
+        return rows
 
     async def close(self) -> None:
         """Close the files."""
@@ -61,6 +71,8 @@ class MetricDump:
         self._interval_ms = interval_ms
         self._last_ms = clock.now_ms()
         self._is_failing = False
+        self._replica_intervals = 0
+        """How many more intervals pass without replica rows."""
 
     async def run(self) -> None:
         """Write the rows of each interval until cancelled."""
@@ -68,8 +80,8 @@ class MetricDump:
             await asyncio.sleep(self._interval_ms / 1000)
             await self.write_interval()
 
-    async def write_interval(self) -> None:
-        """Write what happened since the last call."""
+    async def write_interval(self, *, is_last: bool = False) -> None:
+        """Write what happened since the last call; the last one samples replicas in any case."""
         at_ms = self._clock.now_ms()
         interval_ms = max(at_ms - self._last_ms, 0)
         self._last_ms = at_ms
@@ -77,7 +89,7 @@ class MetricDump:
             *self._metrics.drain_rows(),
             *self._metrics.request_rows(at_ms=at_ms, interval_ms=interval_ms),
             *self._source.log_dir_rows(at_ms),
-            *self._source.replica_rows(at_ms),
+            *self._sample_replicas(at_ms, is_due=is_last),
         ]
         try:
             await self._writer.write(rows)
@@ -89,11 +101,19 @@ class MetricDump:
         else:
             self._is_failing = False
 
+    def _sample_replicas(self, at_ms: int, *, is_due: bool) -> list[ReplicaRow]:
+        if self._replica_intervals > 0 and not is_due:
+            self._replica_intervals -= 1
+            return []
+        rows = self._source.replica_rows(at_ms)
+        self._replica_intervals = len(rows) // REPLICA_ROWS_PER_INTERVAL
+        return rows
+
     async def close(self) -> None:
         """Write the last interval and close the files, within ``CLOSE_TIMEOUT_MS``."""
         try:
             async with asyncio.timeout(CLOSE_TIMEOUT_MS / 1000):
-                await self.write_interval()
+                await self.write_interval(is_last=True)
                 await self._writer.close()
         except (OSError, TimeoutError) as error:
             logger.warning("the metric dump was not closed: %s", error)

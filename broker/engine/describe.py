@@ -95,17 +95,33 @@ class Describe:
 
     def log_dir_rows(self, at_ms: int) -> list[LogDirRow]:
         """Return one row per configured log dir."""
+        used, current, future = self._count()
+        return [
+            self._log_dir_row(at_ms, log_dir, (used[path], current[path], future[path]))
+            for path, log_dir in self._state.dirs.items()
+        ]
+
+    def _count(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+        """Return bytes, current and future logs by log dir; every second, with thousands of logs."""
         state = self._state
         used = dict.fromkeys(state.dirs, 0)
         current = dict.fromkeys(state.dirs, 0)
         future = dict.fromkeys(state.dirs, 0)
-        for path, replica in self._replicas():
-            used[path] += replica.size_bytes
-            (future if replica.is_future else current)[path] += 1
-        return [
-            self._log_dir_row(at_ms, log_dir, (used[path], current[path], future[path]))
-            for path, log_dir in state.dirs.items()
-        ]
+        for _, replica in state.hosted.iterate_online():
+            path = replica.log_dir
+            used[path] += replica.log.size_bytes
+            current[path] += 1
+            moving = replica.future
+            if moving is not None and moving.log is not None:
+                used[moving.dir.path] += moving.log.size_bytes
+                future[moving.dir.path] += 1
+        for _, idle in state.hosted.iterate_idle():
+            used[idle.log_dir] += idle.log.size_bytes
+            current[idle.log_dir] += 1
+        for loose in state.loose_futures.values():
+            used[loose.dir.path] += loose.log.size_bytes
+            future[loose.dir.path] += 1
+        return used, current, future
 
     def _log_dir_row(self, at_ms: int, log_dir: LogDir, counted: tuple[int, int, int]) -> LogDirRow:
         state = self._state

@@ -20,6 +20,9 @@ class FakeClock:
 
 
 class FakeSource:
+    def __init__(self, replica_count: int = 0) -> None:
+        self.replica_count = replica_count
+
     def log_dir_rows(self, at_ms: int) -> list[LogDirRow]:
         return [
             LogDirRow(
@@ -41,7 +44,23 @@ class FakeSource:
         ]
 
     def replica_rows(self, at_ms: int) -> list[ReplicaRow]:
-        return []
+        row = ReplicaRow(
+            at_ms=at_ms,
+            broker_id=1,
+            topic="orders",
+            partition=0,
+            log_dir="/d1",
+            is_leader=True,
+            is_future=False,
+            leader_epoch=0,
+            log_start_offset=0,
+            log_end_offset=0,
+            high_watermark=0,
+            isr_count=1,
+            size_bytes=0,
+            lag=0,
+        )
+        return [row] * self.replica_count
 
 
 class FakeWriter:
@@ -93,3 +112,17 @@ async def test_closing_writes_the_last_interval():
     await dump_of(writer, Metrics(1), FakeClock()).close()
     assert len(writer.rows) == 1
     assert writer.is_closed
+
+
+async def test_many_replicas_are_sampled_all_at_once_but_not_in_every_interval():
+    writer = FakeWriter()
+    dump = MetricDump(writer, FakeSource(1_200), Metrics(1), FakeClock(), interval_ms=1_000)
+    counts: list[int] = []
+    for _ in range(5):
+        writer.rows.clear()
+        await dump.write_interval()
+        counts.append(sum(isinstance(row, ReplicaRow) for row in writer.rows))
+    assert counts == [1_200, 0, 0, 1_200, 0]
+    writer.rows.clear()
+    await dump.close()
+    assert sum(isinstance(row, ReplicaRow) for row in writer.rows) == 1_200
