@@ -102,7 +102,7 @@ class Describe:
         ]
 
     def _count(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-        """Return bytes, current and future logs by log dir; every second, with thousands of logs."""
+        """Return bytes, current and future logs by log dir; often, and for thousands of logs."""
         state = self._state
         used = dict.fromkeys(state.dirs, 0)
         current = dict.fromkeys(state.dirs, 0)
