@@ -39,14 +39,6 @@ class RowWriter(Protocol):
         """Append ``rows``; may raise OSError."""
         ...
 
-    def _sample_replicas(self, at_ms: int, *, is_due: bool) -> list[ReplicaRow]:
-        if self._replica_intervals > 0 and not is_due:
-            self._replica_intervals -= 1
-            return []
-        rows = self._source.replica_rows(at_ms)
-        self._replica_intervals = len(rows) // REPLICA_ROWS_PER_INTERVAL
-        return rows
-
     async def close(self) -> None:
         """Close the files."""
         ...
