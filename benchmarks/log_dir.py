@@ -42,6 +42,9 @@ class Config:
     segment_ms: int = 604_800_000
     segment_index_bytes: int = 10 << 20
     index_interval_bytes: int = 4096
+    segment_jitter_ms: int = 0
+    flush_messages: int = 2**63 - 1
+    flush_ms: int = 2**63 - 1
 
 
 def batch_of(size_bytes: int) -> bytearray:

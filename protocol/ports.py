@@ -157,6 +157,10 @@ class Disk(Protocol):
         """Return a file's size in bytes."""
         ...
 
+    def modified_ms(self, name: str) -> int:
+        """Return when a file was last written, in ms of the time of day."""
+        ...
+
     def sync_file(self, name: str) -> None:
         """Make one file's content durable."""
         ...

@@ -27,7 +27,7 @@ from protocol.ports import DiskUsage
 
 SOON_S: Final = 0.1
 """Truncations that come together share one recovery point checkpoint."""
-WATCH_S: Final = 0.2
+WATCH_MS: Final = 200
 """Time between two looks at the root of each log dir: one stat, whether there is traffic or not."""
 TAIL_IDLE_MS: Final = 10_000
 
@@ -94,15 +94,28 @@ class Checkpoints:
         _submit(log_dir, "write recovery points", job)
 
     def write_offsets(self) -> None:
-        """Write RecoveryPoints and LogStartOffsets of all log dirs, after syncing full segments."""
+        """Write the RecoveryPoints of all log dirs, after syncing full segments."""
         for log_dir in self._online():
             logs = self.logs_of(log_dir)
             for log in logs.values():
                 if log.segment_base_offsets[-1] > log.recovery_point:
                     _submit(log_dir, "flush", log.flush_sealed)
-            disk = log_dir.disk
-            _submit(log_dir, "write recovery points", partial(write_recovery_points, disk, logs))
-            _submit(log_dir, "write log starts", partial(write_log_start_offsets, disk, logs))
+            job = partial(write_recovery_points, log_dir.disk, logs)
+            _submit(log_dir, "write recovery points", job)
+
+    def write_log_starts(self) -> None:
+        """Write the LogStartOffsets of all log dirs."""
+        for log_dir in self._online():
+            job = partial(write_log_start_offsets, log_dir.disk, self.logs_of(log_dir))
+            _submit(log_dir, "write log starts", job)
+
+    def flush_due(self) -> None:
+        """Flush every log that was not flushed for its `flush.ms`."""
+        now_ms = self._state.wall_ms()
+        for log_dir in self._online():
+            for log in self.logs_of(log_dir).values():
+                if log.needs_sync and now_ms - log.flushed_ms >= log.config.flush_ms:
+                    _submit(log_dir, "flush", partial(log.flush_if_due, now_ms))
 
     def write_high_watermarks(self) -> None:
         """Write the HighWatermarks where they changed, and look at each disk.

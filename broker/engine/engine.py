@@ -27,6 +27,7 @@ from broker.engine.offsets import Offsets
 from broker.engine.periodic import Periodic
 from broker.engine.produce import Produces
 from broker.engine.replica import IdleReplica, LooseFuture, Replica
+from broker.engine.retention import Retention
 from broker.engine.state import EngineState
 from broker.engine.stopping import Stopping
 from broker.engine.supervise import supervised
@@ -105,7 +106,8 @@ class Engine:
         self._fetches = Fetches(state, self._reporter)
         self._offsets = Offsets(state, self._fetches)
         self._describe = Describe(state)
-        self._periodic = Periodic(state, self._checkpoints, self._reporter)
+        retention = Retention(state, self._logs, self._deletions)
+        self._periodic = Periodic(state, self._checkpoints, self._reporter, retention)
         for log_dir in log_dirs:
             log_dir.on_failed = self._failures.on_log_dir_failed
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from broker.core.log_dirs import LogDirFailed
+from broker.core.log_start import raise_log_start
 from broker.core.partition import Partition
 from broker.engine.replica import IdleReplica, Replica
 from broker.engine.state import EngineState
@@ -130,15 +131,43 @@ class Logs:
         return done
 
     def raise_log_start(self, replica: Replica, offset: int) -> None:
-        """Follow the leader's log start offset, as far as the own log goes."""
+        """Move the log start offset up to ``offset``, as far as the log goes; a move follows.
+
+        Files stay until retention removes them.
+        """
         partition, log = replica.partition, replica.log
-        start = min(offset, partition.log_end_offset)
-        if start <= partition.log_start_offset:
+        if not raise_log_start(partition, offset):
             return
-        partition.log_start_offset = start
-        partition.high_watermark = max(partition.high_watermark, start)
-        partition.epochs.truncate_from_start(start)
-        self._quietly(replica.dir, "raise log start", lambda: log.raise_log_start_offset(start))
+        start, entries = partition.log_start_offset, partition.epochs.entries
+
+        def moved() -> None:
+            log.raise_log_start_offset(start)
+            log.write_leader_epochs(entries)
+
+        self._quietly(replica.dir, "raise log start", moved)
+        self.raise_future_log_start(replica)
+        replica.on_log_start()
+
+    def raise_future_log_start(self, replica: Replica) -> None:
+        """Have the future log start where the current one does, once it reaches that far."""
+        future, start = replica.future, replica.partition.log_start_offset
+        if future is None or future.log is None or future.log.log_start_offset >= start:
+            return
+        if start > future.log_end_offset:
+            return  # The mover empties it and begins at the current log's start.
+        log = future.log
+        future.epochs.truncate_from_start(start)
+        entries = future.epochs.entries
+
+        def moved() -> None:
+            log.raise_log_start_offset(start)
+            log.write_leader_epochs(entries)
+
+        try:
+            raised = future.dir.submit("raise future log start", moved)
+        except LogDirFailed:
+            return
+        raised.add_done_callback(lambda _raised: replica.on_log_start())
 
     @staticmethod
     def _quietly(log_dir: LogDir, operation: str, job: Callable[[], None]) -> None:

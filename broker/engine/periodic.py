@@ -1,4 +1,4 @@
-"""What the engine does again and again: checkpoints, looks at disks, Isr shrinking, expiry.
+"""What the engine does again and again: checkpoints, retention, looks at disks, Isr shrinking.
 
 One loop per period for the whole broker, none per partition. Source: jbod-broker facts, timers of
 ReplicaManager and LogManager.
@@ -9,55 +9,77 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
-from broker.engine.checkpoints import TAIL_IDLE_MS, WATCH_S, Checkpoints
+from broker.engine.checkpoints import TAIL_IDLE_MS, WATCH_MS, Checkpoints
+from broker.engine.retention import Retention
 from broker.engine.state import EngineState
 from broker.engine.supervise import supervised
 from broker.replication.isr_reporter import IsrReporter
 
-_ISR_CHECK_S_MAX: Final = 15.0
+_ISR_CHECK_MS_MAX: Final = 15_000
+_NEVER_MS: Final = 1 << 40
+"""A task with a longer period than this (30 years) does not run at all."""
+
+
+class _Task(NamedTuple):
+    name: str
+    first_ms: int
+    period_ms: int
+    action: Callable[[], None]
 
 
 class Periodic:
     """The timers of the engine."""
 
-    def __init__(self, state: EngineState, checkpoints: Checkpoints, reporter: IsrReporter) -> None:
+    def __init__(
+        self,
+        state: EngineState,
+        checkpoints: Checkpoints,
+        reporter: IsrReporter,
+        retention: Retention,
+    ) -> None:
         self._state = state
         self._checkpoints = checkpoints
         self._reporter = reporter
+        self._retention = retention
         self._tasks: list[asyncio.Task[None]] = []
 
     def run(self, task_group: asyncio.TaskGroup) -> None:
         """Start the loops in ``task_group``."""
-        config = self._state.config
-        checkpoints = self._checkpoints
-        periods: list[tuple[str, float, Callable[[], None]]] = [
-            ("watch-roots", WATCH_S, checkpoints.watch_roots),
-            (
-                "high-watermarks",
-                config.replica_high_watermark_checkpoint_interval_ms / 1000,
-                self._every_few_seconds,
-            ),
-            (
-                "offset-checkpoints",
-                config.log_flush_offset_checkpoint_interval_ms / 1000,
-                checkpoints.write_offsets,
-            ),
-            (
-                "shrink-isr",
-                min(config.replica_lag_time_max_ms / 2000, _ISR_CHECK_S_MAX),
-                self.shrink_isrs,
-            ),
-            (
-                "expire-producers",
-                config.producer_id_expiration_check_interval_ms / 1000,
-                self._expire_producers,
-            ),
-        ]
         self._tasks = [
-            task_group.create_task(supervised(name, partial(_repeat, period_s, action)))
-            for name, period_s, action in periods
+            task_group.create_task(
+                supervised(one.name, partial(_repeat, one.first_ms, one.period_ms, one.action))
+            )
+            for one in [*self._tasks_of_replicas(), *self._tasks_of_logs()]
+            if one.period_ms < _NEVER_MS
+        ]
+
+    def _tasks_of_replicas(self) -> list[_Task]:
+        config, checkpoints = self._state.config, self._checkpoints
+        watermarks_ms = config.replica_high_watermark_checkpoint_interval_ms
+        isr_check_ms = min(config.replica_lag_time_max_ms // 2, _ISR_CHECK_MS_MAX)
+        expire_ms = config.producer_id_expiration_check_interval_ms
+        return [
+            _Task("watch-roots", WATCH_MS, WATCH_MS, checkpoints.watch_roots),
+            _Task("high-watermarks", watermarks_ms, watermarks_ms, self._every_few_seconds),
+            _Task("shrink-isr", isr_check_ms, isr_check_ms, self.shrink_isrs),
+            _Task("expire-producers", expire_ms, expire_ms, self._expire_producers),
+        ]
+
+    def _tasks_of_logs(self) -> list[_Task]:
+        """Those that wait a while after the start. Source: LogManager.scala startup."""
+        config, checkpoints = self._state.config, self._checkpoints
+        first_ms = config.log_initial_task_delay_ms
+        points_ms = config.log_flush_offset_checkpoint_interval_ms
+        starts_ms = config.log_flush_start_offset_checkpoint_interval_ms
+        retain_ms = config.log_retention_check_interval_ms
+        flush_ms = config.log_flush_scheduler_interval_ms
+        return [
+            _Task("retention", first_ms, retain_ms, self._retention.check),
+            _Task("flush", first_ms, flush_ms, checkpoints.flush_due),
+            _Task("recovery-points", first_ms, points_ms, checkpoints.write_offsets),
+            _Task("log-starts", first_ms, starts_ms, checkpoints.write_log_starts),
         ]
 
     def stop(self) -> None:
@@ -82,7 +104,9 @@ class Periodic:
             replica.partition.producers.expire(now_ms)
 
 
-async def _repeat(period_s: float, action: Callable[[], None]) -> None:
+async def _repeat(first_ms: int, period_ms: int, action: Callable[[], None]) -> None:
+    delay_ms = first_ms
     while True:
-        await asyncio.sleep(period_s)
+        await asyncio.sleep(max(delay_ms, 1) / 1000)
         action()
+        delay_ms = period_ms

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from broker.core.append import AppendLimits
 from broker.core.delayed import FetchWaiters, ProduceWaiters
 from broker.core.leader_epochs import LeaderEpochs
+from broker.core.log_start import low_watermark
 from broker.core.partition import Partition
 from broker.core.replication_quota import is_throttled_replica
 from broker.core.tail import Tail
@@ -29,6 +30,7 @@ class Replica:
     __slots__ = (
         "consumers",
         "delete_delay_ms",
+        "deleted",
         "dir",
         "followers",
         "future",
@@ -67,6 +69,8 @@ class Replica:
         """Wait for LogEndOffset: acks=1."""
         self.replicated = ProduceWaiters()
         """Wait for the HighWatermark: acks=all."""
+        self.deleted = ProduceWaiters()
+        """Wait for the low watermark: DeleteRecords."""
         self.consumers = FetchWaiters()
         """Wait for the HighWatermark."""
         self.followers = FetchWaiters()
@@ -131,6 +135,18 @@ class Replica:
             self.replicated.reached(partition.high_watermark, code or ErrorCode.NONE)
         self.consumers.wake()
 
+    @property
+    def low_watermark(self) -> int:
+        """The smallest log start offset of all live replicas, as their leader knows it."""
+        future = self.future
+        moved = None if future is None or future.log is None else future.log.log_start_offset
+        return low_watermark(self.partition, moved)
+
+    def on_log_start(self) -> None:
+        """A log start offset rose here or on a follower: settle what waits for the smallest one."""
+        if len(self.deleted):
+            self.deleted.reached(self.low_watermark, ErrorCode.NONE)
+
     def end(self, code: ErrorCode) -> None:
         """The replica is gone from here: nothing written late counts, nobody waits any more."""
         self.generation += 1
@@ -141,6 +157,7 @@ class Replica:
         """End all waits: the role or the log is gone. Fetches look again and see for themselves."""
         self.written.fail(code)
         self.replicated.fail(code)
+        self.deleted.fail(code)
         self.wake_fetches()
 
     def wake_fetches(self) -> None:

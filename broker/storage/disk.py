@@ -129,6 +129,10 @@ class FileDisk:
         """See ``Disk.size``."""
         return os.stat(self._path(name)).st_size
 
+    def modified_ms(self, name: str) -> int:
+        """See ``Disk.modified_ms``."""
+        return os.stat(self._path(name)).st_mtime_ns // 1_000_000
+
     def sync_file(self, name: str) -> None:
         """See ``Disk.sync_file``."""
         _sync_path(self._path(name))

@@ -202,6 +202,11 @@ class FaultyDisk:
         self.check(Operation.LOOK, name)
         return self._inner.size(name)
 
+    def modified_ms(self, name: str) -> int:
+        """See ``Disk.modified_ms``."""
+        self.check(Operation.LOOK, name)
+        return self._inner.modified_ms(name)
+
     def sync_file(self, name: str) -> None:
         """See ``Disk.sync_file``."""
         self.check(Operation.SYNC, name)

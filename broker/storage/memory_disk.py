@@ -19,10 +19,11 @@ _TOTAL_BYTES = 1 << 40
 class _File:
     """The bytes behind one name."""
 
-    __slots__ = ("data", "synced")
+    __slots__ = ("data", "modified_ms", "synced")
 
     def __init__(self) -> None:
         self.data = bytearray()
+        self.modified_ms = 0
         self.synced = b""
 
 
@@ -47,6 +48,8 @@ class MemoryDisk:
         self._detached = False
         self.operations_count = 0
         """See ``Disk.operations_count``."""
+        self.clock_ms = 0
+        """The time that files get when they are written."""
 
     @property
     def root(self) -> str:
@@ -92,7 +95,8 @@ class MemoryDisk:
         self.reserve(len(data))
         parent, base = self._parent(name)
         node = parent.children.setdefault(base, _File())
-        self._as_file(node, name).data = bytearray(data)
+        file = self._as_file(node, name)
+        file.data, file.modified_ms = bytearray(data), self.clock_ms
 
     def replace_file(self, name: str, data: Buffer) -> None:
         """See ``Disk.replace_file``."""
@@ -154,6 +158,10 @@ class MemoryDisk:
     def size(self, name: str) -> int:
         """See ``Disk.size``."""
         return len(self._as_file(self._find(name), name).data)
+
+    def modified_ms(self, name: str) -> int:
+        """See ``Disk.modified_ms``."""
+        return self._as_file(self._find(name), name).modified_ms
 
     def sync_file(self, name: str) -> None:
         """See ``Disk.sync_file``."""
@@ -232,6 +240,7 @@ class _MemoryFile:
         self._disk.reserve(sum(map(len, buffers)))
         for buffer in buffers:
             self._file.data += buffer
+        self._file.modified_ms = self._disk.clock_ms
         return len(self._file.data)
 
     def read(self, position: int, size_bytes: int) -> bytes:
@@ -270,6 +279,7 @@ def _durable(directory: _Dir, chance: random.Random | None) -> _Dir:
 
 def _durable_file(file: _File, chance: random.Random | None) -> _File:
     left = _File()
+    left.modified_ms = file.modified_ms
     tail = file.data[len(file.synced) :]
     kept = (
         0

@@ -54,6 +54,7 @@ class PartitionLog:
         "_segments",
         "_sync",
         "config",
+        "flushed_ms",
         "log_end_offset",
         "log_start_offset",
         "size_bytes",
@@ -78,6 +79,8 @@ class PartitionLog:
         self._segments = LogSegments(directory, segments, producers, snapshots)
         self._sync = LogSync(directory, segments[0].base_offset)
         self.size_bytes = self._segments.size_bytes
+        self.flushed_ms = segments[-1].created_ms
+        """When it was last flushed because `flush.ms` or `flush.messages` asked for it."""
         self._directory = directory
         self._deleted = False
 
@@ -170,6 +173,8 @@ class PartitionLog:
             pending.append(buffer)
             pending_bytes += len(buffer)
         self._write(pending, pending_bytes, next_offset)
+        if self.log_end_offset - self.recovery_point >= self.config.flush_messages:
+            self.flush(now_ms=now_ms)
         return self.log_end_offset
 
     def read(
@@ -292,11 +297,21 @@ class PartitionLog:
         """Replace ``partition.metadata``. Durable with the next flush or probe."""
         self._directory.replace(PARTITION_METADATA_FILE, render_partition_metadata(topic_id))
 
-    def flush(self) -> None:
-        """Make everything written durable and move the recovery point to the log end offset."""
+    def flush(self, *, now_ms: int | None = None) -> None:
+        """Make everything written durable and move the recovery point to the log end offset.
+
+        ``now_ms`` is noted for ``flush_if_due``.
+        """
+        if now_ms is not None:
+            self.flushed_ms = now_ms
         if not self._deleted:
             segments = self._segments.segments
             self._sync.flush(segments, len(segments), self.log_end_offset)
+
+    def flush_if_due(self, now_ms: int) -> None:
+        """Flush when `flush.ms` went by since the last time. Source: LogManager.flushDirtyLogs."""
+        if now_ms - self.flushed_ms >= self.config.flush_ms:
+            self.flush(now_ms=now_ms)
 
     def flush_sealed(self) -> None:
         """As ``flush``, but leave the active segment alone: for a regular job after rolls."""

@@ -21,7 +21,8 @@ def must_roll(
     """Tell whether ``batches`` need a new segment: by offset, size, index or age, in this order.
 
     ``batches`` are the (position, header) of one append, ``pending_bytes`` what is about to be
-    written to ``active`` before it. Age is that of record timestamps, or the clock's without them.
+    written to ``active`` before it. Age goes from the first batch's timestamp to the newest
+    of ``batches``, or by the clock when the first one has none. Source: LogSegment.shouldRoll.
     """
     assert batches, "an append without a whole batch"
     position, last = batches[-1]
@@ -32,10 +33,11 @@ def must_roll(
         return False
     if active_bytes + position + last.size_bytes > config.segment_bytes or active.index_is_full():
         return True
+    roll_ms = config.segment_ms - active.roll_jitter_ms
     first_timestamp = active.first_timestamp()
+    if first_timestamp is None or first_timestamp < 0:
+        return now_ms - active.created_ms > roll_ms
     newest_timestamp = last.max_timestamp
     if len(batches) > 1:
         newest_timestamp = max(header.max_timestamp for _, header in batches)
-    if first_timestamp is not None and first_timestamp >= 0 <= newest_timestamp:
-        return newest_timestamp - first_timestamp > config.segment_ms
-    return now_ms - active.created_ms > config.segment_ms
+    return newest_timestamp - first_timestamp > roll_ms

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
+from zlib import crc32
 
 from broker.storage.batch_scan import CorruptBatch, scan_batches, scan_headers
 from broker.storage.indexes import (
@@ -24,7 +25,12 @@ from broker.storage.indexes import (
     pack_aborted,
     unpack_aborted,
 )
-from broker.storage.layout import OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
+from broker.storage.layout import (
+    LOG_SUFFIX,
+    OFFSET_INDEX_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+)
 from broker.storage.segment_files import INDEX_SUFFIXES, PartitionFiles, SegmentFiles
 from protocol.ports import Buffer, DiskFile
 from protocol.records.batch import BatchHeader
@@ -58,6 +64,21 @@ class LogConfig(Protocol):
         """`index.interval.bytes`."""
         ...
 
+    @property
+    def segment_jitter_ms(self) -> int:
+        """`segment.jitter.ms`."""
+        ...
+
+    @property
+    def flush_messages(self) -> int:
+        """`flush.messages`."""
+        ...
+
+    @property
+    def flush_ms(self) -> int:
+        """`flush.ms`."""
+        ...
+
 
 def _ignore(_header: BatchHeader, _batch: memoryview) -> None:
     return None
@@ -83,6 +104,7 @@ class Segment:
         "directory",
         "files",
         "largest_timestamp",
+        "roll_jitter_ms",
         "size_bytes",
     )
 
@@ -103,6 +125,8 @@ class Segment:
         self.created_ms = created_ms
         self.largest_timestamp = NO_TIMESTAMP
         """Of the active segment; a sealed one has it as the last entry of its time index."""
+        self.roll_jitter_ms = _jitter_ms(self.files, config) if config.segment_jitter_ms else 0
+        """How much earlier than `segment.ms` it rolls."""
         self._first_timestamp: int | None = None
         self._interval_bytes = config.index_interval_bytes
         self._index_bytes_max = config.segment_index_bytes
@@ -159,6 +183,13 @@ class Segment:
             _, header = next(scan_headers(self.file(), 0, self.size_bytes, chunk_bytes=61))
             self._first_timestamp = header.max_timestamp
         return self._first_timestamp
+
+    def newest_ms(self) -> int:
+        """Return the largest timestamp; without any, when the file was last written."""
+        newest = max(self.time_index.last.timestamp, self.largest_timestamp.timestamp)
+        if newest >= 0 or self.size_bytes == 0:
+            return max(newest, 0)
+        return self.directory.files.disk.modified_ms(self.files.name(LOG_SUFFIX))
 
     def append(self, buffers: Sequence[Buffer]) -> None:
         """Write batches that were noted."""
@@ -350,3 +381,9 @@ class Segment:
 
     def _loaded_bytes(self) -> int:
         return len(self._offset_index.entries) + len(self._time_index.entries)
+
+
+def _jitter_ms(files: SegmentFiles, config: LogConfig) -> int:
+    """Draw from the segment's name on its disk: spread over logs, the same after a restart."""
+    name = f"{files.directory.files.disk.root}/{files.name(LOG_SUFFIX)}"
+    return crc32(name.encode()) % min(config.segment_jitter_ms, config.segment_ms)

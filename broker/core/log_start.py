@@ -1,0 +1,70 @@
+"""Raising the log start offset: what DeleteRecords may do, and the low watermark it waits for.
+
+It removes no file; retention does that later. Source: Partition.scala deleteRecordsOnLeader,
+lowWatermarkIfLeader; ReplicaManager.scala deleteRecordsOnLocalLog; KIP-107.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from broker.core.partition import Partition
+from protocol.errors import ErrorCode, KafkaError
+
+HIGH_WATERMARK: Final = -1
+"""An offset in DeleteRecords: everything committed."""
+INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+
+
+def new_log_start(partition: Partition, offset: int, *, cleanup_policy: Collection[str]) -> int:
+    """Return the log start offset that DeleteRecords asks for, not below which records stay.
+
+    It may lie below the present one, which then stays.
+
+    Raises:
+        KafkaError: INVALID_TOPIC_EXCEPTION, NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION,
+            OFFSET_OUT_OF_RANGE.
+    """
+    if partition.tp.topic in INTERNAL_TOPICS:
+        message = f"Cannot delete records of internal topic {partition.tp.topic}"
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+    if not partition.is_leader:
+        raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{partition.tp} is led elsewhere")
+    if "delete" not in cleanup_policy:
+        message = f"Records of partition {partition.tp} can not be deleted due to its policy"
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, message)
+    wanted = partition.high_watermark if offset == HIGH_WATERMARK else offset
+    if not 0 <= wanted <= partition.high_watermark:
+        message = f"offset {wanted} is not in 0 to the high watermark {partition.high_watermark}"
+        raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)
+    return wanted
+
+
+def low_watermark(partition: Partition, future_log_start: int | None) -> int:
+    """Return the smallest log start offset of this leader, its live followers and a future log.
+
+    -1 while a live follower has not fetched from this leader yet.
+    """
+    starts = [
+        follower.log_start_offset
+        for replica, follower in partition.followers.items()
+        if partition.is_alive(replica)
+    ]
+    if future_log_start is not None:
+        starts.append(future_log_start)
+    return min([partition.log_start_offset, *starts])
+
+
+def raise_log_start(partition: Partition, offset: int) -> bool:
+    """Move the log start offset up, as far as the own log goes; True when it moved.
+
+    The high watermark is never below it, and epochs before it are forgotten.
+    """
+    start = min(offset, partition.log_end_offset)
+    if start <= partition.log_start_offset:
+        return False
+    partition.log_start_offset = start
+    partition.high_watermark = max(partition.high_watermark, start)
+    partition.epochs.truncate_from_start(start)
+    return True
