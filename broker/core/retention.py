@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+
 class RetainedSegment(Protocol):
     """A segment as these rules see it."""
 
@@ -31,7 +32,7 @@ class RetentionLimits:
     """Nothing at or behind it goes: the log start offset never passes it."""
     log_start_offset: int
     retention_ms: int
-    """-1: no bound. Of record timestamps, measured on this broker's clock; one in the future never expires."""
+    """-1: no bound. Measured on this broker's clock; a timestamp in the future never expires."""
     retention_bytes: int
     """-1: no bound."""
     now_ms: int
@@ -47,7 +48,7 @@ class Expired(NamedTuple):
     by_age: int
 
     @property
-    def count(self) -> int:
+    def total(self) -> int:
         """All of them; when that includes the active segment it is rolled first."""
         return self.by_start + self.by_size + self.by_age
 

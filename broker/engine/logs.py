@@ -167,7 +167,7 @@ class Logs:
             raised = future.dir.submit("raise future log start", moved)
         except LogDirFailed:
             return
-        raised.add_done_callback(lambda _raised: replica.on_log_start())
+        raised.add_done_callback(partial(_future_raised, replica))
 
     @staticmethod
     def _quietly(log_dir: LogDir, operation: str, job: Callable[[], None]) -> None:
@@ -175,3 +175,8 @@ class Logs:
             log_dir.submit(operation, job)
         except LogDirFailed:
             return  # Its replicas are Offline or about to be.
+
+
+def _future_raised(replica: Replica, raised: asyncio.Future[None]) -> None:
+    if not raised.cancelled() and raised.exception() is None:
+        replica.on_log_start()

@@ -82,7 +82,7 @@ class Retention:
             replica.tp,
             replica.partition.log_start_offset,
             retained.log_start_offset,
-            expired.count,
+            expired.total,
             retained.aside.size_bytes,
             expired.by_start,
             expired.by_size,
@@ -95,7 +95,7 @@ class Retention:
 def _retain(log: PartitionLog, limits: RetentionLimits) -> _Retained | None:
     """On the log dir's thread: decide and remove; None when all stays."""
     expired = expired_segments(log.segments, log.log_end_offset, limits)
-    if expired.count == 0:
+    if expired.total == 0:
         return None
-    aside = log.remove_oldest(expired.count, now_ms=limits.now_ms)
+    aside = log.remove_oldest(expired.total, now_ms=limits.now_ms)
     return _Retained(expired, aside, log.log_start_offset)

@@ -131,6 +131,10 @@ class LogSegments:
         assert 0 <= count < len(self.segments), f"{count} of {len(self.segments)} segments"
         removed = self.segments[:count]
         del self.segments[:count]
+        if self.active.size_bytes == 0:
+            # Its name is all that tells where the log goes on.
+            self.active.file()
+            self._sync_dir()
         self._snapshots.remove_below(self.segments[0].base_offset)
         return self._set_aside(removed)
 

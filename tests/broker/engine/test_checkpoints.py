@@ -96,3 +96,27 @@ async def test_space_is_known_at_the_start_and_looked_at_regularly(alone: Lab) -
     await node.produce("x" * 10_000)
     await asyncio.sleep(5.1)
     assert node.state.usage[node.paths[0]].usable_bytes < before
+
+
+async def test_the_flusher_syncs_what_flush_ms_asks_for() -> None:
+    overrides = {"log_flush_scheduler_interval_ms": "1000", "log_initial_task_delay_ms": "0"}
+    async with Lab.running(broker_count=1, dir_count=1, **overrides) as lab:
+        await lab.create(replicas=[1], flush_ms="5000")
+        await lab[1].produce("a")
+        await asyncio.sleep(4)
+        assert lab[1].replica().log.recovery_point == 0
+        await asyncio.sleep(2.1)
+        assert lab[1].replica().log.recovery_point == 1
+
+
+async def test_log_starts_are_checkpointed_on_their_own_timer() -> None:
+    overrides = {
+        "log_flush_start_offset_checkpoint_interval_ms": "2000",
+        "log_initial_task_delay_ms": "1000",
+    }
+    async with Lab.running(broker_count=1, dir_count=1, **overrides) as lab:
+        await lab.create(replicas=[1])
+        await lab[1].produce(["a", "b", "c"])
+        lab[1].logs.raise_log_start(lab[1].replica(), 2)
+        await asyncio.sleep(3.1)
+        assert checkpoint(lab[1], "log-start-offset-checkpoint") == {ORDERS: 2}

@@ -74,6 +74,17 @@ def test_the_active_segment_is_rolled_when_it_is_to_go() -> None:
     assert log.append([batch(20)], now_ms=6) == 21
 
 
+def test_an_emptied_log_goes_on_where_it_ended_after_a_power_cut() -> None:
+    disk = MemoryDisk()
+    log = filled_log(disk, 20, CONFIG)
+    disk.sync_dir("")
+    log.remove_oldest(len(log.segments), now_ms=5)
+    disk.power_cut()
+    directory = PartitionFiles(LogDirFiles(disk), "orders-0")
+    opened = open_log(directory, CONFIG, KnownOffsets(), now_ms=0).log
+    assert opened.log_end_offset == 20
+
+
 def test_snapshots_leave_with_their_segments() -> None:
     disk = MemoryDisk()
     log = log_on(disk, config=Config(segment_bytes=200))

@@ -313,3 +313,29 @@ def test_sealed_segments_can_be_flushed_alone() -> None:
     data = disk.read_file(f"{NAME}/00000000000000000000.log")
     assert next(iterate_batches(data))[1].base_offset == 0
     assert len(data) > 0
+
+
+def test_flush_messages_makes_appends_durable_as_they_come() -> None:
+    disk = MemoryDisk()
+    log = log_on(disk, config=Config(flush_messages=3))
+    disk.sync_dir("")
+    for offset, point in ((0, 0), (1, 0), (2, 3), (3, 3)):
+        log.append([batch(offset)], now_ms=0)
+        assert log.recovery_point == point
+    disk.power_cut()
+    directory = PartitionFiles(LogDirFiles(disk), NAME)
+    assert open_log(directory, CONFIG, KnownOffsets(), now_ms=0).log.log_end_offset == 3
+
+
+def test_flush_ms_counts_from_the_last_flush_that_a_policy_asked_for() -> None:
+    log = log_on(MemoryDisk(), config=Config(flush_ms=1_000))
+    log.append([batch(0)], now_ms=500)
+    log.flush_if_due(999)
+    assert log.recovery_point == 0
+    log.flush_if_due(1_000)
+    assert log.recovery_point == 1
+    log.append([batch(1)], now_ms=1_500)
+    log.flush_if_due(1_999)
+    assert log.recovery_point == 1
+    log.flush_if_due(2_000)
+    assert log.recovery_point == 2

@@ -38,3 +38,32 @@ def test_a_segment_is_left_when_its_index_is_full_or_its_offsets_overflow() -> N
     log = log_on(MemoryDisk())
     log.append([batch(n, timestamp=0) for n in (0, 2**31 - 1, 2**31)], now_ms=0)
     assert log.segment_base_offsets == [0, 2**31]
+
+
+def test_a_record_without_timestamp_does_not_age_a_segment_that_has_one() -> None:
+    log = log_on(MemoryDisk(), config=Config(segment_ms=10_000))
+    log.append([batch(0, timestamp=5_000)], now_ms=0)
+    log.append([batch(1, timestamp=-1)], now_ms=10**9)
+    assert log.segment_base_offsets == [0]
+
+
+def test_jitter_rolls_each_log_earlier_at_a_time_of_its_own() -> None:
+    config = Config(segment_ms=10_000, segment_jitter_ms=8_000)
+    jitters = {
+        log_on(MemoryDisk(root), f"orders-{number}", config).segments[0].roll_jitter_ms
+        for root in ("/d1", "/d2")
+        for number in range(10)
+    }
+    assert len(jitters) > 15
+    assert 0 <= min(jitters) < max(jitters) < 8_000
+    log = log_on(MemoryDisk(), config=config)
+    wait_ms = 10_000 - log.segments[0].roll_jitter_ms
+    for offset, timestamp in enumerate((0, wait_ms, wait_ms + 1)):
+        log.append([batch(offset, timestamp=timestamp)], now_ms=0)
+    assert log.segment_base_offsets == [0, 2]
+
+
+def test_jitter_is_the_same_after_a_restart_and_never_passes_segment_ms() -> None:
+    config = Config(segment_ms=1_000, segment_jitter_ms=10**9)
+    first, second = (log_on(MemoryDisk("/d1"), config=config).segments[0] for _ in range(2))
+    assert first.roll_jitter_ms == second.roll_jitter_ms < 1_000

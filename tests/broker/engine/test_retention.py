@@ -1,0 +1,126 @@
+"""Segments that go on their own, on leaders and followers, and what is left of them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from protocol.errors import ErrorCode
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS, offsets_of
+from tests.broker.engine.node import Node
+
+SMALL = "200"
+"""Bytes in a segment: two records each."""
+
+
+def files(node: Node, suffix: str) -> list[str]:
+    return [
+        name
+        for disk in node.memory.values()
+        if disk.exists(str(ORDERS))
+        for name in disk.list_dir(str(ORDERS))
+        if name.endswith(suffix)
+    ]
+
+
+async def fill(node: Node, count: int = 10) -> None:
+    for number in range(count):
+        await node.produce(f"{number}")
+
+
+async def test_by_size_the_oldest_segments_go_at_the_next_look(lab: Lab) -> None:
+    await lab.create(segment_bytes=SMALL, retention_bytes="300", file_delete_delay_ms="5000")
+    await fill(lab[1])
+    before = len(files(lab[1], ".log"))
+    await asyncio.sleep(31)
+    for node in lab.nodes.values():
+        partition = node.replica().partition
+        assert partition.log_start_offset == node.replica().log.segment_base_offsets[0] > 0
+        assert partition.log_start_offset == partition.epochs.entries[0].start_offset
+        assert 300 <= node.replica().log.size_bytes < 600
+        assert files(node, ".deleted") != []
+        assert len(files(node, ".log")) < before
+    await asyncio.sleep(6)
+    assert files(lab[1], ".deleted") == []
+    start = lab[1].replica().partition.log_start_offset
+    assert (await lab[1].fetch(start - 1)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert offsets_of(await lab[1].fetch(start))[0] == start
+
+
+async def test_by_age_everything_goes_and_the_log_goes_on(lab: Lab) -> None:
+    await lab.create(segment_bytes=SMALL, retention_ms="60000")
+    await fill(lab[1])
+    await asyncio.sleep(400)
+    for node in lab.nodes.values():
+        partition = node.replica().partition
+        assert (partition.log_start_offset, partition.log_end_offset) == (10, 10)
+        assert node.replica().log.size_bytes == 0
+    assert (await lab[1].produce("later")).base_offset == 10
+    assert offsets_of(await lab[1].fetch(10)) == [10]
+
+
+async def test_what_is_not_committed_stays(lab: Lab) -> None:
+    await lab.create(segment_bytes=SMALL, retention_bytes="0", min_insync_replicas="3")
+    await fill(lab[1])
+    lab[3].is_reachable = False
+    for number in range(10):
+        await lab[1].produce(f"late {number}", acks=1)
+    await asyncio.sleep(31)
+    partition = lab[1].replica().partition
+    assert partition.high_watermark == 10
+    assert 8 <= partition.log_start_offset <= 10
+
+
+async def test_a_compacted_topic_keeps_what_is_old(alone: Lab) -> None:
+    await alone.create(
+        replicas=[1], segment_bytes=SMALL, retention_bytes="0", cleanup_policy="compact"
+    )
+    await fill(alone[1])
+    await asyncio.sleep(31)
+    assert alone[1].replica().partition.log_start_offset == 0
+
+
+async def test_a_moving_replica_keeps_its_segments_and_loses_them_afterwards(alone: Lab) -> None:
+    await alone.create(replicas=[1], segment_bytes=SMALL, retention_bytes="0")
+    await fill(alone[1])
+    alone[1].state.cleaning_pauses.pause(ORDERS)
+    await asyncio.sleep(31)
+    assert alone[1].replica().partition.log_start_offset == 0
+    alone[1].state.cleaning_pauses.resume(ORDERS)
+    await asyncio.sleep(300)
+    assert alone[1].replica().partition.log_start_offset == 10
+
+
+async def test_removed_segments_are_gone_after_a_restart(alone: Lab) -> None:
+    await alone.create(replicas=[1], segment_bytes=SMALL, retention_bytes="0")
+    await fill(alone[1])
+    await asyncio.sleep(31)
+    assert files(alone[1], ".deleted") != []
+    node = await alone.restart(1)
+    await alone.elect(ORDERS, 1, [1])
+    assert files(node, ".deleted") == []
+    partition = node.replica().partition
+    assert (partition.log_start_offset, partition.log_end_offset) == (10, 10)
+
+
+async def test_a_log_dir_that_fails_before_the_files_go_keeps_them(alone: Lab) -> None:
+    await alone.create(replicas=[1], segment_bytes=SMALL, retention_bytes="0")
+    await fill(alone[1])
+    await asyncio.sleep(31)
+    alone[1].replica().dir.fail("test", OSError("broken"))
+    await asyncio.sleep(61)
+    assert files(alone[1], ".deleted") != []
+
+
+@pytest.mark.parametrize("look", [30, 330])
+async def test_the_first_look_comes_after_the_initial_delay(alone: Lab, look: int) -> None:
+    await alone.create(replicas=[1], segment_bytes=SMALL, retention_bytes="0")
+    if look > 30:
+        await asyncio.sleep(31)
+    await fill(alone[1])
+    await asyncio.sleep(1_000 + look - asyncio.get_running_loop().time() - 1)
+    assert alone[1].replica().partition.log_start_offset == 0
+    await asyncio.sleep(2)
+    assert alone[1].replica().partition.log_start_offset == 10
