@@ -19,6 +19,12 @@ from protocol.messages.log_dirs import (
     DescribeLogDirsRequest,
 )
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from protocol.messages.reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ListPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from protocol.messages.topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -90,6 +96,18 @@ class LogDirView:
     def is_online(self) -> bool:
         """Whether the broker serves from it."""
         return self.error_code == ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReassignmentView:
+    """One reassignment under way."""
+
+    topic: str
+    partition: int
+    replicas: tuple[int, ...]
+    """The targets first, then those that go."""
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
 
 
 class ClusterAdmin:
@@ -226,6 +244,58 @@ class ClusterAdmin:
         for topic in response.results:
             for partition in topic.partitions:
                 _check(partition.error_code, f"{topic.topic_name}-{partition.partition_index}")
+
+    def reassign(self, targets: Mapping[tuple[str, int], Sequence[int] | None]) -> None:
+        """Give partitions other replicas, preferred leader first; None takes a wish back.
+
+        Returns once it is accepted.
+
+        Raises:
+            KafkaError: the first partition's error.
+            ConnectionError: no broker answers.
+        """
+        request = AlterPartitionReassignmentsRequest(
+            timeout_ms=self._timeout_ms,
+            topics=[
+                ReassignableTopic(
+                    name=topic,
+                    partitions=[
+                        ReassignablePartition(
+                            partition_index=partition,
+                            replicas=None if target is None else list(target),
+                        )
+                    ],
+                )
+                for (topic, partition), target in targets.items()
+            ],
+        )
+        response = self._ask_any(request, 0)
+        _check(response.error_code, response.error_message)
+        for topic in response.responses:
+            for partition in topic.partitions:
+                _check(partition.error_code, partition.error_message)
+
+    def reassignments(self) -> list[ReassignmentView]:
+        """List what is under way.
+
+        Raises:
+            KafkaError: the controller's answer.
+            ConnectionError: no broker answers.
+        """
+        request = ListPartitionReassignmentsRequest(timeout_ms=self._timeout_ms, topics=None)
+        response = self._ask_any(request, 0)
+        _check(response.error_code, response.error_message)
+        return [
+            ReassignmentView(
+                topic=topic.name,
+                partition=partition.partition_index,
+                replicas=tuple(partition.replicas),
+                adding=tuple(partition.adding_replicas),
+                removing=tuple(partition.removing_replicas),
+            )
+            for topic in response.topics
+            for partition in topic.partitions
+        ]
 
     def _ask_any(self, message: Any, version: int) -> Any:
         for client in self._clients.values():

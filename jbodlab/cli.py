@@ -11,6 +11,7 @@ from jbodlab.commands.demo import demo
 from jbodlab.commands.dump_log import dump_log
 from jbodlab.commands.lifecycle import brokers, down, status, up
 from jbodlab.commands.log_dirs import log_dirs
+from jbodlab.commands.reassignments import reassignments
 from jbodlab.commands.report import report
 from jbodlab.commands.topics import topics
 from jbodlab.errors import ExitCode, LabError
@@ -48,5 +49,17 @@ def _fail(ctx: click.Context, code: ExitCode, message: str) -> None:
     ctx.exit(code)
 
 
-for command in (up, down, status, brokers, log_dirs, topics, report, demo, decode, dump_log):
+for command in (
+    up,
+    down,
+    status,
+    brokers,
+    log_dirs,
+    topics,
+    reassignments,
+    report,
+    demo,
+    decode,
+    dump_log,
+):
     main.add_command(command)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from rich.table import Table
 
 from jbodlab.admin import LogDirView, PartitionView
+from jbodlab.reassignments import ReassignmentProgress
 from protocol.errors import ErrorCode
 
 MIB = 1 << 20
@@ -46,6 +47,23 @@ def partitions_table(views: list[PartitionView]) -> Table:
             _ids(view.isr),
             f"[red]{_ids(view.offline_replicas)}[/]" if view.offline_replicas else "",
             "" if view.error_code == 0 else ErrorCode(view.error_code).name,
+        )
+    return table
+
+
+def reassignments_table(progress: list[ReassignmentProgress]) -> Table:
+    """Return the table of ``reassignments list``."""
+    table = Table("partition", "replicas", "adding", "removing", "copied", "rate", "time left")
+    for each in progress:
+        rate, left = each.bytes_per_second, each.seconds_left
+        table.add_row(
+            f"{each.topic}-{each.partition}",
+            _ids(each.replicas),
+            _ids(each.adding),
+            _ids(each.removing),
+            f"{each.copied_bytes / MIB:.1f} of {each.total_bytes / MIB:.1f} MiB",
+            "" if rate is None else f"{rate / MIB:.1f} MiB/s",
+            "" if left is None else f"{left:.0f} s",
         )
     return table
 

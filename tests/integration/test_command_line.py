@@ -78,6 +78,16 @@ def test_topics_are_created_described_listed_and_deleted(config: Path, up: dict[
     assert missing.stderr == "jbodlab: there is no topic extra: see `jbodlab topics list`\n"
 
 
+def test_reassignments_are_listed_and_only_those_under_way_cancelled(
+    config: Path, up: dict[str, Any]
+) -> None:
+    assert up
+    assert answer(config, "reassignments", "list") == []
+    refused = run(config, "reassignments", "cancel", "orders", "0")
+    assert refused.returncode == ExitCode.FAILED
+    assert refused.stderr.startswith("jbodlab: the cluster answers NO_REASSIGNMENT_IN_PROGRESS")
+
+
 def test_a_log_dir_is_broken_seen_healed_and_used_again(config: Path, up: dict[str, Any]) -> None:
     assert up
     path = answer(config, "log-dirs", "describe", "--broker", "1")[0]["path"]

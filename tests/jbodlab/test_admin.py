@@ -31,6 +31,16 @@ from protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from protocol.messages.reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
 from protocol.messages.topics import (
     CreatableTopicResult,
     CreateTopicsRequest,
@@ -181,3 +191,43 @@ def test_a_refused_deletion_raises_with_the_code(tmp_path: Path) -> None:
         pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION"),
     ):
         admin.delete_topic("t")
+
+
+@pytest.mark.parametrize("code", [ErrorCode.NONE, ErrorCode.INVALID_REPLICA_ASSIGNMENT])
+def test_a_refused_reassignment_raises_the_partitions_error(
+    tmp_path: Path, code: ErrorCode
+) -> None:
+    asked: list[Any] = []
+
+    def answer(request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
+        asked.extend(request.topics)
+        result = ReassignablePartitionResponse(
+            partition_index=1, error_code=code, error_message="why" if code else None
+        )
+        return AlterPartitionReassignmentsResponse(
+            error_message="", responses=[ReassignableTopicResponse(name="t", partitions=[result])]
+        )
+
+    with admin_of(tmp_path, {AlterPartitionReassignmentsRequest: answer}) as admin:
+        if code is ErrorCode.NONE:
+            admin.reassign({("t", 1): [3, 2], ("u", 0): None})
+        else:
+            with pytest.raises(KafkaError, match="INVALID_REPLICA_ASSIGNMENT: why"):
+                admin.reassign({("t", 1): [3, 2], ("u", 0): None})
+    wishes = [(t.name, p.partition_index, p.replicas) for t in asked for p in t.partitions]
+    assert wishes == [("t", 1, [3, 2]), ("u", 0, None)]
+
+
+def test_reassignments_become_views(tmp_path: Path) -> None:
+    partition = OngoingPartitionReassignment(
+        partition_index=2, replicas=[3, 1], adding_replicas=[3], removing_replicas=[1]
+    )
+    answers: dict[type, Answer] = {
+        ListPartitionReassignmentsRequest: lambda _: ListPartitionReassignmentsResponse(
+            error_message="", topics=[OngoingTopicReassignment(name="t", partitions=[partition])]
+        )
+    }
+    with admin_of(tmp_path, answers) as admin:
+        (view,) = admin.reassignments()
+    assert (view.topic, view.partition, view.replicas) == ("t", 2, (3, 1))
+    assert (view.adding, view.removing) == ((3,), (1,))

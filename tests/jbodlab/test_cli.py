@@ -56,6 +56,8 @@ def test_the_commands_of_the_project_are_there() -> None:
         "topics create",
         "topics describe",
         "topics delete",
+        "reassignments list",
+        "reassignments cancel",
         "report",
         "demo",
         "decode",
@@ -89,6 +91,8 @@ def test_a_missing_cluster_file_is_one_line(tmp_path: Path) -> None:
         ("topics", "create", "t"),
         ("topics", "describe", "t"),
         ("topics", "delete", "t"),
+        ("reassignments", "list"),
+        ("reassignments", "cancel", "t", "0"),
     ],
 )
 def test_without_a_cluster_commands_say_how_to_start_one(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from rich.console import Console
 
 from jbodlab.admin import LogDirView, PartitionView, ReplicaView
-from jbodlab.tables import log_dirs_table, partitions_table
+from jbodlab.reassignments import ReassignmentProgress
+from jbodlab.tables import log_dirs_table, partitions_table, reassignments_table
 
 
 def test_the_table_tells_offline_dirs_by_their_error() -> None:
@@ -56,4 +57,30 @@ def test_the_table_shows_a_partition_without_a_leader() -> None:
         "1",
         "1, 2",
         "LEADER_NOT_AVAILABLE",
+    ]
+
+
+def test_the_table_shows_how_far_a_reassignment_is() -> None:
+    half = ReassignmentProgress(
+        topic="t",
+        partition=3,
+        replicas=(3, 1),
+        adding=(3,),
+        removing=(1,),
+        copied_bytes=1 << 20,
+        total_bytes=3 << 20,
+        bytes_per_second=1 << 19,
+    )
+    console = Console(width=120)
+    with console.capture() as shown:
+        console.print(reassignments_table([half]))
+    row = next(line for line in shown.get().splitlines() if "t-3" in line)
+    assert [cell.strip() for cell in row.strip("│ ").split("│")] == [
+        "t-3",
+        "3, 1",
+        "3",
+        "1",
+        "1.0 of 3.0 MiB",
+        "0.5 MiB/s",
+        "4 s",
     ]
