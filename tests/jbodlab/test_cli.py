@@ -27,7 +27,7 @@ def all_commands(
 
 
 COMMANDS = all_commands(main)
-WITHOUT_CLUSTER = (("decode",),)
+WITHOUT_CLUSTER = (("decode",), ("dump-log",))
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
@@ -61,6 +61,7 @@ def test_the_commands_of_the_project_are_there() -> None:
         "report",
         "demo",
         "decode",
+        "dump-log",
     ]
 
 
