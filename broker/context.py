@@ -5,6 +5,7 @@ It builds nothing and decides nothing; ``broker.app`` fills it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -48,6 +49,23 @@ class BrokerState(IntEnum):
     SHUTTING_DOWN = 7
 
 
+class BegunProduce(Protocol):
+    """Records on their way; exactly one of ``results`` and ``abandon`` is called at the end."""
+
+    @property
+    def ready(self) -> asyncio.Future[None]:
+        """Done when ``results`` can be called."""
+        ...
+
+    def results(self) -> list[ProduceResult]:
+        """Return one result per part, in order."""
+        ...
+
+    def abandon(self) -> None:
+        """Stop waiting: nobody will ask for results."""
+        ...
+
+
 class EnginePort(Protocol):
     """The part of the engine that handlers use; ``broker.engine`` documents it."""
 
@@ -56,10 +74,10 @@ class EnginePort(Protocol):
         """What UpdateMetadata told."""
         ...
 
-    async def produce(
+    async def begin_produce(
         self, parts: Sequence[ProducePart], *, acks: int, timeout_ms: int
-    ) -> list[ProduceResult]:
-        """Append and wait as ``acks`` asks; one result per part, in order."""
+    ) -> BegunProduce:
+        """Append; what ``acks`` asks for may be waited for while the next produce is begun."""
         ...
 
     async def fetch(self, params: FetchParams, parts: Sequence[FetchPart]) -> list[FetchResult]:

@@ -7,13 +7,15 @@ read closes the connection, as in Kafka. Source: KafkaApis.handle, RequestContex
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from broker.context import Context
 from broker.core.answer_errors import error_finder
 from broker.handlers import (
     HANDLERS,
+    Begun,
     Handle,
     Refuse,
     alter_partition_reassignments,
@@ -46,6 +48,7 @@ from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
 from protocol.ports import Buffer
 from protocol.releases import is_read, names_versions_to_try
+from protocol.transport.begun_answers import Body, LaterAnswer
 from protocol.wire.fast import codec
 
 _MODULES: Final = (
@@ -88,6 +91,16 @@ class _Route(NamedTuple):
     stats: RequestStats
 
 
+class _Asked(NamedTuple):
+    """One request on its way through."""
+
+    route: _Route
+    request: Any
+    received: RequestReceived
+    peer: Peer
+    started_us: int
+
+
 class Dispatcher:
     """Answers every request of every connection; ``dispatch`` is what the RPC server calls."""
 
@@ -98,7 +111,7 @@ class Dispatcher:
         self._served = served(context.release)
         self._routes: dict[tuple[int, int], _Route] = {}
 
-    async def dispatch(self, received: RequestReceived, peer: Peer) -> Sequence[Buffer] | None:
+    async def dispatch(self, received: RequestReceived, peer: Peer) -> LaterAnswer | Body:
         """Return the parts of the response's body, or None when there is no response.
 
         Raises:
@@ -116,43 +129,53 @@ class Dispatcher:
         except Malformed:
             self._context.metrics.malformed_requests.add()
             raise
-        response = await self._answer(route, request, received, peer)
-        elapsed_us = self._context.elapsed_us() - started_us
-        if response is None:
-            route.stats.record(
-                elapsed_us, received_bytes=len(received.body), sent_bytes=0, failed=False
-            )
-            return None
-        parts = route.encode_parts(response)
+        asked = _Asked(route, request, received, peer, started_us)
+        try:
+            response = await route.handle(self._context, request, route.version)
+        except Exception as error:  # noqa: BLE001 -- the dispatcher is where errors end
+            response = self._refused(asked, error)
+        if isinstance(response, Begun):
+            finish = partial(self._finish, asked, response)
+            return LaterAnswer(response.ready, finish, response.abandon)
+        return self._encoded(asked, response)
+
+    def _finish(self, asked: _Asked, begun: Begun) -> Body:
+        try:
+            response = begun.finish()
+        except Exception as error:  # noqa: BLE001 -- the dispatcher is where errors end
+            response = self._refused(asked, error)
+        return self._encoded(asked, response)
+
+    def _encoded(self, asked: _Asked, response: Any) -> Body:
+        route, received = asked.route, asked.received
+        parts = None if response is None else route.encode_parts(response)
         route.stats.record(
-            elapsed_us,
+            self._context.elapsed_us() - asked.started_us,
             received_bytes=len(received.body),
-            sent_bytes=sum(map(len, parts)),
-            failed=route.is_failed(response),
+            sent_bytes=0 if parts is None else sum(map(len, parts)),
+            failed=parts is not None and route.is_failed(response),
         )
         return parts
 
-    async def _answer(
-        self, route: _Route, request: Any, received: RequestReceived, peer: Peer
-    ) -> Any:
-        try:
-            return await route.handle(self._context, request, route.version)
-        except KafkaError as error:
-            return route.refuse(request, route.version, error)
-        except (CloseConnection, Malformed):
-            raise
-        except Exception:  # the dispatcher is where unforeseen errors end
-            self._context.metrics.unexpected_errors.add()
-            logger.exception(
-                "%s v%d from %s:%d (%s) failed",
-                APIS[received.api_key].name,
-                received.api_version,
-                peer.host,
-                peer.port,
-                received.client_id,
-            )
-            unexpected = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-            return route.refuse(request, route.version, unexpected)
+    def _refused(self, asked: _Asked, error: Exception) -> Any:
+        """Return the response that tells ``error``; some errors close the connection instead."""
+        route, received = asked.route, asked.received
+        if isinstance(error, KafkaError):
+            return route.refuse(asked.request, route.version, error)
+        if isinstance(error, CloseConnection | Malformed):
+            raise error
+        self._context.metrics.unexpected_errors.add()
+        logger.error(
+            "%s v%d from %s:%d (%s) failed",
+            APIS[received.api_key].name,
+            received.api_version,
+            asked.peer.host,
+            asked.peer.port,
+            received.client_id,
+            exc_info=error,
+        )
+        unexpected = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        return route.refuse(asked.request, route.version, unexpected)
 
     def _open_route(self, received: RequestReceived, peer: Peer) -> _Route:
         handler = HANDLERS.get(received.api_key)

@@ -7,17 +7,15 @@ whatever release is shown. Nothing is decided here about versions: ``protocol.re
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Awaitable
 
 from broker.context import Context
 from broker.dispatcher import Dispatcher
 from protocol.connection import Peer, RequestReceived
 from protocol.ids import TOOL_CLIENT_ID, fetcher_client_id, node_client_id
-from protocol.ports import Buffer
 from protocol.spec import ClusterSpec
-
-Dispatch: TypeAlias = Callable[[RequestReceived, Peer], Awaitable[Sequence[Buffer] | None]]
+from protocol.transport.begun_answers import Body, LaterAnswer
+from protocol.transport.rpc_server import Dispatch
 
 
 def dispatch_for(context: Context, spec: ClusterSpec) -> Dispatch:
@@ -28,7 +26,7 @@ def dispatch_for(context: Context, spec: ClusterSpec) -> Dispatch:
     as_it_is = Dispatcher(dataclasses.replace(context, release=None)).dispatch
     own = own_client_ids(spec)
 
-    def dispatch(received: RequestReceived, peer: Peer) -> Awaitable[Sequence[Buffer] | None]:
+    def dispatch(received: RequestReceived, peer: Peer) -> Awaitable[LaterAnswer | Body]:
         return (as_it_is if received.client_id in own else as_shown)(received, peer)
 
     return dispatch

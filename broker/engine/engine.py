@@ -25,7 +25,7 @@ from broker.engine.logs import Logs
 from broker.engine.moves import Moves
 from broker.engine.offsets import Offsets
 from broker.engine.periodic import Periodic
-from broker.engine.produce import Produces
+from broker.engine.produce import BegunProduce, Produces
 from broker.engine.replica import IdleReplica, LooseFuture, Replica
 from broker.engine.retention import Retention
 from broker.engine.state import EngineState
@@ -180,6 +180,12 @@ class Engine:
     ) -> list[ProduceResult]:
         """Append and wait as ``acks`` asks; one result per part, in order."""
         return await self._produces.produce(parts, acks=acks, timeout_ms=timeout_ms)
+
+    async def begin_produce(
+        self, parts: Sequence[ProducePart], *, acks: int, timeout_ms: int
+    ) -> BegunProduce:
+        """Append; what ``acks`` asks for may be waited for while the next produce is begun."""
+        return await self._produces.begin(parts, acks=acks, timeout_ms=timeout_ms)
 
     async def fetch(self, params: FetchParams, parts: Sequence[FetchPart]) -> list[FetchResult]:
         """Read and wait for ``min_bytes``; one result per part, in order."""

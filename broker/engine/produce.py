@@ -19,9 +19,64 @@ from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.engine.types import ProducePart, ProduceResult
 from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicPartition
 
 ACKS_ALL: Final = -1
 ACKS_NONE: Final = 0
+
+
+class BegunProduce:
+    """One Produce after its appends: waits for what ``acks`` asks, without a task of its own."""
+
+    __slots__ = ("_state", "_timer", "_tps", "delayed", "prepared", "ready")
+
+    def __init__(self, state: EngineState, tps: Sequence[TopicPartition]) -> None:
+        self._state = state
+        self._tps = tps
+        self._timer: asyncio.TimerHandle | None = None
+        self.ready: asyncio.Future[None] = state.loop.create_future()
+        """Done when every part has its code."""
+        self.delayed = DelayedProduce(len(tps), partial(_finish, self.ready))
+        self.prepared: list[ProduceResult] = []
+        """What is answered where all goes well; filled by who appends."""
+        if not tps:
+            _finish(self.ready)
+
+    def expire_after(self, timeout_ms: int) -> None:
+        """Answer with REQUEST_TIMED_OUT what still waits then."""
+        self._timer = self._state.loop.call_later(timeout_ms / 1000, self.delayed.expire)
+
+    def results(self) -> list[ProduceResult]:
+        """Return one result per part, in order; only when ``ready`` is done."""
+        self._end()
+        codes = self.delayed.codes
+        for tp, result, code in zip(self._tps, self.prepared, codes, strict=True):
+            assert code is not None, "a produce is answered when every part has its code"
+            if code is not ErrorCode.NONE:
+                self._spoil(tp, result, code)
+        return self.prepared
+
+    def abandon(self) -> None:
+        """Stop waiting: nobody will ask for results. What is appended stays."""
+        self._end()
+
+    def _end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self.delayed.done and ErrorCode.REQUEST_TIMED_OUT not in self.delayed.codes:
+            return
+        for tp in self._tps:
+            replica = self._state.hosted.online(tp)
+            if replica is not None:
+                replica.written.discard(self.delayed)
+                replica.replicated.discard(self.delayed)
+
+    def _spoil(self, tp: TopicPartition, result: ProduceResult, code: ErrorCode) -> None:
+        """Turn a prepared answer into an error."""
+        result.error_code = code
+        result.base_offset = result.log_append_time_ms = result.log_start_offset = -1
+        if code is ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            result.current_leader = self._state.leader_hint(tp)
 
 
 class Produces:
@@ -34,17 +89,26 @@ class Produces:
         self, parts: Sequence[ProducePart], *, acks: int, timeout_ms: int
     ) -> list[ProduceResult]:
         """Append ``parts``; return one result each, in order, once ``acks`` is satisfied or not."""
+        begun = await self.begin(parts, acks=acks, timeout_ms=timeout_ms)
+        try:
+            await begun.ready
+        except asyncio.CancelledError:
+            begun.abandon()
+            raise
+        return begun.results()
+
+    async def begin(
+        self, parts: Sequence[ProducePart], *, acks: int, timeout_ms: int
+    ) -> BegunProduce:
+        """Append ``parts``, in the order of calls; waits only where a log dir has no room."""
         await self._until_ready(parts)
-        done: asyncio.Future[None] = self._state.loop.create_future()
-        delayed = DelayedProduce(len(parts), partial(_finish, done))
-        results = [self._append(part, index, acks, delayed) for index, part in enumerate(parts)]
-        if not delayed.done:
-            await self._wait(parts, delayed, done, timeout_ms if acks == ACKS_ALL else None)
-        for part, result, code in zip(parts, results, delayed.codes, strict=True):
-            assert code is not None, "a produce is answered when every part has its code"
-            if code is not ErrorCode.NONE:
-                self._spoil(part, result, code)
-        return results
+        begun = BegunProduce(self._state, [part.tp for part in parts])
+        delayed = begun.delayed
+        for index, part in enumerate(parts):
+            begun.prepared.append(self._append(part, index, acks, delayed))
+        if not delayed.done and acks == ACKS_ALL:
+            begun.expire_after(timeout_ms)
+        return begun
 
     async def _until_ready(self, parts: Sequence[ProducePart]) -> None:
         """Wait while a log is being swapped or its disk has more work than it may take."""
@@ -157,38 +221,6 @@ class Produces:
         replica.on_written()
         if rose:
             replica.on_high_watermark()
-
-    async def _wait(
-        self,
-        parts: Sequence[ProducePart],
-        delayed: DelayedProduce,
-        done: asyncio.Future[None],
-        timeout_ms: int | None,
-    ) -> None:
-        timer = None
-        if timeout_ms is not None:
-            timer = self._state.loop.call_later(timeout_ms / 1000, delayed.expire)
-        try:
-            await done
-        finally:
-            if timer is not None:
-                timer.cancel()
-            if not delayed.done or ErrorCode.REQUEST_TIMED_OUT in delayed.codes:
-                self._forget(parts, delayed)
-
-    def _forget(self, parts: Sequence[ProducePart], delayed: DelayedProduce) -> None:
-        for part in parts:
-            replica = self._state.hosted.online(part.tp)
-            if replica is not None:
-                replica.written.discard(delayed)
-                replica.replicated.discard(delayed)
-
-    def _spoil(self, part: ProducePart, result: ProduceResult, code: ErrorCode) -> None:
-        """Turn a prepared answer into an error."""
-        result.error_code = code
-        result.base_offset = result.log_append_time_ms = result.log_start_offset = -1
-        if code is ErrorCode.NOT_LEADER_OR_FOLLOWER:
-            result.current_leader = self._state.leader_hint(part.tp)
 
 
 async def _room(replica: Replica) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator
+from functools import partial
 from typing import Final
 
-from broker.context import Context
+from broker.context import BegunProduce, Context
 from broker.core.append import BATCHES_ONLY_PRODUCE_VERSION, check_produce_version
 from broker.core.message_sets import convert_in_steps, is_message_set
 from broker.engine.types import ProducePart, ProduceResult
-from broker.handlers import handles
+from broker.handlers import Begun, handles
 from protocol.connection import CloseConnection
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
@@ -61,7 +62,9 @@ def refuse(request: ProduceRequest, _version: int, error: KafkaError) -> Produce
 
 
 @handles(ProduceRequest, "0-11", refuse=refuse)
-async def handle(context: Context, request: ProduceRequest, version: int) -> ProduceResponse | None:
+async def handle(
+    context: Context, request: ProduceRequest, version: int
+) -> ProduceResponse | Begun | None:
     """Append; answer each partition by itself, or nothing when acks=0 and all went well."""
     if request.acks not in _VALID_ACKS:
         raise KafkaError(
@@ -79,9 +82,23 @@ async def handle(context: Context, request: ProduceRequest, version: int) -> Pro
                 assert isinstance(partition.records, memoryview)
                 tp = TopicPartition(topic.name, partition.index)
                 parts.append(ProducePart(tp, partition.records))
-    appended = iter(
-        await context.engine.produce(parts, acks=request.acks, timeout_ms=request.timeout_ms)
+                partition.records = None  # The answer needs none; the log may let go of them.
+    begun = await context.engine.begin_produce(
+        parts, acks=request.acks, timeout_ms=request.timeout_ms
     )
+    finish = partial(_finish, context, (request, version), results, begun)
+    return finish() if begun.ready.done() else Begun(begun.ready, finish, begun.abandon)
+
+
+def _finish(
+    context: Context,
+    asked: tuple[ProduceRequest, int],
+    results: list[ProduceResult | None],
+    begun: BegunProduce,
+) -> ProduceResponse | None:
+    """Put what was refused and what was appended together."""
+    request, version = asked
+    appended = iter(begun.results())
     answers = [next(appended) if result is None else result for result in results]
     if request.acks == 0:
         _close_on_error(answers)

@@ -1,7 +1,7 @@
-"""Serves Kafka connections: one request at a time per connection, answered in order.
+"""Serves Kafka connections: requests are begun one after the other and answered in order.
 
 It knows no API: who answers is given to it. It needs nothing of the loop but ``create_server``.
-Source: SocketServer.scala (a connection is muted until its response is queued).
+Source: SocketServer.scala (there a connection is muted until its response is queued).
 """
 
 from __future__ import annotations
@@ -9,19 +9,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias, cast
 
 from protocol.connection import CloseConnection, Peer, RequestReceived, ServerConnection
 from protocol.errors import Malformed
 from protocol.framing import FRAME_SIZE_BYTES_MAX, RECEIVE_BUFFER_BYTES
 from protocol.ports import Buffer
+from protocol.transport.begun_answers import BegunAnswers, Body, LaterAnswer
 
 logger = logging.getLogger(__name__)
 
-Dispatch: TypeAlias = Callable[[RequestReceived, Peer], Awaitable[Sequence[Buffer] | None]]
+Dispatch: TypeAlias = Callable[[RequestReceived, Peer], Awaitable[LaterAnswer | Body]]
 """Answers a request with the parts of the response body, or None for no answer (acks=0).
 
+With a ``LaterAnswer`` the next request of the connection is begun before that answer is there.
 Raising ``CloseConnection`` or ``Malformed`` closes the connection.
 """
 
@@ -125,6 +127,7 @@ class _Link(asyncio.BufferedProtocol):
         self._is_over = False
         self._transport: asyncio.Transport
         self._unsent: list[Buffer] = []
+        self._begun = BegunAnswers(self._send_all, self._fail)
         self._readable: asyncio.Future[None] | None = None
         self._writable: asyncio.Future[None] | None = None
         self.number = number
@@ -162,6 +165,7 @@ class _Link(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed.set_result(None)
         self._queue.clear()
+        self._begun.abandon()
         _wake_up(self._readable)
         _wake_up(self._writable)
         self._forget_if_over()
@@ -176,26 +180,62 @@ class _Link(asyncio.BufferedProtocol):
     async def serve(self, dispatch: Dispatch) -> None:
         """Answer one request after the other until the connection is closed."""
         try:
-            while self._queue or await self._has_request():
-                request = self._queue.popleft()
-                body = await dispatch(request, self.peer)
-                if body is None:
-                    self._connection.skip_response(request)
-                else:
-                    self._send(self._connection.send_response(request, body))
-                if self._writable is not None:
-                    await self._writable
-        except CloseConnection as reason:
-            logger.debug("%s:%d: closed: %s", *self.peer, reason)
-        except Malformed as error:
-            logger.warning("%s:%d: closed, it sent no request: %s", *self.peer, error)
-        except Exception:  # one connection's bug must not end the others
-            logger.exception("%s:%d: closed, its request failed", *self.peer)
+            try:
+                await self._answer_all(dispatch)
+            except Exception as error:  # noqa: BLE001 -- one connection's bug must not end the others
+                self._log_end(error)
+            await self._begun.until_empty()
         finally:
+            self._begun.abandon()
             self._flush()
             self._transport.close()
             self._is_over = True
             self._forget_if_over()
+
+    async def _answer_all(self, dispatch: Dispatch) -> None:
+        begun = self._begun
+        while self._queue or await self._has_request():
+            request = self._queue.popleft()
+            answer = await dispatch(request, self.peer)
+            if isinstance(answer, LaterAnswer) or begun:
+                self._begin(request, answer)
+                if begun.is_full:
+                    await begun.until_room()
+            elif answer is None:
+                self._connection.skip_response(request)
+            else:
+                self._send(self._connection.send_response(request, answer))
+            if self._writable is not None:
+                await self._writable
+
+    def _begin(self, request: RequestReceived, answer: LaterAnswer | Body) -> None:
+        if not self.closed.done():
+            self._begun.add(request, answer)
+        elif isinstance(answer, LaterAnswer):
+            answer.abandon()
+
+    def _send_all(self, answers: list[tuple[RequestReceived, Body]]) -> None:
+        for request, body in answers:
+            if body is None:
+                self._connection.skip_response(request)
+            else:
+                self._unsent += self._connection.send_response(request, body)
+        self._flush()
+
+    def _fail(self, error: Exception) -> None:
+        """Close because an answer that was begun could not be finished."""
+        self._log_end(error)
+        self._flush()
+        self._transport.close()
+
+    def _log_end(self, error: Exception) -> None:
+        match error:
+            case CloseConnection():
+                logger.debug("%s:%d: closed: %s", *self.peer, error)
+            case Malformed():
+                logger.warning("%s:%d: closed, it sent no request: %s", *self.peer, error)
+            case _:
+                logger.error("%s:%d: closed, its request failed", *self.peer, exc_info=error)
 
     def abort(self) -> None:
         """End the connection and the request under way."""

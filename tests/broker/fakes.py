@@ -43,6 +43,7 @@ from protocol.messages.control import (
     UpdateMetadataTopicState,
 )
 from protocol.records.build import NewRecord, build_batch
+from protocol.transport.begun_answers import LaterAnswer
 from protocol.wire.fast import codec
 from protocol.wire.table import META
 
@@ -97,12 +98,33 @@ def update_metadata(*topics: UpdateMetadataTopicState) -> UpdateMetadataRequest:
     )
 
 
+class FakeBegunProduce:
+    """Ready when the test says so."""
+
+    def __init__(self, results: list[ProduceResult]) -> None:
+        self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.is_abandoned = False
+        self._results = results
+
+    def results(self) -> list[ProduceResult]:
+        assert self.ready.done()
+        return self._results
+
+    def abandon(self) -> None:
+        self.is_abandoned = True
+
+
 class FakeEngine:
     """Answers what it was told to answer and remembers what it was asked."""
 
     def __init__(self) -> None:
         self.metadata = MetadataImage(broker_id=BrokerId(1))
         self.produced: list[tuple[list[ProducePart], int, int]] = []
+        self.holds_produces = False
+        """Begun produces wait until the test sets ``ready``."""
+        self.begun: list[FakeBegunProduce] = []
+        self.produce_results: list[ProduceResult] = []
+        """Answered instead of ``produce_codes``."""
         self.produce_codes: dict[TopicPartition, ErrorCode] = {}
         self.fetched: list[tuple[FetchParams, list[FetchPart]]] = []
         self.fetch_results: dict[TopicPartition, FetchResult] = {}
@@ -117,17 +139,22 @@ class FakeEngine:
         self.control_code = ErrorCode.NONE
         self.error: Exception | None = None
 
-    async def produce(
+    async def begin_produce(
         self, parts: Sequence[ProducePart], *, acks: int, timeout_ms: int
-    ) -> list[ProduceResult]:
+    ) -> FakeBegunProduce:
         self._raise()
         self.produced.append((list(parts), acks, timeout_ms))
-        return [
+        results = self.produce_results or [
             ProduceResult(
                 error_code=self.produce_codes.get(part.tp, ErrorCode.NONE), base_offset=index
             )
             for index, part in enumerate(parts)
         ]
+        begun = FakeBegunProduce(results)
+        self.begun.append(begun)
+        if not self.holds_produces:
+            begun.ready.set_result(None)
+        return begun
 
     async def fetch(self, params: FetchParams, parts: Sequence[FetchPart]) -> list[FetchResult]:
         self._raise()
@@ -310,6 +337,9 @@ class FakeBroker:
     async def ask_raw(self, key: int, version: int, body: bytes) -> bytes | None:
         received = RequestReceived(key, version, 1, "test", memoryview(bytearray(body)))
         parts = await self.dispatcher.dispatch(received, PEER)
+        if isinstance(parts, LaterAnswer):
+            await parts.ready
+            parts = parts.finish()
         return None if parts is None else b"".join(parts)
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from broker.engine.types import LeaderHint, ProducePart, ProduceResult
+from broker.engine.types import LeaderHint, ProduceResult
 from protocol.connection import CloseConnection
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
@@ -101,21 +101,31 @@ async def test_an_error_with_acks_0_closes_the_connection(broker: FakeBroker):
         await broker.ask(produce(acks=0), 9)
 
 
+async def test_records_that_wait_are_answered_later_and_let_the_next_request_begin(
+    broker: FakeBroker,
+) -> None:
+    broker.engine.holds_produces = True
+    async with asyncio.TaskGroup() as group:
+        asked = [group.create_task(broker.ask(produce(), 9)) for _ in range(2)]
+        await asyncio.sleep(0)
+        assert len(broker.engine.produced) == 2
+        assert not any(each.done() for each in asked)
+        for begun in broker.engine.begun:
+            begun.ready.set_result(None)
+    for each in asked:
+        (topic,) = each.result().responses
+        assert topic.partition_responses[0].error_code == ErrorCode.NONE
+
+
 @pytest.mark.parametrize(("version", "endpoints"), [(9, []), (10, [2]), (11, [2])])
 async def test_a_lost_leader_is_named_with_its_address(
     version: int, endpoints: list[int], broker: FakeBroker
 ):
-    async def produce_elsewhere(
-        parts: list[ProducePart], **_options: object
-    ) -> list[ProduceResult]:
-        return [
-            ProduceResult(
-                error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER, current_leader=LeaderHint(2, 5)
-            )
-            for _ in parts
-        ]
-
-    setattr(broker.engine, "produce", produce_elsewhere)  # noqa: B010 - a fake of a fake
+    hint = LeaderHint(2, 5)
+    broker.engine.produce_results = [
+        ProduceResult(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER, current_leader=hint)
+        for _ in range(2)
+    ]
     response = await broker.ask(produce(), version)
     assert [node.node_id for node in response.node_endpoints] == endpoints
     leader = response.responses[0].partition_responses[0].current_leader
