@@ -6,11 +6,13 @@ import asyncio
 
 import pytest
 
+from broker.engine.produce import BegunProduce
+from broker.engine.types import ProducePart
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.records.build import BatchOptions
 from tests.broker.engine.lab import Lab
-from tests.broker.engine.messages import ORDERS
+from tests.broker.engine.messages import ORDERS, records
 
 
 async def test_acks_one_answers_with_the_base_offset_of_each_append(alone: Lab) -> None:
@@ -150,3 +152,48 @@ async def test_a_full_queue_makes_producers_wait_and_not_fail(alone: Lab) -> Non
     alone[1].log_dirs[await alone[1].dir_of() or ""].queue_depth_max = 1
     results = await asyncio.gather(*[alone[1].produce(str(n), acks=1) for n in range(20)])
     assert sorted(result.base_offset for result in results) == list(range(20))
+
+
+async def begin(lab: Lab, value: str, *, acks: int = -1, timeout_ms: int = 30_000) -> BegunProduce:
+    part = ProducePart(ORDERS, records(value))
+    return await lab[1].engine.begin_produce([part], acks=acks, timeout_ms=timeout_ms)
+
+
+async def test_produces_are_begun_before_earlier_ones_are_replicated(lab: Lab) -> None:
+    await lab.create()
+    begun = [await begin(lab, str(number)) for number in range(5)]
+    assert not any(one.ready.done() for one in begun)
+    before_s = asyncio.get_running_loop().time()
+    await asyncio.gather(*[one.ready for one in begun])
+    assert [one.results()[0].base_offset for one in begun] == [0, 1, 2, 3, 4]
+    assert asyncio.get_running_loop().time() - before_s < 0.005, "one round trip for all"
+
+
+async def test_a_begun_produce_expires_by_its_own_time(lab: Lab) -> None:
+    await lab.create()
+    lab[2].is_reachable = lab[3].is_reachable = False
+    late, later = await begin(lab, "a", timeout_ms=100), await begin(lab, "b", timeout_ms=200)
+    await asyncio.sleep(0.15)
+    assert (late.ready.done(), later.ready.done()) == (True, False)
+    assert late.results()[0].error_code == ErrorCode.REQUEST_TIMED_OUT
+    await later.ready
+    assert later.results()[0].error_code == ErrorCode.REQUEST_TIMED_OUT
+    assert len(lab[1].replica().replicated) == 0
+
+
+async def test_an_abandoned_produce_waits_no_more_and_stays_appended(lab: Lab) -> None:
+    await lab.create()
+    lab[2].is_reachable = lab[3].is_reachable = False
+    begun = await begin(lab, "a", timeout_ms=100)
+    await asyncio.sleep(0.01)
+    begun.abandon()
+    assert len(lab[1].replica().replicated) == 0
+    assert await lab[1].log_end() == 1
+    await asyncio.sleep(1)
+    assert not begun.ready.done()
+
+
+async def test_nothing_to_append_is_ready_at_once(lab: Lab) -> None:
+    begun = await lab[1].engine.begin_produce([], acks=-1, timeout_ms=1_000)
+    assert begun.ready.done()
+    assert begun.results() == []
