@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Callable
 from functools import partial
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.connection import RequestReceived
+from protocol.connection import CloseConnection, RequestReceived
 from protocol.transport.begun_answers import (
     BEGUN_BYTES_MAX,
     BEGUN_REQUESTS_MAX,
@@ -16,6 +19,7 @@ from protocol.transport.begun_answers import (
     Body,
     LaterAnswer,
 )
+from tests.protocol.transport.raw_client import DEADLINE_S, connected, serving
 
 
 class Sent:
@@ -89,3 +93,113 @@ async def test_what_is_abandoned_is_never_sent() -> None:
         one.set_result(None)
     await asyncio.sleep(0)
     assert (sent.bodies, sent.abandoned) == ([], [0, 1])
+
+
+class Later:
+    """Answers that are ready when the test says so; those that begin with ``now`` are at once."""
+
+    def __init__(self) -> None:
+        self.begun: list[bytes] = []
+        self.ready: dict[bytes, asyncio.Future[None]] = {}
+        self.abandoned: list[bytes] = []
+        self.moved = asyncio.Event()
+        self.error: Exception | None = None
+
+    async def answer(self, request: RequestReceived) -> LaterAnswer | Body:
+        body = bytes(request.body)
+        if body == b"close":
+            raise CloseConnection("asked to")
+        self.begun.append(body)
+        self.moved.set()
+        if body.startswith(b"now"):
+            return [body]
+        ready = self.ready[body] = asyncio.get_running_loop().create_future()
+
+        def finish() -> Body:
+            if self.error is not None:
+                raise self.error
+            return None if body.startswith(b"silent") else [body]
+
+        def abandon() -> None:
+            self.abandoned.append(body)
+            self.moved.set()
+
+        return LaterAnswer(ready, finish, abandon)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(DEADLINE_S):
+            while not condition():
+                self.moved.clear()
+                await self.moved.wait()
+
+
+async def test_requests_are_begun_while_earlier_answers_take_their_time() -> None:
+    later = Later()
+    async with serving(later.answer) as (_, port), connected(port) as client:
+        client.send(b"a", b"b", b"now c", b"silent", b"d")
+        await later.until(lambda: len(later.begun) == 5)
+        for name in (b"d", b"silent", b"b"):
+            later.ready[name].set_result(None)
+        later.ready[b"a"].set_result(None)
+        assert [await client.receive() for _ in range(4)] == [b"a", b"b", b"now c", b"d"]
+        client.send(b"now again")
+        assert await client.receive() == b"now again"
+
+
+async def test_only_so_many_requests_are_begun() -> None:
+    later = Later()
+    names = [b"%d" % number for number in range(BEGUN_REQUESTS_MAX + 5)]
+    async with serving(later.answer) as (_, port), connected(port) as client:
+        client.send(*names)
+        await later.until(lambda: len(later.begun) == BEGUN_REQUESTS_MAX)
+        later.ready[names[0]].set_result(None)
+        assert await client.receive() == names[0]
+        await later.until(lambda: len(later.begun) == BEGUN_REQUESTS_MAX + 1)
+        while len(later.ready) < len(names) or not all(one.done() for one in later.ready.values()):
+            for ready in later.ready.values():
+                if not ready.done():
+                    ready.set_result(None)
+            await asyncio.sleep(0)
+        assert [await client.receive() for _ in names[1:]] == names[1:]
+
+
+async def test_a_connection_closes_after_the_answers_that_were_begun() -> None:
+    later = Later()
+    async with serving(later.answer) as (_, port), connected(port) as client:
+        client.send(b"a", b"close", b"never")
+        await later.until(lambda: later.begun == [b"a"])
+        later.ready[b"a"].set_result(None)
+        assert await client.receive() == b"a"
+        assert await client.is_closed_by_server()
+        assert later.begun == [b"a"]
+
+
+async def test_answers_that_nobody_will_read_are_abandoned() -> None:
+    later = Later()
+    async with serving(later.answer) as (_, port):
+        async with connected(port) as client:
+            client.send(b"a", b"b")
+            await later.until(lambda: len(later.begun) == 2)
+        await later.until(lambda: len(later.abandoned) == 2)
+        async with connected(port) as client:
+            client.send(b"c")
+            await later.until(lambda: len(later.begun) == 3)
+    assert later.abandoned == [b"a", b"b", b"c"]
+
+
+async def test_an_answer_that_cannot_be_finished_closes_its_connection_only(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    later = Later()
+    later.error = ValueError("a bug")
+    async with serving(later.answer) as (_, port), connected(port) as client:
+        client.send(b"a", b"b")
+        await later.until(lambda: len(later.begun) == 2)
+        with caplog.at_level(logging.ERROR):
+            later.ready[b"a"].set_result(None)
+            assert await client.is_closed_by_server()
+        assert "a bug" in caplog.text
+        assert later.abandoned == [b"b"]
+        async with connected(port) as another:
+            another.send(b"now")
+            assert await another.receive() == b"now"

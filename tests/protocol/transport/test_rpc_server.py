@@ -3,9 +3,8 @@
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
-from struct import pack, unpack
+from collections.abc import Callable, Sequence
+from struct import pack
 from typing import Any
 
 import pytest
@@ -13,67 +12,15 @@ import pytest
 from protocol.connection import ClientConnection, CloseConnection, Peer, RequestReceived
 from protocol.errors import Malformed
 from protocol.ports import Buffer
-from protocol.transport.begun_answers import BEGUN_REQUESTS_MAX, Body, LaterAnswer
 from protocol.transport.rpc_server import QUEUED_REQUESTS_MAX, UNSENT_BYTES_MAX, RpcServer
-
-HOST = "127.0.0.1"
-METADATA = 3
-DEADLINE_S = 10
-
-Answer = Callable[[RequestReceived], Awaitable[LaterAnswer | Sequence[Buffer] | None]]
-
-
-async def echo(request: RequestReceived) -> Sequence[Buffer] | None:
-    return [request.body]
-
-
-class RawClient:
-    """Speaks through asyncio's own streams, so that the server is tested against another reader."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.reader = reader
-        self.writer = writer
-        self._connection = ClientConnection("raw")
-
-    def send(self, *bodies: bytes) -> None:
-        for body in bodies:
-            self.writer.writelines(self._connection.send_request(METADATA, 1, [body]))
-
-    async def receive(self) -> bytes:
-        async with asyncio.timeout(DEADLINE_S):
-            size: int = unpack(">i", await self.reader.readexactly(4))[0]
-            return (await self.reader.readexactly(size))[4:]
-
-    async def is_closed_by_server(self) -> bool:
-        async with asyncio.timeout(DEADLINE_S):
-            try:
-                return await self.reader.read(1) == b""
-            except ConnectionError:
-                return True
-
-
-@asynccontextmanager
-async def serving(answer: Answer, **options: int) -> AsyncGenerator[tuple[RpcServer, int]]:
-    async def dispatch(request: RequestReceived, peer: Peer) -> LaterAnswer | Body:
-        assert peer.host == HOST
-        return await answer(request)
-
-    server = RpcServer(dispatch, **options)
-    port = await server.start(HOST, 0)
-    try:
-        yield server, port
-    finally:
-        async with asyncio.timeout(DEADLINE_S):
-            await server.stop()
-
-
-@asynccontextmanager
-async def connected(port: int) -> AsyncGenerator[RawClient]:
-    client = RawClient(*await asyncio.open_connection(HOST, port))
-    try:
-        yield client
-    finally:
-        client.writer.close()
+from tests.protocol.transport.raw_client import (
+    DEADLINE_S,
+    HOST,
+    METADATA,
+    connected,
+    echo,
+    serving,
+)
 
 
 async def test_pipelined_requests_are_answered_in_order() -> None:
@@ -295,113 +242,3 @@ async def eventually(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(DEADLINE_S):
         while not condition():  # noqa: ASYNC110 - the transport has no event to wait for
             await asyncio.sleep(0)
-
-
-class Later:
-    """Answers that are ready when the test says so; those that begin with ``now`` are at once."""
-
-    def __init__(self) -> None:
-        self.begun: list[bytes] = []
-        self.ready: dict[bytes, asyncio.Future[None]] = {}
-        self.abandoned: list[bytes] = []
-        self.moved = asyncio.Event()
-        self.error: Exception | None = None
-
-    async def answer(self, request: RequestReceived) -> LaterAnswer | Body:
-        body = bytes(request.body)
-        if body == b"close":
-            raise CloseConnection("asked to")
-        self.begun.append(body)
-        self.moved.set()
-        if body.startswith(b"now"):
-            return [body]
-        ready = self.ready[body] = asyncio.get_running_loop().create_future()
-
-        def finish() -> Body:
-            if self.error is not None:
-                raise self.error
-            return None if body.startswith(b"silent") else [body]
-
-        def abandon() -> None:
-            self.abandoned.append(body)
-            self.moved.set()
-
-        return LaterAnswer(ready, finish, abandon)
-
-    async def until(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(DEADLINE_S):
-            while not condition():
-                self.moved.clear()
-                await self.moved.wait()
-
-
-async def test_requests_are_begun_while_earlier_answers_take_their_time() -> None:
-    later = Later()
-    async with serving(later.answer) as (_, port), connected(port) as client:
-        client.send(b"a", b"b", b"now c", b"silent", b"d")
-        await later.until(lambda: len(later.begun) == 5)
-        for name in (b"d", b"silent", b"b"):
-            later.ready[name].set_result(None)
-        later.ready[b"a"].set_result(None)
-        assert [await client.receive() for _ in range(4)] == [b"a", b"b", b"now c", b"d"]
-        client.send(b"now again")
-        assert await client.receive() == b"now again"
-
-
-async def test_only_so_many_requests_are_begun() -> None:
-    later = Later()
-    names = [b"%d" % number for number in range(BEGUN_REQUESTS_MAX + 5)]
-    async with serving(later.answer) as (_, port), connected(port) as client:
-        client.send(*names)
-        await later.until(lambda: len(later.begun) == BEGUN_REQUESTS_MAX)
-        later.ready[names[0]].set_result(None)
-        assert await client.receive() == names[0]
-        await later.until(lambda: len(later.begun) == BEGUN_REQUESTS_MAX + 1)
-        while len(later.ready) < len(names) or not all(one.done() for one in later.ready.values()):
-            for ready in later.ready.values():
-                if not ready.done():
-                    ready.set_result(None)
-            await asyncio.sleep(0)
-        assert [await client.receive() for _ in names[1:]] == names[1:]
-
-
-async def test_a_connection_closes_after_the_answers_that_were_begun() -> None:
-    later = Later()
-    async with serving(later.answer) as (_, port), connected(port) as client:
-        client.send(b"a", b"close", b"never")
-        await later.until(lambda: later.begun == [b"a"])
-        later.ready[b"a"].set_result(None)
-        assert await client.receive() == b"a"
-        assert await client.is_closed_by_server()
-        assert later.begun == [b"a"]
-
-
-async def test_answers_that_nobody_will_read_are_abandoned() -> None:
-    later = Later()
-    async with serving(later.answer) as (_, port):
-        async with connected(port) as client:
-            client.send(b"a", b"b")
-            await later.until(lambda: len(later.begun) == 2)
-        await later.until(lambda: len(later.abandoned) == 2)
-        async with connected(port) as client:
-            client.send(b"c")
-            await later.until(lambda: len(later.begun) == 3)
-    assert later.abandoned == [b"a", b"b", b"c"]
-
-
-async def test_an_answer_that_cannot_be_finished_closes_its_connection_only(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    later = Later()
-    later.error = ValueError("a bug")
-    async with serving(later.answer) as (_, port), connected(port) as client:
-        client.send(b"a", b"b")
-        await later.until(lambda: len(later.begun) == 2)
-        with caplog.at_level(logging.ERROR):
-            later.ready[b"a"].set_result(None)
-            assert await client.is_closed_by_server()
-        assert "a bug" in caplog.text
-        assert later.abandoned == [b"b"]
-        async with connected(port) as another:
-            another.send(b"now")
-            assert await another.receive() == b"now"
