@@ -7,6 +7,7 @@ the server-common config classes (3.9).
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Final
 
@@ -134,6 +135,48 @@ class BrokerConfig(TopicDefaults):
         ConfigType.LONG,
         60000,
         "Time between renaming a file for deletion and removing it.",
+        at_least(0),
+        update=Update.CLUSTER_WIDE,
+    )
+    log_cleaner_enable: bool = key(
+        ConfigType.BOOLEAN, default=True, doc="Whether logs of compacted topics are compacted."
+    )
+    log_cleaner_threads: int = key(
+        ConfigType.INT,
+        1,
+        "Kept for tools: each log dir has a cleaner of its own.",
+        at_least(0),
+        update=Update.CLUSTER_WIDE,
+    )
+    log_cleaner_io_max_bytes_per_second: float = key(
+        ConfigType.DOUBLE,
+        sys.float_info.max,
+        "Bound on what all cleaners read and write together.",
+        update=Update.CLUSTER_WIDE,
+    )
+    log_cleaner_dedupe_buffer_size: int = key(
+        ConfigType.LONG,
+        128 << 20,
+        "Memory that the cleaners may take for keys, in all.",
+        update=Update.CLUSTER_WIDE,
+    )
+    log_cleaner_io_buffer_size: int = key(
+        ConfigType.INT,
+        512 << 10,
+        "Memory for reading and writing; half of it is what one step of a cleaner reads.",
+        at_least(0),
+        update=Update.CLUSTER_WIDE,
+    )
+    log_cleaner_io_buffer_load_factor: float = key(
+        ConfigType.DOUBLE,
+        0.9,
+        "How full the memory for keys may get.",
+        update=Update.CLUSTER_WIDE,
+    )
+    log_cleaner_backoff_ms: int = key(
+        ConfigType.LONG,
+        15000,
+        "Wait of a cleaner that found nothing to do.",
         at_least(0),
         update=Update.CLUSTER_WIDE,
     )

@@ -190,6 +190,8 @@ def format_value(value: ConfigValue) -> str | None:
             return "true" if value else "false"
         case tuple():
             return ",".join(value)
+        case float():
+            return str(value).replace("e+", "E")
         case _:
             return str(value)
 

@@ -29,6 +29,7 @@ from protocol.records.batch import (
     stamp,
     stamp_log_append_time,
 )
+from protocol.records.spans import first_without_key, record_bytes
 
 LONG_MAX: Final = 2**63 - 1
 BATCHES_ONLY_PRODUCE_VERSION: Final = 3
@@ -50,6 +51,8 @@ class AppendLimits:
     """``message.timestamp.before.max.ms``"""
     timestamp_after_max_ms: int = LONG_MAX
     """``message.timestamp.after.max.ms``"""
+    requires_keys: bool = False
+    """``cleanup.policy`` has ``compact``: the only case in which records are looked into."""
 
 
 class PreparedAppend(NamedTuple):
@@ -106,6 +109,8 @@ def prepare_append(
     header = _read_only_batch(buffer, limits)
     _check_fields(header)
     _check_timestamps(header, limits, now_ms)
+    if limits.requires_keys:
+        _check_keys(buffer, header)
     if header.producer_id >= 0:
         duplicate = producers.check(header)
         if duplicate is not None:
@@ -260,6 +265,18 @@ def _check_timestamps(header: BatchHeader, limits: AppendLimits, now_ms: int) ->
         raise _out_of_time(newest, now_ms)
     if base != _NO_TIMESTAMP and now_ms - base > limits.timestamp_before_max_ms:
         raise _out_of_time(base, now_ms)
+
+
+def _check_keys(buffer: Buffer, header: BatchHeader) -> None:
+    """Look for a record that compaction could not keep. Source: LogValidator.validateKey."""
+    try:
+        number = first_without_key(record_bytes(buffer, header), header.records_count)
+    except Malformed as error:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+    if number is not None:
+        raise _invalid_record(
+            f"Compacted topic cannot accept message without key: record {number} of the batch"
+        )
 
 
 def _already_there(

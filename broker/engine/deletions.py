@@ -56,6 +56,7 @@ class Deletions:
         name = delete_dir_name(tp, self._state.unique())
         renamed = log_dir.submit("set aside", lambda: log.rename(name))
         self._state.log_dirs.uncount_log(log_dir.path)
+        self._state.cleaner_offsets.forget(log_dir.path, tp)
 
         def done(future: asyncio.Future[None]) -> None:
             if future.exception() is None:

@@ -15,6 +15,7 @@ from broker.core.metadata_image import MetadataImage
 from broker.core.partition import Partition
 from broker.core.producers import ProducerStates
 from broker.engine.checkpoints import Checkpoints
+from broker.engine.cleaning import CleanerGauges, Cleaning
 from broker.engine.deletions import Deletions
 from broker.engine.describe import Describe
 from broker.engine.failures import Failures
@@ -108,6 +109,7 @@ class Engine:
         self._describe = Describe(state)
         retention = Retention(state, self._logs, self._deletions)
         self._periodic = Periodic(state, self._checkpoints, self._reporter, retention)
+        self._cleaning = Cleaning(state, self._deletions)
         for log_dir in log_dirs:
             log_dir.on_failed = self._failures.on_log_dir_failed
 
@@ -128,6 +130,7 @@ class Engine:
             for name in found.to_delete:
                 remove = partial(log_dir.disk.remove_tree, name)
                 self._deletions.schedule(log_dir, remove, delay_ms)
+        await self._cleaning.start()
         looks = [self._checkpoints.look_at_usage(one) for one in self._state.dirs.values()]
         # A disk that cannot say is offline by then; the others' answers are in.
         await asyncio.gather(*[look for look in looks if look is not None], return_exceptions=True)
@@ -158,6 +161,7 @@ class Engine:
         self._following.run(task_group)
         self._moves.run(task_group)
         self._periodic.run(task_group)
+        self._cleaning.run(task_group)
         task_group.create_task(supervised("isr-reporter", self._reporter.run))
 
     async def stop(self) -> None:
@@ -166,12 +170,14 @@ class Engine:
         self._moves.stop()
         self._deletions.stop()
         self._periodic.stop()
+        self._cleaning.stop()
         for _, replica in self._state.hosted.iterate_online():
             replica.end(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         await self._checkpoints.close()
 
     def _on_truncated(self, replica: Replica, offset: int) -> None:
         self._moves.on_truncated(replica, offset)
+        self._state.cleaner_offsets.truncated(replica.log_dir, replica.tp, offset)
 
     # Clients and followers.
 
@@ -277,6 +283,10 @@ class Engine:
         return self._describe.gauges(
             move_count=self._moves.active_count, failed_fetch_count=self._following.failed_count
         )
+
+    def cleaner_gauges(self) -> dict[str, CleanerGauges]:
+        """Tell how the cleaner of each log dir does, by path."""
+        return self._cleaning.gauges()
 
     def log_dir_rows(self, at_ms: int) -> list[LogDirRow]:
         """Return one row per configured log dir; ``at_ms`` is wall-clock time."""

@@ -321,6 +321,7 @@ class MovingLog:
         replica, future = self._replica, self._future
         replica.log, replica.dir, replica.future = self._log, future.dir, None
         self._state.log_dirs.uncount_log(source.path)
+        self._state.cleaner_offsets.move(self.tp, source.path, future.dir.path)
         self._tools.logs.write_epochs(replica)
         if self.move.on(MoveEvent.SWAP_DONE):
             self._state.cleaning_pauses.resume(self.tp)

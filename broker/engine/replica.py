@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from broker.core.append import AppendLimits
+from broker.core.compaction import COMPACT, CompactionRules
 from broker.core.delayed import FetchWaiters, ProduceWaiters
 from broker.core.leader_epochs import LeaderEpochs
 from broker.core.log_start import low_watermark
@@ -28,6 +29,7 @@ class Replica:
     """A current log that is online, and the partition it belongs to."""
 
     __slots__ = (
+        "compaction",
         "consumers",
         "delete_delay_ms",
         "deleted",
@@ -58,6 +60,8 @@ class Replica:
         self.dir = log_dir
         self.tail = tail
         self.limits = AppendLimits()
+        self.compaction: CompactionRules | None = None
+        """None: `cleanup.policy` has no `compact`."""
         self.delete_delay_ms = 0
         self.is_leader_throttled = False
         """Whether serving it to followers counts against the leader's quota."""
@@ -106,7 +110,10 @@ class Replica:
             is_log_append_time=config.message_timestamp_type == "LogAppendTime",
             timestamp_before_max_ms=config.message_timestamp_before_max_ms,
             timestamp_after_max_ms=config.message_timestamp_after_max_ms,
+            requires_keys=COMPACT in config.cleanup_policy,
         )
+        is_compacted = COMPACT in config.cleanup_policy
+        self.compaction = CompactionRules.of(config) if is_compacted else None
         self.partition.min_insync_replicas = config.min_insync_replicas
         self.delete_delay_ms = config.file_delete_delay_ms
         self.is_leader_throttled = self._is_in(config.leader_replication_throttled_replicas)

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
+from broker.core.cleaner_offsets import CleanerOffsets
 from broker.core.future_log import CleaningPauses
 from broker.core.hosted import HostedPartitions
 from broker.core.log_dirs import LogDirs
@@ -57,6 +58,7 @@ class EngineState:
         self.tails = TailCache()
         self.quotas = ReplicationQuotas.of(config)
         self.cleaning_pauses = CleaningPauses()
+        self.cleaner_offsets = CleanerOffsets()
         self.loose_futures: dict[TopicPartition, LooseFuture] = {}
         """Future logs whose current log is not online here: found at the start, or left behind."""
         self.usage: dict[str, DiskUsage] = {}

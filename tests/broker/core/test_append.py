@@ -192,6 +192,22 @@ def idempotent(sequence: int, *values: bytes) -> bytearray:
     return batch(*values, producer_id=7, producer_epoch=0, base_sequence=sequence)
 
 
+@pytest.mark.parametrize("compression", Compression)
+def test_a_compacted_topic_takes_only_records_with_keys(compression: Compression) -> None:
+    limits = AppendLimits(requires_keys=True)
+    options = BatchOptions(compression=compression)
+    keyed = build_batch([NewRecord(b"v", b"k"), NewRecord(None, b"")], options)
+    assert prepare(keyed, limits=limits).last_offset == 101
+    half = build_batch([NewRecord(b"v", b"k"), NewRecord(b"v")], options)
+    assert refusal(half, limits) == ErrorCode.INVALID_RECORD
+
+
+def test_a_compacted_topic_refuses_records_that_cannot_be_read() -> None:
+    limits = AppendLimits(requires_keys=True)
+    broken = altered(batch(b"v"), attributes=Compression.LZ4)
+    assert refusal(broken, limits) == ErrorCode.CORRUPT_MESSAGE
+
+
 def test_a_duplicate_is_answered_with_its_first_offsets_and_not_stamped() -> None:
     producers = ProducerStates()
     prepare(idempotent(0, b"a", b"b"), producers=producers)

@@ -157,6 +157,7 @@ class Lab:
         node.following.stop()
         node.moves.stop()
         node.periodic.stop()
+        node.cleaning.stop()
         await asyncio.sleep(0)
 
     # The controller.

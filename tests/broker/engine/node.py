@@ -16,6 +16,7 @@ from broker.core.fetch_session import FetchSessions
 from broker.core.metadata_answer import MetadataAnswers
 from broker.dispatcher import Dispatcher
 from broker.engine.checkpoints import Checkpoints
+from broker.engine.cleaning import Cleaning
 from broker.engine.engine import Engine
 from broker.engine.failures import Failures
 from broker.engine.follower import Following
@@ -212,6 +213,10 @@ class Node:
     @property
     def periodic(self) -> Periodic:
         return self.engine._periodic
+
+    @property
+    def cleaning(self) -> Cleaning:
+        return self.engine._cleaning
 
     def replica(self, tp: TopicPartition = ORDERS) -> Replica:
         replica = self.state.hosted.online(tp)

@@ -1,0 +1,331 @@
+"""The cleaners in whole brokers: compacted topics, moves, truncation, failure, damage."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from broker.engine.cleaning import WRITE_S
+from broker.engine.types import ProducePart
+from broker.storage.cleanable import read_cleaner_offsets
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.records.build import NewRecord, build_batch
+from protocol.records.records import Record, iterate_all_records
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS
+from tests.broker.engine.node import Node
+
+OTHER = TopicPartition("other", 0)
+BACKOFF_S = 15
+CONFIGS = {"cleanup_policy": "compact", "segment_bytes": "1000", "file_delete_delay_ms": "1000"}
+
+
+@pytest.fixture
+async def one() -> AsyncIterator[Lab]:
+    """One broker with two log dirs."""
+    async with Lab.running(broker_count=1, dir_count=2) as running:
+        yield running
+
+
+async def put(node: Node, key: str, value: str | None, tp: TopicPartition = ORDERS) -> Any:
+    record = NewRecord(
+        None if value is None else value.encode(), key.encode(), timestamp_ms=1_700_001_000_000
+    )
+    part = ProducePart(tp, memoryview(build_batch([record])))
+    (result,) = await node.engine.produce([part], acks=-1, timeout_ms=5_000)
+    return result
+
+
+async def fill(node: Node, count: int, tp: TopicPartition = ORDERS) -> None:
+    for number in range(count):
+        result = await put(node, f"key-{number % 4}", f"{number:050d}", tp)
+        assert result.error_code == ErrorCode.NONE
+
+
+async def consumed(node: Node, offset: int = 0, tp: TopicPartition = ORDERS) -> list[Record]:
+    """Every record from ``offset`` on, from the disk."""
+    node.replica(tp).tail.clear()
+    found: list[Record] = []
+    end = await node.log_end(tp)
+    while offset < end:
+        answer = await node.fetch(offset, tp=tp, max_bytes=500)
+        assert answer.error_code == ErrorCode.NONE
+        records = list(iterate_all_records(b"".join(answer.records)))
+        found += [record for record in records if record.offset >= offset]
+        offset = max([offset + 1, *[record.offset + 1 for record in records]])
+    return found
+
+
+def dirty(node: Node, path: str, tp: TopicPartition = ORDERS) -> int | None:
+    """What the log dir's file says."""
+    return read_cleaner_offsets(node.memory[path]).get(tp)
+
+
+def active_base(node: Node, tp: TopicPartition = ORDERS) -> int:
+    return node.replica(tp).log.segment_base_offsets[-1]
+
+
+async def until_cleaned(node: Node, tp: TopicPartition = ORDERS) -> None:
+    async with asyncio.timeout(60):
+        while dirty(node, node.replica(tp).log_dir, tp) != active_base(node, tp):  # noqa: ASYNC110
+            await asyncio.sleep(0.5)
+
+
+async def test_a_compacted_topic_keeps_the_last_value_of_each_key(lab: Lab) -> None:
+    await lab.create(**CONFIGS)
+    await fill(lab[1], 60)
+    before = {record.offset: record for record in await consumed(lab[1])}
+    for broker_id in (1, 2, 3):
+        await until_cleaned(lab[broker_id])
+    after = {record.offset: record for record in await consumed(lab[1])}
+    base = active_base(lab[1])
+    last = {record.key: at for at, record in before.items() if at < base}
+    assert sorted(after) == sorted([*last.values(), *range(base, 60)])
+    assert all(before[at] == record for at, record in after.items())
+    assert lab[1].disk_bytes() == lab[2].disk_bytes() == lab[3].disk_bytes()
+    middle = await consumed(lab[1], 30)
+    assert [one.offset for one in middle] == [at for at in sorted(after) if at >= 30]
+    await asyncio.sleep(2)
+    files = lab[1].memory[lab[1].replica().log_dir].list_dir(str(ORDERS))
+    assert not [name for name in files if name.endswith((".deleted", ".cleaned", ".swap"))]
+
+
+async def test_a_log_is_as_compacted_after_a_restart(one: Lab) -> None:
+    await one.create(replicas=[1], **CONFIGS)
+    await fill(one[1], 60)
+    await until_cleaned(one[1])
+    before = await consumed(one[1])
+    path = one[1].replica().log_dir
+    await one.restart(1)
+    await one.tell(ORDERS)
+    assert await consumed(one[1]) == before
+    assert one[1].state.cleaner_offsets.get(path, ORDERS) == active_base(one[1])
+
+
+async def test_a_topic_that_is_not_compacted_is_left_alone(one: Lab) -> None:
+    await one.create(replicas=[1], segment_bytes="1000")
+    await fill(one[1], 60)
+    await asyncio.sleep(3 * BACKOFF_S)
+    assert len(await consumed(one[1])) == 60
+
+
+async def test_a_policy_that_changes_takes_effect(one: Lab) -> None:
+    await one.create(replicas=[1], segment_bytes="1000")
+    await fill(one[1], 60)
+    one[1].topic_configs["orders"]["cleanup.policy"] = "compact,delete"
+    one[1].engine.topic_configs_changed(["orders"])
+    await until_cleaned(one[1])
+    assert len(await consumed(one[1])) < 30
+
+
+async def test_cleaners_can_be_turned_off() -> None:
+    async with Lab.running(broker_count=1, dir_count=1, log_cleaner_enable="false") as lab:
+        await lab.create(replicas=[1], **CONFIGS)
+        await fill(lab[1], 60)
+        await asyncio.sleep(3 * BACKOFF_S)
+        assert len(await consumed(lab[1])) == 60
+
+
+async def test_a_record_without_a_key_is_refused_on_a_compacted_topic(one: Lab) -> None:
+    await one.create(replicas=[1], **CONFIGS)
+    refused = await one[1].produce("no key")
+    assert refused.error_code == ErrorCode.INVALID_RECORD
+    assert "without key" in refused.error_message
+    assert (await put(one[1], "k", "v")).base_offset == 0
+
+
+async def test_the_rate_of_all_cleaners_is_kept() -> None:
+    rate = {"log_cleaner_io_max_bytes_per_second": "1000", "log_cleaner_io_buffer_size": "8192"}
+    async with Lab.running(broker_count=1, dir_count=1, **rate) as lab:
+        await lab.create(replicas=[1], **CONFIGS)
+        await fill(lab[1], 60)
+        size_bytes = lab[1].replica().log.size_bytes
+        await asyncio.sleep(BACKOFF_S)
+        started_s = lab[1].state.loop.time()
+        await until_cleaned(lab[1])
+        assert lab[1].state.loop.time() - started_s > 2 * (size_bytes - 1000) / 1000 - BACKOFF_S
+
+
+async def stopped_move(node: Node, path: str) -> None:
+    """Begin a move that does not get anywhere."""
+    node.engine.set_move_limit(1)
+    node.state.quotas.moves.record(1 << 40, node.state.now_ms())
+    answers = await node.engine.alter_replica_log_dirs([(ORDERS, path)])
+    assert answers == {ORDERS: ErrorCode.NONE}
+
+
+@pytest.mark.scenario(219)
+async def test_a_moving_log_is_not_compacted_and_is_again_when_the_move_is_cancelled(
+    one: Lab,
+) -> None:
+    await one.create(replicas=[1], **CONFIGS)
+    node = one[1]
+    await fill(node, 60)
+    await stopped_move(node, node.paths[1])
+    assert node.state.cleaning_pauses.count(ORDERS) == 1
+    await one.elect(ORDERS, 1, [1])
+    assert node.state.cleaning_pauses.count(ORDERS) == 1
+    await asyncio.sleep(3 * BACKOFF_S)
+    assert len(await consumed(node)) == 60
+    await node.engine.alter_replica_log_dirs([(ORDERS, node.paths[0])])
+    assert node.state.cleaning_pauses.count(ORDERS) == 0
+    await until_cleaned(node)
+    await stopped_move(node, node.paths[1])
+    node.engine.set_move_limit(2**63 - 1)
+    await moved(node, node.paths[1])
+    assert node.state.cleaning_pauses.count(ORDERS) == 0
+
+
+async def moved(node: Node, path: str) -> None:
+    async with asyncio.timeout(60):
+        while await node.dir_of() != path or await node.dir_of(is_future=True):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.scenario(150)
+async def test_a_moved_log_has_the_same_gaps_and_goes_on_where_its_cleaning_was(one: Lab) -> None:
+    await one.create(replicas=[1], **CONFIGS)
+    node = one[1]
+    await fill(node, 60)
+    await until_cleaned(node)
+    before, cleaned_to = await consumed(node), active_base(node)
+    await node.engine.alter_replica_log_dirs([(ORDERS, node.paths[1])])
+    await moved(node, node.paths[1])
+    assert await consumed(node) == before
+    assert node.state.cleaner_offsets.get(node.paths[1], ORDERS) == cleaned_to
+    await asyncio.sleep(WRITE_S)
+    assert [dirty(node, path) for path in node.paths] == [None, cleaned_to]
+    await fill(node, 60)
+    await until_cleaned(node)
+
+
+async def test_a_pass_is_given_up_when_its_log_moves() -> None:
+    rate = {"log_cleaner_io_max_bytes_per_second": "100", "log_cleaner_io_buffer_size": "8192"}
+    async with Lab.running(broker_count=1, dir_count=2, **rate) as lab:
+        await lab.create(replicas=[1], **CONFIGS)
+        node = lab[1]
+        await fill(node, 120)
+        before = await consumed(node)
+        await asyncio.sleep(BACKOFF_S)
+        await node.engine.alter_replica_log_dirs([(ORDERS, node.paths[1])])
+        await moved(node, node.paths[1])
+        assert await consumed(node) == before
+        await asyncio.sleep(5)
+        source = node.memory[node.paths[0]]
+        assert not [name for name in source.list_dir("") if source.is_dir(name)]
+
+
+@pytest.mark.scenario(217)
+async def test_the_checkpoint_follows_what_happens_to_its_log(one: Lab) -> None:
+    node = one[1]
+    await one.create(replicas=[1], **CONFIGS)
+    await one.create(OTHER, replicas=[1], **CONFIGS)
+    await fill(node, 60)
+    await until_cleaned(node)
+    cleaned_to = active_base(node)
+    first, second = node.paths
+    await node.engine.alter_replica_log_dirs([(ORDERS, second)])
+    await moved(node, second)
+    await asyncio.sleep(WRITE_S)
+    assert [dirty(node, path) for path in node.paths] == [None, cleaned_to]
+
+    await node.logs.truncate(node.replica(), 20)
+    await asyncio.sleep(WRITE_S)
+    assert dirty(node, second) == 20
+
+    node.state.cleaner_offsets.put(second, ORDERS, 10**6)
+    await fill(node, 60)
+    await until_cleaned(node)
+
+    node.state.cleaner_offsets.mark_uncleanable(second, OTHER)
+    assert node.replica(OTHER).log_dir == second
+    await fill(node, 60, OTHER)
+    await asyncio.sleep(2 * BACKOFF_S)
+    assert len(await consumed(node, tp=OTHER)) == 60
+
+    node.log_dirs[second].fail("test", OSError(5, "broken"))
+    assert node.state.cleaner_offsets.offsets_of(second) == {}
+    assert node.state.cleaner_offsets.uncleanable(second) == ()
+    assert node.state.cleaner_offsets.offsets_of(first) == {}
+
+
+async def test_a_deleted_log_leaves_no_entry(one: Lab) -> None:
+    await one.create(replicas=[1], **CONFIGS)
+    node = one[1]
+    await fill(node, 60)
+    await until_cleaned(node)
+    path = node.replica().log_dir
+    assert await one.stop_replica(1, ORDERS, delete=True) == ErrorCode.NONE
+    await asyncio.sleep(WRITE_S)
+    assert dirty(node, path) is None
+
+
+@pytest.mark.scenario(71)
+async def test_a_disk_that_fails_a_cleaner_is_offline_and_other_cleaners_go_on(one: Lab) -> None:
+    await one.create(replicas=[1], **CONFIGS)
+    await one.create(OTHER, replicas=[1], **CONFIGS)
+    node = one[1]
+    assert node.replica(OTHER).log_dir != node.replica().log_dir
+    await fill(node, 60)
+    await fill(node, 60, OTHER)
+    path = node.replica().log_dir
+    node.disks[path].set_fault("eio")
+    await until_cleaned(node, OTHER)
+    assert not node.log_dirs[path].online
+    assert node.state.hosted.is_offline(ORDERS)
+
+
+def damage(node: Node, tp: TopicPartition = ORDERS) -> None:
+    replica = node.replica(tp)
+    name = replica.log.segments[1].files.name(".log")
+    disk = node.memory[replica.log_dir]
+    data = bytearray(disk.read_file(name))
+    data[70] ^= 1
+    disk.write_file(name, data)
+
+
+@pytest.mark.scenario(218)
+async def test_a_log_that_cannot_be_read_is_marked_and_the_cleaner_lives(one: Lab) -> None:
+    third = TopicPartition("third", 0)
+    node = one[1]
+    for tp in (ORDERS, OTHER, third):
+        await one.create(tp, replicas=[1], **CONFIGS)
+        await fill(node, 60, tp)
+    assert node.replica(third).log_dir == node.replica().log_dir
+    damage(node)
+    await until_cleaned(node, third)
+    await asyncio.sleep(2 * BACKOFF_S)
+    path = node.replica().log_dir
+    assert node.log_dirs[path].online
+    gauges = node.engine.cleaner_gauges()
+    assert gauges[path].uncleanable_count == 1
+    assert gauges[path].uncleanable_bytes == node.replica().log.size_bytes
+    assert gauges[node.replica(OTHER).log_dir].uncleanable_count == 0
+    assert 0 <= gauges[path].since_last_run_ms <= BACKOFF_S * 1000
+    await fill(node, 60, third)
+    await until_cleaned(node, third)
+
+
+async def test_the_dirtiest_share_is_told(one: Lab) -> None:
+    await one.create(replicas=[1], min_cleanable_dirty_ratio="1", **CONFIGS)
+    node = one[1]
+    await fill(node, 60)
+    await asyncio.sleep(BACKOFF_S + 1)
+    assert node.engine.cleaner_gauges()[node.replica().log_dir].dirty_percent_max == 100
+    assert len(await consumed(node)) == 60
+
+
+async def test_appends_go_on_during_a_pass(one: Lab) -> None:
+    await one.create(replicas=[1], **CONFIGS)
+    node = one[1]
+    await fill(node, 60)
+    for number in range(400):
+        assert (await put(node, "late", f"{number:040d}")).error_code == ErrorCode.NONE
+        await asyncio.sleep(0.1)
+    records = await consumed(node)
+    assert records[-1].value == b"%040d" % 399
+    assert len(records) < 200
