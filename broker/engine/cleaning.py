@@ -142,10 +142,12 @@ class Cleaner:
 
     async def _round(self) -> bool:
         """Look at all compacted logs of the log dir and clean one; False: there was none to."""
-        self._last_run_ms = self._state.now_ms()
-        found = await self._log_dir.submit(
-            "look for dirty logs", partial(survey, self._candidates(), self._state.wall_ms())
-        )
+        self._last_run_ms, self._dirty_percent_max = self._state.now_ms(), 0
+        candidates = self._candidates()
+        if not candidates:
+            return False
+        look = partial(survey, candidates, self._state.wall_ms())
+        found = await self._log_dir.submit("look for dirty logs", look)
         path, offsets = self._log_dir.path, self._state.cleaner_offsets
         self._dirty_percent_max = int(found.dirtiest_ratio * 100)
         for tp, offset in found.resets:
