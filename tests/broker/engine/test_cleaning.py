@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
@@ -21,7 +21,6 @@ from tests.broker.engine.node import Node
 
 OTHER = TopicPartition("other", 0)
 BACKOFF_S = 15
-CONFIGS = {"cleanup_policy": "compact", "segment_bytes": "1000", "file_delete_delay_ms": "1000"}
 
 
 @pytest.fixture
@@ -29,6 +28,20 @@ async def one() -> AsyncIterator[Lab]:
     """One broker with two log dirs."""
     async with Lab.running(broker_count=1, dir_count=2) as running:
         yield running
+
+
+async def compacted(
+    lab: Lab, tp: TopicPartition = ORDERS, *, replicas: Sequence[int] = (1,), **configs: str
+) -> None:
+    """Create a topic with small segments, compacted."""
+    await lab.create(
+        tp,
+        replicas=replicas,
+        cleanup_policy="compact",
+        segment_bytes="1000",
+        file_delete_delay_ms="1000",
+        **configs,
+    )
 
 
 async def put(node: Node, key: str, value: str | None, tp: TopicPartition = ORDERS) -> Any:
@@ -76,7 +89,7 @@ async def until_cleaned(node: Node, tp: TopicPartition = ORDERS) -> None:
 
 
 async def test_a_compacted_topic_keeps_the_last_value_of_each_key(lab: Lab) -> None:
-    await lab.create(**CONFIGS)
+    await compacted(lab, replicas=[1, 2, 3])
     await fill(lab[1], 60)
     before = {record.offset: record for record in await consumed(lab[1])}
     for broker_id in (1, 2, 3):
@@ -95,7 +108,7 @@ async def test_a_compacted_topic_keeps_the_last_value_of_each_key(lab: Lab) -> N
 
 
 async def test_a_log_is_as_compacted_after_a_restart(one: Lab) -> None:
-    await one.create(replicas=[1], **CONFIGS)
+    await compacted(one)
     await fill(one[1], 60)
     await until_cleaned(one[1])
     before = await consumed(one[1])
@@ -124,14 +137,14 @@ async def test_a_policy_that_changes_takes_effect(one: Lab) -> None:
 
 async def test_cleaners_can_be_turned_off() -> None:
     async with Lab.running(broker_count=1, dir_count=1, log_cleaner_enable="false") as lab:
-        await lab.create(replicas=[1], **CONFIGS)
+        await compacted(lab)
         await fill(lab[1], 60)
         await asyncio.sleep(3 * BACKOFF_S)
         assert len(await consumed(lab[1])) == 60
 
 
 async def test_a_record_without_a_key_is_refused_on_a_compacted_topic(one: Lab) -> None:
-    await one.create(replicas=[1], **CONFIGS)
+    await compacted(one)
     refused = await one[1].produce("no key")
     assert refused.error_code == ErrorCode.INVALID_RECORD
     assert "without key" in refused.error_message
@@ -141,7 +154,7 @@ async def test_a_record_without_a_key_is_refused_on_a_compacted_topic(one: Lab) 
 async def test_the_rate_of_all_cleaners_is_kept() -> None:
     rate = {"log_cleaner_io_max_bytes_per_second": "1000", "log_cleaner_io_buffer_size": "8192"}
     async with Lab.running(broker_count=1, dir_count=1, **rate) as lab:
-        await lab.create(replicas=[1], **CONFIGS)
+        await compacted(lab)
         await fill(lab[1], 60)
         size_bytes = lab[1].replica().log.size_bytes
         await asyncio.sleep(BACKOFF_S)
@@ -162,7 +175,7 @@ async def stopped_move(node: Node, path: str) -> None:
 async def test_a_moving_log_is_not_compacted_and_is_again_when_the_move_is_cancelled(
     one: Lab,
 ) -> None:
-    await one.create(replicas=[1], **CONFIGS)
+    await compacted(one)
     node = one[1]
     await fill(node, 60)
     await stopped_move(node, node.paths[1])
@@ -188,7 +201,7 @@ async def moved(node: Node, path: str) -> None:
 
 @pytest.mark.scenario(150)
 async def test_a_moved_log_has_the_same_gaps_and_goes_on_where_its_cleaning_was(one: Lab) -> None:
-    await one.create(replicas=[1], **CONFIGS)
+    await compacted(one)
     node = one[1]
     await fill(node, 60)
     await until_cleaned(node)
@@ -206,7 +219,7 @@ async def test_a_moved_log_has_the_same_gaps_and_goes_on_where_its_cleaning_was(
 async def test_a_pass_is_given_up_when_its_log_moves() -> None:
     rate = {"log_cleaner_io_max_bytes_per_second": "100", "log_cleaner_io_buffer_size": "8192"}
     async with Lab.running(broker_count=1, dir_count=2, **rate) as lab:
-        await lab.create(replicas=[1], **CONFIGS)
+        await compacted(lab)
         node = lab[1]
         await fill(node, 120)
         before = await consumed(node)
@@ -222,8 +235,8 @@ async def test_a_pass_is_given_up_when_its_log_moves() -> None:
 @pytest.mark.scenario(217)
 async def test_the_checkpoint_follows_what_happens_to_its_log(one: Lab) -> None:
     node = one[1]
-    await one.create(replicas=[1], **CONFIGS)
-    await one.create(OTHER, replicas=[1], **CONFIGS)
+    await compacted(one)
+    await compacted(one, OTHER)
     await fill(node, 60)
     await until_cleaned(node)
     cleaned_to = active_base(node)
@@ -254,7 +267,7 @@ async def test_the_checkpoint_follows_what_happens_to_its_log(one: Lab) -> None:
 
 
 async def test_a_deleted_log_leaves_no_entry(one: Lab) -> None:
-    await one.create(replicas=[1], **CONFIGS)
+    await compacted(one)
     node = one[1]
     await fill(node, 60)
     await until_cleaned(node)
@@ -266,8 +279,8 @@ async def test_a_deleted_log_leaves_no_entry(one: Lab) -> None:
 
 @pytest.mark.scenario(71)
 async def test_a_disk_that_fails_a_cleaner_is_offline_and_other_cleaners_go_on(one: Lab) -> None:
-    await one.create(replicas=[1], **CONFIGS)
-    await one.create(OTHER, replicas=[1], **CONFIGS)
+    await compacted(one)
+    await compacted(one, OTHER)
     node = one[1]
     assert node.replica(OTHER).log_dir != node.replica().log_dir
     await fill(node, 60)
@@ -293,7 +306,7 @@ async def test_a_log_that_cannot_be_read_is_marked_and_the_cleaner_lives(one: La
     third = TopicPartition("third", 0)
     node = one[1]
     for tp in (ORDERS, OTHER, third):
-        await one.create(tp, replicas=[1], **CONFIGS)
+        await compacted(one, tp)
         await fill(node, 60, tp)
     assert node.replica(third).log_dir == node.replica().log_dir
     damage(node)
@@ -311,7 +324,7 @@ async def test_a_log_that_cannot_be_read_is_marked_and_the_cleaner_lives(one: La
 
 
 async def test_the_dirtiest_share_is_told(one: Lab) -> None:
-    await one.create(replicas=[1], min_cleanable_dirty_ratio="1", **CONFIGS)
+    await compacted(one, min_cleanable_dirty_ratio="1")
     node = one[1]
     await fill(node, 60)
     await asyncio.sleep(BACKOFF_S + 1)
@@ -320,7 +333,7 @@ async def test_the_dirtiest_share_is_told(one: Lab) -> None:
 
 
 async def test_appends_go_on_during_a_pass(one: Lab) -> None:
-    await one.create(replicas=[1], **CONFIGS)
+    await compacted(one)
     node = one[1]
     await fill(node, 60)
     for number in range(400):
