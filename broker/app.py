@@ -180,6 +180,7 @@ class Broker:
         parts = self._parts
         parts.engine.run(tasks)
         tasks.create_task(parts.session.run(parts.identity(port)), name="session")
+        tasks.create_task(parts.broker_configs.run(), name="broker-configs")
         tasks.create_task(parts.topic_configs.run(), name="topic-configs")
         tasks.create_task(parts.auto_topics.run(), name="auto-topics")
         tasks.create_task(dump.run(), name="metric-dump")

@@ -17,6 +17,8 @@ from broker.core.metadata_answer import MetadataAnswers
 from broker.engine.engine import Engine
 from broker.engine.types import EnginePorts
 from broker.lifecycle.auto_topics import AutoTopics
+from broker.lifecycle.broker_configs import BrokerConfigs
+from broker.lifecycle.config_news import ConfigNews
 from broker.lifecycle.controller_link import ControllerLink
 from broker.lifecycle.engine_events import EngineEventRelay
 from broker.lifecycle.identity import Identity
@@ -32,7 +34,7 @@ from broker.storage.startup import Owner
 from broker.surface import Surface
 from broker.world import World
 from protocol.broker_config import BROKER_KEYS
-from protocol.configs import broker_config
+from protocol.configs import BrokerConfig, broker_config
 from protocol.ids import BrokerId, fetcher_client_id, node_client_id
 from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
 from protocol.metric_writer import MetricWriter
@@ -66,6 +68,18 @@ class Parts:
         self.disks = {one.path: self._disk(one) for one in own.log_dirs}
         self.log_dirs = {path: self._log_dir(path) for path in self.disks}
         self.link = ControllerLink(self._connect_to_controller)
+        self.broker_configs = BrokerConfigs(
+            self.link,
+            broker_id=own.id,
+            static=self.overrides,
+            on_changed=self.on_broker_configs,
+        )
+        self.topic_configs = TopicConfigs(
+            self.link,
+            broker_config=self.config,
+            on_changed=self._topic_configs_changed,
+        )
+        self.config_news = ConfigNews(self.broker_configs, self.topic_configs)
         self.session = ControllerSession(
             self.link,
             SessionPorts(
@@ -73,15 +87,12 @@ class Parts:
                 random=world.random,
                 emit=self.metrics.record,
                 online_directory_ids=self._online_directory_ids,
-                cordoned_directory_ids=self._cordoned_directory_ids,
+                cordoned_directory_ids=self.cordoned_directory_ids,
+                registered=self.config_news.registered,
+                unfenced=self.config_news.everything,
             ),
             broker_id=own.id,
             heartbeat_interval_ms=spec.controller.heartbeat_interval_ms,
-        )
-        self.topic_configs = TopicConfigs(
-            self.link,
-            broker_config=self.config,
-            on_changed=self._topic_configs_changed,
         )
         self.auto_topics = AutoTopics(self.link)
         self.engine: Engine
@@ -133,8 +144,8 @@ class Parts:
             broker_id=self._own.id,
             cluster_id=self._spec.cluster_id,
             release=self._own.emulate,
-            config=self.config,
-            config_overrides=self.overrides,
+            broker_configs=self.broker_configs,
+            config_news=self.config_news,
             engine=self.engine,
             metadata_answers=MetadataAnswers(self.engine.metadata),
             controller=self.link,
@@ -206,11 +217,17 @@ class Parts:
     def _topic_configs_changed(self, topics: list[str]) -> None:
         self.engine.topic_configs_changed(topics)
 
+    def on_broker_configs(self, config: BrokerConfig) -> None:
+        """Have the engine and the topics follow a configuration; ``make_engine`` came before."""
+        self.topic_configs.rebase(config)
+        self.engine.configure(config)
+
     def _online_directory_ids(self) -> list[bytes]:
         return [one.directory_id for one in self.log_dirs.values() if one.online]
 
-    def _cordoned_directory_ids(self) -> list[bytes]:
-        cordoned = self.config.cordoned_log_dirs
+    def cordoned_directory_ids(self) -> list[bytes]:
+        """Return the ids that heartbeats carry."""
+        cordoned = self.broker_configs.config.cordoned_log_dirs
         return [
             one.directory_id
             for path, one in self.log_dirs.items()

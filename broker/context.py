@@ -25,7 +25,7 @@ from broker.engine.types import (
     ProduceResult,
 )
 from broker.metrics import Metrics
-from protocol.configs import BrokerConfig, TopicConfig
+from protocol.configs import BrokerConfig, BrokerOverrides, TopicConfig
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.control import (
@@ -175,12 +175,26 @@ class TopicConfigSource(Protocol):
         """
         ...
 
-    def changed(self, topics: Iterable[str]) -> None:
-        """Fetch these again in the background."""
+
+class BrokerConfigSource(Protocol):
+    """The configuration of this broker."""
+
+    @property
+    def config(self) -> BrokerConfig:
+        """The values in force."""
         ...
 
-    def forget(self, topics: Iterable[str]) -> None:
-        """Drop what is known of deleted topics."""
+    @property
+    def overrides(self) -> BrokerOverrides:
+        """What is set, by where it was set."""
+        ...
+
+
+class ConfigNewsPort(Protocol):
+    """Who is told that configurations changed."""
+
+    async def told(self, request: UpdateMetadataRequest) -> None:
+        """Look for news in an accepted UpdateMetadata and wait, bounded, until they are known."""
         ...
 
 
@@ -200,9 +214,8 @@ class Context:
     cluster_id: str
     release: str | None = None
     """The Kafka release that is shown, such as "2.4"; None shows everything that is served."""
-    config: BrokerConfig
-    config_overrides: Mapping[str, str]
-    """What the cluster file sets for this broker, by Kafka's names."""
+    broker_configs: BrokerConfigSource
+    config_news: ConfigNewsPort
     engine: EnginePort
     metadata_answers: MetadataAnswers
     controller: ControllerPort
@@ -215,3 +228,8 @@ class Context:
     """Milliseconds of the event loop's clock."""
     elapsed_us: Callable[[], int]
     """Microseconds from any start, for latencies only."""
+
+    @property
+    def config(self) -> BrokerConfig:
+        """What this broker is configured to now."""
+        return self.broker_configs.config

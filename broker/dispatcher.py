@@ -18,6 +18,7 @@ from broker.handlers import (
     Begun,
     Handle,
     Refuse,
+    alter_configs,
     alter_partition_reassignments,
     alter_replica_log_dirs,
     api_versions,
@@ -30,6 +31,7 @@ from broker.handlers import (
     elect_leaders,
     fetch,
     find_coordinator,
+    incremental_alter_configs,
     init_producer_id,
     leader_and_isr,
     list_offsets,
@@ -52,6 +54,7 @@ from protocol.transport.begun_answers import Body, LaterAnswer
 from protocol.wire.fast import codec
 
 _MODULES: Final = (
+    alter_configs,
     alter_partition_reassignments,
     alter_replica_log_dirs,
     api_versions,
@@ -64,6 +67,7 @@ _MODULES: Final = (
     elect_leaders,
     fetch,
     find_coordinator,
+    incremental_alter_configs,
     init_producer_id,
     leader_and_isr,
     list_offsets,

@@ -274,6 +274,18 @@ class Engine:
             if tp.topic in wanted:
                 replica.configure(self._state.ports.topic_config(tp.topic))
 
+    def configure(self, config: BrokerConfig) -> None:
+        """Take another configuration over at once: rates, cordons, the hosted topics' defaults.
+
+        ``ports.topic_config`` must give the new defaults already.
+
+        Raises:
+            KafkaError: INVALID_CONFIG, ``cordoned.log.dirs`` names what is no log dir.
+        """
+        self._state.configure(config)
+        for tp, replica in self._state.hosted.iterate_online():
+            replica.configure(self._state.ports.topic_config(tp.topic))
+
     def set_move_limit(self, bytes_per_second: int) -> None:
         """Change ``replica.alter.log.dirs.io.max.bytes.per.second``; it holds at once."""
         self._state.quotas.moves.limit_bytes_per_second = bytes_per_second

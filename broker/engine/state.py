@@ -44,7 +44,6 @@ class EngineState:
             KafkaError: INVALID_CONFIG, ``cordoned.log.dirs`` names what is no log dir.
         """
         self.broker_id = broker_id
-        self.config = config
         self.ports = ports
         self.loop = asyncio.get_running_loop()
         self.dirs = {log_dir.path: log_dir for log_dir in log_dirs}
@@ -52,11 +51,11 @@ class EngineState:
             list(self.dirs),
             offline=[path for path, log_dir in self.dirs.items() if not log_dir.online],
         )
-        self.log_dirs.cordon(config.cordoned_log_dirs)
+        self.quotas = ReplicationQuotas.of(config)
+        self.configure(config)
         self.hosted: HostedPartitions[Replica, IdleReplica] = HostedPartitions()
         self.metadata = MetadataImage(broker_id=broker_id)
         self.tails = TailCache()
-        self.quotas = ReplicationQuotas.of(config)
         self.cleaning_pauses = CleaningPauses()
         self.cleaner_offsets = CleanerOffsets()
         self.loose_futures: dict[TopicPartition, LooseFuture] = {}
@@ -71,6 +70,16 @@ class EngineState:
         """Where background work runs; set while the engine runs."""
         self.control_turn = asyncio.Lock()
         """LeaderAndIsr and StopReplica go one at a time, as in Kafka (replicaStateChangeLock)."""
+
+    def configure(self, config: BrokerConfig) -> None:
+        """Take a configuration over; what reads ``config`` afresh follows by itself.
+
+        Raises:
+            KafkaError: INVALID_CONFIG, ``cordoned.log.dirs`` names what is no log dir.
+        """
+        self.log_dirs.cordon(config.cordoned_log_dirs)
+        self.config = config
+        self.quotas.configure(config)
         self.lag_time_max_ms = config.replica_lag_time_max_ms
 
     async def to_the_end(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:

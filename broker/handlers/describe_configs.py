@@ -1,22 +1,23 @@
-"""Serves: DescribeConfigs (32), the settings of topics and of this broker.
+"""Serves: DescribeConfigs (32), the settings of topics, of this broker and of its loggers.
 
 Differs from Kafka: a topic's own settings come from the controller when this broker hosts none of
-its replicas. Broker loggers, client metrics and groups have no settings here: INVALID_REQUEST.
+its replicas. Client metrics and groups have no settings here: INVALID_REQUEST. A topic's
+retention.ms that the broker has in hours names the hours as its source.
 Versions: 0-4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from broker.context import Context
 from broker.handlers import handles
+from broker.log_levels import log_levels
 from protocol.configs import (
-    BrokerOverrides,
     ConfigSource,
     DescribedConfig,
     describe_broker_configs,
+    describe_dynamic_configs,
     describe_topic_configs,
 )
 from protocol.errors import ErrorCode, KafkaError
@@ -28,9 +29,11 @@ from protocol.messages.configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
+from protocol.topic_names import topic_name_problem
 
 _TOPIC: Final = 2
 _BROKER: Final = 4
+_BROKER_LOGGER: Final = 8
 
 
 def refuse(
@@ -46,7 +49,7 @@ async def handle(
 ) -> DescribeConfigsResponse:
     """Answer each resource by itself; an unknown kind of resource refuses the whole request."""
     for asked in request.resources:
-        if asked.resource_type not in (_TOPIC, _BROKER):
+        if asked.resource_type not in (_TOPIC, _BROKER, _BROKER_LOGGER):
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST, f"Unexpected resource type {asked.resource_type}."
             )
@@ -62,52 +65,77 @@ async def _describe(
     asked: DescribeConfigsResource,
 ) -> DescribeConfigsResult:
     try:
-        if asked.resource_type == _TOPIC:
-            described = await _topic(context, asked.resource_name)
-        else:
-            described = _broker(context, asked.resource_name)
+        entries = await _entries(context, request, version, asked)
     except KafkaError as error:
         return _failed(asked, error)
+    wanted = list(asked.configuration_keys or ())
     return DescribeConfigsResult(
         error_code=ErrorCode.NONE,
         error_message="",
         resource_type=asked.resource_type,
         resource_name=asked.resource_name,
-        configs=[
-            _entry(config, request, version)
-            for config in _selected(described, asked.configuration_keys)
-        ],
+        configs=[entry for entry in entries if not wanted or entry.name in wanted],
     )
 
 
+async def _entries(
+    context: Context,
+    request: DescribeConfigsRequest,
+    version: int,
+    asked: DescribeConfigsResource,
+) -> list[DescribeConfigsResourceResult]:
+    if asked.resource_type == _BROKER_LOGGER:
+        return _loggers(context, asked.resource_name)
+    if asked.resource_type == _TOPIC:
+        described = await _topic(context, asked.resource_name)
+    else:
+        described = _broker(context, asked.resource_name)
+    return [_entry(config, request, version) for config in described]
+
+
 async def _topic(context: Context, topic: str) -> list[DescribedConfig]:
+    problem = topic_name_problem(topic)
+    if problem:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
     if not context.engine.metadata.has_topic(topic):
-        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic {topic} does not exist.")
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     overrides = await context.topic_configs.overrides(topic)
-    return describe_topic_configs(overrides, _own(context))
+    return describe_topic_configs(overrides, context.broker_configs.overrides)
 
 
 def _broker(context: Context, name: str) -> list[DescribedConfig]:
     """Source: ConfigHelper.describeConfigs: "" asks for the dynamic defaults of the cluster."""
+    overrides = context.broker_configs.overrides
     if name == "":
-        return []
-    if name != str(context.broker_id):
-        raise KafkaError(
-            ErrorCode.INVALID_REQUEST,
-            f"Unexpected broker id, expected {context.broker_id} or empty string, but got {name}",
+        return describe_dynamic_configs(
+            overrides.dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER
         )
-    return describe_broker_configs(_own(context))
+    if _number(name) != context.broker_id:
+        raise _invalid(
+            f"Unexpected broker id, expected {context.broker_id} or empty string, "
+            f"but received {name}"
+        )
+    return describe_broker_configs(overrides)
 
 
-def _own(context: Context) -> BrokerOverrides:
-    return BrokerOverrides(static=context.config_overrides, dynamic={}, dynamic_default={})
+def _loggers(context: Context, name: str) -> list[DescribeConfigsResourceResult]:
+    if name == "":
+        raise _invalid("Broker id must not be empty")
+    if _number(name) != context.broker_id:
+        raise _invalid(f"Unexpected broker id, expected {context.broker_id} but received {name}")
+    return [
+        DescribeConfigsResourceResult(
+            name=logger, value=level, config_source=ConfigSource.BROKER_LOGGER, documentation=""
+        )
+        for logger, level in log_levels().items()
+    ]
 
 
-def _selected(
-    described: list[DescribedConfig], keys: Iterable[str] | None
-) -> list[DescribedConfig]:
-    wanted = list(keys or ())
-    return [config for config in described if not wanted or config.name in wanted]
+def _number(name: str) -> int:
+    try:
+        return int(name)
+    except ValueError:
+        raise _invalid(f"Broker id must be an integer, but it is: {name}") from None
 
 
 def _entry(
@@ -128,6 +156,10 @@ def _entry(
         config_type=config.type,
         documentation=config.documentation if request.include_documentation else None,
     )
+
+
+def _invalid(message: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REQUEST, message)
 
 
 def _failed(asked: DescribeConfigsResource, error: KafkaError) -> DescribeConfigsResult:

@@ -1,7 +1,8 @@
 """Serves: UpdateMetadata (6), what this broker tells clients about the cluster.
 
-Differs from Kafka: a topic row without partitions says that the topic's settings changed; to
-Kafka's brokers, which are told by ZooKeeper, it says nothing.
+Differs from Kafka: a topic row without partitions says that the topic's settings changed, one
+without a name that brokers' settings did; to Kafka's brokers, which are told by ZooKeeper, they
+say nothing.
 Versions: 0-8.
 """
 
@@ -12,7 +13,7 @@ from typing import Final
 from broker.context import Context
 from broker.handlers import handles
 from protocol.errors import KafkaError
-from protocol.ids import LEADER_DURING_DELETE, ZERO_UUID
+from protocol.ids import ZERO_UUID
 from protocol.messages.control import (
     UpdateMetadataBroker,
     UpdateMetadataEndpoint,
@@ -36,7 +37,7 @@ def refuse(
 async def handle(
     context: Context, request: UpdateMetadataRequest, version: int
 ) -> UpdateMetadataResponse:
-    """Update the metadata, then the settings of deleted and reconfigured topics."""
+    """Update the metadata, then the settings that are said to have changed."""
     if version < _GROUPED_SINCE:
         request.topic_states = _topic_states(request)
     if version == 0:
@@ -44,7 +45,7 @@ async def handle(
             broker.endpoints = [_endpoint(broker)]
     response = context.engine.update_metadata(request)
     if not response.error_code:
-        _tell_topic_configs(context, request)
+        await context.config_news.told(request)
     return response
 
 
@@ -63,17 +64,3 @@ def _endpoint(broker: UpdateMetadataBroker) -> UpdateMetadataEndpoint:
     return UpdateMetadataEndpoint(
         port=broker.v0_port, host=broker.v0_host, listener="PLAINTEXT", security_protocol=0
     )
-
-
-def _tell_topic_configs(context: Context, request: UpdateMetadataRequest) -> None:
-    deleted: list[str] = []
-    changed: list[str] = []
-    for topic in request.topic_states:
-        if not topic.partition_states:
-            changed.append(topic.topic_name)
-        elif all(state.leader == LEADER_DURING_DELETE for state in topic.partition_states):
-            deleted.append(topic.topic_name)
-    if deleted:
-        context.topic_configs.forget(deleted)
-    if changed:
-        context.topic_configs.changed(changed)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
@@ -66,6 +66,10 @@ class SessionPorts:
     emit: Callable[[FailoverEventRow], None]
     online_directory_ids: Callable[[], list[bytes]]
     cordoned_directory_ids: Callable[[], list[bytes]]
+    registered: Callable[[], Awaitable[None]]
+    """Awaited after every accepted registration, before the heartbeat that unfences."""
+    unfenced: Callable[[], None]
+    """Called when the controller tells this broker anything again."""
 
 
 class ControllerSession:
@@ -135,6 +139,7 @@ class ControllerSession:
             while True:
                 if not self._registered.is_set():
                     await self._register(identity)
+                    await self._ports.registered()
                 self._wake.clear()
                 if self._may_beat():
                     self._in_flight += 1
@@ -262,6 +267,8 @@ class ControllerSession:
         if response.is_fenced != self.is_fenced:
             self.is_fenced = response.is_fenced
             logger.info("the controller %s this broker", "fenced" if self.is_fenced else "unfenced")
+            if not self.is_fenced:
+                self._ports.unfenced()
 
     async def _ask(self, request: Any, version: int) -> Any:
         """Return the answer, or None when there is none; one log line per change of the link."""

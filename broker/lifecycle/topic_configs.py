@@ -55,6 +55,15 @@ class TopicConfigs:
         self._wanted: dict[str, None] = {}
         self._wake = asyncio.Event()
 
+    def rebase(self, broker_config: BrokerConfig) -> None:
+        """Take new defaults; the engine is to read ``config_of`` again for every topic."""
+        self._broker_config = broker_config
+        self._defaults = topic_config({}, broker_config)
+        self._configs = {
+            topic: topic_config(overrides, broker_config)
+            for topic, overrides in self._overrides.items()
+        }
+
     def config_of(self, topic: str) -> TopicConfig:
         """Return the effective config as far as it is known; the broker's defaults otherwise."""
         return self._configs.get(topic, self._defaults)
@@ -62,15 +71,23 @@ class TopicConfigs:
     async def ensure(self, topics: Iterable[str]) -> None:
         """Fetch those that are not known yet; after ``ENSURE_TIMEOUT_MS`` leave them to ``run``."""
         missing = [topic for topic in topics if topic not in self._overrides]
-        if not missing:
-            return
+        if missing:
+            await self._fetch_or_later(missing, "using defaults")
+
+    async def refresh(self, topics: Iterable[str]) -> None:
+        """Fetch those that are known here again; after a while leave them to ``run``."""
+        known = [topic for topic in topics if topic in self._overrides]
+        if known:
+            await self._fetch_or_later(known, "keeping the last")
+
+    async def _fetch_or_later(self, topics: list[str], meanwhile: str) -> None:
         try:
-            await self._fetch(missing, ENSURE_TIMEOUT_MS)
+            await self._fetch(topics, ENSURE_TIMEOUT_MS)
         except (ConnectionError, TimeoutError) as exc:
             logger.warning(
-                "configs of %d topics not known yet, using defaults: %s", len(missing), exc
+                "configs of %d topics not known yet, %s: %s", len(topics), meanwhile, exc
             )
-            self.changed(missing)
+            self.changed(topics)
 
     async def overrides(self, topic: str) -> Mapping[str, str]:
         """Return the topic's own settings by Kafka's names, asking the controller when unknown.
@@ -96,6 +113,10 @@ class TopicConfigs:
         self._wanted.update(dict.fromkeys(topics))
         if self._wanted:
             self._wake.set()
+
+    def changed_all(self) -> None:
+        """Fetch all that are known in the background."""
+        self.changed(self._overrides)
 
     def forget(self, topics: Iterable[str]) -> None:
         """Drop what is known of deleted topics."""

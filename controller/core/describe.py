@@ -10,7 +10,6 @@ from controller.core.alter_configs import BROKER_RESOURCE, TOPIC_RESOURCE
 from controller.core.events import RequestArrived
 from controller.core.state import Broker
 from controller.core.step import Step
-from controller.core.topic_rules import name_problem
 from protocol.configs import (
     ConfigSource,
     DescribedConfig,
@@ -31,6 +30,7 @@ from protocol.messages.configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
+from protocol.topic_names import topic_name_problem
 
 
 def describe_configs(step: Step, event: RequestArrived) -> None:
@@ -96,7 +96,7 @@ def _described(step: Step, resource_type: int, name: str) -> list[DescribedConfi
         return describe_dynamic_configs(step.state.dynamic_configs.get(name, {}), source)
     if resource_type != TOPIC_RESOURCE:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unexpected resource type {resource_type}.")
-    problem = name_problem(name)
+    problem = topic_name_problem(name)
     if problem:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
     topic = step.state.topics.get(name)

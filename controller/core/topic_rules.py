@@ -5,16 +5,13 @@ Source: Topic.java, AdminZkClient.validateTopicCreate (3.9).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from protocol.errors import ErrorCode, KafkaError
+from protocol.topic_names import topic_name_problem
 
-NAME_LENGTH_MAX: Final = 249
 CLUSTER_METADATA_TOPIC: Final = "__cluster_metadata"
-
-_LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def check_name(name: str, existing: Iterable[str]) -> None:
@@ -23,7 +20,7 @@ def check_name(name: str, existing: Iterable[str]) -> None:
     Raises:
         KafkaError: INVALID_TOPIC_EXCEPTION.
     """
-    problem = name_problem(name)
+    problem = topic_name_problem(name)
     if problem:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
     if "." in name or "_" in name:
@@ -55,22 +52,6 @@ def check_assignment(numbers: Sequence[int], assignment: Sequence[Sequence[int]]
             )
     if sorted(numbers) != list(range(len(numbers))):
         raise _bad_assignment("partitions should be a consecutive 0-based integer sequence")
-
-
-def name_problem(name: str) -> str:
-    """Tell what is wrong with a topic's name; "" when nothing is."""
-    if not name:
-        return "the empty string is not allowed"
-    if name in (".", ".."):
-        return f"'{name}' is not allowed"
-    if len(name) > NAME_LENGTH_MAX:
-        return f"the length of '{name}' is longer than the max allowed length {NAME_LENGTH_MAX}"
-    if not _LEGAL.fullmatch(name):
-        return (
-            f"'{name}' contains one or more characters other than "
-            "ASCII alphanumerics, '.', '_' and '-'"
-        )
-    return ""
 
 
 def _bad_assignment(message: str) -> KafkaError:

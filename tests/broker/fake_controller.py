@@ -35,6 +35,7 @@ from protocol.transport.rpc_server import RpcServer
 from protocol.wire.fast import codec
 
 DEADLINE_S = 10
+BROKER_RESOURCE = 4
 
 
 class FakeController:
@@ -50,6 +51,10 @@ class FakeController:
         self.block_count = 2
         self.remaining: list[list[Any]] = []
         self.configs: dict[str, dict[str, str]] = {}
+        self.broker_configs: dict[str, dict[str, str]] = {}
+        """Dynamic ones, by broker id as text; "" for all brokers."""
+        self.describe_code = ErrorCode.NONE
+        """Of brokers."""
         self.held: dict[type, asyncio.Event] = {}
         """Requests of these classes wait for the event before they are answered."""
         self.port = 0
@@ -136,6 +141,9 @@ class FakeController:
     def _describe(self, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
         results: list[DescribeConfigsResult] = []
         for asked in request.resources:
+            if asked.resource_type == BROKER_RESOURCE:
+                results.append(self._describe_broker(asked.resource_name))
+                continue
             result = DescribeConfigsResult(resource_type=2, resource_name=asked.resource_name)
             if asked.resource_name not in self.configs:
                 result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -146,6 +154,17 @@ class FakeController:
                 ] + [DescribeConfigsResourceResult(name="retention.ms", value="1", config_source=5)]
             results.append(result)
         return DescribeConfigsResponse(results=results)
+
+    def _describe_broker(self, name: str) -> DescribeConfigsResult:
+        return DescribeConfigsResult(
+            error_code=self.describe_code,
+            resource_type=BROKER_RESOURCE,
+            resource_name=name,
+            configs=[
+                DescribeConfigsResourceResult(name=key, value=value, config_source=2 if name else 3)
+                for key, value in self.broker_configs.get(name, {}).items()
+            ],
+        )
 
     def _create(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
         return CreateTopicsResponse(

@@ -25,7 +25,7 @@ from broker.engine.types import (
 )
 from broker.metrics import Metrics
 from protocol.apis import APIS
-from protocol.configs import TopicConfig, broker_config, topic_config
+from protocol.configs import BrokerOverrides, TopicConfig, broker_config, topic_config
 from protocol.connection import Peer, RequestReceived
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import BrokerId, TopicPartition
@@ -264,8 +264,6 @@ class FakeTopicConfigs:
     def __init__(self) -> None:
         self.known: dict[str, Mapping[str, str]] = {}
         self.ensured: list[str] = []
-        self.changes: list[str] = []
-        self.forgotten: list[str] = []
 
     def config_of(self, topic: str) -> TopicConfig:
         return topic_config(self.known.get(topic, {}), broker_config({}))
@@ -278,11 +276,23 @@ class FakeTopicConfigs:
             raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, "no controller")
         return self.known[topic]
 
-    def changed(self, topics: Iterable[str]) -> None:
-        self.changes.extend(topics)
 
-    def forget(self, topics: Iterable[str]) -> None:
-        self.forgotten.extend(topics)
+class FakeBrokerConfigs:
+    """A file, and what the test sets dynamically."""
+
+    def __init__(self, static: Mapping[str, str]) -> None:
+        self.overrides = BrokerOverrides(static=static, dynamic={}, dynamic_default={})
+        self.config = broker_config(static)
+
+
+@dataclass
+class FakeConfigNews:
+    """Remembers what it was told."""
+
+    requests: list[UpdateMetadataRequest] = field(default_factory=list[UpdateMetadataRequest])
+
+    async def told(self, request: UpdateMetadataRequest) -> None:
+        self.requests.append(request)
 
 
 @dataclass
@@ -304,13 +314,15 @@ class FakeBroker:
         self.controller = FakeController()
         self.producer_ids = FakeProducerIds()
         self.topic_configs = FakeTopicConfigs()
+        self.broker_configs = FakeBrokerConfigs(configs)
+        self.config_news = FakeConfigNews()
         self.auto_topics = FakeAutoTopics()
         self.metrics = Metrics(1)
         self.context = Context(
             broker_id=1,
             cluster_id="cluster",
-            config=broker_config(configs),
-            config_overrides=configs,
+            broker_configs=self.broker_configs,
+            config_news=self.config_news,
             engine=self.engine,
             metadata_answers=MetadataAnswers(self.engine.metadata),
             controller=self.controller,

@@ -12,6 +12,7 @@ import pytest
 from broker.assembly import Parts, config_overrides
 from broker.storage.meta_properties import is_usable_directory_id
 from broker.world import real_world
+from protocol.configs import broker_config
 from protocol.spec import ClusterSpec
 from tests.broker.one_broker import cluster_spec
 
@@ -68,3 +69,15 @@ async def test_handlers_share_the_engines_metadata(parts: Parts):
     assert context.config.num_partitions == 3
     assert context.loop_ms() >= 0
     assert 0 <= context.elapsed_us() <= context.elapsed_us()
+
+
+async def test_dynamic_configs_reach_the_engine_the_topics_and_heartbeats(parts: Parts):
+    engine = parts.make_engine()
+    first, second = parts.log_dirs.values()
+    config = broker_config({"cordoned.log.dirs": second.path, "log.segment.bytes": "9000"})
+    parts.broker_configs.config = config
+    parts.on_broker_configs(config)
+    assert parts.topic_configs.config_of("any").segment_bytes == 9_000
+    described = {one.path: one.is_cordoned for one in await engine.describe_log_dirs(None)}
+    assert described == {first.path: False, second.path: True}
+    assert parts.cordoned_directory_ids() == [second.directory_id]

@@ -54,6 +54,7 @@ from tests.broker.engine.messages import (
     ORDERS,
     records,
 )
+from tests.broker.fakes import FakeBrokerConfigs
 
 
 class SwitchWorker(InlineDiskWorker):
@@ -159,8 +160,7 @@ class Node:
         given.update(
             broker_id=self.id,
             cluster_id="lab",
-            config=self.config,
-            config_overrides={},
+            broker_configs=FakeBrokerConfigs({}),
             engine=self.engine,
             metadata_answers=MetadataAnswers(self.engine.metadata),
             fetch_sessions=FetchSessions(),

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from protocol.configs import broker_config
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.records.build import BatchOptions
@@ -130,6 +131,15 @@ async def test_new_topic_settings_hold_at_once(alone: Lab) -> None:
     assert (await node.produce("x" * 200)).error_code == NONE
     node.engine.topic_configs_changed(["orders"])
     assert (await node.produce("x" * 200)).error_code == ErrorCode.MESSAGE_TOO_LARGE
+
+
+async def test_new_settings_of_the_broker_hold_for_its_topics_at_once(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    node: Node = alone[1]
+    node.config = broker_config({"message.max.bytes": "100"})
+    node.engine.configure(node.config)
+    assert (await node.produce("x" * 200)).error_code == ErrorCode.MESSAGE_TOO_LARGE
+    assert node.state.config is node.config
 
 
 async def test_offline_directory_ids_leave_out_what_was_never_read(alone: Lab) -> None:

@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from protocol.errors import ErrorCode
+from protocol.configs import broker_config
+from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.control import LeaderAndIsrLiveLeader
 from tests.broker.engine.lab import Lab
@@ -41,6 +42,30 @@ async def test_addresses_come_from_the_metadata_or_from_leader_and_isr(alone: La
     request.live_leaders = [LeaderAndIsrLiveLeader(broker_id=8, host_name="host", port=99)]
     await alone[1].engine.leader_and_isr(request)
     assert alone[1].state.address_of(8) == ("host", 99)
+
+
+async def test_another_configuration_holds_at_once(alone: Lab) -> None:
+    state = alone[1].state
+    config = broker_config(
+        {
+            "cordoned.log.dirs": alone[1].paths[1],
+            "replica.lag.time.max.ms": "7",
+            "leader.replication.throttled.rate": "1",
+            "follower.replication.throttled.rate": "2",
+            "replica.alter.log.dirs.io.max.bytes.per.second": "3",
+        }
+    )
+    state.configure(config)
+    assert state.log_dirs.is_cordoned(alone[1].paths[1])
+    assert (state.config, state.lag_time_max_ms) == (config, 7)
+    assert [quota.limit_bytes_per_second for quota in state.quotas] == [1, 2, 3]
+
+
+async def test_a_cordon_of_what_is_no_log_dir_changes_nothing(alone: Lab) -> None:
+    before = alone[1].state.config
+    with pytest.raises(KafkaError):
+        alone[1].state.configure(broker_config({"cordoned.log.dirs": "/nowhere"}))
+    assert alone[1].state.config is before
 
 
 async def test_unique_names_are_32_hex_digits(alone: Lab) -> None:

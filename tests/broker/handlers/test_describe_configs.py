@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.configs import ConfigSource
+from protocol.configs import BrokerOverrides, ConfigSource
 from protocol.errors import ErrorCode
 from protocol.messages.configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResult,
 )
-from tests.broker.fakes import FakeBroker
+from tests.broker.fakes import FakeBroker, topic_state, update_metadata
 
-TOPIC, BROKER, LOGGER = 2, 4, 8
+TOPIC, BROKER, LOGGER, CLIENT_METRICS = 2, 4, 8, 16
 
 
 def describe(kind: int, name: str, *keys: str) -> DescribeConfigsRequest:
@@ -83,15 +83,76 @@ async def test_this_broker_shows_what_its_file_sets():
 
 
 @pytest.mark.parametrize(
-    ("name", "code"), [("", ErrorCode.NONE), ("2", ErrorCode.INVALID_REQUEST), ("x", 42)]
+    ("kind", "name", "message"),
+    [
+        (BROKER, "2", "Unexpected broker id, expected 1 or empty string, but received 2"),
+        (BROKER, "x", "Broker id must be an integer, but it is: x"),
+        (LOGGER, "2", "Unexpected broker id, expected 1 but received 2"),
+        (LOGGER, "", "Broker id must not be empty"),
+    ],
 )
-async def test_other_brokers_are_refused(broker: FakeBroker, name: str, code: int):
-    other = await result(broker, describe(BROKER, name))
-    assert (other.error_code, list(other.configs)) == (code, [])
+async def test_other_brokers_are_refused(broker: FakeBroker, kind: int, name: str, message: str):
+    other = await result(broker, describe(kind, name))
+    assert (other.error_code, other.error_message) == (ErrorCode.INVALID_REQUEST, message)
+    assert list(other.configs) == []
+
+
+async def test_a_name_that_no_topic_can_have_is_told(broker: FakeBroker):
+    other = await result(broker, describe(TOPIC, ""))
+    assert other.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert other.error_message == "Topic name is invalid: the empty string is not allowed"
+
+
+def dynamic_broker() -> FakeBroker:
+    broker = FakeBroker(log_segment_bytes="5000")
+    broker.broker_configs.overrides = BrokerOverrides(
+        static=broker.broker_configs.overrides.static,
+        dynamic={"log.segment.bytes": "7000"},
+        dynamic_default={"log.segment.bytes": "6000", "min.insync.replicas": "2"},
+    )
+    return broker
+
+
+async def test_where_a_brokers_settings_come_from_is_told_strongest_first():
+    request = describe(BROKER, "1", "log.segment.bytes")
+    request.include_synonyms = True
+    (entry,) = (await result(dynamic_broker(), request)).configs
+    assert (entry.value, entry.config_source) == ("7000", ConfigSource.DYNAMIC_BROKER)
+    assert [(s.value, s.source) for s in entry.synonyms] == [
+        ("7000", ConfigSource.DYNAMIC_BROKER),
+        ("6000", ConfigSource.DYNAMIC_DEFAULT_BROKER),
+        ("5000", ConfigSource.STATIC_BROKER),
+        ("1073741824", ConfigSource.DEFAULT),
+    ]
+
+
+async def test_without_a_name_the_settings_of_all_brokers_are_described():
+    everyone = await result(dynamic_broker(), describe(BROKER, ""))
+    assert [(e.name, e.value, e.config_source) for e in everyone.configs] == [
+        ("log.segment.bytes", "6000", ConfigSource.DYNAMIC_DEFAULT_BROKER),
+        ("min.insync.replicas", "2", ConfigSource.DYNAMIC_DEFAULT_BROKER),
+    ]
+
+
+async def test_a_topic_shows_what_brokers_have_dynamically():
+    broker = dynamic_broker()
+    broker.engine.metadata.update(update_metadata(topic_state()))
+    broker.topic_configs.known["orders"] = {}
+    topic = await result(broker, describe(TOPIC, "orders", "segment.bytes"))
+    assert [(e.value, e.config_source) for e in topic.configs] == [
+        ("7000", ConfigSource.DYNAMIC_BROKER)
+    ]
+
+
+async def test_loggers_have_levels(broker: FakeBroker):
+    loggers = await result(broker, describe(LOGGER, "1", "root"))
+    (root,) = loggers.configs
+    assert (root.name, root.config_source, root.read_only) == ("root", 6, False)
+    assert root.value in ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
 
 
 async def test_an_unknown_kind_refuses_the_whole_request(broker: FakeBroker):
-    request = describe(LOGGER, "1")
+    request = describe(CLIENT_METRICS, "1")
     request.resources = [*describe(TOPIC, "orders").resources, *request.resources]
     response = await broker.ask(request, 4)
     assert [r.error_code for r in response.results] == [ErrorCode.INVALID_REQUEST] * 2

@@ -37,24 +37,28 @@ async def test_every_layout_ends_in_the_image(broker: FakeBroker, version: int):
     assert ports == ([9] if version == 0 else [9091, 9092])
 
 
-async def test_the_settings_of_a_deleted_topic_are_forgotten(broker: FakeBroker):
+async def test_a_deleted_topic_leaves_the_image(broker: FakeBroker):
     await broker.ask(update_metadata(topic_state(leaders=(-2, -2))), 8)
-    assert broker.topic_configs.forgotten == ["orders"]
     assert not broker.engine.metadata.has_topic("orders")
 
 
-async def test_a_row_without_partitions_means_new_settings(broker: FakeBroker):
-    bump = UpdateMetadataTopicState(topic_name="orders", topic_id=topic_state().topic_id)
+@pytest.mark.parametrize("name", ["orders", ""])
+async def test_rows_without_partitions_are_news_and_leave_the_image_as_it_is(
+    broker: FakeBroker, name: str
+):
+    topic_id = topic_state().topic_id if name else ZERO_UUID
+    bump = UpdateMetadataTopicState(topic_name=name, topic_id=topic_id)
     await broker.ask(update_metadata(bump), 8)
-    assert broker.topic_configs.changes == ["orders"]
-    assert broker.engine.metadata.has_topic("orders")
+    (told,) = broker.config_news.requests
+    assert [row.topic_name for row in told.topic_states] == [name]
+    assert [topic.name for topic in broker.engine.metadata.topics()] == ["orders"]
 
 
 async def test_a_refused_update_changes_nothing(broker: FakeBroker):
     broker.engine.control_code = ErrorCode.STALE_CONTROLLER_EPOCH
     response = await broker.ask(update_metadata(topic_state(leaders=(-2, -2))), 8)
     assert response.error_code == ErrorCode.STALE_CONTROLLER_EPOCH
-    assert broker.topic_configs.forgotten == []
+    assert broker.config_news.requests == []
 
 
 async def test_a_defect_is_told_at_the_top(broker: FakeBroker):

@@ -28,6 +28,10 @@ class FakeClock:
         return 1
 
 
+async def _nothing() -> None:
+    return
+
+
 class Lab:
     def __init__(self, link: ControllerLink) -> None:
         self.metrics = Metrics(1)
@@ -40,6 +44,8 @@ class Lab:
                 emit=self.metrics.record,
                 online_directory_ids=list,
                 cordoned_directory_ids=list,
+                registered=_nothing,
+                unfenced=lambda: None,
             ),
             broker_id=1,
             heartbeat_interval_ms=1_000,

@@ -40,6 +40,7 @@ class Lab:
     def __init__(self, link: ControllerLink, interval_ms: int) -> None:
         self.rows: list[FailoverEventRow] = []
         self.online = [D1, D2]
+        self.heard: list[str] = []
         self.session = ControllerSession(
             link,
             SessionPorts(
@@ -48,10 +49,18 @@ class Lab:
                 emit=self.rows.append,
                 online_directory_ids=lambda: self.online,
                 cordoned_directory_ids=lambda: [D2],
+                registered=self.on_registered,
+                unfenced=self.on_unfenced,
             ),
             broker_id=1,
             heartbeat_interval_ms=interval_ms,
         )
+
+    async def on_registered(self) -> None:
+        self.heard.append("registered")
+
+    def on_unfenced(self) -> None:
+        self.heard.append("unfenced")
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[ControllerSession]:
@@ -98,10 +107,12 @@ async def test_it_registers_and_the_first_heartbeat_follows_at_once(
 
 
 async def test_heartbeats_go_on_at_their_interval(controller: FakeController, link: ControllerLink):
-    async with Lab(link, 5).running() as session:
+    lab = Lab(link, 5)
+    async with lab.running() as session:
         await controller.until_heartbeats(4)
         assert session.is_connected
         assert not session.is_fenced
+        assert lab.heard == ["registered", "unfenced"], "in this order, once"
 
 
 async def test_a_failed_log_dir_is_told_at_once_and_in_every_later_heartbeat(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from protocol.messages.configs import (
     AlterableConfig,
     AlterConfigsRequest,
@@ -19,7 +21,7 @@ Entry = tuple[str, int, str | None]
 
 
 def incremental(
-    *resources: tuple[int, str, list[Entry]], validate_only: bool = False
+    *resources: tuple[int, str, Sequence[Entry]], validate_only: bool = False
 ) -> IncrementalAlterConfigsRequest:
     """Return the request of (type, name, [(key, operation, value)])."""
     return IncrementalAlterConfigsRequest(

@@ -1,0 +1,55 @@
+"""Serves: AlterConfigs (33), which replaces all of a resource's settings, at the controller.
+
+Differs from Kafka: a resource named twice is answered; a 3.9 broker leaves the client waiting.
+Versions: 0-2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from broker.context import Context
+from broker.handlers import handles
+from broker.handlers.incremental_alter_configs import (
+    FORWARD_TIMEOUT_MS,
+    alter_response,
+    answer_each,
+)
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.configs import (
+    AlterConfigsRequest,
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
+
+
+def refuse(request: AlterConfigsRequest, _version: int, error: KafkaError) -> AlterConfigsResponse:
+    """Put the code into every resource."""
+    return AlterConfigsResponse(
+        responses=[alter_response(asked, error) for asked in request.resources]
+    )
+
+
+@handles(AlterConfigsRequest, "0-2", refuse=refuse)
+async def handle(
+    context: Context, request: AlterConfigsRequest, version: int
+) -> AlterConfigsResponse:
+    """Return one answer per resource, in order."""
+
+    async def forward(
+        passed: Sequence[AlterConfigsResource],
+    ) -> Sequence[AlterConfigsResourceResponse]:
+        part = AlterConfigsRequest(resources=passed, validate_only=request.validate_only)
+        answer: AlterConfigsResponse = await context.controller.forward(
+            part, version, timeout_ms=FORWARD_TIMEOUT_MS
+        )
+        return answer.responses
+
+    responses = await answer_each(context, request.resources, _refuse_loggers, forward)
+    return AlterConfigsResponse(responses=responses)
+
+
+def _refuse_loggers(asked: AlterConfigsResource) -> None:
+    """Levels are changed one by one only, by IncrementalAlterConfigs."""
+    raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {asked.resource_type}")

@@ -1,0 +1,152 @@
+"""What this broker is configured to: its file, overlaid with what the controller keeps for it.
+
+It applies nothing: whoever is told by ``on_changed`` does.
+
+Source: DynamicBrokerConfig.scala; per-broker before cluster-wide before the file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from broker.lifecycle.controller_link import ControllerLink
+from protocol.broker_config import BROKER_KEYS, BrokerConfig
+from protocol.configs import BrokerOverrides, broker_config
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
+
+DESCRIBE_CONFIGS_VERSION: Final = 4
+REFRESH_TIMEOUT_MS: Final = 2_000
+"""How long a registration or a word of the controller waits for the new values."""
+
+_ALL_BROKERS: Final = ""
+_ALL_LOG_DIRS: Final = "*"
+_BROKER_RESOURCE: Final = 4
+_RETRY_MS: Final = 500
+logger = logging.getLogger(__name__)
+
+
+class BrokerConfigs:
+    """The configuration in force. ``run`` it once; ``refresh`` it when told that it changed."""
+
+    def __init__(
+        self,
+        link: ControllerLink,
+        *,
+        broker_id: int,
+        static: Mapping[str, str],
+        on_changed: Callable[[BrokerConfig], None],
+    ) -> None:
+        """Start with the file alone.
+
+        Args:
+            link: the connection to the controller.
+            broker_id: of this broker.
+            static: what the cluster file sets, by Kafka's names.
+            on_changed: told the effective configuration when it is another one.
+
+        Raises:
+            KafkaError: INVALID_CONFIG, the file sets what cannot be.
+        """
+        self._link = link
+        self._broker_id = broker_id
+        self._on_changed = on_changed
+        self._wake = asyncio.Event()
+        self.overrides = BrokerOverrides(static=static, dynamic={}, dynamic_default={})
+        """What is set, by where it was set."""
+        self.config = broker_config(static)
+        """The values in force."""
+
+    def changed(self) -> None:
+        """Ask the controller in the background."""
+        self._wake.set()
+
+    async def refresh(self) -> None:
+        """Ask the controller now; when it does not answer in time, leave it to ``run``."""
+        try:
+            await self._fetch()
+        except (ConnectionError, TimeoutError) as exc:
+            logger.warning("dynamic configs of this broker not known yet: %s", exc)
+            self.changed()
+
+    async def run(self) -> None:
+        """Ask when told, until cancelled; a controller that is away is asked again."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            try:
+                await self._fetch()
+            except (ConnectionError, TimeoutError):
+                await asyncio.sleep(_RETRY_MS / 1000)
+                self.changed()
+
+    async def _fetch(self) -> None:
+        names = (str(self._broker_id), _ALL_BROKERS)
+        request = DescribeConfigsRequest(
+            resources=[
+                DescribeConfigsResource(
+                    resource_type=_BROKER_RESOURCE, resource_name=name, configuration_keys=None
+                )
+                for name in names
+            ]
+        )
+        response: DescribeConfigsResponse = await self._link.request(
+            request, DESCRIBE_CONFIGS_VERSION, timeout_ms=REFRESH_TIMEOUT_MS
+        )
+        texts: dict[str, Mapping[str, str]] = {}
+        for result in response.results:
+            if result.error_code != ErrorCode.NONE:
+                code = ErrorCode(result.error_code).name
+                logger.error("the controller does not tell this broker's configs: %s", code)
+                return
+            texts[result.resource_name] = _texts(result)
+        self._take(dynamic=texts[names[0]], dynamic_default=texts[_ALL_BROKERS])
+
+    def _take(self, *, dynamic: Mapping[str, str], dynamic_default: Mapping[str, str]) -> None:
+        before = self.overrides
+        if dynamic == before.dynamic and dynamic_default == before.dynamic_default:
+            return
+        after = dataclasses.replace(before, dynamic=dynamic, dynamic_default=dynamic_default)
+        try:
+            config = self._effective(after)
+        except KafkaError as exc:
+            logger.error("dynamic configs are unusable, keeping the last: %s", exc)  # noqa: TRY400 - a peer's value, not our defect
+            return
+        self.overrides = after
+        if config != self.config:
+            _log_changes(self.config, config)
+            self.config = config
+            self._on_changed(config)
+
+    def _effective(self, overrides: BrokerOverrides) -> BrokerConfig:
+        config = broker_config(
+            {**overrides.static, **overrides.dynamic_default, **overrides.dynamic}
+        )
+        known = (_ALL_LOG_DIRS, *(config.log_dirs or config.log_dir).split(","))
+        gone = [path for path in config.cordoned_log_dirs if path not in known]
+        if not gone:
+            return config
+        logger.warning("cordoned.log.dirs names what is no log dir any more: %s", ", ".join(gone))
+        kept = tuple(path for path in config.cordoned_log_dirs if path in known)
+        return dataclasses.replace(config, cordoned_log_dirs=kept)
+
+
+def _texts(result: DescribeConfigsResult) -> dict[str, str]:
+    return {entry.name: entry.value for entry in result.configs if entry.value is not None}
+
+
+def _log_changes(before: BrokerConfig, after: BrokerConfig) -> None:
+    for name in BROKER_KEYS:
+        field = name.replace(".", "_")
+        old, new = getattr(before, field), getattr(after, field)
+        if old != new:
+            logger.info("config %s %s -> %s", name, old, new)

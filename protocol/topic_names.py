@@ -1,0 +1,29 @@
+"""What a topic may be called. It knows no topics.
+
+Source: Topic.java.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+NAME_LENGTH_MAX: Final = 249
+
+_LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+def topic_name_problem(name: str) -> str:
+    """Tell what is wrong with a topic's name; "" when nothing is."""
+    if not name:
+        return "the empty string is not allowed"
+    if name in (".", ".."):
+        return f"'{name}' is not allowed"
+    if len(name) > NAME_LENGTH_MAX:
+        return f"the length of '{name}' is longer than the max allowed length {NAME_LENGTH_MAX}"
+    if not _LEGAL.fullmatch(name):
+        return (
+            f"'{name}' contains one or more characters other than "
+            "ASCII alphanumerics, '.', '_' and '-'"
+        )
+    return ""

@@ -1,0 +1,110 @@
+"""News of changed configurations end in questions to the controller."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from broker.lifecycle.broker_configs import BrokerConfigs
+from broker.lifecycle.config_news import ConfigNews
+from broker.lifecycle.controller_link import ControllerLink
+from broker.lifecycle.topic_configs import TopicConfigs
+from protocol.configs import BrokerConfig, broker_config
+from protocol.messages.configs import DescribeConfigsRequest
+from protocol.messages.control import UpdateMetadataRequest, UpdateMetadataTopicState
+from tests.broker.fake_controller import FakeController
+from tests.broker.fakes import topic_state, update_metadata
+
+
+class Lab:
+    def __init__(self, link: ControllerLink) -> None:
+        self.broker_configs = BrokerConfigs(
+            link, broker_id=1, static={}, on_changed=self.on_changed
+        )
+        self.topic_configs = TopicConfigs(
+            link, broker_config=broker_config({}), on_changed=lambda _topics: None
+        )
+        self.news = ConfigNews(self.broker_configs, self.topic_configs)
+
+    def on_changed(self, config: BrokerConfig) -> None:
+        self.topic_configs.rebase(config)
+
+
+@pytest.fixture
+async def lab(controller: FakeController, link: ControllerLink) -> Lab:
+    controller.configs["orders"] = {"segment.bytes": "5000"}
+    lab = Lab(link)
+    await lab.topic_configs.ensure(["orders"])
+    controller.requests.clear()
+    return lab
+
+
+def rows(*names: str, controller_epoch: int = 1) -> UpdateMetadataRequest:
+    made = update_metadata(*[UpdateMetadataTopicState(topic_name=name) for name in names])
+    made.controller_epoch = controller_epoch
+    return made
+
+
+def asked(controller: FakeController) -> list[str]:
+    return [
+        one.resource_name
+        for request in controller.of(DescribeConfigsRequest)
+        for one in request.resources
+    ]
+
+
+async def test_a_row_without_partitions_brings_a_topics_new_settings(
+    controller: FakeController, lab: Lab
+):
+    controller.configs["orders"] = {"segment.bytes": "6000"}
+    await lab.news.told(rows("orders"))
+    assert lab.topic_configs.config_of("orders").segment_bytes == 6_000
+
+
+async def test_topics_that_are_not_known_here_are_not_asked_for(
+    controller: FakeController, lab: Lab
+):
+    await lab.news.told(rows("other"))
+    assert asked(controller) == []
+
+
+async def test_a_row_without_a_name_brings_the_brokers_new_settings(
+    controller: FakeController, lab: Lab
+):
+    controller.broker_configs[""] = {"min.insync.replicas": "2"}
+    await lab.news.told(rows(""))
+    assert lab.broker_configs.config.min_insync_replicas == 2
+    assert lab.topic_configs.config_of("orders").min_insync_replicas == 2
+    assert lab.topic_configs.config_of("new").min_insync_replicas == 2
+    assert lab.topic_configs.config_of("orders").segment_bytes == 5_000
+
+
+async def test_a_deleted_topic_is_forgotten(controller: FakeController, lab: Lab):
+    await lab.news.told(update_metadata(topic_state(leaders=(-2, -2))))
+    await lab.topic_configs.ensure(["orders"])
+    assert asked(controller) == ["orders"]
+
+
+async def test_ordinary_rows_are_no_news(controller: FakeController, lab: Lab):
+    await lab.news.told(update_metadata(topic_state()))
+    assert asked(controller) == []
+
+
+async def test_a_new_controller_is_asked_for_everything(controller: FakeController, lab: Lab):
+    await lab.news.told(rows(controller_epoch=1))
+    controller.configs["orders"] = {"segment.bytes": "6000"}
+    controller.broker_configs["1"] = {"min.insync.replicas": "2"}
+    async with asyncio.TaskGroup() as tasks:
+        running = [
+            tasks.create_task(lab.broker_configs.run()),
+            tasks.create_task(lab.topic_configs.run()),
+        ]
+        await lab.news.told(rows(controller_epoch=2))
+        await controller.until(lambda: sorted(asked(controller)) == ["", "1", "orders"])
+        await lab.news.registered()
+        await lab.topic_configs.refresh(["orders"])
+        for task in running:
+            task.cancel()
+    assert lab.topic_configs.config_of("orders").segment_bytes == 6_000
+    assert lab.broker_configs.config.min_insync_replicas == 2
