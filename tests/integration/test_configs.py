@@ -2,78 +2,92 @@
 
 from __future__ import annotations
 
-import pytest
-from confluent_kafka.admin import (
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    ResourceType,
-)
+from typing import Any
 
 from jbodlab.cluster import CONTROLLER
+from jbodlab.rpc import BlockingClient
+from protocol.configs import ConfigSource
+from protocol.errors import ErrorCode
+from protocol.messages.configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsRequestAlterableConfig,
+    IncrementalAlterConfigsRequestAlterConfigsResource,
+)
 from tests.integration.labs import DEADLINE_MS, Lab
 
-DEADLINE_S = DEADLINE_MS / 1000
 MOVE_LIMIT = "replica.alter.log.dirs.io.max.bytes.per.second"
+TOPIC, BROKER = 2, 4
+SET, DELETE = 0, 1
+OWN, EVERYONES = ConfigSource.DYNAMIC_BROKER, ConfigSource.DYNAMIC_DEFAULT_BROKER
 
 
-class Configs:
-    """One client's view of the cluster's configurations."""
-
-    def __init__(self, lab: Lab) -> None:
-        self._client = AdminClient({"bootstrap.servers": ",".join(lab.servers)})
-
-    def set(self, kind: ResourceType, name: str, key: str, value: str | None) -> None:
-        """Set a key, or unset it with None."""
-        operation = AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
-        entry = ConfigEntry(key, value, incremental_operation=operation)
-        resource = ConfigResource(kind, name, incremental_configs=[entry])
-        for done in self._client.incremental_alter_configs([resource]).values():
-            done.result(DEADLINE_S)
-
-    def get(self, kind: ResourceType, name: str, key: str) -> tuple[str | None, str]:
-        """Return a key's value and where it comes from."""
-        (done,) = self._client.describe_configs([ConfigResource(kind, name)]).values()
-        entry = done.result(DEADLINE_S).get(key)
-        return (None, "") if entry is None else (entry.value, str(entry.source))
+def change(lab: Lab, kind: int, name: str, key: str, value: str | None) -> None:
+    """Set a key, or unset it with None."""
+    entry = IncrementalAlterConfigsRequestAlterableConfig(
+        name=key, config_operation=DELETE if value is None else SET, value=value
+    )
+    resource = IncrementalAlterConfigsRequestAlterConfigsResource(
+        resource_type=kind, resource_name=name, configs=[entry]
+    )
+    response = answer(lab, kind, name, IncrementalAlterConfigsRequest(resources=[resource]), 1)
+    assert [one.error_code for one in response.responses] == [ErrorCode.NONE]
 
 
-@pytest.fixture(scope="module")
-def configs(shared_lab: Lab) -> Configs:
-    return Configs(shared_lab)
+def found(lab: Lab, kind: int, name: str, key: str) -> tuple[str | None, int] | None:
+    """Return a key's value and where it comes from."""
+    resource = DescribeConfigsResource(
+        resource_type=kind, resource_name=name, configuration_keys=[key]
+    )
+    response = answer(lab, kind, name, DescribeConfigsRequest(resources=[resource]), 4)
+    (result,) = response.results
+    assert result.error_code == ErrorCode.NONE
+    return next(((one.value, one.config_source) for one in result.configs), None)
 
 
-TOPIC_SOURCE, BROKER_SOURCE, DEFAULT_BROKER_SOURCE = "1", "2", "3"
+def answer(lab: Lab, kind: int, name: str, request: Any, version: int) -> Any:
+    """Ask the broker that is meant, or any."""
+    broker = lab.cluster.spec.broker(int(name) if kind == BROKER and name else 1)
+    client = BlockingClient(broker.advertised_host, broker.advertised_port)
+    try:
+        return client.request(request, version)
+    finally:
+        client.close()
 
 
-def test_a_topics_setting_is_seen_at_once(shared_lab: Lab, configs: Configs):
+def test_a_topics_setting_is_seen_at_once(shared_lab: Lab):
     shared_lab.create("seen")
-    configs.set(ResourceType.TOPIC, "seen", "retention.ms", "86400000")
-    assert configs.get(ResourceType.TOPIC, "seen", "retention.ms") == ("86400000", TOPIC_SOURCE)
-    configs.set(ResourceType.TOPIC, "seen", "retention.ms", None)
-    assert configs.get(ResourceType.TOPIC, "seen", "retention.ms")[0] == "604800000"
+    change(shared_lab, TOPIC, "seen", "retention.ms", "86400000")
+    assert found(shared_lab, TOPIC, "seen", "retention.ms") == ("86400000", ConfigSource.TOPIC)
+    change(shared_lab, TOPIC, "seen", "retention.ms", None)
+    assert found(shared_lab, TOPIC, "seen", "retention.ms") == ("604800000", ConfigSource.DEFAULT)
 
 
-def test_a_brokers_setting_goes_before_everyones(shared_lab: Lab, configs: Configs):
-    configs.set(ResourceType.BROKER, "", MOVE_LIMIT, "2000000")
-    configs.set(ResourceType.BROKER, "1", MOVE_LIMIT, "1000000")
-    assert configs.get(ResourceType.BROKER, "1", MOVE_LIMIT) == ("1000000", BROKER_SOURCE)
-    assert configs.get(ResourceType.BROKER, "2", MOVE_LIMIT) == ("2000000", DEFAULT_BROKER_SOURCE)
-    configs.set(ResourceType.BROKER, "1", MOVE_LIMIT, None)
-    assert configs.get(ResourceType.BROKER, "1", MOVE_LIMIT) == ("2000000", DEFAULT_BROKER_SOURCE)
-    configs.set(ResourceType.BROKER, "", MOVE_LIMIT, None)
-    assert configs.get(ResourceType.BROKER, "1", MOVE_LIMIT) == (None, "")
+def test_a_brokers_setting_goes_before_everyones(shared_lab: Lab):
+    change(shared_lab, BROKER, "", MOVE_LIMIT, "2000000")
+    change(shared_lab, BROKER, "1", MOVE_LIMIT, "1000000")
+    assert found(shared_lab, BROKER, "1", MOVE_LIMIT) == ("1000000", OWN)
+    assert found(shared_lab, BROKER, "2", MOVE_LIMIT) == (
+        "2000000",
+        EVERYONES,
+    )
+    change(shared_lab, BROKER, "1", MOVE_LIMIT, None)
+    assert found(shared_lab, BROKER, "1", MOVE_LIMIT) == (
+        "2000000",
+        EVERYONES,
+    )
+    change(shared_lab, BROKER, "", MOVE_LIMIT, None)
+    assert found(shared_lab, BROKER, "1", MOVE_LIMIT) is None
 
 
 def test_settings_outlive_the_controller_and_the_broker(lab: Lab):
-    configs = Configs(lab)
     (log_dir, *_others) = [one.path for one in lab.cluster.spec.broker(2).log_dirs]
-    configs.set(ResourceType.BROKER, "2", "cordoned.log.dirs", log_dir)
+    change(lab, BROKER, "2", "cordoned.log.dirs", log_dir)
 
     lab.cluster.kill(CONTROLLER)
     lab.cluster.start_controller()
     lab.cluster.restart_broker(2)
     lab.cluster.wait_until(lab.cluster.is_ready, "the cluster is whole", DEADLINE_MS)
 
-    assert configs.get(ResourceType.BROKER, "2", "cordoned.log.dirs") == (log_dir, BROKER_SOURCE)
+    assert found(lab, BROKER, "2", "cordoned.log.dirs") == (log_dir, OWN)
