@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from broker.context import Context
-from broker.handlers import handles
-from broker.handlers.incremental_alter_configs import (
+from broker.config_resources import (
     FORWARD_TIMEOUT_MS,
     alter_response,
     answer_each,
+    invalid_request,
 )
-from protocol.errors import ErrorCode, KafkaError
+from broker.context import Context
+from broker.handlers import handles
+from protocol.errors import KafkaError
 from protocol.messages.configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
@@ -46,10 +47,10 @@ async def handle(
         )
         return answer.responses
 
-    responses = await answer_each(context, request.resources, _refuse_loggers, forward)
+    responses = await answer_each(context.broker_id, request.resources, _refuse_loggers, forward)
     return AlterConfigsResponse(responses=responses)
 
 
 def _refuse_loggers(asked: AlterConfigsResource) -> None:
     """Levels are changed one by one only, by IncrementalAlterConfigs."""
-    raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {asked.resource_type}")
+    raise invalid_request(f"Unknown resource type {asked.resource_type}")

@@ -1,0 +1,87 @@
+"""What AlterConfigs and IncrementalAlterConfigs share: which broker answers which resource.
+
+It changes nothing itself. Source: ConfigAdminManager.scala.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeVar
+
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.configs import (
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequestAlterConfigsResource,
+)
+
+FORWARD_TIMEOUT_MS: Final = 5_000
+_BROKER: Final = 4
+_BROKER_LOGGER: Final = 8
+
+ResourceT = TypeVar(
+    "ResourceT", AlterConfigsResource, IncrementalAlterConfigsRequestAlterConfigsResource
+)
+
+
+async def answer_each(
+    broker_id: int,
+    resources: Sequence[ResourceT],
+    change_levels: Callable[[ResourceT], None],
+    forward: Callable[[Sequence[ResourceT]], Awaitable[Sequence[AlterConfigsResourceResponse]]],
+) -> list[AlterConfigsResourceResponse]:
+    """Answer what is this broker's own affair and pass the rest on in one request.
+
+    Source: ConfigAdminManager.preprocess.
+    """
+    counts = Counter((asked.resource_type, asked.resource_name) for asked in resources)
+    answers: dict[int, AlterConfigsResourceResponse] = {}
+    for index, asked in enumerate(resources):
+        try:
+            if counts[asked.resource_type, asked.resource_name] > 1:
+                raise invalid_request("Each resource must appear at most once.")
+            if asked.resource_type == _BROKER_LOGGER:
+                change_levels(asked)
+                answers[index] = alter_response(asked, None)
+            elif asked.resource_type == _BROKER and asked.resource_name:
+                check_own_id(broker_id, asked.resource_name, "broker id, expected")
+        except KafkaError as error:
+            answers[index] = alter_response(asked, error)
+    passed = [index for index in range(len(resources)) if index not in answers]
+    if passed:
+        forwarded = await forward([resources[index] for index in passed])
+        answers.update(zip(passed, forwarded, strict=True))
+    return [answers[index] for index in range(len(resources))]
+
+
+def check_own_id(own_id: int, name: str, expected: str) -> None:
+    """Check that a resource's name is this broker.
+
+    Raises:
+        KafkaError: INVALID_REQUEST.
+    """
+    try:
+        broker_id = int(name)
+    except ValueError:
+        raise invalid_request(f"Node id must be an integer, but it is: {name}") from None
+    if broker_id != own_id:
+        raise invalid_request(f"Unexpected {expected} {own_id}, but received {name}")
+
+
+def alter_response(
+    asked: AlterConfigsResource | IncrementalAlterConfigsRequestAlterConfigsResource,
+    error: KafkaError | None,
+) -> AlterConfigsResourceResponse:
+    """Return the answer for one resource."""
+    return AlterConfigsResourceResponse(
+        error_code=ErrorCode.NONE if error is None else error.code,
+        error_message=None if error is None else error.message or None,
+        resource_type=asked.resource_type,
+        resource_name=asked.resource_name,
+    )
+
+
+def invalid_request(message: str) -> KafkaError:
+    """Return the error that most mistakes about resources have."""
+    return KafkaError(ErrorCode.INVALID_REQUEST, message)
