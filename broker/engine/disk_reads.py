@@ -1,7 +1,8 @@
 """Reads of fetches that memory cannot answer: begun together, waited for together, not for ever.
 
 A disk that hangs holds up no other: after a while its reads are left to themselves, and it gets no
-more of them until they end. Who may read what is decided elsewhere.
+more of them until they end. What they give then is kept for whoever asks next. Who may read what is
+decided elsewhere.
 """
 
 from __future__ import annotations
@@ -13,11 +14,16 @@ from typing import Final, NamedTuple
 
 from broker.core.log_dirs import LogDirFailed
 from broker.engine.replica import Replica
-from broker.storage.log_dir import LogDir
 from broker.storage.log_reader import LogRead
 
 DISK_WAIT_S: Final = 0.5
 """How long a fetch waits for the slowest of its disks; what others gave is answered then."""
+SLOW_DISK_WAIT_S: Final = 0.02
+"""How long it waits for a disk whose last read took longer than that."""
+LATE_READS_MAX: Final = 16
+"""Late reads kept at most, all log dirs together; the oldest goes first."""
+LATE_READ_KEPT_S: Final = 10
+"""How long one is kept for who asks next."""
 
 
 class ReadSpan(NamedTuple):
@@ -36,10 +42,24 @@ class DiskRead(NamedTuple):
 
     part_index: int
     """Of the partition in its fetch."""
-    log_dir: LogDir
+    replica: Replica
+    span: ReadSpan
+    path: str
+    """Of the log dir when it began."""
+    generation: int
+    """Of the replica when it began."""
     future: asyncio.Future[LogRead]
-    reserved_bytes: int
-    """Taken off what the fetch may still give until the read has ended."""
+
+    @property
+    def reserved_bytes(self) -> int:
+        """Taken off what the fetch may still give until the read has ended."""
+        return self.span.max_bytes
+
+    def serves(self, span: ReadSpan) -> bool:
+        """Tell whether what it read may answer ``span`` of the same replica and offset."""
+        if self.generation != self.replica.generation or self.span.up_to > span.up_to:
+            return False
+        return span.min_one or self.future.result().size_bytes <= span.max_bytes
 
 
 class DiskReads:
@@ -48,10 +68,18 @@ class DiskReads:
     def __init__(self) -> None:
         self._stalled: dict[str, int] = {}
         """Per log dir: reads nobody waits for any more and that have not ended."""
+        self._slow: dict[str, None] = {}
+        """Log dirs that were waited for in vain and have given nothing in time since."""
+        self._late: dict[tuple[Replica, int], DiskRead] = {}
+        """By replica and offset: what came when nobody waited any more."""
 
     def begin(self, part_index: int, replica: Replica, span: ReadSpan) -> DiskRead | None:
         """Begin a read; None for a log dir that is stalled or has just failed."""
-        if self._stalled.get(replica.log_dir):
+        late = self._late.pop((replica, span.offset), None)
+        if late is not None and late.serves(span):
+            return late._replace(part_index=part_index, span=span)
+        path = replica.log_dir
+        if self._stalled.get(path):
             return None
         job = partial(
             replica.log.read, span.offset, span.max_bytes, min_one=span.min_one, up_to=span.up_to
@@ -60,39 +88,59 @@ class DiskReads:
             future = replica.dir.submit("read", job)
         except LogDirFailed:
             return None  # The replica is being ended; the fetch is woken by that.
-        return DiskRead(part_index, replica.dir, future, span.max_bytes)
+        return DiskRead(part_index, replica, span, path, replica.generation, future)
 
     async def wait(self, reads: Sequence[DiskRead]) -> None:
-        """Wait until all have ended or ``DISK_WAIT_S`` have passed."""
-        loop = asyncio.get_running_loop()
-        ended: asyncio.Future[None] = loop.create_future()
-        left = len(reads)
-
-        def count(_future: asyncio.Future[LogRead]) -> None:
-            nonlocal left
-            left -= 1
-            if left == 0:
-                _finish(ended)
-
-        for read in reads:
-            read.future.add_done_callback(count)
-        timer = loop.call_later(DISK_WAIT_S, _finish, ended)
-        try:
-            await ended
-        finally:
-            timer.cancel()
-        for read in reads:
-            if not read.future.done():
+        """Wait until all have ended, but for no disk longer than it deserves."""
+        begun = [read for read in reads if not read.future.done()]
+        quick = [read for read in begun if read.path not in self._slow]
+        slow = [read for read in begun if read.path in self._slow]
+        if quick:
+            await _all_ended(quick, DISK_WAIT_S)
+        if slow:
+            await _all_ended(slow, SLOW_DISK_WAIT_S)
+        for read in begun:
+            if read.future.done():
+                self._slow.pop(read.path, None)
+            else:
                 self._give_up(read)
 
     def _give_up(self, read: DiskRead) -> None:
-        path = read.log_dir.path
-        self._stalled[path] = self._stalled.get(path, 0) + 1
+        self._slow[read.path] = None
+        self._stalled[read.path] = self._stalled.get(read.path, 0) + 1
+        read.future.add_done_callback(partial(self._came_late, read))
 
-        def ended(_future: asyncio.Future[LogRead]) -> None:
-            self._stalled[path] -= 1
+    def _came_late(self, read: DiskRead, future: asyncio.Future[LogRead]) -> None:
+        self._stalled[read.path] -= 1
+        if future.cancelled() or future.exception() is not None:
+            return
+        key = read.replica, read.span.offset
+        self._late[key] = read
+        asyncio.get_running_loop().call_later(LATE_READ_KEPT_S, self._late.pop, key, None)
+        if len(self._late) > LATE_READS_MAX:
+            del self._late[next(iter(self._late))]
+        read.replica.wake_fetches()
 
-        read.future.add_done_callback(ended)
+
+async def _all_ended(reads: Sequence[DiskRead], wait_s: float) -> None:
+    """Wait for ``reads``, up to ``wait_s``."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+    left = len(reads)
+
+    def count(_future: asyncio.Future[LogRead]) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            _finish(ended)
+
+    for read in reads:
+        read.future.add_done_callback(count)
+    timer = loop.call_later(wait_s, _finish, ended)
+    try:
+        await ended
+    finally:
+        timer.cancel()
 
 
 def _finish(future: asyncio.Future[None]) -> None:

@@ -58,12 +58,16 @@ from tests.broker.fakes import FakeBrokerConfigs
 
 
 class SwitchWorker(InlineDiskWorker):
-    """A worker that can be made to hang."""
+    """A worker that can be made to hang or to be slow."""
 
     hangs = False
+    delay_s = 0.0
 
     def run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
-        if not self.hangs:
+        if self.delay_s:
+            loop = asyncio.get_running_loop()
+            loop.call_later(self.delay_s, super().run, jobs, done)
+        elif not self.hangs:
             super().run(jobs, done)
 
 

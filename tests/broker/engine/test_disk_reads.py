@@ -39,3 +39,42 @@ async def test_a_disk_that_hangs_holds_up_only_its_own_partitions(alone: Lab) ->
     hung, good = await alone[1].engine.fetch(params, [part(), part(OTHER)])
     assert (offsets_of(hung), offsets_of(good)) == ([], [0])
     assert now_s() - before_s < 0.01
+
+
+async def consumers_and_a_slow_disk(alone: Lab, delay_ms: int) -> None:
+    for tp in (ORDERS, OTHER):
+        await alone.create(tp, replicas=[1])
+        await alone[1].produce("a", tp=tp, acks=1)
+    alone[1].state.tails.drop_older_than(1 << 62)
+    alone[1].workers[await alone[1].dir_of() or ""].delay_s = delay_ms / 1000
+
+
+async def test_what_a_slow_disk_gives_late_is_given_to_the_next_fetch(alone: Lab) -> None:
+    await consumers_and_a_slow_disk(alone, 2_000)
+    before_s = now_s()
+    assert offsets_of(await alone[1].fetch(max_wait_ms=500)) == []
+    result = await alone[1].fetch(max_wait_ms=5_000)
+    assert offsets_of(result) == [0]
+    assert now_s() - before_s == pytest.approx(2, abs=0.1)
+
+
+async def test_a_late_read_is_not_used_for_a_log_that_was_cut_since(alone: Lab) -> None:
+    await consumers_and_a_slow_disk(alone, 2_000)
+    assert offsets_of(await alone[1].fetch(max_wait_ms=500)) == []
+    alone[1].replica().generation += 1
+    await asyncio.sleep(3)
+    before_s = now_s()
+    assert offsets_of(await alone[1].fetch(max_wait_ms=1_000)) == []
+    assert now_s() - before_s >= 0.5
+
+
+async def test_a_disk_that_was_slow_once_is_waited_for_shortly(alone: Lab) -> None:
+    await consumers_and_a_slow_disk(alone, 2_000)
+    both = FetchParams(max_wait_ms=0, max_bytes=1 << 21)
+    await alone[1].engine.fetch(both, [part(), part(OTHER)])
+    await asyncio.sleep(3)
+    alone[1].replica().generation += 1
+    before_s = now_s()
+    hung, good = await alone[1].engine.fetch(both, [part(), part(OTHER)])
+    assert (offsets_of(hung), offsets_of(good)) == ([], [0])
+    assert now_s() - before_s < 0.05

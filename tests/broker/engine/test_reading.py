@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from broker.engine.disk_reads import DiskRead
+from broker.engine.disk_reads import DiskRead, ReadSpan
 from broker.engine.reading import Reading
 from broker.engine.types import FetchParams, FetchPart, FetchResult
 from broker.storage.log_reader import LogRead
@@ -49,8 +49,10 @@ async def test_a_read_from_a_disk_keeps_its_room_until_it_ends(alone: Lab) -> No
     counts: list[int] = []
     one = reading(counts)
     one.counted[1] = None
-    log_dir = alone[1].log_dirs[alone[1].paths[0]]
-    read = DiskRead(1, log_dir, asyncio.get_running_loop().create_future(), 60)
+    await alone.create(replicas=[1])
+    span = ReadSpan(0, 1, 60, min_one=False)
+    ended = asyncio.get_running_loop().create_future()
+    read = DiskRead(1, alone[1].replica(), span, alone[1].paths[0], 0, ended)
     one.begin(read)
     assert one.left_bytes == 40
     one.end(read)
