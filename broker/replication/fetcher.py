@@ -98,7 +98,9 @@ class Fetcher:
         self._client: PeerClient | None = None
         self._wanted = asyncio.Event()
         self._settled = asyncio.Event()
+        self._round = 0
         self._busy_count = 0
+        """Disks that this round waits for; those of earlier rounds had their time."""
         self._connect_delay_ms = FIRST_RETRY_MS
         self.unreconciled: dict[tuple[bytes, int], Followed] = {}
         """For the reconciler: partitions to ask the leader about."""
@@ -154,18 +156,20 @@ class Fetcher:
         self._leave(entry, FollowState.BUSY)
         self._busy_count += 1
         self._settled.clear()
-        work.add_done_callback(partial(self._worked, entry, entry.turn, then))
+        work.add_done_callback(partial(self._worked, entry, (entry.turn, self._round), then))
 
     def _worked(
         self,
         entry: Followed,
-        turn: int,
+        began: tuple[int, int],
         then: Callable[[Followed], None],
         work: asyncio.Future[Any],
     ) -> None:
-        self._busy_count -= 1
-        if self._busy_count == 0:
-            self._settled.set()
+        turn, round_number = began
+        if round_number == self._round:
+            self._busy_count -= 1
+            if self._busy_count == 0:
+                self._settled.set()
         error = None if work.cancelled() else work.exception()
         if entry.turn != turn:
             return
@@ -379,6 +383,8 @@ class Fetcher:
             await self._settled.wait()
         finally:
             timer.cancel()
+            self._round += 1
+            self._busy_count = 0
 
 
 def _forgotten(plan: SessionRequest[tuple[bytes, int]]) -> list[ForgottenTopic]:

@@ -239,3 +239,39 @@ async def test_a_throttled_follower_in_the_isr_never_waits(lab: Lab) -> None:
         await lab[1].produce("x" * BATCH_BYTES)
     assert now_s() - before_s < 1
     assert lab[2].state.quotas.follower.is_exceeded(lab[2].state.now_ms())
+
+
+async def test_a_leaders_hung_dir_holds_up_no_follower_of_its_other_dirs(lab: Lab) -> None:
+    await left_behind(lab, ORDERS, batch_count=3)
+    await lab.create(OTHER, replicas=[1, 2])
+    lab[1].state.tails.drop_older_than(1 << 62)
+    hung = await lab[1].dir_of()
+    assert hung != await lab[1].dir_of(OTHER)
+    lab[1].workers[hung or ""].hangs = True
+    lab[2].is_reachable = True
+    await lab.tell(ORDERS, OTHER, to=[2])
+    await lab[1].produce("first", tp=OTHER)
+    slowest_s = 0.0
+    for _ in range(20):
+        before_s = now_s()
+        assert (await lab[1].produce("x", tp=OTHER)).error_code == ErrorCode.NONE
+        slowest_s = max(slowest_s, now_s() - before_s)
+        await asyncio.sleep(0.1)
+    assert slowest_s < 0.02
+    assert 2 not in lab.led[ORDERS].isr
+
+
+async def test_a_followers_hung_dir_holds_up_no_other_of_its_dirs(lab: Lab) -> None:
+    await lab.create(replicas=[1, 2])
+    await lab.create(OTHER, replicas=[1, 2])
+    hung = await lab[2].dir_of()
+    assert hung != await lab[2].dir_of(OTHER)
+    lab[2].workers[hung or ""].hangs = True
+    await lab[1].produce("a", acks=1)
+    await asyncio.sleep(0.2)
+    slowest_s = 0.0
+    for _ in range(20):
+        before_s = now_s()
+        assert (await lab[1].produce("x", tp=OTHER)).error_code == ErrorCode.NONE
+        slowest_s = max(slowest_s, now_s() - before_s)
+    assert slowest_s < 0.02

@@ -108,6 +108,7 @@ class FakeLeader:
     script: list[Callable[[FetchRequest], FetchResponse]] = field(
         default_factory=list[Callable[[FetchRequest], FetchResponse]]
     )
+    on_fetch: Callable[[], None] = lambda: None
     epoch_code: int = ErrorCode.NONE
     is_down: bool = False
     connects: int = 0
@@ -135,6 +136,7 @@ class FakeLeader:
 
     async def _fetch(self, request: FetchRequest) -> FetchResponse:
         self.fetches.append((asyncio.get_running_loop().time(), request))
+        self.on_fetch()
         if self.script:
             return self.script.pop(0)(request)
         await asyncio.sleep(request.max_wait_ms / 1000)

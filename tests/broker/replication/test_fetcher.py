@@ -76,6 +76,30 @@ async def test_a_busy_disk_holds_up_its_own_partition_only(loops: Loops) -> None
     assert [0] in [asked(request) for _, request in loops.leader.fetches[2:]]
 
 
+async def test_a_disk_that_hangs_slows_the_rounds_of_the_others_once(loops: Loops) -> None:
+    hung, quick = FakeReplica(0), FakeReplica(1)
+    hung.work = asyncio.get_running_loop().create_future()
+    for replica in (hung, quick):
+        loops.fetcher.follow(replica, 0)
+    loops.leader.script = [answer(0, records=b"x")] + [answer(1, records=b"y")] * 9
+    began_s = asyncio.get_running_loop().time()
+    loops.leader.on_fetch = lambda: setattr(quick, "work", ended_in(0.001))
+    await asyncio.sleep(0.2)
+    times = [at - began_s for at, _ in loops.leader.fetches[:10]]
+    assert len(quick.appended) == 9
+    assert times[-1] < 0.1, "one grace for the hung disk, none after it"
+    hung.work.set_result(None)
+    await asyncio.sleep(0.1)
+    assert [0] in [asked(request) for _, request in loops.leader.fetches]
+
+
+def ended_in(seconds: float) -> asyncio.Future[None]:
+    loop = asyncio.get_running_loop()
+    work: asyncio.Future[None] = loop.create_future()
+    loop.call_later(seconds, work.set_result, None)
+    return work
+
+
 @pytest.mark.parametrize("code", [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR])
 async def test_a_refused_partition_waits_longer_each_time(loops: Loops, code: ErrorCode) -> None:
     loops.leader.script = [answer(code=code) for _ in range(100)]
