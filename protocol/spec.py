@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from protocol.broker_config import KEYS_OF_THE_SPEC
 from protocol.spec_document import (
+    ALL_LOG_DIRS,
+    CORDONED_LOG_DIRS,
     BrokerDocument,
     ClusterDocument,
     ControllerDocument,
@@ -188,7 +190,7 @@ def _cluster(document: ClusterDocument, base_dir: Path) -> ClusterSpec:
         brokers=tuple(_broker(broker, document, base_dir) for broker in document.brokers),
         topics=tuple(_topic(topic) for topic in document.topics),
         faults=tuple(_fault(fault, base_dir) for fault in document.faults),
-        configs=config_text(document.configs),
+        configs=_configs(document.configs, base_dir),
         metrics=MetricsSpec(
             dump_dir=absolute(document.metrics.dump_dir), interval_ms=document.metrics.interval_ms
         ),
@@ -225,9 +227,22 @@ def _broker(document: BrokerDocument, cluster: ClusterDocument, base_dir: Path) 
             )
             for log_dir in document.log_dirs
         ),
-        configs={**config_text(cluster.configs), **config_text(document.configs)},
+        configs={
+            **_configs(cluster.configs, base_dir),
+            **_configs(document.configs, base_dir),
+        },
         emulate=release_text(document.emulate or cluster.emulate),
     )
+
+
+def _configs(configs: Mapping[str, Any], base_dir: Path) -> dict[str, str]:
+    """Return Kafka's texts; log dirs named among them become absolute, too (KAFKA-20901)."""
+    texts = config_text(configs)
+    cordoned = texts.get(CORDONED_LOG_DIRS, ALL_LOG_DIRS)
+    if cordoned not in ("", ALL_LOG_DIRS):
+        paths = (str(base_dir / path.strip()) for path in cordoned.split(","))
+        texts[CORDONED_LOG_DIRS] = ",".join(paths)
+    return texts
 
 
 def _topic(document: TopicDocument) -> TopicSpec:

@@ -36,6 +36,9 @@ FaultMode: TypeAlias = Literal[
 TopicName: TypeAlias = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 
 LOOPBACK: Final = "127.0.0.1"
+CORDONED_LOG_DIRS: Final = "cordoned.log.dirs"
+ALL_LOG_DIRS: Final = "*"
+"""As the only entry of ``cordoned.log.dirs``."""
 
 
 class ControllerDocument(Struct, kw_only=True):
@@ -286,10 +289,31 @@ def _session_mistakes(leaves: Leaves) -> Iterator[str]:
         )
 
 
-def _fault_mistakes(leaves: Leaves) -> Iterator[str]:
+def _log_dirs_by_broker(leaves: Leaves) -> dict[Any, list[str]]:
     dirs_of: dict[Any, list[str]] = {}
     for path, value in _values(leaves, "path").items():
         dirs_of.setdefault(leaves.get((*path[:2], "id")), []).append(_normal(value))
+    return dirs_of
+
+
+def _cordon_mistakes(leaves: Leaves) -> Iterator[str]:
+    """Check the cordoned log dirs of one broker, or those that are set for all of them."""
+    dirs_of = _log_dirs_by_broker(leaves)
+    for path, configs in _values(leaves, "configs").items():
+        text = config_text(configs).get(CORDONED_LOG_DIRS, ALL_LOG_DIRS)
+        if path[0] == "topics" or text in ("", ALL_LOG_DIRS):
+            continue
+        brokers = [leaves.get((*path[:2], "id"))] if path[0] == "brokers" else list(dirs_of)
+        for broker in brokers:
+            known = ("", ALL_LOG_DIRS, *dirs_of.get(broker, ()))
+            for entry in map(str.strip, text.split(",")):
+                if _normal(entry) not in known:
+                    place = f"{_place(path)}.{CORDONED_LOG_DIRS}"
+                    yield f"{place}: broker {broker} has no log dir {entry}"
+
+
+def _fault_mistakes(leaves: Leaves) -> Iterator[str]:
+    dirs_of = _log_dirs_by_broker(leaves)
     for path, log_dir in _values(leaves, "log_dir").items():
         broker = leaves.get((*path[:-1], "broker"))
         if broker is not None and broker not in dirs_of:
@@ -323,5 +347,6 @@ _CHECKS: Final[tuple[Callable[[Leaves], Iterator[str]], ...]] = (
     _topic_mistakes,
     _session_mistakes,
     _fault_mistakes,
+    _cordon_mistakes,
     _release_mistakes,
 )

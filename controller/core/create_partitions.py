@@ -9,7 +9,7 @@ from collections import Counter
 
 from controller.core.effects import Answer
 from controller.core.events import RequestArrived
-from controller.core.placement import check_counts, place, start_for_growth
+from controller.core.placement import check_counts, check_room, place, start_for_growth
 from controller.core.records import PartitionsAdded
 from controller.core.state import Topic
 from controller.core.step import Step
@@ -115,6 +115,7 @@ def _check_manual(step: Step, existing: Topic, added: int, manual: list[tuple[in
     unknown = sorted({b for replicas in manual for b in replicas if b not in step.state.brokers})
     if unknown:
         raise _bad(f"Unknown broker(s) in replica assignment: {', '.join(map(str, unknown))}.")
+    check_room(step.state, (broker_id for replicas in manual for broker_id in replicas))
     if len(manual) != added:
         raise _bad(
             f"Increasing the number of partitions by {added} but {len(manual)} assignments "

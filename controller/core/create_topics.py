@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from controller.core.effects import Answer
 from controller.core.events import RequestArrived
-from controller.core.placement import check_counts, place, start_for_new_topic
+from controller.core.placement import check_counts, check_room, place, start_for_new_topic
 from controller.core.step import Step
 from controller.core.topic_rules import CLUSTER_METADATA_TOPIC, check_assignment, check_name
 from controller.core.topics import add_topic, start_partitions, usable_seats
@@ -127,13 +127,15 @@ def _configs(topic: CreatableTopic) -> dict[str, str]:
 
 
 def _check_known(step: Step, assignment: list[tuple[int, ...]]) -> None:
-    for broker_id in dict.fromkeys(b for replicas in assignment for b in replicas):
+    named = dict.fromkeys(b for replicas in assignment for b in replicas)
+    for broker_id in named:
         if broker_id not in step.state.brokers:
             raise KafkaError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"The manual partition assignment includes broker {broker_id}, "
                 "but no such broker is registered.",
             )
+    check_room(step.state, named)
 
 
 def _place(step: Step, topic: CreatableTopic) -> list[tuple[int, ...]]:

@@ -5,10 +5,11 @@ Source: AdminUtils.scala assignReplicasToBrokers (3.9).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from controller.core.state import ClusterState
 from protocol.errors import ErrorCode, KafkaError
 
 
@@ -76,6 +77,23 @@ def check_counts(partitions: int, replication_factor: int, seat_count: int) -> N
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"Replication factor: {replication_factor} larger than available brokers: "
             f"{seat_count}.",
+        )
+
+
+def check_room(state: ClusterState, broker_ids: Iterable[int]) -> None:
+    """Check that brokers which were chosen by hand can take new replicas; all are registered.
+
+    Raises:
+        KafkaError: INVALID_REPLICA_ASSIGNMENT.
+
+    Source: KIP-1066, KAFKA-20832.
+    """
+    full = sorted({b for b in broker_ids if not state.brokers[b].has_room})
+    if full:
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            "Replica assignment has brokers whose log dirs are all cordoned or offline: "
+            f"{', '.join(map(str, full))}",
         )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from controller.core.placement import check_room
 from controller.core.state import ClusterState, Partition
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
@@ -122,12 +123,7 @@ def _check_added(state: ClusterState, adding: Sequence[int]) -> None:
             "Replica assignment has brokers that are not alive. Replica list: "
             f"{', '.join(map(str, adding))}, live broker list: {', '.join(map(str, live))}"
         )
-    cordoned = [broker_id for broker_id in adding if not state.brokers[broker_id].is_usable]
-    if cordoned:
-        raise _bad(
-            "Replica assignment has brokers whose log dirs are all cordoned or offline: "
-            f"{', '.join(map(str, cordoned))}"
-        )
+    check_room(state, adding)
 
 
 def _check_kept(partition: Partition, assignment: Assignment) -> None:

@@ -48,12 +48,15 @@ class Broker:
 
     @property
     def is_usable(self) -> bool:
-        """Tell whether new replicas may be placed here.
+        """Tell whether new replicas may be placed here."""
+        return self.has_room and not (self.is_fenced or self.is_shutting_down)
 
-        Source: KIP-1066: at least one registered log dir is neither offline nor cordoned.
+    @property
+    def has_room(self) -> bool:
+        """Tell whether a registered log dir is neither offline nor cordoned.
+
+        Source: KIP-1066; a broker that registered none counts as having one.
         """
-        if self.is_fenced or self.is_shutting_down:
-            return False
         refused = (*self.offline_log_dirs, *(self.cordoned_log_dirs or ()))
         return not self.log_dirs or any(log_dir not in refused for log_dir in self.log_dirs)
 

@@ -68,6 +68,23 @@ def test_a_broker_overrides_configurations_of_the_cluster() -> None:
     }
 
 
+@pytest.mark.scenario(252)
+def test_cordoned_log_dirs_are_found_whatever_way_they_are_written() -> None:
+    cordoned = "configs: { cordoned.log.dirs: './b1//d1, /abs/d2' }, "
+    spec = parse(GOOD.replace("{ id: 1, port", "{ id: 1, " + cordoned + "port"))
+
+    assert spec.broker(1).configs["cordoned.log.dirs"] == "/lab/b1/d1,/abs/d2"
+    dumped = dump_cluster_spec(spec)
+    assert parse_cluster_spec(dumped, base_dir=Path("/else"), source="x") == spec
+
+
+@pytest.mark.scenario(244)
+def test_a_star_cordons_every_log_dir_of_every_broker() -> None:
+    spec = parse(GOOD.replace("configs: { unclean", "configs: { cordoned.log.dirs: '*', unclean"))
+
+    assert [b.configs["cordoned.log.dirs"] for b in spec.brokers] == ["*", "*"]
+
+
 def test_an_unknown_broker_is_a_key_error() -> None:
     with pytest.raises(KeyError):
         parse(GOOD).broker(9)
@@ -138,6 +155,21 @@ metrics: 5
         ("id: 2, port", "id: 100, port", "brokers[1].id: id 100 is taken by controller.id"),
         ("b2/d1", "b1//d1", "brokers[1].log_dirs[0].path: directory b1/d1 is taken by"),
         ("cluster_id: lab", "cluster_id: [", "is no YAML: "),
+        (
+            "configs: { num.replica.fetchers: 2 }",
+            "configs: { cordoned.log.dirs: 'b2/d1, b2/d7' }",
+            "brokers[1].configs.cordoned.log.dirs: broker 2 has no log dir b2/d7",
+        ),
+        (
+            "configs: { unclean",
+            "configs: { cordoned.log.dirs: b1/d1, unclean",
+            "configs.cordoned.log.dirs: broker 2 has no log dir b1/d1",
+        ),
+        (
+            "configs: { unclean",
+            "configs: { cordoned.log.dirs: '*,b1/d1', unclean",
+            "configs.cordoned.log.dirs: When cordoned.log.dirs is set to *, it must not",
+        ),
         ("brokers:", "broker:", "broker: unknown key (did you mean brokers?)"),
         ("port: 9093,", "port: '9093',", "brokers[1].port: must be a whole number, is '9093'"),
     ],

@@ -156,3 +156,20 @@ def test_the_answer_is_late_when_its_time_is_up(timeout_ms: int) -> None:
 
     assert cluster.answers[token].results[0].error_code == ErrorCode.REQUEST_TIMED_OUT
     assert len(cluster.state.topics["t"].partitions) == 3
+
+
+@pytest.mark.scenario(243)
+def test_a_topic_does_not_grow_onto_cordoned_brokers() -> None:
+    cluster = cluster_with_topic()
+    cluster.beat(1, cordoned=[1, 2])
+    cluster.beat(2, cordoned=[1, 2])
+
+    (placed,) = grow(cluster, wanted(3))
+    (manual,) = grow(cluster, wanted(3, [[3, 1]]))
+
+    assert placed.error_code == ErrorCode.INVALID_REPLICATION_FACTOR
+    assert manual.error_code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert manual.error_message is not None
+    assert manual.error_message.endswith("all cordoned or offline: 1")
+    cluster.beat(2, cordoned=[1])
+    assert [r.error_code for r in grow(cluster, wanted(3, [[3, 2]]))] == [ErrorCode.NONE]

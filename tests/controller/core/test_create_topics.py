@@ -177,6 +177,12 @@ def test_fully_cordoned_brokers_get_no_replicas() -> None:
     (result,) = create(cluster, topic(replication_factor=3))
 
     assert result.error_code == ErrorCode.INVALID_REPLICATION_FACTOR
+    assert result.error_message == "Replication factor: 3 larger than available brokers: 2."
+    manual = cluster.create("t", [2, 3], [3, 1])
+    assert manual.error_code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert manual.error_message is not None
+    assert manual.error_message.endswith("all cordoned or offline: 1")
+    assert cluster.create("t", [2, 3]).error_code == ErrorCode.NONE
 
 
 def test_racks_are_spread_over() -> None:
