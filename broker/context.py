@@ -15,6 +15,7 @@ from broker.core.fetch_session import FetchSessions
 from broker.core.metadata_answer import MetadataAnswers
 from broker.core.metadata_image import MetadataImage
 from broker.engine.types import (
+    DeletedRecords,
     EpochAnswer,
     FetchParams,
     FetchPart,
@@ -82,6 +83,12 @@ class EnginePort(Protocol):
 
     async def fetch(self, params: FetchParams, parts: Sequence[FetchPart]) -> list[FetchResult]:
         """Read and wait for ``min_bytes``; one result per part, in order."""
+        ...
+
+    async def delete_records(
+        self, parts: Sequence[tuple[TopicPartition, int]], *, timeout_ms: int
+    ) -> list[DeletedRecords]:
+        """Delete what lies before each offset; one result per part, in order."""
         ...
 
     async def list_offsets(

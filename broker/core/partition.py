@@ -288,6 +288,7 @@ class Partition:
         assert offset <= self.next_offset, f"{self.tp}: {offset} > {self.next_offset}"
         self.next_offset = self.log_end_offset = offset
         self.high_watermark = min(self.high_watermark, offset)
+        self.log_start_offset = min(self.log_start_offset, offset)
         self.producers.truncate_from_end(offset)
         return self.epochs.truncate_from_end(offset)
 

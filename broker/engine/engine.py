@@ -27,12 +27,14 @@ from broker.engine.moves import Moves
 from broker.engine.offsets import Offsets
 from broker.engine.periodic import Periodic
 from broker.engine.produce import BegunProduce, Produces
+from broker.engine.record_deletion import RecordDeletions
 from broker.engine.replica import IdleReplica, LooseFuture, Replica
 from broker.engine.retention import Retention
 from broker.engine.state import EngineState
 from broker.engine.stopping import Stopping
 from broker.engine.supervise import supervised
 from broker.engine.types import (
+    DeletedRecords,
     EngineGauges,
     EnginePorts,
     EpochAnswer,
@@ -106,6 +108,7 @@ class Engine:
         self._produces = Produces(state)
         self._fetches = Fetches(state, self._reporter)
         self._offsets = Offsets(state, self._fetches)
+        self._record_deletions = RecordDeletions(state, self._logs, self._fetches)
         self._describe = Describe(state)
         retention = Retention(state, self._logs, self._deletions)
         self._periodic = Periodic(state, self._checkpoints, self._reporter, retention)
@@ -196,6 +199,12 @@ class Engine:
     async def fetch(self, params: FetchParams, parts: Sequence[FetchPart]) -> list[FetchResult]:
         """Read and wait for ``min_bytes``; one result per part, in order."""
         return await self._fetches.fetch(params, parts)
+
+    async def delete_records(
+        self, parts: Sequence[tuple[TopicPartition, int]], *, timeout_ms: int
+    ) -> list[DeletedRecords]:
+        """Delete what lies before each offset; one result per part, in order."""
+        return await self._record_deletions.delete(parts, timeout_ms=timeout_ms)
 
     async def list_offsets(
         self,

@@ -185,6 +185,8 @@ class Fetches:
         )
         if rose:
             replica.on_high_watermark()
+        if replica.deleted:
+            replica.on_log_start()
         if replica_id not in partition.isr.isr and partition.propose_join(replica_id):
             self._reporter.propose(replica)
         return _NONE
@@ -287,12 +289,13 @@ class Fetches:
             reading.results[index] = self._look(reading, index, is_first=False)
 
     def _refresh(self, reading: Reading) -> None:
-        """Tell a follower the high watermarks of now, not those of before the wait."""
+        """Tell a follower high watermarks and log starts of now, not those of before the wait."""
         online = self._state.hosted.online
         for part, result in zip(reading.parts, reading.results, strict=True):
             replica = online(part.tp)
             if replica is not None and result.error_code is _NONE:
                 result.high_watermark = replica.partition.high_watermark
+                result.log_start_offset = replica.partition.log_start_offset
 
 
 def _finish(future: asyncio.Future[None]) -> None:

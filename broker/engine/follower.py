@@ -125,12 +125,14 @@ class FollowedLog:
             if rose:
                 replica.on_high_watermark()
 
-    def note_high_watermark(self, fetched: FetchedRecords) -> None:
-        """Take what an answer without records says."""
+    def note_high_watermark(self, fetched: FetchedRecords) -> bool:
+        """Take what an answer without records says; True when the log start offset rose."""
+        before = self._replica.partition.log_start_offset
         rose = self._replica.partition.follow_high_watermark(fetched.high_watermark)
         self._logs.raise_log_start(self._replica, fetched.log_start_offset)
         if rose:
             self._replica.on_high_watermark()
+        return self._replica.partition.log_start_offset > before
 
     def reconcile(self, answer: EpochEnd) -> tuple[asyncio.Future[Any] | None, bool]:
         """Truncate after the leader's answer on our latest epoch."""

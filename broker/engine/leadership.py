@@ -77,7 +77,7 @@ class Leadership:
         return UpdateMetadataResponse(error_code=code)
 
     def _look_at_high_watermarks(self) -> None:
-        """Raise those that waited for a replica of a broker that is gone."""
+        """Raise what waited for a replica of a broker that is gone."""
         state = self._state
         now_ms = state.now_ms()
         for _, replica in state.hosted.iterate_online():
@@ -85,6 +85,7 @@ class Leadership:
                 now_ms=now_ms, lag_time_max_ms=state.lag_time_max_ms
             ):
                 replica.on_high_watermark()
+            replica.on_log_start()
 
     async def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
         """Give each partition its role; one request at a time, each to its end."""

@@ -36,6 +36,7 @@ from broker.storage.swap import Swap
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.ports import Buffer
+from protocol.records.batch import read_batch_header
 
 COPY_BYTES: Final = 8 * 1024 * 1024
 """What one step copies at most, in reads of ``replica.fetch.max.bytes``, when nothing throttles."""
@@ -149,6 +150,7 @@ class MovingLog:
             log.write_leader_epochs(())
 
         await future.dir.submit("restart future", empty)
+        self._replica.on_log_start()
 
     # Copying.
 
@@ -188,12 +190,24 @@ class MovingLog:
                     await written
                 if read.size_bytes == 0 or not self._stands(state):
                     break
-                written = self._write(read.buffers, offset)
+                written = self._write(read.buffers, await self._begin_at(read, offset))
                 offset, copied = read.next_offset, copied + read.size_bytes
         finally:
             if written is not None:
                 await written
         return copied
+
+    async def _begin_at(self, read: LogRead, offset: int) -> int:
+        """Return where the future log goes on: when it starts inside a batch, where that begins.
+
+        Its log start is raised again afterwards. Source: KAFKA-6975.
+        """
+        if self._log.size_bytes > 0 or self._log.log_start_offset != offset:
+            return offset
+        base_offset = read_batch_header(read.buffers[0]).base_offset
+        if base_offset < offset:
+            await self._restart_at(base_offset)
+        return min(base_offset, offset)
 
     async def _read(self, offset: int) -> LogRead:
         replica = self._replica
@@ -208,6 +222,7 @@ class MovingLog:
         partition, future = self._replica.partition, self._future
         offset = future.log_end_offset
         if partition.log_start_offset <= offset <= partition.log_end_offset:
+            self._tools.logs.raise_future_log_start(self._replica)
             return True
         action = decide_copy_error(
             ErrorCode.OFFSET_OUT_OF_RANGE,
@@ -283,6 +298,7 @@ class MovingLog:
         replica = self._replica
         if not replica.is_settled:
             await replica.dir.submit("settle", _nothing)
+        self._tools.logs.raise_future_log_start(replica)
         for _ in range(SWAP_COPIES_MAX):
             if not self._stands(MoveState.SWAPPING):
                 return False

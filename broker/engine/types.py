@@ -106,6 +106,14 @@ class FetchResult:
     current_leader: LeaderHint | None = None
 
 
+class DeletedRecords(NamedTuple):
+    """The answer of DeleteRecords for one partition."""
+
+    error_code: ErrorCode
+    low_watermark: int = -1
+    """The smallest log start offset of all live replicas."""
+
+
 class ListedOffset(NamedTuple):
     """The answer to one ListOffsets question."""
 

@@ -366,7 +366,8 @@ class Fetcher:
         assert not isinstance(records, tuple), "decoded records are one buffer"
         fetched = FetchedRecords(records, data.high_watermark, data.log_start_offset)
         if len(fetched.records) == 0:
-            replica.note_high_watermark(fetched)
+            if replica.note_high_watermark(fetched):
+                self._changed[entry.key] = None  # The leader waits to hear of it.
         else:
             self.busy(entry, replica.append(fetched), self.ready)
         self._throttle.fetched(entry, len(fetched.records), data.high_watermark)

@@ -69,8 +69,8 @@ class FollowedReplica(Protocol):
         """
         ...
 
-    def note_high_watermark(self, fetched: FetchedRecords) -> None:
-        """Take what an answer without records says."""
+    def note_high_watermark(self, fetched: FetchedRecords) -> bool:
+        """Take what an answer without records says; True when the log start offset rose."""
         ...
 
     def reconcile(self, answer: EpochEnd) -> tuple[asyncio.Future[Any] | None, bool]:

@@ -14,6 +14,7 @@ from broker.core.metadata_answer import MetadataAnswers
 from broker.core.metadata_image import MetadataImage
 from broker.dispatcher import Dispatcher
 from broker.engine.types import (
+    DeletedRecords,
     EpochAnswer,
     FetchParams,
     FetchPart,
@@ -128,6 +129,8 @@ class FakeEngine:
         self.produce_codes: dict[TopicPartition, ErrorCode] = {}
         self.fetched: list[tuple[FetchParams, list[FetchPart]]] = []
         self.fetch_results: dict[TopicPartition, FetchResult] = {}
+        self.deleted: list[tuple[list[tuple[TopicPartition, int]], int]] = []
+        self.delete_codes: dict[TopicPartition, ErrorCode] = {}
         self.listed: ListedOffset = ListedOffset(ErrorCode.NONE, 5, 10, 2)
         self.epoch_answer = EpochAnswer(ErrorCode.NONE, 3, 30)
         self.leader_and_isr_requests: list[LeaderAndIsrRequest] = []
@@ -161,6 +164,16 @@ class FakeEngine:
         self.fetched.append((params, list(parts)))
         empty = FetchResult(high_watermark=9, last_stable_offset=9, log_start_offset=0)
         return [self.fetch_results.get(part.tp, empty) for part in parts]
+
+    async def delete_records(
+        self, parts: Sequence[tuple[TopicPartition, int]], *, timeout_ms: int
+    ) -> list[DeletedRecords]:
+        self._raise()
+        self.deleted.append((list(parts), timeout_ms))
+        return [
+            DeletedRecords(self.delete_codes.get(tp, ErrorCode.NONE), offset)
+            for tp, offset in parts
+        ]
 
     async def list_offsets(
         self,

@@ -248,6 +248,9 @@ def test_truncating_takes_offsets_epochs_and_producers_back() -> None:
     assert follower.truncated(5)
     assert (follower.next_offset, follower.log_end_offset, follower.high_watermark) == (5, 5, 5)
     assert follower.epochs.entries == [(0, 0)]
+    follower.log_start_offset = 4
+    follower.truncated(2)
+    assert follower.log_start_offset == 2
     follower.restarted_at(40)
     assert (follower.log_start_offset, follower.next_offset, follower.high_watermark) == (
         40,

@@ -56,6 +56,7 @@ class FakeReplica:
         self.tp = TopicPartition("orders", index)
         self.topic_id = TOPIC_ID
         self.is_throttled = False
+        self.start = 0
         self.end = 0
         self.epoch = -1
         self.appended: list[bytes] = []
@@ -68,7 +69,7 @@ class FakeReplica:
         self.error: Exception | None = None
 
     def position(self) -> FetchPosition:
-        return FetchPosition(self.end, 0, self.epoch)
+        return FetchPosition(self.end, self.start, self.epoch)
 
     def settle(self) -> asyncio.Future[Any] | None:
         work, self.unsettled = self.unsettled, None
@@ -81,8 +82,10 @@ class FakeReplica:
         self.end += 1
         return self.work
 
-    def note_high_watermark(self, fetched: FetchedRecords) -> None:
+    def note_high_watermark(self, fetched: FetchedRecords) -> bool:
         self.high_watermarks.append(fetched.high_watermark)
+        rises, self.start = fetched.log_start_offset > self.start, fetched.log_start_offset
+        return rises
 
     def reconcile(self, answer: EpochEnd) -> tuple[asyncio.Future[Any] | None, bool]:
         if isinstance(self.error, LogDirFailed):

@@ -1,0 +1,67 @@
+"""Serves: DeleteRecords (21), raising log start offsets of the partitions led here.
+
+Differs from Kafka: waiting followers are told at once, so that the answer needs two round trips.
+Versions: 0-2.
+"""
+
+from __future__ import annotations
+
+from broker.context import Context
+from broker.engine.types import DeletedRecords
+from broker.handlers import handles
+from protocol.errors import KafkaError
+from protocol.ids import TopicPartition
+from protocol.messages.topics import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+
+
+def refuse(
+    request: DeleteRecordsRequest, _version: int, error: KafkaError
+) -> DeleteRecordsResponse:
+    """Put the code into every partition."""
+    refused = DeletedRecords(error.code)
+    asked = _asked(request)
+    return _response(request, dict.fromkeys(asked, refused))
+
+
+@handles(DeleteRecordsRequest, "0-2", refuse=refuse)
+async def handle(
+    context: Context, request: DeleteRecordsRequest, _version: int
+) -> DeleteRecordsResponse:
+    """Answer each partition by itself; of one named twice the last offset counts."""
+    asked = _asked(request)
+    results = await context.engine.delete_records(
+        list(asked.items()), timeout_ms=request.timeout_ms
+    )
+    return _response(request, dict(zip(asked, results, strict=True)))
+
+
+def _asked(request: DeleteRecordsRequest) -> dict[TopicPartition, int]:
+    return {
+        TopicPartition(topic.name, partition.partition_index): partition.offset
+        for topic in request.topics
+        for partition in topic.partitions
+    }
+
+
+def _response(
+    request: DeleteRecordsRequest, results: dict[TopicPartition, DeletedRecords]
+) -> DeleteRecordsResponse:
+    topics: dict[str, list[DeleteRecordsPartitionResult]] = {t.name: [] for t in request.topics}
+    for tp, result in results.items():
+        topics[tp.topic].append(
+            DeleteRecordsPartitionResult(
+                partition_index=tp.partition,
+                low_watermark=result.low_watermark,
+                error_code=result.error_code,
+            )
+        )
+    return DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(name=name, partitions=rows) for name, rows in topics.items()
+        ]
+    )

@@ -1,0 +1,193 @@
+"""DeleteRecords: on the leader, on followers, during moves, and what is left after a restart."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from broker.engine.types import DeletedRecords
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS, offsets_of
+from tests.broker.engine.node import Node
+
+
+async def delete(node: Node, offset: int, *, timeout_ms: int = 10_000) -> DeletedRecords:
+    (result,) = await node.engine.delete_records([(ORDERS, offset)], timeout_ms=timeout_ms)
+    return result
+
+
+async def fill(node: Node, count: int = 10) -> None:
+    for number in range(count):
+        await node.produce(f"{number}")
+
+
+async def test_all_replicas_start_there_when_the_answer_comes(lab: Lab) -> None:
+    await lab.create()
+    await fill(lab[1])
+    await asyncio.sleep(1)
+    begun_s = asyncio.get_running_loop().time()
+    assert await delete(lab[1], 4) == DeletedRecords(ErrorCode.NONE, 4)
+    assert asyncio.get_running_loop().time() - begun_s < 0.01, "no fetch waits for its time"
+    for node in lab.nodes.values():
+        assert node.replica().partition.log_start_offset == 4
+        assert node.replica().log.log_start_offset == 4
+    assert (await lab[1].fetch(3)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert offsets_of(await lab[1].fetch(4))[0] == 4
+
+
+async def test_minus_one_is_the_high_watermark(lab: Lab) -> None:
+    await lab.create()
+    await fill(lab[1])
+    assert await delete(lab[1], -1) == DeletedRecords(ErrorCode.NONE, 10)
+    assert (await lab[1].produce("later")).base_offset == 10
+
+
+async def test_what_is_deleted_already_is_no_error(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await fill(alone[1])
+    assert (await delete(alone[1], 6)).low_watermark == 6
+    assert await delete(alone[1], 3) == DeletedRecords(ErrorCode.NONE, 6)
+
+
+async def test_errors_have_no_low_watermark(lab: Lab) -> None:
+    await lab.create(replicas=[1, 2], cleanup_policy="compact")
+    await fill(lab[1], 2)
+    assert await delete(lab[1], 1) == DeletedRecords(ErrorCode.POLICY_VIOLATION)
+    assert await delete(lab[2], 1) == DeletedRecords(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    assert await delete(lab[3], 1) == DeletedRecords(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    unknown = TopicPartition("nothing", 0)
+    (result,) = await lab[1].engine.delete_records([(unknown, 0)], timeout_ms=1)
+    assert result == DeletedRecords(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+async def test_beyond_the_high_watermark_is_out_of_range(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await fill(alone[1], 2)
+    assert await delete(alone[1], 3) == DeletedRecords(ErrorCode.OFFSET_OUT_OF_RANGE)
+    assert alone[1].replica().partition.log_start_offset == 0
+
+
+@pytest.mark.scenario(63)
+async def test_an_offline_replica_answers_so(lab: Lab) -> None:
+    await lab.create()
+    await fill(lab[1], 2)
+    lab[1].replica().dir.fail("test", OSError("broken"))
+    assert await delete(lab[1], 1) == DeletedRecords(ErrorCode.KAFKA_STORAGE_ERROR)
+
+
+async def test_a_follower_that_is_away_but_alive_makes_it_time_out(lab: Lab) -> None:
+    await lab.create()
+    await fill(lab[1])
+    lab[3].is_reachable = False
+    begun_s = asyncio.get_running_loop().time()
+    result = await delete(lab[1], 5, timeout_ms=2_000)
+    assert result == DeletedRecords(ErrorCode.REQUEST_TIMED_OUT, 0)
+    assert asyncio.get_running_loop().time() - begun_s == pytest.approx(2.0)
+    assert lab[1].replica().partition.log_start_offset == 5
+    assert len(lab[1].replica().deleted) == 0
+
+
+async def test_a_follower_whose_broker_left_is_not_waited_for(lab: Lab) -> None:
+    await lab.create()
+    await fill(lab[1])
+    lab[3].is_reachable = False
+    waiting = lab.begin(delete(lab[1], 5))
+    await asyncio.sleep(0.1)
+    assert not waiting.done()
+    gone = lab.nodes.pop(3)
+    lab.tell_metadata()
+    assert await waiting == DeletedRecords(ErrorCode.NONE, 5)
+    lab.nodes[3] = gone
+
+
+async def test_a_dir_that_fails_ends_the_wait(lab: Lab) -> None:
+    await lab.create()
+    await fill(lab[1])
+    lab[3].is_reachable = False
+    waiting = lab.begin(delete(lab[1], 5))
+    await asyncio.sleep(0.1)
+    lab[1].replica().dir.fail("test", OSError("broken"))
+    assert await waiting == DeletedRecords(ErrorCode.KAFKA_STORAGE_ERROR)
+
+
+async def test_a_lost_leadership_ends_the_wait(lab: Lab) -> None:
+    await lab.create()
+    await fill(lab[1])
+    lab[3].is_reachable = False
+    waiting = lab.begin(delete(lab[1], 5))
+    await asyncio.sleep(0.1)
+    await lab.elect(ORDERS, 2, [1, 2])
+    assert await waiting == DeletedRecords(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+
+async def test_the_log_start_survives_restarts_of_leader_and_follower(lab: Lab) -> None:
+    await lab.create()
+    await fill(lab[1])
+    await delete(lab[1], 4)
+    for broker_id in (1, 2):
+        node = await lab.restart(broker_id)
+        await lab.elect(ORDERS, 1, [1, 2, 3])
+        assert node.replica().partition.log_start_offset == 4
+        assert node.replica().partition.epochs.entries[0].start_offset == 4
+
+
+async def test_a_follower_whose_log_ends_below_the_leaders_start_begins_anew(lab: Lab) -> None:
+    await lab.create()
+    await fill(lab[1], 4)
+    lab[3].is_reachable = False
+    await lab.elect(ORDERS, 1, [1, 2])
+    await fill(lab[1], 6)
+    waiting = lab.begin(delete(lab[1], 9))
+    await asyncio.sleep(1)
+    lab[3].is_reachable = True
+    await lab.tell(ORDERS, to=[3])
+    assert await waiting == DeletedRecords(ErrorCode.NONE, 9)
+    await asyncio.sleep(1)
+    partition = lab[3].replica().partition
+    assert (partition.log_start_offset, partition.log_end_offset) == (9, 10)
+    assert offsets_of(await lab[1].fetch(9)) == [9]
+
+
+@pytest.mark.scenario(96)
+async def test_a_move_keeps_a_log_start_that_lies_inside_a_batch(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce([str(number) for number in range(100)])
+    await delete(alone[1], 3)
+    await move(alone)
+    replica = alone[1].replica()
+    assert (replica.partition.log_start_offset, replica.partition.log_end_offset) == (3, 100)
+    assert (replica.log.log_start_offset, replica.log.log_end_offset) == (3, 100)
+
+
+@pytest.mark.scenario(143)
+@pytest.mark.parametrize("copied", [0, 12])
+async def test_a_move_follows_the_log_start_and_is_waited_for(copied: int) -> None:
+    overrides = {"replica_alter_log_dirs_io_max_bytes_per_second": "1"}
+    async with Lab.running(broker_count=1, dir_count=2, **overrides) as lab:
+        await lab.create(replicas=[1], segment_bytes="1000")
+        node = lab[1]
+        await fill(node, 20)
+        target = next(path for path in node.paths if path != node.replica().log_dir)
+        assert (await node.engine.alter_replica_log_dirs([(ORDERS, target)]))[ORDERS] == 0
+        future = node.replica().future
+        assert future is not None
+        waiting = lab.begin(delete(node, copied))
+        await asyncio.sleep(0.5)
+        node.engine.set_move_limit(1 << 40)
+        assert (await waiting).error_code == ErrorCode.NONE
+        await asyncio.sleep(10)
+        replica = node.replica()
+        assert replica.log_dir == target
+        assert replica.log.log_start_offset == copied
+        assert replica.log.log_end_offset == 20
+
+
+async def move(lab: Lab) -> None:
+    node = lab[1]
+    target = next(path for path in node.paths if path != node.replica().log_dir)
+    assert (await node.engine.alter_replica_log_dirs([(ORDERS, target)]))[ORDERS] == 0
+    await asyncio.sleep(10)
+    assert node.replica().log_dir == target
