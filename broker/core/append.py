@@ -24,11 +24,11 @@ from protocol.records.batch import (
     Compression,
     UnsupportedMagic,
     check_crc,
-    iterate_batches,
     read_batch_header,
     stamp,
     stamp_log_append_time,
 )
+from protocol.records.entries import check_stored_crc, iterate_stored_batches
 from protocol.records.spans import first_without_key, record_bytes
 
 LONG_MAX: Final = 2**63 - 1
@@ -177,8 +177,8 @@ def check_follower_append(
     restart_at: int | None = None
     size_bytes = 0
     try:
-        for position, header in iterate_batches(buffer):
-            if not check_crc(buffer, position, header):
+        for position, header in iterate_stored_batches(buffer):
+            if not check_stored_crc(buffer, position, header):
                 raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"CRC at offset {header.base_offset}")
             if header.base_offset < expected:
                 _check_restart(header, expected, can_restart=log_is_empty and not batches)

@@ -1,6 +1,6 @@
 """Walk over the batches of a segment file, in bounded memory.
 
-It checks structure, and sums only on request.
+It checks structure, and sums only on request. Messages of the old formats are shown as batches.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from typing import Final
 
 from protocol.errors import Malformed
 from protocol.ports import Buffer, DiskFile
-from protocol.records.batch import (
-    HEADER_SIZE_BYTES,
-    BatchHeader,
-    check_crc,
-    iterate_batches,
-    read_batch_header,
+from protocol.records.batch import HEADER_SIZE_BYTES, BatchHeader
+from protocol.records.entries import (
+    check_stored_crc,
+    iterate_stored_batches,
+    read_stored_header,
 )
 
 _CHUNK_BYTES: Final = 256 << 10
@@ -65,7 +64,7 @@ def scan_batches(
             chunk = memoryview(file.read(position, max(_CHUNK_BYTES, header.size_bytes)))
             chunk_start, at = position, 0
         batch = chunk[at : at + header.size_bytes]
-        if verify and not check_crc(batch, 0, header):
+        if verify and not check_stored_crc(batch, 0, header):
             raise CorruptBatch(position, f"wrong CRC of the batch at offset {header.base_offset}")
         yield position, header, batch
         position += header.size_bytes
@@ -73,15 +72,15 @@ def scan_batches(
 
 def batches_in(buffer: Buffer) -> Sequence[tuple[int, BatchHeader]]:
     """Return (position, header) of every batch in memory; most buffers hold one."""
-    header = read_batch_header(buffer)
+    header = read_stored_header(buffer)
     if header.size_bytes == len(buffer):
         return ((0, header),)
-    return list(iterate_batches(buffer))
+    return list(iterate_stored_batches(buffer))
 
 
 def _read_header(chunk: bytes | memoryview, at: int, position: int, end: int) -> BatchHeader:
     try:
-        header = read_batch_header(chunk, at)
+        header = read_stored_header(chunk, at)
     except Malformed as exc:
         raise CorruptBatch(position, str(exc)) from exc
     if position + header.size_bytes > end:

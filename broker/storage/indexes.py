@@ -68,6 +68,8 @@ class OffsetIndex:
         _require_whole_entries(data, _OFFSET_ENTRY)
         index = cls(base_offset, data)
         last = index.last
+        if last is not None and last.offset < base_offset:
+            raise CorruptIndex(f"last entry {last} is below the base offset {base_offset}")
         if last is not None and len(index) > 1 and last <= index.entry(len(index) - 2):
             raise CorruptIndex(f"last entry {last} does not ascend")
         return index
@@ -130,6 +132,8 @@ class TimeIndex:
         """
         _require_whole_entries(data, _TIME_ENTRY)
         index = cls(base_offset, data)
+        if data and index.last.offset < base_offset:
+            raise CorruptIndex(f"last entry {index.last} is below the base offset {base_offset}")
         if len(index) > 1 and index.last <= index.entry(len(index) - 2):
             raise CorruptIndex(f"last entry {index.last} does not ascend")
         return index
@@ -185,6 +189,18 @@ def unpack_aborted(data: bytes) -> Iterator[AbortedTransaction]:
         if version != 0:
             raise CorruptIndex(f"transaction index version {version}, known is 0")
         yield AbortedTransaction(*fields)
+
+
+def check_aborted(base_offset: int, data: bytes) -> None:
+    """Check a transaction index as a start does. Source: TransactionIndex.sanityCheck.
+
+    Raises:
+        CorruptIndex: half an entry, one of an unknown version or from before the segment.
+    """
+    _require_whole_entries(data, _TRANSACTION_ENTRY)
+    for transaction in unpack_aborted(data):
+        if transaction.last_offset < base_offset:
+            raise CorruptIndex(f"{transaction} is below the base offset {base_offset}")
 
 
 def _require_whole_entries(data: bytes, entry: Struct) -> None:

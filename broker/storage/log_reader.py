@@ -14,8 +14,8 @@ from broker.storage.batch_scan import scan_headers
 from broker.storage.indexes import AbortedTransaction
 from broker.storage.segment import Segment
 from protocol.ports import Buffer
-from protocol.records.batch import BatchHeader, iterate_batches
-from protocol.records.records import iterate_records
+from protocol.records.batch import BatchHeader
+from protocol.records.entries import iterate_stored_batches, iterate_stored_records
 
 
 class LogRead(NamedTuple):
@@ -129,7 +129,7 @@ def _find_in_batch(
     segment: Segment, position: int, header: BatchHeader, timestamp: int, log_start_offset: int
 ) -> FoundOffset | None:
     data = _read_exactly(segment, position, header.size_bytes)
-    for record in iterate_records(data, 0, header):
+    for record in iterate_stored_records(data, 0, header):
         if record.timestamp_ms >= timestamp and record.offset >= log_start_offset:
             epoch = header.partition_leader_epoch
             return FoundOffset(record.timestamp_ms, record.offset, epoch)
@@ -159,6 +159,6 @@ def _whole_batches(segment: Segment, position: int, data: bytes) -> tuple[memory
 def _last_whole(data: bytes, start: int) -> tuple[int, int] | None:
     """Return end and next offset of the last whole batch from ``start`` on."""
     end = None
-    for position, header in iterate_batches(data, start):
+    for position, header in iterate_stored_batches(data, start):
         end = (position + header.size_bytes, header.next_offset)
     return end

@@ -17,7 +17,7 @@ from broker.core.leader_epochs import LeaderEpochs
 from broker.core.producers import ProducerEntry
 from broker.storage.batch_scan import CorruptBatch, scan_headers
 from broker.storage.checkpoints import CorruptCheckpoint, parse_leader_epochs
-from broker.storage.indexes import AbortedTransaction
+from broker.storage.indexes import AbortedTransaction, CorruptIndex, check_aborted
 from broker.storage.layout import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
@@ -36,7 +36,7 @@ from broker.storage.partition_log import PartitionLog
 from broker.storage.producer_snapshot import WrittenProducers
 from broker.storage.segment import LogConfig, Segment
 from broker.storage.segment_files import PartitionFiles
-from broker.storage.snapshots import Snapshots
+from broker.storage.snapshots import Snapshots, aborted_in
 from protocol.records.batch import BatchHeader
 
 _LOGGER = logging.getLogger(__name__)
@@ -69,19 +69,21 @@ def open_log(
     directory: PartitionFiles, config: LogConfig, known: KnownOffsets, *, now_ms: int
 ) -> OpenedLog:
     """Open the log in ``directory``; what is damaged behind the recovery point is cut off."""
-    bases, snapshots = _list_files(directory, _settle_leftovers(directory))
+    bases, with_transactions, snapshots = _list_files(directory, _settle_leftovers(directory))
     segments = [_existing(directory, base, config, now_ms) for base in bases]
     if not segments:
         segments = [Segment(directory, known.log_start_offset, config, created_ms=now_ms)]
     epochs = _read_epochs(directory)
-    end = None
+    end = producers = None
     if known.was_clean:
         end = _restore_tail(segments[-1])
     if end is None:
-        end = _recover(segments, snapshots, known.recovery_point, epochs)
+        end, producers = _recover(segments, snapshots, known.recovery_point, epochs)
+    _mend_transactions(segments, with_transactions, snapshots)
     snapshots.remove_above(end)
     snapshots.keep_of_segments([segment.base_offset for segment in segments])
-    producers = snapshots.load(segments, end)
+    if producers is None:
+        producers = snapshots.load(segments, end)
     log = PartitionLog(directory, config, segments, producers, snapshots)
     log.restore_offsets(
         log_start_offset=max(known.log_start_offset, segments[0].base_offset),
@@ -163,8 +165,13 @@ def _base_of(name: str, suffix: str) -> int | None:
     return int(name[:20])
 
 
-def _list_files(directory: PartitionFiles, names: Sequence[str]) -> tuple[list[int], Snapshots]:
-    """Return base offsets and snapshots; index files without a segment are removed."""
+def _list_files(
+    directory: PartitionFiles, names: Sequence[str]
+) -> tuple[list[int], frozenset[int], Snapshots]:
+    """Return base offsets, those with a transaction index, and snapshots.
+
+    Index files without a segment are removed.
+    """
     disk = directory.files.disk
     parsed = [(name, parse_segment_file_name(name)) for name in names]
     bases = [file[0] for _, file in parsed if file and file[1] == LOG_SUFFIX]
@@ -173,7 +180,8 @@ def _list_files(directory: PartitionFiles, names: Sequence[str]) -> tuple[list[i
     for name, file in parsed:
         if file and file[1] in _INDEX_SUFFIXES and file[0] not in known:
             disk.remove(directory.path(name))
-    return bases, Snapshots(directory, snapshots)
+    aborts = [file[0] for _, file in parsed if file and file[1] == TRANSACTION_INDEX_SUFFIX]
+    return bases, known.intersection(aborts), Snapshots(directory, snapshots)
 
 
 def _existing(directory: PartitionFiles, base: int, config: LogConfig, now_ms: int) -> Segment:
@@ -196,14 +204,14 @@ def _restore_tail(segment: Segment) -> int | None:
 
 def _recover(
     segments: list[Segment], snapshots: Snapshots, recovery_point: int, epochs: LeaderEpochs
-) -> int:
+) -> tuple[int, WrittenProducers]:
     """Check every batch from the recovery point on.
 
-    Cut at the first bad one. Return the end of the log.
+    Cut at the first bad one. Return the end of the log and the producers there.
     """
     first = segment_number(segments, recovery_point)
     end = segments[first].base_offset
-    producers = snapshots.load(segments[:first], end) if first else WrittenProducers()
+    producers = snapshots.load(segments[:first], end)
     for number in range(first, len(segments)):
         segment = segments[number]
         try:
@@ -211,7 +219,7 @@ def _recover(
         except CorruptBatch as exc:
             end = _cut(segments, number, exc)
             break
-    return end
+    return end, producers
 
 
 def _recover_segment(segment: Segment, producers: WrittenProducers, epochs: LeaderEpochs) -> int:
@@ -229,6 +237,26 @@ def _recover_segment(segment: Segment, producers: WrittenProducers, epochs: Lead
         return segment.rebuild(segment.size_bytes, verify=True, observe=observe)
     finally:
         segment.replace_transactions(aborted)
+
+
+def _mend_transactions(
+    segments: Sequence[Segment], bases: frozenset[int], snapshots: Snapshots
+) -> None:
+    """Build damaged transaction indexes anew. Source: LogSegment.sanityCheck."""
+    for number, segment in enumerate(segments):
+        if segment.base_offset not in bases:
+            continue
+        try:
+            check_aborted(segment.base_offset, segment.files.read(TRANSACTION_INDEX_SUFFIX))
+        except CorruptIndex as exc:
+            _LOGGER.warning(
+                "%s: transactions of segment %d are read from the log again: %s",
+                segment.directory.name,
+                segment.base_offset,
+                exc,
+            )
+            producers = snapshots.load(segments[:number], segment.base_offset)
+            segment.replace_transactions(aborted_in(segment, producers))
 
 
 def _cut(segments: list[Segment], number: int, damage: CorruptBatch) -> int:

@@ -346,9 +346,22 @@ class Segment:
         self.directory.files.loaded(self, self._loaded_bytes())
 
     def _require_within_file(self) -> None:
+        """Check that the last entry points to a batch that it can mean.
+
+        Kafka's entries tell the last offset of a whole append, so the batch may end before it.
+        """
         last = self._offset_index.last
-        if last is not None and not 0 <= last.position < self.size_bytes:
+        if last is None:
+            return
+        if not 0 <= last.position < self.size_bytes:
             raise CorruptIndex(f"{last} in a segment of {self.size_bytes} bytes")
+        try:
+            headers = scan_headers(self.file(), last.position, self.size_bytes, chunk_bytes=61)
+            _, header = next(headers)
+        except CorruptBatch as exc:
+            raise CorruptIndex(f"{last} points to no batch") from exc
+        if header.base_offset > last.offset:
+            raise CorruptIndex(f"{last} points to offset {header.base_offset}")
 
     def _batches(self, end: int, *, verify: bool) -> Iterable[tuple[int, BatchHeader, memoryview]]:
         return scan_batches(self.file(), 0, end, verify=verify) if end > 0 else ()

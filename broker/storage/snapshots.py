@@ -13,6 +13,7 @@ from bisect import bisect_right, insort
 from collections.abc import Collection, Iterable, Sequence
 
 from broker.storage.batch_scan import scan_headers
+from broker.storage.indexes import AbortedTransaction
 from broker.storage.layout import SNAPSHOT_SUFFIX
 from broker.storage.producer_snapshot import (
     CorruptSnapshot,
@@ -97,12 +98,24 @@ class Snapshots:
         return self._directory.of_segment(offset, SNAPSHOT_SUFFIX)
 
 
-def _replay(segment: Segment, start: int, producers: WrittenProducers) -> None:
+def aborted_in(segment: Segment, producers: WrittenProducers) -> list[AbortedTransaction]:
+    """Return the transactions that were aborted in ``segment``.
+
+    ``producers`` are those at its start; they are brought to its end.
+    """
+    return _replay(segment, segment.base_offset, producers)
+
+
+def _replay(segment: Segment, start: int, producers: WrittenProducers) -> list[AbortedTransaction]:
+    aborted: list[AbortedTransaction] = []
     if segment.size_bytes == 0:
-        return
+        return aborted
     file = segment.file()
     position = segment.position_of(start) if start > segment.base_offset else 0
     for at, header in scan_headers(file, position, segment.size_bytes):
         if header.has_producer_id:
             batch = file.read(at, header.size_bytes) if header.is_control else b""
-            producers.note(header, batch, 0)
+            ended = producers.note(header, batch, 0)
+            if ended is not None:
+                aborted.append(ended)
+    return aborted

@@ -157,8 +157,6 @@ def _read_properties(disk: Disk) -> MetaProperties:
 
 def _refuse_other_owner(root: str, known: MetaProperties, owner: Owner) -> None:
     path = f"{root}/{META_PROPERTIES_FILE}"
-    if known.version != 0:
-        raise StartupRefused(f"{path} has version {known.version}, this broker writes 0")
     if known.node_id not in {None, owner.broker_id}:
         raise StartupRefused(
             f"Stored node id {known.node_id} doesn't match previous node id {owner.broker_id}: "

@@ -1,6 +1,7 @@
 """Reads records of whatever format: batches and message sets, also one behind the other.
 
-The hot paths, which meet format 2 only, read with `protocol.records.batch`.
+What a log stores may be old, so logs read with the ``stored`` functions, which show every entry as
+a batch; produce requests, which never are, are read with `protocol.records.batch`.
 
 Source: ByteBufferLogInputStream.java.
 """
@@ -13,15 +14,20 @@ from typing import Final
 
 from protocol.ports import Buffer
 from protocol.records.batch import (
+    COMPRESSION_MASK,
     LOG_OVERHEAD_BYTES,
     MAGIC,
     MAGIC_POSITION,
+    TIMESTAMP_TYPE_BIT,
     BatchHeader,
+    Compression,
+    UnsupportedMagic,
     check_crc,
     read_batch_header,
 )
 from protocol.records.compression import OUTPUT_BYTES_MAX
 from protocol.records.message_set import (
+    OLD_MAGICS,
     MessageHeader,
     check_message_crc,
     iterate_message_views,
@@ -102,3 +108,72 @@ def iterate_entry_records(buffer: Buffer, position: int, header: EntryHeader) ->
     if isinstance(header, BatchHeader):
         return iterate_records(buffer, position, header)
     return map(copy_record, iterate_message_views(buffer, position, header))
+
+
+def read_stored_header(buffer: Buffer, position: int = 0) -> BatchHeader:
+    """Read the header at ``position``; a message of an old format is shown as a batch.
+
+    Such a batch has neither producer nor leader epoch, and the offset of its (last) message only.
+
+    Raises:
+        Malformed: as ``read_entry_header``.
+        UnsupportedMagic: a format that nobody knows.
+    """
+    try:
+        return read_batch_header(buffer, position)
+    except UnsupportedMagic:
+        return _as_batch(read_message_header(buffer, position))
+
+
+def iterate_stored_batches(buffer: Buffer, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
+    """Give (position, header) of each entry that lies whole in ``buffer``, messages as batches.
+
+    Raises:
+        Malformed: as ``read_stored_header``; the entries before were given.
+    """
+    end = len(buffer)
+    while end - position >= LOG_OVERHEAD_BYTES:
+        length = _LENGTH.unpack_from(buffer, position + _LENGTH_POSITION)[0]
+        if position + LOG_OVERHEAD_BYTES + length > end:
+            return
+        header = read_stored_header(buffer, position)
+        yield position, header
+        position += header.batch_length + LOG_OVERHEAD_BYTES
+
+
+def check_stored_crc(buffer: Buffer, position: int, header: BatchHeader) -> bool:
+    """As ``check_crc``, for what ``read_stored_header`` read."""
+    if header.magic == MAGIC:
+        return check_crc(buffer, position, header)
+    return check_message_crc(buffer, position, read_message_header(buffer, position))
+
+
+def iterate_stored_records(buffer: Buffer, position: int, header: BatchHeader) -> Iterator[Record]:
+    """Give copies of the records of what ``read_stored_header`` read.
+
+    Raises:
+        Malformed: as ``iterate_entry_records``.
+    """
+    if header.magic == MAGIC:
+        return iterate_records(buffer, position, header)
+    return iterate_entry_records(buffer, position, read_message_header(buffer, position))
+
+
+def _as_batch(message: MessageHeader) -> BatchHeader:
+    assert message.magic in OLD_MAGICS, f"format {message.magic}"
+    is_wrapper = message.attributes & COMPRESSION_MASK != Compression.NONE
+    return BatchHeader(
+        base_offset=message.offset,
+        batch_length=message.message_length,
+        partition_leader_epoch=-1,
+        magic=message.magic,
+        crc=message.crc,
+        attributes=message.attributes & (COMPRESSION_MASK | TIMESTAMP_TYPE_BIT),
+        last_offset_delta=0,
+        base_timestamp=message.timestamp,
+        max_timestamp=message.timestamp,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        records_count=-1 if is_wrapper else 1,
+    )

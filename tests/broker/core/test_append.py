@@ -23,6 +23,7 @@ from protocol.records.batch import (
     read_batch_header,
 )
 from protocol.records.build import BatchOptions, NewRecord, build_batch
+from protocol.records.build_message_set import MessageSetOptions, build_message_set
 
 NOW_MS = 1_700_000_000_000
 
@@ -331,3 +332,13 @@ def test_an_empty_log_may_begin_inside_a_batch() -> None:
 def test_the_header_given_back_is_the_producer_s() -> None:
     header: BatchHeader = prepare(idempotent(0, b"a")).batches[0]
     assert (header.base_offset, header.producer_id) == (0, 7)
+
+
+def test_a_follower_takes_messages_of_old_formats_as_they_are() -> None:
+    options = MessageSetOptions(magic=1, base_offset=5)
+    messages = build_message_set([NewRecord(b"v", timestamp_ms=70)] * 3, options)
+    found = check_follower_append(messages, next_offset=5)
+    assert (found.first_offset, found.last_offset, found.size_bytes) == (5, 7, len(messages))
+    messages[-1] ^= 1
+    with pytest.raises(KafkaError, match="CRC at offset 7"):
+        check_follower_append(messages, next_offset=5)

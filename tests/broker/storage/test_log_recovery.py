@@ -7,7 +7,12 @@ import pytest
 from broker.storage.files import LogDirFiles
 from broker.storage.log_recovery import KnownOffsets, OpenedLog, open_log
 from broker.storage.memory_disk import MemoryDisk
+from broker.storage.partition_log import PartitionLog
 from broker.storage.segment_files import PartitionFiles
+from protocol.records.batch import Compression, stamp
+from protocol.records.build import BatchOptions, NewRecord, build_batch, build_end_marker
+from protocol.records.build_message_set import MessageSetOptions, build_message_set
+from protocol.records.records import ControlRecordType
 from tests.broker.storage.builders import (
     Config,
     batch,
@@ -196,3 +201,96 @@ def test_recovery_drops_snapshots_of_what_was_cut() -> None:
     assert opened.log.log_end_offset == 0
     assert opened.producers == []
     assert [name for name in disk.list_dir(NAME) if name.endswith(".snapshot")] == []
+
+
+def old_messages() -> list[bytes]:
+    """Entries of all formats with the offsets 0 to 11: messages, wrappers, then batches."""
+    records = [NewRecord(b"value %d" % at, timestamp_ms=1000 * at) for at in range(3)]
+    entries: list[bytes] = []
+    for at, (magic, codec) in enumerate(
+        [(0, Compression.NONE), (0, Compression.GZIP), (1, Compression.SNAPPY)]
+    ):
+        options = MessageSetOptions(magic=magic, base_offset=3 * at, compression=codec)
+        entries.append(bytes(build_message_set(records, options)))
+    return [*entries, *batches(9, 12, epoch=3)]
+
+
+@pytest.mark.parametrize("was_clean", [0, 1])
+def test_a_log_that_old_brokers_began_is_opened_whole(was_clean: int) -> None:
+    disk = MemoryDisk()
+    disk.make_dir(NAME)
+    disk.write_file(FIRST, b"".join(old_messages()))
+    opened = reopen(disk, was_clean=was_clean)
+    assert (opened.log.log_end_offset, opened.leader_epochs) == (12, [(3, 9)])
+    stored = b"".join(bytes(one) for one in opened.log.read(0, 10_000).buffers)
+    assert stored == b"".join(old_messages())
+    assert opened.log.append([batch(12, epoch=3)], now_ms=0) == 13
+
+
+def test_a_read_may_begin_inside_a_wrapper_and_behind_it() -> None:
+    disk = MemoryDisk()
+    disk.make_dir(NAME)
+    disk.write_file(FIRST, b"".join(old_messages()))
+    log = reopen(disk).log
+    (from_inside,) = log.read(4, 1, min_one=True).buffers
+    assert bytes(from_inside) == old_messages()[1]
+    found = log.offset_for_timestamp(1500)
+    assert found is not None
+    assert found.offset == 8
+
+
+def test_a_bad_sum_in_an_old_message_ends_the_log_there() -> None:
+    disk = MemoryDisk()
+    disk.make_dir(NAME)
+    disk.write_file(FIRST, b"".join(old_messages()))
+    corrupt(disk, FIRST, len(old_messages()[0]) + 40)
+    assert reopen(disk).log.log_end_offset == 3
+
+
+def transactional_log(disk: MemoryDisk) -> PartitionLog:
+    """Two segments, an aborted transaction in each."""
+    log = log_on(disk, config=CONFIG)
+    for first in (0, 6):
+        open_one = BatchOptions(
+            base_offset=first,
+            leader_epoch=0,
+            producer_id=7,
+            producer_epoch=0,
+            base_sequence=first,
+            is_transactional=True,
+        )
+        marker = build_end_marker(
+            ControlRecordType.ABORT,
+            producer_id=7,
+            producer_epoch=0,
+            coordinator_epoch=0,
+            timestamp_ms=1,
+        )
+        stamp(marker, 0, base_offset=first + 1, leader_epoch=0)
+        transaction = [bytes(build_batch([NewRecord(b"v")], open_one)), bytes(marker)]
+        log.append([*transaction, *batches(first + 2, first + 6)], now_ms=0)
+    return log
+
+
+@pytest.mark.parametrize("damage", [b"\x00\x07" + bytes(32), bytes(33), b""])
+def test_a_damaged_transaction_index_is_read_from_the_log_again(damage: bytes) -> None:
+    disk = MemoryDisk()
+    log = transactional_log(disk)
+    expected = log.aborted_transactions(0, 12)
+    assert [one.first_offset for one in expected] == [0, 6]
+    last = max(name for name in disk.list_dir(NAME) if name.endswith(".txnindex"))
+    log.close()
+    if damage:
+        disk.write_file(f"{NAME}/{last}", damage)
+    assert reopen(disk, was_clean=1, recovery_point=12).log.aborted_transactions(0, 12) == expected
+
+
+def test_producers_of_segments_that_are_gone_survive_a_recovery_from_the_first_one() -> None:
+    disk = MemoryDisk()
+    log = log_on(disk, config=CONFIG)
+    log.append([produced(0, 7, 0), *batches(1, 12)], now_ms=0)
+    second = log.segment_base_offsets[1]
+    log.remove_oldest(1, now_ms=0).remove()
+    assert log.segment_base_offsets[0] == second
+    opened = reopen(disk, log_start_offset=second)
+    assert [entry.producer_id for entry in opened.producers] == [7]

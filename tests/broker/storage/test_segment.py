@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
 from broker.storage.batch_scan import CorruptBatch
@@ -83,7 +85,10 @@ def test_a_reopened_segment_reads_its_indexes_when_needed(disk: MemoryDisk) -> N
     assert again.first_timestamp() == 0
 
 
-@pytest.mark.parametrize("damage", ["missing", "torn", "preallocated", "beyond", "garbage"])
+DAMAGES = ["missing", "torn", "preallocated", "beyond", "garbage", "astray", "another's", "below"]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_index_is_rebuilt_from_the_batches(disk: MemoryDisk, damage: str) -> None:
     segment = segment_on(disk)
     write(segment, *batches(0, 20))
@@ -96,6 +101,9 @@ def test_a_damaged_index_is_rebuilt_from_the_batches(disk: MemoryDisk, damage: s
         "preallocated": good[".index"] + bytes(4096 - len(good[".index"])),
         "beyond": bytes(beyond.entries),
         "garbage": b"\xff" * 16,
+        "astray": struct.pack(">ii", 5, 77),
+        "another's": struct.pack(">ii", 3, disk.size(f"{NAME}.log") // 2),
+        "below": struct.pack(">ii", -2, 0),
     }
     if damage == "missing":
         disk.remove(f"{NAME}.index")

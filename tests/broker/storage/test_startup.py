@@ -91,12 +91,37 @@ async def test_a_dir_of_another_cluster_stops_the_start() -> None:
         await opened([disk], owner())
 
 
-@pytest.mark.scenario(27)
-async def test_a_dir_of_kraft_stops_the_start() -> None:
+async def test_a_dir_of_kraft_is_opened_and_stays_one_of_kraft() -> None:
     disk = MemoryDisk()
     disk.write_file("meta.properties", b"version=1\nnode.id=1\ncluster.id=jbod-demo\n")
-    with pytest.raises(StartupRefused, match="version 1"):
+    (log_dir,) = await opened([disk], owner())
+    stored = parse_meta_properties(disk.read_file("meta.properties"))
+    assert stored == MetaProperties(1, 1, "jbod-demo", log_dir.directory_id)
+
+
+@pytest.mark.scenario(27)
+@pytest.mark.parametrize(
+    ("content", "refusal"),
+    [
+        (b"version=1\nnode.id=2\ncluster.id=jbod-demo\n", "Stored node id 2 doesn't match"),
+        (b"version=1\nnode.id=1\ncluster.id=other\n", "belongs to the cluster other"),
+        (b"version=0\nbroker.id=2\n", "Stored node id 2 doesn't match"),
+        (b"cluster.id=other\n", "belongs to the cluster other"),
+    ],
+)
+async def test_identity_is_checked_in_every_version(content: bytes, refusal: str) -> None:
+    disk = MemoryDisk()
+    disk.write_file("meta.properties", content)
+    with pytest.raises(StartupRefused, match=refusal):
         await opened([disk], owner())
+
+
+@pytest.mark.parametrize("content", [b"version=2\n", b"version=1\nnode.id=1\n", b"version=x\n"])
+async def test_identity_that_cannot_be_read_is_the_failure_of_its_dir(content: bytes) -> None:
+    disk = MemoryDisk()
+    disk.write_file("meta.properties", content)
+    (log_dir,) = await opened([disk], owner())
+    assert not log_dir.online
 
 
 async def test_a_copied_dir_stops_the_start() -> None:

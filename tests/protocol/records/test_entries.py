@@ -23,9 +23,12 @@ from protocol.records.compression import decompress
 from protocol.records.entries import (
     EntryHeader,
     check_entry_crc,
+    check_stored_crc,
     iterate_entries,
     iterate_entry_records,
     iterate_entry_views,
+    iterate_stored_batches,
+    iterate_stored_records,
     read_entry_header,
 )
 from protocol.records.message_set import MessageHeader, iterate_message_views
@@ -224,3 +227,29 @@ def test_views_are_slices_where_nothing_was_compressed(data: bytes) -> None:
                 if part is not None and header.compression is Compression.NONE:
                     assert isinstance(part, memoryview)
                     assert part.obj is data
+
+
+@pytest.mark.parametrize("vector", VECTORS)
+def test_every_entry_can_be_read_as_a_batch(vector: Vector) -> None:
+    data = bytes.fromhex(vector["hex"])
+    stored = list(iterate_stored_batches(data))
+    for (position, header), (at, entry) in zip(stored, iterate_entries(data), strict=True):
+        assert (position, header.size_bytes) == (at, entry.size_bytes)
+        assert check_stored_crc(data, position, header)
+        assert header.compression is entry.compression
+        assert header.is_log_append_time is entry.is_log_append_time
+        records = list(iterate_stored_records(data, position, header))
+        assert records == list(iterate_entry_records(data, position, entry))
+        if isinstance(entry, MessageHeader):
+            assert header.last_offset == entry.offset == records[-1].offset
+            assert (header.max_timestamp, header.producer_id) == (entry.timestamp, -1)
+            assert not header.is_control
+        else:
+            assert header == entry
+
+
+def test_a_wrong_sum_of_a_stored_message_is_noticed() -> None:
+    data = build_message_set([NewRecord(b"v")], MessageSetOptions(magic=1))
+    data[-1] ^= 1
+    ((position, header),) = iterate_stored_batches(data)
+    assert not check_stored_crc(data, position, header)
