@@ -14,6 +14,7 @@ from typing import Final, Protocol
 from zlib import crc32
 
 from broker.storage.batch_scan import CorruptBatch, scan_batches, scan_headers
+from broker.storage.index_check import check_last_entry
 from broker.storage.indexes import (
     NO_TIMESTAMP,
     AbortedTransaction,
@@ -338,30 +339,12 @@ class Segment:
         try:
             self._offset_index = OffsetIndex.parse(base, files.read(OFFSET_INDEX_SUFFIX))
             self._time_index = TimeIndex.parse(base, files.read(TIME_INDEX_SUFFIX))
-            self._require_within_file()
+            check_last_entry(self._offset_index, self.file(), self.size_bytes)
         except (FileNotFoundError, CorruptIndex):
             self.rebuild(self.size_bytes, verify=False)
         self._indexes_loaded = True
         self._indexes_written = (len(self._offset_index.entries), len(self._time_index.entries))
         self.directory.files.loaded(self, self._loaded_bytes())
-
-    def _require_within_file(self) -> None:
-        """Check that the last entry points to a batch that it can mean.
-
-        Kafka's entries tell the last offset of a whole append, so the batch may end before it.
-        """
-        last = self._offset_index.last
-        if last is None:
-            return
-        if not 0 <= last.position < self.size_bytes:
-            raise CorruptIndex(f"{last} in a segment of {self.size_bytes} bytes")
-        try:
-            headers = scan_headers(self.file(), last.position, self.size_bytes, chunk_bytes=61)
-            _, header = next(headers)
-        except CorruptBatch as exc:
-            raise CorruptIndex(f"{last} points to no batch") from exc
-        if header.base_offset > last.offset:
-            raise CorruptIndex(f"{last} points to offset {header.base_offset}")
 
     def _batches(self, end: int, *, verify: bool) -> Iterable[tuple[int, BatchHeader, memoryview]]:
         return scan_batches(self.file(), 0, end, verify=verify) if end > 0 else ()
