@@ -21,8 +21,8 @@ from broker.exit_codes import ExitCode
 from broker.lifecycle.controlled_shutdown import hand_over
 from broker.lifecycle.session import RegistrationRefusedError
 from broker.metric_dump import MetricDump
-from broker.storage.recovery import LoadedLogDir, LoadProgress, StartupRefused
-from broker.storage.startup import LoadOptions, load_log_dirs, open_log_dirs
+from broker.storage.recovery import LoadedLogDir, StartupRefused
+from broker.storage.startup import load_log_dirs, open_log_dirs
 from broker.world import World, real_world
 from protocol.spec import ClusterSpec, FaultSpec
 from protocol.transport.rpc_server import RpcServer
@@ -31,7 +31,6 @@ STOP_TIMEOUT_MS: Final = 20_000
 """How long flushing and marking the log dirs may take before they are left as they are."""
 LEAVE_TIMEOUT_MS: Final = 1_000
 """How long the controller may take to let this broker go."""
-_PROGRESS_EVERY_LOGS: Final = 500
 logger = logging.getLogger(__name__)
 
 
@@ -128,15 +127,10 @@ class Broker:
         """Open and load every log dir, all at once; without those that are offline."""
         self._enter(BrokerState.RECOVERY)
         log_dirs = list(self._parts.log_dirs.values())
-        options = LoadOptions(
-            configs=self._parts.topic_configs.config_of,
-            now_ms=self._world.clock.now_ms(),
-            progress=_log_progress,
-        )
         started_s = self._loop.time()
         try:
             await open_log_dirs(log_dirs, self._parts.owner())
-            loaded = await load_log_dirs(log_dirs, options)
+            loaded = await load_log_dirs(log_dirs, self._parts.load_options())
         except StartupRefused as error:
             raise StartupError(ExitCode.BAD_LOG_DIRS, str(error)) from error
         logger.info(
@@ -183,6 +177,7 @@ class Broker:
         tasks.create_task(parts.broker_configs.run(), name="broker-configs")
         tasks.create_task(parts.topic_configs.run(), name="topic-configs")
         tasks.create_task(parts.auto_topics.run(), name="auto-topics")
+        tasks.create_task(parts.returns.run(), name="log-dir-returns")
         tasks.create_task(dump.run(), name="metric-dump")
         for fault in self._spec.faults:
             if fault.broker == self._own.id:
@@ -264,10 +259,3 @@ async def _bind(starting: Awaitable[int], host: str, port: int) -> int:
         else:
             hint = f"cannot be bound: {error.strerror}"
         raise StartupError(ExitCode.PORT_IN_USE, f"{host}:{port} {hint}") from error
-
-
-def _log_progress(path: str, progress: LoadProgress) -> None:
-    """Log the begin and the end of loading a log dir, and now and then between."""
-    done, total = progress
-    if done == total or done % _PROGRESS_EVERY_LOGS == 0:
-        logger.info("loading %s: %d of %d logs", path, done, total)

@@ -6,6 +6,7 @@ Nothing is opened and no task begun here.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from random import Random
 from typing import Final
@@ -22,6 +23,7 @@ from broker.lifecycle.config_news import ConfigNews
 from broker.lifecycle.controller_link import ControllerLink
 from broker.lifecycle.engine_events import EngineEventRelay
 from broker.lifecycle.identity import Identity
+from broker.lifecycle.log_dir_returns import LogDirReturns, ReturnPorts
 from broker.lifecycle.producer_ids import ProducerIds
 from broker.lifecycle.session import ControllerSession, SessionPorts
 from broker.lifecycle.topic_configs import TopicConfigs
@@ -30,7 +32,8 @@ from broker.metrics import Metrics
 from broker.storage.faults import FaultyDisk
 from broker.storage.log_dir import LogDir
 from broker.storage.meta_properties import is_usable_directory_id
-from broker.storage.startup import Owner
+from broker.storage.recovery import LoadProgress
+from broker.storage.startup import LoadOptions, Owner
 from broker.surface import Surface
 from broker.world import World
 from protocol.broker_config import BROKER_KEYS
@@ -42,6 +45,8 @@ from protocol.spec import BrokerSpec, ClusterSpec, LogDirSpec
 from protocol.transport.rpc_client import RpcClient
 
 ALTER_PARTITION_VERSION: Final = 3
+_PROGRESS_EVERY_LOGS: Final = 500
+logger = logging.getLogger(__name__)
 
 
 class Parts:
@@ -66,7 +71,7 @@ class Parts:
         self.config = broker_config(self.overrides)
         self.metrics = Metrics(own.id)
         self.disks = {one.path: self._disk(one) for one in own.log_dirs}
-        self.log_dirs = {path: self._log_dir(path) for path in self.disks}
+        self.log_dirs = {path: self._log_dir(path, one) for path, one in self.disks.items()}
         self.link = ControllerLink(self._connect_to_controller)
         self.broker_configs = BrokerConfigs(
             self.link,
@@ -95,8 +100,22 @@ class Parts:
             heartbeat_interval_ms=spec.controller.heartbeat_interval_ms,
         )
         self.auto_topics = AutoTopics(self.link)
+        self.returns = self._returns()
         self.engine: Engine
         """Made by ``make_engine`` when it is known which log dirs are online."""
+
+    def _returns(self) -> LogDirReturns:
+        return LogDirReturns(
+            ReturnPorts(
+                log_dirs=lambda: list(self.log_dirs.values()),
+                open_anew=self._open_anew,
+                adopt=self._adopt,
+                owner=self.owner,
+                load_options=self.load_options,
+            ),
+            lambda: self.engine,
+            self.session,
+        )
 
     def owner(self) -> Owner:
         """Return who opens the log dirs."""
@@ -104,6 +123,14 @@ class Parts:
             broker_id=self._own.id,
             cluster_id=self._spec.cluster_id,
             new_directory_id=self._new_directory_id,
+        )
+
+    def load_options(self) -> LoadOptions:
+        """Return how logs are loaded."""
+        return LoadOptions(
+            configs=self.topic_configs.config_of,
+            now_ms=self._world.clock.now_ms(),
+            progress=_log_progress,
         )
 
     def identity(self, port: int) -> Identity:
@@ -182,17 +209,28 @@ class Parts:
             disks=self.disks,
             log_dirs=self.log_dirs,
             session=self.session,
+            returns=self.returns,
             shut_down=shut_down,
         )
 
-    def _disk(self, spec: LogDirSpec) -> FaultyDisk:
+    def _disk(self, spec: LogDirSpec, *, is_empty: bool = False) -> FaultyDisk:
         chance = Random(self._world.random.getrandbits(64))
-        return FaultyDisk(self._world.disk(spec), chance=chance)
+        make = self._world.empty_disk if is_empty else self._world.disk
+        return FaultyDisk(make(spec), chance=chance)
 
-    def _log_dir(self, path: str) -> LogDir:
+    def _open_anew(self, path: str, is_empty: bool) -> LogDir:  # noqa: FBT001 - a port
+        (spec,) = [one for one in self._own.log_dirs if one.path == path]
+        return self._log_dir(path, self._disk(spec, is_empty=is_empty))
+
+    def _adopt(self, log_dir: LogDir) -> None:
+        assert isinstance(log_dir.disk, FaultyDisk)
+        self.disks[log_dir.path] = log_dir.disk
+        self.log_dirs[log_dir.path] = log_dir
+
+    def _log_dir(self, path: str, disk: FaultyDisk) -> LogDir:
         return LogDir(
             path=path,
-            disk=self.disks[path],
+            disk=disk,
             worker=self._world.worker(path),
             deadline_ms=self.config.jbodlab_log_dir_io_deadline_ms,
             queue_depth_max=self.config.jbodlab_log_dir_queue_depth_max,
@@ -252,6 +290,13 @@ def config_overrides(own: BrokerSpec) -> dict[str, str]:
     known = {name: text for name, text in own_words.items() if text is not None}
     assert all(name in BROKER_KEYS for name in known)
     return {**own.configs, **known}
+
+
+def _log_progress(path: str, progress: LoadProgress) -> None:
+    """Log the begin and the end of loading a log dir, and now and then between."""
+    done, total = progress
+    if done == total or done % _PROGRESS_EVERY_LOGS == 0:
+        logger.info("loading %s: %d of %d logs", path, done, total)
 
 
 def _leave_to_startup(_failed: LogDirFailed) -> None:

@@ -17,6 +17,7 @@ import msgspec
 
 from broker.metrics import Family
 from broker.storage.fault_rules import FaultMode
+from protocol.ids import TopicPartition
 
 LOOPBACK: Final = "127.0.0.1"
 BODY_BYTES_MAX: Final = 64 * 1024
@@ -44,6 +45,12 @@ class ControlPorts:
     """May raise ControlError."""
     heal_log_dir: Callable[[str], Mapping[str, Any]]
     """Takes the path; may raise ControlError."""
+    restart_log_dir: Callable[[RestartRequest], None]
+    """May raise ControlError."""
+    replace_log_dir: Callable[[ReplaceRequest], None]
+    """May raise ControlError."""
+    restart_partition: Callable[[TopicPartition], str]
+    """Returns the path of its log dir; may raise ControlError."""
     shut_down: Callable[[], None]
     metric_families: Callable[[], Sequence[Family]]
 
@@ -61,6 +68,27 @@ class HealRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Body of POST /log-dirs/heal."""
 
     path: str
+
+
+class RestartRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Body of POST /log-dirs/restart."""
+
+    path: str
+
+
+class ReplaceRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Body of POST /log-dirs/replace."""
+
+    path: str
+    accept_loss: bool = False
+    """Replicas that no other broker has in full may begin empty."""
+
+
+class RestartPartitionRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Body of POST /partitions/restart."""
+
+    topic: str
+    partition: int
 
 
 class Answer(NamedTuple):
@@ -203,6 +231,24 @@ async def _heal_log_dir(ports: ControlPorts, body: bytes) -> Answer:
     return _json(200, ports.heal_log_dir(_decode(body, HealRequest).path))
 
 
+async def _restart_log_dir(ports: ControlPorts, body: bytes) -> Answer:
+    wish = _decode(body, RestartRequest)
+    ports.restart_log_dir(wish)
+    return _json(202, {"path": wish.path})
+
+
+async def _replace_log_dir(ports: ControlPorts, body: bytes) -> Answer:
+    wish = _decode(body, ReplaceRequest)
+    ports.replace_log_dir(wish)
+    return _json(202, {"path": wish.path})
+
+
+async def _restart_partition(ports: ControlPorts, body: bytes) -> Answer:
+    asked = _decode(body, RestartPartitionRequest)
+    path = ports.restart_partition(TopicPartition(asked.topic, asked.partition))
+    return _json(202, {"path": path})
+
+
 async def _shut_down(ports: ControlPorts, _body: bytes) -> Answer:
     ports.shut_down()
     return _json(202, {"state": "shutting down"})
@@ -225,6 +271,9 @@ _ROUTES: Final[dict[str, dict[str, _Route]]] = {
     "/log-dirs": {"GET": _get_log_dirs},
     "/log-dirs/fail": {"POST": _fail_log_dir},
     "/log-dirs/heal": {"POST": _heal_log_dir},
+    "/log-dirs/restart": {"POST": _restart_log_dir},
+    "/log-dirs/replace": {"POST": _replace_log_dir},
+    "/partitions/restart": {"POST": _restart_partition},
     "/metrics": {"GET": _get_metrics},
     "/shutdown": {"POST": _shut_down},
 }

@@ -11,15 +11,22 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from broker.context import BrokerState
-from broker.control import ControlError, ControlPorts, FailRequest
+from broker.control import (
+    ControlError,
+    ControlPorts,
+    FailRequest,
+    ReplaceRequest,
+    RestartRequest,
+)
 from broker.engine.engine import Engine
 from broker.engine.types import LogDirDescription
+from broker.lifecycle.log_dir_returns import LogDirReturns, ReturnRefusedError, Wish
 from broker.lifecycle.session import ControllerSession
 from broker.metrics import Family, Metrics
 from broker.storage.fault_rules import FaultMode
 from broker.storage.faults import FaultyDisk
 from broker.storage.log_dir import LogDir
-from protocol.ids import ZERO_UUID, uuid_text
+from protocol.ids import ZERO_UUID, TopicPartition, uuid_text
 from protocol.spec import BrokerSpec, ClusterSpec
 
 _NOT_PROBED: Final = (FaultMode.SLOW.value, FaultMode.BIT_FLIP.value)
@@ -36,6 +43,7 @@ class Surface:
     disks: Mapping[str, FaultyDisk]
     log_dirs: Mapping[str, LogDir]
     session: ControllerSession
+    returns: LogDirReturns
     shut_down: Callable[[], None]
     state: BrokerState = BrokerState.STARTING
     port: int = 0
@@ -49,6 +57,9 @@ class Surface:
             log_dirs=self.describe_log_dirs,
             fail_log_dir=self.fail_log_dir,
             heal_log_dir=self.heal_log_dir,
+            restart_log_dir=self.restart_log_dir,
+            replace_log_dir=self.replace_log_dir,
+            restart_partition=self.restart_partition,
             shut_down=self.shut_down,
             metric_families=self.metric_families,
         )
@@ -94,15 +105,61 @@ class Surface:
             log_dir.probe()
 
     def heal_log_dir(self, path: str) -> Mapping[str, Any]:
-        """Take the fault away; a log dir that went offline stays so until the next start.
+        """Take the fault away; a log dir that went offline stays so until it is brought back.
 
         Raises:
             ControlError: no such log dir.
         """
         self._disk(path).clear()
         is_online = self.log_dirs[path].online
-        hint = "" if is_online else f"restart broker {self.broker.id} to use it again"
+        hint = "" if is_online else "`jbodlab log-dirs restart` brings it back with its data"
         return {"path": path, "online": is_online, "hint": hint}
+
+    def restart_log_dir(self, asked: RestartRequest) -> None:
+        """Begin to bring a repaired log dir back; ``describe_log_dirs`` tells how far it is.
+
+        Raises:
+            ControlError: it cannot be, as things are.
+        """
+        self._return_log_dir(Wish(asked.path))
+
+    def replace_log_dir(self, asked: ReplaceRequest) -> None:
+        """Begin to put an empty disk in the place of a log dir.
+
+        Raises:
+            ControlError: it cannot be, as things are.
+        """
+        wish = Wish(asked.path, is_replaced=True, accepts_loss=asked.accept_loss)
+        self._return_log_dir(wish)
+
+    def _return_log_dir(self, wish: Wish) -> None:
+        disk = self._disk(wish.path)
+        if self.engine is None:
+            raise ControlError(409, "the broker is still starting")
+        if disk.rules and not wish.is_replaced:
+            mode = disk.rules[0].mode.value
+            raise ControlError(409, f"{wish.path} still fails with {mode}: heal it first")
+        try:
+            self.returns.ask(wish)
+        except ReturnRefusedError as error:
+            raise ControlError(409, str(error)) from error
+        if wish.is_replaced:
+            disk.clear()
+
+    def restart_partition(self, tp: TopicPartition) -> str:
+        """Begin to bring one offline partition back; return the path of its log dir.
+
+        Raises:
+            ControlError: it is not offline here, or it is not known where it lies.
+        """
+        offline = {} if self.engine is None else self.engine.offline_replicas()
+        if tp not in offline:
+            raise ControlError(409, f"{tp} is not offline on broker {self.broker.id}")
+        path = offline[tp].log_dir
+        if path is None:
+            raise ControlError(409, f"{tp} was never found: restart the offline log dirs instead")
+        self._return_log_dir(Wish(path, only=tp))
+        return path
 
     def metric_families(self) -> Sequence[Family]:
         """Bring the gauges up to date and return every metric."""
@@ -146,6 +203,7 @@ class Surface:
             "usable_bytes": -1 if described is None else described.usable_bytes,
             "queue_depth": log_dir.queue_depth,
             "fault": self._fault(path),
+            "return": self._return(path),
             "replicas": [
                 {
                     "topic": replica.tp.topic,
@@ -156,6 +214,18 @@ class Surface:
                 }
                 for replica in ([] if described is None else described.replicas)
             ],
+        }
+
+    def _return(self, path: str) -> Mapping[str, Any] | None:
+        """Describe the last wish to bring the log dir back."""
+        last = self.returns.last(path)
+        if last is None:
+            return None
+        return {
+            "state": last.state.value,
+            "detail": last.detail,
+            "found": last.found_count,
+            "lost": last.lost_count,
         }
 
     def _fault(self, path: str) -> Mapping[str, Any] | None:

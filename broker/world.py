@@ -33,6 +33,8 @@ class World:
     random: Random
     disk: Callable[[LogDirSpec], Disk]
     """Makes the disk below a log dir; faults are laid over it."""
+    empty_disk: Callable[[LogDirSpec], Disk]
+    """Makes an empty one in the place of another; its ``prepare`` moves aside what is there."""
     worker: Callable[[str], DiskWorker]
     """Makes the worker of one log dir, by its path."""
     elapsed_us: Callable[[], int]
@@ -46,6 +48,9 @@ def real_world(random: Random) -> World:
         clock=SystemClock(),
         random=random,
         disk=lambda spec: FileDisk(spec.path, spec.capacity_bytes),
+        empty_disk=lambda spec: FileDisk(
+            spec.path, spec.capacity_bytes, set_aside=f"replaced-{random.getrandbits(48):012x}"
+        ),
         worker=lambda path: ThreadDiskWorker(path, loop),
         elapsed_us=lambda: time.perf_counter_ns() // 1000,
     )

@@ -36,6 +36,21 @@ class ControlClient:
         """Take the faults off a log dir; Kafka uses it again after a restart of the broker."""
         return self._call("POST", "/log-dirs/heal", {"path": path})
 
+    def restart(self, path: str) -> dict[str, Any]:
+        """Begin to bring a repaired log dir back; ``log_dirs`` tells how far it is."""
+        return self._call("POST", "/log-dirs/restart", {"path": path})
+
+    def replace(self, path: str, *, accept_loss: bool) -> dict[str, Any]:
+        """Begin to put an empty disk in the place of a log dir."""
+        body = {"path": path, "accept_loss": accept_loss}
+        return self._call("POST", "/log-dirs/replace", body)
+
+    def restart_partition(self, topic: str, partition: int) -> str:
+        """Begin to bring one offline partition back; return the path of its log dir."""
+        body = {"topic": topic, "partition": partition}
+        path: str = self._call("POST", "/partitions/restart", body)["path"]
+        return path
+
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
         connection = http.client.HTTPConnection(HOST, self.control_port, timeout=TIMEOUT_S)
         try:

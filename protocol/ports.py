@@ -185,6 +185,13 @@ class Disk(Protocol):
         """Release the lock and remove the file."""
         ...
 
+    def drop_lock(self) -> None:
+        """Release the lock without touching the file: the log dir failed, or is another disk now.
+
+        Never fails.
+        """
+        ...
+
 
 class DiskWorker(Protocol):
     """Where a log dir's jobs run.
@@ -200,6 +207,9 @@ class DiskWorker(Protocol):
         """
         ...
 
-    def abandon(self) -> None:
-        """End the thread: ``done`` is never called again. A hung call may stay behind."""
+    def abandon(self, last: Callable[[], None] | None = None) -> None:
+        """End the thread: ``done`` is never called again. A hung call may stay behind.
+
+        ``last`` runs behind it, if that ever returns.
+        """
         ...

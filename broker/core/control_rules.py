@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
-from broker.core.hosted import HostedState, ReplicaView
+from broker.core.hosted import HostedState, Loss, ReplicaView
 from broker.core.log_dirs import LogDirs
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_DURING_DELETE, NO_EPOCH, ZERO_UUID, BrokerId, TopicPartition
@@ -174,10 +174,11 @@ def _verdict(
     topic_id: bytes, state: LeaderAndIsrPartitionState, replica: ReplicaView, broker: _Broker
 ) -> _Verdict:
     differs = ZERO_UUID not in (topic_id, replica.topic_id) and topic_id != replica.topic_id
+    is_rebuilt = replica.loss is not None and _may_rebuild(replica.loss, state, broker.broker_id)
     if replica.state is HostedState.OFFLINE:
-        if not (differs and state.is_new):
+        # The topic may have been deleted and made again meanwhile (KAFKA-16157).
+        if not is_rebuilt and not (differs and state.is_new):
             return _Verdict(ReplicaAction.REFUSE, ErrorCode.KAFKA_STORAGE_ERROR)
-        # The topic was deleted and made again while the log dir was broken (KAFKA-16157).
         replica = ReplicaView(HostedState.ABSENT)
     elif differs:
         return _Verdict(ReplicaAction.REFUSE, ErrorCode.INCONSISTENT_TOPIC_ID)
@@ -186,11 +187,22 @@ def _verdict(
     if broker.broker_id not in state.replicas:
         return _Verdict(ReplicaAction.REFUSE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     create_log = replica.log_dir is None
-    if create_log and broker.any_log_dir_offline and not state.is_new:
+    if create_log and broker.any_log_dir_offline and not (state.is_new or is_rebuilt):
         return _Verdict(ReplicaAction.HOST_OFFLINE, ErrorCode.KAFKA_STORAGE_ERROR)
     leads = state.leader == broker.broker_id
     action = ReplicaAction.LEAD if leads else ReplicaAction.FOLLOW
     return _Verdict(action, ErrorCode.NONE, create_log)
+
+
+def _may_rebuild(loss: Loss, state: LeaderAndIsrPartitionState, broker_id: BrokerId) -> bool:
+    """Tell whether a log that is lost may begin empty: never as the only holder of its records.
+
+    Kafka lets an empty disk lead where its broker is the only member of the Isr, and so loses what
+    was acknowledged without a word.
+    """
+    if loss is Loss.ACCEPTED:
+        return True
+    return state.leader != broker_id and any(member != broker_id for member in state.isr)
 
 
 def _same_or_older_epoch(
@@ -244,9 +256,10 @@ def decide_stop_replica(
 def _decide_stop(
     tp: TopicPartition, state: StopReplicaPartitionState, replica: ReplicaView
 ) -> StopReplicaDecision:
-    if replica.state is HostedState.OFFLINE:
+    is_lost = replica.loss is not None
+    if replica.state is HostedState.OFFLINE and not is_lost:
         return StopReplicaDecision(tp, StopAction.NOTHING, ErrorCode.KAFKA_STORAGE_ERROR)
-    if replica.state is HostedState.ABSENT:
+    if replica.state is HostedState.ABSENT or is_lost:
         action = StopAction.DELETE_FILES if state.delete_partition else StopAction.NOTHING
         return StopReplicaDecision(tp, action, ErrorCode.NONE)
     is_checked = state.leader_epoch not in (NO_EPOCH, EPOCH_DURING_DELETE)

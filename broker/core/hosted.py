@@ -7,7 +7,7 @@ Source: ReplicaManager.scala (HostedPartition, handleLogDirFailure), KAFKA-16157
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum, auto
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -21,7 +21,7 @@ class HostedState(Enum):
     """Not hosted; a log may lie on disk that no LeaderAndIsr has named yet."""
     ONLINE = auto()
     OFFLINE = auto()
-    """Its log dir failed: everything about it is KAFKA_STORAGE_ERROR until the next start."""
+    """Its log dir failed: everything about it is KAFKA_STORAGE_ERROR until that comes back."""
 
 
 class HostedPartition(Protocol):
@@ -62,12 +62,22 @@ class IdleLog(Protocol):
         ...
 
 
+class Loss(Enum):
+    """Why it is known that no log of an Offline partition is left on this broker."""
+
+    REBUILD = auto()
+    """Its disk is an empty one now: made anew as a follower of another member of the Isr only."""
+    ACCEPTED = auto()
+    """The same, and its operator lets it begin empty even where no other member has its records."""
+
+
 class OfflineReplica(NamedTuple):
     """What stays known of a partition whose log dir failed."""
 
     topic_id: bytes
     log_dir: str | None
     """None when its log was never found: it may be on any failed log dir."""
+    loss: Loss | None = None
 
 
 class ReplicaView(NamedTuple):
@@ -79,6 +89,34 @@ class ReplicaView(NamedTuple):
     log_dir: str | None = None
     """Of the current log; None when there is none on an online log dir."""
     future_log_dir: str | None = None
+    loss: Loss | None = None
+    """Of an Offline one."""
+
+
+class ReturnRule(NamedTuple):
+    """How a log dir is taken in again."""
+
+    loss: Loss = Loss.REBUILD
+    """What holds for the replicas that are not on it any more."""
+    is_last: bool = True
+    """No other log dir is offline, so that logs never found are lost as well."""
+    only: TopicPartition | None = None
+    """One partition alone comes back; None for all."""
+
+    def takes(self, tp: TopicPartition) -> bool:
+        """Tell whether ``tp`` comes back now."""
+        return self.only in (None, tp)
+
+
+class ReturnedReplicas(NamedTuple):
+    """What became of the partitions of a log dir that came back."""
+
+    found: tuple[TopicPartition, ...]
+    """Their logs wait for a LeaderAndIsr."""
+    lost: tuple[TopicPartition, ...]
+    """No log of them is left: they are to be made anew."""
+    strays: tuple[TopicPartition, ...]
+    """Hosted elsewhere by now: what was found of them is nobody's."""
 
 
 class FailedReplicas(NamedTuple):
@@ -145,7 +183,7 @@ class HostedPartitions(Generic[P, L]):
             )
         offline = self._offline.get(tp)
         if offline is not None:
-            return ReplicaView(HostedState.OFFLINE, topic_id=offline.topic_id)
+            return ReplicaView(HostedState.OFFLINE, topic_id=offline.topic_id, loss=offline.loss)
         idle = self._idle.get(tp)
         if idle is not None:
             return ReplicaView(HostedState.ABSENT, topic_id=idle.topic_id, log_dir=idle.log_dir)
@@ -181,8 +219,14 @@ class HostedPartitions(Generic[P, L]):
         return self._online.pop(tp, None)
 
     def remove(self, tp: TopicPartition) -> P | None:
-        """Forget an online partition or idle log: it is being deleted. Offline entries stay."""
+        """Forget an online partition or idle log: it is being deleted.
+
+        An Offline entry stays, unless nothing of it is left to be deleted.
+        """
         self._idle.pop(tp, None)
+        offline = self._offline.get(tp)
+        if offline is not None and offline.loss is not None:
+            del self._offline[tp]
         return self._online.pop(tp, None)
 
     def affected_by(self, log_dir: str) -> FailedReplicas:
@@ -211,4 +255,37 @@ class HostedPartitions(Generic[P, L]):
             ended.append(partition)
         for tp in failed.idle:
             del self._idle[tp]
+        for tp, offline in list(self._offline.items()):
+            if offline.log_dir == log_dir:
+                self._offline[tp] = OfflineReplica(offline.topic_id, log_dir)
         return failed, ended
+
+    def on_log_dir_returned(
+        self, log_dir: str, found: Mapping[TopicPartition, L], rule: ReturnRule
+    ) -> ReturnedReplicas:
+        """Take in the logs that lie in ``log_dir`` now; what should be there and is not, is lost.
+
+        Logs that the rule leaves out are known as idle and stay Offline until ``release``.
+        """
+        strays = tuple(tp for tp in found if tp in self._online)
+        taken = tuple(tp for tp in found if tp not in self._online)
+        for tp in taken:
+            self._idle[tp] = found[tp]
+            self._offline[tp] = OfflineReplica(found[tp].topic_id, log_dir)
+        lost = tuple(
+            tp
+            for tp, offline in self._offline.items()
+            if tp not in self._idle and rule.takes(tp)
+            if offline.log_dir == log_dir or (rule.is_last and offline.log_dir is None)
+        )
+        for tp in lost:
+            self._offline[tp] = OfflineReplica(self._offline[tp].topic_id, log_dir, rule.loss)
+        released = self.release(tp for tp in taken if rule.takes(tp))
+        return ReturnedReplicas(released, lost, strays)
+
+    def release(self, tps: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
+        """Let Offline partitions whose logs are idle on a good log dir wait for a LeaderAndIsr."""
+        released = tuple(tp for tp in tps if tp in self._offline and tp in self._idle)
+        for tp in released:
+            del self._offline[tp]
+        return released

@@ -16,7 +16,7 @@ ALL_LOG_DIRS = "*"
 
 
 class LogDirFailed(Exception):  # noqa: N818 -- the name of an event, used in every room
-    """A log dir is offline, for good until the process is started again.
+    """A log dir is offline, until the process is started again or an operator brings it back.
 
     ``log_dir`` is its path, ``operation`` what was being done, ``cause`` the first OSError or
     TimeoutError. On the wire it is KAFKA_STORAGE_ERROR.
@@ -94,6 +94,16 @@ class LogDirs:
             return False
         del self._online[path]
         return True
+
+    def revive(self, path: str) -> None:
+        """Take an offline ``path`` in again, with no log counted in it yet.
+
+        Kafka brings a log dir back only with a new process; see KIP-18.
+        """
+        assert path in self.offline, f"{path} is not offline"
+        known = {*self._online, path}
+        self._online = {one: None for one in self._configured if one in known}
+        self._log_counts[path] = 0
 
     def cordon(self, paths: Sequence[str]) -> None:
         """Replace the cordoned set.

@@ -131,6 +131,11 @@ class Checkpoints:
             _probe(log_dir)
             self.look_at_usage(log_dir)
 
+    def forget(self, path: str) -> None:
+        """Write everything anew in a log dir that came back, perhaps with another disk."""
+        self._written.pop(path, None)
+        self._looking.pop(path, None)
+
     def watch_roots(self) -> None:
         """Look whether each log dir is still where it was.
 

@@ -68,6 +68,10 @@ class Cleaning:
         for cleaner in self._cleaners.values():
             await cleaner.load()
 
+    async def log_dir_returned(self, log_dir: LogDir) -> None:
+        """Go on with a log dir that was opened anew, before its logs may change."""
+        await self._cleaners[log_dir.path].adopt(log_dir)
+
     def run(self, task_group: asyncio.TaskGroup) -> None:
         """Start the cleaners, unless ``log.cleaner.enable`` is false."""
         if not self._state.config.log_cleaner_enable:
@@ -114,6 +118,11 @@ class Cleaner:
         self._pacer = pacer
         self._dirty_percent_max = 0
         self._last_run_ms = _NEVER_RUN
+
+    async def adopt(self, log_dir: LogDir) -> None:
+        """Clean what is on ``log_dir``, which came back in the place of the failed one."""
+        self._log_dir = log_dir
+        await self.load()
 
     async def load(self) -> None:
         """Read the log dir's file; nothing is known of a log dir that fails."""

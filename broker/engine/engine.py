@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from functools import partial
 
-from broker.core.leader_epochs import LeaderEpochs
+from broker.core.hosted import OfflineReplica, ReturnedReplicas, ReturnRule
 from broker.core.metadata_image import MetadataImage
-from broker.core.partition import Partition
-from broker.core.producers import ProducerStates
+from broker.engine.arrivals import Arrivals
 from broker.engine.checkpoints import Checkpoints
 from broker.engine.cleaning import CleanerGauges, Cleaning
 from broker.engine.deletions import Deletions
@@ -28,7 +26,7 @@ from broker.engine.offsets import Offsets
 from broker.engine.periodic import Periodic
 from broker.engine.produce import BegunProduce, Produces
 from broker.engine.record_deletion import RecordDeletions
-from broker.engine.replica import IdleReplica, LooseFuture, Replica
+from broker.engine.replica import Replica
 from broker.engine.retention import Retention
 from broker.engine.state import EngineState
 from broker.engine.stopping import Stopping
@@ -48,7 +46,7 @@ from broker.engine.types import (
 )
 from broker.replication.isr_reporter import IsrReporter, ReporterPorts
 from broker.storage.log_dir import LogDir
-from broker.storage.recovery import LoadedLog, LoadedLogDir
+from broker.storage.recovery import LoadedLogDir
 from protocol.configs import BrokerConfig
 from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID, BrokerId, TopicPartition
@@ -100,6 +98,7 @@ class Engine:
         )
         self._following = Following(state, self._logs)
         self._moves = Moves(state, self._logs, self._deletions)
+        self._arrivals = Arrivals(state, self._deletions, self._moves)
         self._failures = Failures(state, self._following, self._moves)
         self._leadership = Leadership(
             state, self._logs, self._following, self._moves, self._failures
@@ -126,37 +125,11 @@ class Engine:
     async def start(self, loaded: Mapping[str, LoadedLogDir]) -> None:
         """Take over what was found on disk, by log dir path; a log dir not in it is offline."""
         for path, found in loaded.items():
-            log_dir = self._state.dirs[path]
-            for log in found.logs:
-                self._take_over(log_dir, log)
-            delay_ms = self._state.config.log_segment_delete_delay_ms
-            for name in found.to_delete:
-                remove = partial(log_dir.disk.remove_tree, name)
-                self._deletions.schedule(log_dir, remove, delay_ms)
+            self._arrivals.take_over(self._state.dirs[path], found)
         await self._cleaning.start()
         looks = [self._checkpoints.look_at_usage(one) for one in self._state.dirs.values()]
         # A disk that cannot say is offline by then; the others' answers are in.
         await asyncio.gather(*[look for look in looks if look is not None], return_exceptions=True)
-
-    def _take_over(self, log_dir: LogDir, found: LoadedLog) -> None:
-        tp, log = found.topic_partition, found.log
-        self._state.log_dirs.count_log(log_dir.path)
-        epochs = LeaderEpochs(found.leader_epochs)
-        if found.is_future:
-            loose = LooseFuture(log, log_dir, epochs, found.high_watermark)
-            self._state.loose_futures[tp] = loose
-            return
-        partition = Partition(tp, self._state.broker_id, self._state.metadata.is_alive)
-        expiration_ms = self._state.config.producer_id_expiration_ms
-        partition.load(
-            log_start_offset=log.log_start_offset,
-            log_end_offset=log.log_end_offset,
-            high_watermark=found.high_watermark,
-            epochs=epochs,
-            producers=ProducerStates(found.producers, expiration_ms=expiration_ms),
-        )
-        topic_id = ZERO_UUID if found.topic_id is None else found.topic_id
-        self._state.hosted.put_idle(tp, IdleReplica(partition, topic_id, log, log_dir))
 
     def run(self, task_group: asyncio.TaskGroup) -> None:
         """Start replication, moves, checkpoints and Isr reports in ``task_group``."""
@@ -166,6 +139,28 @@ class Engine:
         self._periodic.run(task_group)
         self._cleaning.run(task_group)
         task_group.create_task(supervised("isr-reporter", self._reporter.run))
+
+    async def bring_back(
+        self, log_dir: LogDir, found: LoadedLogDir, rule: ReturnRule
+    ) -> ReturnedReplicas:
+        """Put a log dir that was opened and loaded in the place of the offline one of its path.
+
+        Its replicas wait for the controller: register again afterwards. Source: KIP-18.
+        """
+        log_dir.on_failed = self._failures.on_log_dir_failed
+        await self._cleaning.log_dir_returned(log_dir)
+        returned = await self._arrivals.bring_back(log_dir, found, rule)
+        self._checkpoints.forget(log_dir.path)
+        self._checkpoints.look_at_usage(log_dir)
+        return returned
+
+    async def release(self, tps: Sequence[TopicPartition]) -> tuple[TopicPartition, ...]:
+        """Let partitions come back that ``bring_back`` left out; return those it concerned."""
+        return await self._arrivals.release(tps)
+
+    def offline_replicas(self) -> dict[TopicPartition, OfflineReplica]:
+        """Return what is known of the Offline partitions."""
+        return dict(self._state.hosted.iterate_offline())
 
     async def stop(self) -> None:
         """Stop cleanly: answer all that wait, flush, checkpoint and mark every good log dir."""

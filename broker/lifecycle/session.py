@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
@@ -116,6 +116,18 @@ class ControllerSession:
             return
         self._offline[failed.directory_id] = False
         self._wake.set()
+
+    async def log_dirs_returned(self, old_directory_ids: Sequence[bytes]) -> None:
+        """Register the log dirs that are online now, and wait until the controller knows them.
+
+        Same process, same broker epoch: the controller then asks for the replicas that were
+        offline. The old ids are reported as failed no more.
+        """
+        for directory_id in old_directory_ids:
+            self._offline.pop(directory_id, None)
+        self._registered.clear()
+        self._wake.set()
+        await self._registered.wait()
 
     async def want_shut_down(self) -> None:
         """Say in every heartbeat that this broker is leaving, and wait for the leave to go."""
@@ -244,7 +256,7 @@ class ControllerSession:
 
     def _acknowledged(self, offline: list[bytes], epoch: int, sent_at_ms: int) -> None:
         for directory_id in offline:
-            if self._offline[directory_id]:
+            if self._offline.get(directory_id, True):
                 continue
             self._offline[directory_id] = True
             name = uuid_text(directory_id)

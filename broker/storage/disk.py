@@ -5,6 +5,7 @@ It knows nothing of logs, threads or faults.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -26,10 +27,20 @@ class FileDisk:
     file system holds.
     """
 
-    def __init__(self, root: str, capacity_bytes: int | None = None) -> None:
+    def __init__(
+        self, root: str, capacity_bytes: int | None = None, *, set_aside: str | None = None
+    ) -> None:
+        """Nothing is touched before ``prepare``.
+
+        Args:
+            root: the directory.
+            capacity_bytes: see the class.
+            set_aside: begin empty; what is there is renamed to ``<root>.<set_aside>``.
+        """
         self._root = os.path.abspath(root)
         self._capacity_bytes = capacity_bytes
         self._used_bytes = 0
+        self._set_aside = set_aside
         self._identity: tuple[int, int] | None = None
         self._lock_descriptor: int | None = None
         self.operations_count = 0
@@ -44,6 +55,8 @@ class FileDisk:
         """See ``Disk.prepare``. Source: LogManager.scala createAndValidateLogDirs."""
         if "\0" in self._root:
             raise OSError(errno.EINVAL, "the path holds a NUL byte", self._root)
+        if self._set_aside is not None and _holds_data(self._root):
+            os.rename(self._root, f"{self._root}.{self._set_aside}")
         if not os.path.lexists(self._root):
             os.makedirs(self._root)
             _sync_path(os.path.dirname(self._root))
@@ -180,8 +193,17 @@ class FileDisk:
         if self._lock_descriptor is None:
             return
         descriptor, self._lock_descriptor = self._lock_descriptor, None
-        os.remove(self._path(LOCK_FILE))
-        os.close(descriptor)
+        try:
+            os.remove(self._path(LOCK_FILE))
+        finally:
+            os.close(descriptor)
+
+    def drop_lock(self) -> None:
+        """See ``Disk.drop_lock``."""
+        descriptor, self._lock_descriptor = self._lock_descriptor, None
+        if descriptor is not None:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
 
     def reserve(self, size_bytes: int) -> None:
         """Count bytes about to be written; ENOSPC when they pass the capacity."""
@@ -277,6 +299,13 @@ class FileDiskFile:
     def close(self) -> None:
         """See ``DiskFile.close``."""
         os.close(self._descriptor)
+
+
+def _holds_data(path: str) -> bool:
+    """Tell whether something lies there that is not part of an empty file system."""
+    if not os.path.isdir(path):
+        return os.path.lexists(path)
+    return any(name != "lost+found" for name in os.listdir(path))
 
 
 def _write_all(descriptor: int, buffers: Sequence[Buffer], position: int) -> None:

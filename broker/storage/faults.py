@@ -237,6 +237,10 @@ class FaultyDisk:
         self.check(Operation.LOCK, "")
         self._inner.unlock()
 
+    def drop_lock(self) -> None:
+        """See ``Disk.drop_lock``; no fault keeps it."""
+        self._inner.drop_lock()
+
     def _check_write(self, name: str, written_name: str, data: Buffer) -> None:
         if self.check(Operation.WRITE, name, len(data)) is not None:
             self._inner.write_file(written_name, self.tear(bytes(data)))

@@ -5,6 +5,7 @@ It knows no formats. Only the log dir's thread uses it.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 from collections import OrderedDict
 from typing import Protocol
@@ -83,6 +84,13 @@ class LogDirFiles:
             self.close(name)
         for name in [name for name in self._unsynced if name.startswith(prefix)]:
             del self._unsynced[name]
+
+    def let_go(self) -> None:
+        """Close every handle and drop the lock: the log dir failed. Never fails; may hang."""
+        while self._handles:
+            with contextlib.suppress(OSError):
+                self._handles.popitem()[1].close()
+        self.disk.drop_lock()
 
     def replace(self, name: str, data: Buffer) -> None:
         """Replace a small file at once and sync it with the next ``sync_replaced``.

@@ -6,6 +6,7 @@ It knows no file formats.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias, TypeVar
@@ -81,8 +82,8 @@ class LogDir:
     good.
 
     Loop-side and not thread-safe. Built while the loop runs. After the failure queued work ends
-    with ``LogDirFailed``, new work is refused at once, handles are dropped and the thread is
-    abandoned, because even closing can hang.
+    with ``LogDirFailed``, new work is refused at once and the thread is abandoned: to close
+    the handles is the last it does, because even that can hang.
     """
 
     def __init__(
@@ -104,6 +105,8 @@ class LogDir:
         self.on_failed = on_failed
         """Called once, on the loop, before the futures of the lost work end."""
         self.failure: LogDirFailed | None = None
+        self.released = asyncio.Event()
+        """Set when a failed dir holds no file and no lock any more; never while its disk hangs."""
         self.deadline_ms = deadline_ms
         self.queue_depth_max = queue_depth_max
         self.queue_depth = 0
@@ -208,7 +211,7 @@ class LogDir:
         if self.failure is not None:
             return
         self.failure = LogDirFailed(self.path, operation, cause)
-        self._stop()
+        self._stop(self._let_go)
         self.on_failed(self.failure)
         waiting = [future for _, futures in self._running for future in futures]
         waiting += [queued.future for queued in self._queue]
@@ -321,8 +324,14 @@ class LogDir:
         self.disk.write_atomic(PROBE_FILE, b"")
         self.files.sync_replaced(count_max=_SYNCS_PER_PROBE_MAX)
 
-    def _stop(self) -> None:
-        self._worker.abandon()
+    def _let_go(self) -> None:
+        """Close what is open; the last that the thread does."""
+        self.files.let_go()
+        with contextlib.suppress(RuntimeError):  # The loop was closed meanwhile; nobody waits.
+            self._loop.call_soon_threadsafe(self.released.set)
+
+    def _stop(self, last: Callable[[], None] | None = None) -> None:
+        self._worker.abandon(last)
         if self._watchdog is not None:
             self._watchdog.cancel()
             self._watchdog = None

@@ -61,6 +61,10 @@ class MemoryDisk:
         self._tree = _durable(self._tree, chance)
         self._locked = False
 
+    def drop_lock(self) -> None:
+        """See ``Disk.drop_lock``."""
+        self._locked = False
+
     def kill(self) -> None:
         """End the process that had the disk: what it wrote stays, its lock goes."""
         self._locked = False

@@ -74,7 +74,7 @@ async def open_log_dirs(log_dirs: Sequence[LogDir], owner: Owner) -> None:
         directory_id = await _unless_failed(opened)
         if directory_id is not None:
             log_dir.directory_id = directory_id
-    _refuse_same_ids(log_dirs)
+    refuse_same_ids(log_dirs)
 
 
 async def load_log_dirs(
@@ -168,7 +168,12 @@ def _refuse_other_owner(root: str, known: MetaProperties, owner: Owner) -> None:
         )
 
 
-def _refuse_same_ids(log_dirs: Sequence[LogDir]) -> None:
+def refuse_same_ids(log_dirs: Sequence[LogDir]) -> None:
+    """Look at the online ones.
+
+    Raises:
+        StartupRefused: two have one directory id.
+    """
     paths: dict[bytes, str] = {}
     for log_dir in log_dirs:
         if not log_dir.online:

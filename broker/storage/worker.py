@@ -30,9 +30,11 @@ class ThreadDiskWorker:
         """See ``DiskWorker.run``."""
         self._batches.put((jobs, done))
 
-    def abandon(self) -> None:
+    def abandon(self, last: Callable[[], None] | None = None) -> None:
         """See ``DiskWorker.abandon``."""
         self._abandoned = True
+        if last is not None:
+            self._batches.put(([last], _ignore))
         self._batches.put(None)
 
     def _work(self) -> None:
@@ -40,7 +42,7 @@ class ThreadDiskWorker:
             jobs, done = batch
             results = run_jobs(jobs)
             if self._abandoned:
-                return
+                continue
             with contextlib.suppress(RuntimeError):  # The loop was closed meanwhile; nobody waits.
                 self._loop.call_soon_threadsafe(self._report, done, results)
 
@@ -60,9 +62,11 @@ class InlineDiskWorker:
         """See ``DiskWorker.run``."""
         self._loop.call_soon(self._run, jobs, done)
 
-    def abandon(self) -> None:
+    def abandon(self, last: Callable[[], None] | None = None) -> None:
         """See ``DiskWorker.abandon``."""
         self._abandoned = True
+        if last is not None:
+            self._loop.call_soon(last)
 
     def _run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
         if not self._abandoned:
@@ -84,3 +88,7 @@ def run_jobs(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
         except Exception as exc:  # noqa: BLE001 -- any other error is the answer of that job alone.
             results.append(exc)
     return results
+
+
+def _ignore(_results: list[Any]) -> None:
+    """Nobody waits for the last job of an abandoned worker."""

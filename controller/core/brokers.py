@@ -16,6 +16,7 @@ from controller.core.phases import ReplicaPhase
 from controller.core.records import (
     BrokerRegistered,
     LogDirsCordoned,
+    LogDirsReturned,
     ProducerIdsAllocated,
     ShutdownBegun,
 )
@@ -52,6 +53,8 @@ def register(step: Step, event: RequestArrived) -> None:
     known = step.state.brokers.get(request.broker_id)
     if known is None or known.incarnation != request.incarnation_id:
         _take_registration(step, request, known)
+    else:
+        _take_log_dirs(step, request, known)
     broker_epoch = step.state.brokers[request.broker_id].broker_epoch
     step.answer(event.token, BrokerRegistrationResponse(broker_epoch=broker_epoch))
 
@@ -176,6 +179,17 @@ def _take_registration(
         f"broker {broker_id} registered, epoch {step.state.brokers[broker_id].broker_epoch}, "
         f"{len(request.log_dirs)} log dirs online"
     )
+
+
+def _take_log_dirs(step: Step, request: BrokerRegistrationRequest, known: Broker) -> None:
+    """Notice log dirs, or single replicas, that the same process brought back."""
+    online = tuple(map(bytes, request.log_dirs))
+    returned = [d for d in online if d not in known.log_dirs or d in known.offline_log_dirs]
+    if returned:
+        step.note(f"{len(returned)} log dirs of broker {known.broker_id} are back")
+        step.change(LogDirsReturned(known.broker_id, online))
+    if step.state.is_reachable(known.broker_id):
+        failures.ask_offline_replicas(step, known.broker_id)
 
 
 def _follow_wishes(step: Step, broker: Broker, request: BrokerHeartbeatRequest) -> None:

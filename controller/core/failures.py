@@ -14,7 +14,12 @@ from controller.core import deletion, reassignment, removals
 from controller.core.events import RequestAnswered
 from controller.core.partition_moves import elect_leaderless, move_partitions
 from controller.core.phases import PartitionPhase, ReplicaPhase
-from controller.core.records import BrokerFenced, BrokerUnfenced, LogDirsFailed, ReplicasProbed
+from controller.core.records import (
+    BrokerFenced,
+    BrokerUnfenced,
+    LogDirsFailed,
+    ReplicasProbed,
+)
 from controller.core.replica_moves import Replica, move_replicas
 from controller.core.run_state import Probe
 from controller.core.step import Step
@@ -65,6 +70,22 @@ def log_dirs_failed(step: Step, broker_id: int, log_dirs: tuple[bytes, ...]) -> 
     _probe(step, broker_id, failures)
 
 
+def ask_offline_replicas(step: Step, broker_id: int) -> None:
+    """Ask a live broker for the replicas that were offline on it: something came back.
+
+    Those that are being deleted are just told so again: the answer says whether they are gone.
+    Kafka hears of returns only from a new process; see KIP-18.
+    """
+    offline = step.state.offline.get(broker_id, {})
+    replicas = replicas_on(step, broker_id)
+    deleting = [tp for tp in offline if step.state.is_deleting(tp.topic)]
+    asked = [r for r in replicas if r.tp in offline and r.tp not in deleting]
+    move_replicas(step, asked, ReplicaPhase.ONLINE)
+    if deleting:
+        step.change(ReplicasProbed(broker_id, (), tuple(deleting)))
+    deletion.resume_topics(step, _topics_being_deleted(step, replicas))
+
+
 def leader_and_isr_answered(step: Step, event: RequestAnswered) -> None:
     """Learn from the codes of one answer which replicas are offline or online again."""
     response: LeaderAndIsrResponse = event.response
@@ -72,12 +93,14 @@ def leader_and_isr_answered(step: Step, event: RequestAnswered) -> None:
     if response.error_code != ErrorCode.NONE:
         step.warn(f"broker {event.broker_id} refused LeaderAndIsr: code {response.error_code}")
         return
-    newly_offline = _learn(step, event)
+    newly_offline, online = _learn(step, event)
     moved_count = 0
     if newly_offline:
         moved_count = replicas_went_offline(
             step, [Replica(tp, event.broker_id) for tp in newly_offline]
         )
+    if online:
+        _replicas_came_online(step, online)
     if probe is not None:
         _report_probe(step, probe, newly_offline, moved_count)
 
@@ -131,8 +154,17 @@ def _take_probe(step: Step, event: RequestAnswered) -> Probe | None:
     return None
 
 
-def _learn(step: Step, event: RequestAnswered) -> tuple[TopicPartition, ...]:
-    """Update the offline replicas of a broker; return those that were not known to be offline."""
+def _replicas_came_online(step: Step, online: tuple[TopicPartition, ...]) -> None:
+    """Elect where no leader was left, and tell everyone that these are offline no more."""
+    elect_leaderless(step)
+    led = [tp for tp in online if step.state.partition(tp).has_leadership]
+    step.send_metadata(step.state.reachable_brokers(), led)
+
+
+def _learn(
+    step: Step, event: RequestAnswered
+) -> tuple[tuple[TopicPartition, ...], tuple[TopicPartition, ...]]:
+    """Update the offline replicas of a broker; return those newly offline and online again."""
     known = step.state.offline.get(event.broker_id, {})
     offline: list[TopicPartition] = []
     online: list[TopicPartition] = []
@@ -143,9 +175,10 @@ def _learn(step: Step, event: RequestAnswered) -> tuple[TopicPartition, ...]:
             online.append(tp)
     hosted = step.state.hosted.get(event.broker_id, {})
     newly_offline = tuple(tp for tp in offline if tp in hosted)
+    online = [tp for tp in online if tp in hosted]
     if newly_offline or online:
         step.change(ReplicasProbed(event.broker_id, newly_offline, tuple(online)))
-    return newly_offline
+    return newly_offline, tuple(online)
 
 
 def _codes(event: RequestAnswered) -> Iterator[tuple[TopicPartition, int]]:

@@ -100,7 +100,7 @@ class ShutdownBegun:
 
 @dataclass(frozen=True, slots=True)
 class LogDirsFailed:
-    """A broker reported log dirs that went offline; they never return within an incarnation."""
+    """A broker reported log dirs that went offline."""
 
     broker_id: int
     log_dirs: tuple[bytes, ...]
@@ -110,6 +110,20 @@ class LogDirsFailed:
         broker = state.brokers[self.broker_id]
         state.brokers[self.broker_id] = replace(
             broker, offline_log_dirs=(*broker.offline_log_dirs, *self.log_dirs)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirsReturned:
+    """A live broker brought log dirs back and registered all that are online now."""
+
+    broker_id: int
+    log_dirs: tuple[bytes, ...]
+
+    def apply(self, state: ClusterState) -> None:
+        """Replace the set; one that is still offline is reported so by the next heartbeat."""
+        state.brokers[self.broker_id] = replace(
+            state.brokers[self.broker_id], log_dirs=self.log_dirs, offline_log_dirs=()
         )
 
 
@@ -341,6 +355,7 @@ RECORD_CLASSES: Final[tuple[type[Record], ...]] = (
     BrokerFenced,
     ShutdownBegun,
     LogDirsFailed,
+    LogDirsReturned,
     LogDirsCordoned,
     ReplicasProbed,
     TopicCreated,

@@ -15,6 +15,7 @@ from jbodlab.commands.output import Lab, lab_command
 from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.moves import watch_move
+from jbodlab.returns import ReturnProgress, watch_return
 from jbodlab.tables import log_dirs_table
 from protocol.errors import ErrorCode
 from protocol.spec import BrokerSpec
@@ -62,20 +63,69 @@ def fail(lab: Lab, path: str, mode: str, delay_ms: int | None) -> None:
 
 @log_dirs.command()
 @click.argument("path")
-@click.option("--restart", is_flag=True, help="Restart the broker too, so that it uses the dir.")
+@click.option(
+    "--restart", "with_broker", is_flag=True, help="Restart the broker too, as Kafka needs it."
+)
 @lab_command
-def heal(lab: Lab, path: str, restart: bool) -> None:  # noqa: FBT001 - click passes it by name
-    """Take the fault off the log dir at PATH; its broker uses it again after a restart."""
+def heal(lab: Lab, path: str, with_broker: bool) -> None:  # noqa: FBT001 - click passes it by name
+    """Take the fault off the log dir at PATH; `jbodlab log-dirs restart` brings it back."""
     broker, full_path = _owner(lab.cluster, path)
     ControlClient(broker.id, broker.control_port).heal(full_path)
-    if restart:
+    if with_broker:
         with lab.working(f"restarting broker {broker.id}"):
             lab.cluster.restart_broker(broker.id)
-    words = "restarted" if restart else f"next: `jbodlab brokers restart {broker.id}`"
+    words = "restarted" if with_broker else f"next: `jbodlab log-dirs restart {path}`"
     lab.emit(
-        {"broker": broker.id, "log_dir": full_path, "restarted": restart},
+        {"broker": broker.id, "log_dir": full_path, "restarted": with_broker},
         f"broker {broker.id}: {full_path} is healed; {words}",
     )
+
+
+@log_dirs.command()
+@click.argument("path")
+@lab_command
+def restart(lab: Lab, path: str) -> None:
+    """Bring the repaired log dir at PATH back with its data, its broker up all the time."""
+    cluster = lab.require_running()
+    broker, full_path = _owner(cluster, path)
+    client = ControlClient(broker.id, broker.control_port)
+    client.restart(full_path)
+    _await_return(lab, client, full_path, "is back")
+
+
+@log_dirs.command()
+@click.argument("path")
+@click.option(
+    "--accept-loss",
+    is_flag=True,
+    help="Let replicas begin empty that no other broker has in full: their records are gone.",
+)
+@lab_command
+def replace(lab: Lab, path: str, accept_loss: bool) -> None:  # noqa: FBT001 - click passes it by name
+    """Put an empty disk in the place of the log dir at PATH and rebuild its replicas.
+
+    The replicas are copied from the other brokers, with this broker up all the time. What lies at
+    PATH is not deleted: it is renamed to PATH.replaced-..., unless PATH is an empty disk already.
+    """
+    cluster = lab.require_running()
+    broker, full_path = _owner(cluster, path)
+    client = ControlClient(broker.id, broker.control_port)
+    client.replace(full_path, accept_loss=accept_loss)
+    _await_return(lab, client, full_path, "is replaced")
+
+
+@log_dirs.command("restart-partition")
+@click.argument("topic")
+@click.argument("partition", type=click.IntRange(min=0))
+@click.option("--broker", "broker_id", type=int, required=True, help="Whose replica.")
+@lab_command
+def restart_partition(lab: Lab, topic: str, partition: int, broker_id: int) -> None:
+    """Bring one offline replica back, leaving the others of its log dir offline."""
+    cluster = lab.require_running()
+    broker = cluster.spec.broker(broker_id)
+    client = ControlClient(broker.id, broker.control_port)
+    path = client.restart_partition(topic, partition)
+    _await_return(lab, client, path, f"has {topic}-{partition} online again; the others stay")
 
 
 @log_dirs.command()
@@ -100,6 +150,27 @@ def move(lab: Lab, topic: str, partition: int, broker_id: int, target: str) -> N
     lab.emit(
         {"topic": topic, "partition": partition, "log_dir": full_path, "bytes": moved_bytes},
         f"{topic}-{partition} of broker {broker_id} is in {full_path} ({moved_bytes} bytes)",
+    )
+
+
+def _await_return(lab: Lab, client: ControlClient, path: str, words: str) -> None:
+    """Show a log dir come back until its replicas are in sync."""
+    progress: ReturnProgress | None = None
+    with ClusterAdmin(lab.cluster.spec) as admin, move_bar(lab) as bar:
+        task = bar.add_task(path, total=None)
+        for progress in watch_return(admin, client, path):
+            bar.update(
+                task,
+                description=f"{path}: {progress.state}, "
+                f"{progress.in_sync_count}/{progress.replica_count} replicas in sync",
+                completed=progress.copied_bytes,
+                total=max(1, progress.total_bytes),
+            )
+    assert progress is not None
+    lab.emit(
+        {"broker": client.broker_id, "log_dir": path, **asdict(progress)},
+        f"broker {client.broker_id}: {path} {words}: {progress.found_count} replicas found, "
+        f"{progress.lost_count} made anew, {progress.copied_bytes} bytes",
     )
 
 

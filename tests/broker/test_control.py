@@ -15,9 +15,12 @@ from broker.control import (
     ControlPorts,
     ControlServer,
     FailRequest,
+    ReplaceRequest,
+    RestartRequest,
     answer,
 )
 from broker.metrics import Metrics
+from protocol.ids import TopicPartition
 
 
 class FakeBroker:
@@ -26,6 +29,8 @@ class FakeBroker:
     def __init__(self) -> None:
         self.failed: list[FailRequest] = []
         self.healed: list[str] = []
+        self.restarted: list[RestartRequest] = []
+        self.replaced: list[ReplaceRequest] = []
         self.is_shut_down = False
         self.metrics = Metrics(1)
 
@@ -35,6 +40,9 @@ class FakeBroker:
             log_dirs=self.log_dirs,
             fail_log_dir=self.fail,
             heal_log_dir=self.heal,
+            restart_log_dir=self.restarted.append,
+            replace_log_dir=self.replaced.append,
+            restart_partition=self.restart_partition,
             shut_down=self.shut_down,
             metric_families=self.metrics.families,
         )
@@ -51,6 +59,11 @@ class FakeBroker:
         self.healed.append(path)
         return {"path": path, "online": False}
 
+    def restart_partition(self, tp: TopicPartition) -> str:
+        if tp.topic != "t":
+            raise ControlError(409, f"{tp} is not offline on broker 1")
+        return "/d1"
+
     def shut_down(self) -> None:
         self.is_shut_down = True
 
@@ -65,6 +78,22 @@ async def ask(
 ) -> tuple[int, dict[str, Any]]:
     reply = await answer(broker.ports(), method, path, msgspec.json.encode(body))
     return reply.status, msgspec.json.decode(reply.body)
+
+
+async def test_a_log_dir_is_asked_to_come_back_with_its_data_or_empty(broker: FakeBroker):
+    assert (await ask(broker, "POST", "/log-dirs/restart", {"path": "/d1"}))[0] == 202
+    assert broker.restarted == [RestartRequest("/d1")]
+    wish = {"path": "/d1", "accept_loss": True}
+    assert await ask(broker, "POST", "/log-dirs/replace", wish) == (202, {"path": "/d1"})
+    assert broker.replaced == [ReplaceRequest("/d1", accept_loss=True)]
+
+
+async def test_one_partition_is_asked_to_come_back(broker: FakeBroker):
+    wish = {"topic": "t", "partition": 0}
+    assert await ask(broker, "POST", "/partitions/restart", wish) == (202, {"path": "/d1"})
+    wish = {"topic": "u", "partition": 0}
+    status, said = await ask(broker, "POST", "/partitions/restart", wish)
+    assert (status, said["error"]) == (409, "u-0 is not offline on broker 1")
 
 
 async def test_status_and_log_dirs_are_json(broker: FakeBroker):
@@ -180,6 +209,9 @@ async def test_a_defect_behind_the_endpoint_is_answered_500(broker: FakeBroker):
             log_dirs=ports.log_dirs,
             fail_log_dir=ports.fail_log_dir,
             heal_log_dir=ports.heal_log_dir,
+            restart_log_dir=ports.restart_log_dir,
+            replace_log_dir=ports.replace_log_dir,
+            restart_partition=ports.restart_partition,
             shut_down=ports.shut_down,
             metric_families=ports.metric_families,
         )

@@ -16,7 +16,7 @@ from broker.core.control_rules import (
     leader_and_isr_answer,
     refuse_leader_and_isr,
 )
-from broker.core.hosted import HostedState, ReplicaView
+from broker.core.hosted import HostedState, Loss, ReplicaView
 from broker.core.log_dirs import LogDirs
 from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID, BrokerId, TopicPartition
@@ -126,6 +126,21 @@ def test_an_offline_partition_is_a_storage_error_whatever_is_asked() -> None:
     for epoch, leader, is_new in product((0, 5, 9), (1, 2, -1), (False, True)):
         asked = state(epoch=epoch, leader=leader, is_new=is_new)
         assert decide(offline(), asked, any_offline=True) == STORAGE_ERROR
+
+
+def test_a_lost_replica_is_made_anew_from_another_member_of_the_isr_only() -> None:
+    lost = ReplicaView(HostedState.OFFLINE, topic_id=ID, loss=Loss.REBUILD)
+    assert decide(lost, state(leader=2)) == CREATE
+    assert decide(lost, state(leader=2), any_offline=True) == CREATE
+    assert decide(lost, state(leader=-1), any_offline=True) == CREATE
+    assert decide(lost, state(leader=1), any_offline=True) == STORAGE_ERROR
+    assert decide(lost, state(leader=1, replicas=(1,))) == STORAGE_ERROR
+    assert decide(lost, state(leader=-1, replicas=(1,))) == STORAGE_ERROR
+
+
+def test_a_loss_that_was_accepted_lets_a_replica_begin_empty() -> None:
+    lost = ReplicaView(HostedState.OFFLINE, topic_id=ID, loss=Loss.ACCEPTED)
+    assert decide(lost, state(leader=1, replicas=(1,))) == (LEAD[0], LEAD[1], True)
 
 
 @pytest.mark.scenario(84)

@@ -10,8 +10,11 @@ from broker.core.hosted import (
     FailedReplicas,
     HostedPartitions,
     HostedState,
+    Loss,
     OfflineReplica,
     ReplicaView,
+    ReturnedReplicas,
+    ReturnRule,
 )
 from protocol.ids import ZERO_UUID, TopicPartition
 
@@ -138,3 +141,43 @@ def test_an_idle_log_of_a_hosted_partition_is_a_bug() -> None:
         hosted.put_idle(T0, Idle())
     hosted.put_idle(T1, Idle())
     assert dict(hosted.iterate_idle()) == {T1: Idle()}
+
+
+def offline_in(path: str, *tps: TopicPartition) -> HostedPartitions[Hosted, Idle]:
+    hosted = table()
+    for tp in tps:
+        hosted.put_online(tp, Hosted(path))
+    hosted.on_log_dir_failed(path)
+    return hosted
+
+
+def test_logs_of_a_log_dir_that_came_back_wait_and_the_missing_ones_are_lost() -> None:
+    hosted = offline_in("/d1", T0, T1)
+    returned = hosted.on_log_dir_returned("/d1", {T0: Idle()}, ReturnRule(Loss.ACCEPTED))
+    assert returned == ReturnedReplicas((T0,), (T1,), ())
+    assert hosted.view(T0) == ReplicaView(HostedState.ABSENT, topic_id=ID, log_dir="/d1")
+    assert hosted.view(T1).loss is Loss.ACCEPTED
+
+
+def test_a_log_never_found_is_lost_only_when_no_other_log_dir_is_offline() -> None:
+    for is_last, lost in ((False, ()), (True, (T2,))):
+        hosted = offline_in("/d1")
+        hosted.put_offline(T2, ID, None)
+        returned = hosted.on_log_dir_returned("/d1", {}, ReturnRule(is_last=is_last))
+        assert returned.lost == lost
+
+
+def test_a_lost_replica_whose_log_dir_fails_again_is_offline_as_any_other() -> None:
+    hosted = offline_in("/d1", T0)
+    hosted.on_log_dir_returned("/d1", {}, ReturnRule())
+    hosted.on_log_dir_failed("/d1")
+    assert hosted.view(T0) == ReplicaView(HostedState.OFFLINE, topic_id=ID)
+
+
+def test_what_is_lost_can_be_deleted_and_what_is_offline_cannot() -> None:
+    hosted = offline_in("/d1", T0)
+    hosted.remove(T0)
+    assert hosted.is_offline(T0)
+    hosted.on_log_dir_returned("/d1", {}, ReturnRule())
+    hosted.remove(T0)
+    assert hosted.view(T0) == ReplicaView(HostedState.ABSENT)

@@ -142,3 +142,14 @@ def test_cordoning_what_is_not_configured_is_refused(paths: list[str]) -> None:
     with pytest.raises(KafkaError) as caught:
         log_dirs().cordon(paths)
     assert caught.value.code == ErrorCode.INVALID_CONFIG
+
+
+def test_a_log_dir_that_comes_back_has_its_place_in_the_order_and_no_logs() -> None:
+    log_dirs = LogDirs(["/d1", "/d2", "/d3"])
+    log_dirs.count_log("/d1")
+    log_dirs.fail("/d1")
+    log_dirs.revive("/d1")
+    assert log_dirs.online == ("/d1", "/d2", "/d3")
+    assert not log_dirs.any_offline
+    assert log_dirs.log_count("/d1") == 0
+    assert log_dirs.fail("/d1")

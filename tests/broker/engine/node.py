@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from broker.context import Context
 from broker.core.fetch_session import FetchSessions
+from broker.core.hosted import ReturnedReplicas, ReturnRule
 from broker.core.metadata_answer import MetadataAnswers
 from broker.dispatcher import Dispatcher
 from broker.engine.checkpoints import Checkpoints
@@ -37,6 +38,7 @@ from broker.metrics import Metrics
 from broker.storage.faults import FaultyDisk
 from broker.storage.log_dir import LogDir
 from broker.storage.memory_disk import MemoryDisk
+from broker.storage.recovery import LoadedLogDir
 from broker.storage.startup import LoadOptions, Owner, load_log_dirs, open_log_dirs
 from broker.storage.worker import InlineDiskWorker
 from protocol.configs import BrokerConfig, TopicConfig, broker_config, topic_config
@@ -118,6 +120,7 @@ class Node:
     def __init__(self, broker_id: int, disks: Sequence[MemoryDisk], ports: LabPorts) -> None:
         loop = asyncio.get_running_loop()
         self.id = broker_id
+        self._chance = random.Random(broker_id)
         self.memory = {disk.root: disk for disk in disks}
         self.disks = {
             disk.root: FaultyDisk(disk, chance=random.Random(broker_id)) for disk in disks
@@ -175,12 +178,24 @@ class Node:
         return Context(**given)
 
     async def start(self) -> None:
-        log_dirs = list(self.log_dirs.values())
-        chance = random.Random(self.id)
+        await self.engine.start(await self._load(list(self.log_dirs.values())))
+
+    async def bring_back(
+        self, path: str, rule: ReturnRule, *, is_empty: bool = False
+    ) -> ReturnedReplicas:
+        """Open a log dir anew while the engine runs, perhaps with another disk."""
+        self.memory[path].kill()
+        if is_empty:
+            self.memory[path] = MemoryDisk(path)
+        self.disks[path] = FaultyDisk(self.memory[path], chance=random.Random(self.id))
+        self.workers[path] = SwitchWorker(asyncio.get_running_loop())
+        self.log_dirs[path] = log_dir = self._log_dir(path, self.workers[path])
+        loaded = await self._load([log_dir])
+        return await self.engine.bring_back(log_dir, loaded[path], rule)
+
+    async def _load(self, log_dirs: list[LogDir]) -> dict[str, LoadedLogDir]:
         owner = Owner(
-            broker_id=self.id,
-            cluster_id="lab",
-            new_directory_id=lambda: chance.randbytes(16),
+            broker_id=self.id, cluster_id="lab", new_directory_id=lambda: self._chance.randbytes(16)
         )
         await open_log_dirs(log_dirs, owner)
         options = LoadOptions(
@@ -188,7 +203,7 @@ class Node:
             now_ms=LoopClock().now_ms(),
             progress=lambda _path, _progress: None,
         )
-        await self.engine.start(await load_log_dirs(log_dirs, options))
+        return await load_log_dirs(log_dirs, options)
 
     @property
     def state(self) -> EngineState:

@@ -256,3 +256,22 @@ async def test_leaving_is_asked_for_at_once_and_waits_for_the_leave(
     await session.say_goodbye()
     last = controller.of(BrokerHeartbeatRequest)[-1]
     assert (last.want_fence, last.want_shut_down) == (True, False)
+
+
+async def test_log_dirs_that_came_back_are_registered_by_the_same_process(
+    controller: FakeController, link: ControllerLink
+):
+    lab = Lab(link, NEVER_MS)
+    async with lab.running() as session:
+        await controller.until_heartbeats(1)
+        lab.online = [D2]
+        session.log_dir_failed(failed(D1))
+        await controller.until_heartbeats(2)
+        new = bytes([3] * 16)
+        lab.online = [new, D2]
+        await session.log_dirs_returned([D1])
+        first, second = controller.of(BrokerRegistrationRequest)
+        assert first.incarnation_id == second.incarnation_id
+        assert list(map(bytes, second.log_dirs)) == [new, D2]
+        beats = await controller.until_heartbeats(3)
+        assert list(beats[-1].offline_log_dirs) == []

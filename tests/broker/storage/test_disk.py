@@ -242,3 +242,27 @@ class TestFileDisk:
                 continue
             if target.startswith(file_disk.root):
                 assert not os.get_inheritable(descriptor)
+
+
+def test_an_empty_disk_takes_the_place_of_what_is_there_and_deletes_nothing(tmp_path: Path) -> None:
+    old = FileDisk(str(tmp_path / "d1"))
+    old.prepare()
+    old.write_file("a", b"kept")
+    for _ in range(2):
+        new = FileDisk(str(tmp_path / "d1"), set_aside="old")
+        new.prepare()
+        assert new.list_dir("") == []
+    assert (tmp_path / "d1.old" / "a").read_bytes() == b"kept"
+
+
+def test_a_lock_that_was_dropped_leaves_the_file_and_can_be_taken_again(tmp_path: Path) -> None:
+    disk, again = FileDisk(str(tmp_path)), FileDisk(str(tmp_path))
+    disk.prepare()
+    disk.lock()
+    with pytest.raises(BlockingIOError):
+        again.lock()
+    disk.drop_lock()
+    disk.drop_lock()
+    assert (tmp_path / ".lock").exists()
+    again.lock()
+    again.unlock()

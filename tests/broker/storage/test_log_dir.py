@@ -40,7 +40,7 @@ class HeldWorker:
     def run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
         self.hops.append((jobs, done))
 
-    def abandon(self) -> None:
+    def abandon(self, last: Callable[[], None] | None = None) -> None:
         self.abandoned = True
 
     def finish(self) -> int:
@@ -352,3 +352,27 @@ async def test_a_cancelled_job_does_not_disturb_the_others() -> None:
     assert await log_dir.submit("b", lambda: 2) == 2
     log_dir.submit("c", lambda: 1).cancel()
     log_dir.fail("command", OSError())
+
+
+async def test_the_thread_of_a_failed_dir_closes_its_files_and_drops_the_lock(
+    tmp_path: Path,
+) -> None:
+    loop = asyncio.get_running_loop()
+    disk, failures = FileDisk(str(tmp_path)), Failures()
+    worker = ThreadDiskWorker("d1", loop)
+    log_dir = LogDir(
+        path=str(tmp_path),
+        disk=disk,
+        worker=worker,
+        deadline_ms=10_000,
+        queue_depth_max=4,
+        on_failed=failures,
+    )
+    await log_dir.submit("open", disk.prepare)
+    await log_dir.submit("lock", disk.lock)
+    log_dir.fail("test", OSError(5, "broken"))
+    async with asyncio.timeout(DEADLINE_S):
+        await log_dir.released.wait()
+    other = FileDisk(str(tmp_path))
+    other.lock()
+    other.unlock()

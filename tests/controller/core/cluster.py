@@ -262,6 +262,27 @@ class Cluster:
         offline = [*self.offline_numbers(broker_id), number]
         self.beat(broker_id, offline=offline)
 
+    def return_log_dirs(
+        self, broker_id: int, dirs: Sequence[int], *, still_bad: Sequence[str] = ()
+    ) -> None:
+        """Let the same process register again with these log dirs online."""
+        known = self.state.brokers[broker_id]
+        self.brokers[broker_id].bad = [tp(name) for name in still_bad]
+        self.call(
+            BrokerRegistrationRequest(
+                broker_id=broker_id,
+                cluster_id=self.state.cluster_id or CLUSTER_ID,
+                incarnation_id=known.incarnation,
+                listeners=[
+                    Listener(name=e.name, host=e.host, port=e.port, security_protocol=0)
+                    for e in known.endpoints
+                ],
+                rack=known.rack,
+                log_dirs=[log_dir(broker_id, number) for number in dirs],
+            )
+        )
+        self.settle()
+
     def offline_numbers(self, broker_id: int) -> list[int]:
         return [directory[1] for directory in self.state.brokers[broker_id].offline_log_dirs]
 

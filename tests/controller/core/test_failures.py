@@ -308,3 +308,73 @@ def test_the_journal_knows_topics_by_their_whole_assignment() -> None:
 
     (created,) = [r for r in cluster.records if isinstance(r, TopicCreated)]
     assert created.assignment == ((1, 2),)
+
+
+def test_log_dirs_that_came_back_are_asked_for_what_was_offline_and_leaders_are_elected() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1])
+    cluster.create("u", [1, 2], [2, 3])
+    cluster.fail_log_dir(1, 1, ["t-0", "u-0"])
+    assert leadership(cluster, "t-0") == (-1, 1, (1,))
+    epoch = cluster.state.brokers[1].broker_epoch
+    cluster.take()
+
+    cluster.return_log_dirs(1, [1, 2])
+
+    assert cluster.state.brokers[1].broker_epoch == epoch
+    assert cluster.offline_numbers(1) == []
+    assert leadership(cluster, "t-0") == (1, 2, (1,))
+    assert cluster.state.offline_replicas(tp("u-0")) == []
+    sent = cluster.take()
+    asked = next(r for r in sent[1] if isinstance(r, LeaderAndIsrRequest))
+    states = [(t.topic_name, s) for t in asked.topic_states for s in t.partition_states]
+    assert [(name, s.partition_index) for name, s in states] == [("t", 0), ("u", 0)]
+    assert not any(s.is_new for _, s in states)
+    metadata = [r for r in sent[3] if isinstance(r, UpdateMetadataRequest)]
+    told = {
+        topic.topic_name: list(s.offline_replicas)
+        for r in metadata
+        for topic in r.topic_states
+        for s in topic.partition_states
+    }
+    assert told["u"] == []
+
+
+def test_a_registration_sent_twice_brings_nothing_back() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.take()
+    cluster.return_log_dirs(1, [1, 2])
+    assert cluster.take() == {}
+
+
+def test_replicas_on_a_log_dir_that_is_still_offline_stay_offline() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2], [1, 3])
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    cluster.fail_log_dir(1, 2, ["t-1"])
+    cluster.return_log_dirs(1, [1], still_bad=["t-1"])
+    cluster.beat(1, offline=[2])
+    assert cluster.state.offline_replicas(tp("t-0")) == []
+    assert cluster.state.offline_replicas(tp("t-1")) == [1]
+
+
+def test_a_deletion_that_waited_for_a_log_dir_goes_on_when_it_is_back() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    cluster.delete("t")
+    assert "t" in cluster.state.topics
+    cluster.return_log_dirs(1, [1, 2])
+    assert "t" not in cluster.state.topics
+
+
+def test_a_deletion_goes_on_waiting_while_its_replica_is_offline() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    cluster.delete("t")
+    cluster.return_log_dirs(1, [1, 2], still_bad=["t-0"])
+    assert "t" in cluster.state.topics
+    cluster.return_log_dirs(1, [1, 2])
+    assert "t" not in cluster.state.topics

@@ -1,0 +1,211 @@
+"""Brings log dirs back while the broker runs: a repaired one with its data, or an empty disk.
+
+One wish at a time. What becomes of the replicas is the engine's, who leads them the controller's.
+Kafka needs a new process for this; the wish for it is KIP-18.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, NamedTuple
+
+from broker.core.hosted import Loss, ReturnRule
+from broker.core.log_dirs import LogDirFailed
+from broker.engine.engine import Engine
+from broker.lifecycle.session import ControllerSession
+from broker.storage.log_dir import LogDir
+from broker.storage.recovery import LoadedLogDir, StartupRefused
+from broker.storage.startup import (
+    LoadOptions,
+    Owner,
+    load_log_dirs,
+    open_log_dirs,
+    refuse_same_ids,
+)
+from protocol.ids import ZERO_UUID, TopicPartition
+
+RELEASE_TIMEOUT_MS: Final = 5_000
+"""How long the thread of a failed log dir may take to let go of it."""
+_LOSSES: Final = {False: Loss.REBUILD, True: Loss.ACCEPTED}
+logger = logging.getLogger(__name__)
+
+
+class ReturnRefusedError(Exception):
+    """A log dir cannot come back as asked; the text says why and what to do."""
+
+
+class ReturnState(Enum):
+    """How far a wish is."""
+
+    WAITING = "waiting"
+    LOADING = "loading"
+    REGISTERING = "registering"
+    DONE = "done"
+    REFUSED = "refused"
+
+
+class Wish(NamedTuple):
+    """What an operator asked for."""
+
+    path: str
+    is_replaced: bool = False
+    """An empty disk takes the place of what is there."""
+    accepts_loss: bool = False
+    """Replicas that no other broker has in full may begin empty."""
+    only: TopicPartition | None = None
+    """This partition alone; None for all of the log dir."""
+
+
+@dataclass(slots=True)
+class Return:
+    """A wish on its way."""
+
+    wish: Wish
+    state: ReturnState = ReturnState.WAITING
+    detail: str = ""
+    found_count: int = 0
+    lost_count: int = 0
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set with DONE and REFUSED."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnPorts:
+    """The doors of the returns."""
+
+    log_dirs: Callable[[], list[LogDir]]
+    """The present ones, offline ones included."""
+    open_anew: Callable[[str, bool], LogDir]
+    """(path, is_empty) -> a log dir with no fault laid over it."""
+    adopt: Callable[[LogDir], None]
+    """Put it in the place of the old one, for everyone but the engine."""
+    owner: Callable[[], Owner]
+    load_options: Callable[[], LoadOptions]
+
+
+class LogDirReturns:
+    """``run`` it once; ``ask`` at any time."""
+
+    def __init__(
+        self, ports: ReturnPorts, engine: Callable[[], Engine], session: ControllerSession
+    ) -> None:
+        self._ports = ports
+        self._engine = engine
+        self._session = session
+        self._wishes: asyncio.Queue[Return] = asyncio.Queue()
+        self._last: dict[str, Return] = {}
+
+    def last(self, path: str) -> Return | None:
+        """Return the last wish about a log dir and how far it is."""
+        return self._last.get(path)
+
+    def ask(self, wish: Wish) -> Return:
+        """Take a wish; it is served behind the earlier ones.
+
+        Raises:
+            ReturnRefusedError: it makes no sense now.
+        """
+        self._check(wish)
+        begun = Return(wish)
+        self._last[wish.path] = begun
+        self._wishes.put_nowait(begun)
+        return begun
+
+    async def run(self) -> None:
+        """Serve wishes until cancelled."""
+        while True:
+            await self._serve(await self._wishes.get())
+
+    def _check(self, wish: Wish) -> None:
+        present = {log_dir.path: log_dir for log_dir in self._ports.log_dirs()}
+        if wish.path not in present:
+            raise ReturnRefusedError(f"path: {wish.path!r} is none of {', '.join(present)}")
+        pending = self._last.get(wish.path)
+        if pending is not None and not pending.ended.is_set():
+            raise ReturnRefusedError(f"{wish.path} is already on its way: {pending.state.value}")
+        if not present[wish.path].online:
+            return
+        if not wish.is_replaced and wish.only is None:
+            raise ReturnRefusedError(f"{wish.path} is online: there is nothing to bring back")
+        if wish.is_replaced and sum(log_dir.online for log_dir in present.values()) == 1:
+            raise ReturnRefusedError(
+                f"{wish.path} is the last log dir that works: without it the broker ends; "
+                "bring another one back first"
+            )
+
+    async def _serve(self, asked: Return) -> None:
+        wish = asked.wish
+        try:
+            present = {log_dir.path: log_dir for log_dir in self._ports.log_dirs()}
+            old = present[wish.path]
+            if old.online and wish.only is not None:
+                released = await self._engine().release([wish.only])
+                asked.found_count = len(released)
+            else:
+                await self._bring_back(asked, old)
+            asked.state = ReturnState.REGISTERING
+            await self._session.log_dirs_returned([old.directory_id])
+        except (ReturnRefusedError, StartupRefused, LogDirFailed) as error:
+            asked.state, asked.detail = ReturnState.REFUSED, str(error)
+            logger.warning("%s does not come back: %s", wish.path, error)
+        else:
+            asked.state = ReturnState.DONE
+        asked.ended.set()
+
+    async def _bring_back(self, asked: Return, old: LogDir) -> None:
+        wish = asked.wish
+        if old.online:
+            old.fail("replace", RuntimeError("taken out by its operator"))
+        if not wish.is_replaced:
+            await _released(old)
+        asked.state = ReturnState.LOADING
+        log_dir = self._ports.open_anew(wish.path, wish.is_replaced)
+        try:
+            found = await self._load(log_dir)
+        except StartupRefused as error:
+            log_dir.fail("open", error)
+            raise
+        self._ports.adopt(log_dir)
+        rule = ReturnRule(loss=_LOSSES[wish.accepts_loss], only=wish.only)
+        returned = await self._engine().bring_back(log_dir, found, rule)
+        asked.found_count, asked.lost_count = len(returned.found), len(returned.lost)
+
+    async def _load(self, log_dir: LogDir) -> LoadedLogDir:
+        """Open and load one log dir.
+
+        Raises:
+            StartupRefused: it belongs to another broker, or is a copy of another one.
+            ReturnRefusedError: it does not work.
+        """
+        await open_log_dirs([log_dir], self._ports.owner())
+        others = [one for one in self._ports.log_dirs() if one.path != log_dir.path]
+        refuse_same_ids([*others, log_dir])
+        loaded = {}
+        if log_dir.online:
+            loaded = await load_log_dirs([log_dir], self._ports.load_options())
+        if log_dir.path not in loaded:
+            assert log_dir.directory_id is not ZERO_UUID or log_dir.failure is not None
+            raise ReturnRefusedError(
+                f"{log_dir.failure}; repair it, or put an empty disk there and replace it"
+            )
+        return loaded[log_dir.path]
+
+
+async def _released(old: LogDir) -> None:
+    """Wait for the thread of the failed log dir to drop the lock.
+
+    Raises:
+        ReturnRefusedError: its disk still hangs.
+    """
+    try:
+        async with asyncio.timeout(RELEASE_TIMEOUT_MS / 1000):
+            await old.released.wait()
+    except TimeoutError as error:
+        raise ReturnRefusedError(
+            f"{old.path}: what its disk was doing when it failed has not ended; repair it, or put "
+            "an empty disk there and replace it"
+        ) from error

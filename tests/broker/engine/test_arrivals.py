@@ -1,0 +1,104 @@
+"""A log dir comes back while the broker runs: its logs wait for a LeaderAndIsr, lost ones too."""
+
+from __future__ import annotations
+
+from broker.core.hosted import Loss, ReturnedReplicas, ReturnRule
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS
+
+STORAGE = ErrorCode.KAFKA_STORAGE_ERROR
+OTHERS = TopicPartition("others", 0)
+
+
+async def failed_dir(lab: Lab, broker_id: int = 2) -> str:
+    """Create ORDERS, produce ten records, break its log dir on one broker."""
+    await lab.create()
+    for number in range(10):
+        await lab[1].produce(str(number))
+    path = await lab[broker_id].dir_of()
+    assert path is not None
+    lab[broker_id].log_dirs[path].fail("append", OSError(5, "broken"))
+    isr = [member for member in (1, 2, 3) if member != broker_id]
+    await lab.elect(ORDERS, isr[0], isr)
+    return path
+
+
+async def end_in_sync(lab: Lab, broker_id: int) -> bytes:
+    """Produce once more with acks=all to the leader; return what one follower wrote."""
+    leader = lab.led[ORDERS].leader
+    while lab[broker_id].replica().partition.log_end_offset < 10:
+        await lab[leader].fetch(max_wait_ms=10, offset=10)
+    return lab[broker_id].disk_bytes()
+
+
+async def test_a_repaired_log_dir_has_its_logs_again(lab: Lab) -> None:
+    path = await failed_dir(lab)
+    returned = await lab[2].bring_back(path, ReturnRule())
+    assert returned == ReturnedReplicas((ORDERS,), (), ())
+    assert (await lab.tell(ORDERS))[2] == ErrorCode.NONE
+    assert await end_in_sync(lab, 2) == lab[1].disk_bytes()
+    assert lab[2].engine.offline_directory_ids() == []
+    assert lab[2].engine.gauges().offline_replica_count == 0
+
+
+async def test_an_empty_disk_is_filled_from_the_leader(lab: Lab) -> None:
+    path = await failed_dir(lab)
+    returned = await lab[2].bring_back(path, ReturnRule(), is_empty=True)
+    assert returned == ReturnedReplicas((), (ORDERS,), ())
+    assert (await lab.tell(ORDERS))[2] == ErrorCode.NONE
+    assert await lab[2].dir_of() == path
+    assert await end_in_sync(lab, 2) == lab[1].disk_bytes()
+
+
+async def test_an_empty_disk_is_filled_while_another_log_dir_is_offline(lab: Lab) -> None:
+    path = await failed_dir(lab)
+    await lab.create(OTHERS)
+    other = await lab[2].dir_of(OTHERS)
+    assert other not in (None, path)
+    await lab[2].bring_back(path, ReturnRule(), is_empty=True)
+    lab[2].log_dirs[str(other)].fail("append", OSError(5, "broken"))
+    assert (await lab.tell(ORDERS))[2] == ErrorCode.NONE
+    assert (await lab.tell(OTHERS))[2] == STORAGE
+
+
+async def test_the_only_member_of_the_isr_does_not_begin_empty_unless_told_so(lab: Lab) -> None:
+    await lab.create()
+    path = await lab[1].dir_of()
+    assert path is not None
+    lab[1].log_dirs[path].fail("append", OSError(5, "broken"))
+    await lab[1].bring_back(path, ReturnRule(), is_empty=True)
+    assert (await lab.elect(ORDERS, 1, [1]))[1] == STORAGE
+    assert (await lab.elect(ORDERS, -1, [1]))[1] == STORAGE
+    lab[1].log_dirs[path].fail("replace", OSError(5, "again"))
+    await lab[1].bring_back(path, ReturnRule(Loss.ACCEPTED), is_empty=True)
+    assert (await lab.elect(ORDERS, 1, [1]))[1] == ErrorCode.NONE
+
+
+async def test_one_partition_comes_back_alone(lab: Lab) -> None:
+    path = await failed_dir(lab)
+    for number in range(4):
+        await lab.create(TopicPartition("more", number))
+    lab[2].engine.metadata  # noqa: B018 - the rest of the broker goes on
+    tps = [ORDERS]
+    returned = await lab[2].bring_back(path, ReturnRule(only=TopicPartition("more", 9)))
+    assert returned == ReturnedReplicas((), (), ())
+    assert (await lab.tell(ORDERS))[2] == STORAGE
+    assert await lab[2].engine.release(tps) == (ORDERS,)
+    assert (await lab.tell(ORDERS))[2] == ErrorCode.NONE
+    assert await lab[2].engine.release(tps) == ()
+
+
+async def test_a_log_that_is_hosted_elsewhere_by_now_is_set_aside(lab: Lab) -> None:
+    path = await failed_dir(lab)
+    lab[2].state.hosted._offline.clear()  # pyright: ignore[reportPrivateUsage] - as after a deletion
+    assert (await lab.tell(ORDERS, is_new=True))[2] == ErrorCode.NONE
+    elsewhere = await lab[2].dir_of()
+    assert elsewhere != path
+    returned = await lab[2].bring_back(path, ReturnRule())
+    assert returned == ReturnedReplicas((), (), (ORDERS,))
+    await lab[2].log_dirs[path].submit("wait", lambda: None)
+    names = lab[2].memory[path].list_dir("")
+    assert [name for name in names if name.endswith("-stray")]
+    assert await lab[2].dir_of() == elsewhere
