@@ -14,6 +14,7 @@ from typing import Final
 from broker.context import BegunProduce, Context
 from broker.core.append import BATCHES_ONLY_PRODUCE_VERSION, check_produce_version
 from broker.core.message_sets import convert_in_steps, is_message_set
+from broker.core.recompression import KEEPS, needs_recompression, recompress_in_steps
 from broker.engine.types import ProducePart, ProduceResult
 from broker.handlers import Begun, handles
 from protocol.connection import CloseConnection
@@ -28,6 +29,8 @@ from protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
+from protocol.ports import Buffer
+from protocol.topic_config import TopicConfig
 from protocol.wire.table import Records
 
 _VALID_ACKS: Final = (-1, 0, 1)
@@ -73,10 +76,13 @@ async def handle(
     parts: list[ProducePart] = []
     results: list[ProduceResult | None] = []
     for topic in request.topic_data:
+        config = context.topic_configs.config_of(topic.name)
         for partition in topic.partition_data:
             refused = _check(partition.records, version)
             if version < BATCHES_ONLY_PRODUCE_VERSION and refused is None:
                 refused = await _convert(context, topic.name, partition)
+            if config.compression_type != KEEPS and refused is None:
+                refused = await _recompress(config, partition)
             results.append(refused)
             if refused is None:
                 assert isinstance(partition.records, memoryview)
@@ -142,7 +148,20 @@ async def _convert(
     return None
 
 
-async def _run(steps: Generator[None, None, bytearray]) -> bytearray:
+async def _recompress(config: TopicConfig, partition: PartitionProduceData) -> ProduceResult | None:
+    """Pack a batch as the topic asks for, or return why that cannot be."""
+    records = partition.records
+    assert isinstance(records, memoryview)
+    if not needs_recompression(records, config):
+        return None
+    try:
+        partition.records = memoryview(await _run(recompress_in_steps(records, config)))
+    except KafkaError as error:
+        return _refusal(error)
+    return None
+
+
+async def _run(steps: Generator[None, None, Buffer]) -> Buffer:
     while True:
         try:
             next(steps)

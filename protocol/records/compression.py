@@ -27,19 +27,24 @@ _SNAPPY_RATIO_MAX: Final = 64
 """More than three bytes, the shortest copy of 64, can ever become."""
 
 
-def compress(codec: Compression, data: Buffer, *, magic: int = MAGIC) -> Buffer:
-    """Return ``data`` as ``codec`` writes it into records of format ``magic``."""
+def compress(
+    codec: Compression, data: Buffer, *, magic: int = MAGIC, level: int | None = None
+) -> Buffer:
+    """Return ``data`` as ``codec`` writes it into records of format ``magic``.
+
+    ``level`` is that of gzip or zstd (None: the library's own); the others have none here.
+    """
     match codec:
         case Compression.NONE:
             return data
         case Compression.SNAPPY:
             return _compress_xerial(data)
         case Compression.GZIP:
-            return bytes(cramjam.gzip.compress(data))
+            return bytes(cramjam.gzip.compress(data, level=level))
         case Compression.LZ4:
             return write_frame(data, has_old_checksum=magic == 0)
         case Compression.ZSTD:
-            return bytes(cramjam.zstd.compress(data))
+            return bytes(cramjam.zstd.compress(data, level=level))
 
 
 def decompress(

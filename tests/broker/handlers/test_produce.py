@@ -204,3 +204,11 @@ async def test_a_message_set_is_refused_from_version_3_on(broker: FakeBroker, ve
     codes = [p.error_code for p in response.responses[0].partition_responses]
     assert codes == [ErrorCode.INVALID_RECORD] * 2
     assert broker.engine.produced[0][0] == []
+
+
+async def test_a_topic_with_a_codec_of_its_own_gets_batches_in_it(broker: FakeBroker):
+    broker.topic_configs.known["orders"] = {"compression.type": "zstd"}
+    await broker.ask(produce(), 9)
+    records = broker.engine.produced[0][0][0].records
+    assert not records.readonly
+    assert read_batch_header(records).attributes & 7 == Compression.ZSTD
