@@ -45,23 +45,23 @@ class PeerMissingError(RuntimeError):
     """The peer cannot be had on this machine; the message says what is missing."""
 
 
-def fetch(build_dir: Path) -> Path:
+def fetch(build_dir: Path, version: str = VERSION) -> Path:
     """Return the folder with Kafka's jars, fetched once by Maven.
 
     Raises:
         PeerMissingError: Maven or Java is not installed, or the download failed.
     """
-    libs = build_dir / f"kafka-{VERSION}" / "libs"
+    libs = build_dir / f"kafka-{version}" / "libs"
     if libs.is_dir() and any(libs.glob("kafka_2.13-*.jar")):
         return libs
     for tool in ("mvn", "java"):
         if shutil.which(tool) is None:
             raise PeerMissingError(f"{tool} is not on PATH; install it or leave out --peer kafka")
     command = ["mvn", "-q", "-B", "-f", str(_POM), "dependency:copy-dependencies"]
-    command += [f"-DoutputDirectory={libs}", f"-Dkafka.version={VERSION}"]
+    command += [f"-DoutputDirectory={libs}", f"-Dkafka.version={version}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise PeerMissingError(f"Maven could not fetch Kafka {VERSION}: {done.stdout[-300:]}")
+        raise PeerMissingError(f"Maven could not fetch Kafka {version}: {done.stdout[-300:]}")
     return libs
 
 

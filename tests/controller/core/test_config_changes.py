@@ -208,6 +208,7 @@ def test_some_settings_need_a_broker() -> None:
     assert check_of_broker({"cordoned.log.dirs": "*"}) is None
 
 
+@pytest.mark.scenario(247)
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -1,0 +1,82 @@
+"""kafka-leader-election: one partition, a file, all; what was done, not needed, impossible."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.integration.labs import Lab
+from tests.kafka_tools.tools import KafkaTools, Printed
+
+
+@pytest.fixture
+def created(lab: Lab, topic: str) -> str:
+    lab.create(topic, partitions=2)
+    return topic
+
+
+@pytest.mark.parametrize("kind", ["preferred", "UNCLEAN"])
+def test_a_partition_that_is_led_well_needs_no_election(tools: KafkaTools, created: str, kind: str):
+    command = f"kafka-leader-election --election-type {kind} --topic {created} --partition 0"
+    assert tools.run(command) == Printed(
+        0, f"Valid replica already elected for partitions {created}-0\n"
+    )
+
+
+def test_partitions_come_from_a_file(tools: KafkaTools, created: str, tmp_path: Path):
+    file = tmp_path / "partitions.json"
+    named = [{"topic": created, "partition": number} for number in (0, 1)]
+    file.write_text(json.dumps({"partitions": named}))
+    printed = tools.run(
+        "kafka-leader-election --election-type preferred --path-to-json-file", str(file)
+    )
+    assert printed.code == 0
+    heading = "Valid replica already elected for partitions "
+    assert printed.out.startswith(heading)
+    assert sorted(printed.out.removeprefix(heading).strip().split(", ")) == [
+        f"{created}-0",
+        f"{created}-1",
+    ]
+
+
+def test_of_all_partitions_only_those_that_changed_are_told(tools: KafkaTools):
+    command = "kafka-leader-election --election-type preferred --all-topic-partitions"
+    assert tools.run(command) == Printed(0, "")
+
+
+def test_a_partition_that_is_not_there_cannot_be_elected(tools: KafkaTools, topic: str):
+    command = f"kafka-leader-election --election-type preferred --topic {topic} --partition 0"
+    printed = tools.run(command)
+    assert (printed.code, printed.out) == (
+        1,
+        f"Error completing leader election (PREFERRED) for partition: {topic}-0: "
+        "org.apache.kafka.common.errors.UnknownTopicOrPartitionException: "
+        "The partition does not exist.\n",
+    )
+    assert printed.err.startswith("1 replica(s) could not be elected\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "Replica election data is empty"),
+        ("{}", 'Replica election data is missing "partitions" field'),
+        (
+            json.dumps({"partitions": [{"topic": "a", "partition": 1}] * 2}),
+            "Replica election data contains duplicate partitions: [a-1]",
+        ),
+    ],
+    ids=["empty", "no partitions", "twice"],
+)
+def test_a_file_without_sense_is_refused(
+    tools: KafkaTools, tmp_path: Path, text: str, message: str
+):
+    file = tmp_path / "partitions.json"
+    file.write_text(text)
+    printed = tools.run(
+        "kafka-leader-election --election-type preferred --path-to-json-file", str(file)
+    )
+    assert printed.code == 1
+    assert message in printed.err

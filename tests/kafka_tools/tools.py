@@ -1,0 +1,169 @@
+"""Kafka's own tools, unmodified, one JVM per release that runs one command after the other.
+
+``KafkaTools.run("kafka-topics --list")`` is what the script of that name would do. It starts no
+cluster and knows no expected output.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import shlex
+import shutil
+import subprocess
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+from benchmarks.peer.kafka import fetch
+
+RELEASES: Final = ("3.9.2", "4.3.1")
+DEADLINE_S: Final = 60
+"""For one command."""
+JVM_FLAGS: Final = (
+    "-Xmx128m",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-Xshare:auto",
+)
+_SERVER: Final = Path(__file__).with_name("ToolServer.java")
+_LOG4J: Final = """\
+log4j.rootLogger=WARN, stderr
+log4j.appender.stderr=org.apache.log4j.ConsoleAppender
+log4j.appender.stderr.layout=org.apache.log4j.PatternLayout
+log4j.appender.stderr.layout.ConversionPattern=[%d] %p %m (%c)%n
+log4j.appender.stderr.Target=System.err
+"""
+_BOOTSTRAP_OPTION: Final = {"kafka-replica-verification": "--broker-list"}
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What one command did: compare it with ``Printed(code, out)`` where stderr is empty."""
+
+    code: int
+    out: str
+    err: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """What it wrote to stdout, line by line."""
+        return self.out.splitlines()
+
+
+def main_class(tool: str, release: str) -> str:
+    """Return the class behind a script."""
+    tools = "org.apache.kafka.tools"
+    is_new = not release.startswith("3.")
+    return {
+        "kafka-broker-api-versions": f"{tools if is_new else 'kafka.admin'}."
+        "BrokerApiVersionsCommand",
+        "kafka-configs": "kafka.admin.ConfigCommand",
+        "kafka-delete-records": f"{tools}.DeleteRecordsCommand",
+        "kafka-get-offsets": f"{tools}.GetOffsetShell",
+        "kafka-leader-election": f"{tools}.LeaderElectionCommand",
+        "kafka-log-dirs": f"{tools}.LogDirsCommand",
+        "kafka-reassign-partitions": f"{tools}.reassign.ReassignPartitionsCommand",
+        "kafka-replica-verification": f"{tools}.ReplicaVerificationTool",
+        "kafka-topics": f"{tools}.TopicCommand",
+    }[tool]
+
+
+class KafkaTools:
+    """The tools of one release. ``close`` ends their JVM."""
+
+    def __init__(self, release: str, build_dir: Path, folder: Path, bootstrap: str) -> None:
+        """Fetch the jars where they are missing, compile the server, start the JVM.
+
+        Args:
+            release: one of ``RELEASES``.
+            build_dir: where the jars are kept between runs.
+            folder: empty; for classes and logging.
+            bootstrap: the cluster's brokers, as the tools take them.
+
+        Raises:
+            PeerMissingError: no Java, no Maven, or no download.
+        """
+        self.release = release
+        self.bootstrap = bootstrap
+        libs = fetch(build_dir, release)
+        classes = folder / "classes"
+        _compile(libs, classes)
+        (folder / "log4j.properties").write_text(_LOG4J)
+        class_path = os.pathsep.join([str(folder), str(classes), f"{libs}/*"])
+        self._jvm_log = (folder / "jvm.log").open("wb")
+        self._jvm = subprocess.Popen(
+            ["java", *JVM_FLAGS, "-cp", class_path, "ToolServer"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._jvm_log,
+            text=True,
+        )
+
+    def run(self, command: str, *more: str) -> Printed:
+        """Run one command line; ``--bootstrap-server`` is added where it is not named.
+
+        Args:
+            command: the script's name and options, quoted as in a shell.
+            more: further words, taken as they are: paths, JSON.
+        """
+        tool, *words = [*shlex.split(command), *more]
+        option = _BOOTSTRAP_OPTION.get(tool, "--bootstrap-server")
+        if option not in words:
+            words = [option, self.bootstrap, *words]
+        return self.run_bare(tool, words)
+
+    def run_bare(self, tool: str, words: Sequence[str]) -> Printed:
+        """Run a tool with exactly these words."""
+        line = " ".join(map(_encoded, (main_class(tool, self.release), *words)))
+        answers, commands = _pipes(self._jvm)
+        # A tool that hangs is ended with its JVM: the read below then finds no answer.
+        hung = threading.Timer(DEADLINE_S, self._jvm.kill)
+        hung.start()
+        try:
+            commands.write(line + "\n")
+            commands.flush()
+            answer = answers.readline()
+        finally:
+            hung.cancel()
+        assert answer, f"{tool} {shlex.join(words)} did not end within {DEADLINE_S} s"
+        code, out, err = answer.split()
+        return Printed(int(code), _decoded(out), _without_logger_notes(_decoded(err)))
+
+    def close(self) -> None:
+        """End the JVM."""
+        for pipe in _pipes(self._jvm):
+            pipe.close()
+        self._jvm.kill()
+        self._jvm.wait()
+        self._jvm_log.close()
+
+
+def _compile(libs: Path, classes: Path) -> None:
+    compiler = shutil.which("javac")
+    assert compiler is not None, "java without javac: install the JDK"
+    (clients,) = libs.glob("kafka-clients-*.jar")
+    command = [compiler, "-nowarn", "-d", str(classes), "-cp", str(clients), str(_SERVER)]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def _pipes(jvm: subprocess.Popen[str]) -> tuple[IO[str], IO[str]]:
+    assert jvm.stdout is not None
+    assert jvm.stdin is not None
+    return jvm.stdout, jvm.stdin
+
+
+def _encoded(word: str) -> str:
+    """Return base64 behind a sign, so that an empty word is a word, too."""
+    return "=" + base64.b64encode(word.encode()).decode()
+
+
+def _without_logger_notes(err: str) -> str:
+    """Drop what the logging library says once, about itself: 4.3's jars name no logger for it."""
+    return "".join(line for line in err.splitlines(keepends=True) if not line.startswith("SLF4J:"))
+
+
+def _decoded(word: str) -> str:
+    return base64.b64decode(word[1:]).decode()
