@@ -189,6 +189,7 @@ class Parts:
             ),
             metrics=self.metrics,
             loop_ms=lambda: int(loop.time() * 1000),
+            wall_ms=self._world.clock.now_ms,
             elapsed_us=self._world.elapsed_us,
         )
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from broker.core.fetch_session import FetchSessions
 from broker.core.metadata_answer import MetadataAnswers
 from broker.core.metadata_image import MetadataImage
+from broker.core.producer_entry import ProducerEntry
 from broker.engine.types import (
     DeletedRecords,
     EpochAnswer,
@@ -112,6 +113,14 @@ class EnginePort(Protocol):
         replica_id: int,
     ) -> EpochAnswer:
         """Tell where a leader epoch ends."""
+        ...
+
+    def describe_producers(self, tp: TopicPartition) -> Sequence[ProducerEntry]:
+        """Return the producers of a partition hosted here.
+
+        Raises:
+            KafkaError: why it is not online here.
+        """
         ...
 
     async def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
@@ -233,6 +242,8 @@ class Context:
     metrics: Metrics
     loop_ms: Callable[[], int]
     """Milliseconds of the event loop's clock."""
+    wall_ms: Callable[[], int]
+    """Milliseconds of the wall clock, for the timestamps of records."""
     elapsed_us: Callable[[], int]
     """Microseconds from any start, for latencies only."""
 

@@ -29,6 +29,7 @@ from broker.handlers import (
     describe_cluster,
     describe_configs,
     describe_log_dirs,
+    describe_producers,
     describe_topic_partitions,
     elect_leaders,
     fetch,
@@ -44,6 +45,7 @@ from broker.handlers import (
     served,
     stop_replica,
     update_metadata,
+    write_txn_markers,
 )
 from broker.metrics import RequestStats
 from protocol.apis import APIS
@@ -67,6 +69,7 @@ _MODULES: Final = (
     describe_cluster,
     describe_configs,
     describe_log_dirs,
+    describe_producers,
     describe_topic_partitions,
     elect_leaders,
     fetch,
@@ -81,6 +84,7 @@ _MODULES: Final = (
     produce,
     stop_replica,
     update_metadata,
+    write_txn_markers,
 )
 
 _API_VERSIONS: Final = 18

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from broker.core.producers import Duplicate, ProducerStates
+from broker.core.producer_entry import Duplicate
+from broker.core.producers import ProducerStates
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ports import Buffer
 from protocol.records.batch import (
@@ -37,6 +38,7 @@ BATCHES_ONLY_PRODUCE_VERSION: Final = 3
 ZSTD_PRODUCE_VERSION: Final = 7
 """Older producers may not send it (KIP-110)."""
 _NO_TIMESTAMP: Final = -1
+_ATTRIBUTES_LOW_POSITION: Final = 22
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +105,7 @@ def prepare_append(
     Raises:
         KafkaError: UNSUPPORTED_FOR_MESSAGE_FORMAT for formats 0 and 1, MESSAGE_TOO_LARGE,
             CORRUPT_MESSAGE, INVALID_RECORD, INVALID_TIMESTAMP, UNSUPPORTED_COMPRESSION_TYPE,
-            INVALID_TXN_STATE, or one of ``ProducerStates.check``. ``buffer`` and ``producers`` are
-            unchanged then.
+            or one of ``ProducerStates.check``. ``buffer`` and ``producers`` are unchanged then.
     """
     header = _read_only_batch(buffer, limits)
     _check_fields(header)
@@ -161,12 +162,21 @@ def check_produce_version(buffer: Buffer | None, version: int) -> None:
         )
 
 
+def is_transactional(buffer: Buffer) -> bool:
+    """Tell whether a producer's batch is part of a transaction; older formats never are."""
+    return (
+        len(buffer) > _ATTRIBUTES_LOW_POSITION
+        and buffer[MAGIC_POSITION] == MAGIC
+        and bool(buffer[_ATTRIBUTES_LOW_POSITION] & TRANSACTIONAL_BIT)
+    )
+
+
 def check_follower_append(
     buffer: Buffer, *, next_offset: int, log_is_empty: bool = False
 ) -> FollowerAppend:
     """Check fetched batches against the end of the local log; nothing is stamped.
 
-    Call ``ProducerStates.update_replicated`` and ``LeaderEpochs.assign`` with the batches later.
+    Call ``ReplicaProducers.note_replicated`` and ``LeaderEpochs.assign`` with the batches later.
 
     Raises:
         KafkaError: CORRUPT_MESSAGE for a wrong CRC or offsets that go back inside ``buffer``,
@@ -239,18 +249,12 @@ def _check_fields(header: BatchHeader) -> None:
     if header.producer_id >= 0 and header.base_sequence < 0:
         raise _invalid_record(f"sequence {header.base_sequence} with a producer id")
     attributes = header.attributes
-    if attributes & (CONTROL_BIT | TRANSACTIONAL_BIT):
-        _refuse_transactional(attributes)
+    if attributes & CONTROL_BIT:
+        raise _invalid_record("clients may not write control records")
     if attributes & 7 > Compression.ZSTD:
         raise KafkaError(
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"compression code {attributes & 7}"
         )
-
-
-def _refuse_transactional(attributes: int) -> None:
-    if attributes & CONTROL_BIT:
-        raise _invalid_record("clients may not write control records")
-    raise KafkaError(ErrorCode.INVALID_TXN_STATE, "no transaction is open for this batch")
 
 
 def _check_timestamps(header: BatchHeader, limits: AppendLimits, now_ms: int) -> None:

@@ -27,6 +27,7 @@ from broker.core.isr import (
 )
 from broker.core.leader_epochs import LeaderEpochs
 from broker.core.producers import ProducerStates
+from broker.core.replica_producers import ReplicaProducers
 from protocol.errors import ErrorCode
 from protocol.ids import NO_EPOCH, NO_LEADER, BrokerId, TopicPartition
 
@@ -108,7 +109,7 @@ class Partition:
         self.high_watermark = 0
         self.min_insync_replicas = 1
         self.epochs = LeaderEpochs()
-        self.producers = ProducerStates()
+        self.producers = ReplicaProducers()
 
     def load(
         self,
@@ -125,7 +126,7 @@ class Partition:
         self.next_offset = log_end_offset
         self.high_watermark = max(log_start_offset, min(high_watermark, log_end_offset))
         self.epochs = epochs
-        self.producers = producers
+        self.producers = ReplicaProducers(producers, log_end_offset)
 
     # Roles.
 
@@ -192,6 +193,11 @@ class Partition:
         if code is ErrorCode.NONE and not self.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return code
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Where a read_committed reader ends."""
+        return self.producers.last_stable_offset(self.high_watermark, self.log_start_offset)
 
     def check_append(self, acks: int) -> ErrorCode:
         """Tell whether a producer may append now."""
@@ -296,7 +302,7 @@ class Partition:
         """Note that the log was emptied and goes on at ``offset``."""
         self.next_offset = self.log_end_offset = self.log_start_offset = offset
         self.high_watermark = offset
-        self.producers.clear()
+        self.producers.restart_at(offset)
         self.epochs.clear()
 
     def _raise_high_watermark(self, now_ms: int, lag_time_max_ms: int) -> bool:

@@ -25,9 +25,11 @@ class TailRead(NamedTuple):
 
     buffers: tuple[Buffer, ...]
     size_bytes: int
+    end_offset: int
+    """Behind the last batch; -1 without one."""
 
 
-NOTHING: Final = TailRead((), 0)
+NOTHING: Final = TailRead((), 0, -1)
 
 
 class TailCache:
@@ -130,6 +132,7 @@ class Tail:
             return None
         found: list[Buffer] = []
         size_bytes = 0
+        end_offset = -1
         last = len(starts) - 1
         for position in range(index, last + 1):
             batch = buffers[position]
@@ -140,7 +143,8 @@ class Tail:
                 break
             found.append(batch)
             size_bytes += len(batch)
-        return TailRead(tuple(found), size_bytes)
+            end_offset = batch_end
+        return TailRead(tuple(found), size_bytes, end_offset)
 
     def clear(self, end_offset: int | None = None) -> None:
         """Forget all batches; the log now ends at ``end_offset`` (unchanged when None)."""

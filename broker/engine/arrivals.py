@@ -14,7 +14,6 @@ from broker.core.hosted import ReturnedReplicas, ReturnRule
 from broker.core.leader_epochs import LeaderEpochs
 from broker.core.log_dirs import LogDirFailed
 from broker.core.partition import Partition
-from broker.core.producers import ProducerStates
 from broker.engine.deletions import Deletions
 from broker.engine.moves import Moves
 from broker.engine.replica import IdleReplica, LooseFuture
@@ -92,13 +91,13 @@ class Arrivals:
     def _idle(self, log_dir: LogDir, found: LoadedLog) -> IdleReplica:
         state = self._state
         partition = Partition(found.topic_partition, state.broker_id, state.metadata.is_alive)
-        expiration_ms = state.config.producer_id_expiration_ms
+        found.producers.expire(state.wall_ms(), state.config.producer_id_expiration_ms)
         partition.load(
             log_start_offset=found.log.log_start_offset,
             log_end_offset=found.log.log_end_offset,
             high_watermark=found.high_watermark,
             epochs=LeaderEpochs(found.leader_epochs),
-            producers=ProducerStates(found.producers, expiration_ms=expiration_ms),
+            producers=found.producers,
         )
         topic_id = ZERO_UUID if found.topic_id is None else found.topic_id
         return IdleReplica(partition, topic_id, found.log, log_dir)

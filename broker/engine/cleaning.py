@@ -178,7 +178,7 @@ class Cleaner:
                 tp,
                 replica.log,
                 state.cleaner_offsets.get(path, tp),
-                _stable_offset(replica),
+                replica.partition.last_stable_offset,
                 replica.compaction,
             )
             for tp, replica in state.hosted.iterate_online()
@@ -303,10 +303,3 @@ class Cleaner:
                 _NEVER_RUN if last_ms == _NEVER_RUN else self._state.now_ms() - last_ms
             ),
         )
-
-
-def _stable_offset(replica: Replica) -> int:
-    """Return where the part of the log ends that cannot change any more."""
-    partition = replica.partition
-    unstable = partition.producers.first_unstable_offset()
-    return partition.high_watermark if unstable < 0 else min(partition.high_watermark, unstable)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from broker.core.producer_entry import ProducerEntry
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.engine.types import (
@@ -17,7 +18,7 @@ from broker.engine.types import (
     ReplicaDescription,
 )
 from broker.storage.log_dir import LogDir
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import ZERO_UUID, TopicPartition, uuid_text
 from protocol.metric_rows import LogDirRow, ReplicaRow
 from protocol.ports import DiskUsage
@@ -39,6 +40,17 @@ class Describe:
             if topics is None or replica.tp.partition in topics.get(replica.tp.topic, ()):
                 by_dir[path].append(replica)
         return [self._log_dir(path, replicas) for path, replicas in by_dir.items()]
+
+    def producers(self, tp: TopicPartition) -> list[ProducerEntry]:
+        """Return the producers of an online partition, by id.
+
+        Raises:
+            KafkaError: why it is not online here.
+        """
+        replica = self._state.hosted.online(tp)
+        if replica is None:
+            raise KafkaError(self._state.absence(tp))
+        return replica.partition.producers.states.snapshot_entries()
 
     def _log_dir(self, path: str, replicas: list[ReplicaDescription]) -> LogDirDescription:
         state = self._state

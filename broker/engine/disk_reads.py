@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from broker.core.log_dirs import LogDirFailed
 from broker.engine.replica import Replica
+from broker.storage.indexes import aborted_entry
 from broker.storage.log_reader import LogRead
 
 DISK_WAIT_S: Final = 0.5
@@ -35,6 +36,8 @@ class ReadSpan(NamedTuple):
     max_bytes: int
     min_one: bool
     """The first batch may exceed ``max_bytes``."""
+    with_aborted: bool = False
+    """Tell the aborted transactions that touch what was read, too."""
 
 
 class DiskRead(NamedTuple):
@@ -59,6 +62,8 @@ class DiskRead(NamedTuple):
         """Tell whether what it read may answer ``span`` of the same replica and offset."""
         if self.generation != self.replica.generation or self.span.up_to > span.up_to:
             return False
+        if span.with_aborted and not self.span.with_aborted:
+            return False
         return span.min_one or self.future.result().size_bytes <= span.max_bytes
 
 
@@ -82,7 +87,12 @@ class DiskReads:
         if self._stalled.get(path):
             return None
         job = partial(
-            replica.log.read, span.offset, span.max_bytes, min_one=span.min_one, up_to=span.up_to
+            replica.log.read,
+            span.offset,
+            span.max_bytes,
+            min_one=span.min_one,
+            up_to=span.up_to,
+            with_aborted=span.with_aborted,
         )
         try:
             future = replica.dir.submit("read", job)
@@ -141,6 +151,18 @@ async def _all_ended(reads: Sequence[DiskRead], wait_s: float) -> None:
         await ended
     finally:
         timer.cancel()
+
+
+def read_tail(replica: Replica, span: ReadSpan) -> LogRead | None:
+    """Read from memory; None when the batches, or the transactions among them, are on disk only."""
+    offset = span.offset
+    tail = replica.tail.read(offset, span.max_bytes, up_to=span.up_to, min_one=span.min_one)
+    if tail is None or not span.with_aborted or not tail.buffers:
+        return tail and LogRead(tail.buffers, tail.size_bytes, offset)
+    aborted = replica.partition.producers.ended.aborted_between(offset, tail.end_offset)
+    if aborted is None:
+        return None
+    return LogRead(tail.buffers, tail.size_bytes, offset, tuple(map(aborted_entry, aborted)))
 
 
 def _finish(future: asyncio.Future[None]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from broker.core.hosted import OfflineReplica, ReturnedReplicas, ReturnRule
 from broker.core.metadata_image import MetadataImage
+from broker.core.producer_entry import ProducerEntry
 from broker.engine.arrivals import Arrivals
 from broker.engine.checkpoints import Checkpoints
 from broker.engine.cleaning import CleanerGauges, Cleaning
@@ -210,13 +211,13 @@ class Engine:
         isolation_level: int,
         replica_id: int,
     ) -> ListedOffset:
-        """Find the offset for a timestamp or for one of Kafka's special timestamps.
-
-        ``isolation_level`` changes nothing as long as there are no transactions.
-        """
-        del isolation_level
+        """Find the offset for a timestamp or for one of Kafka's special timestamps."""
         return await self._offsets.list_offsets(
-            tp, timestamp, current_leader_epoch=current_leader_epoch, replica_id=replica_id
+            tp,
+            timestamp,
+            current_leader_epoch=current_leader_epoch,
+            isolation_level=isolation_level,
+            replica_id=replica_id,
         )
 
     def offset_for_leader_epoch(
@@ -234,6 +235,14 @@ class Engine:
             leader_epoch=leader_epoch,
             replica_id=replica_id,
         )
+
+    def describe_producers(self, tp: TopicPartition) -> Sequence[ProducerEntry]:
+        """Return the producers of a partition, led or followed here.
+
+        Raises:
+            KafkaError: why it is not online here.
+        """
+        return self._describe.producers(tp)
 
     async def alter_replica_log_dirs(
         self, parts: Sequence[tuple[TopicPartition, str]]

@@ -16,14 +16,13 @@ from broker.core.delayed import DelayedFetch
 from broker.core.leader_epochs import diverging_end
 from broker.core.log_dirs import LogDirFailed
 from broker.core.partition import Partition
-from broker.engine.disk_reads import DiskReads, ReadSpan
+from broker.engine.disk_reads import DiskReads, ReadSpan, read_tail
 from broker.engine.leader_throttle import WAITS, LeaderThrottle
 from broker.engine.reading import Reading
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.engine.types import EpochEndOffset, FetchParams, FetchPart, FetchResult
 from broker.replication.isr_reporter import IsrReporter
-from broker.storage.log_reader import LogRead
 from protocol.broker_config import RACK_AWARE_SELECTOR
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import NO_OFFSET, ZERO_UUID, BrokerId
@@ -141,7 +140,7 @@ class Fetches:
         reading.has_news = True
         return FetchResult(
             high_watermark=partition.high_watermark,
-            last_stable_offset=partition.high_watermark,
+            last_stable_offset=partition.last_stable_offset,
             log_start_offset=partition.log_start_offset,
             preferred_read_replica=replica_id,
         )
@@ -165,7 +164,7 @@ class Fetches:
         reading.has_news = True
         return FetchResult(
             high_watermark=partition.high_watermark,
-            last_stable_offset=partition.high_watermark,
+            last_stable_offset=partition.last_stable_offset,
             log_start_offset=partition.log_start_offset,
             diverging_epoch=EpochEndOffset(end.epoch, end.end_offset),
         )
@@ -194,14 +193,16 @@ class Fetches:
     def _read(self, reading: Reading, replica: Replica, index: int) -> FetchResult:
         partition = replica.partition
         part, params = reading.parts[index], reading.params
-        high_watermark = partition.high_watermark
+        is_committed = params.is_committed
         result = FetchResult(
-            high_watermark=high_watermark,
-            last_stable_offset=high_watermark,
+            high_watermark=partition.high_watermark,
+            last_stable_offset=partition.last_stable_offset,
             log_start_offset=partition.log_start_offset,
-            aborted=() if params.isolation_level == 1 else None,
+            aborted=() if is_committed else None,
         )
-        up_to = partition.log_end_offset if reading.is_follower else high_watermark
+        up_to = result.last_stable_offset if is_committed else result.high_watermark
+        if reading.is_follower:
+            up_to = partition.log_end_offset
         offset = part.fetch_offset
         if offset >= up_to:
             return result
@@ -213,11 +214,11 @@ class Fetches:
             if max_bytes == WAITS:
                 reading.throttled[index] = None
                 return result
-        tail = replica.tail.read(offset, max_bytes, up_to=up_to, min_one=is_empty)
-        if tail is not None:
-            reading.give(index, result, LogRead(tail.buffers, tail.size_bytes, offset))
+        span = ReadSpan(offset, up_to, max_bytes, is_empty, is_committed)
+        read = read_tail(replica, span)
+        if read is not None:
+            reading.give(index, result, read)
         elif max_bytes > 0 or is_empty:
-            span = ReadSpan(offset, up_to, max_bytes, is_empty)
             begun = self._disk_reads.begin(index, replica, span)
             if begun is not None:
                 reading.begin(begun)
@@ -296,6 +297,7 @@ class Fetches:
             if replica is not None and result.error_code is _NONE:
                 result.high_watermark = replica.partition.high_watermark
                 result.log_start_offset = replica.partition.log_start_offset
+                result.last_stable_offset = replica.partition.last_stable_offset
 
 
 def _finish(future: asyncio.Future[None]) -> None:

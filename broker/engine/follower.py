@@ -94,7 +94,12 @@ class FollowedLog:
         written = replica.dir.submit_append(replica.log, (records,), self._state.wall_ms())
         end_offset = checked.last_offset + 1
         partition.assign_offsets(end_offset)
-        partition.producers.update_replicated(checked.batches)
+        partition.producers.note_replicated(
+            checked.batches,
+            records,
+            high_watermark=partition.high_watermark,
+            now_ms=self._state.wall_ms(),
+        )
         changed = False
         for batch in checked.batches:
             epoch = batch.partition_leader_epoch

@@ -13,6 +13,7 @@ from functools import partial
 from broker.core.log_dirs import LogDirFailed
 from broker.core.log_start import raise_log_start
 from broker.core.partition import Partition
+from broker.core.producers import ProducerStates
 from broker.engine.replica import IdleReplica, Replica
 from broker.engine.state import EngineState
 from broker.storage.layout import current_dir_name
@@ -99,13 +100,17 @@ class Logs:
         replica.tail.clear(offset)
         replica.wake_fetches()
         self._on_truncated(replica, offset)
+        producers: list[ProducerStates] = []
 
         def cut() -> None:
-            log.truncate_to(offset)
+            states = log.truncate_to(offset)
+            if states is not None:
+                producers.append(states)
             if entries is not None:
                 log.write_leader_epochs(entries)
 
-        done = replica.dir.submit("truncate", cut)
+        done = replica.cutting = replica.dir.submit("truncate", cut)
+        done.add_done_callback(partial(_reload_producers, replica, producers))
         self._checkpoint(replica.dir)
         return done
 
@@ -126,6 +131,7 @@ class Logs:
             log.truncate_fully_and_start_at(offset, now_ms=now_ms)
             log.write_leader_epochs(())
 
+        replica.cutting = None
         done = replica.dir.submit("truncate fully", empty)
         self._checkpoint(replica.dir)
         return done
@@ -180,3 +186,14 @@ class Logs:
 def _future_raised(replica: Replica, raised: asyncio.Future[None]) -> None:
     if not raised.cancelled() and raised.exception() is None:
         replica.on_log_start()
+
+
+def _reload_producers(
+    replica: Replica, producers: list[ProducerStates], cut: asyncio.Future[None]
+) -> None:
+    """Take over the producers as of where the log was cut, unless it was cut again meanwhile."""
+    if replica.cutting is not cut:
+        return
+    replica.cutting = None
+    if cut.exception() is None and producers:
+        replica.partition.producers.reload(producers[0])

@@ -5,13 +5,14 @@ Source: Partition.scala fetchOffsetForTimestamp and lastOffsetForLeaderEpoch, KI
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from typing import Final
 
 from broker.core.log_dirs import LogDirFailed
 from broker.engine.fetch import Fetches
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
-from broker.engine.types import EpochAnswer, ListedOffset
+from broker.engine.types import READ_COMMITTED, EpochAnswer, ListedOffset
 from broker.storage.log_reader import FoundOffset
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
@@ -23,6 +24,14 @@ EARLIEST_LOCAL: Final = -4
 LATEST_TIERED: Final = -5
 _CONSUMER_MAX: Final = -1
 """Larger ids are followers."""
+
+
+class _View(Enum):
+    """Who asks, and so how far it sees."""
+
+    FOLLOWER = auto()
+    CONSUMER = auto()
+    COMMITTED = auto()
 
 
 class Offsets:
@@ -38,6 +47,7 @@ class Offsets:
         timestamp: int,
         *,
         current_leader_epoch: int,
+        isolation_level: int,
         replica_id: int,
     ) -> ListedOffset:
         """Find the offset for a timestamp or one of Kafka's special timestamps."""
@@ -47,21 +57,21 @@ class Offsets:
         code = replica.partition.check_leader(current_leader_epoch)
         if code is not ErrorCode.NONE:
             return ListedOffset(code)
-        is_consumer = replica_id <= _CONSUMER_MAX
-        special = _special(replica, timestamp, is_consumer=is_consumer)
+        view = _view(isolation_level, replica_id)
+        special = _special(replica, timestamp, view)
         if special is not None:
             return special
-        return await self._listed(replica, timestamp, is_consumer=is_consumer)
+        return await self._listed(replica, timestamp, view)
 
-    async def _listed(self, replica: Replica, timestamp: int, *, is_consumer: bool) -> ListedOffset:
+    async def _listed(self, replica: Replica, timestamp: int, view: _View) -> ListedOffset:
         try:
             found = await self._search(replica, timestamp)
         except LogDirFailed:
             return ListedOffset(ErrorCode.KAFKA_STORAGE_ERROR)
         except KafkaError as error:
             return ListedOffset(error.code)
-        if found is None or (is_consumer and found.offset >= replica.partition.high_watermark):
-            return _not_found(replica, is_consumer=is_consumer)
+        if found is None or found.offset >= _end(replica, view):
+            return _not_found(replica, view)
         return ListedOffset(ErrorCode.NONE, found.timestamp, found.offset, found.leader_epoch)
 
     async def _search(self, replica: Replica, timestamp: int) -> FoundOffset | None:
@@ -96,15 +106,31 @@ class Offsets:
         return EpochAnswer(ErrorCode.NONE, end.epoch, end.end_offset)
 
 
-def _special(replica: Replica, timestamp: int, *, is_consumer: bool) -> ListedOffset | None:
+def _view(isolation_level: int, replica_id: int) -> _View:
+    if replica_id > _CONSUMER_MAX:
+        return _View.FOLLOWER
+    return _View.COMMITTED if isolation_level == READ_COMMITTED else _View.CONSUMER
+
+
+def _end(replica: Replica, view: _View) -> int:
+    """Return the offset before which the asking one may read."""
+    partition = replica.partition
+    match view:
+        case _View.FOLLOWER:
+            return partition.log_end_offset
+        case _View.CONSUMER:
+            return partition.high_watermark
+        case _View.COMMITTED:
+            return partition.last_stable_offset
+
+
+def _special(replica: Replica, timestamp: int, view: _View) -> ListedOffset | None:
     """Answer what needs no disk; None for what does."""
     partition = replica.partition
     if timestamp == LATEST:
-        if not is_consumer:
-            return _known(partition.log_end_offset, partition.leader_epoch)
-        if partition.leader_epoch_start_offset > partition.high_watermark:
+        if _lags(replica, view):
             return ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE)
-        return _known(partition.high_watermark, partition.leader_epoch)
+        return _known(_end(replica, view), partition.leader_epoch)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         start = partition.log_start_offset
         return _known(start, partition.epochs.epoch_at(start))
@@ -117,8 +143,13 @@ def _known(offset: int, leader_epoch: int) -> ListedOffset:
     return ListedOffset(ErrorCode.NONE, offset=offset, leader_epoch=leader_epoch)
 
 
-def _not_found(replica: Replica, *, is_consumer: bool) -> ListedOffset:
+def _not_found(replica: Replica, view: _View) -> ListedOffset:
+    lags = _lags(replica, view)
+    return ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE if lags else ErrorCode.NONE)
+
+
+def _lags(replica: Replica, view: _View) -> bool:
+    """Tell whether a consumer must wait: the high watermark has not reached this leader's start."""
     partition = replica.partition
-    if is_consumer and partition.leader_epoch_start_offset > partition.high_watermark:
-        return ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE)
-    return ListedOffset(ErrorCode.NONE)
+    is_behind = partition.leader_epoch_start_offset > partition.high_watermark
+    return is_behind and view is not _View.FOLLOWER

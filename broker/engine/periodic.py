@@ -11,11 +11,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, NamedTuple
 
+from broker.core.log_dirs import LogDirFailed
 from broker.engine.checkpoints import TAIL_IDLE_MS, WATCH_MS, Checkpoints
 from broker.engine.retention import Retention
 from broker.engine.state import EngineState
 from broker.engine.supervise import supervised
 from broker.replication.isr_reporter import IsrReporter
+from broker.storage.log_dir import LogDir
+from broker.storage.partition_log import PartitionLog
 
 _ISR_CHECK_MS_MAX: Final = 15_000
 _NEVER_MS: Final = 1 << 40
@@ -99,9 +102,22 @@ class Periodic:
                 self._reporter.propose(replica)
 
     def _expire_producers(self) -> None:
-        now_ms = self._state.wall_ms()
+        now_ms, expiration_ms = self._state.wall_ms(), self._state.config.producer_id_expiration_ms
         for _, replica in self._state.hosted.iterate_online():
-            replica.partition.producers.expire(now_ms)
+            expired = replica.partition.producers.states.expire(now_ms, expiration_ms)
+            if expired:
+                _forget(replica.dir, replica.log, expired)
+                future = replica.future
+                if future is not None and future.log is not None:
+                    _forget(future.dir, future.log, expired)
+
+
+def _forget(log_dir: LogDir, log: PartitionLog, producer_ids: list[int]) -> None:
+    """Leave expired producers out of snapshots to come; in line with the appends around it."""
+    try:
+        log_dir.submit("expire producers", partial(log.forget_producers, producer_ids))
+    except LogDirFailed:
+        return
 
 
 async def _repeat(first_ms: int, period_ms: int, action: Callable[[], None]) -> None:

@@ -15,6 +15,7 @@ from typing import Final
 from broker.core.append import PreparedAppend, prepare_append
 from broker.core.delayed import DelayedProduce
 from broker.core.log_dirs import LogDirFailed
+from broker.core.markers import prepare_marker
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.engine.types import ProducePart, ProduceResult
@@ -120,9 +121,10 @@ class Produces:
                 replica = online(part.tp)
                 if replica is None:
                     continue
-                if replica.pause is not None:
+                blocked = replica.pause or replica.cutting
+                if blocked is not None:
                     waits = True
-                    await asyncio.shield(replica.pause)
+                    await _ended(blocked)
                 elif not replica.dir.has_room():
                     waits = True
                     await _room(replica)
@@ -141,14 +143,7 @@ class Produces:
             delayed.complete(index, code)
             return ProduceResult()
         try:
-            prepared = prepare_append(
-                part.records,
-                next_offset=partition.next_offset,
-                leader_epoch=partition.leader_epoch,
-                limits=replica.limits,
-                producers=partition.producers,
-                now_ms=state.wall_ms(),
-            )
+            prepared = _prepare(replica, part, state.wall_ms())
             if prepared.duplicate is None:
                 self._write(replica, prepared, part.records)
         except KafkaError as error:
@@ -221,6 +216,34 @@ class Produces:
         replica.on_written()
         if rose:
             replica.on_high_watermark()
+
+
+def _prepare(replica: Replica, part: ProducePart, now_ms: int) -> PreparedAppend:
+    partition, limits = replica.partition, replica.limits
+    if part.marker is not None:
+        return prepare_marker(
+            partition,
+            part.marker,
+            part.records,
+            is_log_append_time=limits.is_log_append_time,
+            now_ms=now_ms,
+        )
+    return prepare_append(
+        part.records,
+        next_offset=partition.next_offset,
+        leader_epoch=partition.leader_epoch,
+        limits=limits,
+        producers=partition.producers.states,
+        now_ms=now_ms,
+    )
+
+
+async def _ended(blocked: asyncio.Future[None]) -> None:
+    """Wait for a swap or a cut."""
+    try:
+        await asyncio.shield(blocked)
+    except LogDirFailed:
+        return  # The append finds the replica offline and answers so.
 
 
 async def _room(replica: Replica) -> None:

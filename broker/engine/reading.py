@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from broker.core.delayed import DelayedFetch
 from broker.engine.disk_reads import DiskRead
 from broker.engine.replica import Replica
-from broker.engine.types import FetchParams, FetchPart, FetchResult
+from broker.engine.types import AbortedTransaction, FetchParams, FetchPart, FetchResult
 from broker.storage.log_reader import LogRead
 from protocol.errors import ErrorCode
 
@@ -72,6 +72,10 @@ class Reading:
         """Put what was read into the answer of part ``index``."""
         result.records = read.buffers
         result.records_size_bytes = read.size_bytes
+        if read.aborted:
+            result.aborted = tuple(
+                AbortedTransaction(one.producer_id, one.first_offset) for one in read.aborted
+            )
         self.size_bytes += read.size_bytes
         self._take(index, read.size_bytes)
 

@@ -31,6 +31,7 @@ class Replica:
     __slots__ = (
         "compaction",
         "consumers",
+        "cutting",
         "delete_delay_ms",
         "deleted",
         "dir",
@@ -81,6 +82,8 @@ class Replica:
         """Wait for LogEndOffset."""
         self.pause: asyncio.Future[None] | None = None
         """Set while a swap is under way: appends and truncations wait for it."""
+        self.cutting: asyncio.Future[None] | None = None
+        """Set while the log is being cut: until its producers are read again nobody may append."""
         self.future: FutureReplica | None = None
 
     @property

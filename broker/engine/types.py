@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
+from broker.core.transactions import EndMarker
 from protocol.configs import TopicConfig
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -26,11 +27,13 @@ class LeaderHint(NamedTuple):
 
 
 class ProducePart(NamedTuple):
-    """The records of one partition of a Produce request."""
+    """The records of one partition of a Produce request, or a marker to be written there."""
 
     tp: TopicPartition
     records: memoryview
     """Writable: offsets are stamped in place. Must not change afterwards."""
+    marker: EndMarker | None = None
+    """What ``records`` say when a coordinator sent them."""
 
 
 @dataclass(slots=True)
@@ -43,6 +46,9 @@ class ProduceResult:
     log_start_offset: int = -1
     error_message: str | None = None
     current_leader: LeaderHint | None = None
+
+
+READ_COMMITTED: Final = 1
 
 
 class FetchParams(NamedTuple):
@@ -58,6 +64,11 @@ class FetchParams(NamedTuple):
     client_rack: str = ""
     leader_only: bool = True
     """False for consumers that know how to read from any replica (KIP-392)."""
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether a consumer asks for what is stable only; followers get everything."""
+        return self.isolation_level == READ_COMMITTED and self.replica_id < 0
 
 
 class FetchPart(NamedTuple):

@@ -21,6 +21,7 @@ from protocol.messages.coordinators import (
 _BATCHES_SINCE: Final = 4
 _MESSAGES_SINCE: Final = 1
 _NO_NODE: Final = -1
+_TRANSACTION: Final = 1
 
 
 def refuse(
@@ -52,7 +53,8 @@ def refuse(
 
 @handles(FindCoordinatorRequest, "0-6", refuse=refuse)
 async def handle(
-    _context: Context, _request: FindCoordinatorRequest, _version: int
+    _context: Context, request: FindCoordinatorRequest, _version: int
 ) -> FindCoordinatorResponse:
     """Refuse every key."""
-    raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "There are no groups yet.")
+    kind = "transactions" if request.key_type == _TRANSACTION else "groups"
+    raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"There are no {kind} yet.")

@@ -7,10 +7,14 @@ Versions: 0-5.
 
 from __future__ import annotations
 
+from typing import Final
+
 from broker.context import Context
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.producer_ids import InitProducerIdRequest, InitProducerIdResponse
+
+_NONE: Final = -1
 
 
 def refuse(
@@ -29,5 +33,9 @@ async def handle(
         raise KafkaError(ErrorCode.INVALID_REQUEST, "The transactional id is empty.")
     if request.transactional_id is not None:
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "There are no transactions yet.")
+    if (request.producer_id == _NONE) != (request.producer_epoch == _NONE):
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, "A producer id comes with its epoch, or neither does."
+        )
     producer_id = await context.producer_ids.next_producer_id()
     return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)

@@ -1,6 +1,7 @@
 """Serves: Produce (0), records from producers to the partitions led here.
 
-Differs from Kafka: transactional records cannot arrive, no producer gets a transactional id.
+Differs from Kafka: whether a partition was added to a transaction is not verified (KIP-890), there
+is nobody to ask.
 Versions: 0-11. Message sets of formats 0 and 1, in versions 0 to 2, are rewritten as batches.
 """
 
@@ -12,7 +13,7 @@ from functools import partial
 from typing import Final
 
 from broker.context import BegunProduce, Context
-from broker.core.append import BATCHES_ONLY_PRODUCE_VERSION, check_produce_version
+from broker.core.append import BATCHES_ONLY_PRODUCE_VERSION, check_produce_version, is_transactional
 from broker.core.message_sets import convert_in_steps, is_message_set
 from broker.core.recompression import KEEPS, needs_recompression, recompress_in_steps
 from broker.engine.types import ProducePart, ProduceResult
@@ -89,6 +90,11 @@ async def handle(
                 tp = TopicPartition(topic.name, partition.index)
                 parts.append(ProducePart(tp, partition.records))
                 partition.records = None  # The answer needs none; the log may let go of them.
+    if request.transactional_id is None and any(is_transactional(part.records) for part in parts):
+        raise KafkaError(
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+            "Transactional records need a transactional id.",
+        )
     begun = await context.engine.begin_produce(
         parts, acks=request.acks, timeout_ms=request.timeout_ms
     )

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import Final, NamedTuple
 
+from broker.core.transactions import EndedTransaction
+
 _OFFSET_ENTRY: Final = Struct(">ii")
 _TIME_ENTRY: Final = Struct(">qi")
 _TRANSACTION_ENTRY: Final = Struct(">hqqqq")
@@ -171,6 +173,14 @@ class TimeIndex:
         """Drop the entries of ``offset`` and above."""
         number = bisect_left(range(len(self)), offset, key=lambda n: self.entry(n).offset)
         del self.entries[number * _TIME_ENTRY.size :]
+
+
+def aborted_entry(ended: EndedTransaction) -> AbortedTransaction:
+    """Return the entry for a transaction that was aborted."""
+    assert ended.is_aborted, f"{ended} was committed"
+    return AbortedTransaction(
+        ended.producer_id, ended.first_offset, ended.last_offset, ended.last_stable_offset
+    )
 
 
 def pack_aborted(transaction: AbortedTransaction) -> bytes:

@@ -25,6 +25,8 @@ class LogRead(NamedTuple):
     size_bytes: int
     next_offset: int
     """Where to read on: behind the last batch given and behind a gap; else the asked offset."""
+    aborted: Sequence[AbortedTransaction] = ()
+    """Aborted transactions that touch the batches, when they were asked for."""
 
 
 class FoundOffset(NamedTuple):

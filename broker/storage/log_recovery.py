@@ -14,10 +14,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from broker.core.leader_epochs import LeaderEpochs
-from broker.core.producers import ProducerEntry
+from broker.core.producers import ProducerStates
 from broker.storage.batch_scan import CorruptBatch, scan_headers
 from broker.storage.checkpoints import CorruptCheckpoint, parse_leader_epochs
-from broker.storage.indexes import AbortedTransaction, CorruptIndex, check_aborted
+from broker.storage.indexes import (
+    AbortedTransaction,
+    CorruptIndex,
+    aborted_entry,
+    check_aborted,
+)
 from broker.storage.layout import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
@@ -33,7 +38,6 @@ from broker.storage.layout import (
 )
 from broker.storage.log_reader import segment_number
 from broker.storage.partition_log import PartitionLog
-from broker.storage.producer_snapshot import WrittenProducers
 from broker.storage.segment import LogConfig, Segment
 from broker.storage.segment_files import PartitionFiles
 from broker.storage.snapshots import Snapshots, aborted_in
@@ -62,7 +66,7 @@ class OpenedLog:
 
     log: PartitionLog
     leader_epochs: list[tuple[int, int]]
-    producers: list[ProducerEntry]
+    producers: ProducerStates
 
 
 def open_log(
@@ -93,9 +97,10 @@ def open_log(
     )
     if end < log.log_start_offset:
         log.truncate_fully_and_start_at(known.log_start_offset, now_ms=now_ms)
+        producers.clear()
     _settle_epochs(log, segments, epochs)
     entries = [(entry.epoch, entry.start_offset) for entry in epochs.entries]
-    return OpenedLog(log, entries, log.producer_entries)
+    return OpenedLog(log, entries, producers)
 
 
 def _settle_leftovers(directory: PartitionFiles) -> list[str]:
@@ -204,7 +209,7 @@ def _restore_tail(segment: Segment) -> int | None:
 
 def _recover(
     segments: list[Segment], snapshots: Snapshots, recovery_point: int, epochs: LeaderEpochs
-) -> tuple[int, WrittenProducers]:
+) -> tuple[int, ProducerStates]:
     """Check every batch from the recovery point on.
 
     Cut at the first bad one. Return the end of the log and the producers there.
@@ -222,7 +227,7 @@ def _recover(
     return end, producers
 
 
-def _recover_segment(segment: Segment, producers: WrittenProducers, epochs: LeaderEpochs) -> int:
+def _recover_segment(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs) -> int:
     aborted: list[AbortedTransaction] = []
 
     def observe(header: BatchHeader, batch: memoryview) -> None:
@@ -230,8 +235,8 @@ def _recover_segment(segment: Segment, producers: WrittenProducers, epochs: Lead
             epochs.assign(header.partition_leader_epoch, header.base_offset)
         if header.producer_id >= 0:
             ended = producers.note(header, batch, 0)
-            if ended is not None:
-                aborted.append(ended)
+            if ended is not None and ended.is_aborted:
+                aborted.append(aborted_entry(ended))
 
     try:
         return segment.rebuild(segment.size_bytes, verify=True, observe=observe)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from broker.core.producers import ProducerStates
+from broker.storage.indexes import aborted_entry
 from broker.storage.layout import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX
-from broker.storage.producer_snapshot import WrittenProducers
 from broker.storage.segment import LogConfig, Segment
 from broker.storage.segment_files import PartitionFiles
 from broker.storage.snapshots import Snapshots
@@ -50,13 +51,13 @@ class LogSegments:
         self,
         directory: PartitionFiles,
         segments: Sequence[Segment],
-        producers: WrittenProducers,
+        producers: ProducerStates,
         snapshots: Snapshots,
     ) -> None:
         """Take over segments that are complete."""
         self.directory = directory
         self.segments = list(segments)
-        self.producers = producers
+        self.producers = producers.for_snapshots()
         """As of the end of the active segment."""
         self._snapshots = snapshots
 
@@ -87,9 +88,9 @@ class LogSegments:
             assert header.base_offset >= next_offset, f"{header} below {next_offset}"
             active.note(header, start + position)
             if header.producer_id >= 0:
-                aborted = self.producers.note(header, buffer, position)
-                if aborted is not None:
-                    active.append_aborted(aborted)
+                ended = self.producers.note(header, buffer, position)
+                if ended is not None and ended.is_aborted:
+                    active.append_aborted(aborted_entry(ended))
             next_offset = header.next_offset
         last_position, last = batches[-1]
         assert last_position + last.size_bytes == len(buffer), "a buffer holds whole batches"
@@ -107,13 +108,18 @@ class LogSegments:
             self._snapshots.take(base_offset, self.producers)
         self.segments.append(Segment(self.directory, base_offset, config, created_ms=now_ms))
 
-    def cut(self, offset: int) -> None:
-        """Drop every batch that reaches ``offset``, which is not below the first base offset."""
+    def cut(self, offset: int) -> ProducerStates:
+        """Drop every batch that reaches ``offset``, which is not below the first base offset.
+
+        Return the producers as of there, with all that is known of them.
+        """
         while self.active.base_offset > offset:
             self.segments.pop().delete()
         self.active.truncate_to(offset)
         self._snapshots.remove_above(offset)
-        self.producers = self._snapshots.load(self.segments, offset)
+        producers = self._snapshots.load(self.segments, offset)
+        self.producers = producers.for_snapshots()
+        return producers
 
     def restart(self, offset: int, config: LogConfig, now_ms: int) -> None:
         """Drop everything and begin one empty segment at ``offset``."""
@@ -124,7 +130,7 @@ class LogSegments:
         segment = Segment(self.directory, offset, config, created_ms=created_ms)
         segment.file()
         self.segments = [segment]
-        self.producers = WrittenProducers()
+        self.producers = ProducerStates().for_snapshots()
 
     def remove_oldest(self, count: int) -> SetAside:
         """Take the first ``count`` segments out; at least one must stay."""

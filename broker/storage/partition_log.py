@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from broker.core.producers import ProducerEntry
+from broker.core.producer_entry import ProducerEntry
+from broker.core.producers import ProducerStates
 from broker.storage.batch_scan import CorruptBatch, batches_in
 from broker.storage.checkpoints import render_leader_epochs
 from broker.storage.files import LogDirFiles
@@ -31,7 +32,6 @@ from broker.storage.log_reader import (
 )
 from broker.storage.log_segments import LogSegments, SetAside
 from broker.storage.log_sync import LogSync
-from broker.storage.producer_snapshot import WrittenProducers
 from broker.storage.rolling import must_roll
 from broker.storage.segment import LogConfig, Segment
 from broker.storage.segment_files import PartitionFiles
@@ -65,7 +65,7 @@ class PartitionLog:
         directory: PartitionFiles,
         config: LogConfig,
         segments: Sequence[Segment],
-        producers: WrittenProducers,
+        producers: ProducerStates,
         snapshots: Snapshots,
     ) -> None:
         """Take over segments that are complete.
@@ -107,7 +107,7 @@ class PartitionLog:
         segment = Segment(directory, log_start_offset, config, created_ms=now_ms)
         if log_start_offset > 0:
             segment.file()
-        log = cls(directory, config, [segment], WrittenProducers(), Snapshots(directory))
+        log = cls(directory, config, [segment], ProducerStates(), Snapshots(directory))
         if topic_id is not None:
             log.write_partition_metadata(topic_id)
         return log
@@ -140,7 +140,7 @@ class PartitionLog:
     @property
     def producer_entries(self) -> list[ProducerEntry]:
         """The producers as written, by id; for the dir's thread."""
-        return self._segments.producers.entries
+        return self._segments.producers.snapshot_entries()
 
     def restore_offsets(
         self, *, log_start_offset: int, log_end_offset: int, recovery_point: int, was_clean: bool
@@ -178,12 +178,18 @@ class PartitionLog:
         return self.log_end_offset
 
     def read(
-        self, offset: int, max_bytes: int, *, min_one: bool = True, up_to: int | None = None
+        self,
+        offset: int,
+        max_bytes: int,
+        *,
+        min_one: bool = True,
+        up_to: int | None = None,
+        with_aborted: bool = False,
     ) -> LogRead:
         """Read up to ``max_bytes`` of whole batches, from the one that holds ``offset`` on.
 
         With ``min_one`` the first batch comes even when it is larger. ``up_to`` (a high watermark)
-        ends the read before the batch that holds it.
+        ends the read before the batch that holds it. ``with_aborted`` tells the transactions, too.
 
         Raises:
             KafkaError: OFFSET_OUT_OF_RANGE; CORRUPT_MESSAGE when a file does not hold batches
@@ -196,7 +202,7 @@ class PartitionLog:
         if offset >= end:
             return LogRead((), 0, offset)
         try:
-            return read_batches(
+            read = read_batches(
                 self._segments.segments,
                 offset,
                 end,
@@ -206,6 +212,9 @@ class PartitionLog:
             )
         except CorruptBatch as exc:
             raise self._corrupt(exc) from exc
+        if not with_aborted or not read.buffers:
+            return read
+        return read._replace(aborted=self.aborted_transactions(offset, read.next_offset))
 
     def offset_for_timestamp(self, timestamp: int) -> FoundOffset | None:
         """Return the first record that has ``timestamp`` or a later one, None without one.
@@ -231,25 +240,30 @@ class PartitionLog:
         """Return the aborted transactions that touch offsets from ``start`` up to ``end``."""
         return find_aborted(self._segments.segments, start, end)
 
-    def truncate_to(self, offset: int) -> None:
+    def truncate_to(self, offset: int) -> ProducerStates | None:
         """Drop every batch that reaches ``offset`` or beyond; the log ends at ``offset`` then.
 
-        Write the dir's recovery point checkpoint afterwards: the one on disk may name offsets that
-        are gone.
+        Return the producers as of there, None when nothing was dropped. Write the dir's recovery
+        point checkpoint afterwards: the one on disk may name offsets that are gone.
         """
         if offset >= self.log_end_offset:
-            return
+            return None
         if offset < self._segments.segments[0].base_offset:
             self.truncate_fully_and_start_at(offset)
-            return
-        self._segments.cut(offset)
+            return ProducerStates()
+        producers = self._segments.cut(offset)
         self._set_end(offset)
+        return producers
 
     def truncate_fully_and_start_at(self, offset: int, *, now_ms: int = 0) -> None:
         """Drop everything; the empty log starts and ends at ``offset``."""
         self._segments.restart(offset, self.config, now_ms)
         self.log_start_offset = offset
         self._set_end(offset)
+
+    def forget_producers(self, producer_ids: Iterable[int]) -> None:
+        """Leave producers that expired out of the snapshots to come."""
+        self._segments.producers.forget(producer_ids)
 
     def raise_log_start_offset(self, offset: int) -> None:
         """Move the log start offset up to ``offset``; files stay until retention removes them."""

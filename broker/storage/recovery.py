@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from broker.core.producers import ProducerEntry
+from broker.core.producers import ProducerStates
 from broker.storage.checkpoints import (
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
@@ -63,7 +63,7 @@ class LoadedLog:
     """From ``partition.metadata``."""
     leader_epochs: list[tuple[int, int]]
     """(epoch, start offset), ascending."""
-    producers: list[ProducerEntry]
+    producers: ProducerStates
     high_watermark: int
     """As checkpointed, within the log's bounds; the log start offset when it was not."""
     swap_note: SwapNote | None

@@ -12,12 +12,12 @@ import logging
 from bisect import bisect_right, insort
 from collections.abc import Collection, Iterable, Sequence
 
+from broker.core.producers import ProducerStates
 from broker.storage.batch_scan import scan_headers
-from broker.storage.indexes import AbortedTransaction
+from broker.storage.indexes import AbortedTransaction, aborted_entry
 from broker.storage.layout import SNAPSHOT_SUFFIX
 from broker.storage.producer_snapshot import (
     CorruptSnapshot,
-    WrittenProducers,
     pack_snapshot,
     unpack_snapshot,
 )
@@ -41,11 +41,12 @@ class Snapshots:
         """Ascending."""
         return list(self._offsets)
 
-    def take(self, offset: int, producers: WrittenProducers) -> None:
+    def take(self, offset: int, producers: ProducerStates) -> None:
         """Write the state of all batches before ``offset``, unless that is there."""
         if offset in self._offsets:
             return
-        self._directory.files.replace(self._name(offset), pack_snapshot(producers.entries))
+        data = pack_snapshot(producers.snapshot_entries())
+        self._directory.files.replace(self._name(offset), data)
         insort(self._offsets, offset)
 
     def remove_above(self, offset: int) -> None:
@@ -66,7 +67,7 @@ class Snapshots:
         keep = {*base_offsets, newest if newest > base_offsets[-1] else -1}
         self._remove([known for known in self._offsets if known not in keep])
 
-    def load(self, segments: Sequence[Segment], end: int) -> WrittenProducers:
+    def load(self, segments: Sequence[Segment], end: int) -> ProducerStates:
         """Return the state at ``end``.
 
         The newest good snapshot and the batches written after it.
@@ -78,15 +79,15 @@ class Snapshots:
                 _replay(segment, start, producers)
         return producers
 
-    def _newest(self, end: int) -> tuple[int, WrittenProducers]:
+    def _newest(self, end: int) -> tuple[int, ProducerStates]:
         for offset in reversed(self._offsets[: bisect_right(self._offsets, end)]):
             data = self._directory.files.disk.read_file(self._name(offset))
             try:
-                return offset, WrittenProducers(unpack_snapshot(data))
+                return offset, ProducerStates(unpack_snapshot(data))
             except CorruptSnapshot as exc:
                 _LOGGER.warning("%s is damaged (%s): removed", self._name(offset), exc)
                 self._remove([offset])
-        return 0, WrittenProducers()
+        return 0, ProducerStates()
 
     def _remove(self, offsets: Iterable[int]) -> None:
         for offset in offsets:
@@ -98,7 +99,7 @@ class Snapshots:
         return self._directory.of_segment(offset, SNAPSHOT_SUFFIX)
 
 
-def aborted_in(segment: Segment, producers: WrittenProducers) -> list[AbortedTransaction]:
+def aborted_in(segment: Segment, producers: ProducerStates) -> list[AbortedTransaction]:
     """Return the transactions that were aborted in ``segment``.
 
     ``producers`` are those at its start; they are brought to its end.
@@ -106,7 +107,7 @@ def aborted_in(segment: Segment, producers: WrittenProducers) -> list[AbortedTra
     return _replay(segment, segment.base_offset, producers)
 
 
-def _replay(segment: Segment, start: int, producers: WrittenProducers) -> list[AbortedTransaction]:
+def _replay(segment: Segment, start: int, producers: ProducerStates) -> list[AbortedTransaction]:
     aborted: list[AbortedTransaction] = []
     if segment.size_bytes == 0:
         return aborted
@@ -116,6 +117,6 @@ def _replay(segment: Segment, start: int, producers: WrittenProducers) -> list[A
         if header.has_producer_id:
             batch = file.read(at, header.size_bytes) if header.is_control else b""
             ended = producers.note(header, batch, 0)
-            if ended is not None:
-                aborted.append(ended)
+            if ended is not None and ended.is_aborted:
+                aborted.append(aborted_entry(ended))
     return aborted

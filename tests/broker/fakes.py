@@ -12,6 +12,7 @@ from broker.core.control_rules import refuse_leader_and_isr
 from broker.core.fetch_session import FetchSessions
 from broker.core.metadata_answer import MetadataAnswers
 from broker.core.metadata_image import MetadataImage
+from broker.core.producer_entry import ProducerEntry
 from broker.dispatcher import Dispatcher
 from broker.engine.types import (
     DeletedRecords,
@@ -49,6 +50,7 @@ from protocol.wire.fast import codec
 from protocol.wire.table import META
 
 TOPIC_ID = bytes(range(16))
+WALL_MS = 1_700_000_000_000
 PEER = Peer("127.0.0.1", 50_000)
 
 
@@ -138,6 +140,7 @@ class FakeEngine:
         self.wishes: list[tuple[TopicPartition, str]] = []
         self.move_codes: dict[TopicPartition, ErrorCode] = {}
         self.described: list[LogDirDescription] = []
+        self.producers: dict[TopicPartition, list[ProducerEntry]] = {}
         self.described_filter: Mapping[str, Sequence[int]] | None = {}
         self.control_code = ErrorCode.NONE
         self.error: Exception | None = None
@@ -158,6 +161,12 @@ class FakeEngine:
         if not self.holds_produces:
             begun.ready.set_result(None)
         return begun
+
+    def describe_producers(self, tp: TopicPartition) -> list[ProducerEntry]:
+        self._raise()
+        if tp not in self.producers:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return self.producers[tp]
 
     async def fetch(self, params: FetchParams, parts: Sequence[FetchPart]) -> list[FetchResult]:
         self._raise()
@@ -345,6 +354,7 @@ class FakeBroker:
             fetch_sessions=FetchSessions(),
             metrics=self.metrics,
             loop_ms=lambda: int(asyncio.get_running_loop().time() * 1000),
+            wall_ms=lambda: WALL_MS,
             elapsed_us=lambda: int(asyncio.get_running_loop().time() * 1_000_000),
         )
         self.dispatcher = Dispatcher(self.context)

@@ -17,11 +17,11 @@ from tests.broker.fakes import FakeBroker
 
 PINNED = {
     0: 11, 1: 17, 2: 9, 3: 12, 4: 7, 5: 4, 6: 8, 10: 6, 18: 4, 19: 7, 20: 6, 21: 2, 22: 5, 23: 4,
-    32: 4, 33: 2, 34: 2, 35: 5, 37: 3, 43: 2, 44: 1, 45: 1, 46: 0, 60: 1,
+    27: 2, 32: 4, 33: 2, 34: 2, 35: 5, 37: 3, 43: 2, 44: 1, 45: 1, 46: 0, 60: 1, 61: 0,
     75: 0,
 }  # fmt: skip
-"""Highest version per API: those of Kafka 3.9; DescribeLogDirs and AlterPartitionReassignments of
-4.3."""
+"""Highest version per API: those of Kafka 3.9; DescribeLogDirs, AlterPartitionReassignments and
+WriteTxnMarkers of 4.3."""
 
 
 def test_what_is_announced_is_what_is_served():

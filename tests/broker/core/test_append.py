@@ -10,6 +10,7 @@ from broker.core.append import (
     PreparedAppend,
     check_follower_append,
     check_produce_version,
+    is_transactional,
     prepare_append,
 )
 from broker.core.producers import ProducerStates
@@ -161,9 +162,20 @@ def test_clients_write_no_control_batches() -> None:
     assert refusal(batch(is_control=True)) == ErrorCode.INVALID_RECORD
 
 
-def test_transactional_batches_need_a_transaction() -> None:
+def test_the_first_batch_of_a_transaction_opens_it() -> None:
     data = batch(is_transactional=True, producer_id=1, producer_epoch=0, base_sequence=0)
-    assert refusal(data) == ErrorCode.INVALID_TXN_STATE
+    producers = ProducerStates()
+    assert is_transactional(data)
+    assert prepare(data, producers=producers, next_offset=30).first_offset == 30
+    assert producers.first_open_offset == 30
+
+
+def test_only_the_attributes_of_a_batch_say_that_it_is_transactional() -> None:
+    assert not is_transactional(batch())
+    assert not is_transactional(b"")
+    old = bytearray(batch(is_transactional=True, producer_id=1, producer_epoch=0, base_sequence=0))
+    old[16] = 1
+    assert not is_transactional(old)
 
 
 def test_an_unknown_codec_is_refused() -> None:

@@ -6,15 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.core.producers import (
-    SEQUENCE_MAX,
-    Duplicate,
-    ProducerEntry,
-    ProducerStates,
-    follows,
-)
+from broker.core.producer_entry import SEQUENCE_MAX, Duplicate, ProducerEntry
+from broker.core.producers import ProducerStates
+from broker.core.transactions import EndedTransaction, EndMarker, build_marker
 from protocol.errors import ErrorCode, KafkaError
-from protocol.records.batch import CONTROL_BIT, TRANSACTIONAL_BIT, BatchHeader
+from protocol.records.batch import TRANSACTIONAL_BIT, BatchHeader, read_batch_header, stamp
+from protocol.records.build import BatchOptions, build_batch
 
 DAY_MS = 86_400_000
 
@@ -112,8 +109,6 @@ def test_an_old_epoch_is_fenced() -> None:
 
 
 def test_a_sequence_wraps_to_zero() -> None:
-    assert follows(SEQUENCE_MAX, 0)
-    assert not follows(SEQUENCE_MAX - 1, 0)
     states = ProducerStates()
     append(states, header(SEQUENCE_MAX - 1, count=2), 0)
     assert append(states, header(0, count=2), 2) is None
@@ -130,7 +125,6 @@ def test_a_batch_across_the_wrap_is_followed_and_found_again() -> None:
 def test_a_batch_without_a_producer_leaves_nothing() -> None:
     states = ProducerStates()
     states.update(header(-1, producer=-1, epoch=-1), 0)
-    states.update_replicated([header(-1, producer=-1, epoch=-1)])
     assert len(states) == 0
 
 
@@ -143,22 +137,23 @@ def test_producers_do_not_see_each_other() -> None:
 
 def test_replicated_batches_are_noted_at_their_own_offsets() -> None:
     states = ProducerStates()
-    states.update_replicated([header(0, offset=40), header(1, offset=41)])
+    for batch in (header(0, offset=40), header(1, offset=41)):
+        assert states.note(batch, b"", 0) is None
     assert states.check(header(1)) == Duplicate(41, 41, 1000)
 
 
 def test_idle_producers_expire_by_their_last_timestamp() -> None:
     states = ProducerStates([entry(timestamp=0)])
-    assert states.expire(DAY_MS - 1) == 0
-    assert states.expire(DAY_MS) == 1
+    assert states.expire(DAY_MS - 1, DAY_MS) == []
+    assert states.expire(DAY_MS, DAY_MS) == [7]
     assert len(states) == 0
 
 
 def test_old_record_timestamps_do_not_expire_a_busy_producer() -> None:
     states = ProducerStates()
     states.update(header(0, timestamp=0), 0, now_ms=5 * DAY_MS)
-    assert states.expire(5 * DAY_MS + 1) == 0
-    assert states.expire(6 * DAY_MS) == 1
+    assert states.expire(5 * DAY_MS + 1, DAY_MS) == []
+    assert states.expire(6 * DAY_MS, DAY_MS) == [7]
 
 
 def entry(
@@ -215,16 +210,166 @@ def test_after_truncating_all_known_batches_the_producer_goes_on_where_it_was() 
 
 def test_a_transaction_is_open_until_its_marker() -> None:
     states = ProducerStates()
-    states.update(header(0, attributes=TRANSACTIONAL_BIT), 50)
-    states.update(header(1, attributes=TRANSACTIONAL_BIT), 51)
-    states.update(header(0, producer=8, attributes=TRANSACTIONAL_BIT), 52)
-    assert states.first_unstable_offset() == 50
-    assert states.expire(10 * DAY_MS) == 0
-    states.update(header(-1, attributes=TRANSACTIONAL_BIT | CONTROL_BIT), 53)
-    assert states.first_unstable_offset() == 52
+    states.update(in_transaction(0), 50)
+    states.update(in_transaction(1), 51)
+    states.update(in_transaction(0, producer=8), 52)
+    assert states.first_open_offset == 50
+    assert states.expire(10 * DAY_MS, DAY_MS) == []
+    ended = states.end_transaction(marker(), 53, timestamp=9)
+    assert ended == EndedTransaction(7, 50, 53, 52, is_aborted=True)
+    assert states.first_open_offset == 52
     states.truncate_from_end(52)
-    assert states.first_unstable_offset() == -1
+    assert states.first_open_offset == -1
     assert states.check(header(2)) is None
+
+
+def in_transaction(sequence: int, *, producer: int = 7, epoch: int = 0) -> BatchHeader:
+    return header(sequence, producer=producer, epoch=epoch, attributes=TRANSACTIONAL_BIT)
+
+
+def marker(
+    *,
+    producer: int = 7,
+    epoch: int = 0,
+    coordinator: int = 3,
+    commit: bool = False,
+    version: int = 0,
+) -> EndMarker:
+    return EndMarker(producer, epoch, coordinator, commit, version)
+
+
+def marker_error(states: ProducerStates, one: EndMarker) -> ErrorCode:
+    with pytest.raises(KafkaError) as caught:
+        states.check_marker(one)
+    return caught.value.code
+
+
+def test_a_marker_behind_the_last_open_transaction_leaves_all_before_it_stable() -> None:
+    states = ProducerStates()
+    states.update(in_transaction(0), 10)
+    ended = states.end_transaction(marker(commit=True), 11, timestamp=9)
+    assert ended == EndedTransaction(7, 10, 11, 12, is_aborted=False)
+
+
+def test_a_marker_without_a_transaction_ends_nothing_but_is_known() -> None:
+    states = ProducerStates()
+    assert states.end_transaction(marker(epoch=2), 3, timestamp=9) is None
+    assert states.snapshot_entries() == [ProducerEntry(7, 2, -1, -1, 0, 9, 3, -1)]
+
+
+def test_a_marker_of_the_same_epoch_keeps_the_sequences() -> None:
+    states = ProducerStates()
+    states.update(in_transaction(0), 10)
+    states.end_transaction(marker(), 11, timestamp=9)
+    assert states.check(in_transaction(0)) == Duplicate(10, 10, 1000)
+    assert error_of(states, in_transaction(2)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert states.check(in_transaction(1)) is None
+
+
+def test_a_marker_of_a_newer_epoch_ends_the_transaction_and_fences_the_producer() -> None:
+    states = ProducerStates()
+    states.update(in_transaction(0), 10)
+    ended = states.end_transaction(marker(epoch=1), 11, timestamp=9)
+    assert ended is not None
+    assert error_of(states, in_transaction(1)) == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert error_of(states, in_transaction(1, epoch=1)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert states.check(in_transaction(0, epoch=1)) is None
+
+
+def test_markers_of_old_producers_and_coordinators_are_fenced() -> None:
+    states = ProducerStates()
+    states.check_marker(marker())
+    states.update(in_transaction(0, epoch=4), 10)
+    states.end_transaction(marker(epoch=4, coordinator=6), 11, timestamp=9)
+    assert marker_error(states, marker(epoch=3, coordinator=6)) == ErrorCode.INVALID_PRODUCER_EPOCH
+    code = marker_error(states, marker(epoch=4, coordinator=5))
+    assert code == ErrorCode.TRANSACTION_COORDINATOR_FENCED
+    states.check_marker(marker(epoch=4, coordinator=6))
+    states.check_marker(marker(epoch=5, coordinator=7))
+
+
+def test_from_transaction_version_2_on_a_late_marker_is_refused() -> None:
+    states = ProducerStates()
+    states.update(in_transaction(0, epoch=4), 10)
+    late = marker_error(states, marker(epoch=4, version=2))
+    assert late == ErrorCode.INVALID_PRODUCER_EPOCH
+    states.check_marker(marker(epoch=5, version=2))
+    states.check_marker(marker(epoch=4, version=1))
+
+
+def test_a_batch_outside_of_the_open_transaction_of_its_producer_is_refused() -> None:
+    states = ProducerStates()
+    states.update(in_transaction(0), 10)
+    assert error_of(states, header(1)) == ErrorCode.INVALID_TXN_STATE
+    assert error_of(states, header(0, epoch=1)) == ErrorCode.INVALID_TXN_STATE
+    assert states.check(header(0, producer=8)) is None
+    states.end_transaction(marker(), 11, timestamp=9)
+    assert states.check(header(1)) is None
+
+
+def test_a_duplicate_is_found_before_anything_else_is_wrong_with_it() -> None:
+    states = ProducerStates()
+    states.update(in_transaction(0), 10)
+    assert states.check(header(0)) == Duplicate(10, 10, 1000)
+
+
+def test_replicated_markers_are_read_from_their_bytes() -> None:
+    states = ProducerStates()
+    states.update(in_transaction(0), 10)
+    data = build_marker(marker(coordinator=8), 77)
+    stamp(data, 0, base_offset=12, leader_epoch=0)
+    behind_another = bytes(5) + data
+    ended = states.note(read_batch_header(data), behind_another, 5)
+    assert ended == EndedTransaction(7, 10, 12, 13, is_aborted=True)
+    (known,) = states.snapshot_entries()
+    assert (known.coordinator_epoch, known.timestamp) == (8, 77)
+
+
+def test_a_marker_that_compaction_emptied_changes_nothing() -> None:
+    states = ProducerStates()
+    states.update(in_transaction(0), 10)
+    options = BatchOptions(producer_id=7, producer_epoch=0, is_transactional=True, is_control=True)
+    data = build_batch([], options)
+    assert states.note(read_batch_header(data), data, 0) is None
+    assert states.first_open_offset == 10
+
+
+def test_replicated_batches_of_an_older_epoch_are_taken_as_the_leader_has_them() -> None:
+    states = ProducerStates()
+    states.update(header(0, epoch=5), 0)
+    states.note(header(3, epoch=4, offset=1), b"", 0)
+    assert states.snapshot_entries() == [ProducerEntry(7, 4, 3, 1, 0, 1000, -1, -1)]
+
+
+def test_the_oldest_open_transaction_tells_when_its_producer_wrote_last() -> None:
+    states = ProducerStates([entry(transaction_first_offset=104, timestamp=5)])
+    assert states.oldest_transaction_ms() == 5
+    assert ProducerStates().oldest_transaction_ms() is None
+
+
+def test_open_transactions_of_a_snapshot_come_in_order() -> None:
+    entries = [ProducerEntry(1, 0, 0, 9, 0, 5, -1, 9), ProducerEntry(2, 0, 0, 8, 0, 5, -1, 8)]
+    states = ProducerStates(entries)
+    assert states.first_open_offset == 8
+    ended = states.end_transaction(marker(producer=2), 10, timestamp=9)
+    assert ended == EndedTransaction(2, 8, 10, 9, is_aborted=True)
+
+
+def test_what_a_snapshot_needs_is_one_batch_per_producer() -> None:
+    states = ProducerStates()
+    for index in range(3):
+        states.update(header(index), index)
+    small = states.for_snapshots()
+    assert small.snapshot_entries() == states.snapshot_entries()
+    small.update(header(3), 3)
+    assert error_of(small, header(2)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_forgetting_spares_producers_with_an_open_transaction() -> None:
+    states = ProducerStates()
+    states.update(in_transaction(0), 10)
+    states.forget([7, 8])
+    assert len(states) == 1
 
 
 # The model: a producer that resends whatever was not acknowledged, through a leader that keeps all.

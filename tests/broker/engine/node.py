@@ -173,6 +173,7 @@ class Node:
             fetch_sessions=FetchSessions(),
             metrics=Metrics(self.id),
             loop_ms=lambda: int(asyncio.get_running_loop().time() * 1000),
+            wall_ms=LoopClock().now_ms,
             elapsed_us=lambda: int(asyncio.get_running_loop().time() * 1_000_000),
         )
         return Context(**given)

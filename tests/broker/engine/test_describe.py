@@ -8,6 +8,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, records
+from tests.broker.engine.transactions import three_transactions
 
 OTHER = TopicPartition("other", 0)
 
@@ -99,3 +100,13 @@ async def test_cordoned_log_dirs_are_shown_and_passed_over() -> None:
         cordoned, used = await lab[1].engine.describe_log_dirs(None)
         assert (cordoned.is_cordoned, len(cordoned.replicas)) == (True, 0)
         assert (used.is_cordoned, len(used.replicas)) == (False, 3)
+
+
+async def test_a_hanging_transaction_is_seen_in_its_producer(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await three_transactions(alone[1])
+    open_since = {
+        entry.producer_id: entry.transaction_first_offset
+        for entry in alone[1].engine.describe_producers(ORDERS)
+    }
+    assert open_since == {1: -1, 2: -1, 3: 6, 9: -1}

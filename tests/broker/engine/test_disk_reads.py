@@ -11,6 +11,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
+from tests.broker.engine.transactions import read, three_transactions
 
 OTHER = TopicPartition("other", 0)
 
@@ -78,3 +79,13 @@ async def test_a_disk_that_was_slow_once_is_waited_for_shortly(alone: Lab) -> No
     hung, good = await alone[1].engine.fetch(both, [part(), part(OTHER)])
     assert (offsets_of(hung), offsets_of(good)) == ([], [0])
     assert now_s() - before_s < 0.05
+
+
+async def test_committed_readers_see_the_same_from_disk_as_from_memory(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await three_transactions(alone[1])
+    from_memory = await read(alone[1])
+    alone[1].replica().tail.clear()
+    from_disk = await read(alone[1])
+    assert offsets_of(from_disk) == offsets_of(from_memory)
+    assert from_disk.aborted == from_memory.aborted

@@ -14,6 +14,7 @@ from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, Led, offsets_of
 from tests.broker.engine.node import Node
 from tests.broker.engine.story import Story
+from tests.broker.engine.transactions import aborted_of, end, read, three_transactions, write
 
 NONE = ErrorCode.NONE
 
@@ -162,3 +163,30 @@ async def test_a_random_story_loses_nothing_and_ends_with_equal_replicas(seed: i
         story = Story(lab, seed)
         await story.tell(6)
         story.check()
+
+
+async def test_followers_know_the_transactions_that_they_fetched(lab: Lab) -> None:
+    await lab.create()
+    await three_transactions(lab[1])
+    await lab.elect(ORDERS, 2, [2, 3])
+    result = await read(lab[2], max_wait_ms=5_000)
+    assert offsets_of(result) == [0, 1, 2, 3, 4, 5]
+    assert aborted_of(result) == [(1, 0)]
+    assert (await end(lab[2], 3, commit=False)).error_code == NONE
+    result = await read(lab[2], 6, max_wait_ms=5_000)
+    assert offsets_of(result) == [6, 7, 8]
+    assert aborted_of(result) == [(3, 6)]
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+async def test_transactions_survive_a_restart(alone: Lab, is_clean: bool) -> None:
+    await alone.create(replicas=[1])
+    await three_transactions(alone[1])
+    node = await alone.restart(1, is_clean=is_clean)
+    await alone.elect(ORDERS, 1, [1])
+    result = await read(node)
+    assert offsets_of(result) == [0, 1, 2, 3, 4, 5]
+    assert aborted_of(result) == [(1, 0)]
+    assert (await write(node, 3, 0)).base_offset == 6
+    await end(node, 3, commit=False)
+    assert aborted_of(await read(node, 6)) == [(3, 6)]

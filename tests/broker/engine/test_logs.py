@@ -7,6 +7,7 @@ import asyncio
 from broker.storage.checkpoints import parse_leader_epochs
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
+from tests.broker.engine.transactions import end, last_stable_offset, write
 
 
 def epochs_on_disk(lab: Lab) -> list[tuple[int, int]]:
@@ -71,3 +72,28 @@ async def test_the_log_start_follows_the_leaders_as_far_as_the_log_goes(alone: L
     alone[1].logs.raise_log_start(replica, 99)
     await asyncio.sleep(0)
     assert replica.partition.log_start_offset == 3
+
+
+async def test_a_cut_brings_back_the_producers_as_they_were(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    node = alone[1]
+    for sequence in range(3):
+        await write(node, 1, sequence)
+    await end(node, 1, commit=True, epoch=1)
+    replica = node.replica()
+    await node.logs.truncate(replica, 3)
+    assert replica.cutting is None
+    assert await last_stable_offset(node) == 0
+    assert (await write(node, 1, 1)).base_offset == 1
+    assert (await write(node, 1, 3)).base_offset == 3
+
+
+async def test_producers_wait_until_a_cut_log_was_read_again(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    node = alone[1]
+    await write(node, 1, 0)
+    await write(node, 1, 0, epoch=1)
+    cut = node.logs.truncate(node.replica(), 1)
+    written = alone.begin(write(node, 1, 1, epoch=0))
+    await cut
+    assert (await written).base_offset == 1

@@ -13,6 +13,7 @@ from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
 from tests.broker.engine.node import Node
+from tests.broker.engine.transactions import aborted_of, read, three_transactions, write
 
 SMALL = "512"
 """Bytes per read, so that a move takes many steps."""
@@ -165,3 +166,24 @@ async def test_two_partitions_swap_independently(alone: Lab) -> None:
     await moved(node)
     await asyncio.sleep(1)
     assert await node.dir_of(other) == node.paths[2]
+
+
+@pytest.mark.scenario(151)
+async def test_a_move_keeps_what_was_aborted_and_who_wrote(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    node = alone[1]
+    await three_transactions(node)
+    before = await read(node)
+    await node.engine.alter_replica_log_dirs([(ORDERS, node.paths[1])])
+    await moved(node)
+    log = node.replica().log
+    on_disk = log.read(0, 1 << 20, up_to=6, with_aborted=True)
+    assert [(one.producer_id, one.first_offset) for one in on_disk.aborted] == [(1, 0)]
+    after = await read(node)
+    assert (offsets_of(after), after.aborted) == (offsets_of(before), before.aborted)
+    assert (await write(node, 9, 1, transactional=False)).base_offset == 7
+    assert log.producer_entries == node.engine.describe_producers(ORDERS)
+    node = await alone.restart(1)
+    await alone.elect(ORDERS, 1, [1])
+    assert aborted_of(await read(node)) == [(1, 0)]
+    assert (await write(node, 9, 1, transactional=False)).base_offset == 7

@@ -8,6 +8,7 @@ from broker.engine.types import ListedOffset
 from protocol.errors import ErrorCode
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
+from tests.broker.engine.transactions import write
 
 AT_MS = 1_700_001_000_000
 """The timestamp of every record of the lab."""
@@ -102,3 +103,15 @@ async def test_leader_epochs_end_where_the_next_one_begins(alone: Lab) -> None:
         return answer.leader_epoch, answer.end_offset
 
     assert [end_of(epoch) for epoch in (0, 1, 2)] == [(0, 2), (1, 3), (-1, -1)]
+
+
+async def test_offsets_by_time_end_at_the_last_stable_one(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await write(alone[1], 1, 0)
+    found = [
+        await alone[1].engine.list_offsets(
+            ORDERS, 0, current_leader_epoch=-1, isolation_level=level, replica_id=-1
+        )
+        for level in (0, 1)
+    ]
+    assert [listed.offset for listed in found] == [0, -1]

@@ -38,7 +38,7 @@ async def test_idle_producers_are_forgotten() -> None:
         await lab[1].produce("a", options=options)
         node = await lab.restart(1)
         await lab.elect(ORDERS, 1, [1])
-        producers = node.replica().partition.producers
+        producers = node.replica().partition.producers.states
         assert len(producers) == 1
         lab[1].state.loop.now_s += 2_000_000  # type: ignore[attr-defined]
         await asyncio.sleep(601)

@@ -13,6 +13,7 @@ from protocol.ids import TopicPartition
 from protocol.records.build import BatchOptions
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, records
+from tests.broker.engine.transactions import end, write
 
 
 async def test_acks_one_answers_with_the_base_offset_of_each_append(alone: Lab) -> None:
@@ -197,3 +198,21 @@ async def test_nothing_to_append_is_ready_at_once(lab: Lab) -> None:
     begun = await lab[1].engine.begin_produce([], acks=-1, timeout_ms=1_000)
     assert begun.ready.done()
     assert begun.results() == []
+
+
+async def test_markers_of_old_producers_and_coordinators_are_refused(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    node = alone[1]
+    await write(node, 1, 0, epoch=3)
+    assert (await end(node, 1, commit=True, epoch=2)).error_code == ErrorCode.INVALID_PRODUCER_EPOCH
+    await end(node, 1, commit=True, epoch=3, coordinator_epoch=5)
+    late = await end(node, 1, commit=True, epoch=3, coordinator_epoch=4)
+    assert late.error_code == ErrorCode.TRANSACTION_COORDINATOR_FENCED
+    assert node.replica().partition.log_end_offset == 2
+
+
+async def test_a_batch_outside_of_the_open_transaction_is_refused(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await write(alone[1], 1, 0)
+    refused = await write(alone[1], 1, 1, transactional=False)
+    assert refused.error_code == ErrorCode.INVALID_TXN_STATE

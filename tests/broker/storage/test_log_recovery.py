@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from broker.core.producer_entry import Duplicate
 from broker.storage.files import LogDirFiles
 from broker.storage.log_recovery import KnownOffsets, OpenedLog, open_log
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
 from broker.storage.segment_files import PartitionFiles
-from protocol.records.batch import Compression, stamp
+from protocol.errors import KafkaError
+from protocol.records.batch import Compression, read_batch_header, stamp
 from protocol.records.build import BatchOptions, NewRecord, build_batch, build_end_marker
 from protocol.records.build_message_set import MessageSetOptions, build_message_set
 from protocol.records.records import ControlRecordType
@@ -186,10 +188,22 @@ def test_producers_come_back_after_a_kill_and_after_a_clean_stop() -> None:
     log.append([produced(offset, 7, offset) for offset in range(30)], now_ms=0)
     expected = log.producer_entries
     assert [entry.last_sequence for entry in expected] == [29]
-    assert reopen(disk, recovery_point=20).producers == expected
+    assert reopen(disk, recovery_point=20).producers.snapshot_entries() == expected
     reopen(disk).log.close()
     opened = reopen(disk, was_clean=1)
-    assert opened.producers == opened.log.producer_entries == expected
+    assert opened.producers.snapshot_entries() == opened.log.producer_entries == expected
+
+
+def test_after_a_kill_the_last_five_batches_of_the_active_segment_are_known() -> None:
+    disk = MemoryDisk()
+    log = log_on(disk)
+    log.append([produced(offset, 7, offset) for offset in range(8)], now_ms=0)
+    producers = reopen(disk).producers
+    for offset in range(3, 8):
+        again = read_batch_header(produced(offset, 7, offset))
+        assert producers.check(again) == Duplicate(offset, offset, again.max_timestamp)
+    with pytest.raises(KafkaError):
+        producers.check(read_batch_header(produced(2, 7, 2)))
 
 
 def test_recovery_drops_snapshots_of_what_was_cut() -> None:
@@ -199,7 +213,7 @@ def test_recovery_drops_snapshots_of_what_was_cut() -> None:
     corrupt(disk, FIRST, 62)
     opened = reopen(disk)
     assert opened.log.log_end_offset == 0
-    assert opened.producers == []
+    assert opened.producers.snapshot_entries() == []
     assert [name for name in disk.list_dir(NAME) if name.endswith(".snapshot")] == []
 
 
@@ -293,4 +307,4 @@ def test_producers_of_segments_that_are_gone_survive_a_recovery_from_the_first_o
     log.remove_oldest(1, now_ms=0).remove()
     assert log.segment_base_offsets[0] == second
     opened = reopen(disk, log_start_offset=second)
-    assert [entry.producer_id for entry in opened.producers] == [7]
+    assert [entry.producer_id for entry in opened.producers.snapshot_entries()] == [7]

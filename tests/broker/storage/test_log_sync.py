@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from broker.core.producers import ProducerStates
 from broker.storage.files import LogDirFiles
 from broker.storage.log_segments import LogSegments
 from broker.storage.log_sync import LogSync
 from broker.storage.memory_disk import MemoryDisk
-from broker.storage.producer_snapshot import WrittenProducers
 from broker.storage.segment import Segment
 from broker.storage.segment_files import PartitionFiles
 from broker.storage.snapshots import Snapshots
@@ -20,7 +20,7 @@ def three_segments() -> tuple[MemoryDisk, LogSegments, LogSync]:
     segments = [Segment(directory, base, Config(), created_ms=0) for base in (0, 10, 20)]
     for segment in segments:
         segment.file()
-    log = LogSegments(directory, segments, WrittenProducers(), Snapshots(directory))
+    log = LogSegments(directory, segments, ProducerStates(), Snapshots(directory))
     return disk, log, LogSync(directory, 0)
 
 

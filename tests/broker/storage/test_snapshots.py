@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from broker.core.producers import ProducerStates
 from broker.storage.files import LogDirFiles
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
-from broker.storage.producer_snapshot import WrittenProducers
 from broker.storage.segment_files import PartitionFiles
 from broker.storage.snapshots import Snapshots
 from tests.broker.storage.builders import Config, produced
@@ -35,7 +35,7 @@ def test_only_snapshots_of_segments_and_the_newest_are_kept() -> None:
     disk.make_dir("t-0")
     directory = PartitionFiles(LogDirFiles(disk), "t-0")
     log_snapshots = Snapshots(directory)
-    producers = WrittenProducers()
+    producers = ProducerStates()
     for offset in (3, 5, 8, 20):
         log_snapshots.take(offset, producers)
     log_snapshots.keep_of_segments([0, 5, 10])
@@ -49,9 +49,9 @@ def test_loading_takes_the_newest_good_snapshot_and_what_was_written_after_it() 
     log = producing_log(disk, 10)
     newest, older = snapshot_offsets(disk)[-1], snapshot_offsets(disk)[-2]
     snapshots = Snapshots(PartitionFiles(LogDirFiles(disk), "t-0"), snapshot_offsets(disk))
-    assert snapshots.load(log.segments, 10).entries == log.producer_entries
+    assert snapshots.load(log.segments, 10).snapshot_entries() == log.producer_entries
     disk.write_file(f"t-0/{newest:020d}.snapshot", b"damaged")
-    assert snapshots.load(log.segments, 10).entries == log.producer_entries
+    assert snapshots.load(log.segments, 10).snapshot_entries() == log.producer_entries
     assert snapshot_offsets(disk)[-1] == older
 
 
@@ -59,4 +59,4 @@ def test_loading_without_any_snapshot_reads_the_whole_log() -> None:
     disk = MemoryDisk()
     log = producing_log(disk, 10)
     snapshots = Snapshots(PartitionFiles(LogDirFiles(disk), "t-0"))
-    assert snapshots.load(log.segments, 10).entries == log.producer_entries
+    assert snapshots.load(log.segments, 10).snapshot_entries() == log.producer_entries

@@ -1,0 +1,111 @@
+"""Serves: WriteTxnMarkers (27), the ends of transactions from their coordinator.
+
+Differs from Kafka: no coordinator sends it yet, tools do. A partition that lives on other brokers
+is answered NOT_LEADER_OR_FOLLOWER, which coordinators retry as they do Kafka's answer.
+Versions: 0-2. Version 2, of Kafka 4.3, tells that every transaction has an epoch of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+
+from broker.context import BegunProduce, Context
+from broker.core.transactions import EndMarker, build_marker
+from broker.engine.types import ProducePart
+from broker.handlers import Begun, handles
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicPartition
+from protocol.messages.transactions import (
+    WritableTxnMarker,
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopicResult,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+
+_ACKS_ALL = -1
+
+
+def refuse(
+    request: WriteTxnMarkersRequest, _version: int, error: KafkaError
+) -> WriteTxnMarkersResponse:
+    """Put the code into every partition."""
+    return _response(
+        (marker.producer_id, tp, error.code) for marker, tp in _partitions(request.markers)
+    )
+
+
+@handles(WriteTxnMarkersRequest, "0-2", refuse=refuse)
+async def handle(
+    context: Context, request: WriteTxnMarkersRequest, _version: int
+) -> WriteTxnMarkersResponse | Begun:
+    """Append every marker to each of its partitions; answered when all replicas have them."""
+    asked = list(_partitions(request.markers))
+    now_ms = context.wall_ms()
+    begun = await context.engine.begin_produce(
+        [_part(marker, tp, now_ms) for marker, tp in asked],
+        acks=_ACKS_ALL,
+        timeout_ms=context.config.request_timeout_ms,
+    )
+    finish = partial(_finish, asked, begun)
+    return finish() if begun.ready.done() else Begun(begun.ready, finish, begun.abandon)
+
+
+def _finish(
+    asked: Sequence[tuple[WritableTxnMarker, TopicPartition]], begun: BegunProduce
+) -> WriteTxnMarkersResponse:
+    return _response(
+        (marker.producer_id, tp, result.error_code)
+        for (marker, tp), result in zip(asked, begun.results(), strict=True)
+    )
+
+
+def _partitions(
+    markers: Iterable[WritableTxnMarker],
+) -> Iterator[tuple[WritableTxnMarker, TopicPartition]]:
+    for marker in markers:
+        for topic in marker.topics:
+            for index in topic.partition_indexes:
+                yield marker, TopicPartition(topic.name, index)
+
+
+def _part(asked: WritableTxnMarker, tp: TopicPartition, now_ms: int) -> ProducePart:
+    marker = EndMarker(
+        asked.producer_id,
+        asked.producer_epoch,
+        asked.coordinator_epoch,
+        asked.transaction_result,
+        asked.transaction_version,
+    )
+    return ProducePart(tp, memoryview(build_marker(marker, now_ms)), marker)
+
+
+def _response(
+    codes: Iterable[tuple[int, TopicPartition, ErrorCode]],
+) -> WriteTxnMarkersResponse:
+    """Group by producer id, as Kafka does: two markers of one producer share an entry."""
+    by_producer: dict[int, dict[str, dict[int, ErrorCode]]] = {}
+    for producer_id, tp, code in codes:
+        topics = by_producer.setdefault(producer_id, {})
+        topics.setdefault(tp.topic, {})[tp.partition] = code
+    return WriteTxnMarkersResponse(
+        markers=[
+            WritableTxnMarkerResult(
+                producer_id=producer_id,
+                topics=[_topic(name, partitions) for name, partitions in topics.items()],
+            )
+            for producer_id, topics in by_producer.items()
+        ]
+    )
+
+
+def _topic(name: str, partitions: Mapping[int, ErrorCode]) -> WritableTxnMarkerTopicResult:
+    return WritableTxnMarkerTopicResult(
+        name=name,
+        partitions=[
+            WritableTxnMarkerPartitionResult(partition_index=index, error_code=code)
+            for index, code in partitions.items()
+        ],
+    )

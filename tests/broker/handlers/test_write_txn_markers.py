@@ -1,0 +1,76 @@
+"""WriteTxnMarkers: one control batch per marker and partition, one code for each."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.core.transactions import EndMarker, read_marker
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicPartition
+from protocol.messages.transactions import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from protocol.records.batch import read_batch_header
+from tests.broker.fakes import WALL_MS, FakeBroker
+
+
+def request(*producer_ids: int) -> WriteTxnMarkersRequest:
+    return WriteTxnMarkersRequest(
+        markers=[
+            WritableTxnMarker(
+                producer_id=producer_id,
+                producer_epoch=3,
+                transaction_result=True,
+                coordinator_epoch=5,
+                topics=[
+                    WritableTxnMarkerTopic(name="orders", partition_indexes=[0, 1]),
+                    WritableTxnMarkerTopic(name="other", partition_indexes=[0]),
+                ],
+                transaction_version=2,
+            )
+            for producer_id in producer_ids
+        ]
+    )
+
+
+def codes_of(response: WriteTxnMarkersResponse) -> list[tuple[int, str, int, int]]:
+    return [
+        (marker.producer_id, topic.name, partition.partition_index, partition.error_code)
+        for marker in response.markers
+        for topic in marker.topics
+        for partition in topic.partitions
+    ]
+
+
+@pytest.mark.parametrize("version", range(3))
+async def test_a_marker_goes_to_each_of_its_partitions(broker: FakeBroker, version: int) -> None:
+    broker.engine.produce_codes[TopicPartition("orders", 1)] = ErrorCode.INVALID_PRODUCER_EPOCH
+    response = await broker.ask(request(7), version)
+    assert codes_of(response) == [(7, "orders", 0, 0), (7, "orders", 1, 47), (7, "other", 0, 0)]
+    ((parts, acks, timeout_ms),) = broker.engine.produced
+    assert (len(parts), acks, timeout_ms) == (3, -1, 30_000)
+    header = read_batch_header(parts[0].records)
+    assert read_marker(header, parts[0].records, 0) == EndMarker(7, 3, 5, is_commit=True)
+    assert header.max_timestamp == WALL_MS
+    asked = parts[0].marker
+    assert asked is not None
+    assert asked.transaction_version == (2 if version == 2 else 0)
+
+
+async def test_two_markers_of_one_producer_share_their_answer(broker: FakeBroker) -> None:
+    response = await broker.ask(request(7, 8, 7), 1)
+    assert [marker.producer_id for marker in response.markers] == [7, 8]
+    assert len(broker.engine.produced[0][0]) == 9
+
+
+async def test_no_markers_no_answers(broker: FakeBroker) -> None:
+    assert codes_of(await broker.ask(request(), 1)) == []
+
+
+async def test_an_error_is_put_into_every_partition(broker: FakeBroker) -> None:
+    broker.engine.error = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
+    codes = codes_of(await broker.ask(request(7), 1))
+    assert [code[3] for code in codes] == [19, 19, 19]
