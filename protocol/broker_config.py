@@ -103,6 +103,12 @@ class BrokerConfig(TopicDefaults):
         "Not Kafka's: operations waiting for one log dir before requests wait to be read.",
         at_least(1),
     )
+    jbodlab_reassignment_throttles_remove: bool = key(
+        ConfigType.BOOLEAN,
+        default=True,
+        doc="Not Kafka's: throttles set for reassignments go when the last reassignment ends.",
+        update=Update.CLUSTER_WIDE,
+    )
     replica_high_watermark_checkpoint_interval_ms: int = key(
         ConfigType.LONG,
         5000,

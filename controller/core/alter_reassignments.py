@@ -10,6 +10,7 @@ from controller.core.events import RequestArrived
 from controller.core.reassignment import reassign
 from controller.core.reassignment_rules import Assignment, check_cancel, check_target
 from controller.core.step import Step
+from controller.core.throttles import claim
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.reassignments import (
@@ -49,6 +50,7 @@ def alter_partition_reassignments(step: Step, event: RequestArrived) -> None:
         except KafkaError as error:
             results[tp] = error
     step.answer(event.token, _response(request, results))
+    claim(step, accepted)
     reassign(step, accepted)
 
 
@@ -99,7 +101,7 @@ def _response(
 
 def _asked(step: Step, request: ListPartitionReassignmentsRequest) -> list[TopicPartition]:
     if request.topics is None:
-        return list(step.state.partitions())
+        return sorted(step.state.reassigning)
     named = (
         TopicPartition(topic.name, number)
         for topic in request.topics

@@ -23,6 +23,7 @@ from controller.core import (
     reassignment,
     removals,
     startup,
+    throttles,
     topics,
 )
 from controller.core.alter_partition import alter_partition
@@ -161,6 +162,7 @@ def _take(step: Step, event: Event) -> None:
             assert_never(event)
     topics.create_wanted_topics(step)
     reassignment.complete_ready(step)
+    throttles.release_when_over(step)
     _settle(step)
 
 

@@ -16,8 +16,9 @@ from controller.core import deletion
 from controller.core.election import Strategy
 from controller.core.partition_moves import bring_online, move_partitions, write_leaderships
 from controller.core.phases import PartitionPhase, ReplicaPhase
+from controller.core.reassignment_records import AssignmentChanged
 from controller.core.reassignment_rules import Assignment, is_complete
-from controller.core.records import AssignmentChanged, LeadershipChanged
+from controller.core.records import LeadershipChanged
 from controller.core.replica_moves import Replica, move_replicas
 from controller.core.state import Partition
 from controller.core.step import Step

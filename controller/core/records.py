@@ -8,7 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Protocol
 
-from controller.core.hosting import add_partitions, drop, host, unhost
+from controller.core.hosting import add_partitions, drop, unhost
+from controller.core.reassignment_records import (
+    AssignmentChanged,
+    RemovalsConfirmed,
+    RemovalsPending,
+    ThrottlesClaimed,
+    ThrottlesReleased,
+)
 from controller.core.state import Broker, ClusterState, Endpoint, Partition, Topic
 from protocol.ids import TopicPartition
 
@@ -225,60 +232,6 @@ class LeadershipChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class AssignmentChanged:
-    """A reassignment began, moved on or ended."""
-
-    topic: str
-    partition: int
-    replicas: tuple[int, ...]
-    adding_replicas: tuple[int, ...]
-    removing_replicas: tuple[int, ...]
-
-    def apply(self, state: ClusterState) -> None:
-        """Replace the assignment and what each broker hosts and is to delete."""
-        tp = TopicPartition(self.topic, self.partition)
-        partitions = state.topics[self.topic].partitions
-        before = partitions[self.partition].replicas
-        unhost(state, tp, before)
-        for broker_id in before:
-            if broker_id not in self.replicas:
-                drop(state.offline, broker_id, tp)
-                state.removed.setdefault(broker_id, {})[tp] = None
-        partitions[self.partition] = replace(
-            partitions[self.partition],
-            replicas=self.replicas,
-            adding_replicas=self.adding_replicas,
-            removing_replicas=self.removing_replicas,
-        )
-        host(state, tp, self.replicas)
-
-
-@dataclass(frozen=True, slots=True)
-class RemovalsPending:
-    """A broker still has to delete replicas that reassignments took from it (snapshots only)."""
-
-    broker_id: int
-    removed: tuple[TopicPartition, ...]
-
-    def apply(self, state: ClusterState) -> None:
-        """Add them."""
-        state.removed.setdefault(self.broker_id, {}).update(dict.fromkeys(self.removed))
-
-
-@dataclass(frozen=True, slots=True)
-class RemovalsConfirmed:
-    """A broker deleted replicas that reassignments took from it."""
-
-    broker_id: int
-    gone: tuple[TopicPartition, ...]
-
-    def apply(self, state: ClusterState) -> None:
-        """Forget them."""
-        for tp in self.gone:
-            drop(state.removed, self.broker_id, tp)
-
-
-@dataclass(frozen=True, slots=True)
 class DeletionQueued:
     """A topic is to be deleted."""
 
@@ -364,6 +317,8 @@ RECORD_CLASSES: Final[tuple[type[Record], ...]] = (
     AssignmentChanged,
     RemovalsPending,
     RemovalsConfirmed,
+    ThrottlesClaimed,
+    ThrottlesReleased,
     DeletionQueued,
     TopicDeleted,
     ProducerIdsAllocated,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from controller.core.events import RequestAnswered
-from controller.core.records import RemovalsConfirmed
+from controller.core.reassignment_records import RemovalsConfirmed
 from controller.core.step import Step
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition

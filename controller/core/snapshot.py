@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from controller.core.records import (
+from controller.core.reassignment_records import (
     AssignmentChanged,
+    RemovalsPending,
+    ThrottlesClaimed,
+)
+from controller.core.records import (
     BrokerConfigsChanged,
     BrokerRegistered,
     BrokerUnfenced,
@@ -19,7 +23,6 @@ from controller.core.records import (
     LogDirsFailed,
     ProducerIdsAllocated,
     Record,
-    RemovalsPending,
     ReplicasProbed,
     ShutdownBegun,
     TopicCreated,
@@ -41,6 +44,7 @@ def snapshot(state: ClusterState) -> list[Record]:
         ),
         *(ReplicasProbed(broker_id, tuple(tps), ()) for broker_id, tps in state.offline.items()),
         *(RemovalsPending(broker_id, tuple(tps)) for broker_id, tps in state.removed.items()),
+        ThrottlesClaimed(tuple(state.throttled_topics), tuple(state.throttled_brokers)),
     ]
 
 

@@ -32,7 +32,7 @@ def controller_started(step: Step) -> None:
         step.run.set_phase(tp, _phase(step, tp, step.state.partition(tp)))
     elect_leaderless(step)
     removals.tell_again(step, reachable)
-    reassignment.resume(step, list(step.state.partitions()))
+    reassignment.resume(step, list(step.state.reassigning))
     deletion.resume(step)
     schedule_first_balance(step)
 

@@ -144,6 +144,12 @@ class ClusterState:
 
     A change replaces the inner dict; it is never changed in place.
     """
+    reassigning: dict[TopicPartition, None] = field(default_factory=dict[TopicPartition, None])
+    """The partitions being reassigned."""
+    throttled_topics: dict[str, None] = field(default_factory=dict[str, None])
+    """Topics whose lists of throttled replicas go when the reassignments are over."""
+    throttled_brokers: dict[int, None] = field(default_factory=dict[int, None])
+    """Brokers whose rates of throttled replication go then."""
     removed: dict[int, dict[TopicPartition, None]] = field(
         default_factory=dict[int, dict[TopicPartition, None]]
     )

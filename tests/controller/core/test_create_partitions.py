@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.core.records import AssignmentChanged
+from controller.core.reassignment_records import AssignmentChanged
 from protocol.errors import ErrorCode
 from protocol.messages.topics import (
     CreatePartitionsAssignment,

@@ -6,7 +6,7 @@ import pytest
 
 from controller.core.phases import ReplicaPhase
 from controller.core.reassignment import complete_ready
-from controller.core.records import AssignmentChanged
+from controller.core.reassignment_records import AssignmentChanged
 from controller.core.run_state import RunState
 from controller.core.state import Partition
 from protocol.errors import ErrorCode

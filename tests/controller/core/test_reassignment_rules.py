@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controller.core.reassignment_records import AssignmentChanged
 from controller.core.reassignment_rules import (
     Assignment,
     check_cancel,
@@ -14,7 +15,7 @@ from controller.core.reassignment_rules import (
     reassigned,
     reverted,
 )
-from controller.core.records import AssignmentChanged, DeletionQueued, LogDirsCordoned, Record
+from controller.core.records import DeletionQueued, LogDirsCordoned, Record
 from controller.core.state import ClusterState, Partition
 from protocol.errors import ErrorCode, KafkaError
 from tests.controller.core.cluster import log_dir, registered, topic_records, tp

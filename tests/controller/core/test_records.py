@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from controller.core.records import (
-    AssignmentChanged,
-    LogDirsFailed,
-    Record,
-    RemovalsConfirmed,
-    RemovalsPending,
-    ReplicasProbed,
-    TopicDeleted,
-)
+from controller.core.records import LogDirsFailed, Record, ReplicasProbed, TopicDeleted
 from controller.core.state import ClusterState, Partition
 from tests.controller.core.cluster import log_dir, registered, topic_records, tp
 
@@ -59,28 +51,3 @@ def test_a_deleted_topic_leaves_nothing_behind() -> None:
     )
 
     assert (state.topics, state.topic_names, state.hosted, state.offline) == ({}, {}, {}, {})
-
-
-def test_a_changed_assignment_moves_what_brokers_host() -> None:
-    state = state_of(*topic_records("t", [LED]), ReplicasProbed(2, (tp("t-0"),), ()))
-
-    AssignmentChanged("t", 0, (1, 3), (), ()).apply(state)
-
-    assert sorted(state.hosted) == [1, 3]
-    assert state.offline == {}
-
-
-def test_what_left_a_broker_is_to_be_deleted_there_until_it_says_so() -> None:
-    state = state_of(
-        *topic_records("t", [LED, LED]),
-        AssignmentChanged("t", 0, (1, 3), (), ()),
-        AssignmentChanged("t", 1, (1, 3), (), ()),
-    )
-    assert state.removed == {2: {tp("t-0"): None, tp("t-1"): None}}
-
-    RemovalsConfirmed(2, (tp("t-0"),)).apply(state)
-    assert state.removed == {2: {tp("t-1"): None}}
-    AssignmentChanged("t", 1, (1, 2), (), ()).apply(state)
-    assert state.removed == {3: {tp("t-1"): None}}
-    RemovalsPending(3, (tp("u-9"),)).apply(state)
-    assert list(state.removed[3]) == [tp("t-1"), tp("u-9")]

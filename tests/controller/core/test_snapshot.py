@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from controller.core.reassignment_records import AssignmentChanged, ThrottlesClaimed
 from controller.core.records import (
-    AssignmentChanged,
     ControllerStarted,
     DeletionQueued,
     LogDirsCordoned,
@@ -42,6 +42,7 @@ EVERYTHING: list[Record] = [
     AssignmentChanged("t", 2, (1,), (), ()),
     ReplicasProbed(1, (tp("t-0"),), ()),
     DeletionQueued("u"),
+    ThrottlesClaimed(("t",), (1, 3)),
     ProducerIdsAllocated(7000),
 ]
 

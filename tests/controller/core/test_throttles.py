@@ -1,0 +1,190 @@
+"""Throttles of reassignments go by themselves; those of other people stay."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.core.reassignment_records import ThrottlesClaimed
+from controller.core.throttles import FOLLOWERS, LEADERS, RATES, claim
+from tests.controller.core.altering import BROKER, DELETE, SET, TOPIC, alter
+from tests.controller.core.cluster import Cluster, settings, three_brokers
+from tests.controller.core.reassigning import alter as reassign
+from tests.controller.core.reassigning import set_isr, under_way
+
+
+def throttled_cluster(
+    *, leaders: str = "0:1,0:2", followers: str = "0:3", **configs: str
+) -> Cluster:
+    """Return a cluster with what Kafka's tool sets before it asks for t-0 to go to 3 and 2."""
+    cluster = three_brokers(config=settings(**configs))
+    cluster.create("t", [1, 2], [1, 2])
+    cluster.create("other", [1, 2])
+    assert (
+        alter(cluster, TOPIC, "t", (LEADERS, SET, leaders), (FOLLOWERS, SET, followers)).error_code
+        == 0
+    )
+    for broker_id in (1, 2, 3):
+        set_rates(cluster, str(broker_id))
+    return cluster
+
+
+def set_rates(cluster: Cluster, name: str) -> None:
+    assert alter(cluster, BROKER, name, *((rate, SET, "500000") for rate in RATES)).error_code == 0
+
+
+def lists_of(cluster: Cluster, topic: str = "t") -> dict[str, str]:
+    configs = cluster.state.topics[topic].configs
+    return {name: text for name, text in configs.items() if "throttled" in name}
+
+
+def throttled_brokers(cluster: Cluster) -> list[str]:
+    return sorted(
+        name
+        for name, texts in cluster.state.dynamic_configs.items()
+        if any(rate in texts for rate in RATES)
+    )
+
+
+def catch_up(cluster: Cluster, name: str = "t-0") -> None:
+    set_isr(cluster, name, [*cluster.partition(name).isr, 3])
+
+
+@pytest.mark.scenario(11)
+@pytest.mark.parametrize("fails_over", ["never", "meanwhile", "before the end is told"])
+def test_they_go_when_the_reassignment_ends(fails_over: str) -> None:
+    """Also when the controller fails over in between."""
+    cluster = throttled_cluster()
+    reassign(cluster, ("t-0", [3, 2]))
+    assert lists_of(cluster) == {LEADERS: "0:1,0:2", FOLLOWERS: "0:3"}
+    if fails_over == "meanwhile":
+        cluster = cluster.restart()
+        cluster.settle()
+    elif fails_over == "before the end is told":
+        cluster.held = [1, 2, 3]
+
+    catch_up(cluster)
+    if fails_over == "before the end is told":
+        cluster = cluster.restart()
+        cluster.settle()
+
+    assert under_way(cluster) == {}
+    assert lists_of(cluster) == {}
+    assert throttled_brokers(cluster) == []
+    assert (cluster.state.throttled_topics, cluster.state.throttled_brokers) == ({}, {})
+    assert claim.__doc__
+
+
+@pytest.mark.scenario(11)
+def test_a_controller_that_finds_nothing_reassigned_takes_them_off_at_once() -> None:
+    cluster = throttled_cluster()
+    claimed = [*cluster.records, ThrottlesClaimed(("t",), (1, 2, 3))]
+
+    after = Cluster(claimed, brokers=cluster.brokers)
+    after.settle()
+
+    assert lists_of(after) == {}
+    assert throttled_brokers(after) == []
+
+
+def test_they_go_when_it_is_cancelled() -> None:
+    cluster = throttled_cluster()
+    reassign(cluster, ("t-0", [3, 2]))
+
+    reassign(cluster, ("t-0", None))
+
+    assert lists_of(cluster) == {}
+    assert throttled_brokers(cluster) == []
+
+
+def test_they_stay_while_anything_is_reassigned() -> None:
+    cluster = throttled_cluster()
+    reassign(cluster, ("t-0", [3, 2]), ("other-0", [3, 2]))
+
+    catch_up(cluster)
+    assert lists_of(cluster) != {}
+    assert throttled_brokers(cluster) == ["1", "2", "3"]
+    catch_up(cluster, "other-0")
+
+    assert lists_of(cluster) == {}
+    assert throttled_brokers(cluster) == []
+
+
+@pytest.mark.parametrize(
+    ("leaders", "followers"),
+    [("*", "*"), ("1:1,1:2", "1:3"), ("0:1,0:2", "0:2")],
+    ids=["all", "another partition", "replicas that are there"],
+)
+def test_permanent_throttles_stay(leaders: str, followers: str) -> None:
+    cluster = throttled_cluster(leaders=leaders, followers=followers)
+
+    reassign(cluster, ("t-0", [3, 2]))
+    catch_up(cluster)
+
+    assert lists_of(cluster) == {LEADERS: leaders, FOLLOWERS: followers}
+    assert throttled_brokers(cluster) == ["1", "2", "3"]
+
+
+def test_rates_for_all_brokers_and_of_brokers_that_take_no_part_stay() -> None:
+    cluster = throttled_cluster()
+    cluster.start_broker(4)
+    set_rates(cluster, "")
+    set_rates(cluster, "4")
+
+    reassign(cluster, ("t-0", [3, 2]))
+    catch_up(cluster)
+
+    assert throttled_brokers(cluster) == ["", "4"]
+
+
+def test_topics_of_the_same_request_that_stay_where_they_are_are_cleared_too() -> None:
+    cluster = throttled_cluster()
+    alter(cluster, TOPIC, "other", (LEADERS, SET, "0:1,0:2"))
+
+    reassign(cluster, ("t-0", [3, 2]), ("other-0", [1, 2]))
+    catch_up(cluster)
+
+    assert lists_of(cluster, "other") == {}
+
+
+def test_what_became_permanent_meanwhile_stays() -> None:
+    cluster = throttled_cluster()
+    reassign(cluster, ("t-0", [3, 2]))
+    alter(cluster, TOPIC, "t", (LEADERS, SET, "*"))
+
+    catch_up(cluster)
+
+    assert lists_of(cluster) == {LEADERS: "*"}
+
+
+def test_a_tool_that_was_faster_leaves_nothing_to_do() -> None:
+    cluster = throttled_cluster()
+    reassign(cluster, ("t-0", [3, 2]))
+    alter(cluster, TOPIC, "t", (LEADERS, DELETE, None), (FOLLOWERS, DELETE, None))
+
+    catch_up(cluster)
+
+    assert lists_of(cluster) == {}
+    assert throttled_brokers(cluster) == []
+
+
+def test_a_topic_that_is_deleted_at_its_end_has_nothing_to_clear() -> None:
+    cluster = throttled_cluster()
+    reassign(cluster, ("t-0", [3, 2]))
+    cluster.delete("t")
+
+    catch_up(cluster)
+
+    assert "t" not in cluster.state.topics
+    assert throttled_brokers(cluster) == []
+    assert cluster.state.throttled_topics == {}
+
+
+def test_kafkas_way_can_be_chosen() -> None:
+    cluster = throttled_cluster(jbodlab_reassignment_throttles_remove="false")
+
+    reassign(cluster, ("t-0", [3, 2]))
+    catch_up(cluster)
+
+    assert lists_of(cluster) == {LEADERS: "0:1,0:2", FOLLOWERS: "0:3"}
+    assert throttled_brokers(cluster) == ["1", "2", "3"]
+    assert cluster.state.throttled_topics == {}
