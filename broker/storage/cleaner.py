@@ -50,6 +50,8 @@ class PassOptions:
     """``log.cleaner.io.buffer.load.factor``"""
     step_bytes: int = 256 << 10
     """About how much one step reads."""
+    step_records: int = 1000
+    """About how many records one step looks at: some milliseconds, in which others wait."""
 
 
 class DirtyPart(NamedTuple):
@@ -204,14 +206,15 @@ class CleaningPass:
 
         The file is asked for in every step: between two of them its handle may be closed.
         """
-        left_bytes = self._options.step_bytes
+        left_bytes, left_records = self._options.step_bytes, self._options.step_records
         for _, header, batch in scan_batches(
             segment.file(), position, segment.size_bytes, verify=True
         ):
             self.read_bytes += header.size_bytes
             left_bytes -= header.size_bytes
+            left_records -= header.records_count
             yield header, batch
-            if left_bytes <= 0:
+            if left_bytes <= 0 or left_records <= 0:
                 return
 
     # Groups of segments into new ones.

@@ -119,6 +119,17 @@ def test_a_pass_reads_little_in_each_step_and_merges_small_segments() -> None:
     assert len(log.segments) == 2
 
 
+def test_a_step_looks_at_few_records() -> None:
+    pairs: Pairs = [(b"%d" % number, b"") for number in range(8)]
+    log = keyed_log(MemoryDisk(), [pairs] * 40, CONFIG)
+    options = dataclasses.replace(OPTIONS, step_bytes=1 << 20, step_records=8)
+    cleaning = CleaningPass(log, dirty_part(log), RULES, options)
+    steps: list[int] = []
+    while not cleaning.is_done:
+        steps.append(cleaning.step())
+    assert len([one for one in steps if one]) == 2 * (log.segment_base_offsets[-1] // 8)
+
+
 def test_reading_goes_on_across_a_segment_that_became_empty() -> None:
     rules = dataclasses.replace(RULES, segment_bytes=1)
     log = keyed_log(MemoryDisk(), numbered(30, keys=1), CONFIG)
