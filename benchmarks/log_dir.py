@@ -46,6 +46,11 @@ class Config:
     flush_messages: int = 2**63 - 1
     flush_ms: int = 2**63 - 1
 
+    @property
+    def max_segment_ms(self) -> int:
+        """As for a topic that is not compacted."""
+        return self.segment_ms
+
 
 def batch_of(size_bytes: int) -> bytearray:
     """Return one batch of about ``size_bytes``."""

@@ -1,7 +1,7 @@
-"""Counts, gauges and latencies of one broker under fixed names, and the rows made of them.
+"""Counts, gauges and latencies of one broker, and the rows made of them.
 
-It reads no clock, writes no file and knows no exposition format. The names are those that Kafka's
-MBeans get from the usual JMX exporters: ``kafka_server_replicamanager_isrshrinks_total``.
+It reads no clock, writes no file and knows no exposition format. Names are in
+`broker.metric_names`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
+from broker.metric_names import LOG_DIR, PLAIN, REQUEST, MetricKind
 from protocol.metric_rows import MetricRow, RequestRow
-
-MetricKind: TypeAlias = Literal["counter", "gauge"]
 
 ROWS_MAX: Final = 10_000
 """Event rows kept until the dump takes them; older ones are dropped and counted."""
@@ -127,6 +126,10 @@ class LogDirStats:
     append_bytes: Counter = field(default_factory=Counter)
     queue_depth: Gauge = field(default_factory=Gauge)
     offline: Gauge = field(default_factory=Gauge)
+    uncleanable_partitions: Gauge = field(default_factory=Gauge)
+    uncleanable_bytes: Gauge = field(default_factory=Gauge)
+    max_dirty_percent: Gauge = field(default_factory=Gauge)
+    cleaner_idle_ms: Gauge = field(default_factory=Gauge)
 
 
 class Sample(NamedTuple):
@@ -223,7 +226,7 @@ class Metrics:
         return [*plain, *self._log_dir_families(), *self._request_families()]
 
     def _plain(self) -> Iterator[tuple[str, MetricKind, str, Counter | Gauge]]:
-        for attribute, name, kind, text in _PLAIN:
+        for attribute, name, kind, text in PLAIN:
             metric: Counter | Gauge = getattr(self, attribute)
             yield name, kind, text, metric
 
@@ -236,7 +239,7 @@ class Metrics:
             (),
             (Sample((), offline),),
         )
-        for attribute, name, kind, text in _LOG_DIR:
+        for attribute, name, kind, text in LOG_DIR:
             samples = [
                 Sample((path,), getattr(stats, attribute).value)
                 for path, stats in self.log_dirs.items()
@@ -244,7 +247,7 @@ class Metrics:
             yield Family(name, kind, text, ("logdirectory",), samples)
 
     def _request_families(self) -> Iterator[Family]:
-        for attribute, name, text in _REQUEST:
+        for attribute, name, text in REQUEST:
             samples = [
                 Sample((api,), getattr(stats, attribute).value)
                 for api, stats in self.requests.items()
@@ -286,114 +289,3 @@ def _request_row(
         received_bytes=interval.received_bytes,
         sent_bytes=interval.sent_bytes,
     )
-
-
-_SERVER: Final = "kafka_server_replicamanager_"
-_TOPICS: Final = "kafka_server_brokertopicmetrics_"
-_PLAIN: Final[tuple[tuple[str, str, MetricKind, str], ...]] = (
-    ("isr_expands", _SERVER + "isrexpands_total", "counter", "Replicas that joined an ISR."),
-    ("isr_shrinks", _SERVER + "isrshrinks_total", "counter", "ISR changes that dropped replicas."),
-    ("failed_isr_updates", _SERVER + "failedisrupdates_total", "counter", "ISR changes refused."),
-    ("partition_count", _SERVER + "partitioncount", "gauge", "Hosted partitions, offline too."),
-    ("leader_count", _SERVER + "leadercount", "gauge", "Partitions led here."),
-    ("offline_replica_count", _SERVER + "offlinereplicacount", "gauge", "Offline replicas."),
-    (
-        "under_replicated_partitions",
-        _SERVER + "underreplicatedpartitions",
-        "gauge",
-        "Partitions led here whose ISR is smaller than their replicas.",
-    ),
-    (
-        "under_min_isr_partitions",
-        _SERVER + "underminisrpartitioncount",
-        "gauge",
-        "Partitions led here whose ISR is smaller than min.insync.replicas.",
-    ),
-    ("messages_in", _TOPICS + "messagesin_total", "counter", "Records appended by producers."),
-    ("bytes_in", _TOPICS + "bytesin_total", "counter", "Bytes appended by producers."),
-    ("bytes_out", _TOPICS + "bytesout_total", "counter", "Record bytes sent to consumers."),
-    (
-        "replication_bytes_in",
-        _TOPICS + "replicationbytesin_total",
-        "counter",
-        "Bytes appended by the fetch loops of followers.",
-    ),
-    (
-        "replication_bytes_out",
-        _TOPICS + "replicationbytesout_total",
-        "counter",
-        "Record bytes sent to followers.",
-    ),
-    (
-        "move_bytes",
-        "kafka_server_replicaalterlogdirsmanager_bytes_total",
-        "counter",
-        "Bytes copied into future logs.",
-    ),
-    (
-        "moves_done",
-        "kafka_server_replicaalterlogdirsmanager_done_total",
-        "counter",
-        "Replicas moved to another log dir.",
-    ),
-    (
-        "moves_failed",
-        "kafka_server_replicaalterlogdirsmanager_failed_total",
-        "counter",
-        "Moves that ended without a swap, cancelled ones excepted.",
-    ),
-    ("broker_state", "kafka_server_kafkaserver_brokerstate", "gauge", "Kafka's BrokerState."),
-    (
-        "log_dir_failures",
-        "jbodlab_broker_log_dir_failures_total",
-        "counter",
-        "Log dirs that went offline since the start.",
-    ),
-    (
-        "unexpected_errors",
-        "jbodlab_broker_unexpected_errors_total",
-        "counter",
-        "Requests and tasks that ended with an error nobody foresaw; each is in the log.",
-    ),
-    (
-        "malformed_requests",
-        "jbodlab_broker_malformed_requests_total",
-        "counter",
-        "Connections closed because of what the peer sent.",
-    ),
-    (
-        "rows_dropped",
-        "jbodlab_broker_metric_rows_dropped_total",
-        "counter",
-        "Event rows lost because the dump did not keep up.",
-    ),
-)
-_LOG_DIR: Final[tuple[tuple[str, str, MetricKind, str], ...]] = (
-    ("offline", "kafka_log_logmanager_logdirectoryoffline", "gauge", "1 for an offline log dir."),
-    (
-        "queue_depth",
-        "jbodlab_broker_log_dir_queue_depth",
-        "gauge",
-        "Jobs that wait for this disk.",
-    ),
-    (
-        "append_count",
-        "jbodlab_broker_log_dir_appends_total",
-        "counter",
-        "Appends written to this log dir.",
-    ),
-    (
-        "append_bytes",
-        "jbodlab_broker_log_dir_append_bytes_total",
-        "counter",
-        "Bytes appended to this log dir.",
-    ),
-)
-_NETWORK: Final = "kafka_network_requestmetrics_"
-_REQUEST: Final = (
-    ("request_count", _NETWORK + "requests_total", "Answered requests."),
-    ("error_count", _NETWORK + "errors_total", "Answers with an error code."),
-    ("received_bytes", _NETWORK + "requestbytes_total", "Bytes of request bodies."),
-    ("sent_bytes", _NETWORK + "responsebytes_total", "Bytes of response bodies."),
-    ("total_time_us", _NETWORK + "totaltimeus_total", "Time from request to response, in us."),
-)

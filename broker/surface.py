@@ -184,6 +184,12 @@ class Surface:
         metrics.offline_replica_count.set(gauges.offline_replica_count)
         metrics.under_replicated_partitions.set(gauges.under_replicated_count)
         metrics.under_min_isr_partitions.set(gauges.under_min_isr_count)
+        for path, cleaner in self.engine.cleaner_gauges().items():
+            stats = metrics.log_dir(path)
+            stats.uncleanable_partitions.set(cleaner.uncleanable_count)
+            stats.uncleanable_bytes.set(cleaner.uncleanable_bytes)
+            stats.max_dirty_percent.set(cleaner.dirty_percent_max)
+            stats.cleaner_idle_ms.set(cleaner.since_last_run_ms)
 
     def _disk(self, path: str) -> FaultyDisk:
         disk = self.disks.get(path)

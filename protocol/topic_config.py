@@ -280,6 +280,16 @@ class TopicConfig:
         synonyms=_from("unclean.leader.election.enable"),
     )
 
+    @property
+    def max_segment_ms(self) -> int:
+        """`segment.ms`, or the smaller `max.compaction.lag.ms` of a compacted topic.
+
+        Only segments that are closed are compacted. Source: LogConfig.maxSegmentMs, KIP-354.
+        """
+        if "compact" in self.cleanup_policy:
+            return min(self.segment_ms, self.max_compaction_lag_ms)
+        return self.segment_ms
+
 
 TOPIC_KEYS: Final[dict[str, ConfigKey]] = keys_of(TopicConfig)
 """By Kafka's name."""

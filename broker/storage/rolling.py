@@ -33,7 +33,7 @@ def must_roll(
         return False
     if active_bytes + position + last.size_bytes > config.segment_bytes or active.index_is_full():
         return True
-    roll_ms = config.segment_ms - active.roll_jitter_ms
+    roll_ms = config.max_segment_ms - active.roll_jitter_ms
     first_timestamp = active.first_timestamp()
     if first_timestamp is None or first_timestamp < 0:
         return now_ms - active.created_ms > roll_ms

@@ -56,6 +56,11 @@ class LogConfig(Protocol):
         ...
 
     @property
+    def max_segment_ms(self) -> int:
+        """`segment.ms`, or the smaller `max.compaction.lag.ms` of a compacted topic."""
+        ...
+
+    @property
     def segment_index_bytes(self) -> int:
         """`segment.index.bytes`."""
         ...

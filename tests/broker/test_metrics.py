@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -87,9 +86,3 @@ def test_families_name_every_log_dir_and_every_api_once():
         (("/d2",), 0),
     ]
     assert families["kafka_network_requestmetrics_requests_total"].samples == [(("Fetch",), 1)]
-
-
-@pytest.mark.parametrize("name", [f.name for f in Metrics(1).families()])
-def test_names_are_fit_for_prometheus(name: str):
-    assert name.replace("_", "").isalnum()
-    assert name == name.lower()

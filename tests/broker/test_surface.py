@@ -90,6 +90,8 @@ async def test_gauges_follow_the_log_dirs(surface: Surface, controller: FakeCont
     assert families["kafka_log_logmanager_offlinelogdirectorycount"][0].value == 1
     assert families["kafka_server_replicamanager_leadercount"][0].value == 1
     assert families["kafka_server_kafkaserver_brokerstate"][0].value == 3
+    uncleanable = families["kafka_log_logcleanermanager_uncleanable_partitions_count"]
+    assert [sample.value for sample in uncleanable] == [0] * len(uncleanable)
 
 
 async def test_an_unknown_log_dir_is_refused_with_the_known_ones(surface: Surface):

@@ -183,3 +183,13 @@ def test_keys_known_only_as_dynamic_appear_when_set() -> None:
 def test_internal_keys_are_never_described() -> None:
     names = by_name(describe_broker_configs(NO_OVERRIDES))
     assert "log.initial.task.delay.ms" not in names
+
+
+def test_a_compacted_topic_closes_segments_before_they_are_overdue() -> None:
+    broker = broker_config({})
+    lag = {"max.compaction.lag.ms": "5000", "segment.ms": "9000"}
+    compacted = topic_config({**lag, "cleanup.policy": "compact,delete"}, broker)
+    assert compacted.max_segment_ms == 5000
+    assert topic_config(lag, broker).max_segment_ms == 9000
+    rare = topic_config({"cleanup.policy": "compact", "segment.ms": "9000"}, broker)
+    assert rare.max_segment_ms == 9000

@@ -266,6 +266,37 @@ async def test_the_checkpoint_follows_what_happens_to_its_log(one: Lab) -> None:
     assert node.state.cleaner_offsets.offsets_of(first) == {}
 
 
+@pytest.mark.scenario(70)
+async def test_a_failed_log_dir_takes_its_entries_and_marks_along(one: Lab) -> None:
+    node = one[1]
+    await compacted(one)
+    await fill(node, 60)
+    await until_cleaned(node)
+    path = node.replica().log_dir
+    node.state.cleaner_offsets.mark_uncleanable(path, ORDERS)
+    assert node.engine.cleaner_gauges()[path].uncleanable_count == 1
+    node.log_dirs[path].fail("test", OSError(5, "broken"))
+    assert node.state.cleaner_offsets.offsets_of(path) == {}
+    assert node.engine.cleaner_gauges()[path].uncleanable_count == 0
+
+
+@pytest.mark.scenario(144)
+async def test_a_topic_deleted_while_it_moves_leaves_nothing_behind(one: Lab) -> None:
+    await compacted(one)
+    node = one[1]
+    await fill(node, 60)
+    await until_cleaned(node)
+    await stopped_move(node, node.paths[1])
+    assert await one.stop_replica(1, ORDERS, delete=True) == ErrorCode.NONE
+    for path in node.paths:
+        (left,) = [name for name in node.memory[path].list_dir("") if "orders" in name]
+        assert left.endswith("-delete")
+    assert node.state.cleaning_pauses.count(ORDERS) == 0
+    assert node.moves.active_count == 0
+    assert node.state.loose_futures == {}
+    assert [node.state.cleaner_offsets.get(path, ORDERS) for path in node.paths] == [None, None]
+
+
 async def test_a_deleted_log_leaves_no_entry(one: Lab) -> None:
     await compacted(one)
     node = one[1]

@@ -34,6 +34,10 @@ class Config:
     flush_messages: int = 2**63 - 1
     flush_ms: int = 2**63 - 1
 
+    @property
+    def max_segment_ms(self) -> int:
+        return self.segment_ms
+
 
 def batch(
     base_offset: int,
