@@ -52,6 +52,15 @@ class CleanerGauges(NamedTuple):
     """-1 before the first look."""
 
 
+class _Target(NamedTuple):
+    """A log as it was when a cleaner looked at it."""
+
+    replica: Replica
+    generation: int
+    log: PartitionLog
+    log_dir: LogDir
+
+
 class Cleaning:
     """The cleaners of a broker."""
 
@@ -152,9 +161,10 @@ class Cleaner:
     async def _round(self) -> bool:
         """Look at all compacted logs of the log dir and clean one; False: there was none to."""
         self._last_run_ms, self._dirty_percent_max = self._state.now_ms(), 0
-        candidates = self._candidates()
-        if not candidates:
+        targets = self._targets()
+        if not targets:
             return False
+        candidates = [self._candidate(target) for target in targets.values()]
         look = partial(survey, candidates, self._state.wall_ms())
         found = await self._log_dir.submit("look for dirty logs", look)
         path, offsets = self._log_dir.path, self._state.cleaner_offsets
@@ -166,84 +176,85 @@ class Cleaner:
         self.write_changed()
         if found.filthiest is None:
             return False
-        target = self._state.hosted.online(found.filthiest.candidate.tp)
-        if target is None or not self._is_free(target, found.filthiest.candidate.log):
-            return False
-        return await self._clean(target, found.filthiest)
+        return await self._clean(targets[found.filthiest.candidate.tp], found.filthiest)
 
-    def _candidates(self) -> list[Candidate]:
-        state, path = self._state, self._log_dir.path
-        return [
-            Candidate(
-                tp,
-                replica.log,
-                state.cleaner_offsets.get(path, tp),
-                replica.partition.last_stable_offset,
-                replica.compaction,
-            )
-            for tp, replica in state.hosted.iterate_online()
-            if replica.compaction is not None and self._is_free(replica, replica.log)
-        ]
+    def _targets(self) -> dict[TopicPartition, _Target]:
+        """Return what may be cleaned now, as it is now."""
+        targets = {
+            tp: _Target(replica, replica.generation, replica.log, self._log_dir)
+            for tp, replica in self._state.hosted.iterate_online()
+            if replica.compaction is not None and replica.dir is self._log_dir
+        }
+        return {tp: target for tp, target in targets.items() if self._stands(target)}
 
-    def _is_free(self, replica: Replica, log: PartitionLog) -> bool:
-        """Tell whether ``log`` is one that this cleaner may work on now."""
-        state = self._state
+    def _candidate(self, target: _Target) -> Candidate:
+        replica = target.replica
+        assert replica.compaction is not None, f"{replica.tp} is not compacted"
+        return Candidate(
+            replica.tp,
+            target.log,
+            self._state.cleaner_offsets.get(target.log_dir.path, replica.tp),
+            replica.partition.last_stable_offset,
+            replica.compaction,
+        )
+
+    def _stands(self, target: _Target) -> bool:
+        """Tell whether this cleaner may still work on ``target``."""
+        replica, state = target.replica, self._state
         return (
-            replica.dir is self._log_dir
-            and replica.log is log
+            state.hosted.online(replica.tp) is replica
+            and replica.generation == target.generation
+            and replica.log is target.log
+            and replica.dir is target.log_dir is self._log_dir
             and replica.compaction is not None
             and not state.cleaning_pauses.is_paused(replica.tp)
-            and not state.cleaner_offsets.is_uncleanable(self._log_dir.path, replica.tp)
+            and not state.cleaner_offsets.is_uncleanable(target.log_dir.path, replica.tp)
         )
 
     # One pass.
 
-    async def _clean(self, replica: Replica, filthiest: Filthiest) -> bool:
+    async def _clean(self, target: _Target, filthiest: Filthiest) -> bool:
         """Run a pass to its end; False when it was given up."""
-        cleaning = await self._begin(filthiest)
+        begin = partial(self._pass_over, filthiest, self._state.wall_ms())
+        cleaning = await target.log_dir.submit("begin cleaning", begin)
         try:
-            finished = await self._work(replica, cleaning, filthiest.candidate.log)
+            finished = await self._work(target, cleaning)
         except LogDirFailed:
             raise
         except SegmentsChanged:
             finished = False
         except Exception as error:  # noqa: BLE001 -- one log must not keep others dirty (KAFKA-7215)
             finished = False
-            self._give_up(replica.tp, error)
+            self._give_up(target.replica.tp, error)
         if not finished:
-            await self._log_dir.submit("discard cleaning", cleaning.discard)
+            await target.log_dir.submit("discard cleaning", cleaning.discard)
             return False
-        self._finish(replica, filthiest, cleaning)
+        self._finish(filthiest, cleaning)
         return True
 
-    async def _begin(self, filthiest: Filthiest) -> CleaningPass:
+    def _pass_over(self, filthiest: Filthiest, now_ms: int) -> CleaningPass:
         candidate, dirtiness = filthiest
         config = self._state.config
+        step_bytes = max(config.log_cleaner_io_buffer_size // 2, STEP_BYTES_MIN)
         options = PassOptions(
-            now_ms=self._state.wall_ms(),
+            now_ms=now_ms,
             map_bytes_max=config.log_cleaner_dedupe_buffer_size // len(self._state.dirs),
             load_factor=config.log_cleaner_io_buffer_load_factor,
-            step_bytes=min(
-                max(config.log_cleaner_io_buffer_size // 2, STEP_BYTES_MIN), STEP_BYTES_MAX
-            ),
+            step_bytes=min(step_bytes, STEP_BYTES_MAX),
         )
         part = DirtyPart(dirtiness.first_dirty.offset, dirtiness.uncleanable_offset)
-        begin = partial(CleaningPass, candidate.log, part, candidate.rules, options)
-        return await self._log_dir.submit("begin cleaning", begin)
+        return CleaningPass(candidate.log, part, candidate.rules, options)
 
-    async def _work(self, replica: Replica, cleaning: CleaningPass, log: PartitionLog) -> bool:
-        generation = replica.generation
-        while (
-            self._state.hosted.online(replica.tp) is replica
-            and replica.generation == generation
-            and self._is_free(replica, log)
-        ):
+    async def _work(self, target: _Target, cleaning: CleaningPass) -> bool:
+        """Take the steps; False when the target does not stand any more."""
+        while self._stands(target):
             if cleaning.is_done:
                 return True
             started_s = self._state.loop.time()
-            size_bytes = await self._log_dir.submit("clean", cleaning.step)
+            size_bytes = await target.log_dir.submit("clean", cleaning.step)
             for aside in cleaning.take_set_aside():
-                self._deletions.schedule(self._log_dir, aside.remove, replica.delete_delay_ms)
+                delay_ms = target.replica.delete_delay_ms
+                self._deletions.schedule(target.log_dir, aside.remove, delay_ms)
             await self._rest(size_bytes, started_s)
         return False
 
@@ -254,8 +265,8 @@ class Cleaner:
         paced_ms = self._pacer.delay_ms(size_bytes, bytes_per_second=rate, now_ms=now_s * 1000)
         await asyncio.sleep(max(paced_ms / 1000, now_s - started_s))
 
-    def _finish(self, replica: Replica, filthiest: Filthiest, cleaning: CleaningPass) -> None:
-        path, tp = self._log_dir.path, replica.tp
+    def _finish(self, filthiest: Filthiest, cleaning: CleaningPass) -> None:
+        path, tp = self._log_dir.path, filthiest.candidate.tp
         self._state.cleaner_offsets.put(path, tp, cleaning.end_offset)
         self.write_changed()
         logger.info(
