@@ -290,6 +290,24 @@ class TopicConfig:
             return min(self.segment_ms, self.max_compaction_lag_ms)
         return self.segment_ms
 
+    @property
+    def timestamp_before_max_ms(self) -> int:
+        """The effective bound: the older two-sided key counts where the newer one is not set."""
+        before_ms, both_ms = (
+            self.message_timestamp_before_max_ms,
+            self.message_timestamp_difference_max_ms,
+        )
+        return both_ms if before_ms == LONG_MAX else before_ms
+
+    @property
+    def timestamp_after_max_ms(self) -> int:
+        """As ``timestamp_before_max_ms``, ahead of the clock. Source: LogConfig.java, KIP-937."""
+        after_ms, both_ms = (
+            self.message_timestamp_after_max_ms,
+            self.message_timestamp_difference_max_ms,
+        )
+        return both_ms if after_ms == LONG_MAX else after_ms
+
 
 TOPIC_KEYS: Final[dict[str, ConfigKey]] = keys_of(TopicConfig)
 """By Kafka's name."""

@@ -47,6 +47,8 @@ class AppendLimits:
 
     max_message_bytes: int = 1_048_588
     """``max.message.bytes``: the whole batch with its header."""
+    segment_bytes: int = 1 << 30
+    """``segment.bytes``: a batch must fit into one segment."""
     is_log_append_time: bool = False
     """``message.timestamp.type`` is LogAppendTime."""
     timestamp_before_max_ms: int = LONG_MAX
@@ -104,8 +106,9 @@ def prepare_append(
 
     Raises:
         KafkaError: UNSUPPORTED_FOR_MESSAGE_FORMAT for formats 0 and 1, MESSAGE_TOO_LARGE,
-            CORRUPT_MESSAGE, INVALID_RECORD, INVALID_TIMESTAMP, UNSUPPORTED_COMPRESSION_TYPE,
-            or one of ``ProducerStates.check``. ``buffer`` and ``producers`` are unchanged then.
+            RECORD_LIST_TOO_LARGE, CORRUPT_MESSAGE, INVALID_RECORD, INVALID_TIMESTAMP,
+            UNSUPPORTED_COMPRESSION_TYPE, or one of ``ProducerStates.check``. ``buffer`` and
+            ``producers`` are unchanged then.
     """
     header = _read_only_batch(buffer, limits)
     _check_fields(header)
@@ -227,6 +230,11 @@ def _read_only_batch(buffer: bytearray | memoryview, limits: AppendLimits) -> Ba
         raise KafkaError(
             ErrorCode.MESSAGE_TOO_LARGE,
             f"batch of {size_bytes} bytes, max.message.bytes is {limits.max_message_bytes}",
+        )
+    if size_bytes > limits.segment_bytes:
+        raise KafkaError(
+            ErrorCode.RECORD_LIST_TOO_LARGE,
+            f"batch of {size_bytes} bytes, segment.bytes is {limits.segment_bytes}",
         )
     if size_bytes < len(buffer):
         raise _invalid_record(f"{len(buffer) - size_bytes} bytes after the only batch")

@@ -22,8 +22,10 @@ EARLIEST: Final = -2
 MAX_TIMESTAMP: Final = -3
 EARLIEST_LOCAL: Final = -4
 LATEST_TIERED: Final = -5
-_CONSUMER_MAX: Final = -1
-"""Larger ids are followers."""
+CONSUMER: Final = -1
+"""A replica id; 0 and above are followers."""
+DEBUGGING: Final = -2
+"""The replica id of tools: answered by any replica, up to the end of its own log."""
 
 
 class _View(Enum):
@@ -54,7 +56,9 @@ class Offsets:
         replica = self._state.hosted.online(tp)
         if replica is None:
             return ListedOffset(self._state.absence(tp))
-        code = replica.partition.check_leader(current_leader_epoch)
+        partition = replica.partition
+        check = partition.check_leader_epoch if replica_id == DEBUGGING else partition.check_leader
+        code = check(current_leader_epoch)
         if code is not ErrorCode.NONE:
             return ListedOffset(code)
         view = _view(isolation_level, replica_id)
@@ -107,7 +111,7 @@ class Offsets:
 
 
 def _view(isolation_level: int, replica_id: int) -> _View:
-    if replica_id > _CONSUMER_MAX:
+    if replica_id != CONSUMER:
         return _View.FOLLOWER
     return _View.COMMITTED if isolation_level == READ_COMMITTED else _View.CONSUMER
 

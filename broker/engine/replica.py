@@ -110,9 +110,10 @@ class Replica:
         """Take over a topic's configuration; the log takes it with its next append."""
         self.limits = AppendLimits(
             max_message_bytes=config.max_message_bytes,
+            segment_bytes=config.segment_bytes,
             is_log_append_time=config.message_timestamp_type == "LogAppendTime",
-            timestamp_before_max_ms=config.message_timestamp_before_max_ms,
-            timestamp_after_max_ms=config.message_timestamp_after_max_ms,
+            timestamp_before_max_ms=config.timestamp_before_max_ms,
+            timestamp_after_max_ms=config.timestamp_after_max_ms,
             requires_keys=COMPACT in config.cleanup_policy,
         )
         is_compacted = COMPACT in config.cleanup_policy

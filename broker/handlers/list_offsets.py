@@ -24,6 +24,8 @@ from protocol.messages.offsets import (
 )
 
 _LEADER_EPOCH_SINCE: Final = 4
+_SINCE: Final = {-1: 0, -2: 0, -3: 7, -4: 8, -5: 9}
+"""Special timestamp -> the first version that may ask for it. Source: KIP-734, 405, 1005."""
 
 
 def refuse(request: ListOffsetsRequest, version: int, error: KafkaError) -> ListOffsetsResponse:
@@ -59,6 +61,8 @@ async def handle(
             tp = TopicPartition(topic.name, partition.partition_index)
             if counts[tp] > 1:
                 listed = ListedOffset(ErrorCode.INVALID_REQUEST)
+            elif partition.timestamp < 0 and version < _SINCE.get(partition.timestamp, 99):
+                listed = ListedOffset(ErrorCode.UNSUPPORTED_VERSION)
             else:
                 listed = await _ask(context, request, tp, partition)
             partitions.append(_answer(tp.partition, listed, version))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from broker.lifecycle.controller_link import ControllerLink
@@ -49,7 +50,7 @@ class TopicConfigs:
         self._link = link
         self._broker_config = broker_config
         self._on_changed = on_changed
-        self._defaults = topic_config({}, broker_config)
+        self._unknown = _of_unknown(broker_config)
         self._overrides: dict[str, Mapping[str, str]] = {}
         self._configs: dict[str, TopicConfig] = {}
         self._wanted: dict[str, None] = {}
@@ -58,15 +59,18 @@ class TopicConfigs:
     def rebase(self, broker_config: BrokerConfig) -> None:
         """Take new defaults; the engine is to read ``config_of`` again for every topic."""
         self._broker_config = broker_config
-        self._defaults = topic_config({}, broker_config)
+        self._unknown = _of_unknown(broker_config)
         self._configs = {
             topic: topic_config(overrides, broker_config)
             for topic, overrides in self._overrides.items()
         }
 
     def config_of(self, topic: str) -> TopicConfig:
-        """Return the effective config as far as it is known; the broker's defaults otherwise."""
-        return self._configs.get(topic, self._defaults)
+        """Return the effective config; while it is unknown the broker's defaults, but all is kept.
+
+        Records that a topic wants to keep must not go because the controller was away.
+        """
+        return self._configs.get(topic, self._unknown)
 
     async def ensure(self, topics: Iterable[str]) -> None:
         """Fetch those that are not known yet; after ``ENSURE_TIMEOUT_MS`` leave them to ``run``."""
@@ -183,3 +187,8 @@ class TopicConfigs:
         self._overrides[topic] = overrides
         self._configs[topic] = config
         return config != before
+
+
+def _of_unknown(broker_config: BrokerConfig) -> TopicConfig:
+    defaults = topic_config({}, broker_config)
+    return replace(defaults, cleanup_policy=("delete",), retention_ms=-1, retention_bytes=-1)

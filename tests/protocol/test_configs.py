@@ -193,3 +193,14 @@ def test_a_compacted_topic_closes_segments_before_they_are_overdue() -> None:
     assert topic_config(lag, broker).max_segment_ms == 9000
     rare = topic_config({"cleanup.policy": "compact", "segment.ms": "9000"}, broker)
     assert rare.max_segment_ms == 9000
+
+
+def test_the_two_sided_timestamp_bound_counts_where_the_newer_ones_are_not_set() -> None:
+    both = topic_config({"message.timestamp.difference.max.ms": "500"}, broker_config({}))
+    assert (both.timestamp_before_max_ms, both.timestamp_after_max_ms) == (500, 500)
+    overrides = {
+        "message.timestamp.difference.max.ms": "500",
+        "message.timestamp.after.max.ms": "7",
+    }
+    mixed = topic_config(overrides, broker_config({}))
+    assert (mixed.timestamp_before_max_ms, mixed.timestamp_after_max_ms) == (500, 7)

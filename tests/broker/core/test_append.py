@@ -139,6 +139,13 @@ def test_a_batch_above_the_limit_is_too_large() -> None:
     assert prepare(data, limits=AppendLimits(max_message_bytes=size_bytes)).first_offset == 100
 
 
+def test_a_batch_that_fits_into_no_segment_is_refused() -> None:
+    data = batch(b"a" * 100)
+    limits = AppendLimits(segment_bytes=len(data) - 1)
+    assert refusal(data, limits) == ErrorCode.RECORD_LIST_TOO_LARGE
+    assert prepare(data, limits=AppendLimits(segment_bytes=len(data))).first_offset == 100
+
+
 def test_two_batches_are_refused() -> None:
     assert refusal(batch() + batch()) == ErrorCode.INVALID_RECORD
 

@@ -33,6 +33,29 @@ async def test_latest_is_the_high_watermark_for_consumers_and_the_end_for_follow
     assert (await listed(lab, -1, replica_id=2)).offset == 3
 
 
+async def test_a_debugging_consumer_may_ask_any_replica_for_its_own_end(lab: Lab) -> None:
+    await lab.create()
+    await lab[1].produce(["a", "b"])
+    lab[2].is_reachable = lab[3].is_reachable = False
+    await lab[1].produce("c", timeout_ms=10)
+    ends: list[tuple[int, int]] = []
+    for node in lab.nodes.values():
+        answer = await node.engine.list_offsets(
+            ORDERS, -1, current_leader_epoch=-1, isolation_level=0, replica_id=-2
+        )
+        ends.append((answer.error_code, answer.offset))
+    assert ends == [(0, 3), (0, 2), (0, 2)]
+
+
+async def test_records_below_the_log_start_are_not_found(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce(["a", "b", "c"])
+    alone[1].logs.raise_log_start(alone[1].replica(), 2)
+    assert (await listed(alone, -2)).offset == 2
+    assert (await listed(alone, -3)).offset == 2
+    assert (await listed(alone, AT_MS)).offset == 2
+
+
 async def test_the_start_and_the_special_timestamps(alone: Lab) -> None:
     await alone.create(replicas=[1])
     await alone[1].produce(["a", "b"])

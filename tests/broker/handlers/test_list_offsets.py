@@ -66,3 +66,23 @@ async def test_a_defect_marks_every_partition(broker: FakeBroker):
     broker.engine.error = RuntimeError("defect")
     response = await broker.ask(list_offsets(0, 1), 7)
     assert [(p.error_code, p.offset) for p in response.topics[0].partitions] == [(-1, -1)] * 2
+
+
+@pytest.mark.parametrize(("timestamp", "since"), [(-1, 0), (-2, 0), (-3, 7), (-4, 8), (-5, 9)])
+async def test_special_timestamps_have_their_first_version(
+    broker: FakeBroker, timestamp: int, since: int
+):
+    for version in range(10):
+        request = list_offsets(0)
+        request.topics[0].partitions[0].timestamp = timestamp
+        response = await broker.ask(request, version)
+        code = response.topics[0].partitions[0].error_code
+        expected = ErrorCode.NONE if version >= since else ErrorCode.UNSUPPORTED_VERSION
+        assert code == expected
+
+
+async def test_other_negative_timestamps_are_not_known(broker: FakeBroker):
+    request = list_offsets(0)
+    request.topics[0].partitions[0].timestamp = -6
+    response = await broker.ask(request, 9)
+    assert response.topics[0].partitions[0].error_code == ErrorCode.UNSUPPORTED_VERSION

@@ -47,6 +47,19 @@ def lab(link: ControllerLink) -> Lab:
     return Lab(link)
 
 
+async def test_nothing_of_a_topic_goes_before_its_settings_are_known(
+    controller: FakeController, lab: Lab
+):
+    controller.configs["orders"] = {}
+    for defaults in ({}, {"log.retention.ms": "1", "log.cleanup.policy": "compact"}):
+        lab.configs.rebase(broker_config(defaults))
+        unknown = lab.configs.config_of("orders")
+        assert (unknown.retention_ms, unknown.retention_bytes) == (-1, -1)
+        assert unknown.cleanup_policy == ("delete",)
+    await lab.configs.ensure(["orders"])
+    assert lab.configs.config_of("orders").retention_ms == 1
+
+
 async def test_a_topic_has_its_own_settings_over_the_brokers_defaults(
     controller: FakeController, lab: Lab
 ):
@@ -65,7 +78,7 @@ async def test_what_is_known_is_not_asked_again(controller: FakeController, lab:
     await lab.configs.ensure(["orders"])
     assert await lab.configs.overrides("orders") == {}
     assert len(controller.of(DescribeConfigsRequest)) == 1
-    assert lab.told == [], "defaults that stay defaults are no change"
+    assert lab.told == [["orders"]], "known from now on"
 
 
 async def test_changed_settings_are_fetched_again_in_the_background(
@@ -73,6 +86,7 @@ async def test_changed_settings_are_fetched_again_in_the_background(
 ):
     controller.configs["orders"] = {}
     await lab.configs.ensure(["orders"])
+    lab.heard.clear()
     controller.configs["orders"] = {"segment.bytes": "9000"}
     async with lab.running() as configs:
         configs.wanted(["orders"])
