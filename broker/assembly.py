@@ -6,7 +6,6 @@ Nothing is opened and no task begun here.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from random import Random
 from typing import Final
@@ -27,12 +26,12 @@ from broker.lifecycle.log_dir_returns import LogDirReturns, ReturnPorts
 from broker.lifecycle.producer_ids import ProducerIds
 from broker.lifecycle.session import ControllerSession, SessionPorts
 from broker.lifecycle.topic_configs import TopicConfigs
+from broker.loading import Loading
 from broker.metric_dump import MetricDump
 from broker.metrics import Metrics
 from broker.storage.faults import FaultyDisk
 from broker.storage.log_dir import LogDir
 from broker.storage.meta_properties import is_usable_directory_id
-from broker.storage.recovery import LoadProgress
 from broker.storage.startup import LoadOptions, Owner
 from broker.surface import Surface
 from broker.world import World
@@ -45,8 +44,6 @@ from protocol.spec import BrokerSpec, ClusterSpec, LogDirSpec
 from protocol.transport.rpc_client import RpcClient
 
 ALTER_PARTITION_VERSION: Final = 3
-_PROGRESS_EVERY_LOGS: Final = 500
-logger = logging.getLogger(__name__)
 
 
 class Parts:
@@ -72,6 +69,7 @@ class Parts:
         self.metrics = Metrics(own.id)
         self.disks = {one.path: self._disk(one) for one in own.log_dirs}
         self.log_dirs = {path: self._log_dir(path, one) for path, one in self.disks.items()}
+        self.loading = Loading(lambda path: self.log_dirs[path].online)
         self.link = ControllerLink(self._connect_to_controller)
         self.broker_configs = BrokerConfigs(
             self.link,
@@ -130,7 +128,7 @@ class Parts:
         return LoadOptions(
             configs=self.topic_configs.config_of,
             now_ms=self._world.clock.now_ms(),
-            progress=_log_progress,
+            progress=self.loading.note,
         )
 
     def identity(self, port: int) -> Identity:
@@ -211,6 +209,7 @@ class Parts:
             log_dirs=self.log_dirs,
             session=self.session,
             returns=self.returns,
+            loading=self.loading,
             shut_down=shut_down,
         )
 
@@ -291,13 +290,6 @@ def config_overrides(own: BrokerSpec) -> dict[str, str]:
     known = {name: text for name, text in own_words.items() if text is not None}
     assert all(name in BROKER_KEYS for name in known)
     return {**own.configs, **known}
-
-
-def _log_progress(path: str, progress: LoadProgress) -> None:
-    """Log the begin and the end of loading a log dir, and now and then between."""
-    done, total = progress
-    if done == total or done % _PROGRESS_EVERY_LOGS == 0:
-        logger.info("loading %s: %d of %d logs", path, done, total)
 
 
 def _leave_to_startup(_failed: LogDirFailed) -> None:

@@ -22,6 +22,7 @@ from broker.engine.engine import Engine
 from broker.engine.types import LogDirDescription
 from broker.lifecycle.log_dir_returns import LogDirReturns, ReturnRefusedError, Wish
 from broker.lifecycle.session import ControllerSession
+from broker.loading import Loading
 from broker.metrics import Family, Metrics
 from broker.storage.fault_rules import FaultMode
 from broker.storage.faults import FaultyDisk
@@ -44,6 +45,7 @@ class Surface:
     log_dirs: Mapping[str, LogDir]
     session: ControllerSession
     returns: LogDirReturns
+    loading: Loading
     shut_down: Callable[[], None]
     state: BrokerState = BrokerState.STARTING
     port: int = 0
@@ -79,6 +81,7 @@ class Surface:
             "is_controller_connected": session.is_connected,
             "online_log_dirs": [path for path, one in self.log_dirs.items() if one.online],
             "offline_log_dirs": [path for path, one in self.log_dirs.items() if not one.online],
+            "loading": self.loading.remaining(),
             **(gauges or {}),
         }
 
@@ -164,7 +167,7 @@ class Surface:
     def metric_families(self) -> Sequence[Family]:
         """Bring the gauges up to date and return every metric."""
         self.refresh_gauges()
-        return self.metrics.families()
+        return [*self.metrics.families(), *self.loading.families()]
 
     def refresh_gauges(self) -> None:
         """Copy the engine's and the log dirs' numbers of this moment into the metrics."""

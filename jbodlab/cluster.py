@@ -14,8 +14,10 @@ from typing import Final
 
 from broker.exit_codes import ExitCode as BrokerExitCode
 from jbodlab.admin import ClusterAdmin
+from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.free_ports import holder_of, is_free
+from jbodlab.loading import ASK_EVERY_MS, LoadingWatch
 from jbodlab.process import STOP_DEADLINE_MS, Process
 from jbodlab.run_state import ProcessNote, read_notes, run_dir, write_notes
 from protocol.spec import ClusterSpec, SpecError, load_cluster_spec
@@ -23,6 +25,14 @@ from protocol.spec import ClusterSpec, SpecError, load_cluster_spec
 CONTROLLER: Final = "controller"
 START_DEADLINE_MS: Final = 30_000
 _POLL_MS: Final = 10
+
+
+def _keep_quiet(_words: str) -> None:
+    return None
+
+
+def _stands_still() -> bool:
+    return False
 
 
 class Cluster:
@@ -62,8 +72,12 @@ class Cluster:
         process = self.processes.get(name)
         return process is not None and process.is_running
 
-    def start(self, deadline_ms: int = START_DEADLINE_MS) -> list[str]:
+    def start(
+        self, deadline_ms: int = START_DEADLINE_MS, *, show: Callable[[str], None] = _keep_quiet
+    ) -> list[str]:
         """Start what does not run and wait until every broker knows all; return what was started.
+
+        ``show`` is told what brokers load meanwhile; the deadline counts from their last progress.
 
         Raises:
             LabError: PORT_IN_USE before anything is started; PROCESS_DIED or TIMED_OUT, after
@@ -74,14 +88,23 @@ class Cluster:
         try:
             for name in missing:
                 self._spawn(name)
-            self.wait_until(self.is_ready, "every broker knows all brokers", deadline_ms)
+            what = "every broker knows all brokers"
+            self.wait_until(self.is_ready, what, deadline_ms, self._watch(missing, show))
         except LabError:
             self.stop(missing)
             raise
         return missing
 
-    def start_broker(self, broker_id: int, deadline_ms: int = START_DEADLINE_MS) -> None:
+    def start_broker(
+        self,
+        broker_id: int,
+        deadline_ms: int = START_DEADLINE_MS,
+        *,
+        show: Callable[[str], None] = _keep_quiet,
+    ) -> None:
         """Start one broker and wait until it and the cluster know each other.
+
+        ``show`` and the deadline are those of ``start``.
 
         Raises:
             LabError: as ``start``.
@@ -93,6 +116,7 @@ class Cluster:
             lambda admin: broker_id in admin.view(broker_id, []).broker_ids,
             f"broker {broker_id} is registered",
             deadline_ms,
+            self._watch([name], show),
         )
 
     def start_controller(self) -> None:
@@ -136,25 +160,38 @@ class Cluster:
         condition: Callable[[ClusterAdmin], bool],
         what: str,
         deadline_ms: int = START_DEADLINE_MS,
+        is_moving: Callable[[], bool] = _stands_still,
     ) -> float:
         """Ask until ``condition`` holds; return how long that took, in ms.
 
-        A node that does not answer counts as "not yet".
+        A node that does not answer counts as "not yet". The deadline begins anew whenever
+        ``is_moving`` says so.
 
         Raises:
             LabError: PROCESS_DIED, when a child of this run ends meanwhile; TIMED_OUT.
         """
-        started = time.monotonic()
+        started = moved = time.monotonic()
         living = [process for process in self.processes.values() if process.is_running]
         with ClusterAdmin(self.spec, timeout_ms=5000) as admin:
             while not _holds(condition, admin):
                 self._check_alive(living)
-                if (time.monotonic() - started) * 1000 > deadline_ms:
+                if is_moving():
+                    moved = time.monotonic()
+                if (time.monotonic() - moved) * 1000 > deadline_ms:
                     raise LabError(
                         ExitCode.TIMED_OUT,
                         f"{what}: not so after {deadline_ms} ms; logs are in {self.run_dir}",
                     )
         return (time.monotonic() - started) * 1000
+
+    def _watch(self, names: list[str], show: Callable[[str], None]) -> LoadingWatch:
+        """Watch what brokers load."""
+        clients = [
+            ControlClient(broker.id, broker.control_port)
+            for broker in self.spec.brokers
+            if broker_name(broker.id) in names
+        ]
+        return LoadingWatch(clients, show, every_ms=ASK_EVERY_MS)
 
     def _check_alive(self, living: list[Process]) -> None:
         """Wait a moment on the processes; the end of one ends the waiting."""

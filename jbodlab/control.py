@@ -16,9 +16,10 @@ TIMEOUT_S: Final = 30
 class ControlClient:
     """The control endpoint of one broker; every call is a connection of its own."""
 
-    def __init__(self, broker_id: int, control_port: int) -> None:
+    def __init__(self, broker_id: int, control_port: int, *, timeout_s: float = TIMEOUT_S) -> None:
         self.broker_id = broker_id
         self.control_port = control_port
+        self._timeout_s = timeout_s
 
     def status(self) -> dict[str, Any]:
         """Return what the broker says of itself."""
@@ -52,7 +53,7 @@ class ControlClient:
         return path
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
-        connection = http.client.HTTPConnection(HOST, self.control_port, timeout=TIMEOUT_S)
+        connection = http.client.HTTPConnection(HOST, self.control_port, timeout=self._timeout_s)
         try:
             connection.request(
                 method,

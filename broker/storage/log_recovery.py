@@ -9,7 +9,7 @@ Source: LogLoader.scala, LogSegment.recover.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -69,10 +69,22 @@ class OpenedLog:
     producers: ProducerStates
 
 
+def _ignore(_segments_left: int) -> None:
+    return None
+
+
 def open_log(
-    directory: PartitionFiles, config: LogConfig, known: KnownOffsets, *, now_ms: int
+    directory: PartitionFiles,
+    config: LogConfig,
+    known: KnownOffsets,
+    *,
+    now_ms: int,
+    on_segments: Callable[[int], None] = _ignore,
 ) -> OpenedLog:
-    """Open the log in ``directory``; what is damaged behind the recovery point is cut off."""
+    """Open the log in ``directory``; what is damaged behind the recovery point is cut off.
+
+    ``on_segments`` is told how many segments are left before each one that is checked.
+    """
     bases, with_transactions, snapshots = _list_files(directory, _settle_leftovers(directory))
     segments = [_existing(directory, base, config, now_ms) for base in bases]
     if not segments:
@@ -82,7 +94,8 @@ def open_log(
     if known.was_clean:
         end = _restore_tail(segments[-1])
     if end is None:
-        end, producers = _recover(segments, snapshots, known.recovery_point, epochs)
+        first = segment_number(segments, known.recovery_point)
+        end, producers = _recover(segments, first, snapshots, epochs, on_segments)
     _mend_transactions(segments, with_transactions, snapshots)
     snapshots.remove_above(end)
     snapshots.keep_of_segments([segment.base_offset for segment in segments])
@@ -208,17 +221,21 @@ def _restore_tail(segment: Segment) -> int | None:
 
 
 def _recover(
-    segments: list[Segment], snapshots: Snapshots, recovery_point: int, epochs: LeaderEpochs
+    segments: list[Segment],
+    first: int,
+    snapshots: Snapshots,
+    epochs: LeaderEpochs,
+    on_segments: Callable[[int], None],
 ) -> tuple[int, ProducerStates]:
-    """Check every batch from the recovery point on.
+    """Check every batch from the segment of the recovery point on.
 
     Cut at the first bad one. Return the end of the log and the producers there.
     """
-    first = segment_number(segments, recovery_point)
     end = segments[first].base_offset
     producers = snapshots.load(segments[:first], end)
     for number in range(first, len(segments)):
         segment = segments[number]
+        on_segments(len(segments) - number)
         try:
             end = _recover_segment(segment, producers, epochs)
         except CorruptBatch as exc:

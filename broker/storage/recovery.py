@@ -50,6 +50,13 @@ class LoadProgress(NamedTuple):
 
     logs_done: int
     logs_total: int
+    segments_left: int = 0
+    """Of the log that is loaded now: segments that are still to be checked."""
+
+    @property
+    def logs_left(self) -> int:
+        """How many logs are still to be loaded, the present one included."""
+        return self.logs_total - self.logs_done
 
 
 @dataclass(slots=True, kw_only=True)
@@ -88,6 +95,14 @@ class _Checkpoints(NamedTuple):
     high_watermarks: dict[TopicPartition, int]
 
 
+class _Known(NamedTuple):
+    """What is known before a log is opened, and whom to tell how far it is."""
+
+    checkpoints: _Checkpoints
+    was_clean: bool
+    on_segments: Callable[[int], None]
+
+
 def load_log_dir(
     files: LogDirFiles,
     *,
@@ -98,8 +113,8 @@ def load_log_dir(
     """Load every log of a prepared log dir; a job without a deadline on the dir's own thread.
 
     ``configs`` gives a topic's configuration, ``progress`` is called on this thread before each log
-    and at the end. The clean shutdown marker is removed first, so that a crash while loading is
-    noticed by the next start.
+    and each segment that is checked, and at the end. The clean shutdown marker is removed first, so
+    that a crash while loading is noticed by the next start.
 
     Raises:
         StartupRefused: a directory that is no partition's, or two logs of one partition.
@@ -119,10 +134,17 @@ def load_log_dir(
         else:
             _refuse_second(seen, name, parsed, files.disk.root)
             config = configs(parsed.topic_partition.topic)
-            log = _load_log(files, name, config, (checkpoints, was_clean), now_ms=now_ms)
+            known = _Known(checkpoints, was_clean, _segment_progress(progress, number, len(names)))
+            log = _load_log(files, name, config, known, now_ms=now_ms)
             loaded.logs.append(log)
     progress(LoadProgress(len(names), len(names)))
     return loaded
+
+
+def _segment_progress(
+    progress: Callable[[LoadProgress], None], number: int, total: int
+) -> Callable[[int], None]:
+    return lambda segments_left: progress(LoadProgress(number, total, segments_left))
 
 
 def _take_marker(disk: Disk) -> bool:
@@ -192,11 +214,11 @@ def _load_log(
     files: LogDirFiles,
     name: str,
     config: LogConfig,
-    known: tuple[_Checkpoints, bool],
+    known: _Known,
     *,
     now_ms: int,
 ) -> LoadedLog:
-    checkpoints, was_clean = known
+    checkpoints, was_clean, on_segments = known
     parsed = parse_dir_name(name)
     topic_partition = parsed.topic_partition
     offsets = KnownOffsets(
@@ -205,7 +227,8 @@ def _load_log(
         was_clean=was_clean,
     )
     note = _settle_note(files, name, parsed.kind)
-    opened = open_log(PartitionFiles(files, name), config, offsets, now_ms=now_ms)
+    directory = PartitionFiles(files, name)
+    opened = open_log(directory, config, offsets, now_ms=now_ms, on_segments=on_segments)
     log = opened.log
     checkpointed = checkpoints.high_watermarks.get(topic_partition, 0)
     return LoadedLog(

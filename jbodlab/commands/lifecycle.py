@@ -13,9 +13,12 @@ from rich.table import Table
 from jbodlab.admin import ClusterAdmin, ClusterView
 from jbodlab.cluster import CONTROLLER, Cluster, broker_name
 from jbodlab.commands.output import Lab, lab_command
+from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
+from jbodlab.loading import Remaining, loading_words
 
 MIB = 1 << 20
+STATUS_TIMEOUT_S = 3
 
 
 @click.command()
@@ -24,8 +27,8 @@ def up(lab: Lab) -> None:
     """Start what does not run yet, and stay in the background."""
     cluster = lab.cluster
     began = time.monotonic()
-    with lab.working("starting the controller and the brokers"):
-        started = cluster.start()
+    with lab.working("starting the controller and the brokers") as shown:
+        started = cluster.start(show=shown.update)
         cluster.wait_until(_has_topics(cluster), "the topics of the cluster file are there")
     seconds = time.monotonic() - began
     lab.emit(
@@ -84,8 +87,8 @@ def brokers() -> None:
 def start_broker(lab: Lab, broker_id: int) -> None:
     """Start one broker that does not run."""
     cluster = _with_broker(lab, broker_id)
-    with lab.working(f"starting broker {broker_id}"):
-        cluster.start_broker(broker_id)
+    with lab.working(f"starting broker {broker_id}") as shown:
+        cluster.start_broker(broker_id, show=shown.update)
     lab.emit({"started": broker_id}, f"broker {broker_id} is registered")
 
 
@@ -164,7 +167,20 @@ def _process_row(cluster: Cluster, name: str) -> dict[str, Any]:
         "rss_bytes": process.rss_bytes() if running and process is not None else 0,
         "address": _address(cluster, name),
         "log_file": str(log_file),
+        "loading": _loading(cluster, name) if running else {},
     }
+
+
+def _loading(cluster: Cluster, name: str) -> Remaining:
+    """Return what a broker has still to load, nothing when it does not say."""
+    if name == CONTROLLER:
+        return {}
+    broker = cluster.spec.broker(int(name.removeprefix("broker-")))
+    client = ControlClient(broker.id, broker.control_port, timeout_s=STATUS_TIMEOUT_S)
+    try:
+        return client.status()["loading"]
+    except LabError:
+        return {}
 
 
 def _address(cluster: Cluster, name: str) -> str:
@@ -189,13 +205,20 @@ def _status_table(processes: list[dict[str, Any]], view: ClusterView | None) -> 
         broker_id = -1 if row["name"] == CONTROLLER else int(row["name"].removeprefix("broker-"))
         table.add_row(
             row["name"],
-            "[green]running[/]" if row["running"] else f"[red]not running[/] {row['log_file']}",
+            _state_words(row),
             row["address"],
             str(row["pid"] or ""),
             f"{row['rss_bytes'] / MIB:.0f} MiB" if row["running"] else "",
             *_partition_counts(view, broker_id),
         )
     return table
+
+
+def _state_words(row: dict[str, Any]) -> str:
+    if not row["running"]:
+        return f"[red]not running[/] {row['log_file']}"
+    loading = loading_words(row["loading"])
+    return f"[yellow]loading[/] {loading}" if loading else "[green]running[/]"
 
 
 def _partition_counts(view: ClusterView | None, broker_id: int) -> tuple[str, str, str]:

@@ -128,15 +128,19 @@ def test_a_current_and_a_future_log_are_both_loaded() -> None:
     assert len(load(disk).logs) == 2
 
 
-@pytest.mark.scenario(220)
-def test_progress_is_told_before_each_log_and_at_the_end() -> None:
+def test_progress_is_told_before_each_log_and_segment_and_at_the_end() -> None:
     disk = MemoryDisk()
-    disk.make_dir("orders-0")
+    filled_log(disk, 30, Config(segment_bytes=2000))
     disk.make_dir("orders-1")
     told: list[LoadProgress] = []
     files = LogDirFiles(disk)
     load_log_dir(files, configs=lambda _: Config(), now_ms=0, progress=told.append)
-    assert told == [(0, 2), (1, 2), (2, 2)]
+    assert told == [
+        *[(0, 2, left) for left in (0, 3, 2, 1)],
+        *[(1, 2, left) for left in (0, 1)],
+        (2, 2, 0),
+    ]
+    assert [one.logs_left for one in told] == [2, 2, 2, 2, 1, 1, 0]
 
 
 def test_high_watermarks_stay_within_the_log() -> None:

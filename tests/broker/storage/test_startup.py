@@ -186,4 +186,5 @@ async def test_progress_names_the_dir() -> None:
         progress=lambda path, done: told.append((path, done)),
     )
     await load_log_dirs([inline_log_dir(disk)], note)
-    assert told == [("/d1", LoadProgress(0, 1)), ("/d1", LoadProgress(1, 1))]
+    steps = [LoadProgress(0, 1), LoadProgress(0, 1, 1), LoadProgress(1, 1)]
+    assert told == [("/d1", step) for step in steps]
