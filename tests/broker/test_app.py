@@ -213,3 +213,18 @@ async def test_metric_rows_of_every_table_in_use_are_dumped(
     dump = tmp_path / "dump"
     assert {"log_dir", "replica", "request"} <= {folder.name for folder in dump.iterdir()}
     assert list((dump / "log_dir" / "v1" / "broker=1").glob("*.jsonl"))
+
+
+@pytest.mark.scenario(250)
+async def test_a_dynamic_cordon_is_known_before_the_first_heartbeat(
+    tmp_path: Path, controller: FakeController
+):
+    spec = cluster_spec(
+        tmp_path, controller.port, configs={"cordoned.log.dirs": str(tmp_path / "d1")}
+    )
+    controller.broker_configs["1"] = {"cordoned.log.dirs": str(tmp_path / "d2")}
+    async with running(spec):
+        beats = await controller.until_heartbeats(2)
+    (registration,) = controller.of(BrokerRegistrationRequest)
+    _first, second = map(bytes, registration.log_dirs)
+    assert all(list(map(bytes, beat.cordoned_log_dirs or ())) == [second] for beat in beats)

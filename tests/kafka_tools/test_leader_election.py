@@ -41,6 +41,21 @@ def test_partitions_come_from_a_file(tools: KafkaTools, created: str, tmp_path: 
     ]
 
 
+def test_leadership_goes_back_to_the_preferred_replica(tools: KafkaTools, lab: Lab, created: str):
+    preferred = lab.partition(created).leader
+    lab.cluster.restart_broker(preferred)
+    lab.wait_for_full_isr(created)
+    assert lab.partition(created).leader != preferred
+
+    printed = tools.run("kafka-leader-election --election-type preferred --all-topic-partitions")
+
+    heading = "Successfully completed leader election (PREFERRED) for partitions "
+    assert (printed.code, printed.err) == (0, "")
+    assert printed.out.startswith(heading)
+    assert f"{created}-0" in printed.out.removeprefix(heading).strip().split(", ")
+    assert lab.partition(created).leader == preferred
+
+
 def test_of_all_partitions_only_those_that_changed_are_told(tools: KafkaTools):
     command = "kafka-leader-election --election-type preferred --all-topic-partitions"
     assert tools.run(command) == Printed(0, "")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -204,3 +207,58 @@ def test_the_two_sided_timestamp_bound_counts_where_the_newer_ones_are_not_set()
     }
     mixed = topic_config(overrides, broker_config({}))
     assert (mixed.timestamp_before_max_ms, mixed.timestamp_after_max_ms) == (500, 7)
+
+
+def golden(scope: str) -> dict[str, tuple[Any, ...]]:
+    """What a 3.9.2 broker described; its file set two keys, clients one of it and two of a topic.
+
+    Keys whose values name a machine are left out.
+    """
+    lines = Path(__file__).with_name("configs_of_3_9_2.jsonl").read_text().splitlines()
+    rows = [row for row in map(json.loads, lines) if row["scope"] == scope]
+    return {
+        row["name"]: (
+            row["value"],
+            row["read_only"],
+            row["source"],
+            row["type"],
+            [tuple(synonym) for synonym in row["synonyms"]],
+        )
+        for row in rows
+    }
+
+
+def shown(entries: list[DescribedConfig]) -> dict[str, tuple[Any, ...]]:
+    return {
+        entry.name: (
+            entry.value,
+            entry.is_read_only,
+            entry.source,
+            entry.type,
+            [tuple(synonym) for synonym in entry.synonyms],
+        )
+        for entry in entries
+    }
+
+
+GOLDEN_BROKER = overrides(
+    static={"broker.id": "1", "log.retention.hours": "100", "num.partitions": "2"},
+    dynamic={"log.segment.bytes": "500"},
+)
+
+
+def test_topics_are_described_as_a_3_9_2_broker_does() -> None:
+    found = shown(describe_topic_configs({"retention.ms": "5", "segment.ms": "77"}, GOLDEN_BROKER))
+    value, *others, synonyms = found["retention.ms"]
+    assert synonyms.pop() == ("log.retention.hours", "100", ConfigSource.STATIC_BROKER), (
+        "an intended difference"
+    )
+    found["retention.ms"] = (value, *others, synonyms)
+    assert found == golden("topic")
+
+
+def test_brokers_are_described_as_a_3_9_2_broker_does() -> None:
+    found = shown(describe_broker_configs(GOLDEN_BROKER))
+    known = golden("broker")
+    assert len(known) > 80
+    assert {name: found[name] for name in known} == known
