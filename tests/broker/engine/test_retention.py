@@ -50,9 +50,9 @@ async def test_by_size_the_oldest_segments_go_at_the_next_look(lab: Lab) -> None
 
 
 async def test_by_age_everything_goes_and_the_log_goes_on(lab: Lab) -> None:
-    await lab.create(segment_bytes=SMALL, retention_ms="60000")
+    await lab.create(segment_bytes=SMALL, retention_ms="1000")
     await fill(lab[1])
-    await asyncio.sleep(400)
+    await asyncio.sleep(31)
     for node in lab.nodes.values():
         partition = node.replica().partition
         assert (partition.log_start_offset, partition.log_end_offset) == (10, 10)
@@ -124,3 +124,36 @@ async def test_the_first_look_comes_after_the_initial_delay(alone: Lab, look: in
     assert alone[1].replica().partition.log_start_offset == 0
     await asyncio.sleep(2)
     assert alone[1].replica().partition.log_start_offset == 10
+
+
+@pytest.mark.scenario(94)
+async def test_what_waits_for_removal_is_left_behind_by_a_move(alone: Lab) -> None:
+    node = alone[1]
+    await alone.create(
+        replicas=[1], retention_bytes="1024", segment_bytes="1024", file_delete_delay_ms="10000"
+    )
+    await fill(node, 200)
+    await asyncio.sleep(30.5)
+    assert files(node, ".deleted") != []
+    target = next(path for path in node.paths if path != node.replica().log_dir)
+    start = node.replica().partition.log_start_offset
+    assert (await node.engine.alter_replica_log_dirs([(ORDERS, target)]))[ORDERS] == 0
+    await asyncio.sleep(5)
+    assert node.replica().log_dir == target
+    assert node.replica().log.log_start_offset == start > 0
+    assert files(node, ".deleted") == []
+    await asyncio.sleep(60)
+    assert files(node, ".deleted") == []
+
+
+@pytest.mark.scenario(268)
+@pytest.mark.parametrize(("delay_ms", "left"), [("0", False), (str(2**62), True)])
+async def test_removed_files_go_at_once_or_never_as_the_topic_says(
+    alone: Lab, delay_ms: str, *, left: bool
+) -> None:
+    await alone.create(
+        replicas=[1], segment_bytes=SMALL, retention_bytes="0", file_delete_delay_ms=delay_ms
+    )
+    await fill(alone[1])
+    await asyncio.sleep(100)
+    assert bool(files(alone[1], ".deleted")) is left
