@@ -259,6 +259,7 @@ class Parts:
         """Have the engine and the topics follow a configuration; ``make_engine`` came before."""
         self.topic_configs.rebase(config)
         self.engine.configure(config)
+        self.session.log_dirs_cordoned()
 
     def _online_directory_ids(self) -> list[bytes]:
         return [one.directory_id for one in self.log_dirs.values() if one.online]

@@ -117,6 +117,10 @@ class ControllerSession:
         self._offline[failed.directory_id] = False
         self._wake.set()
 
+    def log_dirs_cordoned(self) -> None:
+        """Heartbeat soon: which log dirs are cordoned has changed."""
+        self._wake.set()
+
     async def log_dirs_returned(self, old_directory_ids: Sequence[bytes]) -> None:
         """Register the log dirs that are online now, and wait until the controller knows them.
 

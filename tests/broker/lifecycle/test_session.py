@@ -258,6 +258,17 @@ async def test_leaving_is_asked_for_at_once_and_waits_for_the_leave(
     assert (last.want_fence, last.want_shut_down) == (True, False)
 
 
+async def test_a_change_of_cordons_is_told_without_waiting_for_the_interval(
+    controller: FakeController, link: ControllerLink
+):
+    async with Lab(link, NEVER_MS).running() as session:
+        await controller.until_heartbeats(1)
+        await asyncio.sleep(0)
+        session.log_dirs_cordoned()
+        beats = await controller.until_heartbeats(2)
+        assert list(map(bytes, beats[-1].cordoned_log_dirs or ())) == [D2]
+
+
 async def test_log_dirs_that_came_back_are_registered_by_the_same_process(
     controller: FakeController, link: ControllerLink
 ):
