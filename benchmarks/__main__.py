@@ -10,7 +10,7 @@ import sys
 
 import click
 
-_SUITES = ("cluster", "codec", "rpc", "log_dir")
+_SUITES = ("cluster", "codec", "rpc", "log_dir", "partitions")
 
 
 @click.command()
