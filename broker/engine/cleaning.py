@@ -229,6 +229,8 @@ class Cleaner:
         if not finished:
             await target.log_dir.submit("discard cleaning", cleaning.discard)
             return False
+        # Readers of the end would see records that are gone from the log.
+        target.replica.tail.clear()
         self._finish(filthiest, cleaning)
         return True
 

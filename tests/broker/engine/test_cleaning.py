@@ -13,11 +13,12 @@ from broker.engine.types import ProducePart
 from broker.storage.cleanable import read_cleaner_offsets
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.records.build import NewRecord, build_batch
+from protocol.records.build import BatchOptions, NewRecord, build_batch
 from protocol.records.records import Record, iterate_all_records
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
 from tests.broker.engine.node import Node
+from tests.broker.engine.transactions import end
 
 OTHER = TopicPartition("other", 0)
 BACKOFF_S = 15
@@ -60,8 +61,7 @@ async def fill(node: Node, count: int, tp: TopicPartition = ORDERS) -> None:
 
 
 async def consumed(node: Node, offset: int = 0, tp: TopicPartition = ORDERS) -> list[Record]:
-    """Every record from ``offset`` on, from the disk."""
-    node.replica(tp).tail.clear()
+    """Every record from ``offset`` on."""
     found: list[Record] = []
     end = await node.log_end(tp)
     while offset < end:
@@ -369,6 +369,26 @@ async def test_a_pass_is_given_up_when_its_log_is_truncated() -> None:
         assert node.state.cleaner_offsets.get(path, ORDERS) in {None, 0}
         await fill(node, 30)
         await until_cleaned(node)
+
+
+async def test_an_open_transaction_holds_compaction_back(one: Lab) -> None:
+    await compacted(one)
+    node = one[1]
+    await fill(node, 30)
+    options = BatchOptions(producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True)
+    part = ProducePart(ORDERS, memoryview(build_batch([NewRecord(b"v", b"open")], options)))
+    (opened,) = await node.engine.produce([part], acks=-1, timeout_ms=5_000)
+    assert opened.base_offset == 30
+    await fill(node, 60)
+    await asyncio.sleep(3 * BACKOFF_S)
+    cleaned_to = node.state.cleaner_offsets.get(node.replica().log_dir, ORDERS)
+    assert cleaned_to is not None
+    assert 20 < cleaned_to <= 30
+    assert len(await consumed(node, 30)) == 61
+    assert (await end(node, 7, commit=False)).error_code == ErrorCode.NONE
+    await fill(node, 30)
+    await until_cleaned(node)
+    assert b"open" not in [record.key for record in await consumed(node)]
 
 
 async def test_the_dirtiest_share_is_told(one: Lab) -> None:
