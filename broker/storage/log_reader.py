@@ -113,13 +113,19 @@ def find_timestamp(
 
 
 def find_aborted(segments: Sequence[Segment], start: int, end: int) -> list[AbortedTransaction]:
-    """Return the aborted transactions that touch offsets from ``start`` up to ``end``."""
-    return [
-        transaction
-        for segment in segments[segment_number(segments, start) :]
-        for transaction in segment.aborted_transactions()
-        if transaction.last_offset >= start and transaction.first_offset < end
-    ]
+    """Return the aborted transactions that touch offsets from ``start`` up to ``end``.
+
+    Their markers may be far behind ``end``; what was aborted after everything before ``end`` was
+    stable began later. Source: LocalLog.collectAbortedTransactions.
+    """
+    found: list[AbortedTransaction] = []
+    for segment in segments[segment_number(segments, start) :]:
+        for transaction in segment.aborted_transactions():
+            if transaction.last_offset >= start and transaction.first_offset < end:
+                found.append(transaction)
+            if transaction.last_stable_offset >= end:
+                return found
+    return found
 
 
 def largest_timestamp(segment: Segment) -> int:

@@ -49,13 +49,15 @@ class PartitionFiles:
 class SegmentFiles:
     """The files of one segment: `.log`, `.index`, `.timeindex` and, where needed, `.txnindex`."""
 
-    __slots__ = ("_base_offset", "directory", "suffix")
+    __slots__ = ("_base_offset", "_has_transactions", "directory", "suffix")
 
     def __init__(self, directory: PartitionFiles, base_offset: int, suffix: str = "") -> None:
         self.directory = directory
         self.suffix = suffix
         """Behind all names; empty for a segment that is part of its log."""
         self._base_offset = base_offset
+        self._has_transactions: bool | None = None
+        """Whether there is a `.txnindex`, once it was asked for: committed readers ask often."""
 
     def name(self, kind: str) -> str:
         """Return the disk's present name of the file of ``kind``, such as `.log`."""
@@ -67,7 +69,11 @@ class SegmentFiles:
 
     def exists(self, kind: str) -> bool:
         """Tell whether there is a file of ``kind``."""
-        return self.directory.files.disk.exists(self.name(kind))
+        if kind != TRANSACTION_INDEX_SUFFIX:
+            return self.directory.files.disk.exists(self.name(kind))
+        if self._has_transactions is None:
+            self._has_transactions = self.directory.files.disk.exists(self.name(kind))
+        return self._has_transactions
 
     def read(self, kind: str) -> bytes:
         """Return the content of one file."""
@@ -75,6 +81,7 @@ class SegmentFiles:
 
     def append(self, kind: str, data: Buffer) -> None:
         """Add to one file, made when it is missing, and close it."""
+        self._made(kind)
         file = self.directory.files.disk.open(self.name(kind), create=True)
         try:
             file.append([data])
@@ -83,6 +90,7 @@ class SegmentFiles:
 
     def replace(self, kind: str, data: Buffer) -> None:
         """Write one file anew."""
+        self._made(kind)
         self.directory.files.disk.replace_file(self.name(kind), data)
 
     def sync_indexes(self) -> None:
@@ -115,3 +123,7 @@ class SegmentFiles:
             files.close(name)
             if files.disk.exists(name):
                 files.disk.remove(name)
+
+    def _made(self, kind: str) -> None:
+        if kind == TRANSACTION_INDEX_SUFFIX:
+            self._has_transactions = True

@@ -121,3 +121,26 @@ def test_aborted_transactions_are_found_by_the_offsets_that_they_touch() -> None
     assert log.aborted_transactions(0, 2) == [first]
     assert log.aborted_transactions(4, 20) == [second]
     assert log.aborted_transactions(9, 20) == []
+
+
+def test_what_was_aborted_in_a_later_segment_is_found_and_the_search_ends_behind_it() -> None:
+    log = log_on(MemoryDisk(), config=Config(segment_bytes=SIZE * 2))
+    log.append(batches(0, 8), now_ms=0)
+    second, third, last = log.segments[1:]
+    second.append_aborted(AbortedTransaction(1, 0, 3, 4))
+    third.append_aborted(AbortedTransaction(2, 1, 5, 2))
+    third.append_aborted(AbortedTransaction(3, 2, 5, 6))
+    last.append_aborted(AbortedTransaction(4, 0, 7, 8))
+    assert [one.producer_id for one in log.aborted_transactions(0, 2)] == [1]
+    assert [one.producer_id for one in log.aborted_transactions(4, 5)] == [2, 3]
+
+
+def test_a_read_tells_the_aborted_transactions_among_its_batches_when_asked() -> None:
+    log = log_on(MemoryDisk())
+    log.append(batches(0, 8), now_ms=0)
+    transactions = [AbortedTransaction(1, 0, 3, 4), AbortedTransaction(2, 5, 7, 8)]
+    for one in transactions:
+        log.segments[0].append_aborted(one)
+    assert log.read(0, SIZE * 2, with_aborted=True).aborted == transactions[:1]
+    assert log.read(4, SIZE * 2, with_aborted=True).aborted == transactions[1:]
+    assert log.read(0, SIZE * 2).aborted == ()

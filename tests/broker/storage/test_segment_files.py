@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker.storage.files import LogDirFiles
-from broker.storage.layout import DELETED_SUFFIX, LOG_SUFFIX
+from broker.storage.layout import DELETED_SUFFIX, LOG_SUFFIX, TRANSACTION_INDEX_SUFFIX
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.segment_files import PartitionFiles, SegmentFiles
 
@@ -61,3 +61,16 @@ def test_deleting_what_is_gone_is_no_error(directory: PartitionFiles) -> None:
     files.delete()
     directory.files.disk.remove_tree("t-0")
     files.delete()
+
+
+def test_whether_there_is_a_transaction_index_is_asked_once(directory: PartitionFiles) -> None:
+    files = SegmentFiles(directory, 7)
+    disk = directory.files.disk
+    assert not files.exists(TRANSACTION_INDEX_SUFFIX)
+    before = disk.operations_count
+    assert not files.exists(TRANSACTION_INDEX_SUFFIX)
+    assert disk.operations_count == before
+    files.append(TRANSACTION_INDEX_SUFFIX, b"x")
+    assert files.exists(TRANSACTION_INDEX_SUFFIX)
+    found_later = SegmentFiles(directory, 7)
+    assert found_later.exists(TRANSACTION_INDEX_SUFFIX)
