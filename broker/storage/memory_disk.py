@@ -6,35 +6,23 @@ promises and not more.
 
 from __future__ import annotations
 
+import copy
 import errno
 import os
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 
+from broker.storage.memory_tree import (
+    MemoryDir,
+    MemoryFile,
+    MemoryNode,
+    files_below,
+    left_by_power_cut,
+    sync_below,
+)
 from protocol.ports import Buffer, DiskFile, DiskUsage
 
 _TOTAL_BYTES = 1 << 40
-
-
-class _File:
-    """The bytes behind one name."""
-
-    __slots__ = ("data", "modified_ms", "synced")
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-        self.modified_ms = 0
-        self.synced = b""
-
-
-class _Dir:
-    """The names in one directory."""
-
-    __slots__ = ("children", "synced")
-
-    def __init__(self) -> None:
-        self.children: dict[str, _Dir | _File] = {}
-        self.synced: dict[str, _Dir | _File] = {}
 
 
 class MemoryDisk:
@@ -43,13 +31,15 @@ class MemoryDisk:
     def __init__(self, root: str = "/memory", capacity_bytes: int = _TOTAL_BYTES) -> None:
         self._root = root
         self._capacity_bytes = capacity_bytes
-        self._tree = _Dir()
+        self._tree = MemoryDir()
         self._locked = False
         self._detached = False
         self.operations_count = 0
         """See ``Disk.operations_count``."""
         self.clock_ms = 0
         """The time that files get when they are written."""
+        self.before_change: Callable[[str, str], None] | None = None
+        """Called with operation and name before everything that a crash could come before."""
 
     @property
     def root(self) -> str:
@@ -57,13 +47,21 @@ class MemoryDisk:
         return self._root
 
     def power_cut(self, chance: random.Random | None = None) -> None:
-        """Lose all that is not durable; with ``chance`` a part of each unsynced tail stays."""
-        self._tree = _durable(self._tree, chance)
+        """Lose all that is not durable; with ``chance`` a drawn part of it stays."""
+        self._tree = left_by_power_cut(self._tree, chance)
         self._locked = False
 
     def drop_lock(self) -> None:
         """See ``Disk.drop_lock``."""
         self._locked = False
+
+    def copy(self) -> MemoryDisk:
+        """Return another disk with the same state: what is durable here is durable there."""
+        made = MemoryDisk(self._root, self._capacity_bytes)
+        made._tree = copy.deepcopy(self._tree)
+        made._locked = self._locked
+        made.clock_ms = self.clock_ms
+        return made
 
     def kill(self) -> None:
         """End the process that had the disk: what it wrote stays, its lock goes."""
@@ -87,8 +85,10 @@ class MemoryDisk:
         parent, base = self._parent(name)
         node = parent.children.get(base)
         if node is None and create:
-            node = parent.children[base] = _File()
-        return _MemoryFile(self, self._as_file(node, name))
+            self.changes("create", name)
+            node = MemoryFile()
+            parent.change({base: node})
+        return _OpenFile(self, self._as_file(node, name), name)
 
     def read_file(self, name: str) -> bytes:
         """See ``Disk.read_file``."""
@@ -98,8 +98,11 @@ class MemoryDisk:
         """See ``Disk.write_file``."""
         self.reserve(len(data))
         parent, base = self._parent(name)
-        node = parent.children.setdefault(base, _File())
+        node = parent.children.get(base) or MemoryFile()
         file = self._as_file(node, name)
+        self.changes("write", name)
+        if base not in parent.children:
+            parent.change({base: file})
         file.data, file.modified_ms = bytearray(data), self.clock_ms
 
     def replace_file(self, name: str, data: Buffer) -> None:
@@ -121,7 +124,8 @@ class MemoryDisk:
         parent, base = self._parent(name)
         if base in parent.children:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
-        parent.children[base] = _Dir()
+        self.changes("make dir", name)
+        parent.change({base: MemoryDir()})
 
     def rename(self, old: str, new: str) -> None:
         """See ``Disk.rename``."""
@@ -131,21 +135,28 @@ class MemoryDisk:
             raise _missing(old)
         new_parent, new_base = self._parent(new)
         there = new_parent.children.get(new_base)
-        if isinstance(there, _Dir) and there.children:
+        if isinstance(there, MemoryDir) and there.children:
             raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), new)
-        del old_parent.children[old_base]
-        new_parent.children[new_base] = node
+        self.changes("rename", old)
+        if old_parent is new_parent:
+            old_parent.change({old_base: None, new_base: node})
+            return
+        old_parent.change({old_base: None})
+        new_parent.change({new_base: node})
 
     def remove(self, name: str) -> None:
         """See ``Disk.remove``."""
         self._as_file(self._find(name), name)
+        self.changes("remove", name)
         parent, base = self._parent(name)
-        del parent.children[base]
+        parent.change({base: None})
 
     def remove_tree(self, name: str) -> None:
         """See ``Disk.remove_tree``."""
         parent, base = self._parent(name)
-        parent.children.pop(base, None)
+        if base in parent.children:
+            self.changes("remove", name)
+            parent.change({base: None})
 
     def list_dir(self, name: str) -> list[str]:
         """See ``Disk.list_dir``."""
@@ -157,7 +168,7 @@ class MemoryDisk:
 
     def is_dir(self, name: str) -> bool:
         """See ``Disk.is_dir``."""
-        return isinstance(self._find(name), _Dir)
+        return isinstance(self._find(name), MemoryDir)
 
     def size(self, name: str) -> int:
         """See ``Disk.size``."""
@@ -170,20 +181,23 @@ class MemoryDisk:
     def sync_file(self, name: str) -> None:
         """See ``Disk.sync_file``."""
         node = self._as_file(self._find(name), name)
-        node.synced = bytes(node.data)
+        self.changes("sync", name)
+        node.sync()
 
     def sync_dir(self, name: str) -> None:
         """See ``Disk.sync_dir``."""
         node = self._as_dir(self._find(name), name)
-        node.synced = dict(node.children)
+        self.changes("sync dir", name)
+        node.sync()
 
     def sync_all(self) -> None:
         """See ``Disk.sync_all``."""
-        _sync_below(self._tree)
+        self.changes("sync all", "")
+        sync_below(self._tree)
 
     def usage(self) -> DiskUsage:
         """See ``Disk.usage``."""
-        used_bytes = sum(len(file.data) for file in _files_below(self._tree))
+        used_bytes = sum(len(file.data) for file in files_below(self._tree))
         return DiskUsage(self._capacity_bytes, max(0, self._capacity_bytes - used_bytes))
 
     def lock(self) -> None:
@@ -201,50 +215,55 @@ class MemoryDisk:
         if self._capacity_bytes < _TOTAL_BYTES and size_bytes > self.usage().usable_bytes:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._root)
 
-    def _find(self, name: str) -> _Dir | _File | None:
+    def changes(self, operation: str, name: str) -> None:
+        """Note that something is about to change, or to become durable."""
+        if self.before_change is not None:
+            self.before_change(operation, name)
+
+    def _find(self, name: str) -> MemoryNode | None:
         self.operations_count += 1
-        node: _Dir | _File | None = self._tree
+        node: MemoryNode | None = self._tree
         for part in name.split("/") if name else ():
-            if not isinstance(node, _Dir):
+            if not isinstance(node, MemoryDir):
                 return None
             node = node.children.get(part)
         return node
 
-    def _parent(self, name: str) -> tuple[_Dir, str]:
+    def _parent(self, name: str) -> tuple[MemoryDir, str]:
         self_dir, _, base = name.rpartition("/")
         return self._as_dir(self._find(self_dir), self_dir), base
 
-    def _as_file(self, node: _Dir | _File | None, name: str) -> _File:
+    def _as_file(self, node: MemoryNode | None, name: str) -> MemoryFile:
         if node is None:
             raise _missing(name)
-        if isinstance(node, _Dir):
+        if isinstance(node, MemoryDir):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
         return node
 
-    def _as_dir(self, node: _Dir | _File | None, name: str) -> _Dir:
+    def _as_dir(self, node: MemoryNode | None, name: str) -> MemoryDir:
         if node is None:
             raise _missing(name)
-        if isinstance(node, _File):
+        if isinstance(node, MemoryFile):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), name)
         return node
 
 
-class _MemoryFile:
+class _OpenFile:
     """An open file of a MemoryDisk; it lives on when its name goes."""
 
-    __slots__ = ("_disk", "_file")
+    __slots__ = ("_disk", "_file", "_name")
 
-    def __init__(self, disk: MemoryDisk, file: _File) -> None:
+    def __init__(self, disk: MemoryDisk, file: MemoryFile, name: str) -> None:
         self._disk = disk
         self._file = file
+        self._name = name
 
     def append(self, buffers: Sequence[Buffer]) -> int:
         """See ``DiskFile.append``."""
         self._disk.operations_count += 1
         self._disk.reserve(sum(map(len, buffers)))
-        for buffer in buffers:
-            self._file.data += buffer
-        self._file.modified_ms = self._disk.clock_ms
+        self._disk.changes("append", self._name)
+        self._file.append(buffers, self._disk.clock_ms)
         return len(self._file.data)
 
     def read(self, position: int, size_bytes: int) -> bytes:
@@ -258,58 +277,19 @@ class _MemoryFile:
 
     def truncate(self, size_bytes: int) -> None:
         """See ``DiskFile.truncate``."""
+        self._disk.changes("truncate", self._name)
         del self._file.data[size_bytes:]
 
     def sync(self) -> None:
         """See ``DiskFile.sync``."""
-        self._file.synced = bytes(self._file.data)
+        self._disk.changes("sync", self._name)
+        self._file.sync()
 
     def begin_sync(self) -> None:
         """See ``DiskFile.begin_sync``: nothing begins here."""
 
     def close(self) -> None:
         """See ``DiskFile.close``."""
-
-
-def _durable(directory: _Dir, chance: random.Random | None) -> _Dir:
-    left = _Dir()
-    for name, node in directory.synced.items():
-        left.children[name] = (
-            _durable(node, chance) if isinstance(node, _Dir) else _durable_file(node, chance)
-        )
-    left.synced = dict(left.children)
-    return left
-
-
-def _durable_file(file: _File, chance: random.Random | None) -> _File:
-    left = _File()
-    left.modified_ms = file.modified_ms
-    tail = file.data[len(file.synced) :]
-    kept = (
-        0
-        if chance is None or not file.data.startswith(file.synced)
-        else chance.randint(0, len(tail))
-    )
-    left.synced = file.synced + bytes(tail[:kept])
-    left.data = bytearray(left.synced)
-    return left
-
-
-def _sync_below(directory: _Dir) -> None:
-    directory.synced = dict(directory.children)
-    for node in directory.children.values():
-        if isinstance(node, _Dir):
-            _sync_below(node)
-        else:
-            node.synced = bytes(node.data)
-
-
-def _files_below(directory: _Dir) -> Iterator[_File]:
-    for node in directory.children.values():
-        if isinstance(node, _Dir):
-            yield from _files_below(node)
-        else:
-            yield node
 
 
 def _missing(name: str) -> FileNotFoundError:
