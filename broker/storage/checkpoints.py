@@ -75,6 +75,8 @@ def _render(lines: Sequence[str]) -> bytes:
 def _parse(data: bytes, *, field_count: int) -> list[list[str]]:
     if not data:
         return []
+    if not data.endswith(b"\n"):
+        raise CorruptCheckpoint("the last line is cut")
     lines = data.decode(errors="replace").splitlines()
     if lines[0] != _VERSION:
         raise CorruptCheckpoint(f"version {lines[0]!r}, known is {_VERSION}")

@@ -16,7 +16,7 @@ from typing import Final
 from broker.core.leader_epochs import LeaderEpochs
 from broker.core.producers import ProducerStates
 from broker.storage.batch_scan import CorruptBatch, scan_headers
-from broker.storage.checkpoints import CorruptCheckpoint, parse_leader_epochs
+from broker.storage.epoch_recovery import read_epochs, settle_epochs
 from broker.storage.indexes import (
     AbortedTransaction,
     CorruptIndex,
@@ -26,7 +26,6 @@ from broker.storage.indexes import (
 from broker.storage.layout import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
-    LEADER_EPOCH_FILE,
     LOG_SUFFIX,
     OFFSET_INDEX_SUFFIX,
     SNAPSHOT_SUFFIX,
@@ -41,6 +40,7 @@ from broker.storage.partition_log import PartitionLog
 from broker.storage.segment import LogConfig, Segment
 from broker.storage.segment_files import PartitionFiles
 from broker.storage.snapshots import Snapshots, aborted_in
+from protocol.ids import NO_EPOCH
 from protocol.records.batch import BatchHeader
 
 _LOGGER = logging.getLogger(__name__)
@@ -84,12 +84,16 @@ def open_log(
     """Open the log in ``directory``; what is damaged behind the recovery point is cut off.
 
     ``on_segments`` is told how many segments are left before each one that is checked.
+
+    Raises:
+        CorruptBatch: what is damaged lies before it, where nobody cuts: it was durable once.
     """
     bases, with_transactions, snapshots = _list_files(directory, _settle_leftovers(directory))
     segments = [_existing(directory, base, config, now_ms) for base in bases]
     if not segments:
         segments = [Segment(directory, known.log_start_offset, config, created_ms=now_ms)]
-    epochs = _read_epochs(directory)
+    stored_epochs = read_epochs(directory)
+    epochs = LeaderEpochs(stored_epochs or ())
     end = producers = None
     if known.was_clean:
         end = _restore_tail(segments[-1])
@@ -111,8 +115,7 @@ def open_log(
     if end < log.log_start_offset:
         log.truncate_fully_and_start_at(known.log_start_offset, now_ms=now_ms)
         producers.clear()
-    _settle_epochs(log, segments, epochs)
-    entries = [(entry.epoch, entry.start_offset) for entry in epochs.entries]
+    entries = settle_epochs(log, stored_epochs, epochs, is_trusted=known.was_clean)
     return OpenedLog(log, entries, producers)
 
 
@@ -232,31 +235,47 @@ def _recover(
     Cut at the first bad one. Return the end of the log and the producers there.
     """
     end = segments[first].base_offset
+    snapshots.remove_above(end)
+    epochs.truncate_from_end(end)
     producers = snapshots.load(segments[:first], end)
+    found = LeaderEpochs()
     for number in range(first, len(segments)):
         segment = segments[number]
         on_segments(len(segments) - number)
+        if number > first:
+            snapshots.take(segment.base_offset, producers)
         try:
-            end = _recover_segment(segment, producers, epochs)
+            end = _recover_segment(segment, producers, found)
         except CorruptBatch as exc:
             end = _cut(segments, number, exc)
             break
+    for epoch, start_offset in found.entries:
+        if epoch != epochs.latest:
+            epochs.assign(epoch, start_offset)
     return end, producers
 
 
 def _recover_segment(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs) -> int:
+    """Check the batches of one segment; ``epochs`` are those of the batches checked before.
+
+    An older epoch after a newer one is what a cut log leaves when the removal of its old segments
+    was not durable.
+    """
     aborted: list[AbortedTransaction] = []
 
-    def observe(header: BatchHeader, batch: memoryview) -> None:
+    def check(header: BatchHeader, batch: memoryview) -> str | None:
+        if NO_EPOCH < header.partition_leader_epoch < epochs.latest:
+            return f"leader epoch {header.partition_leader_epoch} after {epochs.latest}"
         if header.partition_leader_epoch > epochs.latest:
             epochs.assign(header.partition_leader_epoch, header.base_offset)
         if header.producer_id >= 0:
             ended = producers.note(header, batch, 0)
             if ended is not None and ended.is_aborted:
                 aborted.append(aborted_entry(ended))
+        return None
 
     try:
-        return segment.rebuild(segment.size_bytes, verify=True, observe=observe)
+        return segment.rebuild(segment.size_bytes, verify=True, check=check)
     finally:
         segment.replace_transactions(aborted)
 
@@ -297,36 +316,3 @@ def _cut(segments: list[Segment], number: int, damage: CorruptBatch) -> int:
         segments.pop().delete()
     segment.cut_file(damage.position)
     return segment.restore_tail()
-
-
-def _read_epochs(directory: PartitionFiles) -> LeaderEpochs:
-    """Read the leader epochs.
-
-    None when the file is missing or damaged: the batches tell them too.
-    """
-    disk = directory.files.disk
-    name = directory.path(LEADER_EPOCH_FILE)
-    try:
-        return LeaderEpochs(parse_leader_epochs(disk.read_file(name)))
-    except FileNotFoundError:
-        return LeaderEpochs()
-    except CorruptCheckpoint as exc:
-        _LOGGER.warning("%s: %s; read from the log again", name, exc)
-        return LeaderEpochs()
-
-
-def _settle_epochs(log: PartitionLog, segments: Sequence[Segment], epochs: LeaderEpochs) -> None:
-    """Bring the epochs into the bounds of the log and write them when that changed them.
-
-    Not for an empty log: its file is written anew with its first batch.
-    """
-    before = epochs.entries
-    if not before and log.size_bytes > 0:
-        for segment in segments:
-            for _, header in scan_headers(segment.file(), 0, segment.size_bytes):
-                if header.partition_leader_epoch > epochs.latest:
-                    epochs.assign(header.partition_leader_epoch, header.base_offset)
-    epochs.truncate_from_end(log.log_end_offset)
-    epochs.truncate_from_start(log.log_start_offset)
-    if epochs.entries != before and log.size_bytes > 0:
-        log.write_leader_epochs(epochs.entries)

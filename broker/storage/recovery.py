@@ -7,12 +7,14 @@ Source: LogManager.loadLogs.
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from broker.core.producers import ProducerStates
+from broker.storage.batch_scan import CorruptBatch
 from broker.storage.checkpoints import (
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
@@ -228,7 +230,10 @@ def _load_log(
     )
     note = _settle_note(files, name, parsed.kind)
     directory = PartitionFiles(files, name)
-    opened = open_log(directory, config, offsets, now_ms=now_ms, on_segments=on_segments)
+    try:
+        opened = open_log(directory, config, offsets, now_ms=now_ms, on_segments=on_segments)
+    except CorruptBatch as exc:
+        raise OSError(errno.EIO, f"damaged before its recovery point: {exc}", name) from exc
     log = opened.log
     checkpointed = checkpoints.high_watermarks.get(topic_partition, 0)
     return LoadedLog(

@@ -86,7 +86,7 @@ class LogConfig(Protocol):
         ...
 
 
-def _ignore(_header: BatchHeader, _batch: memoryview) -> None:
+def _accept(_header: BatchHeader, _batch: memoryview) -> str | None:
     return None
 
 
@@ -250,11 +250,12 @@ class Segment:
         end: int,
         *,
         verify: bool,
-        observe: Callable[[BatchHeader, memoryview], None] = _ignore,
+        check: Callable[[BatchHeader, memoryview], str | None] = _accept,
     ) -> int:
         """Build offset and time index anew from the batches up to ``end``.
 
-        Return the offset after the last one.
+        Return the offset after the last one. ``check`` sees each batch in order and may say why it
+        does not belong here.
 
         Raises:
             CorruptBatch: the indexes hold the batches before it then.
@@ -266,8 +267,10 @@ class Segment:
                 if header.base_offset < next_offset or not self.can_hold(header.last_offset):
                     reason = f"offset {header.base_offset}, expected {next_offset} or above"
                     raise CorruptBatch(position, reason)
+                reason = check(header, batch)
+                if reason is not None:
+                    raise CorruptBatch(position, reason)
                 self.note(header, position)
-                observe(header, batch)
                 next_offset = header.next_offset
         finally:
             self._time_index.maybe_append(self.largest_timestamp)

@@ -98,6 +98,7 @@ async def load_log_dirs(
             loaded[log_dir.path] = found
     by_path = {log_dir.path: log_dir for log_dir in log_dirs}
     await _finish_swaps(by_path, loaded)
+    await _drop_empty_twins(by_path, loaded)
     _refuse_duplicates(loaded)
     return loaded
 
@@ -242,6 +243,37 @@ async def _drop_note(log_dir: LogDir, promoted: LoadedLog) -> None:
     files, name = log_dir.files, promoted.log.name
     await _unless_failed(log_dir.submit("finish swap", lambda: remove_swap_note(files, name)))
     promoted.swap_note = None
+
+
+async def _drop_empty_twins(
+    log_dirs: Mapping[str, LogDir], loaded: Mapping[str, LoadedLogDir]
+) -> None:
+    """Remove logs without a record whose partition has another log of the same topic.
+
+    A log dir that broke while it made a log leaves one; the log was then made in the next dir.
+    """
+    places: dict[TopicPartition, list[tuple[str, LoadedLog]]] = {}
+    for path, found in loaded.items():
+        for log in found.logs:
+            if not log.is_future:
+                places.setdefault(log.topic_partition, []).append((path, log))
+    for twins in places.values():
+        for path, log in twins[::-1]:  # The first one stays when all are empty.
+            others = [twin for _, twin in twins if twin is not log]
+            if others and all(_is_empty_twin(log, other) for other in others):
+                twins.remove((path, log))
+                await _remove(log_dirs[path], loaded[path], log)
+
+
+def _is_empty_twin(log: LoadedLog, other: LoadedLog) -> bool:
+    is_unwritten = log.log.size_bytes == 0 and log.log.log_end_offset == 0
+    return is_unwritten and log.topic_id in {None, other.topic_id}
+
+
+async def _remove(log_dir: LogDir, loaded: LoadedLogDir, empty: LoadedLog) -> None:
+    _LOGGER.warning("%s/%s: removed, empty and twice there", log_dir.path, empty.log.name)
+    loaded.logs.remove(empty)
+    await _unless_failed(log_dir.submit("remove empty log", empty.log.delete_files))
 
 
 def _refuse_duplicates(loaded: Mapping[str, LoadedLogDir]) -> None:

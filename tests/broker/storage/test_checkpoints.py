@@ -55,3 +55,10 @@ def test_leader_epochs_are_read_back() -> None:
 def test_epochs_that_do_not_ascend_are_malformed(content: bytes) -> None:
     with pytest.raises(CorruptCheckpoint):
         parse_leader_epochs(content)
+
+
+def test_a_file_that_was_cut_within_its_last_number_is_malformed() -> None:
+    content = render_leader_epochs([(0, 0), (1, 24)])
+    for length in range(1, len(content)):
+        with pytest.raises(CorruptCheckpoint):
+            parse_leader_epochs(content[:length])

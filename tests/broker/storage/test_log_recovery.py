@@ -308,3 +308,30 @@ def test_producers_of_segments_that_are_gone_survive_a_recovery_from_the_first_o
     assert log.segment_base_offsets[0] == second
     opened = reopen(disk, log_start_offset=second)
     assert [entry.producer_id for entry in opened.producers.snapshot_entries()] == [7]
+
+
+def test_old_segments_that_came_back_behind_a_cut_log_are_dropped() -> None:
+    disk = MemoryDisk()
+    filled_log(disk, 12, CONFIG).close()
+    other = MemoryDisk()
+    cut = log_on(other, config=CONFIG)
+    cut.append([*batches(0, 3), *batches(3, 5, epoch=1)], now_ms=0)
+    disk.write_file(FIRST, other.read_file(FIRST))
+    opened = reopen(disk)
+    assert opened.log.log_end_offset == 5
+    assert opened.leader_epochs == [(0, 0), (1, 3)]
+    assert opened.log.segment_base_offsets == [0, 5]
+
+
+def test_snapshots_behind_the_recovery_point_are_taken_anew() -> None:
+    disk = MemoryDisk()
+    log = log_on(disk, config=Config(segment_bytes=300))
+    log.append([produced(offset, 7, offset) for offset in range(12)], now_ms=0)
+    log.close()
+    names = [name for name in disk.list_dir(NAME) if name.endswith(".snapshot")]
+    first = disk.read_file(f"{NAME}/{names[0]}")
+    for name in names[1:]:
+        disk.write_file(f"{NAME}/{name}", first)
+    opened = reopen(disk)
+    assert [entry.last_sequence for entry in opened.producers.snapshot_entries()] == [11]
+    assert disk.read_file(f"{NAME}/{names[1]}") != first

@@ -260,3 +260,13 @@ def test_rebuilt_files_are_byte_for_byte_those_of_kafka(tmp_path: Path) -> None:
         "txn-0",
     }
     assert [name for name in differing if name.endswith("txnindex")] == []
+
+
+def test_damage_before_the_recovery_point_costs_the_dir_and_is_named() -> None:
+    disk = MemoryDisk()
+    log = filled_log(disk, 40)
+    disk.write_atomic("recovery-point-offset-checkpoint", b"0\n1\norders 0 40\n")
+    first = f"orders-0/{log.segment_base_offsets[1]:020d}.log"
+    disk.write_file(first, bytes(disk.size(first)))
+    with pytest.raises(OSError, match="damaged before its recovery point"):
+        load(disk)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker.storage.disk import FileDisk
+from broker.storage.layout import render_partition_metadata
 from broker.storage.log_dir import LogDir
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.meta_properties import MetaProperties, parse_meta_properties
@@ -15,6 +16,7 @@ from broker.storage.startup import LoadOptions, Owner, load_log_dirs, open_log_d
 from protocol.ports import Disk
 from tests.broker.storage.builders import Config, Failures, faulty, filled_log, inline_log_dir
 
+TOPIC_ID = bytes(range(1, 17))
 IDS = [bytes([number]) * 16 for number in range(1, 9)]
 
 
@@ -188,3 +190,39 @@ async def test_progress_names_the_dir() -> None:
     await load_log_dirs([inline_log_dir(disk)], note)
     steps = [LoadProgress(0, 1), LoadProgress(0, 1, 1), LoadProgress(1, 1)]
     assert told == [("/d1", step) for step in steps]
+
+
+def half_made(disk: MemoryDisk, topic_id: bytes | None) -> None:
+    disk.make_dir("orders-0")
+    if topic_id is not None:
+        disk.write_file("orders-0/partition.metadata", render_partition_metadata(topic_id))
+
+
+@pytest.mark.parametrize("topic_id", [None, TOPIC_ID], ids=["no topic id", "the same topic id"])
+@pytest.mark.parametrize("number", [0, 1])
+async def test_an_empty_log_that_a_breaking_dir_left_gives_way_to_its_twin(
+    topic_id: bytes | None, number: int
+) -> None:
+    disks = [MemoryDisk("/d1"), MemoryDisk("/d2")]
+    half_made(disks[number], topic_id)
+    filled_log(disks[1 - number], 3).write_partition_metadata(TOPIC_ID)
+    loaded = await load_log_dirs([inline_log_dir(disk) for disk in disks], options())
+    assert [len(found.logs) for found in loaded.values()] == ([0, 1] if number == 0 else [1, 0])
+    assert not disks[number].exists("orders-0")
+    assert disks[1 - number].exists("orders-0")
+
+
+async def test_of_two_empty_twins_one_stays() -> None:
+    disks = [MemoryDisk("/d1"), MemoryDisk("/d2"), MemoryDisk("/d3")]
+    for disk in disks:
+        half_made(disk, TOPIC_ID)
+    loaded = await load_log_dirs([inline_log_dir(disk) for disk in disks], options())
+    assert [len(found.logs) for found in loaded.values()] == [1, 0, 0]
+
+
+async def test_an_empty_log_of_another_topic_with_that_name_stops_the_start() -> None:
+    disks = [MemoryDisk("/d1"), MemoryDisk("/d2")]
+    half_made(disks[0], bytes(16))
+    filled_log(disks[1], 3).write_partition_metadata(TOPIC_ID)
+    with pytest.raises(StartupRefused, match="two logs of orders-0"):
+        await load_log_dirs([inline_log_dir(disk) for disk in disks], options())

@@ -9,7 +9,7 @@ import pytest
 
 from broker.core.log_dirs import LogDirFailed
 from broker.storage.files import LogDirFiles
-from broker.storage.layout import current_dir_name, future_dir_name
+from broker.storage.layout import future_dir_name
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
 from broker.storage.recovery import LoadedLogDir, StartupRefused
@@ -21,6 +21,7 @@ from tests.broker.storage.builders import (
     Config,
     batches,
     faulty,
+    filled_log,
     inline_log_dir,
     offsets_read,
 )
@@ -167,7 +168,7 @@ async def test_a_move_that_was_cut_before_the_first_rename_just_goes_on() -> Non
 async def test_two_current_logs_without_a_note_stop_the_start_and_are_both_named() -> None:
     disks: list[Disk] = [MemoryDisk("/d1"), MemoryDisk("/d2")]
     for disk in disks:
-        disk.make_dir(current_dir_name(ORDERS))
+        filled_log(disk, 1)
     with pytest.raises(StartupRefused, match=r"/d1/orders-0 and /d2/orders-0"):
         await load_log_dirs([inline_log_dir(disk) for disk in disks], OPTIONS)
 
