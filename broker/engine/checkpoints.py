@@ -25,8 +25,6 @@ from broker.storage.shutdown import (
 from protocol.ids import TopicPartition
 from protocol.ports import DiskUsage
 
-SOON_S: Final = 0.1
-"""Truncations that come together share one recovery point checkpoint."""
 WATCH_MS: Final = 200
 """Time between two looks at the root of each log dir: one stat, whether there is traffic or not."""
 TAIL_IDLE_MS: Final = 10_000
@@ -37,7 +35,7 @@ class Checkpoints:
 
     def __init__(self, state: EngineState) -> None:
         self._state = state
-        self._soon: dict[str, asyncio.TimerHandle] = {}
+        self._fell: dict[str, None] = {}
         self._written: dict[str, dict[TopicPartition, int]] = {}
         self._looking: dict[str, None] = {}
 
@@ -81,15 +79,15 @@ class Checkpoints:
 
     # Jobs.
 
-    def recovery_points_soon(self, log_dir: LogDir) -> None:
-        """Write a log dir's RecoveryPoints within a moment: a log was cut."""
-        if log_dir.path not in self._soon:
-            self._soon[log_dir.path] = self._state.loop.call_later(
-                SOON_S, self._write_recovery_points, log_dir
-            )
+    def recovery_point_fell(self, log_dir: LogDir) -> None:
+        """Write a log dir's RecoveryPoints: a log was cut below its own.
 
-    def _write_recovery_points(self, log_dir: LogDir) -> None:
-        self._soon.pop(log_dir.path, None)
+        Queued at once, before what is appended next; once for all cuts that end together.
+        """
+        if log_dir.path in self._fell:
+            return
+        self._fell[log_dir.path] = None
+        self._state.loop.call_soon(self._fell.pop, log_dir.path)
         job = partial(write_recovery_points, log_dir.disk, self.logs_of(log_dir))
         _submit(log_dir, "write recovery points", job)
 
@@ -170,8 +168,6 @@ class Checkpoints:
 
     async def close(self) -> None:
         """Close every good log dir cleanly, each by itself."""
-        for timer in self._soon.values():
-            timer.cancel()
         closing: list[tuple[LogDir, asyncio.Future[None]]] = []
         for log_dir in self._online():
             job = partial(

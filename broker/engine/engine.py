@@ -86,7 +86,7 @@ class Engine:
         self._logs = Logs(
             state,
             on_truncated=self._on_truncated,
-            checkpoint=self._checkpoints.recovery_points_soon,
+            checkpoint=self._checkpoints.recovery_point_fell,
         )
         self._reporter = IsrReporter(
             ReporterPorts(

@@ -87,7 +87,7 @@ class Logs:
         log, entries = replica.log, replica.partition.epochs.entries
         self._quietly(replica.dir, "write leader epochs", lambda: log.write_leader_epochs(entries))
 
-    def truncate(self, replica: Replica, offset: int) -> asyncio.Future[None]:
+    def truncate(self, replica: Replica, offset: int) -> asyncio.Future[bool]:
         """Cut the current log to ``offset``; appends on their way count no more.
 
         Raises:
@@ -109,12 +109,11 @@ class Logs:
             if entries is not None:
                 log.write_leader_epochs(entries)
 
-        done = replica.cutting = replica.dir.submit("truncate", cut)
+        done = replica.cutting = self.cut(replica.dir, log, "truncate", cut)
         done.add_done_callback(partial(_reload_producers, replica, producers))
-        self._checkpoint(replica.dir)
         return done
 
-    def restart_at(self, replica: Replica, offset: int) -> asyncio.Future[None]:
+    def restart_at(self, replica: Replica, offset: int) -> asyncio.Future[bool]:
         """Empty the current log; it goes on at ``offset``.
 
         Raises:
@@ -132,9 +131,32 @@ class Logs:
             log.write_leader_epochs(())
 
         replica.cutting = None
-        done = replica.dir.submit("truncate fully", empty)
-        self._checkpoint(replica.dir)
+        return self.cut(replica.dir, log, "truncate fully", empty)
+
+    def cut(
+        self, log_dir: LogDir, log: PartitionLog, operation: str, job: Callable[[], None]
+    ) -> asyncio.Future[bool]:
+        """Run a job that cuts a current or future log; True when its RecoveryPoint fell.
+
+        That is then written before anything that is appended afterwards: after a crash nothing may
+        be trusted that was not synced. Source: LogManager.scala truncateTo.
+
+        Raises:
+            LogDirFailed: at once or in the future.
+        """
+
+        def cut() -> bool:
+            before = log.recovery_point
+            job()
+            return log.recovery_point < before
+
+        done = log_dir.submit(operation, cut)
+        done.add_done_callback(partial(self._on_cut, log_dir))
         return done
+
+    def _on_cut(self, log_dir: LogDir, done: asyncio.Future[bool]) -> None:
+        if done.cancelled() or (done.exception() is None and done.result()):
+            self._checkpoint(log_dir)
 
     def raise_log_start(self, replica: Replica, offset: int) -> None:
         """Move the log start offset up to ``offset``, as far as the log goes; a move follows.
@@ -189,11 +211,11 @@ def _future_raised(replica: Replica, raised: asyncio.Future[None]) -> None:
 
 
 def _reload_producers(
-    replica: Replica, producers: list[ProducerStates], cut: asyncio.Future[None]
+    replica: Replica, producers: list[ProducerStates], cut: asyncio.Future[bool]
 ) -> None:
     """Take over the producers as of where the log was cut, unless it was cut again meanwhile."""
     if replica.cutting is not cut:
         return
     replica.cutting = None
-    if cut.exception() is None and producers:
+    if not cut.cancelled() and cut.exception() is None and producers:
         replica.partition.producers.reload(producers[0])

@@ -137,7 +137,7 @@ class MovingLog:
             log.truncate_to(offset)
             log.write_leader_epochs(entries)
 
-        await future.dir.submit("truncate future", cut)
+        await self._tools.logs.cut(future.dir, log, "truncate future", cut)
 
     async def _restart_at(self, offset: int) -> None:
         future, log = self._future, self._log
@@ -149,7 +149,7 @@ class MovingLog:
             log.truncate_fully_and_start_at(offset, now_ms=now_ms)
             log.write_leader_epochs(())
 
-        await future.dir.submit("restart future", empty)
+        await self._tools.logs.cut(future.dir, log, "restart future", empty)
         self._replica.on_log_start()
 
     # Copying.

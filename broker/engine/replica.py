@@ -82,7 +82,7 @@ class Replica:
         """Wait for LogEndOffset."""
         self.pause: asyncio.Future[None] | None = None
         """Set while a swap is under way: appends and truncations wait for it."""
-        self.cutting: asyncio.Future[None] | None = None
+        self.cutting: asyncio.Future[bool] | None = None
         """Set while the log is being cut: until its producers are read again nobody may append."""
         self.future: FutureReplica | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
@@ -54,17 +55,53 @@ async def test_recovery_points_are_written_every_minute(alone: Lab) -> None:
     assert checkpoint(alone[1], "log-start-offset-checkpoint") == {}
 
 
+async def flushed(lab: Lab, tps: Sequence[TopicPartition]) -> Node:
+    """One broker that leads partitions with three synced records each."""
+    node = lab[1]
+    for tp in tps:
+        await lab.create(tp, replicas=[1])
+        for value in "abc":
+            await node.produce(value, tp=tp)
+        log = node.replica(tp).log
+        await node.replica(tp).dir.submit("flush", log.flush)
+    await asyncio.sleep(61)
+    return node
+
+
+async def test_a_recovery_point_that_falls_is_written_before_the_next_append(alone: Lab) -> None:
+    node = await flushed(alone, [ORDERS])
+    disk = node.memory[await node.dir_of() or ""]
+    changes: list[str] = []
+    disk.before_change = lambda operation, name: changes.append(f"{operation} {name}")
+    await node.logs.truncate(node.replica(), 1)
+    await node.produce("d")
+    written = changes.index("rename recovery-point-offset-checkpoint.tmp")
+    appended = changes.index("append orders-0/00000000000000000000.log")
+    assert written < appended
+    assert checkpoint(node, "recovery-point-offset-checkpoint") == {ORDERS: 1}
+
+
 async def test_truncations_share_one_recovery_point_checkpoint(alone: Lab) -> None:
+    tps = [TopicPartition("orders", index) for index in range(6)]
+    node = await flushed(alone, tps)
+    path = await node.dir_of() or ""
+    changes: list[str] = []
+    node.memory[path].before_change = lambda _, name: changes.append(name)
+    here = [tp for tp in tps if node.replica(tp).log_dir == path]
+    cuts = [node.logs.truncate(node.replica(tp), 1) for tp in here]
+    assert len(cuts) > 1
+    assert [await cut for cut in cuts] == [True] * len(cuts)
+    await asyncio.sleep(0.01)
+    assert changes.count("recovery-point-offset-checkpoint.tmp") == 3, "write, sync and rename"
+
+
+async def test_a_cut_above_the_recovery_point_writes_no_checkpoint(alone: Lab) -> None:
     await alone.create(replicas=[1])
     await alone[1].produce(["a", "b"])
     node = alone[1]
-    log_dir = node.log_dirs[await node.dir_of() or ""]
-    for offset in (1, 0):
-        await node.logs.truncate(node.replica(), offset)
-    jobs = log_dir.jobs_count
-    await asyncio.sleep(0.15)
-    assert log_dir.jobs_count - jobs <= 2, "one checkpoint, and perhaps a look at the root"
-    assert checkpoint(node, "recovery-point-offset-checkpoint") == {ORDERS: 0}
+    assert await node.logs.truncate(node.replica(), 1) is False
+    disk = node.memory[await node.dir_of() or ""]
+    assert not disk.exists("recovery-point-offset-checkpoint")
 
 
 @pytest.mark.scenario(34)
