@@ -83,13 +83,13 @@ class LabClient:
 class Lab:
     """A cluster in one loop."""
 
-    def __init__(self, overrides: dict[str, str]) -> None:
+    def __init__(self, overrides: dict[str, str], *, first_seed: int = 0) -> None:
         self.overrides = overrides
         self.nodes: dict[int, Node] = {}
         self.led: dict[TopicPartition, Led] = {}
         self.racks: dict[int, str] = {}
         self.requests: list[tuple[int, int, Any]] = []
-        self._seeds = itertools.count()
+        self._seeds = itertools.count(first_seed)
         self.isr_code = ErrorCode.NONE
         self.alter_requests: list[AlterPartitionRequest] = []
         self.group: asyncio.TaskGroup
@@ -140,7 +140,7 @@ class Lab:
         if is_clean:
             await old.engine.stop()
         else:
-            await self._kill(old)
+            await self.kill(old)
         disks = list(old.memory.values())
         for disk in disks:
             disk.kill()
@@ -151,7 +151,8 @@ class Lab:
         self.tell_metadata()
         return node
 
-    async def _kill(self, node: Node) -> None:
+    async def kill(self, node: Node) -> None:
+        """End a broker as kill -9 does."""
         for worker in node.workers.values():
             worker.abandon()
         node.following.stop()

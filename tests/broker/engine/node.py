@@ -120,7 +120,7 @@ class Node:
     def __init__(self, broker_id: int, disks: Sequence[MemoryDisk], ports: LabPorts) -> None:
         loop = asyncio.get_running_loop()
         self.id = broker_id
-        self._chance = random.Random(broker_id)
+        self._chance = random.Random(ports.new_seed())
         self.memory = {disk.root: disk for disk in disks}
         self.disks = {
             disk.root: FaultyDisk(disk, chance=random.Random(broker_id)) for disk in disks

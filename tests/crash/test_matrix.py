@@ -1,0 +1,29 @@
+"""Wherever a crash comes, the broker starts again and nothing promised is missing."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.crash.matrix import Row, break_everywhere, crash_everywhere
+from tests.crash.stories import STORIES, Story
+
+EVERY: int = 7
+"""Every how many operations a disk breaks here; ``python -m tests.crash`` leaves none out."""
+
+
+def complaints(rows: list[Row]) -> list[str]:
+    return [complaint for row in rows for complaint in row.complaints]
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
+def test_a_crash_before_any_change_of_a_disk_loses_nothing_promised(story: Story) -> None:
+    rows = crash_everywhere(story, draws=1)
+    assert complaints(rows) == []
+    assert all(sum(row.outcomes.values()) > 20 for row in rows)
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
+def test_a_disk_that_breaks_at_any_operation_loses_nothing_acknowledged(story: Story) -> None:
+    row = break_everywhere(story, every=EVERY)
+    assert complaints([row]) == []
+    assert row.outcomes

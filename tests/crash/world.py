@@ -1,0 +1,258 @@
+"""One broker whose every change of a disk is a moment at which a crash could come.
+
+A story runs once, undisturbed; each moment keeps what the disks hold and what was promised by
+then. Nothing is judged here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+from broker.core.log_dirs import LogDirFailed
+from broker.engine.replica import Replica
+from broker.engine.types import ProducePart
+from broker.storage.memory_disk import MemoryDisk
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.records.build import BatchOptions, NewRecord, build_batch
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS, Led
+from tests.broker.engine.node import Node
+
+Cut: TypeAlias = Callable[[Replica, int], "asyncio.Future[bool]"]
+PATHS: Final = ("/d1", "/d2", "/d3")
+OVERRIDES: Final = {
+    "log.segment.bytes": "1024",
+    "log.index.interval.bytes": "100",
+    "log.index.size.max.bytes": "4096",
+    "log.segment.delete.delay.ms": "200",
+    "log.flush.offset.checkpoint.interval.ms": "60000",
+}
+_FIRST_MS: Final = 1_700_000_000_000
+_DEADLINE_S: Final = 60
+
+
+@dataclass(slots=True)
+class Promise:
+    """What must be found, and what may be found, of one partition."""
+
+    acknowledged: dict[int, bytes] = field(default_factory=dict[int, bytes])
+    """By offset: there after the process was killed."""
+    durable_end: int = 0
+    """What was acknowledged before this offset is there after a power cut, too."""
+    written: dict[int, list[bytes]] = field(default_factory=dict[int, list[bytes]])
+    """By offset: everything that was ever on its way there."""
+    is_deleted: bool = False
+    """Whether its deletion was begun; then it may be there or not."""
+    is_cut: bool = False
+    """Whether its log is being cut right now: what is durable of it is not known then."""
+
+    def copy(self) -> Promise:
+        """Return what is promised now."""
+        written = {offset: list(values) for offset, values in self.written.items()}
+        return replace(self, acknowledged=dict(self.acknowledged), written=written)
+
+    def fall_to(self, offset: int) -> None:
+        """Promise nothing from ``offset`` on any more."""
+        self.acknowledged = {at: v for at, v in self.acknowledged.items() if at < offset}
+        self.durable_end = min(self.durable_end, offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What a crash right before one change of a disk would meet."""
+
+    number: int
+    before: str
+    disks: tuple[MemoryDisk, ...]
+    promises: dict[TopicPartition, Promise]
+
+
+class World:
+    """A broker with three log dirs, its controller, and a producer that remembers."""
+
+    def __init__(self, lab: Lab, *, is_watched: bool) -> None:
+        self.lab = lab
+        self.disks = [MemoryDisk(path) for path in PATHS]
+        self.promises: dict[TopicPartition, Promise] = {}
+        self.moments: list[Moment] = []
+        self._count = 0
+        self._producer_id = 1
+        if is_watched:
+            for disk in self.disks:
+                disk.before_change = lambda operation, name, root=disk.root: self.note(
+                    f"{operation} {root}/{name}"
+                )
+
+    @property
+    def node(self) -> Node:
+        return self.lab[1]
+
+    def note(self, before: str) -> None:
+        """Keep this moment."""
+        self._raise_durable_ends()
+        disks = tuple(disk.copy() for disk in self.disks)
+        promises = {tp: promise.copy() for tp, promise in self.promises.items()}
+        self.moments.append(Moment(len(self.moments), before, disks, promises))
+
+    def _raise_durable_ends(self) -> None:
+        if 1 not in self.lab.nodes:
+            return
+        for tp, promise in self.promises.items():
+            replica = self.node.state.hosted.online(tp)
+            if replica is not None and not promise.is_cut:
+                promise.durable_end = max(promise.durable_end, replica.log.recovery_point)
+
+    # The life of the broker.
+
+    async def start(self) -> None:
+        """Start the broker on what its disks hold."""
+        self.lab.nodes.pop(1, None)
+        for disk in self.disks:
+            disk.kill()
+        node = Node(1, self.disks, self.lab.ports())
+        await node.start()
+        self.lab.nodes[1] = node
+        node.engine.run(self.lab.group)
+        self.lab.tell_metadata()
+
+    async def stop(self) -> None:
+        """Stop the broker cleanly."""
+        await self.node.engine.stop()
+
+    async def kill(self) -> None:
+        """End the process; the disks stay as they are."""
+        await self.lab.kill(self.node)
+
+    async def lead_all(self) -> None:
+        """Become the leader of everything."""
+        for tp in list(self.lab.led):
+            await self.lab.elect(tp, 1, [1])
+
+    # What stories do.
+
+    async def create(self, tp: TopicPartition = ORDERS) -> None:
+        """Create a partition led by this broker; it stays away when its log dir is broken."""
+        self.promises[tp] = Promise()
+        self.lab.led[tp] = Led([1], 1, [1])
+        self.lab.tell_metadata()
+        await self.lab.tell(tp, is_new=True)
+
+    async def produce(self, count: int, tp: TopicPartition = ORDERS, *, size: int = 40) -> None:
+        """Send ``count`` batches of one record, idempotent, each after the answer to the last."""
+        for _ in range(count):
+            await self._send(tp, size)
+
+    async def _send(self, tp: TopicPartition, size: int) -> None:
+        replica = self.node.state.hosted.online(tp)
+        if replica is None:
+            return
+        offset = replica.partition.next_offset
+        value = f"{tp}/{offset}/{self._count}/".encode().ljust(size, b".")
+        self._count += 1
+        self.promises[tp].written.setdefault(offset, []).append(value)
+        part = ProducePart(tp, self._batch_of(value, offset))
+        (result,) = await self.node.engine.produce([part], acks=-1, timeout_ms=1000)
+        if result.error_code == ErrorCode.NONE:
+            assert result.base_offset == offset
+            self.promises[tp].acknowledged[offset] = value
+
+    def _batch_of(self, value: bytes, sequence: int) -> memoryview:
+        options = BatchOptions(
+            producer_id=self._producer_id, producer_epoch=0, base_sequence=sequence
+        )
+        record = NewRecord(value, timestamp_ms=_FIRST_MS + self._count * 10)
+        return memoryview(build_batch([record], options))
+
+    async def truncate(self, offset: int, tp: TopicPartition = ORDERS) -> None:
+        """Cut a log, as a follower does."""
+        await self._cut(offset, tp, self.node.logs.truncate)
+
+    async def restart_at(self, offset: int, tp: TopicPartition = ORDERS) -> None:
+        """Empty a log, which goes on at ``offset``, as a follower does that was away for long."""
+        self.promises[tp].fall_to(0)
+        await self._cut(offset, tp, self.node.logs.restart_at)
+
+    async def _cut(self, offset: int, tp: TopicPartition, cut: Cut) -> None:
+        promise, replica = self.promises[tp], self.node.state.hosted.online(tp)
+        if replica is None:
+            return
+        promise.fall_to(offset)
+        promise.is_cut = True
+        self._producer_id += 1
+        with suppress(LogDirFailed):
+            await cut(replica, offset)
+        promise.is_cut = False
+
+    async def flush(self, tp: TopicPartition = ORDERS) -> None:
+        """Make a log durable."""
+        replica = self.node.state.hosted.online(tp)
+        if replica is not None:
+            with suppress(LogDirFailed):
+                await replica.dir.submit("flush", replica.log.flush)
+
+    async def checkpoint(self) -> None:
+        """Write all checkpoints, and wait until they are written."""
+        self.node.checkpoints.write_offsets()
+        self.node.checkpoints.write_high_watermarks()
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Wait until no log dir has work left."""
+        for log_dir in self.node.log_dirs.values():
+            with suppress(LogDirFailed):
+                await log_dir.submit("settle", _nothing)
+
+    async def move(self, path: str, tp: TopicPartition = ORDERS) -> ErrorCode:
+        """Ask for a move between log dirs; does not wait for its end."""
+        return (await self.node.engine.alter_replica_log_dirs([(tp, path)]))[tp]
+
+    async def move_ends(self, tp: TopicPartition = ORDERS) -> None:
+        """Wait until a replica has no future log, or is offline."""
+        async with asyncio.timeout(_DEADLINE_S):
+            while (replica := self.node.state.hosted.online(tp)) and replica.future is not None:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        await self.settle()
+
+    async def delete(self, tp: TopicPartition = ORDERS) -> bool:
+        """Delete a replica, whose files go later; False when the broker could not."""
+        self.promises[tp].is_deleted = True
+        self.promises[tp].fall_to(0)
+        code = await self.lab.stop_replica(1, tp, delete=True)
+        if code == ErrorCode.NONE:
+            self.lab.led.pop(tp)
+        return code == ErrorCode.NONE
+
+    async def wait_for_deletions(self) -> None:
+        """Wait until the files of deleted and moved logs are gone."""
+        await asyncio.sleep(1)
+        await self.settle()
+
+    def path_of(self, tp: TopicPartition = ORDERS) -> str:
+        """Return the log dir of a partition; the first one when it is offline."""
+        replica = self.node.state.hosted.online(tp)
+        return PATHS[0] if replica is None else replica.log_dir
+
+    def other_path(self, number: int = 0, tp: TopicPartition = ORDERS) -> str:
+        """Return a log dir that does not hold a partition."""
+        return [path for path in PATHS if path != self.path_of(tp)][number]
+
+
+@asynccontextmanager
+async def new_world(*, is_watched: bool) -> AsyncGenerator[World]:
+    """A world whose broker is not started yet."""
+    lab = Lab(dict(OVERRIDES))
+    async with asyncio.TaskGroup() as group:
+        lab.group = group
+        try:
+            yield World(lab, is_watched=is_watched)
+        finally:
+            lab.end()
+
+
+def _nothing() -> None:
+    return None
