@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from broker.core.append import PreparedAppend, prepare_append
 from broker.core.delayed import DelayedProduce
@@ -238,7 +238,7 @@ def _prepare(replica: Replica, part: ProducePart, now_ms: int) -> PreparedAppend
     )
 
 
-async def _ended(blocked: asyncio.Future[None]) -> None:
+async def _ended(blocked: asyncio.Future[Any]) -> None:
     """Wait for a swap or a cut."""
     try:
         await asyncio.shield(blocked)

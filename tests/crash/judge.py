@@ -102,5 +102,7 @@ def _check_epochs(
 
 def _replayed(batches: Sequence[tuple[BatchHeader, bytes]]) -> list[ProducerEntry]:
     producers = ProducerStates()
-    producers.update_replicated(header for header, _ in batches)
+    for header, batch in batches:
+        if header.producer_id >= 0:
+            producers.note(header, batch, 0)
     return producers.snapshot_entries()

@@ -196,7 +196,7 @@ def _check(node: Node, promises: Promises, *, power_cut: bool) -> None:
         tp: check_log(
             idle.log,
             [(entry.epoch, entry.start_offset) for entry in idle.partition.epochs.entries],
-            idle.partition.producers.snapshot_entries(),
+            idle.partition.producers.states.snapshot_entries(),
         )
         for tp, idle in node.state.hosted.iterate_idle()
     }
