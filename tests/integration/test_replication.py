@@ -87,7 +87,7 @@ def alter(lab: Lab, kind: Any, name: str, values: Mapping[str, str]) -> None:
         for key, value in values.items()
     ]
     resource = ConfigResource(kind, name, incremental_configs=entries)
-    admin = AdminClient({"bootstrap.servers": ",".join(lab.servers)})
+    admin: Any = AdminClient({"bootstrap.servers": ",".join(lab.servers)})
     admin.incremental_alter_configs([resource])[resource].result(DEADLINE_MS / 1000)
 
 
