@@ -152,6 +152,7 @@ class FollowedLog:
             answer=answer,
         )
         if cut.offset >= partition.next_offset:
+            self._logs.forget_empty_epochs(replica)
             return None, cut.finished
         return self._logs.truncate(replica, cut.offset), cut.finished
 

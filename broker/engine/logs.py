@@ -87,6 +87,17 @@ class Logs:
         log, entries = replica.log, replica.partition.epochs.entries
         self._quietly(replica.dir, "write leader epochs", lambda: log.write_leader_epochs(entries))
 
+    def forget_empty_epochs(self, replica: Replica) -> None:
+        """Drop leader epochs that began at the end of the log and got no records.
+
+        A leader notes its epoch before its first append; another leader knows nothing of it, and a
+        follower that kept it would be sent to truncate for ever.
+        Source: UnifiedLog.scala truncateTo.
+        """
+        partition = replica.partition
+        if partition.epochs.truncate_from_end(partition.next_offset):
+            self.write_epochs(replica)
+
     def truncate(self, replica: Replica, offset: int) -> asyncio.Future[bool]:
         """Cut the current log to ``offset``; appends on their way count no more.
 

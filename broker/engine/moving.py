@@ -127,6 +127,8 @@ class MovingLog:
     async def _cut(self, offset: int) -> None:
         future, log = self._future, self._log
         if offset >= future.log_end_offset:
+            # An epoch without records would be asked about for ever.
+            future.epochs.truncate_from_end(future.log_end_offset)
             return
         future.log_end_offset = offset
         future.high_watermark = min(future.high_watermark, offset)

@@ -45,13 +45,14 @@ def bytes_fetched(lab: Lab, broker: int) -> int:
 
 
 def read_in_rack(lab: Lab, topic: str, count: int, rack: str) -> list[bytes]:
-    consumer: Any = KafkaConsumer(
-        bootstrap_servers=lab.servers,
-        client_rack=rack,
-        auto_offset_reset="earliest",
-        consumer_timeout_ms=DEADLINE_MS,
-        metadata_max_age_ms=1_000,
-    )
+    settings: dict[str, Any] = {
+        "bootstrap_servers": lab.servers,
+        "client_rack": rack,
+        "auto_offset_reset": "earliest",
+        "consumer_timeout_ms": DEADLINE_MS,
+        "metadata_max_age_ms": 1_000,
+    }
+    consumer: Any = KafkaConsumer(**settings)
     try:
         consumer.assign([TopicPartition(topic, 0)])
         return [next(consumer).value for _ in range(count)]

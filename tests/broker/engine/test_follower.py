@@ -275,3 +275,14 @@ async def test_a_followers_hung_dir_holds_up_no_other_of_its_dirs(lab: Lab) -> N
         assert (await lab[1].produce("x", tp=OTHER)).error_code == ErrorCode.NONE
         slowest_s = max(slowest_s, now_s() - before_s)
     assert slowest_s < 0.02
+
+
+async def test_a_leader_that_appended_nothing_forgets_its_epoch_when_it_follows(lab: Lab) -> None:
+    await lab.create(replicas=[1, 2])
+    await lab[1].produce("a")
+    await lab.elect(ORDERS, 2, [1, 2])
+    await lab.elect(ORDERS, 1, [1, 2])
+    before = len(lab.requests)
+    await asyncio.sleep(5)
+    assert lab[2].replica().partition.epochs.entries == [(0, 0)]
+    assert len(lab.requests) - before < 20, "it is not sent to truncate again and again"
