@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.engine.types import FetchParams, FetchPart
+from broker.engine.types import FetchParams, FetchPart, FetchResult
 from protocol.errors import ErrorCode
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
@@ -40,8 +41,8 @@ class Waiting:
 
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
-        self.fetches: list[tuple[int, int, asyncio.Task[object]]] = []
-        self.produces: list[tuple[int, int, asyncio.Task[object]]] = []
+        self.fetches: list[tuple[int, int, asyncio.Task[list[FetchResult]]]] = []
+        self.produces: list[tuple[int, int, asyncio.Task[Any]]] = []
 
     @property
     def leader(self) -> int:
@@ -100,7 +101,7 @@ class Waiting:
         for _, _, task in (*self.fetches, *self.produces):
             assert task.done()
         for _, offset, task in self.fetches:
-            (answer,) = task.result()  # type: ignore[misc] -- a list of one result
+            (answer,) = task.result()
             if answer.error_code == ErrorCode.NONE:
                 assert offsets_of(answer)[0] <= offset
 
