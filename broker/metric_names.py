@@ -32,6 +32,13 @@ PLAIN: Final[tuple[tuple[str, str, MetricKind, str], ...]] = (
         "gauge",
         "Partitions led here whose ISR is smaller than min.insync.replicas.",
     ),
+    (
+        "partitions_with_late_transactions",
+        _SERVER + "partitionswithlatetransactionscount",
+        "gauge",
+        "Partitions led here with a transaction that was open for too long.",
+    ),
+    ("producer_id_count", _SERVER + "produceridcount", "gauge", "Producers known to partitions."),
     ("messages_in", _TOPICS + "messagesin_total", "counter", "Records appended by producers."),
     ("bytes_in", _TOPICS + "bytesin_total", "counter", "Bytes appended by producers."),
     ("bytes_out", _TOPICS + "bytesout_total", "counter", "Record bytes sent to consumers."),

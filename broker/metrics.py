@@ -176,6 +176,8 @@ class Metrics:
         self.offline_replica_count = Gauge()
         self.under_replicated_partitions = Gauge()
         self.under_min_isr_partitions = Gauge()
+        self.partitions_with_late_transactions = Gauge()
+        self.producer_id_count = Gauge()
         self.broker_state = Gauge()
         self._rows: deque[MetricRow] = deque()
 

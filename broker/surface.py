@@ -187,6 +187,8 @@ class Surface:
         metrics.offline_replica_count.set(gauges.offline_replica_count)
         metrics.under_replicated_partitions.set(gauges.under_replicated_count)
         metrics.under_min_isr_partitions.set(gauges.under_min_isr_count)
+        metrics.partitions_with_late_transactions.set(gauges.late_transaction_count)
+        metrics.producer_id_count.set(gauges.producer_id_count)
         for path, cleaner in self.engine.cleaner_gauges().items():
             stats = metrics.log_dir(path)
             stats.uncleanable_partitions.set(cleaner.uncleanable_count)

@@ -1,6 +1,6 @@
 """A broker's configuration keys and their typed values: one field per key.
 
-Only keys that something here reads or describes; no key of groups, transactions or security. Keys
+Only keys that something here reads or describes; no key of groups or security. Keys
 that begin with ``jbodlab.`` are ours. Built by ``protocol.configs``. Source: KafkaConfig.scala and
 the server-common config classes (3.9).
 """
@@ -303,6 +303,12 @@ class BrokerConfig(TopicDefaults):
     )
     socket_request_max_bytes: int = key(
         ConfigType.INT, 104857600, "Largest request accepted.", at_least(1)
+    )
+    transaction_max_timeout_ms: int = key(
+        ConfigType.INT,
+        900000,
+        "Time after which a transaction is late: it should have been aborted long ago.",
+        at_least(1),
     )
 
 

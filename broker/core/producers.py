@@ -25,6 +25,7 @@ from protocol.ids import NO_OFFSET
 from protocol.ports import Buffer
 from protocol.records.batch import BatchHeader
 
+LATE_TRANSACTION_BUFFER_MS: Final = 5 * 60 * 1000
 UNIQUE_EPOCHS_SINCE: Final = 2
 """The transaction version from which on a marker's epoch must be newer than the data's."""
 
@@ -192,11 +193,16 @@ class ProducerStates:
         """Where the oldest open transaction begins, -1 without one."""
         return next(iter(self._open), NO_OFFSET)
 
-    def oldest_transaction_ms(self) -> int | None:
-        """Return the last record timestamp of the producer with the oldest open transaction."""
+    def has_late_transaction(self, now_ms: int, timeout_max_ms: int) -> bool:
+        """Tell whether the producer with the oldest open transaction has been silent too long.
+
+        Its coordinator should have aborted it after ``timeout_max_ms`` at the latest, and some
+        minutes. Times are those of records.
+        """
         for producer_id in self._open.values():
-            return self._producers[producer_id].timestamp
-        return None
+            last_ms = self._producers[producer_id].timestamp
+            return last_ms > 0 and now_ms - last_ms > timeout_max_ms + LATE_TRANSACTION_BUFFER_MS
+        return False
 
     # What is forgotten.
 

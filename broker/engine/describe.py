@@ -92,6 +92,8 @@ class Describe:
         leaders = [
             r.partition for _, r in self._state.hosted.iterate_online() if r.partition.is_leader
         ]
+        now_ms = self._state.wall_ms()
+        timeout_max_ms = self._state.config.transaction_max_timeout_ms
         futures = [r.future for _, r in self._state.hosted.iterate_online() if r.future is not None]
         return EngineGauges(
             partition_count=self._state.hosted.partition_count,
@@ -103,6 +105,12 @@ class Describe:
             move_count=move_count,
             failed_fetch_count=failed_fetch_count,
             failed_move_count=sum(not future.move.is_active for future in futures),
+            late_transaction_count=sum(
+                p.producers.states.has_late_transaction(now_ms, timeout_max_ms) for p in leaders
+            ),
+            producer_id_count=sum(
+                len(r.partition.producers.states) for _, r in self._state.hosted.iterate_online()
+            ),
         )
 
     def log_dir_rows(self, at_ms: int) -> list[LogDirRow]:

@@ -195,6 +195,10 @@ class EngineGauges(NamedTuple):
     failed_fetch_count: int
     """Follower partitions set aside because of a local failure."""
     failed_move_count: int
+    late_transaction_count: int
+    """Online leaders with a transaction that was open for too long."""
+    producer_id_count: int
+    """Of all online replicas together."""
 
 
 class PeerClient(Protocol):

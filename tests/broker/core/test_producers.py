@@ -341,10 +341,11 @@ def test_replicated_batches_of_an_older_epoch_are_taken_as_the_leader_has_them()
     assert states.snapshot_entries() == [ProducerEntry(7, 4, 3, 1, 0, 1000, -1, -1)]
 
 
-def test_the_oldest_open_transaction_tells_when_its_producer_wrote_last() -> None:
+def test_a_transaction_is_late_when_its_producer_is_silent_for_too_long() -> None:
     states = ProducerStates([entry(transaction_first_offset=104, timestamp=5)])
-    assert states.oldest_transaction_ms() == 5
-    assert ProducerStates().oldest_transaction_ms() is None
+    assert not states.has_late_transaction(300_105, 100)
+    assert states.has_late_transaction(300_106, 100)
+    assert not ProducerStates().has_late_transaction(300_106, 100)
 
 
 def test_open_transactions_of_a_snapshot_come_in_order() -> None:

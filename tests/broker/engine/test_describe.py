@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from protocol.errors import ErrorCode
@@ -110,3 +112,15 @@ async def test_a_hanging_transaction_is_seen_in_its_producer(alone: Lab) -> None
         for entry in alone[1].engine.describe_producers(ORDERS)
     }
     assert open_since == {1: -1, 2: -1, 3: 6, 9: -1}
+
+
+async def test_gauges_count_producers_and_late_transactions(lab: Lab) -> None:
+    await lab.create()
+    lab[1].topic_configs[ORDERS.topic]["message.timestamp.type"] = "LogAppendTime"
+    lab[1].engine.topic_configs_changed([ORDERS.topic])
+    await three_transactions(lab[1])
+    gauges = lab[1].engine.gauges()
+    assert (gauges.producer_id_count, gauges.late_transaction_count) == (4, 0)
+    await asyncio.sleep(1_201)
+    assert lab[1].engine.gauges().late_transaction_count == 1
+    assert lab[2].engine.gauges().late_transaction_count == 0
