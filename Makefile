@@ -35,8 +35,9 @@ lint: setup  ## linters, types and import contracts
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports --no-cache
 
-scenarios: setup  ## which numbered scenarios the tests show
+scenarios: setup  ## which numbered scenarios, and which bugs of Kafka, the tests show
 	$(BIN)/python -m tests.scenarios
+	$(BIN)/python -m tests.scenarios --bugs
 
 bench: setup  ## the benchmarks; PEER=kafka also measures Apache Kafka
 	$(BIN)/python -m benchmarks $(if $(PEER),--peer $(PEER))
