@@ -140,6 +140,11 @@ def _check_registration(step: Step, request: BrokerRegistrationRequest) -> None:
         )
     if not request.listeners:
         raise KafkaError(ErrorCode.INVALID_REGISTRATION, "no listener")
+    if _is_second(request, step.state.brokers.get(request.broker_id)):
+        raise KafkaError(
+            ErrorCode.DUPLICATE_BROKER_REGISTRATION,
+            f"a broker {request.broker_id} is alive, on other log dirs",
+        )
     taken = {
         log_dir: broker.broker_id
         for broker in step.state.brokers.values()
@@ -154,6 +159,18 @@ def _check_registration(step: Step, request: BrokerRegistrationRequest) -> None:
                 f"directory id {log_dir.hex()} is reserved, listed twice or of another broker",
             )
         seen[log_dir] = None
+
+
+def _is_second(request: BrokerRegistrationRequest, known: Broker | None) -> bool:
+    """Tell whether another broker with this id runs: a live one that shares no log dir with it.
+
+    One that was restarted comes with its log dirs. Two that took turns in registering would fence
+    each other for ever.
+    """
+    if known is None or known.is_fenced or known.incarnation == request.incarnation_id:
+        return False
+    own = list(map(bytes, request.log_dirs))
+    return bool(own and known.log_dirs) and not any(one in known.log_dirs for one in own)
 
 
 def _take_registration(

@@ -107,6 +107,7 @@ async def test_cordoned_log_dirs_are_in_every_heartbeat(tmp_path: Path, controll
         assert len(beat.cordoned_log_dirs) == count
 
 
+@pytest.mark.scenario(13)
 async def test_without_any_log_dir_it_ends_at_once(
     tmp_path: Path, controller: FakeController, caplog: pytest.LogCaptureFixture
 ):

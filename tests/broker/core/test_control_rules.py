@@ -143,6 +143,7 @@ def test_a_loss_that_was_accepted_lets_a_replica_begin_empty() -> None:
     assert decide(lost, state(leader=1, replicas=(1,))) == (LEAD[0], LEAD[1], True)
 
 
+@pytest.mark.kafka_bug("KAFKA-16234")
 @pytest.mark.scenario(84)
 def test_an_unknown_replica_is_created_unless_its_data_may_be_on_an_offline_log_dir() -> None:
     assert decide(ABSENT, state(), any_offline=False) == CREATE
@@ -182,6 +183,7 @@ def test_a_topic_id_may_come_later_or_be_left_out() -> None:
     assert decide(online(), state(epoch=5, leader=1), topic_id=ZERO_UUID) == STALE
 
 
+@pytest.mark.kafka_bug("KAFKA-16157")
 @pytest.mark.scenario(88)
 def test_a_topic_made_anew_replaces_the_offline_replica_of_the_old_one() -> None:
     fresh = state(epoch=0, is_new=True)

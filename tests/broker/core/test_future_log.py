@@ -216,6 +216,7 @@ def test_every_state_but_the_last_can_be_cancelled() -> None:
         assert ((state, MoveEvent.CANCEL) in MOVE_TABLE) == (state not in OVER)
 
 
+@pytest.mark.kafka_bug("KAFKA-14824", "KAFKA-15082", "KAFKA-16114", "KAFKA-19458")
 @pytest.mark.scenario(219)
 @given(st.lists(st.sampled_from(list(MoveEvent)), max_size=20))
 def test_the_pause_is_released_exactly_once_on_every_way_out(events: list[MoveEvent]) -> None:
@@ -234,6 +235,7 @@ def test_a_move_to_its_own_log_dir_is_a_bug() -> None:
         Move(T0, source_dir="/d1", target_dir="/d1", leader_epoch=0, fallback_offset=0)
 
 
+@pytest.mark.kafka_bug("KAFKA-9654")
 @pytest.mark.scenario(123, 141)
 def test_a_new_leader_epoch_starts_a_failed_move_again() -> None:
     driven = moved_to(MoveState.FAILED)
@@ -261,6 +263,7 @@ def test_a_cut_of_the_current_log_reaches_the_future_log() -> None:
     assert driven.fallback_offset == 5
 
 
+@pytest.mark.kafka_bug("KAFKA-8002")
 @pytest.mark.scenario(131)
 def test_logs_swap_when_they_end_alike() -> None:
     assert can_swap(current_end_offset=10, future_end_offset=10)
@@ -285,6 +288,7 @@ def test_what_a_mover_does_about_errors_of_the_current_log() -> None:
     assert copy_error(ErrorCode.UNKNOWN_SERVER_ERROR) is CopyErrorAction.FAIL
 
 
+@pytest.mark.kafka_bug("KAFKA-7441")
 def test_pauses_are_counted() -> None:
     pauses = CleaningPauses()
     assert [pauses.pause(T0), pauses.pause(T0), pauses.resume(T0)] == [1, 2, 1]

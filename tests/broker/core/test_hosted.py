@@ -93,6 +93,7 @@ def test_a_log_dir_that_failed_before_takes_nothing_more() -> None:
     assert hosted.offline_count == 1
 
 
+@pytest.mark.kafka_bug("offline-replica-count")
 @pytest.mark.scenario(75, 222)
 def test_offline_partitions_are_counted_as_hosted_and_as_offline() -> None:
     hosted = table(t0=Hosted("/d1"), t1=Hosted("/d2"))
@@ -127,6 +128,7 @@ def test_removing_leaves_an_offline_entry() -> None:
     assert hosted.partition_count == 1
 
 
+@pytest.mark.kafka_bug("KAFKA-16157")
 @pytest.mark.scenario(88)
 def test_a_re_created_topic_replaces_the_offline_entry() -> None:
     hosted = table()

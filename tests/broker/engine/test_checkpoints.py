@@ -38,6 +38,7 @@ async def test_high_watermarks_are_written_every_five_seconds_beside_their_logs(
     assert parse_offsets(disk.read_file("replication-offset-checkpoint")) == {OTHER: 3}
 
 
+@pytest.mark.kafka_bug("KAFKA-6604")
 async def test_logs_nobody_named_yet_keep_their_high_watermark(alone: Lab) -> None:
     """KAFKA-6604: Kafka drops them from the file."""
     await alone.create(replicas=[1])
@@ -104,6 +105,7 @@ async def test_a_cut_above_the_recovery_point_writes_no_checkpoint(alone: Lab) -
     assert not disk.exists("recovery-point-offset-checkpoint")
 
 
+@pytest.mark.kafka_bug("KAFKA-10723")
 @pytest.mark.scenario(34)
 async def test_a_clean_stop_marks_the_good_log_dirs_only(alone: Lab) -> None:
     await alone.create(replicas=[1])

@@ -120,6 +120,7 @@ async def stopped_move(node: Node, path: str) -> None:
     assert answers == {ORDERS: ErrorCode.NONE}
 
 
+@pytest.mark.kafka_bug("KAFKA-14824")
 @pytest.mark.scenario(219)
 async def test_a_moving_log_is_not_compacted_and_is_again_when_the_move_is_cancelled(
     one: Lab,
@@ -181,6 +182,7 @@ async def test_a_pass_is_given_up_when_its_log_moves() -> None:
         assert not [name for name in source.list_dir("") if source.is_dir(name)]
 
 
+@pytest.mark.kafka_bug("KAFKA-8362")
 @pytest.mark.scenario(217)
 async def test_the_checkpoint_follows_what_happens_to_its_log(one: Lab) -> None:
     node = one[1]
@@ -281,6 +283,7 @@ def damage(node: Node, tp: TopicPartition = ORDERS) -> None:
     disk.write_file(name, data)
 
 
+@pytest.mark.kafka_bug("KAFKA-7215", "KAFKA-8725")
 @pytest.mark.scenario(218)
 async def test_a_log_that_cannot_be_read_is_marked_and_the_cleaner_lives(one: Lab) -> None:
     third = TopicPartition("third", 0)

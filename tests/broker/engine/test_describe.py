@@ -32,6 +32,7 @@ async def test_each_configured_log_dir_is_described_with_its_sizes(alone: Lab) -
     assert (failed.error_code, failed.usable_bytes) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
 
 
+@pytest.mark.kafka_bug("KAFKA-16807")
 @pytest.mark.scenario(112, 115, 120)
 async def test_the_filter_names_partitions_and_null_means_all(alone: Lab) -> None:
     await alone.create(replicas=[1])

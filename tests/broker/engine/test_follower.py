@@ -133,6 +133,7 @@ async def test_a_follower_out_of_the_leaders_range_starts_at_its_end(lab: Lab) -
     assert lab[2].disk_bytes() == lab[1].disk_bytes()
 
 
+@pytest.mark.kafka_bug("KAFKA-5864", "KAFKA-8346")
 @pytest.mark.scenario(50)
 async def test_a_broken_follower_partition_is_left_out_and_the_others_go_on(lab: Lab) -> None:
     await lab.create()

@@ -32,6 +32,7 @@ async def test_new_logs_spread_over_the_log_dirs(alone: Lab) -> None:
     assert alone[1].events.topics == ["orders"]
 
 
+@pytest.mark.kafka_bug("KAFKA-16234")
 @pytest.mark.scenario(84)
 async def test_a_log_dir_offline_allows_new_replicas_and_refuses_unknown_old_ones(
     alone: Lab,
@@ -107,6 +108,7 @@ async def test_an_id_that_comes_late_is_written_beside_the_log(alone: Lab) -> No
     assert b"topic_id" in disk.read_file("orders-0/partition.metadata")
 
 
+@pytest.mark.kafka_bug("KAFKA-8526")
 @pytest.mark.scenario(87)
 async def test_a_log_that_cannot_be_made_goes_to_the_next_log_dir(alone: Lab) -> None:
     """KAFKA-8526: the chosen log dir breaks just then; the others of the request are untouched."""

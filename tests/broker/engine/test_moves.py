@@ -133,6 +133,7 @@ async def test_another_destination_starts_anew(alone: Lab) -> None:
     assert node.state.cleaning_pauses.count(ORDERS) == 0
 
 
+@pytest.mark.kafka_bug("KAFKA-16114")
 @pytest.mark.scenario(102)
 async def test_a_cancelled_move_leaves_no_future_log_and_no_pause(alone: Lab) -> None:
     node = stopped(await filled(alone))
@@ -172,6 +173,7 @@ async def test_a_move_under_way_shows_both_logs(alone: Lab) -> None:
     assert (future.is_future, future.offset_lag, future.size_bytes) == (True, 20, 0)
 
 
+@pytest.mark.kafka_bug("KAFKA-15082")
 @pytest.mark.scenario(118, 148)
 async def test_a_destination_that_fails_ends_the_move_and_nothing_else(alone: Lab) -> None:
     node = stopped(await filled(alone))

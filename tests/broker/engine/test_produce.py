@@ -110,6 +110,7 @@ async def test_a_corrupt_batch_is_refused_and_leaves_no_trace(alone: Lab) -> Non
     assert await alone[1].log_end() == 0
 
 
+@pytest.mark.kafka_bug("waiting-produces")
 @pytest.mark.scenario(59)
 async def test_a_produce_that_waits_is_answered_at_once_when_its_log_dir_fails(lab: Lab) -> None:
     """Kafka lets it run into its timeout; here the producer learns of the failure at once."""

@@ -151,6 +151,7 @@ async def test_a_follower_whose_log_ends_below_the_leaders_start_begins_anew(lab
     assert offsets_of(await lab[1].fetch(9)) == [9]
 
 
+@pytest.mark.kafka_bug("KAFKA-6975")
 @pytest.mark.scenario(96)
 async def test_a_move_keeps_a_log_start_that_lies_inside_a_batch(alone: Lab) -> None:
     await alone.create(replicas=[1])

@@ -126,6 +126,7 @@ async def test_the_first_look_comes_after_the_initial_delay(alone: Lab, look: in
     assert alone[1].replica().partition.log_start_offset == 10
 
 
+@pytest.mark.kafka_bug("KAFKA-16424")
 @pytest.mark.scenario(94)
 async def test_what_waits_for_removal_is_left_behind_by_a_move(alone: Lab) -> None:
     node = alone[1]
@@ -146,6 +147,7 @@ async def test_what_waits_for_removal_is_left_behind_by_a_move(alone: Lab) -> No
     assert files(node, ".deleted") == []
 
 
+@pytest.mark.kafka_bug("KAFKA-16588")
 @pytest.mark.scenario(268)
 @pytest.mark.parametrize(("delay_ms", "left"), [("0", False), (str(2**62), True)])
 async def test_removed_files_go_at_once_or_never_as_the_topic_says(

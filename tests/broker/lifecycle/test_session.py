@@ -269,6 +269,7 @@ async def test_a_change_of_cordons_is_told_without_waiting_for_the_interval(
         assert list(map(bytes, beats[-1].cordoned_log_dirs or ())) == [D2]
 
 
+@pytest.mark.kafka_bug("KAFKA-16757")
 async def test_log_dirs_that_came_back_are_registered_by_the_same_process(
     controller: FakeController, link: ControllerLink
 ):

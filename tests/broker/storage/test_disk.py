@@ -129,6 +129,7 @@ class TestAnyDisk:
         with pytest.raises(BlockingIOError):
             second.lock()
 
+    @pytest.mark.kafka_bug("KAFKA-16391")
     @pytest.mark.scenario(18)
     def test_the_lock_is_free_after_unlocking_and_its_file_is_gone(self, disk: Disk) -> None:
         disk.lock()

@@ -42,6 +42,7 @@ def test_every_name_is_read_back(topic_partition: TopicPartition) -> None:
         assert parse_dir_name(name) == PartitionDirName(topic_partition, kind, unique)
 
 
+@pytest.mark.kafka_bug("KAFKA-4893")
 @pytest.mark.scenario(46)
 def test_the_name_for_deletion_is_shortened_and_keeps_its_end() -> None:
     topic_partition = TopicPartition("t" * 249, 12)

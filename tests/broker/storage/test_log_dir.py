@@ -146,6 +146,7 @@ async def test_an_error_that_is_no_oserror_ends_its_own_job_alone() -> None:
     assert await log_dir.submit("read", lambda: log.read(0, 100).size_bytes) == 0
 
 
+@pytest.mark.kafka_bug("KAFKA-6027", "KAFKA-13815")
 @pytest.mark.scenario(56, 73, 74, 269)
 async def test_the_first_oserror_fails_the_dir_once_and_for_good() -> None:
     failures = Failures()

@@ -222,6 +222,7 @@ def test_a_damaged_segment_is_a_corrupt_message_and_no_failure_of_the_disk() -> 
         assert caught.value.code == ErrorCode.CORRUPT_MESSAGE
 
 
+@pytest.mark.kafka_bug("KAFKA-15046", "KAFKA-16541")
 def test_leader_epochs_are_replaced_whole_and_durable_with_the_next_flush() -> None:
     disk = MemoryDisk()
     log = filled_log(disk, 5)
@@ -247,6 +248,7 @@ def test_a_renamed_log_goes_on_under_its_new_name_and_keeps_its_small_files() ->
     assert offsets_read(log, 0) == list(range(31))
 
 
+@pytest.mark.kafka_bug("KAFKA-15391", "KAFKA-19571")
 @pytest.mark.scenario(72)
 def test_a_deleted_log_writes_nothing_any_more() -> None:
     disk = MemoryDisk()

@@ -57,6 +57,7 @@ def test_a_log_comes_back_with_all_that_its_files_say() -> None:
     assert offsets_read(log.log, 0) == list(range(10))
 
 
+@pytest.mark.kafka_bug("KAFKA-10471")
 @pytest.mark.scenario(33)
 def test_the_clean_marker_goes_before_anything_is_loaded() -> None:
     disk = MemoryDisk()

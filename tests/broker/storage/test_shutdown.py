@@ -86,6 +86,7 @@ def operations_until(nth: int) -> tuple[MemoryDisk, int]:
     return memory, rule.matches
 
 
+@pytest.mark.kafka_bug("KAFKA-13773")
 @pytest.mark.scenario(34, 35)
 def test_an_error_on_the_way_leaves_no_clean_marker() -> None:
     _, total = operations_until(0)

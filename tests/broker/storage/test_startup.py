@@ -35,6 +35,7 @@ async def opened(disks: list[Disk], by: Owner, failures: Failures | None = None)
     return log_dirs
 
 
+@pytest.mark.scenario(22)
 async def test_new_dirs_are_locked_identified_and_stamped() -> None:
     disks = [MemoryDisk("/d1"), MemoryDisk("/d2")]
     log_dirs = await opened([*disks], owner())
@@ -46,6 +47,7 @@ async def test_new_dirs_are_locked_identified_and_stamped() -> None:
             disk.lock()
 
 
+@pytest.mark.kafka_bug("KAFKA-15633")
 @pytest.mark.scenario(29)
 async def test_a_directory_keeps_its_id_and_one_of_kafka_gets_one() -> None:
     disk = MemoryDisk()
@@ -135,6 +137,7 @@ async def test_a_copied_dir_stops_the_start() -> None:
         await opened([*disks], owner())
 
 
+@pytest.mark.kafka_bug("KAFKA-6697", "KAFKA-15490", "KAFKA-17310")
 @pytest.mark.scenario(12, 14, 19, 28, 30)
 @pytest.mark.parametrize(
     "problem", ["file", "nul byte", "no parent", "lock", "garbage", "read only"]

@@ -90,6 +90,24 @@ def test_contradictions_refuse_a_registration(
     assert (response.broker_epoch == -1) == (code is not ErrorCode.NONE)
 
 
+@pytest.mark.scenario(24)
+def test_a_second_broker_with_the_id_of_a_live_one_is_refused_until_that_one_is_gone() -> None:
+    cluster = three_brokers()
+    second = registration(1, log_dirs=(log_dir(4, 1),))
+
+    assert cluster.call(second, 1).error_code == ErrorCode.DUPLICATE_BROKER_REGISTRATION
+    assert cluster.beat(1).error_code == ErrorCode.NONE
+    cluster.advance(SESSION_MS)
+    assert cluster.call(second, 1).error_code == ErrorCode.NONE
+
+
+def test_a_restarted_broker_is_known_by_any_of_its_log_dirs() -> None:
+    cluster = three_brokers()
+    restarted = registration(1, log_dirs=(log_dir(1, 2), log_dir(4, 1)))
+
+    assert cluster.call(restarted, 1).error_code == ErrorCode.NONE
+
+
 @pytest.mark.parametrize("broker_epoch", [0, 99])
 def test_a_heartbeat_with_another_epoch_is_stale(broker_epoch: int) -> None:
     cluster = three_brokers()

@@ -252,6 +252,7 @@ def test_a_dead_broker_costs_each_survivor_one_request() -> None:
     assert normal(cluster.take()) == expected
 
 
+@pytest.mark.kafka_bug("elected-on-a-bad-log-dir")
 @pytest.mark.scenario(157)
 def test_after_a_killed_controller_no_replica_on_a_bad_log_dir_is_elected() -> None:
     first = recorded("failover-after-kill")[2][2]
