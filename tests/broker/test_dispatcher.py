@@ -68,6 +68,15 @@ async def test_a_body_that_cannot_be_read_closes_the_connection(broker: FakeBrok
     assert broker.metrics.malformed_requests.value == 1
 
 
+@pytest.mark.scenario(264)
+@pytest.mark.parametrize(("version", "body"), [(1, b"\xff\xff\xff\xff"), (2, b"\0\0")])
+async def test_a_null_array_that_must_not_be_null_closes_the_connection(
+    broker: FakeBroker, version: int, body: bytes
+):
+    with pytest.raises(Malformed, match="AlterReplicaLogDirsRequest"):
+        await broker.ask_raw(34, version, body)
+
+
 async def test_an_unforeseen_error_is_answered_logged_once_and_counted(
     broker: FakeBroker, caplog: pytest.LogCaptureFixture
 ):

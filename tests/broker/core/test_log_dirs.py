@@ -130,6 +130,14 @@ def test_cordoned_log_dirs_are_passed_over() -> None:
     assert dirs.place(T0) == "/d1"
 
 
+@pytest.mark.scenario(249)
+def test_the_only_online_one_is_used_although_it_is_cordoned() -> None:
+    dirs = log_dirs("/d1", "/d2")
+    dirs.cordon(["/d3"])
+    assert placed(dirs, 2) == ["/d3", "/d3"]
+
+
+@pytest.mark.scenario(249)
 def test_when_all_online_ones_are_cordoned_the_first_is_used() -> None:
     dirs = log_dirs("/d1")
     dirs.cordon(["*"])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from broker.core.hosted import Loss, ReturnedReplicas, ReturnRule
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
-from tests.broker.engine.messages import ORDERS
+from tests.broker.engine.messages import ORDERS, leader_and_isr
 
 STORAGE = ErrorCode.KAFKA_STORAGE_ERROR
 OTHERS = TopicPartition("others", 0)
@@ -102,3 +104,30 @@ async def test_a_log_that_is_hosted_elsewhere_by_now_is_set_aside(lab: Lab) -> N
     names = lab[2].memory[path].list_dir("")
     assert [name for name in names if name.endswith("-stray")]
     assert await lab[2].dir_of() == elsewhere
+
+
+@pytest.mark.scenario(187)
+async def test_a_topic_made_anew_lives_on_and_its_old_data_is_set_aside(lab: Lab) -> None:
+    """KRaft's way; with ZooKeeper the log dir comes back as INCONSISTENT_TOPIC_ID."""
+    path = await failed_dir(lab)
+    new_id = b"made anew".ljust(16, b"-")
+    again = leader_and_isr({ORDERS: lab.led[ORDERS]}, is_new=True)
+    again.topic_states[0].topic_id = new_id
+    again.topic_states[0].partition_states[0].leader = 2
+    again.topic_states[0].partition_states[0].leader_epoch = 0
+    again.topic_states[0].partition_states[0].isr = [2]
+    answer = await lab[2].engine.leader_and_isr(again)
+    assert answer.topics[0].partition_errors[0].error_code == ErrorCode.NONE
+    assert (await lab[2].produce("new", acks=1)).base_offset == 0
+
+    returned = await lab[2].bring_back(path, ReturnRule())
+
+    assert returned == ReturnedReplicas((), (), (ORDERS,))
+    await lab[2].log_dirs[path].submit("wait", lambda: None)
+    assert [name for name in lab[2].memory[path].list_dir("") if name.endswith("-stray")]
+    assert lab[2].replica().topic_id == new_id
+    assert await lab[2].log_end() == 1
+    after = await lab.restart(2)
+    answer = await after.engine.leader_and_isr(again)
+    assert answer.topics[0].partition_errors[0].error_code == ErrorCode.NONE
+    assert await after.log_end() == 1

@@ -129,6 +129,27 @@ async def test_a_failed_log_dir_is_told_at_once_and_in_every_later_heartbeat(
         assert list(map(bytes, beats[-1].offline_log_dirs)) == [D1, D2]
 
 
+async def test_heartbeats_carry_every_failure_so_far(
+    controller: FakeController, link: ControllerLink
+):
+    third = bytes([3] * 16)
+    lab = Lab(link, NEVER_MS)
+    lab.online = [D1, D2, third]
+    async with lab.running() as session:
+        await controller.until_heartbeats(1)
+        (registration,) = controller.of(BrokerRegistrationRequest)
+        assert list(map(bytes, registration.log_dirs)) == [D1, D2, third]
+        for count, directory_id in enumerate((D1, D2, third), start=1):
+            session.log_dir_failed(failed(directory_id))
+            await controller.until(
+                lambda count=count: (
+                    [len(beat.offline_log_dirs) for beat in controller.of(BrokerHeartbeatRequest)]
+                    == list(range(count + 1))
+                )
+            )
+        await controller.until(lambda: len(lab.rows) == 3)
+
+
 async def test_the_news_does_not_wait_for_a_heartbeat_under_way(
     controller: FakeController, link: ControllerLink
 ):

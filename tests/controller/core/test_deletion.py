@@ -189,5 +189,33 @@ def test_a_late_answer_about_a_topic_that_is_gone_is_ignored() -> None:
     assert cluster.partition("t-0").leader == 1
 
 
+@pytest.mark.scenario(170)
+def test_partitions_that_are_being_deleted_do_not_count_as_offline() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1], [2])
+    cluster.expire(1)
+    assert list(cluster.machine.run.leaderless) == [T0]
+
+    cluster.delete("t")
+
+    assert cluster.state.is_deleting("t")
+    assert cluster.machine.run.leaderless == {}
+
+
+def test_a_topic_made_again_in_the_absence_of_a_broker_is_made_there_when_it_returns() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.expire(2)
+    cluster.delete("t")
+    assert cluster.create("t", [1, 2]).error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+
+    cluster.start_broker(2)
+    assert T0 not in cluster.brokers[2].files
+    assert cluster.create("t", [1, 2]).error_code == ErrorCode.NONE
+
+    assert T0 in cluster.brokers[2].files
+    assert cluster.partition("t-0").isr == (1, 2)
+
+
 def delete_request() -> DeleteTopicsRequest:
     return DeleteTopicsRequest(topic_names=["t"], timeout_ms=60_000)

@@ -179,7 +179,9 @@ def test_a_topic_that_is_deleted_at_its_end_has_nothing_to_clear() -> None:
     assert cluster.state.throttled_topics == {}
 
 
+@pytest.mark.scenario(212)
 def test_kafkas_way_can_be_chosen() -> None:
+    """What nobody takes off stays for ever: the tool's --verify does, when somebody runs it."""
     cluster = throttled_cluster(jbodlab_reassignment_throttles_remove="false")
 
     reassign(cluster, ("t-0", [3, 2]))
