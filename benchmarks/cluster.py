@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -32,7 +32,9 @@ _PARTS = ("start", "rates", "create", "move", "failover")
 @click.option(
     "--seconds", default=10.0, show_default=True, help="Length of one produce run, about."
 )
-@click.option("--replicas", default="1,100,1000", show_default=True, help="On the failing log dir.")
+@click.option(
+    "--replicas", default="1,100,1000,5000", show_default=True, help="On the failing log dir."
+)
 @click.option("--create", default="200,2000", show_default=True, help="Partitions to create.")
 @click.option("--move-mib", default=512, show_default=True, help="Size of the moved replica.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
@@ -64,7 +66,7 @@ def _measure(
     """Run each part on a cluster of its own, so that one part's topics do not slow the next."""
     figures: list[Figure] = []
     name = ""
-    for part in parts:
+    for part, part_sizes in _portions(parts, sizes):
         with tempfile.TemporaryDirectory(prefix="jbodlab-bench-") as root:
             target = maker(Path(root))
             name = target.name
@@ -76,11 +78,25 @@ def _measure(
                     figures += (
                         started + runs.memory(target)
                         if part == "start"
-                        else _run(part, target, sizes)
+                        else _run(part, target, part_sizes)
                     )
             finally:
                 target.stop()
     return name, figures
+
+
+def _portions(
+    parts: Iterable[str], sizes: dict[str, object]
+) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield each part with its sizes; failover in portions, as each count breaks a broker."""
+    for part in parts:
+        if part != "failover":
+            yield part, sizes
+            continue
+        counts = str(sizes["replicas"]).split(",")
+        for first in range(0, len(counts), len(runs.BROKER_IDS)):
+            portion = ",".join(counts[first : first + len(runs.BROKER_IDS)])
+            yield part, {**sizes, "replicas": portion}
 
 
 def _run(part: str, target: Target, sizes: dict[str, object]) -> list[Figure]:

@@ -138,6 +138,7 @@ def failover(target: Target, counts: tuple[int, ...]) -> list[Figure]:
     The replicas are put on the dir beforehand: AlterReplicaLogDirs for partitions that do not exist
     yet is remembered (KIP-113). A broken dir stays broken, so each count needs a broker of its own.
     """
+    assert len(counts) <= len(BROKER_IDS), f"{len(counts)} counts, {len(BROKER_IDS)} brokers"
     figures: list[Figure] = []
     for broker_id, count in zip(BROKER_IDS, counts, strict=False):
         log_dir = target.log_dirs(broker_id)[0]

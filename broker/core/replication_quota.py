@@ -18,6 +18,9 @@ SAMPLE_COUNT: Final = 11
 """``replication.quota.window.num``"""
 SAMPLE_MS: Final = 1000
 """``replication.quota.window.size.seconds``"""
+BURSTS_PER_SAMPLE: Final = 4
+"""Into so many transfers what the limit lets through in a sample is cut, so that the overshoot by
+one transfer is small beside it."""
 
 
 class _Sample:
@@ -60,11 +63,11 @@ class ReplicationQuota:
 
     @property
     def burst_bytes(self) -> int:
-        """What one transfer should not exceed: so much as the limit lets through in one sample.
+        """What one transfer should not exceed: a quarter of what a sample lets through.
 
         Kafka has no such bound; with it the rate is even also when it is low.
         """
-        return max(self.limit_bytes_per_second * self._sample_ms // 1000, 1)
+        return max(self.limit_bytes_per_second * self._sample_ms // (1000 * BURSTS_PER_SAMPLE), 1)
 
     def record(self, size_bytes: int, now_ms: int) -> None:
         """Count bytes that were transferred; a negative number takes back what did not happen."""

@@ -172,7 +172,7 @@ class MovingLog:
 
     @property
     def _step_bytes(self) -> int:
-        """What one step copies at most: under a limit one read, at most a second's worth."""
+        """What one step copies at most: under a limit one read, at most a burst."""
         return COPY_BYTES if not self._tools.throttle.is_limited else self._read_bytes
 
     @property

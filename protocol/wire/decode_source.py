@@ -25,6 +25,7 @@ from protocol.wire.varint import (
     integers_reader,
     read_length,
     read_varint,
+    refuse_long,
     refuse_null,
 )
 
@@ -40,8 +41,11 @@ _NAMES = {
     "repeat": repeat,
     "varint": read_varint,
     "length": read_length,
+    "refuse_long": refuse_long,
     "refuse_null": refuse_null,
 }
+_FEW_ITEMS = 64
+"""Longer arrays are refused at once where they cannot fit, before anything is made of them."""
 _BLOB_BUFFERS = (
     "view = memoryview(data)",
     "buf = data if data.__class__ is bytes else bytes(data) if len(data) <= 2048 else view",
@@ -78,6 +82,19 @@ def has_blobs(con: c.Construct) -> bool:
             return any(map(has_blobs, children + [field.construct for field in con.tagged]))
         case _:
             return False
+
+
+def least_bytes(con: c.Construct) -> int:
+    """Return the size of the smallest value of ``con``: what is empty or null where it may be."""
+    match con:
+        case t.Blob() | t.Array():
+            return 1 if con.length.compact else con.length.fixed.sizeof()
+        case t.Nullable():
+            return 1
+        case Record():
+            return sum(least_bytes(child) for _, child in con.fields) + int(con.flexible)
+        case _:
+            return con.sizeof()
 
 
 class _DecoderWriter:
@@ -203,6 +220,9 @@ class _DecoderWriter:
     def _items(self, element: c.Construct, target: str, count: str) -> None:
         """Write lines that read what is alike together and the rest one by one."""
         source, items, left = self.source, self.source.fresh("a"), count
+        few = _FEW_ITEMS + int(count.endswith(" - 1"))
+        with source.block(f"if {count.removesuffix(' - 1')} > {few}:"):
+            source.add(f"refuse_long({count}, {least_bytes(element)}, len(buf) - pos)")
         source.add(f"{items} = []")
         if isinstance(element, Record) and may_be_alike(element):
             left = source.fresh("c")

@@ -11,6 +11,8 @@ from protocol.errors import Malformed
 from protocol.ports import Buffer
 
 _KEPT_STRUCTS_MAX = 64
+STRUCTS_MAX = 1_000_000
+"""The longest array of structs or strings; five times the partitions that a cluster may have."""
 FEW_LENGTH_MAX = 8
 """Up to this length on the wire, generated code reads integers by an unpack of its own."""
 
@@ -50,6 +52,17 @@ def write_varint(out: bytearray, value: int) -> None:
 def refuse_null() -> NoReturn:
     """Refuse a null that was read where the field is not nullable."""
     raise Malformed("null where the field is not nullable")
+
+
+def refuse_long(count: int, least_bytes: int, left_bytes: int) -> None:
+    """Refuse an array of so many items of at least ``least_bytes`` where they cannot fit.
+
+    Also one of more than ``STRUCTS_MAX``: reading it would keep the loop from all else for seconds.
+    """
+    if count * least_bytes > left_bytes:
+        raise Malformed(f"array of {count} in {left_bytes} bytes")
+    if count > STRUCTS_MAX:
+        raise Malformed(f"array of {count}, at most {STRUCTS_MAX}")
 
 
 @functools.cache

@@ -205,7 +205,7 @@ async def test_a_throttled_partition_leaves_the_fetch_until_the_quota_has_room(
         loops.fetcher.follow(replica, 0)
     await asyncio.sleep(1.4)
     first, *others = [request for _, request in loops.leader.fetches]
-    assert [part.partition_max_bytes for part in first.topics[0].partitions] == [100, 1 << 20]
+    assert [part.partition_max_bytes for part in first.topics[0].partitions] == [25, 1 << 20]
     assert others[0].forgotten_topics_data[0].partitions == [0]
     assert [asked(request) for request in others] == [[]] * len(others)
     assert len(others) <= 4

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from protocol.errors import Malformed
 from protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
 from protocol.messages.fetch import FetchResponse
-from protocol.messages.metadata import MetadataResponse
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.wire.decode_source import decoder_for, has_blobs
+from protocol.wire.decode_source import decoder_for, has_blobs, least_bytes
 from protocol.wire.table import construct_for
 
 
@@ -64,6 +65,30 @@ def test_a_position_past_the_end_tells_the_caller_that_the_message_was_cut() -> 
     data = construct_for(MetadataResponse, 2).build(message)
     for size in range(len(data)):
         assert cut_is_seen(data[:size])
+
+
+@pytest.mark.parametrize("version", [8, 9])
+def test_more_structs_than_there_is_room_for_are_refused_before_any_is_made(version: int) -> None:
+    left_bytes = 10_000_000
+    count = left_bytes // 2 + 1
+    length = struct.pack(">i", count) if version < 9 else b"\xc2\x96\xb1\x02"
+    data = length + bytes([1, 0]) * (left_bytes // 2)
+    with pytest.raises(Malformed, match=f"array of {count} in {left_bytes} bytes"):
+        decode(MetadataRequest, version, data)
+
+
+@pytest.mark.parametrize("count", [63, 64, 65, 66, 200])
+@pytest.mark.parametrize("version", [8, 9])
+def test_as_many_structs_as_there_is_room_for_are_read(version: int, count: int) -> None:
+    message = MetadataRequest(topics=[MetadataRequestTopic(name="") for _ in range(count)])
+    data = construct_for(MetadataRequest, version).build(message)
+    assert decode(MetadataRequest, version, data) == (message, len(data))
+
+
+def test_the_smallest_value_of_a_struct_is_empty_or_null_where_it_may_be() -> None:
+    for version in (3, 9):
+        smallest = construct_for(ProduceRequest, version).build(ProduceRequest())
+        assert least_bytes(construct_for(ProduceRequest, version)) == len(smallest)
 
 
 def cut_is_seen(data: bytes) -> bool:

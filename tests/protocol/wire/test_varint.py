@@ -10,6 +10,7 @@ from protocol.wire.varint import (
     integers_writer,
     read_length,
     read_varint,
+    refuse_long,
     write_varint,
 )
 
@@ -52,6 +53,14 @@ def test_more_integers_than_there_is_room_for_are_refused() -> None:
         integers_reader("q")(bytes(4), 0, 2_000_000_000)
     with pytest.raises(Malformed, match="null"):
         integers_reader("q")(bytes(4), 0, -1)
+
+
+def test_an_array_that_would_take_seconds_to_read_is_refused() -> None:
+    refuse_long(1_000_000, 2, 2_000_000)
+    with pytest.raises(Malformed, match="array of 1000001, at most 1000000"):
+        refuse_long(1_000_001, 2, 1 << 30)
+    with pytest.raises(Malformed, match="array of 65 in 129 bytes"):
+        refuse_long(65, 2, 129)
 
 
 @pytest.mark.parametrize("added", [0, 1])
