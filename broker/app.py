@@ -178,6 +178,7 @@ class Broker:
         tasks.create_task(parts.topic_configs.run(), name="topic-configs")
         tasks.create_task(parts.auto_topics.run(), name="auto-topics")
         tasks.create_task(parts.returns.run(), name="log-dir-returns")
+        tasks.create_task(parts.move_throttles.run(), name="move-throttles")
         tasks.create_task(dump.run(), name="metric-dump")
         for fault in self._spec.faults:
             if fault.broker == self._own.id:

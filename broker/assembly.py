@@ -23,6 +23,7 @@ from broker.lifecycle.controller_link import ControllerLink
 from broker.lifecycle.engine_events import EngineEventRelay
 from broker.lifecycle.identity import Identity
 from broker.lifecycle.log_dir_returns import LogDirReturns, ReturnPorts
+from broker.lifecycle.move_throttles import MoveThrottles
 from broker.lifecycle.producer_ids import ProducerIds
 from broker.lifecycle.session import ControllerSession, SessionPorts
 from broker.lifecycle.topic_configs import TopicConfigs
@@ -99,6 +100,12 @@ class Parts:
         )
         self.auto_topics = AutoTopics(self.link)
         self.returns = self._returns()
+        self.move_throttles = MoveThrottles(
+            self.link,
+            self.broker_configs,
+            broker_id=own.id,
+            is_moving=lambda: self.engine.is_moving,
+        )
         self.engine: Engine
         """Made by ``make_engine`` when it is known which log dirs are online."""
 
@@ -144,7 +151,9 @@ class Parts:
 
     def make_engine(self) -> Engine:
         """Make the engine over the log dirs as they are: online or offline."""
-        relay = EngineEventRelay(self.session, self.topic_configs, self.metrics, self._end_process)
+        relay = EngineEventRelay(
+            self.session, self.topic_configs, self.metrics, self.move_throttles, self._end_process
+        )
         self.engine = Engine(
             broker_id=BrokerId(self._own.id),
             log_dirs=list(self.log_dirs.values()),

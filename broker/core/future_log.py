@@ -279,6 +279,9 @@ class CleaningPauses:
     def __init__(self) -> None:
         self._counts: dict[TopicPartition, int] = {}
 
+    def __len__(self) -> int:
+        return len(self._counts)
+
     def pause(self, tp: TopicPartition) -> int:
         """Add one pause; return how many there are now."""
         count = self._counts.get(tp, 0) + 1

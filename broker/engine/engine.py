@@ -159,6 +159,11 @@ class Engine:
         """Let partitions come back that ``bring_back`` left out; return those it concerned."""
         return await self._arrivals.release(tps)
 
+    @property
+    def is_moving(self) -> bool:
+        """Whether a replica is on its way to another log dir."""
+        return len(self._state.cleaning_pauses) > 0
+
     def offline_replicas(self) -> dict[TopicPartition, OfflineReplica]:
         """Return what is known of the Offline partitions."""
         return dict(self._state.hosted.iterate_offline())

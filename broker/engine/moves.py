@@ -251,7 +251,7 @@ class Moves:
             return None
         self._mover(replica.tp).remove(replica.tp)
         if not future.move.is_over and future.move.on(MoveEvent.CANCEL):
-            self._state.cleaning_pauses.resume(replica.tp)
+            self._state.move_ended(replica.tp)
         self._report(replica, future)
         return future
 

@@ -342,7 +342,7 @@ class MovingLog:
         self._state.cleaner_offsets.move(self.tp, source.path, future.dir.path)
         self._tools.logs.write_epochs(replica)
         if self.move.on(MoveEvent.SWAP_DONE):
-            self._state.cleaning_pauses.resume(self.tp)
+            self._state.move_ended(self.tp)
 
 
 def _begin_sync(log: PartitionLog) -> None:

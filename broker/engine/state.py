@@ -89,6 +89,12 @@ class EngineState:
         self.group.create_task(_settle(work, done))
         return await done
 
+    def move_ended(self, tp: TopicPartition) -> None:
+        """Let ``tp`` be cleaned again; tell when no replica moves any more."""
+        self.cleaning_pauses.resume(tp)
+        if not self.cleaning_pauses:
+            self.ports.events.moves_ended()
+
     def now_ms(self) -> int:
         """Return the loop's time."""
         return int(self.loop.time() * 1000)

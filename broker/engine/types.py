@@ -233,6 +233,10 @@ class EngineEvents(Protocol):
         """Partitions of these topics were hosted for the first time: their configs are wanted."""
         ...
 
+    def moves_ended(self) -> None:
+        """The last replica that was on its way to another log dir has arrived or been given up."""
+        ...
+
     def isr_changed(self, tp: TopicPartition, old: list[int], new: list[int]) -> None:
         """The controller accepted a new Isr of a partition led here."""
         ...

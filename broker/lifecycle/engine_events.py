@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from broker.engine.types import FailedLogDir
+from broker.lifecycle.move_throttles import MoveThrottles
 from broker.lifecycle.session import ControllerSession
 from broker.lifecycle.topic_configs import TopicConfigs
 from broker.metrics import Metrics
@@ -25,6 +26,7 @@ class EngineEventRelay:
         session: ControllerSession,
         topic_configs: TopicConfigs,
         metrics: Metrics,
+        move_throttles: MoveThrottles,
         end_process: Callable[[], None],
     ) -> None:
         """Prepare.
@@ -33,11 +35,13 @@ class EngineEventRelay:
             session: is told of failed log dirs.
             topic_configs: is told of topics that are hosted for the first time.
             metrics: counts.
+            move_throttles: are told when the last move ended.
             end_process: called when no log dir is left.
         """
         self._session = session
         self._topic_configs = topic_configs
         self._metrics = metrics
+        self._move_throttles = move_throttles
         self._end_process = end_process
 
     def log_dir_failed(self, failed: FailedLogDir) -> None:
@@ -55,6 +59,10 @@ class EngineEventRelay:
     def topics_seen(self, topics: list[str]) -> None:
         """Fetch the settings of topics that have none here yet."""
         self._topic_configs.wanted(topics)
+
+    def moves_ended(self) -> None:
+        """Take the throttle of moves off."""
+        self._move_throttles.moves_ended()
 
     def isr_changed(self, tp: TopicPartition, old: Sequence[int], new: Sequence[int]) -> None:
         """Count; the engine has its own log line."""

@@ -10,10 +10,13 @@ from protocol.apis import APIS
 from protocol.connection import Peer, RequestReceived
 from protocol.errors import ErrorCode
 from protocol.messages.configs import (
+    AlterConfigsResourceResponse,
     DescribeConfigsRequest,
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
     DescribeConfigsResult,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
 )
 from protocol.messages.control import AlterPartitionResponse
 from protocol.messages.lifecycle import (
@@ -119,10 +122,23 @@ class FakeController:
                 return self._describe(request)
             case "CreateTopics":
                 return self._create(request)
+            case "IncrementalAlterConfigs":
+                return self._alter_configs(request)
             case "AlterPartition":
                 return AlterPartitionResponse()
             case _:
                 raise AssertionError(f"no answer for {name}")
+
+    def _alter_configs(
+        self, request: IncrementalAlterConfigsRequest
+    ) -> IncrementalAlterConfigsResponse:
+        (resource,) = request.resources
+        known = self.broker_configs.get(resource.resource_name, {})
+        for one in resource.configs:
+            known.pop(one.name, None)
+        return IncrementalAlterConfigsResponse(
+            responses=[AlterConfigsResourceResponse(resource_name=resource.resource_name)]
+        )
 
     def _register(self, _request: BrokerRegistrationRequest) -> BrokerRegistrationResponse:
         if self.registration_codes:

@@ -87,6 +87,7 @@ class Events:
     failed: list[FailedLogDir] = field(default_factory=list[FailedLogDir])
     last_failed: list[FailedLogDir] = field(default_factory=list[FailedLogDir])
     topics: list[str] = field(default_factory=list[str])
+    moves_ended_count: int = 0
     isr_changes: list[tuple[TopicPartition, list[int], list[int]]] = field(
         default_factory=list[tuple[TopicPartition, list[int], list[int]]]
     )
@@ -99,6 +100,9 @@ class Events:
 
     def topics_seen(self, topics: list[str]) -> None:
         self.topics.extend(topics)
+
+    def moves_ended(self) -> None:
+        self.moves_ended_count += 1
 
     def isr_changed(self, tp: TopicPartition, old: list[int], new: list[int]) -> None:
         self.isr_changes.append((tp, old, new))

@@ -279,3 +279,15 @@ async def test_movers_take_one_partition_after_the_other(alone: Lab) -> None:
     for tp in tps:
         await until_moved(node, node.paths[2], tp)
     assert [node.state.log_dirs.log_count(path) for path in node.paths] == [0, 0, 6]
+
+
+async def test_the_end_of_the_last_move_is_told_whatever_way_it_ends(alone: Lab) -> None:
+    node = await filled(alone)
+    assert await begin(node, node.paths[1]) == NONE
+    assert node.engine.is_moving
+    await until_moved(node, node.paths[1])
+    assert (node.engine.is_moving, node.events.moves_ended_count) == (False, 1)
+    stopped(node)
+    assert await begin(node, node.paths[2]) == NONE
+    assert await begin(node, node.paths[1]) == NONE
+    assert (node.engine.is_moving, node.events.moves_ended_count) == (False, 2)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from random import Random
 
 from broker.engine.types import FailedLogDir
+from broker.lifecycle.broker_configs import BrokerConfigs
 from broker.lifecycle.controller_link import ControllerLink
 from broker.lifecycle.engine_events import EngineEventRelay
+from broker.lifecycle.move_throttles import MoveThrottles
 from broker.lifecycle.session import ControllerSession, SessionPorts
 from broker.lifecycle.topic_configs import TopicConfigs
 from broker.metrics import Metrics
@@ -53,7 +55,9 @@ class Lab:
         topic_configs = TopicConfigs(
             link, broker_config=broker_config({}), on_changed=lambda _topics: None
         )
-        self.relay = EngineEventRelay(session, topic_configs, self.metrics, self.end)
+        configs = BrokerConfigs(link, broker_id=1, static={}, on_changed=lambda _config: None)
+        throttles = MoveThrottles(link, configs, broker_id=1, is_moving=lambda: False)
+        self.relay = EngineEventRelay(session, topic_configs, self.metrics, throttles, self.end)
 
     def end(self) -> None:
         self.ends += 1
