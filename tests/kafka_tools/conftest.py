@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.peer.kafka import PeerMissingError
 from tests.integration.labs import Lab, running_lab
+from tests.kafka_tools.plans import PlanFile
 from tests.kafka_tools.tools import RELEASES, KafkaTools
 
 FOLDER = Path(__file__).parent
@@ -50,3 +51,9 @@ def tools(
 def topic(request: pytest.FixtureRequest) -> str:
     """A topic name that no other test has."""
     return re.sub(r"[^A-Za-z0-9-]+", "-", request.node.name).strip("-")
+
+
+@pytest.fixture
+def plan(tools: KafkaTools, tmp_path: Path) -> PlanFile:
+    """The file that kafka-reassign-partitions reads."""
+    return PlanFile(tools, tmp_path / "plan.json")

@@ -37,6 +37,8 @@ log4j.appender.stderr.layout.ConversionPattern=[%d] %p %m (%c)%n
 log4j.appender.stderr.Target=System.err
 """
 _BOOTSTRAP_OPTION: Final = {"kafka-replica-verification": "--broker-list"}
+_WITHOUT_BOOTSTRAP: Final = frozenset({"kafka-dump-log", "kafka-producer-perf-test"})
+"""The first needs no cluster, the second takes it as a property."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,14 @@ def main_class(tool: str, release: str) -> str:
         "kafka-broker-api-versions": f"{tools if is_new else 'kafka.admin'}."
         "BrokerApiVersionsCommand",
         "kafka-configs": "kafka.admin.ConfigCommand",
+        "kafka-console-consumer": f"{tools}.consumer.ConsoleConsumer",
+        "kafka-console-producer": f"{tools if is_new else 'kafka.tools'}.ConsoleProducer",
         "kafka-delete-records": f"{tools}.DeleteRecordsCommand",
+        "kafka-dump-log": f"{tools if is_new else 'kafka.tools'}.DumpLogSegments",
         "kafka-get-offsets": f"{tools}.GetOffsetShell",
         "kafka-leader-election": f"{tools}.LeaderElectionCommand",
         "kafka-log-dirs": f"{tools}.LogDirsCommand",
+        "kafka-producer-perf-test": f"{tools}.ProducerPerformance",
         "kafka-reassign-partitions": f"{tools}.reassign.ReassignPartitionsCommand",
         "kafka-replica-verification": f"{tools}.ReplicaVerificationTool",
         "kafka-topics": f"{tools}.TopicCommand",
@@ -102,22 +108,27 @@ class KafkaTools:
             text=True,
         )
 
-    def run(self, command: str, *more: str) -> Printed:
+    def run(self, command: str, *more: str, stdin: str = "", until: str = "") -> Printed:
         """Run one command line; ``--bootstrap-server`` is added where it is not named.
 
         Args:
             command: the script's name and options, quoted as in a shell.
             more: further words, taken as they are: paths, JSON.
+            stdin: what the tool reads.
+            until: for a tool without end: it is interrupted once it has written this.
         """
         tool, *words = [*shlex.split(command), *more]
         option = _BOOTSTRAP_OPTION.get(tool, "--bootstrap-server")
-        if option not in words:
+        if option not in words and tool not in _WITHOUT_BOOTSTRAP:
             words = [option, self.bootstrap, *words]
-        return self.run_bare(tool, words)
+        return self.run_bare(tool, words, stdin, until)
 
-    def run_bare(self, tool: str, words: Sequence[str]) -> Printed:
+    def run_bare(
+        self, tool: str, words: Sequence[str], stdin: str = "", until: str = ""
+    ) -> Printed:
         """Run a tool with exactly these words."""
-        line = " ".join(map(_encoded, (main_class(tool, self.release), *words)))
+        sent = (stdin, until, main_class(tool, self.release), *words)
+        line = " ".join(map(_encoded, sent))
         answers, commands = _pipes(self._jvm)
         # A tool that hangs is ended with its JVM: the read below then finds no answer.
         hung = threading.Timer(DEADLINE_S, self._jvm.kill)

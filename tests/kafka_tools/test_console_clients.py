@@ -1,0 +1,102 @@
+"""kafka-console-producer, -consumer, kafka-producer-perf-test: Kafka's own clients, by hand."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.integration.labs import Lab
+from tests.kafka_tools.tools import KafkaTools, Printed
+
+
+@pytest.fixture
+def created(lab: Lab, topic: str) -> str:
+    lab.create(topic)
+    return topic
+
+
+def produced(tools: KafkaTools, topic: str, text: str, options: str = "") -> None:
+    """Produce a record per line."""
+    printed = tools.run(f"kafka-console-producer --topic {topic} {options}", stdin=text)
+    assert (printed.code, printed.err) == (0, "")
+
+
+def consumed(tools: KafkaTools, topic: str, count: int, options: str) -> list[str]:
+    """Consume partition 0; return the lines of records."""
+    command = f"kafka-console-consumer --topic {topic} --partition 0 --max-messages {count}"
+    printed = tools.run(f"{command} {options}")
+    assert (printed.code, printed.err) == (0, f"Processed a total of {count} messages\n")
+    return [line for line in printed.lines if "is deprecated" not in line]
+
+
+def formatting(tools: KafkaTools, *names: str) -> str:
+    """Return options that show more than values; 4.2 gave them another name."""
+    option = "--property" if tools.release.startswith("3.") else "--formatter-property"
+    return " ".join(f"{option} print.{name}=true" for name in names)
+
+
+def test_lines_become_records_and_records_lines(tools: KafkaTools, created: str):
+    produced(tools, created, "one\ntwo\n\nfour ü\n")
+    assert consumed(tools, created, 4, "--offset earliest") == ["one", "two", "", "four ü"]
+    assert consumed(tools, created, 2, "--offset 1") == ["two", ""]
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_batches_are_compressed_and_acknowledged_by_all(
+    tools: KafkaTools, created: str, codec: str
+):
+    lines = [f"{number} {'abc' * 20}" for number in range(200)]
+    options = f"--compression-codec {codec}"
+    acknowledged = "--request-required-acks all"
+    produced(tools, created, "\n".join(lines), f"{options} {acknowledged}")
+    assert consumed(tools, created, 200, "--offset earliest") == lines
+
+
+def test_keys_headers_and_places_are_shown(tools: KafkaTools, created: str):
+    option = "--property" if tools.release.startswith("3.") else "--reader-property"
+    names = ("parse.key=true", "parse.headers=true", "key.separator=:")
+    options = " ".join(f"{option} {name}" for name in names)
+    produced(tools, created, "h1:1,h2:x\tk:v\n", options)
+    shown = formatting(tools, "partition", "offset", "headers", "key")
+    assert consumed(tools, created, 1, f"--offset earliest {shown}") == [
+        "Partition:0\tOffset:0\th1:1,h2:x\tk\tv"
+    ]
+
+
+def test_a_consumer_waits_no_longer_than_told(tools: KafkaTools, created: str):
+    produced(tools, created, "only\n")
+    printed = tools.run(
+        f"kafka-console-consumer --topic {created} --partition 0 --offset earliest "
+        "--timeout-ms 1000"
+    )
+    assert (printed.code, printed.out) == (0, "only\n")
+    assert printed.err.endswith("Processed a total of 1 messages\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--topic a --offset 5", "The partition is required when offset is specified."),
+        (
+            "--topic a --partition 0 --offset -5",
+            "The provided offset value '-5' is incorrect. Valid values are 'earliest', 'latest', "
+            "or a non-negative long.",
+        ),
+    ],
+)
+def test_what_cannot_be_consumed(tools: KafkaTools, options: str, message: str):
+    printed = tools.run(f"kafka-console-consumer {options}")
+    assert (printed.code, printed.out) == (1, "")
+    assert message in printed.err
+
+
+@pytest.mark.parametrize("properties", ["acks=all enable.idempotence=false", ""])
+def test_a_measured_load_arrives_whole(tools: KafkaTools, created: str, properties: str):
+    printed = tools.run(
+        f"kafka-producer-perf-test --topic {created} --num-records 5000 --record-size 100 "
+        f"--throughput -1 --producer-props bootstrap.servers={tools.bootstrap} {properties}"
+    )
+    assert (printed.code, printed.err) == (0, "")
+    assert re.fullmatch(r"5000 records sent, .* ms 99\.9th\.", printed.lines[-1])
+    assert tools.run(f"kafka-get-offsets --topic {created}") == Printed(0, f"{created}:0:5000\n")
