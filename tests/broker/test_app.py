@@ -216,6 +216,7 @@ async def test_metric_rows_of_every_table_in_use_are_dumped(
     assert list((dump / "log_dir" / "v1" / "broker=1").glob("*.jsonl"))
 
 
+@pytest.mark.kafka_bug("KAFKA-20441")
 @pytest.mark.scenario(250)
 async def test_a_dynamic_cordon_is_known_before_the_first_heartbeat(
     tmp_path: Path, controller: FakeController

@@ -55,6 +55,7 @@ def test_a_cordoned_log_dir_takes_nothing_and_gives_what_it_has(shared_lab: Lab)
     assert partitions_in(lab, 1, third, "after") < 4
 
 
+@pytest.mark.kafka_bug("KAFKA-20832")
 @pytest.mark.scenario(243, 246)
 def test_a_cordoned_broker_takes_nothing_and_can_be_emptied(shared_lab: Lab) -> None:
     lab = shared_lab

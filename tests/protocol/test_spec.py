@@ -68,6 +68,7 @@ def test_a_broker_overrides_configurations_of_the_cluster() -> None:
     }
 
 
+@pytest.mark.kafka_bug("KAFKA-20901")
 @pytest.mark.scenario(252)
 def test_cordoned_log_dirs_are_found_whatever_way_they_are_written() -> None:
     cordoned = "configs: { cordoned.log.dirs: './b1//d1, /abs/d2' }, "

@@ -325,6 +325,7 @@ def stop(replica: ReplicaView, epoch: int, *, delete: bool) -> tuple[StopAction,
     return decision.action, decision.error
 
 
+@pytest.mark.kafka_bug("KAFKA-13972")
 @pytest.mark.scenario(81)
 def test_stop_replica_checks_the_leader_epoch_of_an_online_partition() -> None:
     for delete, action in ((False, StopAction.STOP), (True, StopAction.DELETE)):

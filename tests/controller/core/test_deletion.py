@@ -189,6 +189,7 @@ def test_a_late_answer_about_a_topic_that_is_gone_is_ignored() -> None:
     assert cluster.partition("t-0").leader == 1
 
 
+@pytest.mark.kafka_bug("KAFKA-8366")
 @pytest.mark.scenario(170)
 def test_partitions_that_are_being_deleted_do_not_count_as_offline() -> None:
     cluster = three_brokers()
@@ -202,6 +203,7 @@ def test_partitions_that_are_being_deleted_do_not_count_as_offline() -> None:
     assert cluster.machine.run.leaderless == {}
 
 
+@pytest.mark.kafka_bug("KAFKA-14616")
 def test_a_topic_made_again_in_the_absence_of_a_broker_is_made_there_when_it_returns() -> None:
     cluster = three_brokers()
     cluster.create("t", [1, 2])

@@ -175,6 +175,7 @@ def test_a_bounced_broker_is_dead_and_then_new() -> None:
     assert not to_one[1].topic_states[0].partition_states[0].is_new
 
 
+@pytest.mark.kafka_bug("KAFKA-3143", "KAFKA-8152")
 @pytest.mark.scenario(157)
 def test_all_brokers_dead_leaves_the_last_isr_and_offline_replicas() -> None:
     cluster = three_brokers()

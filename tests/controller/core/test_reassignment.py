@@ -71,6 +71,7 @@ def test_once_every_target_is_in_sync_only_the_targets_stay() -> None:
     assert under_way(cluster) == {}
 
 
+@pytest.mark.kafka_bug("KAFKA-15665")
 def test_all_targets_have_to_be_in_sync() -> None:
     cluster = with_topic([1])
     alter(cluster, ("t-0", [2, 3]))
@@ -81,6 +82,7 @@ def test_all_targets_have_to_be_in_sync() -> None:
     assert deleted_on(cluster, 1) == []
 
 
+@pytest.mark.kafka_bug("KAFKA-10314")
 @pytest.mark.scenario(159)
 def test_a_target_with_an_offline_log_dir_makes_the_replica_all_the_same() -> None:
     cluster = with_topic([1], [3])
@@ -214,6 +216,7 @@ def test_cancelling_deletes_what_was_added() -> None:
     assert codes(alter(cluster, ("t-0", None))) == {"t-0": ErrorCode.NO_REASSIGNMENT_IN_PROGRESS}
 
 
+@pytest.mark.kafka_bug("KAFKA-13972")
 @pytest.mark.scenario(202)
 def test_cancelling_deletes_an_added_replica_that_is_in_sync_already() -> None:
     cluster = with_topic([1])

@@ -128,6 +128,7 @@ def test_replicas_that_stay_need_not_be_alive() -> None:
     assert check_target(state, T0, [4, 3], is_factor_free=True).adding == (3,)
 
 
+@pytest.mark.kafka_bug("KAFKA-20832")
 @pytest.mark.scenario(251)
 def test_a_broker_with_every_log_dir_cordoned_gets_no_replica() -> None:
     state = cluster(LogDirsCordoned(3, (log_dir(3, 1), log_dir(3, 2))))
@@ -192,6 +193,7 @@ def test_only_what_is_under_way_can_be_cancelled() -> None:
     assert check_cancel(state, T0) == Assignment((1, 2))
 
 
+@pytest.mark.kafka_bug("KAFKA-14424")
 def test_the_last_replicas_in_sync_are_not_given_up() -> None:
     """KAFKA-14424: cancelling must not leave a partition without anyone who has its records."""
     state = cluster(AssignmentChanged("t", 0, (3, 1, 2), (3,), (1, 2)))

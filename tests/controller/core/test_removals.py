@@ -25,6 +25,7 @@ def with_topic() -> Cluster:
     return cluster
 
 
+@pytest.mark.kafka_bug("KAFKA-13198")
 def test_a_confirmed_removal_is_forgotten() -> None:
     cluster = with_topic()
 
@@ -34,6 +35,7 @@ def test_a_confirmed_removal_is_forgotten() -> None:
     assert cluster.state.removed == {}
 
 
+@pytest.mark.kafka_bug("KAFKA-10548", "KAFKA-13198")
 def test_a_broker_that_was_dead_is_told_when_it_returns() -> None:
     cluster = with_topic()
     cluster.expire(1)
@@ -46,6 +48,7 @@ def test_a_broker_that_was_dead_is_told_when_it_returns() -> None:
     assert cluster.state.removed == {}
 
 
+@pytest.mark.kafka_bug("KAFKA-10548")
 def test_a_log_dir_that_was_broken_is_cleaned_after_its_repair() -> None:
     cluster = with_topic()
     cluster.fail_log_dir(1, 1, ["t-0"])

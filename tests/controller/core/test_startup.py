@@ -31,6 +31,7 @@ def test_an_unprocessed_log_dir_failure_is_found_by_the_first_requests() -> None
     assert (after.partition("t-0").leader, after.partition("t-0").isr) == (2, (2,))
 
 
+@pytest.mark.kafka_bug("KAFKA-3143")
 @pytest.mark.scenario(181, 262)
 def test_replicas_on_offline_log_dirs_are_known_from_the_journal() -> None:
     cluster = three_brokers()

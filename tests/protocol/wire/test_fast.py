@@ -268,6 +268,7 @@ def test_a_set_field_that_the_version_lacks_is_refused_by_name() -> None:
     assert codec(BrokerHeartbeatRequest, 1).encode(heartbeat)
 
 
+@pytest.mark.kafka_bug("KAFKA-16094")
 def test_an_ignorable_field_that_the_version_lacks_is_dropped() -> None:
     registration = BrokerRegistrationRequest(broker_id=1, rack=None, log_dirs=[bytes(16)])
     data = codec(BrokerRegistrationRequest, 1).encode(registration)
