@@ -73,9 +73,7 @@ class Broker:
         self._world = world
         self._loop = asyncio.get_running_loop()
         self._end: asyncio.Future[ExitCode] = self._loop.create_future()
-        self._parts = Parts(
-            spec, self._own, world, lambda: self._end_with(ExitCode.ALL_LOG_DIRS_FAILED)
-        )
+        self._parts = Parts(spec, self._own, world, self._end_with)
         self.surface = self._parts.surface(self.stop)
         """What the control endpoint shows and does."""
         self.control_port = self._own.control_port

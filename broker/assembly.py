@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Final
 
@@ -16,6 +17,7 @@ from broker.core.log_dirs import ALL_LOG_DIRS, LogDirFailed
 from broker.core.metadata_answer import MetadataAnswers
 from broker.engine.engine import Engine
 from broker.engine.types import EnginePorts
+from broker.exit_codes import ExitCode
 from broker.lifecycle.auto_topics import AutoTopics
 from broker.lifecycle.broker_configs import BrokerConfigs
 from broker.lifecycle.config_news import ConfigNews
@@ -51,7 +53,11 @@ class Parts:
     """One broker, not running. Made once, while its loop runs."""
 
     def __init__(
-        self, spec: ClusterSpec, own: BrokerSpec, world: World, end_process: Callable[[], None]
+        self,
+        spec: ClusterSpec,
+        own: BrokerSpec,
+        world: World,
+        end_process: Callable[[ExitCode], None],
     ) -> None:
         """Make everything that needs no log dir to be open.
 
@@ -59,7 +65,7 @@ class Parts:
             spec: the cluster.
             own: this broker.
             world: where it lives.
-            end_process: called when the last log dir failed.
+            end_process: called when the last log dir failed, or when a failure could not be told.
         """
         self._spec = spec
         self._own = own
@@ -84,20 +90,7 @@ class Parts:
             on_changed=self._topic_configs_changed,
         )
         self.config_news = ConfigNews(self.broker_configs, self.topic_configs)
-        self.session = ControllerSession(
-            self.link,
-            SessionPorts(
-                clock=world.clock,
-                random=world.random,
-                emit=self.metrics.record,
-                online_directory_ids=self._online_directory_ids,
-                cordoned_directory_ids=self.cordoned_directory_ids,
-                registered=self.config_news.registered,
-                unfenced=self.config_news.everything,
-            ),
-            broker_id=own.id,
-            heartbeat_interval_ms=spec.controller.heartbeat_interval_ms,
-        )
+        self.session = self._session()
         self.auto_topics = AutoTopics(self.link)
         self.returns = self._returns()
         self.move_throttles = MoveThrottles(
@@ -108,6 +101,24 @@ class Parts:
         )
         self.engine: Engine
         """Made by ``make_engine`` when it is known which log dirs are online."""
+
+    def _session(self) -> ControllerSession:
+        return ControllerSession(
+            self.link,
+            SessionPorts(
+                clock=self._world.clock,
+                random=self._world.random,
+                emit=self.metrics.record,
+                online_directory_ids=self._online_directory_ids,
+                cordoned_directory_ids=self.cordoned_directory_ids,
+                registered=self.config_news.registered,
+                unfenced=self.config_news.everything,
+                unreported=partial(self._end_process, ExitCode.FAILURE_NOT_REPORTED),
+            ),
+            broker_id=self._own.id,
+            heartbeat_interval_ms=self._spec.controller.heartbeat_interval_ms,
+            failure_timeout_ms=self.config.log_dir_failure_timeout_ms,
+        )
 
     def _returns(self) -> LogDirReturns:
         return LogDirReturns(
@@ -152,7 +163,11 @@ class Parts:
     def make_engine(self) -> Engine:
         """Make the engine over the log dirs as they are: online or offline."""
         relay = EngineEventRelay(
-            self.session, self.topic_configs, self.metrics, self.move_throttles, self._end_process
+            self.session,
+            self.topic_configs,
+            self.metrics,
+            self.move_throttles,
+            partial(self._end_process, ExitCode.ALL_LOG_DIRS_FAILED),
         )
         self.engine = Engine(
             broker_id=BrokerId(self._own.id),

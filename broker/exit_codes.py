@@ -23,5 +23,7 @@ class ExitCode(IntEnum):
     """A log dir is in use by another process, belongs to another broker, or contradicts another."""
     REGISTRATION_REFUSED = 5
     """The controller refused this broker for good."""
+    FAILURE_NOT_REPORTED = 6
+    """The controller was away for too long after a log dir had failed; stopped as on request."""
     UNEXPECTED_ERROR = 70
     """A defect: the traceback is in the log."""

@@ -1,7 +1,8 @@
 """The broker's session with the controller: registration, heartbeats, news of failed log dirs.
 
-It never stops the broker from serving: a controller that is away is waited for. What a failed log
-dir means is the controller's to decide.
+A controller that is away is waited for, and the broker serves meanwhile; only when it has a failed
+log dir to tell of, it waits no longer than ``log.dir.failure.timeout.ms``. What a failed log dir
+means is the controller's to decide.
 """
 
 from __future__ import annotations
@@ -70,6 +71,8 @@ class SessionPorts:
     """Awaited after every accepted registration, before the heartbeat that unfences."""
     unfenced: Callable[[], None]
     """Called when the controller tells this broker anything again."""
+    unreported: Callable[[], None]
+    """Called when a failed log dir could not be told within its time: others wait for leaders."""
 
 
 class ControllerSession:
@@ -82,14 +85,18 @@ class ControllerSession:
         *,
         broker_id: int,
         heartbeat_interval_ms: int,
+        failure_timeout_ms: int,
     ) -> None:
         self._link = link
         self._broker_id = broker_id
         self._ports = ports
         self._interval_ms = heartbeat_interval_ms
         self._timeout_ms = max(4 * heartbeat_interval_ms, 1_000)
+        self._failure_timeout_ms = failure_timeout_ms
         self._offline: dict[bytes, bool] = {}
         """Directory id -> whether the controller acknowledged it."""
+        self._deadlines: dict[bytes, asyncio.TimerHandle] = {}
+        """By when it has to."""
         self._wake = asyncio.Event()
         self._registered = asyncio.Event()
         self._in_flight = 0
@@ -115,7 +122,29 @@ class ControllerSession:
         if failed.directory_id == ZERO_UUID or failed.directory_id in self._offline:
             return
         self._offline[failed.directory_id] = False
+        self._deadlines[failed.directory_id] = asyncio.get_running_loop().call_later(
+            self._failure_timeout_ms / 1000, self._on_deadline, failed
+        )
         self._wake.set()
+
+    def _on_deadline(self, failed: FailedLogDir) -> None:
+        """Give up, unless the controller never knew this broker with that log dir.
+
+        Source: BrokerLifecycleManager.OfflineDirBrokerFailureEvent.
+        """
+        if self.broker_epoch == _NO_EPOCH:
+            return
+        logger.error(
+            "the controller was not told within %d ms that log dir %s is offline: this broker ends",
+            self._failure_timeout_ms,
+            failed.path,
+        )
+        self._ports.unreported()
+
+    def _reported(self, directory_id: bytes) -> None:
+        deadline = self._deadlines.pop(directory_id, None)
+        if deadline is not None:
+            deadline.cancel()
 
     def log_dirs_cordoned(self) -> None:
         """Heartbeat soon: which log dirs are cordoned has changed."""
@@ -129,6 +158,7 @@ class ControllerSession:
         """
         for directory_id in old_directory_ids:
             self._offline.pop(directory_id, None)
+            self._reported(directory_id)
         self._registered.clear()
         self._wake.set()
         await self._registered.wait()
@@ -151,16 +181,23 @@ class ControllerSession:
         Raises:
             RegistrationRefusedError: within an ExceptionGroup, when trying again is of no use.
         """
-        async with asyncio.TaskGroup() as beats:
-            while True:
-                if not self._registered.is_set():
-                    await self._register(identity)
-                    await self._ports.registered()
-                self._wake.clear()
-                if self._may_beat():
-                    self._in_flight += 1
-                    beats.create_task(self._beat())
-                await self._pause()
+        try:
+            async with asyncio.TaskGroup() as beats:
+                await self._keep_alive(identity, beats)
+        finally:
+            for directory_id in list(self._deadlines):
+                self._reported(directory_id)
+
+    async def _keep_alive(self, identity: Identity, beats: asyncio.TaskGroup) -> None:
+        while True:
+            if not self._registered.is_set():
+                await self._register(identity)
+                await self._ports.registered()
+            self._wake.clear()
+            if self._may_beat():
+                self._in_flight += 1
+                beats.create_task(self._beat())
+            await self._pause()
 
     def _may_beat(self) -> bool:
         """Allow one heartbeat under way, and one more per piece of news."""
@@ -260,6 +297,7 @@ class ControllerSession:
 
     def _acknowledged(self, offline: list[bytes], epoch: int, sent_at_ms: int) -> None:
         for directory_id in offline:
+            self._reported(directory_id)
             if self._offline.get(directory_id, True):
                 continue
             self._offline[directory_id] = True

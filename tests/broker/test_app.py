@@ -14,6 +14,7 @@ from kafka import KafkaConsumer, KafkaProducer
 from kafka.structs import TopicPartition
 
 from broker.app import StartupError
+from broker.control import FailRequest
 from broker.exit_codes import ExitCode
 from protocol.errors import ErrorCode
 from protocol.messages.lifecycle import (
@@ -143,6 +144,21 @@ async def test_the_last_log_dirs_failure_ends_the_process_with_its_own_code(
     async with running(cluster_spec(tmp_path, controller.port, faults=faults)) as run:
         assert await run.end() is ExitCode.ALL_LOG_DIRS_FAILED
     assert controller.of(ControlledShutdownRequest) == []
+
+
+@pytest.mark.scenario(52)
+@pytest.mark.kafka_bug("KAFKA-15649")
+async def test_a_broker_that_cannot_tell_of_a_failed_log_dir_ends_by_itself(
+    tmp_path: Path, controller: FakeController
+):
+    spec = cluster_spec(tmp_path, controller.port, configs={"log.dir.failure.timeout.ms": "200"})
+    async with running(spec) as run:
+        await controller.until_heartbeats(1)
+        await controller.stop()
+        request = FailRequest(path=str(tmp_path / "d2"), mode="eio", delay_ms=None)
+        run.broker.surface.fail_log_dir(request)
+        assert await run.end() is ExitCode.FAILURE_NOT_REPORTED
+    assert (tmp_path / "d1" / ".kafka_cleanshutdown").exists(), "it stopped as on request"
 
 
 async def test_stopping_hands_over_and_says_goodbye(tmp_path: Path, controller: FakeController):

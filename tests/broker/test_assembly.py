@@ -24,7 +24,7 @@ def spec(tmp_path: Path) -> ClusterSpec:
 
 @pytest.fixture
 async def parts(spec: ClusterSpec) -> AsyncIterator[Parts]:
-    made = Parts(spec, spec.brokers[0], real_world(Random(1)), lambda: None)
+    made = Parts(spec, spec.brokers[0], real_world(Random(1)), lambda _: None)
     yield made
     for log_dir in made.log_dirs.values():
         await log_dir.close()

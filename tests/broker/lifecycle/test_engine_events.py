@@ -48,9 +48,11 @@ class Lab:
                 cordoned_directory_ids=list,
                 registered=_nothing,
                 unfenced=lambda: None,
+                unreported=lambda: None,
             ),
             broker_id=1,
             heartbeat_interval_ms=1_000,
+            failure_timeout_ms=60_000,
         )
         topic_configs = TopicConfigs(
             link, broker_config=broker_config({}), on_changed=lambda _topics: None

@@ -37,10 +37,13 @@ class FakeClock:
 class Lab:
     """A session and what it emitted."""
 
-    def __init__(self, link: ControllerLink, interval_ms: int) -> None:
+    def __init__(
+        self, link: ControllerLink, interval_ms: int, failure_timeout_ms: int = NEVER_MS
+    ) -> None:
         self.rows: list[FailoverEventRow] = []
         self.online = [D1, D2]
         self.heard: list[str] = []
+        self.gave_up = asyncio.Event()
         self.session = ControllerSession(
             link,
             SessionPorts(
@@ -51,9 +54,11 @@ class Lab:
                 cordoned_directory_ids=lambda: [D2],
                 registered=self.on_registered,
                 unfenced=self.on_unfenced,
+                unreported=self.gave_up.set,
             ),
             broker_id=1,
             heartbeat_interval_ms=interval_ms,
+            failure_timeout_ms=failure_timeout_ms,
         )
 
     async def on_registered(self) -> None:
@@ -308,3 +313,29 @@ async def test_log_dirs_that_came_back_are_registered_by_the_same_process(
         assert list(map(bytes, second.log_dirs)) == [new, D2]
         beats = await controller.until_heartbeats(3)
         assert list(beats[-1].offline_log_dirs) == []
+
+
+async def test_a_failure_that_cannot_be_told_in_time_ends_the_wait(
+    controller: FakeController, link: ControllerLink, caplog: pytest.LogCaptureFixture
+):
+    lab = Lab(link, NEVER_MS, failure_timeout_ms=100)
+    async with lab.running() as session:
+        await controller.until_heartbeats(1)
+        await controller.stop()
+        session.log_dir_failed(failed(D1))
+        async with asyncio.timeout(DEADLINE_S):
+            await lab.gave_up.wait()
+    assert "was not told within 100 ms that log dir /d is offline" in caplog.text
+
+
+async def test_a_failure_that_was_told_has_no_deadline_any_more(
+    controller: FakeController, link: ControllerLink, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level("INFO")
+    lab = Lab(link, NEVER_MS, failure_timeout_ms=100)
+    async with lab.running() as session:
+        await controller.until_heartbeats(1)
+        with watching_for("the controller knows that log dir") as line:
+            session.log_dir_failed(failed(D1))
+            await line.wait()
+        assert session._deadlines == {}  # pyright: ignore[reportPrivateUsage] - no wait in a test
