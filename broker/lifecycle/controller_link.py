@@ -17,6 +17,7 @@ FORWARDS_MAX: Final = 8
 """Forwarded requests under way at once; the others wait their turn."""
 REQUEST_TIMEOUT_MS: Final = 5_000
 FORWARD_GRACE_MS: Final = 2_000
+_REFUSED_RETRY_MS: Final = 50
 """How much longer a forward waits than its request allows the controller: the controller's own
 answer to a request that ran out of time is to arrive, and one that allows no time is to be sent.
 """
@@ -80,6 +81,9 @@ class ControllerLink:
     async def forward(self, request: Any, version: int, *, timeout_ms: int) -> Any:
         """Pass a client's request on and return the controller's answer.
 
+        A controller that does not listen is tried again until the time is up; one that took the
+        request and went away is not: it may have done what was asked.
+
         Raises:
             KafkaError: REQUEST_TIMED_OUT, when the controller does not answer.
 
@@ -105,6 +109,10 @@ class ControllerLink:
             self._all_forwards.append(self._idle_forwards[-1])
         connection = self._idle_forwards.pop()
         try:
-            return await connection.request(request, version, timeout_ms=timeout_ms)
+            while True:
+                try:
+                    return await connection.request(request, version, timeout_ms=timeout_ms)
+                except ConnectionRefusedError:
+                    await asyncio.sleep(_REFUSED_RETRY_MS / 1000)
         finally:
             self._idle_forwards.append(connection)
