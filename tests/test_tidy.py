@@ -47,7 +47,7 @@ FORBIDDEN = [
     ".".join(("registry", "npmjs")),
     ".".join(("proxy", "golang")),
 ]
-VIRTUAL_TIME = ("tests/broker/engine/", "tests/broker/replication/", "tests/crash/")
+VIRTUAL_TIME = ("tests/broker/engine/", "tests/jbod/", "tests/broker/replication/", "tests/crash/")
 """Their loop jumps to the next timer, so that sleeping takes no time."""
 LOCK_FILES = ("requirements.lock", "requirements-runtime.lock")
 

@@ -32,7 +32,7 @@ from broker.engine.state import EngineState
 from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
 from protocol.errors import ErrorCode, KafkaError
-from protocol.ids import TopicPartition
+from protocol.ids import ZERO_UUID, TopicPartition
 from protocol.messages.control import (
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
@@ -160,6 +160,8 @@ class Leadership:
     def _existing(self, decision: LeaderAndIsrDecision) -> Replica:
         replica = self._state.hosted.online(decision.tp)
         if replica is not None:
+            if replica.topic_id == ZERO_UUID != decision.topic_id:
+                self._logs.assign_topic_id(replica, decision.topic_id)
             return replica
         idle = self._state.hosted.idle(decision.tp)
         assert idle is not None, f"{decision.tp} has no log"

@@ -75,9 +75,12 @@ class Logs:
         return replica
 
     def assign_topic_id(self, replica: Replica, topic_id: bytes) -> None:
-        """Write the id of a topic that had none."""
+        """Write the id of a topic that had none, also beside the future log of a move."""
         replica.topic_id = topic_id
         self._write_topic_id(replica.log, replica.dir, topic_id)
+        future = replica.future
+        if future is not None and future.log is not None:
+            self._write_topic_id(future.log, future.dir, topic_id)
 
     def _write_topic_id(self, log: PartitionLog, log_dir: LogDir, topic_id: bytes) -> None:
         self._quietly(log_dir, "write topic id", lambda: log.write_partition_metadata(topic_id))

@@ -35,7 +35,7 @@ from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
 from protocol import metric_rows
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import ZERO_UUID, TopicPartition
 
 logger = logging.getLogger(__name__)
 
@@ -138,7 +138,7 @@ class Moves:
             future_dir_name(replica.tp, self._state.unique()),
             replica.log.config,
             now_ms=self._state.wall_ms(),
-            topic_id=replica.topic_id,
+            topic_id=None if replica.topic_id == ZERO_UUID else replica.topic_id,
             log_start_offset=start,
         )
         try:

@@ -34,7 +34,7 @@ from broker.storage.log_reader import LogRead
 from broker.storage.partition_log import PartitionLog
 from broker.storage.swap import Swap
 from protocol.errors import ErrorCode, KafkaError
-from protocol.ids import TopicPartition
+from protocol.ids import ZERO_UUID, TopicPartition
 from protocol.ports import Buffer
 from protocol.records.batch import read_batch_header
 
@@ -278,6 +278,7 @@ class MovingLog:
     async def swap(self) -> None:
         """Stop appends, copy the rest, let the logs change places; or go on copying."""
         replica = self._replica
+        self._note_topic_id()
         await self._sync()
         if not self._stands(MoveState.COPYING):
             return
@@ -294,6 +295,13 @@ class MovingLog:
             pause.set_result(None)
         if self.move.state is MoveState.SWAPPED:
             self.report()
+
+    def _note_topic_id(self) -> None:
+        """Write the topic's id again: it may have become known after the future log was made."""
+        topic_id = self._replica.topic_id
+        if topic_id != ZERO_UUID:
+            job = partial(self._log.write_partition_metadata, topic_id)
+            self._future.dir.submit("write topic id", job)
 
     async def _close_gap(self) -> bool:
         """Copy what came in before the pause; True when the future log has everything."""

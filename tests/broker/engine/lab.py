@@ -133,18 +133,24 @@ class Lab:
     def __getitem__(self, broker_id: int) -> Node:
         return self.nodes[broker_id]
 
-    async def restart(self, broker_id: int, *, is_clean: bool = True) -> Node:
-        """Stop a broker (or kill it) and start it on the same disks."""
+    async def restart(
+        self,
+        broker_id: int,
+        *,
+        is_clean: bool = True,
+        disks: Sequence[MemoryDisk] | None = None,
+    ) -> Node:
+        """Stop a broker (or kill it) and start it on the same disks, or on others."""
         old = self.nodes[broker_id]
         old.is_reachable = False
         if is_clean:
             await old.engine.stop()
         else:
             await self.kill(old)
-        disks = list(old.memory.values())
-        for disk in disks:
+        for disk in old.memory.values():
             disk.kill()
-        node = self.nodes[broker_id] = Node(broker_id, disks, self.ports())
+        own = list(old.memory.values()) if disks is None else disks
+        node = self.nodes[broker_id] = Node(broker_id, own, self.ports())
         node.topic_configs = old.topic_configs
         await node.start()
         node.engine.run(self.group)

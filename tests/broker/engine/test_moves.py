@@ -8,47 +8,12 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.metric_rows import MoveProgressRow, MoveState
+from protocol.metric_rows import MoveState
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
-from tests.broker.engine.node import Node
+from tests.broker.engine.moved import begin, filled, move_rows, names, stopped, until_moved
 
 NONE = ErrorCode.NONE
-
-
-async def filled(lab: Lab, count: int = 20) -> Node:
-    """Broker 1 leads ``orders-0`` in its first log dir."""
-    await lab.create(replicas=[n for n in (1, 2, 3) if n in lab.nodes])
-    for number in range(count):
-        await lab[1].produce("x" * 200 + str(number))
-    assert await lab[1].dir_of() == lab[1].paths[0]
-    return lab[1]
-
-
-async def begin(node: Node, path: str, tp: TopicPartition = ORDERS) -> ErrorCode:
-    return (await node.engine.alter_replica_log_dirs([(tp, path)]))[tp]
-
-
-def stopped(node: Node) -> Node:
-    """Let moves begin and not get anywhere: their limit is used up."""
-    node.engine.set_move_limit(1)
-    node.state.quotas.moves.record(1 << 40, node.state.now_ms())
-    return node
-
-
-async def until_moved(node: Node, path: str, tp: TopicPartition = ORDERS) -> None:
-    async with asyncio.timeout(60):
-        # Virtual time: each turn is one jump of the loop.
-        while await node.dir_of(tp) != path or await node.dir_of(tp, is_future=True):  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
-
-
-def names(node: Node, path: str) -> list[str]:
-    return [name for name in node.memory[path].list_dir("") if node.memory[path].is_dir(name)]
-
-
-def move_rows(node: Node) -> list[MoveProgressRow]:
-    return [row for row in node.rows if isinstance(row, MoveProgressRow)]
 
 
 @pytest.mark.scenario(92, 124)
