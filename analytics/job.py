@@ -20,6 +20,7 @@ from analytics.schema import TABLE, TABLE_SCHEMAS
 from analytics.transforms.failovers import failover_steps, failovers
 from analytics.transforms.log_dirs import log_dirs
 from analytics.transforms.moves import moves
+from analytics.transforms.partitions import partition_rates
 from analytics.transforms.quarantine import malformed_counts
 from analytics.transforms.requests import requests
 
@@ -50,6 +51,7 @@ def run_job(spark: SparkSession, dump: str, out: str) -> Report:
         failover_steps=_result(steps, f"{out}/failover_steps"),
         failovers=_result(failovers(steps), f"{out}/failovers"),
         moves=_result(moves(rows["move_progress"]), f"{out}/moves"),
+        partitions=_result(partition_rates(rows["replica"]), f"{out}/partitions"),
         requests=_result(requests(rows["request"]), f"{out}/requests"),
         malformed=_result(malformed_counts(quarantine), f"{out}/malformed"),
     )

@@ -17,6 +17,7 @@ from analytics import schema as s
 
 RowDict: TypeAlias = Mapping[str, Any]  # Any: a cell has the type of its column
 Cell: TypeAlias = Callable[[RowDict], str]
+BUSIEST: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,7 @@ class Report:
     failovers: Sequence[RowDict] = ()
     failover_steps: Sequence[RowDict] = ()
     moves: Sequence[RowDict] = ()
+    partitions: Sequence[RowDict] = ()
     requests: Sequence[RowDict] = ()
     malformed: Sequence[RowDict] = ()
 
@@ -44,6 +46,8 @@ def print_report(report: Report, console: Console) -> None:
         ]
         _print_table(console, _failover_title(failover), _STEP_COLUMNS, steps)
     _print_table(console, "Moves between log dirs", _MOVE_COLUMNS, report.moves)
+    busiest = report.partitions[:BUSIEST]
+    _print_table(console, "Busiest partitions", _PARTITION_COLUMNS, busiest)
     _print_table(console, "Requests", _REQUEST_COLUMNS, report.requests)
     _print_table(console, "Lines set aside", _MALFORMED_COLUMNS, report.malformed)
     good = sum(report.row_counts.values())
@@ -151,6 +155,10 @@ _MOVE_COLUMNS: Final[dict[str, Cell]] = {
     "ms": _number(s.DURATION_MS),
     "rate": _bytes(s.BYTES_PER_S, "/s"),
 }
+_PARTITION_COLUMNS: Final[dict[str, Cell]] = {
+    "partition": lambda row: f"{row[s.TOPIC]}-{row[s.PARTITION]}",
+    "written": _bytes(s.WRITE_BYTES_PER_S, "/s"),
+}
 _REQUEST_COLUMNS: Final[dict[str, Cell]] = {
     "broker": _plain(s.BROKER_ID),
     "api": _plain(s.API),
@@ -175,6 +183,7 @@ _LEFT: Final = frozenset(
         "node",
         "detail",
         "replica",
+        "partition",
         "from",
         "to",
         "api",

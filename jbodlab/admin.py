@@ -6,7 +6,7 @@ Blocking. It retries nothing: who asks decides what a missing answer means.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from jbodlab.rpc import BlockingClient
@@ -16,6 +16,7 @@ from protocol.messages.log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirTopic,
+    DescribableLogDirTopic,
     DescribeLogDirsRequest,
 )
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -57,6 +58,8 @@ class ClusterView:
     controller_id: int
     broker_ids: tuple[int, ...]
     partitions: tuple[PartitionView, ...]
+    racks: Mapping[int, str] = field(default_factory=dict[int, str])
+    """Of the brokers that have one."""
 
     def partition(self, topic: str, partition: int) -> PartitionView:
         """Return one partition.
@@ -91,6 +94,7 @@ class LogDirView:
     total_bytes: int
     usable_bytes: int
     replicas: tuple[ReplicaView, ...]
+    is_cordoned: bool = False
 
     @property
     def is_online(self) -> bool:
@@ -159,6 +163,7 @@ class ClusterAdmin:
                 for topic in response.topics
                 for partition in sorted(topic.partitions, key=lambda each: each.partition_index)
             ),
+            racks={broker.node_id: broker.rack for broker in response.brokers if broker.rack},
         )
 
     def any_view(self, topics: Sequence[str] | None = None) -> ClusterView:
@@ -199,7 +204,7 @@ class ClusterAdmin:
         request = CreateTopicsRequest(
             topics=[creatable], timeout_ms=self._timeout_ms, validate_only=False
         )
-        response = self._ask_any(request, 5)
+        response = self.ask_any(request, 5)
         for result in response.topics:
             _check(result.error_code, result.error_message)
 
@@ -215,17 +220,27 @@ class ClusterAdmin:
             topic_names=[name],
             timeout_ms=self._timeout_ms,
         )
-        response = self._ask_any(request, 5)
+        response = self.ask_any(request, 5)
         for result in response.responses:
             _check(result.error_code, result.error_message)
 
-    def log_dirs(self, broker_id: int) -> list[LogDirView]:
-        """Describe every log dir of one broker.
+    def log_dirs(
+        self, broker_id: int, partitions: Mapping[str, Sequence[int]] | None = None
+    ) -> list[LogDirView]:
+        """Describe every log dir of one broker; of all partitions, or of some by topic.
 
         Raises:
             OSError: the broker does not answer.
         """
-        response = self._clients[broker_id].request(DescribeLogDirsRequest(topics=None), 4)
+        topics = (
+            None
+            if partitions is None
+            else [
+                DescribableLogDirTopic(topic=topic, partitions=list(indexes))
+                for topic, indexes in partitions.items()
+            ]
+        )
+        response = self.ask(DescribeLogDirsRequest(topics=topics), 5, broker_id)
         return [_log_dir_view(broker_id, result) for result in response.results]
 
     def move_replicas(self, broker_id: int, path: str, partitions: Mapping[str, list[int]]) -> None:
@@ -269,7 +284,7 @@ class ClusterAdmin:
                 for (topic, partition), target in targets.items()
             ],
         )
-        response = self._ask_any(request, 0)
+        response = self.ask_any(request, 0)
         _check(response.error_code, response.error_message)
         for topic in response.responses:
             for partition in topic.partitions:
@@ -283,7 +298,7 @@ class ClusterAdmin:
             ConnectionError: no broker answers.
         """
         request = ListPartitionReassignmentsRequest(timeout_ms=self._timeout_ms, topics=None)
-        response = self._ask_any(request, 0)
+        response = self.ask_any(request, 0)
         _check(response.error_code, response.error_message)
         return [
             ReassignmentView(
@@ -297,7 +312,20 @@ class ClusterAdmin:
             for partition in topic.partitions
         ]
 
-    def _ask_any(self, message: Any, version: int) -> Any:
+    def ask(self, message: Any, version: int, broker_id: int) -> Any:
+        """Send any request to one broker and return its answer, whatever codes are in it.
+
+        Raises:
+            OSError: the broker does not answer.
+        """
+        return self._clients[broker_id].request(message, version)
+
+    def ask_any(self, message: Any, version: int) -> Any:
+        """Send any request to the first broker that answers.
+
+        Raises:
+            ConnectionError: none does.
+        """
         for client in self._clients.values():
             try:
                 return client.request(message, version)
@@ -326,6 +354,7 @@ def _log_dir_view(broker_id: int, result: Any) -> LogDirView:
         error_code=result.error_code,
         total_bytes=result.total_bytes,
         usable_bytes=result.usable_bytes,
+        is_cordoned=result.is_cordoned,
         replicas=tuple(
             ReplicaView(
                 topic=topic.name,

@@ -32,6 +32,7 @@ def test_a_dump_becomes_tables_and_what_does_not_fit_is_kept(
         "log_dirs",
         "malformed",
         "moves",
+        "partitions",
         "quarantine",
         "requests",
         "rows",

@@ -83,6 +83,17 @@ def test_a_failover_without_election_says_so() -> None:
     assert "no leader moved" in printed(report(failovers=[failover], failover_steps=[STEP]))
 
 
+def test_only_the_busiest_partitions_are_shown() -> None:
+    partitions = [
+        {"topic": "t", "partition": number, "write_bytes_per_s": 2048.0} for number in range(11)
+    ]
+    text = printed(report(partitions=partitions))
+    assert "Busiest partitions" in text
+    assert "2.0 KiB/s" in text
+    assert "t-9" in text
+    assert "t-10" not in text
+
+
 def test_a_table_without_rows_is_not_printed() -> None:
     text = printed(report())
     assert text.strip() == "7 rows read from dump, 0 lines set aside; tables in out"

@@ -86,7 +86,10 @@ def metadata(_request: MetadataRequest) -> MetadataResponse:
     )
     return MetadataResponse(
         throttle_time_ms=0,
-        brokers=[MetadataResponseBroker(node_id=each, host="h", port=1) for each in (2, 1)],
+        brokers=[
+            MetadataResponseBroker(node_id=each, host="h", port=1, rack=rack)
+            for each, rack in ((2, None), (1, "r1"))
+        ],
         controller_id=1,
         topics=[topic],
         error_code=0,
@@ -97,6 +100,7 @@ def test_metadata_becomes_a_view_in_order(tmp_path: Path) -> None:
     with admin_of(tmp_path, {MetadataRequest: metadata}) as admin:
         view = admin.any_view()
     assert view.broker_ids == (1, 2)
+    assert view.racks == {1: "r1"}
     assert [(each.partition, each.leader) for each in view.partitions] == [(0, 2), (1, -1)]
     assert view.partition("t", 1).offline_replicas == (1,)
     with pytest.raises(KeyError, match="t-9"):
@@ -120,15 +124,20 @@ def test_log_dirs_become_views(tmp_path: Path) -> None:
             total_bytes=100,
             usable_bytes=90,
         ),
-        DescribeLogDirsResult(error_code=56, log_dir="/d2", topics=[]),
+        DescribeLogDirsResult(error_code=56, log_dir="/d2", topics=[], is_cordoned=True),
     ]
-    answers: dict[type, Answer] = {
-        DescribeLogDirsRequest: lambda _: DescribeLogDirsResponse(
-            throttle_time_ms=0, results=results
-        )
-    }
-    with admin_of(tmp_path, answers) as admin:
+    asked: list[DescribeLogDirsRequest] = []
+
+    def answer(request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+        asked.append(request)
+        return DescribeLogDirsResponse(throttle_time_ms=0, results=results)
+
+    with admin_of(tmp_path, {DescribeLogDirsRequest: answer}) as admin:
         good, bad = admin.log_dirs(1)
+        admin.log_dirs(1, {"t": [3]})
+    assert asked[0].topics is None
+    assert [(each.topic, list(each.partitions)) for each in asked[1].topics or ()] == [("t", [3])]
+    assert (good.is_cordoned, bad.is_cordoned) == (False, True)
     assert (good.is_online, bad.is_online) == (True, False)
     assert good.replicas[0].is_future
     assert (good.replicas[0].size_bytes, good.replicas[0].offset_lag) == (10, 2)
