@@ -82,6 +82,8 @@ class ReplaceRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     path: str
     accept_loss: bool = False
     """Replicas that no other broker has in full may begin empty."""
+    throttle_bytes_per_second: int | None = None
+    """How fast replicas are copied from their leaders, all together; None: as fast as can be."""
 
 
 class RestartPartitionRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -239,6 +241,9 @@ async def _restart_log_dir(ports: ControlPorts, body: bytes) -> Answer:
 
 async def _replace_log_dir(ports: ControlPorts, body: bytes) -> Answer:
     wish = _decode(body, ReplaceRequest)
+    rate = wish.throttle_bytes_per_second
+    if rate is not None and rate <= 0:
+        raise ControlError(400, f"throttle_bytes_per_second: {rate}, must be more than 0")
     ports.replace_log_dir(wish)
     return _json(202, {"path": wish.path})
 

@@ -133,6 +133,8 @@ class Surface:
             ControlError: it cannot be, as things are.
         """
         wish = Wish(asked.path, is_replaced=True, accepts_loss=asked.accept_loss)
+        if asked.throttle_bytes_per_second is not None:
+            wish = wish._replace(rate_bytes_per_second=asked.throttle_bytes_per_second)
         self._return_log_dir(wish)
 
     def _return_log_dir(self, wish: Wish) -> None:
@@ -232,11 +234,14 @@ class Surface:
         last = self.returns.last(path)
         if last is None:
             return None
+        throttle = None if self.engine is None else self.engine.rebuild_throttle(path)
         return {
             "state": last.state.value,
             "detail": last.detail,
             "found": last.found_count,
             "lost": last.lost_count,
+            "throttle_bytes_per_second": throttle and throttle.limit_bytes_per_second,
+            "throttled": 0 if throttle is None else throttle.replica_count,
         }
 
     def _fault(self, path: str) -> Mapping[str, Any] | None:

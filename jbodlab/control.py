@@ -41,9 +41,15 @@ class ControlClient:
         """Begin to bring a repaired log dir back; ``log_dirs`` tells how far it is."""
         return self._call("POST", "/log-dirs/restart", {"path": path})
 
-    def replace(self, path: str, *, accept_loss: bool) -> dict[str, Any]:
+    def replace(
+        self, path: str, *, accept_loss: bool, throttle_bytes_per_second: int | None = None
+    ) -> dict[str, Any]:
         """Begin to put an empty disk in the place of a log dir."""
-        body = {"path": path, "accept_loss": accept_loss}
+        body = {
+            "path": path,
+            "accept_loss": accept_loss,
+            "throttle_bytes_per_second": throttle_bytes_per_second,
+        }
         return self._call("POST", "/log-dirs/replace", body)
 
     def restart_partition(self, topic: str, partition: int) -> str:

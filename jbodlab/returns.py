@@ -34,6 +34,8 @@ class ReturnProgress:
     """What the leaders of its replicas have."""
     in_sync_count: int
     replica_count: int
+    throttle_bytes_per_second: int | None = None
+    """How fast its replicas are copied, all together; None: no limit, or none any more."""
 
     @property
     def is_done(self) -> bool:
@@ -84,6 +86,7 @@ def _look(admin: ClusterAdmin, client: ControlClient, path: str) -> ReturnProgre
         total_bytes=_leaders_bytes(admin, sizes, leaders),
         in_sync_count=sum(leaders.get(key, (-1, False))[1] for key in sizes),
         replica_count=len(sizes),
+        throttle_bytes_per_second=last.get("throttle_bytes_per_second"),
     )
 
 

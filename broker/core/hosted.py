@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum, auto
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from broker.core.replication_quota import UNLIMITED
 from protocol.ids import NO_EPOCH, ZERO_UUID, TopicPartition
 
 
@@ -102,6 +103,8 @@ class ReturnRule(NamedTuple):
     """No other log dir is offline, so that logs never found are lost as well."""
     only: TopicPartition | None = None
     """One partition alone comes back; None for all."""
+    rate_bytes_per_second: int = UNLIMITED
+    """How fast all lost replicas together are copied from their leaders."""
 
     def takes(self, tp: TopicPartition) -> bool:
         """Tell whether ``tp`` comes back now."""

@@ -14,6 +14,7 @@ from broker.core.hosted import ReturnedReplicas, ReturnRule
 from broker.core.leader_epochs import LeaderEpochs
 from broker.core.log_dirs import LogDirFailed
 from broker.core.partition import Partition
+from broker.core.replication_quota import UNLIMITED
 from broker.engine.deletions import Deletions
 from broker.engine.moves import Moves
 from broker.engine.replica import IdleReplica, LooseFuture
@@ -71,6 +72,8 @@ class Arrivals:
                 state.log_dirs.count_log(path)
             for tp in returned.lost:
                 state.log_dirs.prefer(tp, path)
+            if rule.rate_bytes_per_second < UNLIMITED:
+                state.rebuilds.begin(path, returned.lost, rule.rate_bytes_per_second)
             for tp in returned.strays:
                 self._set_aside(log_dir, current[tp])
             self._resume_moves(log_dir, found)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from broker.core.hosted import OfflineReplica, ReturnedReplicas, ReturnRule
 from broker.core.metadata_image import MetadataImage
 from broker.core.producer_entry import ProducerEntry
+from broker.core.rebuild_throttle import RebuildView
 from broker.engine.arrivals import Arrivals
 from broker.engine.checkpoints import Checkpoints
 from broker.engine.cleaning import CleanerGauges, Cleaning
@@ -274,6 +275,10 @@ class Engine:
     def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
         """Expects ``topic_states``."""
         return self._leadership.update_metadata(request)
+
+    def rebuild_throttle(self, path: str) -> RebuildView | None:
+        """Return the limit under which replicas are made anew on ``path``; None: there is none."""
+        return self._state.rebuilds.view(path)
 
     # The rest of the broker.
 

@@ -41,6 +41,7 @@ class Failures:
         at_loop_ms, at_ms = state.now_ms(), state.wall_ms()
         state.usage.pop(failure.log_dir, None)
         state.cleaner_offsets.log_dir_failed(failure.log_dir)
+        state.rebuilds.end(failure.log_dir)
         self._drop_loose(failure.log_dir)
         failed, ended = state.hosted.on_log_dir_failed(failure.log_dir)
         for replica in ended:

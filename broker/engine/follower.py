@@ -183,7 +183,7 @@ class Following:
         self._logs = logs
         self._sources: dict[int, _Source] = {}
         self._source_of: dict[TopicPartition, tuple[int, FollowedLog]] = {}
-        self._throttle = FollowerThrottle(state.quotas.follower, state.now_ms)
+        self._throttle = FollowerThrottle(state.quotas.follower, state.rebuilds, state.now_ms)
         self._group: asyncio.TaskGroup | None = None
 
     @property

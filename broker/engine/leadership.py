@@ -231,6 +231,7 @@ class Leadership:
     def _lead(self, replica: Replica, decision: LeaderAndIsrDecision) -> None:
         partition = replica.partition
         self._following.unfollow(replica)
+        self._state.rebuilds.done(replica.tp)
         if not partition.is_leader:
             replica.tail.clear(partition.next_offset)
         if partition.become_leader(decision.state, now_ms=self._state.now_ms()):

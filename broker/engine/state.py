@@ -14,6 +14,7 @@ from broker.core.future_log import CleaningPauses
 from broker.core.hosted import HostedPartitions
 from broker.core.log_dirs import LogDirs
 from broker.core.metadata_image import MetadataImage
+from broker.core.rebuild_throttle import RebuildThrottle
 from broker.core.replication_quota import ReplicationQuotas
 from broker.core.tail import TailCache
 from broker.engine.replica import IdleReplica, LooseFuture, Replica
@@ -52,6 +53,7 @@ class EngineState:
             offline=[path for path, log_dir in self.dirs.items() if not log_dir.online],
         )
         self.quotas = ReplicationQuotas.of(config)
+        self.rebuilds = RebuildThrottle()
         self.configure(config)
         self.hosted: HostedPartitions[Replica, IdleReplica] = HostedPartitions()
         self.metadata = MetadataImage(broker_id=broker_id)

@@ -109,6 +109,7 @@ class Stopping:
             return []
         self._moves.abandon(replica)
         self._state.hosted.remove(tp)
+        self._state.rebuilds.done(tp)
         replica.end(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return [(tp, self._set_aside(tp, replica.log, replica.dir, replica))]
 
@@ -120,6 +121,7 @@ class Stopping:
         idle = self._state.hosted.idle(tp)
         loose = self._state.loose_futures.pop(tp, None)
         self._state.hosted.remove(tp)
+        self._state.rebuilds.done(tp)
         if loose is not None:
             renames.append((tp, self._set_aside(tp, loose.log, loose.dir)))
         if idle is not None:

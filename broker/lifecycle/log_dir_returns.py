@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from broker.core.hosted import Loss, ReturnRule
 from broker.core.log_dirs import LogDirFailed
+from broker.core.replication_quota import UNLIMITED
 from broker.engine.engine import Engine
 from broker.lifecycle.session import ControllerSession
 from broker.storage.log_dir import LogDir
@@ -58,6 +59,8 @@ class Wish(NamedTuple):
     """Replicas that no other broker has in full may begin empty."""
     only: TopicPartition | None = None
     """This partition alone; None for all of the log dir."""
+    rate_bytes_per_second: int = UNLIMITED
+    """How fast replicas made anew are copied, all together."""
 
 
 @dataclass(slots=True)
@@ -170,7 +173,11 @@ class LogDirReturns:
             log_dir.fail("open", error)
             raise
         self._ports.adopt(log_dir)
-        rule = ReturnRule(loss=_LOSSES[wish.accepts_loss], only=wish.only)
+        rule = ReturnRule(
+            loss=_LOSSES[wish.accepts_loss],
+            only=wish.only,
+            rate_bytes_per_second=wish.rate_bytes_per_second,
+        )
         returned = await self._engine().bring_back(log_dir, found, rule)
         asked.found_count, asked.lost_count = len(returned.found), len(returned.lost)
 

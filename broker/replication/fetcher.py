@@ -203,7 +203,7 @@ class Fetcher:
         for entry in held:
             self._leave(entry, FollowState.THROTTLED)
         if held and not self._held:
-            wait_s = self._throttle.wait_ms() / 1000
+            wait_s = self._throttle.wait_ms(held) / 1000
             asyncio.get_running_loop().call_later(wait_s, self._let_go)
         self._held += held
 
@@ -306,7 +306,7 @@ class Fetcher:
         if any(state not in _LEFT_OUT for state in states):
             return SHORT_WAIT_MS
         if FollowState.THROTTLED in states:
-            return min(wait_ms, max(self._throttle.wait_ms(), SHORT_WAIT_MS))
+            return min(wait_ms, max(self._throttle.wait_ms(self._held), SHORT_WAIT_MS))
         return wait_ms
 
     def _topics(self, plan: SessionRequest[tuple[bytes, int]]) -> list[FetchTopic]:

@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 
 from jbodlab.admin import ClusterAdmin, LogDirView
 from jbodlab.cluster import Cluster, broker_name
@@ -100,8 +107,13 @@ def restart(lab: Lab, path: str) -> None:
     is_flag=True,
     help="Let replicas begin empty that no other broker has in full: their records are gone.",
 )
+@click.option(
+    "--throttle",
+    type=click.IntRange(min=1),
+    help="Bytes per second that all its replicas together are copied with; ends by itself.",
+)
 @lab_command
-def replace(lab: Lab, path: str, accept_loss: bool) -> None:  # noqa: FBT001 - click passes it by name
+def replace(lab: Lab, path: str, accept_loss: bool, throttle: int | None) -> None:  # noqa: FBT001 - click passes it by name
     """Put an empty disk in the place of the log dir at PATH and rebuild its replicas.
 
     The replicas are copied from the other brokers, with this broker up all the time. What lies at
@@ -110,7 +122,7 @@ def replace(lab: Lab, path: str, accept_loss: bool) -> None:  # noqa: FBT001 - c
     cluster = lab.require_running()
     broker, full_path = _owner(cluster, path)
     client = ControlClient(broker.id, broker.control_port)
-    client.replace(full_path, accept_loss=accept_loss)
+    client.replace(full_path, accept_loss=accept_loss, throttle_bytes_per_second=throttle)
     _await_return(lab, client, full_path, "is replaced")
 
 
@@ -162,7 +174,8 @@ def _await_return(lab: Lab, client: ControlClient, path: str, words: str) -> Non
             bar.update(
                 task,
                 description=f"{path}: {progress.state}, "
-                f"{progress.in_sync_count}/{progress.replica_count} replicas in sync",
+                f"{progress.in_sync_count}/{progress.replica_count} replicas in sync"
+                f"{_throttled(progress)}",
                 completed=progress.copied_bytes,
                 total=max(1, progress.total_bytes),
             )
@@ -174,6 +187,11 @@ def _await_return(lab: Lab, client: ControlClient, path: str, words: str) -> Non
     )
 
 
+def _throttled(progress: ReturnProgress) -> str:
+    rate = progress.throttle_bytes_per_second
+    return "" if rate is None else f", at most {rate:,} B/s"
+
+
 def move_bar(lab: Lab) -> Progress:
     """Return a progress bar for bytes, on stderr."""
     return Progress(
@@ -181,6 +199,7 @@ def move_bar(lab: Lab) -> Progress:
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),
+        TimeRemainingColumn(),
         console=lab.errors,
     )
 

@@ -86,6 +86,11 @@ async def test_a_log_dir_is_asked_to_come_back_with_its_data_or_empty(broker: Fa
     wish = {"path": "/d1", "accept_loss": True}
     assert await ask(broker, "POST", "/log-dirs/replace", wish) == (202, {"path": "/d1"})
     assert broker.replaced == [ReplaceRequest("/d1", accept_loss=True)]
+    wish = {"path": "/d1", "throttle_bytes_per_second": 1000}
+    assert (await ask(broker, "POST", "/log-dirs/replace", wish))[0] == 202
+    assert broker.replaced[1:] == [ReplaceRequest("/d1", throttle_bytes_per_second=1000)]
+    wish = {"path": "/d1", "throttle_bytes_per_second": 0}
+    assert (await ask(broker, "POST", "/log-dirs/replace", wish))[0] == 400
 
 
 async def test_one_partition_is_asked_to_come_back(broker: FakeBroker):

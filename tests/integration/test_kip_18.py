@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from jbodlab.errors import LabError
 from jbodlab.returns import ReturnProgress, watch_return
 from protocol.errors import KafkaError
 from protocol.spec import TopicSpec
-from tests.integration.labs import DEADLINE_MS, Lab
+from tests.integration.labs import DEADLINE_MS, Lab, produce_with_confluent
 
 
 def wait_for_return(lab: Lab, broker: int, path: str) -> ReturnProgress:
@@ -51,6 +52,25 @@ def test_a_failed_disk_is_replaced_by_an_empty_one_under_load(lab: Lab) -> None:
     assert report.failed == ()
     lab.assert_nothing_lost("t", report.acknowledged, 6)
     assert list(Path(path).parent.glob(f"{Path(path).name}.replaced-*"))
+
+
+def test_an_empty_disk_is_filled_at_the_rate_that_was_asked_for(lab: Lab) -> None:
+    rate, size = 1_000_000, 3_000_000
+    configs = {"min.insync.replicas": "1"}
+    lab.create("t", assignment={0: [2, 1]}, configs=configs, replication_factor=2)
+    produce_with_confluent(lab, "t", [bytes(10_000)] * (size // 10_000))
+    path = break_dir(lab, 1, "t")
+
+    began = time.monotonic()
+    lab.control(1).replace(path, accept_loss=False, throttle_bytes_per_second=rate)
+    seen = list(watch_return(lab.admin, lab.control(1), path, deadline_ms=DEADLINE_MS))
+    took_s = time.monotonic() - began
+
+    assert rate in {progress.throttle_bytes_per_second for progress in seen}
+    assert seen[-1].throttle_bytes_per_second is None
+    assert seen[-1].copied_bytes >= size
+    # The first second's worth comes at once, and one burst more.
+    assert took_s >= 0.9 * (size / rate - 1.25)
 
 
 def test_a_repaired_log_dir_comes_back_with_its_data_under_load(lab: Lab) -> None:

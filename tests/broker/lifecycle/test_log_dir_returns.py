@@ -124,6 +124,11 @@ async def test_a_log_dir_that_still_works_is_taken_out_to_be_replaced(fakes: Fak
     assert ("brought back", ("/d1", ReturnRule(Loss.ACCEPTED))) in fakes.told
 
 
+async def test_the_rate_of_a_replacement_reaches_the_engine(fakes: Fakes) -> None:
+    await fakes.serve(Wish("/d1", is_replaced=True, rate_bytes_per_second=7))
+    assert ("brought back", ("/d1", ReturnRule(rate_bytes_per_second=7))) in fakes.told
+
+
 async def test_one_partition_of_a_log_dir_that_is_back_is_released(fakes: Fakes) -> None:
     assert (await fakes.serve(Wish("/d1", only=T0))).state is ReturnState.DONE
     assert fakes.told == [("released", [T0]), ("registered", [bytes(16)])]

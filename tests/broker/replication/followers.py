@@ -9,6 +9,7 @@ from typing import Any
 
 from broker.core.leader_epochs import EpochEnd
 from broker.core.log_dirs import LogDirFailed
+from broker.core.rebuild_throttle import RebuildThrottle
 from broker.core.replication_quota import ReplicationQuota
 from broker.replication.fetcher import Fetcher, FetchSettings
 from broker.replication.followed import FetchedRecords, FetchPosition
@@ -206,7 +207,7 @@ class Loops:
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self.leader = FakeLeader()
         self.quota = ReplicationQuota()
-        throttle = FollowerThrottle(self.quota, now_ms)
+        throttle = FollowerThrottle(self.quota, RebuildThrottle(), now_ms)
         self.fetcher = Fetcher(1, SETTINGS, self.leader.connect, throttle)
         self.reconciler = Reconciler(self.fetcher)
         self._tasks = [
