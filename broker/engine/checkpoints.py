@@ -96,7 +96,7 @@ class Checkpoints:
         for log_dir in self._online():
             logs = self.logs_of(log_dir)
             for log in logs.values():
-                if log.segment_base_offsets[-1] > log.recovery_point:
+                if log.has_sealed_to_sync:
                     _submit(log_dir, "flush", log.flush_sealed)
             job = partial(write_recovery_points, log_dir.disk, logs)
             _submit(log_dir, "write recovery points", job)

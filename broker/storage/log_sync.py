@@ -31,10 +31,8 @@ class LogSync:
         ``recovery_point`` is where they end. Small files are synced in any case.
         """
         name, files = self._directory.name, self._directory.files
-        if recovery_point > self.recovery_point or self.is_due:
-            # A cut segment may end right before the recovery point, so that one is synced as well.
-            first = segment_number(segments, self.recovery_point - self.is_due)
-            for segment in segments[first:count]:
+        if recovery_point > self.recovery_point or self.is_due or self._is_seal_unsynced(segments):
+            for segment in segments[self._first(segments) : count]:
                 segment.sync()
             files.disk.sync_dir(name)
             if not self._parent_synced:
@@ -43,6 +41,33 @@ class LogSync:
             self.recovery_point = max(self.recovery_point, recovery_point)
             self.is_due = self.is_due and count < len(segments)
         files.sync_replaced(name)
+
+    def needs(self, segments: Sequence[Segment], end: int) -> bool:
+        """Tell whether a flush of a log that ends at ``end`` would sync more than small files."""
+        return self.is_due or self.recovery_point < end or self._is_seal_unsynced(segments)
+
+    def has_sealed(self, segments: Sequence[Segment]) -> bool:
+        """Tell whether sealed segments wait for their sync, or their last index entries do."""
+        is_behind = self.recovery_point < segments[-1].base_offset
+        return is_behind or self._is_seal_unsynced(segments)
+
+    def _first(self, segments: Sequence[Segment]) -> int:
+        """Return the number of the first segment to sync.
+
+        A cut segment may end right before the recovery point, and one that was sealed there got its
+        last index entries after its sync: such a one is synced as well.
+        """
+        if self.is_due or self._is_seal_unsynced(segments):
+            return segment_number(segments, self.recovery_point - 1)
+        return segment_number(segments, self.recovery_point)
+
+    def _is_seal_unsynced(self, segments: Sequence[Segment]) -> bool:
+        number = segment_number(segments, self.recovery_point)
+        return (
+            number > 0
+            and segments[number].base_offset == self.recovery_point
+            and segments[number - 1].has_unsynced_indexes
+        )
 
     def cut(self, offset: int) -> None:
         """Note that the log was cut to ``offset``: the next flush syncs."""

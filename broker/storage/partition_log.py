@@ -130,7 +130,12 @@ class PartitionLog:
     @property
     def needs_sync(self) -> bool:
         """Whether something of it is not durable, small files apart."""
-        return self._sync.is_due or self._sync.recovery_point < self.log_end_offset
+        return self._sync.needs(self._segments.segments, self.log_end_offset)
+
+    @property
+    def has_sealed_to_sync(self) -> bool:
+        """Whether ``flush_sealed`` has work."""
+        return self._sync.has_sealed(self._segments.segments)
 
     @property
     def segments(self) -> Sequence[Segment]:

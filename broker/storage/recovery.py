@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -36,6 +36,7 @@ from broker.storage.log_recovery import KnownOffsets, open_log
 from broker.storage.partition_log import PartitionLog
 from broker.storage.segment import LogConfig
 from broker.storage.segment_files import PartitionFiles
+from broker.storage.shutdown import write_recovery_points
 from broker.storage.swap import SwapNote, read_swap_note, remove_swap_note
 from protocol.ids import TopicPartition
 from protocol.ports import Disk
@@ -139,8 +140,18 @@ def load_log_dir(
             known = _Known(checkpoints, was_clean, _segment_progress(progress, number, len(names)))
             log = _load_log(files, name, config, known, now_ms=now_ms)
             loaded.logs.append(log)
+    _lower_recovery_points(files.disk, loaded.logs, checkpoints.recovery_points)
     progress(LoadProgress(len(names), len(names)))
     return loaded
+
+
+def _lower_recovery_points(
+    disk: Disk, logs: Sequence[LoadedLog], checkpointed: Mapping[TopicPartition, int]
+) -> None:
+    """Write the recovery points anew when a log ends before its own: what comes is not synced."""
+    known = {log.topic_partition: log.log for log in logs}
+    if any(log.recovery_point < checkpointed.get(tp, 0) for tp, log in known.items()):
+        write_recovery_points(disk, known)
 
 
 def _segment_progress(

@@ -109,6 +109,7 @@ class Segment:
         "created_ms",
         "directory",
         "files",
+        "has_unsynced_indexes",
         "largest_timestamp",
         "roll_jitter_ms",
         "size_bytes",
@@ -133,6 +134,8 @@ class Segment:
         """Of the active segment; a sealed one has it as the last entry of its time index."""
         self.roll_jitter_ms = _jitter_ms(self.files, config) if config.segment_jitter_ms else 0
         """How much earlier than `segment.ms` it rolls."""
+        self.has_unsynced_indexes = False
+        """Whether index entries were written after the last sync: those of the seal come late."""
         self._first_timestamp: int | None = None
         self._interval_bytes = config.index_interval_bytes
         self._index_bytes_max = config.segment_index_bytes
@@ -317,6 +320,7 @@ class Segment:
         for suffix, entries, done in zip(INDEX_SUFFIXES, parts, written, strict=True):
             if len(entries) > done or done == 0:
                 self.files.append(suffix, bytes(entries[done:]))
+                self.has_unsynced_indexes = True
         self._indexes_written = (len(parts[0]), len(parts[1]))
 
     def sync(self) -> None:
@@ -324,6 +328,7 @@ class Segment:
         self.file().sync()
         self.write_indexes()
         self.files.sync_indexes()
+        self.has_unsynced_indexes = False
 
     def begin_sync(self) -> None:
         """Let the system write back what was appended, so that the next sync is short."""

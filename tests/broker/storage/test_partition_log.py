@@ -341,3 +341,16 @@ def test_flush_ms_counts_from_the_last_flush_that_a_policy_asked_for() -> None:
     assert log.recovery_point == 1
     log.flush_if_due(2_000)
     assert log.recovery_point == 2
+
+
+def test_index_entries_of_a_seal_right_behind_the_recovery_point_become_durable() -> None:
+    disk = MemoryDisk()
+    log = filled_log(disk, 1)
+    log.flush()
+    log.roll(now_ms=0)
+    assert log.has_sealed_to_sync
+    assert log.needs_sync
+    log.flush_sealed()
+    assert not log.has_sealed_to_sync
+    disk.power_cut()
+    assert disk.size("orders-0/00000000000000000000.timeindex") > 0

@@ -271,3 +271,11 @@ def test_damage_before_the_recovery_point_costs_the_dir_and_is_named() -> None:
     disk.write_file(first, bytes(disk.size(first)))
     with pytest.raises(OSError, match="damaged before its recovery point"):
         load(disk)
+
+
+def test_a_log_that_ends_before_its_recovery_point_gets_a_lower_one() -> None:
+    disk = MemoryDisk()
+    filled_log(disk, 5).close()
+    disk.write_atomic("recovery-point-offset-checkpoint", b"0\n1\norders 0 9\n")
+    load(disk)
+    assert disk.read_file("recovery-point-offset-checkpoint") == b"0\n1\norders 0 5\n"
