@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from broker.core.leader_epochs import LeaderEpochs
-from broker.core.producers import ProducerEntry, ProducerStates
+from broker.core.producers import NO_SEQUENCE, ProducerEntry, ProducerStates
 from broker.storage.batch_scan import scan_batches
+from broker.storage.indexes import AbortedTransaction, aborted_entry
 from broker.storage.partition_log import PartitionLog
 from protocol.records.batch import BatchHeader
 from protocol.records.records import iterate_records
@@ -43,7 +44,7 @@ def check_log(
     _check_reads(log, batches)
     _check_times(log, batches)
     _check_epochs(epochs, batches, log)
-    assert producers == _replayed(batches), f"{log.name}: producers are not those of the batches"
+    _check_producers(producers, batches, log)
     values = values_of(batches)
     return {offset: values[offset] for offset in values if offset >= log.log_start_offset}
 
@@ -55,7 +56,7 @@ def _check_offsets(log: PartitionLog, batches: Sequence[tuple[BatchHeader, bytes
         next_offset = header.next_offset
     assert log.log_start_offset <= log.log_end_offset, log.name
     if batches:
-        assert log.log_end_offset == next_offset, f"{log.name}: ends at {log.log_end_offset}"
+        assert log.log_end_offset >= next_offset, f"{log.name}: ends at {log.log_end_offset}"
     assert log.recovery_point <= log.log_end_offset, log.name
     assert log.size_bytes == sum(len(batch) for _, batch in batches), log.name
     for segment in log.segments:
@@ -100,9 +101,27 @@ def _check_epochs(
         assert start_offset <= log.log_end_offset, f"{log.name}: {entries} go beyond the end"
 
 
-def _replayed(batches: Sequence[tuple[BatchHeader, bytes]]) -> list[ProducerEntry]:
-    producers = ProducerStates()
+def _check_producers(
+    producers: Sequence[ProducerEntry],
+    batches: Sequence[tuple[BatchHeader, bytes]],
+    log: PartitionLog,
+) -> None:
+    """The producers are those of the batches, and perhaps of batches that retention removed."""
+    replayed = ProducerStates()
+    aborted: list[AbortedTransaction] = []
     for header, batch in batches:
         if header.producer_id >= 0:
-            producers.note(header, batch, 0)
-    return producers.snapshot_entries()
+            ended = replayed.note(header, batch, 0)
+            if ended is not None and ended.is_aborted:
+                aborted.append(aborted_entry(ended))
+    expected = {entry.producer_id: entry for entry in replayed.snapshot_entries()}
+    known = {entry.producer_id: entry for entry in producers}
+    if log.segments[0].base_offset == 0:
+        assert known == expected, f"{log.name}: the producers are not those of the batches"
+        found = log.aborted_transactions(0, log.log_end_offset)
+        assert found == aborted, f"{log.name}: other transactions were aborted"
+    for producer_id, entry in expected.items():
+        other = known.get(producer_id)
+        assert other is not None, f"{log.name}: producer {producer_id} is forgotten"
+        if entry.last_sequence != NO_SEQUENCE:
+            assert other.last_sequence == entry.last_sequence, f"{log.name}: {other}, not {entry}"

@@ -123,13 +123,17 @@ class Lab:
         return [view.path for view in self.admin.log_dirs(broker) if not view.is_online]
 
     def move(self, broker: int, topic: str, target: str, partition: int = 0) -> None:
-        """Move one replica with kafka-python's admin client and wait until it is there."""
+        """Move one replica and wait until it is there."""
+        self.begin_move(broker, topic, target, partition)
+        self.wait_for_move(broker, topic, target, partition)
+
+    def begin_move(self, broker: int, topic: str, target: str, partition: int = 0) -> None:
+        """Ask for a move with kafka-python's admin client."""
         with kafka_admin(self) as client:
             results: dict[Any, Any] = client.alter_replica_log_dirs(
                 {(topic, partition, broker): target}
             )
         assert [error.errno for error in results.values()] == [0]
-        self.wait_for_move(broker, topic, target, partition)
 
     def wait_for_move(self, broker: int, topic: str, target: str, partition: int = 0) -> None:
         def moved(admin: ClusterAdmin) -> bool:
