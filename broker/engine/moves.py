@@ -113,6 +113,9 @@ class Moves:
         for tp, created in creating.items():
             if not await created:
                 answers[tp] = ErrorCode.KAFKA_STORAGE_ERROR
+        for tp, path in dict(parts).items():
+            if answers[tp] is ErrorCode.KAFKA_STORAGE_ERROR:
+                logger.warning("%s does not move to %s: KAFKA_STORAGE_ERROR", tp, path)
         return answers
 
     def _carry_out(

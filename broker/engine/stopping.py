@@ -82,7 +82,8 @@ class Stopping:
                 self._moves.suspend(replica)
         self._following.prune()
         renames: list[tuple[TopicPartition, asyncio.Future[None]]] = []
-        failed: dict[TopicPartition, ErrorCode] = {}
+        failed: list[TopicPartition] = []
+        topic_ids = {decision.tp: self._topic_id(decision.tp) for decision in decisions}
         for decision in decisions:
             try:
                 if decision.action is StopAction.DELETE:
@@ -90,13 +91,22 @@ class Stopping:
                 elif decision.action is StopAction.DELETE_FILES:
                     renames += self._delete_files(decision.tp)
             except LogDirFailed:
-                failed[decision.tp] = ErrorCode.KAFKA_STORAGE_ERROR
+                failed.append(decision.tp)
         for tp, renamed in renames:
             try:
                 await renamed
             except LogDirFailed:
-                failed[tp] = ErrorCode.KAFKA_STORAGE_ERROR
-        return failed
+                failed.append(tp)
+        for tp in failed:
+            self._state.hosted.put_offline(tp, topic_ids[tp], None)
+        return dict.fromkeys(failed, ErrorCode.KAFKA_STORAGE_ERROR)
+
+    def _topic_id(self, tp: TopicPartition) -> bytes:
+        """Return a replica's topic id; one that cannot be deleted is Offline under it.
+
+        Its files lie on the failed log dir, so that asking again has to fail again (KAFKA-7313).
+        """
+        return self._state.hosted.view(tp).topic_id
 
     async def _delete(
         self, tp: TopicPartition
