@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.peer.kafka import PeerMissingError
-from tests.integration.labs import Lab, running_lab
+from jbodlab.lab_spec import LabShape
+from tests.integration.labs import FAST, Lab, running_lab
 from tests.kafka_tools.plans import PlanFile
 from tests.kafka_tools.tools import RELEASES, KafkaTools
 
@@ -28,8 +29,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Generator[Lab]:
-    """Three brokers, three log dirs each."""
-    with running_lab(tmp_path_factory.mktemp("tools-lab")) as lab:
+    """Three brokers, three log dirs each; throttles stay until a tool takes them off."""
+    shape = LabShape(configs={**FAST, "jbodlab.reassignment.throttles.remove": "false"})
+    with running_lab(tmp_path_factory.mktemp("tools-lab"), shape) as lab:
         yield lab
 
 
