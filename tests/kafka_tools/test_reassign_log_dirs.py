@@ -11,6 +11,7 @@ import pytest
 
 from jbodlab.admin import ClusterAdmin
 from tests.integration.labs import Lab, consume_with_confluent, produce_with_confluent
+from tests.kafka_tools.faults import offline
 from tests.kafka_tools.plans import CANCEL, EXECUTE, VERIFY, PlanFile, error, terse_error
 from tests.kafka_tools.tools import KafkaTools, Printed
 
@@ -206,20 +207,8 @@ def test_a_log_dir_that_is_not_there_fails_behind_the_reassignment(
 @pytest.fixture
 def broken(lab: Lab, place: Place) -> Generator[Place]:
     """The log dir of the replica on broker 1 is offline; it comes back at the end."""
-    lab.control(1).fail(place.source, "eio")
-
-    def offline(admin: ClusterAdmin) -> bool:
-        return admin.view(2, [place.topic]).partition(place.topic, 0).offline_replicas == (1,)
-
-    def online(admin: ClusterAdmin) -> bool:
-        return all(view.is_online for view in admin.log_dirs(1))
-
-    lab.cluster.wait_until(offline, "the replica is offline")
-    yield place
-    lab.control(1).heal(place.source)
-    lab.control(1).restart(place.source)
-    lab.cluster.wait_until(online, "the log dir is back")
-    lab.wait_for_full_isr(place.topic)
+    with offline(lab, 1, place.topic):
+        yield place
 
 
 @pytest.mark.scenario(211)
