@@ -20,6 +20,7 @@ from jbodlab.cluster import Cluster, broker_name, running
 from jbodlab.control import ControlClient
 from jbodlab.lab_spec import LabShape, write_lab_spec
 from jbodlab.load import Acknowledged, Load, read_numbers, verify
+from jbodlab.rpc import BlockingClient
 from protocol.spec import TopicSpec
 
 DEADLINE_MS = 30_000
@@ -146,6 +147,15 @@ class Lab:
             return places == [(target, False)]
 
         self.cluster.wait_until(moved, f"{topic}-{partition} is in {target}", DEADLINE_MS)
+
+    def ask(self, message: Any, version: int, *, broker: int = 1) -> Any:
+        """Ask one broker as a client does that knows this version only."""
+        node = self.cluster.spec.broker(broker)
+        client = BlockingClient(node.advertised_host, node.advertised_port)
+        try:
+            return client.request(message, version)
+        finally:
+            client.close()
 
     def control(self, broker: int) -> ControlClient:
         return ControlClient(broker, self.cluster.spec.broker(broker).control_port)
