@@ -216,7 +216,7 @@ class Surface:
             "usable_bytes": -1 if described is None else described.usable_bytes,
             "queue_depth": log_dir.queue_depth,
             "fault": self._fault(path),
-            "return": self._return(path),
+            "return": self._return(path, described),
             "replicas": [
                 {
                     "topic": replica.tp.topic,
@@ -229,7 +229,7 @@ class Surface:
             ],
         }
 
-    def _return(self, path: str) -> Mapping[str, Any] | None:
+    def _return(self, path: str, described: LogDirDescription | None) -> Mapping[str, Any] | None:
         """Describe the last wish to bring the log dir back."""
         last = self.returns.last(path)
         if last is None:
@@ -242,6 +242,7 @@ class Surface:
             "lost": last.lost_count,
             "throttle_bytes_per_second": throttle and throttle.limit_bytes_per_second,
             "throttled": 0 if throttle is None else throttle.replica_count,
+            "awaited": 0 if described is None else described.awaited_count,
         }
 
     def _fault(self, path: str) -> Mapping[str, Any] | None:

@@ -28,6 +28,8 @@ class ReturnProgress:
     """Replicas whose logs were there."""
     lost_count: int
     """Replicas to be made anew."""
+    awaited_count: int
+    """Those of them that are not there yet; a topic may be deleted meanwhile."""
     copied_bytes: int
     """In this log dir now."""
     total_bytes: int
@@ -40,8 +42,8 @@ class ReturnProgress:
     @property
     def is_done(self) -> bool:
         """Whether every replica of the log dir is in the Isr again."""
-        is_known = self.replica_count >= self.found_count + self.lost_count
-        return self.state == "done" and is_known and self.in_sync_count == self.replica_count
+        is_made = self.awaited_count == 0
+        return self.state == "done" and is_made and self.in_sync_count == self.replica_count
 
 
 def watch_return(
@@ -82,6 +84,7 @@ def _look(admin: ClusterAdmin, client: ControlClient, path: str) -> ReturnProgre
         state=last.get("state", "done"),
         found_count=last.get("found", 0),
         lost_count=last.get("lost", 0),
+        awaited_count=last.get("awaited", 0),
         copied_bytes=sum(sizes.values()),
         total_bytes=_leaders_bytes(admin, sizes, leaders),
         in_sync_count=sum(leaders.get(key, (-1, False))[1] for key in sizes),

@@ -263,6 +263,13 @@ class HostedPartitions(Generic[P, L]):
                 self._offline[tp] = OfflineReplica(offline.topic_id, log_dir)
         return failed, ended
 
+    def awaited_count(self, log_dir: str) -> int:
+        """Count the partitions that are lost and have not been made anew in ``log_dir`` yet."""
+        return sum(
+            offline.log_dir == log_dir and offline.loss is not None
+            for offline in self._offline.values()
+        )
+
     def on_log_dir_returned(
         self, log_dir: str, found: Mapping[TopicPartition, L], rule: ReturnRule
     ) -> ReturnedReplicas:

@@ -66,6 +66,7 @@ class Describe:
             usage.usable_bytes,
             is_cordoned=state.log_dirs.is_cordoned(path),
             replicas=replicas,
+            awaited_count=state.hosted.awaited_count(path),
         )
 
     def _replicas(self) -> list[tuple[str, ReplicaDescription]]:

@@ -161,6 +161,18 @@ def test_logs_of_a_log_dir_that_came_back_wait_and_the_missing_ones_are_lost() -
     assert hosted.view(T1).loss is Loss.ACCEPTED
 
 
+def test_what_is_lost_is_awaited_until_it_is_made_anew_or_deleted() -> None:
+    hosted = table(t0=Hosted(), t1=Hosted(), t2=Hosted("/d2"))
+    hosted.on_log_dir_failed("/d1")
+    assert hosted.awaited_count("/d1") == 0
+    hosted.on_log_dir_returned("/d1", {}, ReturnRule())
+    assert (hosted.awaited_count("/d1"), hosted.awaited_count("/d2")) == (2, 0)
+    hosted.put_online(T0, Hosted())
+    assert hosted.awaited_count("/d1") == 1
+    hosted.put_offline(T1, ID, None)
+    assert hosted.awaited_count("/d1") == 0
+
+
 def test_a_log_never_found_is_lost_only_when_no_other_log_dir_is_offline() -> None:
     for is_last, lost in ((False, ()), (True, (T2,))):
         hosted = offline_in("/d1")
