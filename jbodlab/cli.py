@@ -15,6 +15,8 @@ from jbodlab.commands.reassignments import reassignments
 from jbodlab.commands.report import report
 from jbodlab.commands.topics import topics
 from jbodlab.errors import ExitCode, LabError
+from jbodlab.kafka_tools.log_dirs import kafka_log_dirs
+from jbodlab.kafka_tools.reassign_partitions import kafka_reassign_partitions
 from protocol.errors import KafkaError
 
 
@@ -61,5 +63,7 @@ for command in (
     demo,
     decode,
     dump_log,
+    kafka_log_dirs,
+    kafka_reassign_partitions,
 ):
     main.add_command(command)

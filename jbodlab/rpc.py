@@ -22,12 +22,20 @@ TIMEOUT_MS: Final = 30_000
 class BlockingClient:
     """Connects on first use; a connection that was lost meanwhile is made again."""
 
-    def __init__(self, host: str, port: int, *, timeout_ms: int = TIMEOUT_MS) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        timeout_ms: int = TIMEOUT_MS,
+        client_id: str = TOOL_CLIENT_ID,
+    ) -> None:
         self.host = host
         self.port = port
         self._timeout_ms = timeout_ms
+        self._client_id = client_id
         self._socket: socket.socket | None = None
-        self._connection = ClientConnection(TOOL_CLIENT_ID)
+        self._connection = ClientConnection(client_id)
 
     def request(self, message: Any, version: int) -> Any:
         """Send one request; return the decoded response.
@@ -52,7 +60,7 @@ class BlockingClient:
         if self._socket is not None:
             self._socket.close()
             self._socket = None
-        self._connection = ClientConnection(TOOL_CLIENT_ID)
+        self._connection = ClientConnection(self._client_id)
 
     def _connection_parts(self, key: int, version: int, body: Sequence[Any]) -> bytes:
         return b"".join(self._connection.send_request(key, version, body))

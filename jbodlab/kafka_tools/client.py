@@ -1,0 +1,215 @@
+"""One cluster, found by its bootstrap servers: which broker to ask, and in which version.
+
+Works with any Apache Kafka from 2.4 on: versions are agreed on with each broker. It retries what
+had the wrong controller or lost its connection, and nothing else. It knows no API's meaning.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from jbodlab.kafka_tools.core.failures import CONFIG, TIMEOUT, ToolFailure
+from jbodlab.kafka_tools.core.properties import ClientSettings
+from jbodlab.rpc import BlockingClient
+from protocol.apis import APIS
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.api_versions import ApiVersionsRequest
+from protocol.messages.metadata import MetadataRequest
+from protocol.wire.table import META
+
+_RETRY_S: Final = 0.1
+_ANSWER_MARGIN_MS: Final = 5000
+"""How much longer than the request's own timeout an answer is waited for."""
+
+Pause = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A live broker, as Metadata tells it."""
+
+    id: int
+    host: str
+    port: int
+    rack: str | None
+
+
+class ClusterClient:
+    """Connections to one cluster; close it, or use it as a context manager."""
+
+    def __init__(self, settings: ClientSettings, *, pause: Pause = time.sleep) -> None:
+        """Note where to look; connects to nobody yet.
+
+        Args:
+            settings: where the cluster is, and how long to wait.
+            pause: waits that many seconds before a retry.
+
+        Raises:
+            ToolFailure: the bootstrap servers are no list of ``host:port``.
+        """
+        self.settings = settings
+        self._pause = pause
+        self._clients: dict[tuple[str, int], BlockingClient] = {}
+        self._versions: dict[tuple[str, int], dict[int, tuple[int, int]]] = {}
+        self._bootstrap = [_address(word) for word in settings.bootstrap.split(",") if word.strip()]
+        self._nodes: dict[int, Node] = {}
+        self._controller_id = -1
+
+    def __enter__(self) -> ClusterClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for client in self._clients.values():
+            client.close()
+
+    def nodes(self) -> dict[int, Node]:
+        """Return the live brokers by id, as they were when first asked for.
+
+        Raises:
+            ToolFailure: nobody answers.
+        """
+        if not self._nodes:
+            self._look_around()
+        return self._nodes
+
+    def can(self, key: int) -> bool:
+        """Whether the brokers offer an API.
+
+        Raises:
+            ToolFailure: nobody answers.
+        """
+        node = next(iter(self.nodes().values()))
+        with _unreachable(f"{node.host}:{node.port}"):
+            return key in self._offered((node.host, node.port))
+
+    def ask(self, message: Any) -> Any:
+        """Ask any broker that answers.
+
+        Raises:
+            ToolFailure: none does.
+            KafkaError: UNSUPPORTED_VERSION.
+        """
+        known = [(node.host, node.port) for node in self._nodes.values()]
+        errors: list[str] = []
+        for address in dict.fromkeys([*known, *self._bootstrap]):
+            try:
+                return self._request(address, message)
+            except OSError as error:
+                errors.append(f"{address[0]}:{address[1]}: {error}")
+        raise _timeout(f"no broker answers ({'; '.join(errors)})")
+
+    def ask_broker(self, broker_id: int, message: Any) -> Any:
+        """Ask one broker.
+
+        Raises:
+            ToolFailure: it is not in the cluster, or does not answer.
+            KafkaError: UNSUPPORTED_VERSION.
+        """
+        node = self.nodes().get(broker_id)
+        if node is None:
+            raise _timeout(f"broker {broker_id} is not in the cluster")
+        with _unreachable(f"broker {broker_id}"):
+            return self._request((node.host, node.port), message)
+
+    def ask_controller(self, message: Any) -> Any:
+        """Ask the controller, and look for it anew for as long as it moves.
+
+        Raises:
+            ToolFailure: it was not found before the timeout.
+            KafkaError: UNSUPPORTED_VERSION.
+        """
+        deadline = time.monotonic() + self.settings.api_timeout_ms / 1000
+        self.nodes()
+        while True:
+            reason = f"the controller is broker {self._controller_id}, which is not there"
+            node = self._nodes.get(self._controller_id)
+            if node is not None:
+                try:
+                    answer = self._request((node.host, node.port), message)
+                except OSError as error:
+                    reason = f"broker {node.id}: {error}"
+                else:
+                    if not _is_elsewhere(answer):
+                        return answer
+                    reason = f"broker {node.id} is not the controller"
+            if time.monotonic() > deadline:
+                raise _timeout(f"the controller does not answer ({reason})")
+            self._pause(_RETRY_S)
+            self._look_around()
+
+    def _look_around(self) -> None:
+        request = MetadataRequest(
+            topics=[],
+            allow_auto_topic_creation=True,
+            include_cluster_authorized_operations=False,
+            include_topic_authorized_operations=False,
+        )
+        answer = self.ask(request)
+        self._controller_id = answer.controller_id
+        brokers = sorted(answer.brokers, key=lambda broker: broker.node_id)
+        self._nodes = {b.node_id: Node(b.node_id, b.host, b.port, b.rack) for b in brokers}
+
+    def _request(self, address: tuple[str, int], message: Any) -> Any:
+        key = META[type(message)].api_key
+        assert key is not None
+        ours = APIS[key].versions
+        low, high = self._offered(address).get(key, (0, -1))
+        version = min(high, ours.high)
+        if version < max(low, ours.low):
+            raise KafkaError(
+                ErrorCode.UNSUPPORTED_VERSION,
+                f"The broker does not support {APIS[key].name}",
+            )
+        return self._client(address).request(message, version)
+
+    def _offered(self, address: tuple[str, int]) -> dict[int, tuple[int, int]]:
+        """Return the versions by API key; asks once per address."""
+        if address not in self._versions:
+            request = ApiVersionsRequest(client_software_name="", client_software_version="")
+            answer = self._client(address).request(request, 0)
+            self._versions[address] = {
+                api.api_key: (api.min_version, api.max_version) for api in answer.api_keys
+            }
+        return self._versions[address]
+
+    def _client(self, address: tuple[str, int]) -> BlockingClient:
+        if address not in self._clients:
+            host, port = address
+            self._clients[address] = BlockingClient(
+                host,
+                port,
+                timeout_ms=self.settings.request_timeout_ms + _ANSWER_MARGIN_MS,
+                client_id=self.settings.client_id,
+            )
+        return self._clients[address]
+
+
+def _address(word: str) -> tuple[str, int]:
+    host, separator, port = word.strip().rpartition(":")
+    if not (separator and port.isascii() and port.isdigit()):
+        raise ToolFailure(CONFIG, f"Invalid url in bootstrap.servers: {word.strip()}")
+    return host.strip("[]"), int(port)
+
+
+@contextlib.contextmanager
+def _unreachable(who: str) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _timeout(f"{who} does not answer ({error})") from error
+
+
+def _timeout(message: str) -> ToolFailure:
+    return ToolFailure(TIMEOUT, message)
+
+
+def _is_elsewhere(answer: Any) -> bool:
+    """Whether an answer, or any part of it, says that the controller is another broker."""
+    parts = [answer]
+    for name in ("topics", "responses", "results"):
+        parts += getattr(answer, name, ())
+    return any(getattr(part, "error_code", 0) == ErrorCode.NOT_CONTROLLER for part in parts)

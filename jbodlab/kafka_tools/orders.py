@@ -1,0 +1,160 @@
+"""Orders to a cluster about settings and replicas. What they change is theirs to check.
+
+Answers about single partitions are returned, not raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import Final
+
+from jbodlab.kafka_tools.client import ClusterClient
+from jbodlab.kafka_tools.core.reassignment_file import ReplicaOn
+from jbodlab.kafka_tools.core.views import ResourceType
+from jbodlab.kafka_tools.questions import raise_for
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicPartition
+from protocol.messages.configs import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsRequestAlterableConfig,
+    IncrementalAlterConfigsRequestAlterConfigsResource,
+)
+from protocol.messages.log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from protocol.messages.reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+
+_BROKER_KINDS: Final = (ResourceType.BROKER, ResourceType.BROKER_LOGGER)
+
+
+class _Operation(IntEnum):
+    """Source: AlterConfigOp.OpType."""
+
+    SET = 0
+    DELETE = 1
+
+
+def alter_configs(
+    client: ClusterClient,
+    kind: ResourceType,
+    changes: Mapping[str, Mapping[str, str | None]],
+) -> None:
+    """Set and delete settings.
+
+    Args:
+        client: the cluster.
+        kind: of the resources. A broker is asked about itself, each with a request of its own.
+        changes: new values by resource and setting; None deletes. The resource "" is all brokers.
+
+    Raises:
+        KafkaError: the first answer that is one.
+        ToolFailure: a broker does not answer.
+    """
+    if kind in _BROKER_KINDS:
+        for name, values in changes.items():
+            _alter(client, kind, {name: values}, int(name) if name else None)
+    elif changes:
+        _alter(client, kind, changes, None)
+
+
+def reassign(
+    client: ClusterClient, targets: Mapping[TopicPartition, Sequence[int] | None]
+) -> dict[TopicPartition, KafkaError]:
+    """Start reassignments, or take them back with None; return the partitions refused.
+
+    Raises:
+        KafkaError: all were refused.
+    """
+    by_topic: dict[str, list[ReassignablePartition]] = {}
+    for (topic, number), replicas in targets.items():
+        wanted = ReassignablePartition(
+            partition_index=number, replicas=None if replicas is None else list(replicas)
+        )
+        by_topic.setdefault(topic, []).append(wanted)
+    request = AlterPartitionReassignmentsRequest(
+        timeout_ms=client.settings.request_timeout_ms,
+        topics=[ReassignableTopic(name=n, partitions=each) for n, each in by_topic.items()],
+    )
+    answer = client.ask_controller(request)
+    raise_for(answer.error_code, answer.error_message)
+    return {
+        TopicPartition(topic.name, each.partition_index): KafkaError(
+            ErrorCode(each.error_code), each.error_message or ""
+        )
+        for topic in answer.responses
+        for each in topic.partitions
+        if each.error_code != ErrorCode.NONE
+    }
+
+
+def move_replicas(
+    client: ClusterClient, wanted: Mapping[ReplicaOn, str]
+) -> dict[ReplicaOn, ErrorCode]:
+    """Ask brokers to move replicas to log dirs, one request per broker; return all answers.
+
+    Raises:
+        ToolFailure: a broker does not answer.
+    """
+    by_broker: dict[int, dict[str, dict[str, list[int]]]] = {}
+    for (broker, (topic, number)), path in sorted(wanted.items()):
+        dirs = by_broker.setdefault(broker, {})
+        dirs.setdefault(path, {}).setdefault(topic, []).append(number)
+    answers: dict[ReplicaOn, ErrorCode] = {}
+    for broker, dirs in by_broker.items():
+        answer = client.ask_broker(broker, _alter_log_dirs(dirs))
+        for topic in answer.results:
+            for each in topic.partitions:
+                partition = TopicPartition(topic.topic_name, each.partition_index)
+                answers[ReplicaOn(broker, partition)] = ErrorCode(each.error_code)
+    return answers
+
+
+def _alter(
+    client: ClusterClient,
+    kind: ResourceType,
+    changes: Mapping[str, Mapping[str, str | None]],
+    broker_id: int | None,
+) -> None:
+    request = IncrementalAlterConfigsRequest(
+        resources=[
+            IncrementalAlterConfigsRequestAlterConfigsResource(
+                resource_type=kind,
+                resource_name=name,
+                configs=[_change(key, value) for key, value in values.items()],
+            )
+            for name, values in changes.items()
+        ],
+        validate_only=False,
+    )
+    answer = client.ask(request) if broker_id is None else client.ask_broker(broker_id, request)
+    for response in answer.responses:
+        raise_for(response.error_code, response.error_message)
+
+
+def _change(key: str, value: str | None) -> IncrementalAlterConfigsRequestAlterableConfig:
+    operation = _Operation.DELETE if value is None else _Operation.SET
+    return IncrementalAlterConfigsRequestAlterableConfig(
+        name=key, config_operation=operation, value=value
+    )
+
+
+def _alter_log_dirs(dirs: Mapping[str, Mapping[str, Sequence[int]]]) -> AlterReplicaLogDirsRequest:
+    return AlterReplicaLogDirsRequest(
+        dirs=[
+            AlterReplicaLogDir(
+                path=path,
+                topics=[
+                    AlterReplicaLogDirTopic(name=name, partitions=numbers)
+                    for name, numbers in topics.items()
+                ],
+            )
+            for path, topics in dirs.items()
+        ]
+    )
