@@ -65,10 +65,9 @@ class FakeCluster:
         return ",".join(f"127.0.0.1:{port}" for port in self.ports.values())
 
     def reply(self, broker: int, request: Any) -> Any:
-        kind: type[Any] = type(request)
-        found = self.replies.get(kind)
-        if found is not None:
-            return found(broker, request)
+        for kind, reply in self.replies.items():
+            if isinstance(request, kind):
+                return reply(broker, request)
         match request:
             case ApiVersionsRequest():
                 keys = [ApiVersion(api_key=key, min_version=0, max_version=20) for key in API_KEYS]
