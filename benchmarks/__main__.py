@@ -10,7 +10,7 @@ import sys
 
 import click
 
-_SUITES = ("cluster", "codec", "rpc", "log_dir", "partitions", "throttles")
+_SUITES = ("cluster", "codec", "rpc", "log_dir", "partitions", "throttles", "isolation")
 
 
 @click.command()
