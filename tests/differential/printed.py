@@ -9,7 +9,9 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+_DESCRIBED = '{"brokers"'
 _PARTITION_LIST = re.compile(r"(?<=for partitions ).*")
 _STACK = re.compile(r"\s+(at |\.\.\. \d+ more)")
 _TOPIC_ID = re.compile(r"(?<=TopicId: )\S+")
@@ -27,16 +29,38 @@ def comparable(lines: Sequence[str], data: Path | None = None) -> list[str]:
     return [_line(line) for line in text.split("\n")]
 
 
+def future_replicas(lines: Sequence[str]) -> list[tuple[int, int]]:
+    """Return size and lag of every future replica that kafka-log-dirs printed."""
+    return [
+        (one["size"], one["offsetLag"])
+        for line in lines
+        if line.startswith(_DESCRIBED)
+        for log_dir in _log_dirs(json.loads(line))
+        for one in log_dir["partitions"]
+        if one["isFuture"]
+    ]
+
+
 def _line(line: str) -> str:
-    return json.dumps(_ordered(json.loads(line))) if line.startswith('{"brokers"') else line
+    return json.dumps(_ordered(json.loads(line))) if line.startswith(_DESCRIBED) else line
 
 
-def _ordered(found: dict[str, list[dict[str, list[dict[str, list[dict[str, str]]]]]]]) -> object:
-    for broker in found["brokers"]:
-        broker["logDirs"].sort(key=lambda log_dir: str(log_dir["logDir"]))
-        for log_dir in broker["logDirs"]:
-            log_dir["partitions"].sort(key=lambda one: (str(one["partition"]), one["isFuture"]))
-    return found
+def _ordered(document: dict[str, Any]) -> dict[str, Any]:
+    """Sort, and leave out how far moves are: that depends on when the tool asked."""
+    for log_dir in _log_dirs(document):
+        partitions: list[dict[str, Any]] = log_dir["partitions"]
+        for one in partitions:
+            if one["isFuture"]:
+                one["size"] = one["offsetLag"] = None
+        partitions.sort(key=lambda one: (one["partition"], one["isFuture"]))
+    for broker in document["brokers"]:
+        log_dirs: list[dict[str, Any]] = broker["logDirs"]
+        log_dirs.sort(key=lambda log_dir: log_dir["logDir"])
+    return document
+
+
+def _log_dirs(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [log_dir for broker in document["brokers"] for log_dir in broker["logDirs"]]
 
 
 def _sorted(text: str, separator: str) -> str:

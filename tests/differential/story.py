@@ -124,6 +124,7 @@ class Story:
         self._run("list")
         self._lab.wait_until(lambda admin: not admin.reassignments(), "the reassignment is over")
         self._lab.wait_for_replica("b3/d2", "m-0")
+        self._wait_for_requests()
         self._show_topic()
         self._run("reassign")
         self._show_topic("topics_after")

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.peer.kafka import PeerMissingError
 from tests.differential.lab import DifferentialLab, differential_lab
-from tests.differential.printed import comparable
+from tests.differential.printed import comparable, future_replicas
 from tests.differential.story import Chapter, Story
 from tests.differential.told import Request, last_rows, rows, transcript
 from tests.kafka_tools.tools import KafkaTools
@@ -89,6 +89,9 @@ def test_05_move_within_broker(played: Played) -> None:
 def test_06_move_with_throttle_describe_future(played: Played) -> None:
     name = "06-move-with-throttle-describe-future"
     played.check(name)
+    ((size_bytes, offset_lag),) = future_replicas(played[name].printed["describe_during"][0].lines)
+    # A batch of 14 records, then three of 988, then one of 36: moved one by one.
+    assert (size_bytes, offset_lag) in [(1615 + n * 999_853, 3000 - n * 988) for n in range(4)]
     *others, future = sorted(played[name].dirs, key=lambda each: each.endswith("-future"))
     assert others == ["t-0", "t-3"]
     assert future.startswith("t-1.")
