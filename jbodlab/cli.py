@@ -15,8 +15,10 @@ from jbodlab.commands.reassignments import reassignments
 from jbodlab.commands.report import report
 from jbodlab.commands.topics import topics
 from jbodlab.errors import ExitCode, LabError
+from jbodlab.kafka_tools.leader_election import kafka_leader_election
 from jbodlab.kafka_tools.log_dirs import kafka_log_dirs
 from jbodlab.kafka_tools.reassign_partitions import kafka_reassign_partitions
+from jbodlab.kafka_tools.topics import kafka_topics
 from protocol.errors import KafkaError
 
 
@@ -65,5 +67,7 @@ for command in (
     dump_log,
     kafka_log_dirs,
     kafka_reassign_partitions,
+    kafka_topics,
+    kafka_leader_election,
 ):
     main.add_command(command)

@@ -120,16 +120,16 @@ def check_required(words: Words, names: Sequence[str]) -> None:
             raise UsageFailure(f'Missing required argument "[{name}]"')
 
 
-def check_forbidden(words: Words, action: str, names: Sequence[str], what: str = "option") -> None:
-    """Check that options were not given together with another one.
+def check_forbidden(words: Words, used: str, others: Sequence[str]) -> None:
+    """Check that an option, when it was given, was not given together with others.
 
     Raises:
         UsageFailure: the first that was.
     """
-    if not words.has(action):
+    if not words.has(used):
         return
-    for name in words.given(names):
-        raise UsageFailure(f'Option "[{name}]" can\'t be used with {what} "[{action}]"')
+    for other in words.given(others):
+        raise UsageFailure(f'Option "[{used}]" can\'t be used with option "[{other}]"')
 
 
 def option_list(table: Sequence[Option]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from jbodlab.kafka_tools.core.failures import UsageFailure
-from jbodlab.kafka_tools.core.options import Option, Words, check_forbidden, check_required
+from jbodlab.kafka_tools.core.options import Option, Words, check_required
 
 OPTIONS: Final = (
     Option("additional", "Start this in addition to what is under way, or change its throttle."),
@@ -69,6 +69,7 @@ def check_words(words: Words) -> str:
         raise UsageFailure("Please specify --bootstrap-server")
     check_required(words, _REQUIRED[action])
     allowed = (*_REQUIRED[action], *_ALSO_ALLOWED[action], *_ALWAYS_ALLOWED)
-    names = [option.name for option in OPTIONS if option.name not in allowed]
-    check_forbidden(words, action, names, "action")
+    for option in OPTIONS:
+        if words.has(option.name) and option.name not in allowed:
+            raise UsageFailure(f'Option "[{option.name}]" can\'t be used with action "[{action}]"')
     return action
