@@ -15,6 +15,7 @@ from jbodlab.commands.reassignments import reassignments
 from jbodlab.commands.report import report
 from jbodlab.commands.topics import topics
 from jbodlab.errors import ExitCode, LabError
+from jbodlab.kafka_tools.configs import kafka_configs
 from jbodlab.kafka_tools.leader_election import kafka_leader_election
 from jbodlab.kafka_tools.log_dirs import kafka_log_dirs
 from jbodlab.kafka_tools.reassign_partitions import kafka_reassign_partitions
@@ -69,5 +70,6 @@ for command in (
     kafka_reassign_partitions,
     kafka_topics,
     kafka_leader_election,
+    kafka_configs,
 ):
     main.add_command(command)

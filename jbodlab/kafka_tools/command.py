@@ -78,7 +78,7 @@ class ToolCommand(click.Command):
 
 def run_tool(tool: Tool, arguments: list[str]) -> int:
     """Run a tool and return its exit code, 0 or 1."""
-    report = Report(is_json=f"--{JSON.name}" in arguments)
+    report = Report(is_json=f"--{JSON.name}" in arguments, arguments=arguments)
     table = (*tool.options, *EVERYWHERE)
     try:
         words = read_words(arguments, table)

@@ -6,16 +6,18 @@ It knows no tool's texts.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 
 class Report:
-    """With ``is_json`` nothing is written before ``finish``."""
+    """With ``is_json`` nothing is written before ``finish``. Knows the tool's own arguments."""
 
-    def __init__(self, *, is_json: bool) -> None:
+    def __init__(self, *, is_json: bool, arguments: Sequence[str] = ()) -> None:
         self.is_json = is_json
+        self.arguments = arguments
         self._document: dict[str, Any] = {}
 
     def say(self, text: str, *, end: str = "\n") -> None:
