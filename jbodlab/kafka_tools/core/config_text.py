@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jbodlab.kafka_tools.core.config_words import Changes, Entity
-from jbodlab.kafka_tools.core.failures import ToolFailure, java_class
+from jbodlab.kafka_tools.core.failures import ToolFailure, executed, java_class
 from jbodlab.kafka_tools.core.views import ConfigEntry, ConfigSource, ResourceType
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, KafkaError
 
 
 def heading(entity: Entity, name: str, *, is_all: bool) -> str:
@@ -53,7 +53,7 @@ def entry_document(entry: ConfigEntry) -> dict[str, Any]:
 
 
 def check_changes(changes: Changes, entity: Entity, known: Sequence[str]) -> None:
-    """Check that what is deleted is set, and that loggers exist.
+    """Check that what is deleted is set and not also added, and that loggers exist.
 
     Args:
         changes: what is wanted.
@@ -61,7 +61,7 @@ def check_changes(changes: Changes, entity: Entity, known: Sequence[str]) -> Non
         known: names of the settings made for this entity; of loggers, of all.
 
     Raises:
-        ToolFailure: some are not.
+        ToolFailure: it is not so.
     """
     is_logger = entity.kind is ResourceType.BROKER_LOGGER
     named = [*changes.deleted, *(changes.added if is_logger else ())]
@@ -71,6 +71,8 @@ def check_changes(changes: Changes, entity: Entity, known: Sequence[str]) -> Non
         raise ToolFailure(
             java_class(ErrorCode.INVALID_CONFIG), f"Invalid {what}: {','.join(unknown)}"
         )
+    if any(name in changes.added for name in changes.deleted):
+        raise executed(KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys"))
 
 
 def completed(entity: Entity) -> str:

@@ -79,10 +79,11 @@ class Words:
         bound = 1 << (bits - 1)
         if digits.isascii() and digits.isdigit() and -bound <= int(text) < bound:
             return int(text)
+        cause = ToolFailure(NUMBER_FORMAT, f'For input string: "{text}"')
         raise ToolFailure(
             "joptsimple.OptionArgumentConversionException",
             f"Cannot parse argument '{text}' of option {name}",
-            ToolFailure(NUMBER_FORMAT, f'For input string: "{text}"'),
+            ToolFailure("joptsimple.internal.ReflectionException", cause.headline, cause),
         )
 
 

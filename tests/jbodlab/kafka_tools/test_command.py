@@ -12,7 +12,13 @@ from tests.jbodlab.command_line import jbodlab
 from tests.jbodlab.kafka_tools.fake_cluster import FakeCluster
 from tests.jbodlab.kafka_tools.running import run
 
-TOOLS = ("kafka-log-dirs", "kafka-reassign-partitions")
+TOOLS = (
+    "kafka-configs",
+    "kafka-leader-election",
+    "kafka-log-dirs",
+    "kafka-reassign-partitions",
+    "kafka-topics",
+)
 
 
 @pytest.mark.parametrize("tool", TOOLS)
