@@ -48,6 +48,12 @@ def test_reasons_are_in_order_and_of_scenarios_that_exist() -> None:
     assert reasons == sorted(number for number in reasons if number in titles)
 
 
+def test_every_scenario_but_those_of_kraft_is_shown_or_excused() -> None:
+    shown, reasons = marked("scenario"), read_reasons()
+    numbers = [*range(1, 223), *range(241, 253)]
+    assert [number for number in numbers if number not in shown and number not in reasons] == []
+
+
 def test_every_marked_bug_is_in_the_table() -> None:
     bugs = read_bugs()
     assert {name: file for name, file in marked("kafka_bug").items() if name not in bugs} == {}

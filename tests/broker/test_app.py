@@ -22,7 +22,14 @@ from protocol.messages.lifecycle import (
     BrokerRegistrationRequest,
     ControlledShutdownRequest,
 )
-from protocol.spec import FaultSpec
+from protocol.messages.log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+    DescribeLogDirsRequest,
+)
+from protocol.spec import FaultSpec, parse_cluster_spec
+from protocol.transport.rpc_client import RpcClient
 from tests.broker.fake_controller import FakeController
 from tests.broker.one_broker import DEADLINE_S, cluster_spec, run_to_end, running
 
@@ -246,3 +253,32 @@ async def test_a_dynamic_cordon_is_known_before_the_first_heartbeat(
     (registration,) = controller.of(BrokerRegistrationRequest)
     _first, second = map(bytes, registration.log_dirs)
     assert all(list(map(bytes, beat.cordoned_log_dirs or ())) == [second] for beat in beats)
+
+
+@pytest.mark.scenario(47)
+async def test_relative_log_dirs_are_named_by_their_absolute_form(
+    tmp_path: Path, controller: FakeController
+):
+    spec = cluster_spec(tmp_path, controller.port)
+    text = """
+cluster_id: cluster
+controller: { port: 9090 }
+brokers: [{ id: 1, port: 9092, log_dirs: [{ path: d1 }, { path: ./d2 }] }]
+"""
+    read = parse_cluster_spec(text, base_dir=tmp_path, source="cluster.yaml")
+    own = replace(spec.brokers[0], log_dirs=read.brokers[0].log_dirs)
+    async with running(replace(spec, brokers=(own,))) as run:
+        client = RpcClient(host="127.0.0.1", port=run.port, client_id="test")
+        described = await client.request(DescribeLogDirsRequest(topics=None), 4)
+        paths = [result.log_dir for result in described.results]
+        wishes = [("d1", 57), ("d1/", 57), (paths[0], 3), (f"{paths[0]}/", 57)]
+        for path, expected in wishes:
+            answer = await client.request(wish(path), 2)
+            assert answer.results[0].partitions[0].error_code == expected, path
+        client.close()
+    assert paths == [str(tmp_path / "d1"), str(tmp_path / "d2")]
+
+
+def wish(path: str) -> AlterReplicaLogDirsRequest:
+    topic = AlterReplicaLogDirTopic(name="orders", partitions=[0])
+    return AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=path, topics=[topic])])

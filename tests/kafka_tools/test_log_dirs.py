@@ -24,6 +24,7 @@ def described(printed: Printed, *brokers: int) -> dict[int, list[dict[str, Any]]
     return {one["broker"]: one["logDirs"] for one in document["brokers"]}
 
 
+@pytest.mark.scenario(121)
 def test_every_log_dir_of_every_broker_is_described(tools: KafkaTools, lab: Lab, topic: str):
     lab.create(topic, partitions=2)
     found = described(tools.run("kafka-log-dirs --describe"), 1, 2, 3)
@@ -43,15 +44,20 @@ def test_every_log_dir_of_every_broker_is_described(tools: KafkaTools, lab: Lab,
             assert (replica["size"], replica["offsetLag"], replica["isFuture"]) == (0, 0, False)
 
 
+@pytest.mark.scenario(121)
 def test_brokers_and_topics_are_chosen(tools: KafkaTools, lab: Lab, topic: str):
     lab.create(topic)
-    printed = tools.run(f"kafka-log-dirs --describe --broker-list 3,1 --topic-list {topic},nothing")
+    printed = tools.run(
+        f"kafka-log-dirs --describe --broker-list 3,1,3 --topic-list {topic},nothing"
+    )
     found = described(printed, *sorted((1, 3)))
     for log_dirs in found.values():
         names = [replica["partition"] for one in log_dirs for replica in one["partitions"]]
         assert names == [f"{topic}-0"]
 
 
+@pytest.mark.kafka_bug("KAFKA-12454")
+@pytest.mark.scenario(121)
 def test_a_broker_that_is_not_there_is_missed(tools: KafkaTools):
     assert tools.run("kafka-log-dirs --describe --broker-list 1,9") == Printed(
         1,

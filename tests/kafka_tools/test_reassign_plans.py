@@ -232,6 +232,7 @@ def test_a_plan_is_refused(plan: PlanFile, text: str, message: str):
     assert error(plan.run(EXECUTE)).startswith(message)
 
 
+@pytest.mark.kafka_bug("KAFKA-16455")
 @pytest.mark.scenario(194)
 def test_a_plan_for_a_partition_that_is_not_there_is_refused(created: str, plan: PlanFile):
     plan.write({(created, 7): [1, 2]})
