@@ -126,6 +126,7 @@ def test_replicas_go_where_the_plan_says(tools: KafkaTools, lab: Lab, topic: str
     assert [re.findall(r"Replicas: ([\d,]+)", line) for line in described] == [["3,1"], ["3,2,1"]]
 
 
+@pytest.mark.scenario(266)
 def test_the_plan_that_leads_back_is_printed(
     tools: KafkaTools, lab: Lab, created: str, plan: PlanFile
 ):

@@ -8,6 +8,7 @@ import pytest
 
 from broker.core.future_log import MoveState
 from broker.storage.layout import SWAP_NOTE_FILE
+from broker.storage.memory_disk import MemoryDisk
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
@@ -187,3 +188,70 @@ async def test_a_move_keeps_what_was_aborted_and_who_wrote(alone: Lab) -> None:
     await alone.elect(ORDERS, 1, [1])
     assert aborted_of(await read(node)) == [(1, 0)]
     assert (await write(node, 9, 1, transactional=False)).base_offset == 7
+
+
+async def abandoned(lab: Lab) -> Node:
+    """Kill follower 2 in the middle of a move and give it an empty disk for the source."""
+    await lab.create()
+    for number in range(20):
+        await lab[1].produce(str(number) * 200)
+    node = lab[2]
+    source = await node.dir_of()
+    assert source is not None
+    target = next(path for path in node.paths if path != source)
+    hold(node)
+    await node.engine.alter_replica_log_dirs([(ORDERS, target)])
+    assert await node.dir_of(is_future=True) == target
+    node.memory[source] = MemoryDisk(source)
+    after = await lab.restart(2, is_clean=False)
+    assert await after.dir_of() is None
+    assert await after.dir_of(is_future=True) == target
+    return after
+
+
+async def until_in_sync(lab: Lab, node: Node) -> None:
+    assert await lab.elect(ORDERS, 1, [1, 3]) == dict.fromkeys((1, 2, 3), ErrorCode.NONE)
+    async with asyncio.timeout(60):
+        while lab.led[ORDERS].isr != [1, 3, 2]:
+            await lab[1].produce("more")
+            await asyncio.sleep(0.1)
+        while await node.dir_of(is_future=True) is not None:  # noqa: ASYNC110 -- virtual time
+            await asyncio.sleep(0.1)
+
+
+def folders(node: Node) -> dict[str, list[str]]:
+    """Return the folders of partitions in each log dir that has any."""
+    found = {
+        path: [name for name in disk.list_dir("") if name.startswith("orders-")]
+        for path, disk in node.memory.items()
+    }
+    return {path: names for path, names in found.items() if names}
+
+
+@pytest.mark.scenario(233)
+async def test_a_future_log_without_its_source_ends_as_the_replica(lab: Lab) -> None:
+    """KRaft promotes it at the start; here the replica is made anew and goes there."""
+    node = await abandoned(lab)
+    target = await node.dir_of(is_future=True)
+
+    await until_in_sync(lab, node)
+    await asyncio.sleep(node.config.log_segment_delete_delay_ms / 1000 + 1)
+
+    assert await node.dir_of() == target
+    assert folders(node) == {target: ["orders-0"]}
+    assert node.disk_bytes() == lab[1].disk_bytes()
+
+
+@pytest.mark.kafka_bug("KAFKA-16082")
+async def test_a_replica_made_anew_where_its_future_log_lies_needs_no_move(lab: Lab) -> None:
+    node = await abandoned(lab)
+    target = await node.dir_of(is_future=True)
+    node.state.log_dirs.cordon([path for path in node.paths if path != target])
+
+    await until_in_sync(lab, node)
+    await asyncio.sleep(node.config.log_segment_delete_delay_ms / 1000 + 1)
+
+    assert await node.dir_of() == target
+    assert folders(node) == {target: ["orders-0"]}
+    assert node.disk_bytes() == lab[1].disk_bytes()
+    assert node.events.failed == []

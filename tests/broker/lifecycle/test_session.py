@@ -134,6 +134,7 @@ async def test_a_failed_log_dir_is_told_at_once_and_in_every_later_heartbeat(
         assert list(map(bytes, beats[-1].offline_log_dirs)) == [D1, D2]
 
 
+@pytest.mark.scenario(225)
 async def test_heartbeats_carry_every_failure_so_far(
     controller: FakeController, link: ControllerLink
 ):
@@ -328,6 +329,7 @@ async def test_a_failure_that_cannot_be_told_in_time_ends_the_wait(
     assert "was not told within 100 ms that log dir /d is offline" in caplog.text
 
 
+@pytest.mark.scenario(225)
 async def test_a_failure_that_was_told_has_no_deadline_any_more(
     controller: FakeController, link: ControllerLink, caplog: pytest.LogCaptureFixture
 ):
