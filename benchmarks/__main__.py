@@ -10,7 +10,16 @@ import sys
 
 import click
 
-_SUITES = ("cluster", "codec", "rpc", "log_dir", "partitions", "throttles", "isolation")
+_SUITES = (
+    "cluster",
+    "codec",
+    "rpc",
+    "log_dir",
+    "partitions",
+    "throttles",
+    "isolation",
+    "moves_under_load",
+)
 
 
 @click.command()
