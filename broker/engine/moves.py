@@ -25,6 +25,7 @@ from broker.core.log_dirs import LogDirFailed
 from broker.engine.deletions import Deletions
 from broker.engine.future import FutureReplica
 from broker.engine.logs import Logs
+from broker.engine.move_turns import MoveTurns
 from broker.engine.moving import MoveTools, MovingLog
 from broker.engine.replica import LooseFuture, Replica
 from broker.engine.state import EngineState
@@ -65,7 +66,7 @@ class Moves:
             )
             for _ in range(count)
         ]
-        self._tools = MoveTools(logs, deletions, state.quotas.moves, self._report)
+        self._tools = MoveTools(logs, deletions, state.quotas.moves, self._report, MoveTurns())
         self._tasks: list[asyncio.Task[None]] = []
         self._reported: dict[TopicPartition, tuple[int, MoveState]] = {}
 

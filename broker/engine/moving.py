@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -27,6 +28,7 @@ from broker.core.replication_quota import ReplicationQuota
 from broker.engine.deletions import Deletions
 from broker.engine.future import FutureReplica
 from broker.engine.logs import Logs
+from broker.engine.move_turns import MoveTurns
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.storage.log_dir import LogDir
@@ -58,6 +60,7 @@ class MoveTools(NamedTuple):
     deletions: Deletions
     throttle: ReplicationQuota
     report: Callable[[Replica, FutureReplica], None]
+    turns: MoveTurns
 
 
 class MovingLog:
@@ -158,6 +161,13 @@ class MovingLog:
 
     async def copy(self) -> int:
         """Copy up to ``COPY_BYTES``; while one part is written the next one is read."""
+        async with self._turn():
+            return await self._copy_step() if self._stands(MoveState.COPYING) else 0
+
+    def _turn(self) -> AbstractAsyncContextManager[None]:
+        return self._tools.turns.of(self._replica.dir.path, self._future.dir.path)
+
+    async def _copy_step(self) -> int:
         copied = await self._copy(MoveState.COPYING)
         self._unsynced_bytes += copied
         if self._unsynced_bytes >= SYNC_BYTES:
@@ -277,11 +287,18 @@ class MovingLog:
 
     async def swap(self) -> None:
         """Stop appends, copy the rest, let the logs change places; or go on copying."""
+        async with self._turn():
+            if not self._stands(MoveState.COPYING):
+                return
+            self._note_topic_id()
+            await self._sync()
+            if self._stands(MoveState.COPYING):
+                await self._swap()
+        if self.move.state is MoveState.SWAPPED:
+            self.report()
+
+    async def _swap(self) -> None:
         replica = self._replica
-        self._note_topic_id()
-        await self._sync()
-        if not self._stands(MoveState.COPYING):
-            return
         self.move.on(MoveEvent.CAUGHT_UP)
         pause: asyncio.Future[None] = self._state.loop.create_future()
         replica.pause = pause
@@ -293,8 +310,6 @@ class MovingLog:
                 self.move.on(MoveEvent.FELL_BEHIND)
             replica.pause = None
             pause.set_result(None)
-        if self.move.state is MoveState.SWAPPED:
-            self.report()
 
     def _note_topic_id(self) -> None:
         """Write the topic's id again: it may have become known after the future log was made."""
