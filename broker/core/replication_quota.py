@@ -70,7 +70,12 @@ class ReplicationQuota:
         return max(self.limit_bytes_per_second * self._sample_ms // (1000 * BURSTS_PER_SAMPLE), 1)
 
     def record(self, size_bytes: int, now_ms: int) -> None:
-        """Count bytes that were transferred; a negative number takes back what did not happen."""
+        """Count bytes that were transferred; a negative number takes back what did not happen.
+
+        Nothing is not counted: else the time since an empty transfer would be saved up for later.
+        """
+        if size_bytes == 0:
+            return
         if not self._samples or now_ms - self._samples[-1].started_ms >= self._sample_ms:
             self._samples.append(_Sample(now_ms))
             if len(self._samples) > self._sample_count:

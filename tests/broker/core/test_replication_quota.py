@@ -128,6 +128,12 @@ def test_bursts_keep_within_a_tenth_of_the_limit(limit: int) -> None:
         assert 0.95 * limit <= rate <= 1.1 * limit
 
 
+def test_empty_transfers_save_nothing_up_for_later() -> None:
+    quota = ReplicationQuota(1_000)
+    quota.record(0, 0)
+    assert quota.room_bytes(8_000) == 1_000
+
+
 def test_what_did_not_happen_is_taken_back() -> None:
     quota = ReplicationQuota(1_000)
     quota.record(50_000, 0)
