@@ -241,11 +241,15 @@ class Partition:
         self.log_end_offset = max(self.log_end_offset, end_offset)
         return self.is_leader and self._raise_high_watermark(now_ms, lag_time_max_ms)
 
-    def follower_appended(self, end_offset: int, leader_high_watermark: int) -> bool:
+    def follower_appended(
+        self, end_offset: int, leader_high_watermark: int, *, now_ms: int, lag_time_max_ms: int
+    ) -> bool:
         """Note that fetched batches are written, and what the leader had committed then.
 
-        True when the high watermark rose.
+        True when the high watermark rose. A leader may have been elected with them on their way.
         """
+        if self.is_leader:
+            return self.leader_appended(end_offset, now_ms=now_ms, lag_time_max_ms=lag_time_max_ms)
         self.log_end_offset = max(self.log_end_offset, end_offset)
         return self.follow_high_watermark(leader_high_watermark)
 

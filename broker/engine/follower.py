@@ -124,7 +124,12 @@ class FollowedLog:
         if error is not None:
             replica.dir.fail("append", error)
         elif replica.generation == generation:
-            rose = replica.partition.follower_appended(end_offset, fetched.high_watermark)
+            rose = replica.partition.follower_appended(
+                end_offset,
+                fetched.high_watermark,
+                now_ms=self._state.now_ms(),
+                lag_time_max_ms=self._state.lag_time_max_ms,
+            )
             self._logs.raise_log_start(replica, fetched.log_start_offset)
             replica.on_written()
             if rose:

@@ -225,10 +225,22 @@ def test_an_answer_of_a_newer_leader_epoch_waits_for_its_leader_and_isr() -> Non
     assert led.isr.proposed is None
 
 
+def test_what_a_leader_fetched_before_its_election_is_committed_when_it_is_written() -> None:
+    """Nobody may write again: the only member of the Isr has nobody to wait for."""
+    replica = partition(leader=2)
+    replica.assign_offsets(10)
+    replica.follower_appended(10, 9, now_ms=0, lag_time_max_ms=0)
+    replica.assign_offsets(11)
+    replica.become_leader(state(leader=1, epoch=1, isr=[1]), now_ms=0)
+    assert replica.high_watermark == 10
+    assert replica.follower_appended(11, 9, now_ms=0, lag_time_max_ms=0)
+    assert replica.high_watermark == 11
+
+
 def test_a_follower_knows_what_the_leader_committed_as_far_as_its_log_goes() -> None:
     follower = partition(leader=2)
     follower.assign_offsets(10)
-    follower.follower_appended(10, 25)
+    follower.follower_appended(10, 25, now_ms=0, lag_time_max_ms=0)
     assert follower.high_watermark == 10
     follower.follow_high_watermark(8)
     assert follower.high_watermark == 8
