@@ -12,6 +12,7 @@ from jbodlab.commands.dump_log import dump_log
 from jbodlab.commands.lifecycle import brokers, down, status, up
 from jbodlab.commands.log_dirs import log_dirs
 from jbodlab.commands.reassignments import reassignments
+from jbodlab.commands.rebalance import rebalance
 from jbodlab.commands.report import report
 from jbodlab.commands.topics import topics
 from jbodlab.errors import ExitCode, LabError
@@ -62,6 +63,7 @@ for command in (
     log_dirs,
     topics,
     reassignments,
+    rebalance,
     report,
     demo,
     decode,

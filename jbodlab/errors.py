@@ -32,6 +32,8 @@ class ExitCode(IntEnum):
     """An optional Python package is not installed."""
     MALFORMED = 10
     """What was to be decoded is no message of Kafka's protocol."""
+    STOPPED = 11
+    """A run was stopped on the way; it can be gone on with."""
 
 
 class LabError(Exception):

@@ -1,0 +1,60 @@
+"""Bytes written per second of each partition: from a dump through Spark, or by looking twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from jbodlab.admin import ClusterAdmin
+from jbodlab.rebalance.core.situation import Replica, Situation
+from jbodlab.rebalance.look import look_at_cluster
+from jbodlab.spark_job import run_report
+from protocol.ids import TopicPartition
+
+
+def rates_of_dump(dump_dir: Path, out_dir: Path) -> dict[TopicPartition, float]:
+    """Run the Spark job on a dump of metric rows; tables go below ``out_dir``.
+
+    Raises:
+        LabError: as ``run_report``.
+    """
+    return rates_of_report(json.loads(run_report(dump_dir, out_dir, as_json=True)))
+
+
+def rates_of_report(report: Mapping[str, Any]) -> dict[TopicPartition, float]:
+    """Return the rates in a report; partitions with one sample only are left out."""
+    return {
+        TopicPartition(row["topic"], row["partition"]): row["write_bytes_per_s"]
+        for row in report["partitions"]
+        if row["write_bytes_per_s"] is not None
+    }
+
+
+def measured_rates(
+    admin: ClusterAdmin, seconds: float, sleep: Callable[[float], None]
+) -> dict[TopicPartition, float]:
+    """Look at the sizes of all replicas twice, ``seconds`` apart.
+
+    Raises:
+        KafkaError: the controller's answer.
+        ConnectionError: no broker answers.
+    """
+    first = look_at_cluster(admin)
+    sleep(seconds)
+    return growth(first, look_at_cluster(admin), seconds)
+
+
+def growth(first: Situation, second: Situation, seconds: float) -> dict[TopicPartition, float]:
+    """Return by how much the largest replica of each partition grew per second; never below 0."""
+    before = {each.tp: _largest(each.replicas) for each in first.partitions}
+    return {
+        each.tp: max(0.0, (_largest(each.replicas) - before[each.tp]) / seconds)
+        for each in second.partitions
+        if each.tp in before
+    }
+
+
+def _largest(replicas: Iterable[Replica]) -> int:
+    return max((replica.size_bytes for replica in replicas), default=0)

@@ -1,0 +1,181 @@
+"""A plan as a person reads it: bars per log dir, now and then, and what it costs.
+
+It plans nothing; ``content`` is the same as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rich.console import Group
+from rich.table import Table
+
+from jbodlab.rebalance.core.board import Board, Slot
+from jbodlab.rebalance.core.plan import Plan, least_seconds
+from jbodlab.rebalance.core.plan_file import wanted_by
+from jbodlab.rebalance.core.situation import LogDir, LogDirId
+from jbodlab.rebalance.core.wish import Goal, Wish
+
+_BAR_WIDTH: Final = 14
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+Measured = dict[LogDirId, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    goal: Goal
+    title: str
+    text: Callable[[float], str]
+
+
+def size_text(size_bytes: float) -> str:
+    """Return a size with the unit that leaves at most four digits before the point."""
+    size = float(size_bytes)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} TiB"
+
+
+def duration_text(seconds: float) -> str:
+    """Return a duration in the unit a person would use."""
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def bar(value: float, most: float, width: int = _BAR_WIDTH) -> str:
+    """Return a bar of block characters; ``most`` fills the width."""
+    eighths = round(8 * width * value / most) if most > 0 else 0
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + _EIGHTHS[rest].strip()).ljust(width)
+
+
+_COLUMNS: Final = (
+    _Column(goal=Goal.BYTES, title="used", text=size_text),
+    _Column(goal=Goal.PARTITIONS, title="replicas", text=lambda value: f"{value:.0f}"),
+    _Column(goal=Goal.RATE, title="written", text=lambda value: f"{size_text(value)}/s"),
+)
+
+
+def plan_shown(plan: Plan, throttle: int | None) -> Group:
+    """Return the table and the sentences under it."""
+    return Group(_table(plan), *_sentences(plan, throttle))
+
+
+def plan_content(plan: Plan, throttle: int | None) -> dict[str, Any]:
+    """Return everything that is shown, as JSON."""
+    measured = {column.goal: _now_and_then(plan, column.goal) for column in _COLUMNS}
+    return {
+        "goal": plan.wish.goal.value,
+        "between_brokers": plan.wish.between_brokers,
+        "log_dirs": [
+            {
+                "broker": each.id.broker,
+                "path": each.id.path,
+                "state": _state(each, plan.wish),
+                **{
+                    f"{column.title}_{when}": values[each.id]
+                    for column in _COLUMNS
+                    for when, values in zip(("now", "then"), measured[column.goal], strict=True)
+                },
+            }
+            for each in plan.situation.log_dirs
+        ],
+        "replicas_moved": len(plan.movements),
+        "moved_bytes": plan.moved_bytes,
+        "network_bytes": _network_bytes(plan),
+        "least_bytes": round(plan.least_bytes),
+        "imbalance_now": round(plan.imbalance_before, 3),
+        "imbalance_then": round(plan.imbalance_after, 3),
+        "seconds_at_least": None if throttle is None else least_seconds(plan, throttle),
+        "left_behind": [
+            {"topic": each.tp.topic, "partition": each.tp.partition, "reason": each.reason}
+            for each in plan.left_behind
+        ],
+        "partitions": [
+            {
+                "topic": each.tp.topic,
+                "partition": each.tp.partition,
+                "replicas": list(each.brokers),
+                "log_dirs": list(each.log_dirs),
+            }
+            for each in wanted_by(plan)
+        ],
+    }
+
+
+def _table(plan: Plan) -> Table:
+    columns = [
+        column
+        for column in _COLUMNS
+        if column.goal is not Goal.RATE
+        or any(each.write_rate for each in plan.situation.partitions)
+    ]
+    titles = [f"{column.title}, {when}" for column in columns for when in ("now", "then")]
+    table = Table("broker", "log dir", "state", *titles)
+    measured = {column.goal: _now_and_then(plan, column.goal) for column in columns}
+    for each in plan.situation.log_dirs:
+        cells: list[str] = []
+        for column in columns:
+            now, then = measured[column.goal]
+            most = max((*now.values(), *then.values()), default=0.0)
+            cells += [
+                f"{bar(values[each.id], most)} {column.text(values[each.id])}"
+                for values in (now, then)
+            ]
+        table.add_row(str(each.id.broker), each.id.path, _state(each, plan.wish), *cells)
+    return table
+
+
+def _now_and_then(plan: Plan, goal: Goal) -> tuple[Measured, Measured]:
+    board = Board(plan.situation, Wish(goal=goal))
+    now = dict(board.loads)
+    for number, places in enumerate(plan.places):
+        for index, place in enumerate(places):
+            if board.place(Slot(number, index)) != place:
+                board.move(Slot(number, index), place)
+    return now, board.loads
+
+
+def _state(log_dir: LogDir, wish: Wish) -> str:
+    words = ["online" if log_dir.is_online else "offline"]
+    words += ["cordoned"] * log_dir.is_cordoned + ["drained"] * wish.drains(log_dir.id)
+    return ", ".join(words)
+
+
+def _network_bytes(plan: Plan) -> int:
+    return sum(each.size_bytes for each in plan.movements if each.is_between_brokers)
+
+
+def _sentences(plan: Plan, throttle: int | None) -> list[str]:
+    scope = "all log dirs" if plan.wish.between_brokers else "the log dirs of its broker"
+    share = (
+        f"by {plan.wish.goal.value}, the fullest log dir carries "
+        f"{plan.imbalance_before:.2f} times the mean of {scope} now, "
+        f"{plan.imbalance_after:.2f} times then"
+    )
+    cost = (
+        f"{len(plan.movements)} replicas move, {size_text(plan.moved_bytes)} "
+        f"({size_text(_network_bytes(plan))} between brokers); no plan that relieves the same "
+        f"log dirs as much moves less than {size_text(plan.least_bytes)}"
+    )
+    lines = [share, cost]
+    if throttle is not None:
+        took = duration_text(least_seconds(plan, throttle))
+        lines.append(f"at {size_text(throttle)}/s per broker that takes {took} at least")
+    lines += [f"{each.tp} stays in {each.at}: {each.reason}" for each in plan.left_behind]
+    open_drains = [
+        str(each.id)
+        for each in plan.situation.log_dirs
+        if plan.wish.drains(each.id) and each.accepts
+    ]
+    if open_drains:
+        lines.append(
+            f"{', '.join(open_drains)} is not cordoned: new replicas may come while it is emptied "
+            "(cordoned.log.dirs keeps them away)"
+        )
+    return lines

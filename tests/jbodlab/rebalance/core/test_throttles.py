@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from jbodlab.rebalance.core.plan_file import ANY, Wanted
+from jbodlab.rebalance.core.steps import Seen
+from jbodlab.rebalance.core.throttles import (
+    FOLLOWER_RATE,
+    FOLLOWERS,
+    LEADER_RATE,
+    LEADERS,
+    MOVE_RATE,
+    throttles_of,
+    with_entries,
+    without_entries,
+)
+from protocol.ids import TopicPartition
+
+T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
+
+
+def test_leaders_are_throttled_for_what_is_there_followers_for_what_comes() -> None:
+    plan = [
+        Wanted(tp=T0, brokers=(3, 2), log_dirs=("/d1", ANY)),
+        Wanted(tp=T1, brokers=(1, 2), log_dirs=("/d2", ANY)),
+        Wanted(tp=U0, brokers=(2, 1), log_dirs=(ANY, ANY)),
+    ]
+    seen = Seen(replicas={T0: (1, 2), T1: (1, 2), U0: (1, 2)}, targets={}, places={})
+    throttles = throttles_of(plan, seen)
+    assert throttles.lists == {"t": {LEADERS: ("0:1", "0:2"), FOLLOWERS: ("0:3",)}}
+    assert throttles.rates == {
+        1: (LEADER_RATE, FOLLOWER_RATE, MOVE_RATE),
+        2: (LEADER_RATE, FOLLOWER_RATE),
+        3: (LEADER_RATE, FOLLOWER_RATE, MOVE_RATE),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "added"),
+    [("", "0:1,1:2"), ("1:2", "1:2,0:1"), ("5:5", "5:5,0:1,1:2"), ("*", "*")],
+)
+def test_entries_join_what_somebody_else_listed(text: str, added: str) -> None:
+    assert with_entries(text, ["0:1", "1:2"]) == added
+
+
+@pytest.mark.parametrize(
+    ("text", "left"), [("", ""), ("0:1,1:2", ""), ("5:5, 0:1", "5:5"), ("*", "*")]
+)
+def test_what_somebody_else_listed_stays(text: str, left: str) -> None:
+    assert without_entries(text, ["0:1", "1:2"]) == left

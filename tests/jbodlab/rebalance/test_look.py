@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from jbodlab.admin import ClusterView, LogDirView, PartitionView, ReplicaView
+from jbodlab.rebalance.core.plan_file import ANY, Wanted
+from jbodlab.rebalance.core.situation import LogDirId
+from jbodlab.rebalance.core.steps import Host
+from jbodlab.rebalance.look import look_at_cluster, look_at_plan, situation_of
+from protocol.ids import TopicPartition
+from tests.jbodlab.test_admin import admin_of
+from tests.jbodlab.test_reassignments import growing
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+def log_dir(broker: int, path: str, *replicas: ReplicaView, error_code: int = 0) -> LogDirView:
+    return LogDirView(
+        broker=broker,
+        path=path,
+        error_code=error_code,
+        total_bytes=1000,
+        usable_bytes=400,
+        replicas=replicas,
+        is_cordoned=path == "/cordoned",
+    )
+
+
+def replica(partition: int, size_bytes: int, *, is_future: bool = False) -> ReplicaView:
+    return ReplicaView(
+        topic="t",
+        partition=partition,
+        size_bytes=size_bytes,
+        offset_lag=0,
+        is_future=is_future,
+    )
+
+
+def cluster(replicas: tuple[int, ...], offline: tuple[int, ...] = ()) -> ClusterView:
+    views = tuple(
+        PartitionView(
+            topic="t",
+            partition=partition,
+            leader=replicas[0],
+            leader_epoch=0,
+            replicas=replicas,
+            isr=replicas,
+            offline_replicas=offline,
+            error_code=0,
+        )
+        for partition in (0, 1)
+    )
+    return ClusterView(controller_id=1, broker_ids=replicas, partitions=views, racks={1: "r1"})
+
+
+def test_metadata_and_log_dirs_become_a_situation() -> None:
+    log_dirs = [log_dir(1, "/d1", replica(0, 50), replica(1, 7)), log_dir(1, "/cordoned")]
+    situation = situation_of(cluster((1,)), log_dirs, [T1], {T0: 2.5})
+    first, second = situation.log_dirs
+    assert (first.rack, first.accepts, first.usable_bytes) == ("r1", True, 400)
+    assert second.is_cordoned
+    t0, t1 = situation.partitions
+    assert [(each.at, each.size_bytes) for each in t0.replicas] == [(LogDirId(1, "/d1"), 50)]
+    assert (t0.write_rate, t0.is_changing, t0.is_whole) == (2.5, False, True)
+    assert (t1.write_rate, t1.is_changing) == (0.0, True)
+
+
+def test_a_replica_on_its_way_to_another_log_dir_is_changing() -> None:
+    log_dirs = [log_dir(1, "/d1", replica(0, 50)), log_dir(1, "/d2", replica(0, 9, is_future=True))]
+    situation = situation_of(cluster((1,)), log_dirs, [], {})
+    assert situation.partitions[0].is_changing
+    assert situation.partitions[0].replicas[0].at.path == "/d1"
+
+
+def test_what_nobody_tells_of_lies_in_the_only_broken_log_dir() -> None:
+    broken = log_dir(2, "/broken", error_code=56)
+    log_dirs = [log_dir(1, "/d1", replica(0, 50)), broken]
+    (one, _) = situation_of(cluster((1, 2), (2,)), log_dirs, [], {}).partitions
+    assert one.replicas[1].at == LogDirId(2, "/broken")
+    assert (one.replicas[1].size_bytes, one.replicas[1].is_online) == (50, False)
+    two_broken = [*log_dirs, log_dir(2, "/d2", error_code=56)]
+    (one, _) = situation_of(cluster((1, 2), (2,)), two_broken, [], {}).partitions
+    assert one.replicas[1].at == LogDirId(2, "")
+
+
+def test_a_replica_being_added_is_not_there_yet(tmp_path: Path) -> None:
+    with admin_of(tmp_path, growing([30, 30])) as admin:
+        seen = look_at_plan(admin, [Wanted(tp=T0, brokers=(2,), log_dirs=(ANY,))])
+        situation = look_at_cluster(admin)
+    assert seen.replicas == {T0: (1,)}
+    assert seen.targets == {T0: (2,)}
+    place = seen.places[Host(T0, 1)]
+    assert (place.path, place.size_bytes, place.future_path) == ("/d", 30, "")
+    assert situation.partitions[0].is_changing

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from jbodlab.rebalance.core.situation import Situation
+from jbodlab.rebalance.rates import growth, rates_of_report
+from protocol.ids import TopicPartition
+from tests.jbodlab.rebalance.situations import at, partition
+
+
+def test_rates_come_from_the_report_where_there_are_two_samples() -> None:
+    report = {
+        "partitions": [
+            {"topic": "t", "partition": 1, "write_bytes_per_s": 900.0},
+            {"topic": "t", "partition": 2, "write_bytes_per_s": None},
+        ]
+    }
+    assert rates_of_report(report) == {TopicPartition("t", 1): 900.0}
+
+
+def test_growth_is_per_second_and_never_below_zero() -> None:
+    def seen(*sizes: int) -> Situation:
+        partitions = tuple(partition(n, [at(1, 1)], size) for n, size in enumerate(sizes))
+        return Situation(log_dirs=(), partitions=partitions)
+
+    assert growth(seen(100, 500), seen(300, 90, 7), 2.0) == {
+        TopicPartition("t", 0): 100.0,
+        TopicPartition("t", 1): 0.0,
+    }
