@@ -49,6 +49,7 @@ def catch_up(cluster: Cluster, name: str = "t-0") -> None:
     set_isr(cluster, name, [*cluster.partition(name).isr, 3])
 
 
+@pytest.mark.kafka_bug("verify-keeps-throttles")
 @pytest.mark.scenario(11)
 @pytest.mark.parametrize("fails_over", ["never", "meanwhile", "before the end is told"])
 def test_they_go_when_the_reassignment_ends(fails_over: str) -> None:

@@ -21,6 +21,7 @@ def action(cluster: FakeCluster, name: str, file: str, more: str = ""):
     return run(cluster, line)
 
 
+@pytest.mark.kafka_bug("KAFKA-19582")
 def test_a_plan_is_started_with_a_way_back(cluster: FakeCluster, tmp_path: Path):
     cluster.log_dirs = {b: [log_dir(f"/d{b}", FOO)] for b in (0, 1, 2)}
     file = plan_file(tmp_path, part("foo", 0, [3, 1, 2]), part("bar", 0, [1, 2, 3]))

@@ -41,6 +41,7 @@ def test_partitions_of_a_plan_are_sorted_and_compared_with_what_is():
     ]
 
 
+@pytest.mark.kafka_bug("verify-partition-count")
 def test_a_partition_number_that_the_topic_does_not_have_is_one_that_is_not_there():
     plan = Plan(((TopicPartition("foo", 1), (1,)), (TopicPartition("foo", 2), (1,))))
     states = partition_states(plan, {}, {"foo": topic("foo", (1,))})
