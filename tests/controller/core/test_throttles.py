@@ -7,7 +7,7 @@ import pytest
 from controller.core.reassignment_records import ThrottlesClaimed
 from controller.core.throttles import FOLLOWERS, LEADERS, RATES, claim
 from tests.controller.core.altering import BROKER, DELETE, SET, TOPIC, alter
-from tests.controller.core.cluster import Cluster, settings, three_brokers
+from tests.controller.core.cluster import Cluster, settings, three_brokers, tp
 from tests.controller.core.reassigning import alter as reassign
 from tests.controller.core.reassigning import set_isr, under_way
 
@@ -85,6 +85,21 @@ def test_a_controller_that_finds_nothing_reassigned_takes_them_off_at_once() -> 
 
     assert lists_of(after) == {}
     assert throttled_brokers(after) == []
+
+
+@pytest.mark.kafka_bug("verify-keeps-throttles")
+def test_a_replica_on_an_offline_log_dir_does_not_keep_them() -> None:
+    """A tool's --verify does not take them off then; here nobody needs to run it."""
+    cluster = throttled_cluster()
+    reassign(cluster, ("t-0", [3, 2]), ("t-1", [1, 2]))
+    cluster.fail_log_dir(2, 1, ["t-1"])
+
+    catch_up(cluster)
+
+    assert cluster.state.offline_replicas(tp("t-1")) == [2]
+    assert under_way(cluster) == {}
+    assert lists_of(cluster) == {}
+    assert throttled_brokers(cluster) == []
 
 
 def test_they_go_when_it_is_cancelled() -> None:
