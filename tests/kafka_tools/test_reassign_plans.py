@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from jbodlab.admin import ClusterAdmin
+from jbodlab.cluster import Cluster, running
+from jbodlab.lab_spec import LabShape, write_lab_spec
+from protocol.spec import dump_cluster_spec, load_cluster_spec
 from tests.integration.labs import Lab
 from tests.kafka_tools.plans import CANCEL, EXECUTE, VERIFY, PlanFile, document, error
 from tests.kafka_tools.tools import KafkaTools, Printed
@@ -141,6 +146,7 @@ def test_a_broker_that_is_not_there_is_left_out_of_a_proposal(created: str, plan
     assert [sorted(row["replicas"]) for row in proposed["partitions"]] == [[1, 2], [1, 2]]
 
 
+@pytest.mark.scenario(193)
 @pytest.mark.parametrize(
     ("text", "brokers", "message"),
     [
@@ -167,6 +173,7 @@ def test_no_plan_can_be_made(plan: PlanFile, text: str, brokers: str, message: s
     assert error(plan.run(f"{GENERATE} --broker-list {brokers}")) == message
 
 
+@pytest.mark.scenario(193)
 @pytest.mark.parametrize("brokers", ["1", "1,9"])
 def test_a_plan_needs_enough_brokers(tools: KafkaTools, created: str, plan: PlanFile, brokers: str):
     plan.write_text(topics(created))
@@ -176,6 +183,35 @@ def test_a_plan_needs_enough_brokers(tools: KafkaTools, created: str, plan: Plan
         else "The target replication factor of 2 cannot be reached because only 1 broker(s) are "
         "registered or some brokers have all their log directories cordoned."
     )
+
+
+@pytest.fixture(scope="module")
+def half_racked(tmp_path_factory: pytest.TempPathFactory) -> Generator[Lab]:
+    """Two brokers; one has no rack."""
+    shape = LabShape(brokers=2, log_dirs=1)
+    file = write_lab_spec(tmp_path_factory.mktemp("half-racked"), shape)
+    spec = load_cluster_spec(file)
+    first, second = spec.brokers
+    without = replace(spec, brokers=(replace(first, rack=None), second))
+    file.write_text(dump_cluster_spec(without))
+    cluster = Cluster(file)
+    with running(cluster), ClusterAdmin(cluster.spec) as admin:
+        yield Lab(cluster, admin)
+
+
+@pytest.mark.scenario(193)
+def test_racks_are_known_of_all_brokers_or_do_not_count(
+    half_racked: Lab, topic: str, plan: PlanFile
+):
+    half_racked.create(topic, assignment={0: [1, 2]})
+    plan.write_text(topics(topic))
+    generate = f"{GENERATE} --broker-list 1,2 --bootstrap-server {','.join(half_racked.servers)}"
+    assert error(plan.run(generate)) == (
+        "Not all brokers have rack information. Add --disable-rack-aware in command line to make "
+        "replica assignment without rack information."
+    )
+    _, proposed = printed_plans(plan.succeed(f"{generate} --disable-rack-aware"))
+    assert [sorted(row["replicas"]) for row in proposed["partitions"]] == [[1, 2]]
 
 
 @pytest.mark.parametrize(
