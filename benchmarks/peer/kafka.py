@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -77,8 +78,21 @@ class KafkaPeer:
 
     name = f"kafka-{VERSION}"
 
-    def __init__(self, root: Path, build_dir: Path) -> None:
+    def __init__(
+        self, root: Path, build_dir: Path, configs: Mapping[str, str] | None = None
+    ) -> None:
+        """Fetch what is missing; start nothing.
+
+        Args:
+            root: empty or not there yet.
+            build_dir: where the jars are kept between runs.
+            configs: broker keys beside those that every peer has.
+
+        Raises:
+            PeerMissingError: there is no Java, no Maven, or no download.
+        """
         self._root = root
+        self._configs = configs or {}
         self._libs = fetch(build_dir)
         self._processes: list[subprocess.Popen[bytes]] = []
         self._ports = {broker_id: free_port() for broker_id in BROKER_IDS}
@@ -108,8 +122,23 @@ class KafkaPeer:
             text = _BROKER.format(
                 dirs=",".join(map(str, dirs)), rack="abc"[broker_id - 1], **values
             )
-            config.write_text(text)
+            more = "".join(f"{key}={value}\n" for key, value in self._configs.items())
+            config.write_text(text + more)
             self._spawn(conf, HEAP, "kafka.Kafka", config, f"broker-{broker_id}")
+
+    def wait_until_up(self, *, deadline_s: float = 60) -> None:
+        """Wait until every broker says that it has started.
+
+        Raises:
+            PeerMissingError: one does not, before the deadline.
+        """
+        end = time.monotonic() + deadline_s
+        for broker_id in BROKER_IDS:
+            log = self._root / f"broker-{broker_id}.log"
+            while f"[KafkaServer id={broker_id}] started" not in log.read_text():
+                if time.monotonic() > end:
+                    raise PeerMissingError(f"broker {broker_id} has not started; see {log}")
+                time.sleep(0.1)
 
     def stop(self) -> None:
         """End every process and wait for it."""

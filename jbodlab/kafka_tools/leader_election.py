@@ -19,7 +19,13 @@ from jbodlab.kafka_tools.core.elections import (
     failures,
     parse_partitions,
 )
-from jbodlab.kafka_tools.core.failures import RUNTIME, ToolFailure, command_failed, executed
+from jbodlab.kafka_tools.core.failures import (
+    RUNTIME,
+    ToolFailure,
+    answered,
+    command_failed,
+    executed,
+)
 from jbodlab.kafka_tools.core.options import Words
 from jbodlab.kafka_tools.questions import raise_for
 from jbodlab.kafka_tools.report import Report
@@ -105,7 +111,7 @@ def _read(path: str) -> str:
 
 
 def _error(code: int, message: str | None) -> KafkaError | None:
-    return KafkaError(ErrorCode(code), message or "") if code != ErrorCode.NONE else None
+    return answered(code, message) if code != ErrorCode.NONE else None
 
 
 TOOL: Final = Tool(

@@ -10,6 +10,7 @@ from enum import IntEnum
 from typing import Final
 
 from jbodlab.kafka_tools.client import ClusterClient
+from jbodlab.kafka_tools.core.failures import answered
 from jbodlab.kafka_tools.core.reassignment_file import ReplicaOn
 from jbodlab.kafka_tools.core.views import ResourceType
 from jbodlab.kafka_tools.questions import raise_for
@@ -85,8 +86,8 @@ def reassign(
     answer = client.ask_controller(request)
     raise_for(answer.error_code, answer.error_message)
     return {
-        TopicPartition(topic.name, each.partition_index): KafkaError(
-            ErrorCode(each.error_code), each.error_message or ""
+        TopicPartition(topic.name, each.partition_index): answered(
+            each.error_code, each.error_message
         )
         for topic in answer.responses
         for each in topic.partitions

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from jbodlab.kafka_tools.client import ClusterClient
+from jbodlab.kafka_tools.core.failures import answered
 from jbodlab.kafka_tools.core.views import (
     ConfigEntry,
     ConfigSource,
@@ -21,7 +22,7 @@ from jbodlab.kafka_tools.core.views import (
     Synonym,
     TopicDescription,
 )
-from protocol.errors import ErrorCode, KafkaError
+from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID, TopicPartition
 from protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.log_dirs import DescribeLogDirsRequest
@@ -47,7 +48,7 @@ def raise_for(error_code: int, message: str | None = None) -> None:
         KafkaError: unless the code is NONE.
     """
     if error_code != ErrorCode.NONE:
-        raise KafkaError(ErrorCode(error_code), message or "")
+        raise answered(error_code, message)
 
 
 def list_topics(client: ClusterClient) -> list[tuple[str, bool]]:

@@ -120,9 +120,15 @@ def default_text(code: ErrorCode) -> str:
     return _TEXTS.get(code, code.name)
 
 
+def answered(code: int, message: str | None = None) -> KafkaError:
+    """Return what an answer's error code stands for; a missing message is the client's own."""
+    found = ErrorCode(code)
+    return KafkaError(found, default_text(found) if message is None else message)
+
+
 def from_kafka(error: KafkaError) -> ToolFailure:
-    """Return the failure that an answer's error code stands for."""
-    return ToolFailure(java_class(error.code), error.message or default_text(error.code))
+    """Return an answer's error as the exception of Kafka's tools."""
+    return ToolFailure(java_class(error.code), error.message)
 
 
 def executed(error: KafkaError) -> ToolFailure:

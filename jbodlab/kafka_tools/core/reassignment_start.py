@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from controller.core.placement import Chance, Seat, check_counts, place, start_for_new_topic
 from jbodlab.kafka_tools.core.failures import (
+    answered,
     command_failed,
     executed,
     from_kafka,
@@ -168,7 +169,7 @@ def sort_answers(answers: Mapping[ReplicaOn, ErrorCode]) -> Round:
         elif code is ErrorCode.REPLICA_NOT_AVAILABLE:
             pending.append(replica)
         else:
-            cause = executed(KafkaError(code))
+            cause = executed(answered(code))
             raise command_failed(f"Failed to alter dir for {replica}", cause)
     return Round(started, pending)
 

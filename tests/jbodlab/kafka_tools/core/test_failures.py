@@ -6,6 +6,7 @@ import pytest
 
 from jbodlab.kafka_tools.core.failures import (
     ToolFailure,
+    answered,
     executed,
     from_kafka,
     java_class,
@@ -32,9 +33,13 @@ def test_codes_have_the_names_of_kafkas_exceptions(code: ErrorCode, name: str):
 
 
 def test_a_code_without_a_message_gets_one():
-    assert from_kafka(KafkaError(ErrorCode.REQUEST_TIMED_OUT)).message == "The request timed out."
-    assert from_kafka(KafkaError(ErrorCode.REQUEST_TIMED_OUT, "5 s")).message == "5 s"
-    assert from_kafka(KafkaError(ErrorCode.FENCED_LEADER_EPOCH)).message == "FENCED_LEADER_EPOCH"
+    assert answered(ErrorCode.REQUEST_TIMED_OUT).message == "The request timed out."
+    assert answered(ErrorCode.REQUEST_TIMED_OUT, "5 s").message == "5 s"
+    assert answered(ErrorCode.FENCED_LEADER_EPOCH).message == "FENCED_LEADER_EPOCH"
+    # An empty one is a message, too.
+    assert from_kafka(answered(ErrorCode.REQUEST_TIMED_OUT, "")).headline == (
+        f"{ERRORS}.TimeoutException: "
+    )
 
 
 def test_a_trace_names_all_causes_and_no_lines_of_code():

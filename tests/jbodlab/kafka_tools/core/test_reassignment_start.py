@@ -7,7 +7,7 @@ import random
 import pytest
 
 from controller.core.placement import Seat
-from jbodlab.kafka_tools.core.failures import EXECUTION, ToolFailure
+from jbodlab.kafka_tools.core.failures import EXECUTION, ToolFailure, answered
 from jbodlab.kafka_tools.core.reassignment_file import Plan, ReplicaOn
 from jbodlab.kafka_tools.core.reassignment_start import (
     cancellable,
@@ -131,7 +131,7 @@ def test_sentences_know_one_and_many():
     )
     errors = {
         TopicPartition("foo", 1): KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "no"),
-        FOO: KafkaError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS),
+        FOO: answered(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS),
     }
     assert refused(errors, "Error:").splitlines() == [
         "Error:",

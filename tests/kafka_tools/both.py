@@ -1,0 +1,118 @@
+"""Kafka's tools and ours on one cluster: the same command by both, and what they print.
+
+A cluster is a jbodlab or a real Apache Kafka. It knows no expected output: Kafka's is expected.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from click.testing import CliRunner
+
+from jbodlab.cli import main
+from tests.kafka_tools.tools import KafkaTools, Printed
+
+DEADLINE_S: Final = 30
+JAVA, OURS = "java", "ours"
+"""Parts of topic names: each side has a topic of its own."""
+
+
+class Both:
+    """One cluster with both sets of tools."""
+
+    def __init__(
+        self, java: KafkaTools, log_dirs: Callable[[int], list[str]], folder: Path
+    ) -> None:
+        self.java = java
+        self.log_dirs = log_dirs
+        self._file = folder / "input.json"
+
+    def ours(self, command: str, *more: str) -> Printed:
+        """Run our command."""
+        tool, *words = [*shlex.split(command), *more]
+        if "--bootstrap-server" not in words:
+            words = ["--bootstrap-server", self.java.bootstrap, *words]
+        result = CliRunner().invoke(main, [tool, *words])
+        assert result.exception is None or isinstance(result.exception, SystemExit), result
+        return Printed(result.exit_code, result.stdout, result.stderr)
+
+    def write(self, content: object) -> str:
+        """Write a file as JSON, or a text as it is; return its name."""
+        self._file.write_text(content if isinstance(content, str) else json.dumps(content))
+        return str(self._file)
+
+    def same(self, command: str) -> Printed:
+        """Run a command that changes nothing with both; they print the same."""
+        java, ours = self.java.run(command), self.ours(command)
+        assert plain(ours) == plain(java), command
+        return ours
+
+    def alike(self, command: str, content: object = None) -> Printed:
+        """Run a command with both, each about a topic of its own; they print the same.
+
+        Args:
+            command: with TOPIC for the topic's name and FILE for the file.
+            content: of the file; TOPIC in it as well.
+        """
+        printed: dict[str, Printed] = {}
+        for side, run in ((JAVA, self.java.run), (OURS, self.ours)):
+            file = self.write(json.loads(json.dumps(content).replace("TOPIC", f"TOPIC-{side}")))
+            words = command.replace("TOPIC", f"TOPIC-{side}").replace("FILE", file)
+            printed[side] = plain(run(words), side)
+        assert printed[OURS] == printed[JAVA], command
+        return printed[OURS]
+
+    def create(self, command: str) -> None:
+        """Have both create their topics, and wait until all replicas are in sync."""
+        self.alike(f"kafka-topics --create {command}")
+        end = time.monotonic() + DEADLINE_S
+        topic = re.findall(r"--topic (\S+)", command)[0]
+        for side in (JAVA, OURS):
+            name = topic.replace("TOPIC", f"TOPIC-{side}")
+            check = f"kafka-topics --describe --topic {name}"
+            while self._has_gaps(check):
+                assert time.monotonic() < end, f"{name} is not in sync after {DEADLINE_S} s"
+
+    def until(self, command: str, text: str) -> None:
+        """Repeat our command until it prints a text."""
+        end = time.monotonic() + DEADLINE_S
+        while text not in (printed := self.ours(command)).out:
+            assert time.monotonic() < end, f"{command} prints {printed.out}"
+
+    def _has_gaps(self, check: str) -> bool:
+        described, missing = self.ours(check), self.ours(f"{check} --under-replicated-partitions")
+        return described.code != 0 or "Leader: none" in described.out or missing.out != ""
+
+
+def plain(printed: Printed, side: str = "") -> Printed:
+    """Return what two tools must have in common: no stack frames, ids, orders of hash tables."""
+    return Printed(printed.code, _plain(printed.out, side), _plain(printed.err, side))
+
+
+def _plain(text: str, side: str) -> str:
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("Option    "):
+            break  # the list of options has our own words
+        if not re.match(r"\tat |\t\.\.\. \d+ more| at \[Source|\[.*\] ERROR | \(org\.apache", line):
+            lines.append(_in_order(line))
+    plain = "\n".join(line for line in lines if line)
+    plain = plain.replace("are active.Clearing", "are active.\nClearing")
+    plain = re.sub(r'"log_dirs":\[[^\]]*\]', '"log_dirs":[]', plain)
+    plain = re.sub(r"TopicId: \S+", "TopicId: ID", plain)
+    return plain.replace(f"-{side}", "") if side else plain
+
+
+def _in_order(line: str) -> str:
+    """Sort the parts of a line that Kafka prints in any order."""
+    for start in ("Configs: ", "for partitions ", "elected for partitions "):
+        head, found, rest = line.partition(start)
+        if found:
+            return head + found + ",".join(sorted(re.split(r", ?", rest)))
+    return line

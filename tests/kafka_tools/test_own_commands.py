@@ -1,0 +1,228 @@
+"""Our commands print what Kafka's tools print, line by line: on a jbodlab and on a real Kafka."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.peer.kafka import KafkaPeer, PeerMissingError
+from tests.integration.labs import Lab
+from tests.kafka_tools.both import Both
+from tests.kafka_tools.conftest import BUILD
+from tests.kafka_tools.tools import KafkaTools
+
+RELEASE = "3.9.2"
+# The other side's may still be under way.
+EXECUTE = "kafka-reassign-partitions --execute --additional --reassignment-json-file FILE"
+VERIFY = "kafka-reassign-partitions --verify --reassignment-json-file FILE"
+CANCEL = "kafka-reassign-partitions --cancel --reassignment-json-file FILE"
+GENERATE = "kafka-reassign-partitions --generate --topics-to-move-json-file FILE --broker-list"
+
+
+@pytest.fixture(scope="module", params=["jbodlab", "kafka"])
+def both(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Generator[Both]:
+    """A jbodlab, then a real Apache Kafka, each with both sets of tools."""
+    folder = tmp_path_factory.mktemp("own-commands")
+    try:
+        if request.param == "jbodlab":
+            lab: Lab = request.getfixturevalue("lab")
+            spec = lab.cluster.spec
+            tools = KafkaTools(RELEASE, BUILD, folder, ",".join(lab.servers))
+            yield Both(tools, lambda b: [each.path for each in spec.broker(b).log_dirs], folder)
+            tools.close()
+            return
+        peer = KafkaPeer(folder / "peer", BUILD, {"auto.leader.rebalance.enable": "false"})
+    except PeerMissingError as error:
+        pytest.skip(str(error))
+    try:
+        peer.launch()
+        peer.wait_until_up()
+        tools = KafkaTools(RELEASE, BUILD, folder, peer.bootstrap)
+        yield Both(tools, lambda b: [str(path) for path in peer.log_dirs(b)], folder)
+        tools.close()
+    finally:
+        peer.stop()
+
+
+def entry(partition: int, replicas: list[int], *log_dirs: str) -> dict[str, Any]:
+    fields = {"topic": "TOPIC", "partition": partition, "replicas": replicas}
+    return {**fields, "log_dirs": list(log_dirs)} if log_dirs else fields
+
+
+def plan(*entries: dict[str, Any]) -> dict[str, Any]:
+    return {"version": 1, "partitions": list(entries)}
+
+
+def named(topic: str, content: Any) -> Any:
+    return json.loads(json.dumps(content).replace("TOPIC", topic))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "kafka-log-dirs --describe --broker-list 1,9,8",
+        "kafka-log-dirs --describe --broker-list 1,a",
+        "kafka-log-dirs --broker-list 1",
+        "kafka-log-dirs --describe --nope",
+        "kafka-topics --describe --topic nothing-here --if-exists",
+        "kafka-topics --list --describe",
+        "kafka-topics --create",
+        "kafka-topics --create --topic x --replica-assignment 1:2,2",
+        "kafka-topics --create --topic x --replica-assignment 1:1",
+        "kafka-topics --create --topic x --partitions 0",
+        "kafka-topics --create --topic x --replication-factor 9",
+        "kafka-topics --create --topic x --config nope=1",
+        "kafka-topics --create --topic x --config retention.ms=x",
+        "kafka-topics --describe --partitions 2",
+        "kafka-topics --list --topic '*'",
+        "kafka-configs --describe --broker x",
+        "kafka-configs --describe --broker 1",
+        "kafka-configs --describe --broker 2 --all",
+        "kafka-configs --describe --entity-type brokers",
+        "kafka-configs --alter --broker 1 --delete-config nope",
+        "kafka-configs --alter --topic x --add-config a",
+        "kafka-configs --alter --topic nothing-here --add-config retention.ms=5",
+        "kafka-configs --alter --broker 1 --add-config log.dirs=/x",
+        "kafka-reassign-partitions --list",
+        "kafka-reassign-partitions --list --throttle 5",
+        "kafka-reassign-partitions --execute --verify",
+        "kafka-reassign-partitions --verify --reassignment-json-file /no/such",
+        "kafka-leader-election --election-type preferred",
+        "kafka-leader-election --election-type preferred --topic nothing-here --partition 0",
+        "kafka-leader-election --election-type unclean --path-to-json-file /no/such",
+    ],
+)
+def test_the_same_is_answered_and_refused(both: Both, command: str):
+    both.same(command)
+
+
+def test_topics_live_alike(both: Both):
+    both.create("--topic TOPIC-life --replica-assignment 1:2:3,2:3:1 --config retention.ms=900000")
+    described = both.alike("kafka-topics --describe --topic TOPIC-life")
+    assert described.out.count("Partition: ") == 2
+    both.alike("kafka-topics --create --topic TOPIC-life")
+    both.alike("kafka-topics --create --topic TOPIC-life --if-not-exists")
+    both.alike("kafka-topics --alter --topic TOPIC-life --partitions 1")
+    both.alike(
+        "kafka-topics --alter --topic TOPIC-life --partitions 3 "
+        "--replica-assignment 1:2:3,2:3:1,3:1:2"
+    )
+    for side in ("java", "ours"):
+        both.until(f"kafka-topics --describe --topic TOPIC-{side}-life", "PartitionCount: 3")
+    both.alike("kafka-topics --list --topic TOPIC-life")
+    both.alike("kafka-topics --delete --topic TOPIC-life")
+
+
+def test_settings_live_alike(both: Both):
+    both.create("--topic TOPIC-settings --replica-assignment 1:2")
+    topic = "--topic TOPIC-settings"
+    for change in (
+        "--add-config cleanup.policy=[compact,delete],retention.ms=5000000",
+        "--add-config segment.bytes=x",
+        "--add-config retention.ms=6000000 --delete-config retention.ms",
+        "--delete-config segment.bytes",
+        "--add-config retention.bytes=7 --delete-config cleanup.policy",
+    ):
+        both.alike(f"kafka-configs --alter {topic} {change}")
+        both.alike(f"kafka-configs --describe {topic}")
+    rate = "leader.replication.throttled.rate"
+    for entity in ("--broker 1", "--broker-defaults"):
+        for value in ("1000", "2000"):
+            assert (
+                both.ours(f"kafka-configs --alter {entity} --add-config {rate}={value}").code == 0
+            )
+            both.until(f"kafka-configs --describe {entity}", f"{rate}={value}")
+            both.same(f"kafka-configs --describe {entity}")
+        both.ours(f"kafka-configs --alter {entity} --delete-config {rate}")
+        both.same(f"kafka-configs --alter {entity} --delete-config {rate}")
+
+
+def test_log_dirs_are_described_alike(both: Both):
+    both.create("--topic TOPIC-dirs --replica-assignment 1:2")
+    command = "kafka-log-dirs --describe --topic-list TOPIC-java-dirs"
+    printed = [both.java.run(command), both.ours(command)]
+    java, ours = (json.loads(each.lines[2]) for each in printed)
+    assert printed[0].lines[:2] == printed[1].lines[:2]
+    for broker in (*java["brokers"], *ours["brokers"]):
+        broker["logDirs"].sort(key=lambda one: one["logDir"])
+    assert ours == java
+    found = {one["logDir"] for broker in ours["brokers"] for one in broker["logDirs"]}
+    assert found == {path for broker in (1, 2, 3) for path in both.log_dirs(broker)}
+
+
+def test_replicas_move_alike(both: Both):
+    both.create("--topic TOPIC-moves --replica-assignment 1:2,2:3")
+    move = named("TOPIC-moves", plan(entry(0, [3, 1], "any", both.log_dirs(1)[1])))
+    both.alike(f"{EXECUTE} --throttle 9000000 --replica-alter-log-dirs-throttle 9000000", move)
+    for side in ("java", "ours"):
+        file = both.write(json.loads(json.dumps(move).replace("TOPIC", f"TOPIC-{side}")))
+        verify = VERIFY.replace("FILE", file) + " --preserve-throttles"
+        both.until(verify, f"Reassignment of partition TOPIC-{side}-moves-0 is completed.")
+        both.until(verify, f"replica TOPIC-{side}-moves-0-1 completed successfully.")
+    both.alike("kafka-configs --describe --topic TOPIC-moves")
+    both.same("kafka-configs --describe --broker 1")
+    both.alike(VERIFY, move)
+    both.alike(CANCEL, move)
+    both.alike("kafka-configs --describe --topic TOPIC-moves")
+    both.alike("kafka-topics --describe --topic TOPIC-moves")
+    both.alike(VERIFY, named("TOPIC-moves", plan(entry(0, [1, 3], both.log_dirs(1)[2], "any"))))
+
+
+def test_plans_are_refused_alike(both: Both):
+    both.create("--topic TOPIC-bad --replica-assignment 1:2")
+    for entries in (
+        [],
+        [entry(0, [])],
+        [entry(0, [1]), entry(0, [2])],
+        [entry(0, [1, 1])],
+        [entry(0, [1, 2], "any")],
+        [entry(0, [1, 9])],
+        [entry(1, [1, 2])],
+        [entry(7, [1, 2])],
+        [entry(0, [1, 2], "/no/such", "any")],
+    ):
+        both.alike(EXECUTE, named("TOPIC-bad", plan(*entries)))
+    topics = {"topics": [{"topic": "TOPIC-bad"}], "version": 1}
+    for brokers in ("1,1", "1", "9", "1,a"):
+        both.alike(f"{GENERATE} {brokers}", topics)
+    both.alike(f"{GENERATE} 1,2", {**topics, "version": 2})
+
+
+def test_leaders_are_elected_alike(both: Both):
+    both.create("--topic TOPIC-led --replica-assignment 1:2")
+    elect = "kafka-leader-election --election-type preferred --topic TOPIC-led --partition 0"
+    both.alike(elect)
+    # Another order of the same replicas leaves the leader where it is.
+    both.alike(EXECUTE, named("TOPIC-led", plan(entry(0, [2, 1]))))
+    for side in ("java", "ours"):
+        both.until(f"kafka-topics --describe --topic TOPIC-{side}-led", "Replicas: 2,1")
+    assert both.alike(elect).out.startswith("Successfully completed leader election (PREFERRED)")
+    partitions = {"partitions": [{"topic": "TOPIC-led", "partition": 0}]}
+    file = "kafka-leader-election --election-type UNCLEAN --path-to-json-file FILE"
+    both.alike(file, partitions)
+    both.alike(file, {"partitions": partitions["partitions"] * 2})
+
+
+def test_programs_read_documents(both: Both, tmp_path: Path):
+    both.create("--topic TOPIC-json --replica-assignment 1:2")
+    described = json.loads(both.ours("kafka-topics --describe --topic TOPIC-ours-json --json").out)
+    (topic,) = described["topics"]
+    assert topic["partitions"] == [{"partition": 0, "leader": 1, "replicas": [1, 2], "isr": [1, 2]}]
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(plan(entry(0, [1, 2]))).replace("TOPIC", "TOPIC-ours-json"))
+    command = f"kafka-reassign-partitions --execute --reassignment-json-file {file} --json"
+    started = json.loads(both.ours(command).out)
+    assert started["started"] == ["TOPIC-ours-json-0"]
+    # What was there is told with its log dirs, and may be used as the next plan.
+    file.write_text(json.dumps(started["rollback"]))
+    assert started["rollback"]["partitions"][0]["log_dirs"][0] in both.log_dirs(1)
+    assert json.loads(both.ours(command).out)["moves"].keys() == {
+        "TOPIC-ours-json-0-1",
+        "TOPIC-ours-json-0-2",
+    }
