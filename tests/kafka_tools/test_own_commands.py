@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +151,7 @@ def test_log_dirs_are_described_alike(both: Both):
     java, ours = (json.loads(each.lines[2]) for each in printed)
     assert printed[0].lines[:2] == printed[1].lines[:2]
     for broker in (*java["brokers"], *ours["brokers"]):
-        broker["logDirs"].sort(key=lambda one: one["logDir"])
+        broker["logDirs"].sort(key=itemgetter("logDir"))
     assert ours == java
     found = {one["logDir"] for broker in ours["brokers"] for one in broker["logDirs"]}
     assert found == {path for broker in (1, 2, 3) for path in both.log_dirs(broker)}
