@@ -14,8 +14,8 @@ _PARTITION = [s.TOPIC, s.PARTITION]
 def partition_rates(replicas: DataFrame) -> DataFrame:
     """Input: ReplicaRow. Output: one row per partition, the busiest first.
 
-    ``write_bytes_per_s`` is that of the replica that grew fastest over the whole dump, whatever was
-    deleted meanwhile; null when no log has two samples.
+    ``write_bytes_per_s`` is that of the fastest log of a leader over the whole dump, whatever
+    was deleted meanwhile; null when no log has two samples.
     """
     return (
         log_growth(replicas)
@@ -29,14 +29,15 @@ def partition_rates(replicas: DataFrame) -> DataFrame:
 def log_growth(replicas: DataFrame) -> DataFrame:
     """Input: ReplicaRow. Output: broker_id, topic, partition, log_dir, write_bytes_per_s.
 
-    Future logs are left out: what they grow by was written before.
+    Only leaders' logs count: what followers and future logs grow by may be a copy of what was
+    written long before.
     """
     by_time = Window.partitionBy(*_LOG).orderBy(s.AT_MS)
     growth = F.col(s.SIZE_BYTES) - F.lag(s.SIZE_BYTES).over(by_time)
     duration = F.max(s.AT_MS) - F.min(s.AT_MS)
     written = F.sum(F.greatest(F.col("growth"), F.lit(0)))
     return (
-        replicas.where(~F.col(s.IS_FUTURE))
+        replicas.where(F.col(s.IS_LEADER) & ~F.col(s.IS_FUTURE))
         .select(*_LOG, s.AT_MS, growth.alias("growth"))
         .groupBy(*_LOG)
         .agg(written.alias("written"), duration.alias(s.DURATION_MS))

@@ -4,7 +4,7 @@ from analytics.transforms.partitions import partition_rates
 from tests.analytics.frames import REPLICA, changed, frame_of, picked
 
 
-def test_a_partition_is_as_fast_as_its_fastest_replica_and_the_fastest_comes_first(
+def test_a_partition_is_as_fast_as_its_fastest_leader_and_the_fastest_comes_first(
     spark: SparkSession,
 ) -> None:
     rows = [
@@ -24,11 +24,13 @@ def test_a_partition_is_as_fast_as_its_fastest_replica_and_the_fastest_comes_fir
     ]
 
 
-def test_deleted_segments_and_future_logs_do_not_count(spark: SparkSession) -> None:
+def test_deleted_segments_and_copies_do_not_count(spark: SparkSession) -> None:
     rows = [
         changed(REPLICA, at_ms=1000, size_bytes=1000),
         changed(REPLICA, at_ms=2000, size_bytes=1300),
         changed(REPLICA, at_ms=3000, size_bytes=200),
+        changed(REPLICA, at_ms=1000, broker_id=2, is_leader=False, size_bytes=0),
+        changed(REPLICA, at_ms=2000, broker_id=2, is_leader=False, size_bytes=90_000),
         changed(REPLICA, at_ms=1000, log_dir="/d2", is_future=True, size_bytes=0),
         changed(REPLICA, at_ms=2000, log_dir="/d2", is_future=True, size_bytes=90_000),
     ]
