@@ -101,6 +101,16 @@ class Checkpoints:
             job = partial(write_recovery_points, log_dir.disk, logs)
             _submit(log_dir, "write recovery points", job)
 
+    async def make_durable(self, log_dir: LogDir, log: PartitionLog) -> None:
+        """Sync the full segments of one log and write the RecoveryPoints, at once.
+
+        Raises:
+            LogDirFailed: the log dir is offline.
+        """
+        await log_dir.submit("flush", log.flush_sealed)
+        job = partial(write_recovery_points, log_dir.disk, self.logs_of(log_dir))
+        await log_dir.submit("write recovery points", job)
+
     def write_log_starts(self) -> None:
         """Write the LogStartOffsets of all log dirs."""
         for log_dir in self._online():

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from broker.core.log_dirs import LogDirFailed
 from broker.core.pacing import Pacer
+from broker.engine.checkpoints import Checkpoints
 from broker.engine.deletions import Deletions
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
@@ -61,14 +62,22 @@ class _Target(NamedTuple):
     log_dir: LogDir
 
 
+class CleanerTools(NamedTuple):
+    """What all cleaners of a broker share."""
+
+    deletions: Deletions
+    checkpoints: Checkpoints
+    pacer: Pacer
+
+
 class Cleaning:
     """The cleaners of a broker."""
 
-    def __init__(self, state: EngineState, deletions: Deletions) -> None:
+    def __init__(self, state: EngineState, deletions: Deletions, checkpoints: Checkpoints) -> None:
         self._state = state
-        pacer = Pacer()
+        tools = CleanerTools(deletions, checkpoints, Pacer())
         self._cleaners = {
-            path: Cleaner(state, log_dir, deletions, pacer) for path, log_dir in state.dirs.items()
+            path: Cleaner(state, log_dir, tools) for path, log_dir in state.dirs.items()
         }
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -118,13 +127,10 @@ class Cleaning:
 class Cleaner:
     """The cleaner of one log dir."""
 
-    def __init__(
-        self, state: EngineState, log_dir: LogDir, deletions: Deletions, pacer: Pacer
-    ) -> None:
+    def __init__(self, state: EngineState, log_dir: LogDir, tools: CleanerTools) -> None:
         self._state = state
         self._log_dir = log_dir
-        self._deletions = deletions
-        self._pacer = pacer
+        self._deletions, self._checkpoints, self._pacer = tools
         self._dirty_percent_max = 0
         self._last_run_ms = _NEVER_RUN
 
@@ -215,6 +221,8 @@ class Cleaner:
 
     async def _clean(self, target: _Target, filthiest: Filthiest) -> bool:
         """Run a pass to its end; False when it was given up."""
+        # The gaps that a pass makes must lie before the recovery point: behind it a gap is a loss.
+        await self._checkpoints.make_durable(target.log_dir, target.log)
         begin = partial(self._pass_over, filthiest, self._state.wall_ms())
         cleaning = await target.log_dir.submit("begin cleaning", begin)
         try:

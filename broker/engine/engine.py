@@ -113,7 +113,7 @@ class Engine:
         self._describe = Describe(state)
         retention = Retention(state, self._logs, self._deletions)
         self._periodic = Periodic(state, self._checkpoints, self._reporter, retention)
-        self._cleaning = Cleaning(state, self._deletions)
+        self._cleaning = Cleaning(state, self._deletions, self._checkpoints)
         for log_dir in log_dirs:
             log_dir.on_failed = self._failures.on_log_dir_failed
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from broker.core.leader_epochs import LeaderEpochs
 from broker.core.producers import ProducerStates
@@ -37,7 +37,7 @@ from broker.storage.layout import (
 )
 from broker.storage.log_reader import segment_number
 from broker.storage.partition_log import PartitionLog
-from broker.storage.segment import LogConfig, Segment
+from broker.storage.segment import RELATIVE_OFFSET_MAX, LogConfig, Segment
 from broker.storage.segment_files import PartitionFiles
 from broker.storage.snapshots import Snapshots, aborted_in
 from protocol.ids import NO_EPOCH
@@ -58,6 +58,11 @@ class KnownOffsets:
     log_start_offset: int = 0
     was_clean: bool = False
     """Whether the dir was shut down cleanly: then everything in it is taken to be whole."""
+    whole_from: int | None = None
+    """From here on the log was never compacted: segments follow each other without a gap.
+
+    None when it is not known.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,8 @@ def open_log(
         end = _restore_tail(segments[-1])
     if end is None:
         first = segment_number(segments, known.recovery_point)
-        end, producers = _recover(segments, first, snapshots, epochs, on_segments)
+        checked = _Checked(segments, first, known.whole_from)
+        end, producers = _recover(checked, snapshots, epochs, on_segments)
     _mend_transactions(segments, with_transactions, snapshots)
     snapshots.remove_above(end)
     snapshots.keep_of_segments([segment.base_offset for segment in segments])
@@ -223,9 +229,29 @@ def _restore_tail(segment: Segment) -> int | None:
         return None
 
 
+class _Checked(NamedTuple):
+    """The segments of a log that are checked."""
+
+    segments: list[Segment]
+    first: int
+    """Number of the first one to be checked."""
+    whole_from: int | None
+    """See ``KnownOffsets``."""
+
+    def is_behind_hole(self, number: int, end: int) -> bool:
+        """Tell whether batches are lost between ``end`` and a segment.
+
+        A power cut may keep a segment and lose the unsynced end of the one before it. What lies
+        behind is cut off, so that a replica fetches it again; Kafka keeps it and never notices.
+        """
+        if self.whole_from is None:
+            return False
+        base_offset = self.segments[number].base_offset
+        return base_offset > max(end, self.whole_from) and base_offset - end <= RELATIVE_OFFSET_MAX
+
+
 def _recover(
-    segments: list[Segment],
-    first: int,
+    checked: _Checked,
     snapshots: Snapshots,
     epochs: LeaderEpochs,
     on_segments: Callable[[int], None],
@@ -234,6 +260,7 @@ def _recover(
 
     Cut at the first bad one. Return the end of the log and the producers there.
     """
+    segments, first, _ = checked
     end = segments[first].base_offset
     snapshots.remove_above(end)
     epochs.truncate_from_end(end)
@@ -242,6 +269,9 @@ def _recover(
     for number in range(first, len(segments)):
         segment = segments[number]
         on_segments(len(segments) - number)
+        if number > first and checked.is_behind_hole(number, end):
+            _drop(segments, number, end)
+            break
         if number > first:
             snapshots.take(segment.base_offset, producers)
         try:
@@ -298,6 +328,19 @@ def _mend_transactions(
             )
             producers = snapshots.load(segments[:number], segment.base_offset)
             segment.replace_transactions(aborted_in(segment, producers))
+
+
+def _drop(segments: list[Segment], number: int, end: int) -> None:
+    """Drop the segments behind a hole."""
+    _LOGGER.warning(
+        "%s: nothing from %d to %d: %d segments behind the hole dropped",
+        segments[number].directory.name,
+        end,
+        segments[number].base_offset,
+        len(segments) - number,
+    )
+    while len(segments) > number:
+        segments.pop().delete()
 
 
 def _cut(segments: list[Segment], number: int, damage: CorruptBatch) -> int:

@@ -113,8 +113,12 @@ class LogSegments:
 
         Return the producers as of there, with all that is known of them.
         """
+        count = len(self.segments)
         while self.active.base_offset > offset:
             self.segments.pop().delete()
+        if len(self.segments) < count:
+            # A power cut must not bring them back behind the cut, where they would leave a hole.
+            self._sync_dir()
         self.active.truncate_to(offset)
         self._snapshots.remove_above(offset)
         producers = self._snapshots.load(self.segments, offset)

@@ -32,7 +32,7 @@ from broker.storage.log_reader import (
 )
 from broker.storage.log_segments import LogSegments, SetAside
 from broker.storage.log_sync import LogSync
-from broker.storage.rolling import must_roll
+from broker.storage.rolling import must_roll, next_base_offset
 from broker.storage.segment import LogConfig, Segment
 from broker.storage.segment_files import PartitionFiles
 from broker.storage.snapshots import Snapshots
@@ -172,7 +172,7 @@ class PartitionLog:
             if must_roll(self._segments.active, self.config, batches, pending_bytes, now_ms):
                 self._write(pending, pending_bytes, next_offset)
                 pending, pending_bytes = [], 0
-                base_offset = max(batches[0][1].base_offset, next_offset)
+                base_offset = next_base_offset(batches, next_offset)
                 self._segments.roll(base_offset, self.config, now_ms)
             next_offset = self._segments.note(buffer, batches, next_offset, pending_bytes)
             pending.append(buffer)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from broker.core.producers import ProducerStates
 from broker.storage.batch_scan import CorruptBatch
 from broker.storage.checkpoints import (
+    CLEANER_OFFSET_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
     REPLICATION_OFFSET_CHECKPOINT,
@@ -96,6 +97,14 @@ class _Checkpoints(NamedTuple):
     recovery_points: dict[TopicPartition, int]
     log_start_offsets: dict[TopicPartition, int]
     high_watermarks: dict[TopicPartition, int]
+    cleaned: dict[TopicPartition, int] | None
+    """How far logs are compacted; None when that is not known for sure."""
+
+    def whole_from(self, tp: TopicPartition) -> int | None:
+        """Return from where on a log has no gaps by compaction, which follows its durable part."""
+        if self.cleaned is None:
+            return None
+        return max(self.recovery_points.get(tp, 0), self.cleaned.get(tp, 0))
 
 
 class _Known(NamedTuple):
@@ -148,9 +157,13 @@ def load_log_dir(
 def _lower_recovery_points(
     disk: Disk, logs: Sequence[LoadedLog], checkpointed: Mapping[TopicPartition, int]
 ) -> None:
-    """Write the recovery points anew when a log ends before its own: what comes is not synced."""
+    """Write the recovery points anew when a log ends before its own: what comes is not synced.
+
+    Also when there are none yet: the next start can tell a new log dir from a damaged one.
+    """
     known = {log.topic_partition: log.log for log in logs}
-    if any(log.recovery_point < checkpointed.get(tp, 0) for tp, log in known.items()):
+    has_fallen = any(log.recovery_point < checkpointed.get(tp, 0) for tp, log in known.items())
+    if has_fallen or not disk.exists(RECOVERY_POINT_CHECKPOINT):
         write_recovery_points(disk, known)
 
 
@@ -178,7 +191,20 @@ def _read_checkpoints(disk: Disk) -> _Checkpoints:
         _read_forgiving(disk, RECOVERY_POINT_CHECKPOINT),
         _read_forgiving(disk, LOG_START_OFFSET_CHECKPOINT),
         _read_offsets(disk, REPLICATION_OFFSET_CHECKPOINT),
+        _read_cleaned(disk),
     )
+
+
+def _read_cleaned(disk: Disk) -> dict[TopicPartition, int] | None:
+    """Read the cleaner's offsets; without recovery points they do not say enough.
+
+    A pass has the recovery points written before it changes a segment.
+    """
+    try:
+        parse_offsets(disk.read_file(RECOVERY_POINT_CHECKPOINT))
+        return _read_offsets(disk, CLEANER_OFFSET_CHECKPOINT)
+    except OSError:
+        return None
 
 
 def _read_forgiving(disk: Disk, name: str) -> dict[TopicPartition, int]:
@@ -238,6 +264,7 @@ def _load_log(
         recovery_point=checkpoints.recovery_points.get(topic_partition, 0),
         log_start_offset=checkpoints.log_start_offsets.get(topic_partition, 0),
         was_clean=was_clean,
+        whole_from=checkpoints.whole_from(topic_partition),
     )
     note = _settle_note(files, name, parsed.kind)
     directory = PartitionFiles(files, name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from broker.storage.segment import LogConfig, Segment
+from broker.storage.segment import RELATIVE_OFFSET_MAX, LogConfig, Segment
 from protocol.records.batch import BatchHeader
 
 
@@ -41,3 +41,16 @@ def must_roll(
     if len(batches) > 1:
         newest_timestamp = max(header.max_timestamp for _, header in batches)
     return newest_timestamp - first_timestamp > roll_ms
+
+
+def next_base_offset(batches: Sequence[tuple[int, BatchHeader]], log_end_offset: int) -> int:
+    """Return where the segment that begins with ``batches`` is to begin: at the end of the log.
+
+    So a gap between two segments is a loss (or compaction), also in a copy of a compacted log,
+    whose batches leave offsets out. Kafka begins at the first batch; so does this where the
+    segment could not hold its last offset otherwise.
+    """
+    last_offset = batches[-1][1].last_offset
+    if last_offset - log_end_offset <= RELATIVE_OFFSET_MAX:
+        return log_end_offset
+    return max(batches[0][1].base_offset, log_end_offset)

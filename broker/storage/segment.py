@@ -39,7 +39,7 @@ from protocol.records.batch import BatchHeader
 _LOCATE_CHUNK_BYTES: Final = 8 << 10
 _OFFSET_ENTRY_BYTES: Final = 8
 _TIME_ENTRY_BYTES: Final = 12
-_RELATIVE_OFFSET_MAX: Final = 2**31 - 1
+RELATIVE_OFFSET_MAX: Final = 2**31 - 1
 
 
 class LogConfig(Protocol):
@@ -282,7 +282,7 @@ class Segment:
 
     def can_hold(self, offset: int) -> bool:
         """Tell whether ``offset`` can be written relative to the base offset (signed int32)."""
-        return 0 <= offset - self.base_offset <= _RELATIVE_OFFSET_MAX
+        return 0 <= offset - self.base_offset <= RELATIVE_OFFSET_MAX
 
     def open_existing(self, size_bytes: int) -> None:
         """Take over a file of ``size_bytes`` that is trusted; indexes load later."""

@@ -52,7 +52,7 @@ def check_log(
 def _check_offsets(log: PartitionLog, batches: Sequence[tuple[BatchHeader, bytes]]) -> None:
     next_offset = log.segments[0].base_offset
     for header, _ in batches:
-        assert header.base_offset >= next_offset, f"{log.name}: {header} below {next_offset}"
+        assert header.base_offset == next_offset, f"{log.name}: {header} after {next_offset}"
         next_offset = header.next_offset
     assert log.log_start_offset <= log.log_end_offset, log.name
     if batches:

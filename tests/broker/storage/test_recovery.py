@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from broker.storage.checkpoints import render_offsets
 from broker.storage.disk import FileDisk
 from broker.storage.files import LogDirFiles
 from broker.storage.memory_disk import MemoryDisk
@@ -21,7 +22,16 @@ from protocol.ids import TopicPartition
 from protocol.ports import Disk
 from protocol.records.batch import iterate_batches
 from protocol.records.records import iterate_records
-from tests.broker.storage.builders import ORDERS, UNIQUE, Config, filled_log, offsets_read
+from tests.broker.storage.builders import (
+    ORDERS,
+    UNIQUE,
+    Config,
+    batch,
+    batches,
+    filled_log,
+    log_on,
+    offsets_read,
+)
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "log_dirs"
 KAFKA_CONFIG = Config(segment_bytes=16384, index_interval_bytes=512)
@@ -279,3 +289,39 @@ def test_a_log_that_ends_before_its_recovery_point_gets_a_lower_one() -> None:
     disk.write_atomic("recovery-point-offset-checkpoint", b"0\n1\norders 0 9\n")
     load(disk)
     assert disk.read_file("recovery-point-offset-checkpoint") == b"0\n1\norders 0 5\n"
+
+
+def with_hole(disk: MemoryDisk) -> None:
+    """Leave a log of which a power cut took the end of the first segment, and not the second."""
+    size = len(batch(0))
+    load(disk)
+    log = log_on(disk, config=Config(segment_bytes=3 * size))
+    log.append(batches(0, 5), now_ms=0)
+    log.flush()
+    disk.open("orders-0/00000000000000000000.log", create=False).truncate(2 * size)
+
+
+def test_what_lies_behind_lost_batches_is_dropped_so_that_it_is_fetched_again() -> None:
+    disk = MemoryDisk()
+    with_hole(disk)
+    log = load(disk).logs[0].log
+    assert (log.log_end_offset, log.segment_base_offsets) == (2, [0])
+    assert offsets_read(log, 0) == [0, 1]
+
+
+def test_gaps_of_compaction_and_durable_ones_are_no_holes() -> None:
+    for name, offset in (("recovery-point-offset-checkpoint", 3), ("cleaner-offset-checkpoint", 3)):
+        disk = MemoryDisk()
+        with_hole(disk)
+        disk.write_file(name, render_offsets({ORDERS: offset}))
+        assert load(disk).logs[0].log.log_end_offset == 5
+
+
+@pytest.mark.parametrize("content", [None, b"garbage"])
+def test_without_recovery_points_nobody_can_tell_a_hole(content: bytes | None) -> None:
+    disk = MemoryDisk()
+    with_hole(disk)
+    disk.remove("recovery-point-offset-checkpoint")
+    if content is not None:
+        disk.write_file("recovery-point-offset-checkpoint", content)
+    assert load(disk).logs[0].log.log_end_offset == 5

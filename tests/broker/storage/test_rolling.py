@@ -67,3 +67,11 @@ def test_jitter_is_the_same_after_a_restart_and_never_passes_segment_ms() -> Non
     config = Config(segment_ms=1_000, segment_jitter_ms=10**9)
     first, second = (log_on(MemoryDisk("/d1"), config=config).segments[0] for _ in range(2))
     assert first.roll_jitter_ms == second.roll_jitter_ms < 1_000
+
+
+def test_a_segment_begins_where_the_log_ends_though_compaction_left_offsets_out() -> None:
+    log = log_on(MemoryDisk(), config=Config(segment_bytes=1))
+    log.append([batch(0)], now_ms=0)
+    log.append([batch(7)], now_ms=0)
+    log.append([batch(2**33)], now_ms=0)
+    assert log.segment_base_offsets == [0, 1, 2**33]
