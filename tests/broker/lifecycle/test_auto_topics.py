@@ -31,17 +31,29 @@ async def test_mentioned_topics_are_created_with_the_clusters_defaults(
     ]
 
 
-async def test_a_failure_is_logged_and_the_next_question_tries_again(
+async def test_a_controller_that_is_away_gets_the_request_when_it_is_back(
     controller: FakeController, link: ControllerLink
 ):
     topics = AutoTopics(link)
     await controller.stop()
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(topics.run())
-        with watching_for("automatic creation of a failed") as line:
-            topics.create(["a"])
-            await line.wait()
-        await controller.start()
         topics.create(["a"])
+        await controller.start()
         await controller.until(lambda: len(controller.of(CreateTopicsRequest)) == 1)
         task.cancel()
+
+
+async def test_a_failure_is_logged_and_the_loop_goes_on(
+    controller: FakeController, link: ControllerLink
+):
+    topics = AutoTopics(link)
+    link.close()
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(topics.run())
+        for name in ("a", "b"):
+            with watching_for(f"automatic creation of {name} failed") as line:
+                topics.create([name])
+                await line.wait()
+        task.cancel()
+    assert controller.of(CreateTopicsRequest) == []
