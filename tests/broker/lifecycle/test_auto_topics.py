@@ -7,6 +7,7 @@ import asyncio
 from broker.lifecycle.auto_topics import AutoTopics
 from broker.lifecycle.controller_link import ControllerLink
 from protocol.messages.topics import CreateTopicsRequest
+from protocol.transport.rpc_client import RpcClient
 from tests.broker.fake_controller import FakeController
 from tests.broker.log_watch import watching_for
 
@@ -44,11 +45,13 @@ async def test_a_controller_that_is_away_gets_the_request_when_it_is_back(
         task.cancel()
 
 
-async def test_a_failure_is_logged_and_the_loop_goes_on(
-    controller: FakeController, link: ControllerLink
-):
-    topics = AutoTopics(link)
-    link.close()
+async def test_a_failure_is_logged_and_the_loop_goes_on(controller: FakeController):
+    def lost() -> RpcClient:
+        client = controller.connect()
+        client.close()
+        return client
+
+    topics = AutoTopics(ControllerLink(lost))
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(topics.run())
         for name in ("a", "b"):
