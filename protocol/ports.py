@@ -207,9 +207,13 @@ class DiskWorker(Protocol):
         """
         ...
 
-    def abandon(self, last: Callable[[], None] | None = None) -> None:
+    def abandon(
+        self,
+        last: Callable[[], None] | None = None,
+        on_last: Callable[[], None] | None = None,
+    ) -> None:
         """End the thread: ``done`` is never called again. A hung call may stay behind.
 
-        ``last`` runs behind it, if that ever returns.
+        ``last`` runs behind it, if that ever returns, and then ``on_last`` on the loop.
         """
         ...

@@ -6,7 +6,6 @@ It knows no file formats.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias, TypeVar
@@ -211,7 +210,7 @@ class LogDir:
         if self.failure is not None:
             return
         self.failure = LogDirFailed(self.path, operation, cause)
-        self._stop(self._let_go)
+        self._stop(self.files.let_go)
         self.on_failed(self.failure)
         waiting = [future for _, futures in self._running for future in futures]
         waiting += [queued.future for queued in self._queue]
@@ -324,14 +323,8 @@ class LogDir:
         self.disk.write_atomic(PROBE_FILE, b"")
         self.files.sync_replaced(count_max=_SYNCS_PER_PROBE_MAX)
 
-    def _let_go(self) -> None:
-        """Close what is open; the last that the thread does."""
-        self.files.let_go()
-        with contextlib.suppress(RuntimeError):  # The loop was closed meanwhile; nobody waits.
-            self._loop.call_soon_threadsafe(self.released.set)
-
     def _stop(self, last: Callable[[], None] | None = None) -> None:
-        self._worker.abandon(last)
+        self._worker.abandon(last, self.released.set)
         if self._watchdog is not None:
             self._watchdog.cancel()
             self._watchdog = None

@@ -11,6 +11,7 @@ import contextlib
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 _Batch: TypeAlias = "tuple[Sequence[Callable[[], Any]], Callable[[list[Any]], None]] | None"
@@ -30,12 +31,21 @@ class ThreadDiskWorker:
         """See ``DiskWorker.run``."""
         self._batches.put((jobs, done))
 
-    def abandon(self, last: Callable[[], None] | None = None) -> None:
+    def abandon(
+        self,
+        last: Callable[[], None] | None = None,
+        on_last: Callable[[], None] | None = None,
+    ) -> None:
         """See ``DiskWorker.abandon``."""
         self._abandoned = True
         if last is not None:
-            self._batches.put(([last], _ignore))
+            self._batches.put(([last, partial(self._tell, on_last)], _ignore))
         self._batches.put(None)
+
+    def _tell(self, on_last: Callable[[], None] | None) -> None:
+        if on_last is not None:
+            with contextlib.suppress(RuntimeError):  # The loop was closed meanwhile.
+                self._loop.call_soon_threadsafe(on_last)
 
     def _work(self) -> None:
         while (batch := self._batches.get()) is not None:
@@ -62,11 +72,16 @@ class InlineDiskWorker:
         """See ``DiskWorker.run``."""
         self._loop.call_soon(self._run, jobs, done)
 
-    def abandon(self, last: Callable[[], None] | None = None) -> None:
+    def abandon(
+        self,
+        last: Callable[[], None] | None = None,
+        on_last: Callable[[], None] | None = None,
+    ) -> None:
         """See ``DiskWorker.abandon``."""
         self._abandoned = True
-        if last is not None:
-            self._loop.call_soon(last)
+        for call in (last, on_last):
+            if call is not None:
+                self._loop.call_soon(call)
 
     def _run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
         if not self._abandoned:

@@ -40,7 +40,11 @@ class HeldWorker:
     def run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
         self.hops.append((jobs, done))
 
-    def abandon(self, last: Callable[[], None] | None = None) -> None:
+    def abandon(
+        self,
+        last: Callable[[], None] | None = None,
+        on_last: Callable[[], None] | None = None,
+    ) -> None:
         self.abandoned = True
 
     def finish(self) -> int:
