@@ -85,6 +85,12 @@ class Both:
         while text not in (printed := self.ours(command)).out:
             assert time.monotonic() < end, f"{command} prints {printed.out}"
 
+    def until_without(self, command: str, text: str) -> None:
+        """Repeat our command until it prints a text no more."""
+        end = time.monotonic() + DEADLINE_S
+        while text in (printed := self.ours(command)).out:
+            assert time.monotonic() < end, f"{command} prints {printed.out}"
+
     def _has_gaps(self, check: str) -> bool:
         described, missing = self.ours(check), self.ours(f"{check} --under-replicated-partitions")
         return described.code != 0 or "Leader: none" in described.out or missing.out != ""

@@ -141,6 +141,7 @@ def test_settings_live_alike(both: Both):
             both.until(f"kafka-configs --describe {entity}", f"{rate}={value}")
             both.same(f"kafka-configs --describe {entity}")
         both.ours(f"kafka-configs --alter {entity} --delete-config {rate}")
+        both.until_without(f"kafka-configs --describe {entity}", rate)
         both.same(f"kafka-configs --alter {entity} --delete-config {rate}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -9,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from jbodlab.admin import ClusterAdmin
+from protocol.errors import KafkaError
 from tests.integration.labs import Lab, consume_with_confluent, produce_with_confluent
 from tests.kafka_tools.plans import CANCEL, EXECUTE, LIST, VERIFY, PlanFile, terse_error
 from tests.kafka_tools.tools import KafkaTools, Printed
@@ -278,7 +280,9 @@ def test_a_reassignment_that_only_adds_is_cancelled_from_4_1_on(
     cancelled = plan.succeed(CANCEL)[0]
     if tools.release.startswith("3."):
         assert cancelled == "None of the specified partition reassignments are active."
-        lab.admin.reassign({(created, 0): None})
+        # It may have ended by itself meanwhile: there is nothing to clean up then.
+        with contextlib.suppress(KafkaError):
+            lab.admin.reassign({(created, 0): None})
     else:
         assert cancelled == f"Successfully cancelled partition reassignment for: {created}-0"
     assert lab.admin.reassignments() == []
