@@ -13,6 +13,7 @@ COPY protocol ./protocol
 COPY broker ./broker
 COPY controller ./controller
 COPY analytics ./analytics
+COPY simulation ./simulation
 COPY jbodlab ./jbodlab
 RUN python -m pip install --no-cache-dir --no-deps .
 

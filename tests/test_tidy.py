@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("protocol", "broker", "controller", "analytics", "jbodlab")
+ROOMS = ("protocol", "broker", "controller", "analytics", "simulation", "jbodlab")
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 BANNED_NAMES = ("utils", "util", "helpers", "helper", "common", "misc", "manager")
@@ -47,7 +47,13 @@ FORBIDDEN = [
     ".".join(("registry", "npmjs")),
     ".".join(("proxy", "golang")),
 ]
-VIRTUAL_TIME = ("tests/broker/engine/", "tests/jbod/", "tests/broker/replication/", "tests/crash/")
+VIRTUAL_TIME = (
+    "tests/broker/engine/",
+    "tests/jbod/",
+    "tests/broker/replication/",
+    "tests/crash/",
+    "tests/simulation/",
+)
 """Their loop jumps to the next timer, so that sleeping takes no time."""
 LOCK_FILES = ("requirements.lock", "requirements-runtime.lock")
 
