@@ -13,7 +13,7 @@ from typing import Final
 
 from broker.context import Context
 from broker.core.fetch_session import SESSION_ID_MAX, FetchSessions
-from broker.core.log_dirs import ALL_LOG_DIRS, LogDirFailed
+from broker.core.log_dirs import LogDirFailed
 from broker.core.metadata_answer import MetadataAnswers
 from broker.engine.engine import Engine
 from broker.engine.types import EnginePorts
@@ -39,6 +39,7 @@ from broker.storage.startup import LoadOptions, Owner
 from broker.surface import Surface
 from broker.world import World
 from protocol.broker_config import BROKER_KEYS
+from protocol.config_types import ALL_LOG_DIRS
 from protocol.configs import BrokerConfig, broker_config
 from protocol.ids import BrokerId, fetcher_client_id, node_client_id
 from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse

@@ -22,6 +22,8 @@ Check: TypeAlias = Callable[[Any], str | None]
 
 LONG_MAX: Final = (1 << 63) - 1
 INT_MAX: Final = (1 << 31) - 1
+ALL_LOG_DIRS: Final = "*"
+"""As the only entry of ``cordoned.log.dirs``: every log dir."""
 
 
 class RefusedValueError(ValueError):
@@ -289,7 +291,7 @@ def cordoned(value: Any) -> str | None:
     """Refuse empty elements and ``*`` beside other values. Source: KIP-1066."""
     if "" in value:
         return "Configuration 'cordoned.log.dirs' values must not be empty."
-    if "*" in value and len(value) > 1:
+    if ALL_LOG_DIRS in value and len(value) > 1:
         return "When cordoned.log.dirs is set to *, it must not contain other values"
     return None
 

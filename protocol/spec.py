@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from protocol.broker_config import KEYS_OF_THE_SPEC
+from protocol.config_types import ALL_LOG_DIRS
 from protocol.spec_document import (
-    ALL_LOG_DIRS,
     CORDONED_LOG_DIRS,
     BrokerDocument,
     ClusterDocument,

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from protocol.broker_config import BROKER_KEYS
-from protocol.config_types import ConfigKey
+from protocol.config_types import ALL_LOG_DIRS, ConfigKey
 from protocol.configs import config_mistakes
 from protocol.releases import RELEASES
 from protocol.topic_config import TOPIC_KEYS
@@ -37,8 +37,6 @@ TopicName: TypeAlias = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 
 LOOPBACK: Final = "127.0.0.1"
 CORDONED_LOG_DIRS: Final = "cordoned.log.dirs"
-ALL_LOG_DIRS: Final = "*"
-"""As the only entry of ``cordoned.log.dirs``."""
 
 
 class ControllerDocument(Struct, kw_only=True):

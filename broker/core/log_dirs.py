@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from protocol.config_types import ALL_LOG_DIRS
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
-
-ALL_LOG_DIRS = "*"
-"""As the only entry of ``cordoned.log.dirs``: every log dir."""
 
 
 class LogDirFailed(Exception):  # noqa: N818 -- the name of an event, used in every room

@@ -5,14 +5,12 @@ It opens and loads nothing. Source: LogManager.scala loadLogs; KIP-18 for the re
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from functools import partial
 
 from broker.core.hosted import ReturnedReplicas, ReturnRule
 from broker.core.leader_epochs import LeaderEpochs
-from broker.core.log_dirs import LogDirFailed
 from broker.core.partition import Partition
 from broker.core.replication_quota import UNLIMITED
 from broker.engine.deletions import Deletions
@@ -115,12 +113,11 @@ class Arrivals:
         for log in found.logs:
             if not log.is_future:
                 continue
-            self._state.log_dirs.count_log(log_dir.path)
             replica = self._state.hosted.online(log.topic_partition)
             if replica is not None and replica.future is not None:
                 self._set_aside(log_dir, log)  # Its replica moves elsewhere by now.
-                self._state.log_dirs.uncount_log(log_dir.path)
                 continue
+            self._state.log_dirs.count_log(log_dir.path)
             self._put_loose(log_dir, log)
             if replica is not None:
                 self._moves.on_leader_epoch(replica)
@@ -129,17 +126,10 @@ class Arrivals:
         """Rename a log that is nobody's; the next start leaves it alone."""
         name = stray_dir_name(found.topic_partition, self._state.unique())
         logger.warning("%s/%s -> %s: it is hosted elsewhere", log_dir.path, found.log.name, name)
-        _quietly(log_dir, found, name)
+        log_dir.submit_quietly("set stray aside", partial(found.log.rename, name))
 
     def _schedule_deletions(self, log_dir: LogDir, found: LoadedLogDir) -> None:
         delay_ms = self._state.config.log_segment_delete_delay_ms
         for name in found.to_delete:
             remove = partial(log_dir.disk.remove_tree, name)
             self._deletions.schedule(log_dir, remove, delay_ms)
-
-
-def _quietly(log_dir: LogDir, found: LoadedLog, name: str) -> asyncio.Future[None] | None:
-    try:
-        return log_dir.submit("set stray aside", partial(found.log.rename, name))
-    except LogDirFailed:
-        return None

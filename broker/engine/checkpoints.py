@@ -8,7 +8,6 @@ checkpointHighWatermarks.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -89,7 +88,7 @@ class Checkpoints:
         self._fell[log_dir.path] = None
         self._state.loop.call_soon(self._fell.pop, log_dir.path)
         job = partial(write_recovery_points, log_dir.disk, self.logs_of(log_dir))
-        _submit(log_dir, "write recovery points", job)
+        log_dir.submit_quietly("write recovery points", job)
 
     def write_offsets(self) -> None:
         """Write the RecoveryPoints of all log dirs, after syncing full segments."""
@@ -97,9 +96,9 @@ class Checkpoints:
             logs = self.logs_of(log_dir)
             for log in logs.values():
                 if log.has_sealed_to_sync:
-                    _submit(log_dir, "flush", log.flush_sealed)
+                    log_dir.submit_quietly("flush", log.flush_sealed)
             job = partial(write_recovery_points, log_dir.disk, logs)
-            _submit(log_dir, "write recovery points", job)
+            log_dir.submit_quietly("write recovery points", job)
 
     async def make_durable(self, log_dir: LogDir, log: PartitionLog) -> None:
         """Sync the full segments of one log and write the RecoveryPoints, at once.
@@ -115,7 +114,7 @@ class Checkpoints:
         """Write the LogStartOffsets of all log dirs."""
         for log_dir in self._online():
             job = partial(write_log_start_offsets, log_dir.disk, self.logs_of(log_dir))
-            _submit(log_dir, "write log starts", job)
+            log_dir.submit_quietly("write log starts", job)
 
     def flush_due(self) -> None:
         """Flush every log that was not flushed for its `flush.ms`."""
@@ -123,7 +122,7 @@ class Checkpoints:
         for log_dir in self._online():
             for log in self.logs_of(log_dir).values():
                 if log.needs_sync and now_ms - log.flushed_ms >= log.config.flush_ms:
-                    _submit(log_dir, "flush", partial(log.flush_if_due, now_ms))
+                    log_dir.submit_quietly("flush", partial(log.flush_if_due, now_ms))
 
     def write_high_watermarks(self) -> None:
         """Write the HighWatermarks where they changed, and look at each disk.
@@ -135,7 +134,7 @@ class Checkpoints:
             if known != self._written.get(log_dir.path):
                 self._written[log_dir.path] = known
                 job = partial(write_high_watermarks, log_dir.disk, known)
-                _submit(log_dir, "write high watermarks", job)
+                log_dir.submit_quietly("write high watermarks", job)
             _probe(log_dir)
             self.look_at_usage(log_dir)
 
@@ -197,14 +196,6 @@ class Checkpoints:
 
     def _online(self) -> list[LogDir]:
         return [log_dir for log_dir in self._state.dirs.values() if log_dir.online]
-
-
-def _submit(log_dir: LogDir, operation: str, job: Callable[[], None]) -> None:
-    """Queue a job that nobody waits for; its OSError takes the log dir offline."""
-    try:
-        log_dir.submit(operation, job)
-    except LogDirFailed:
-        return
 
 
 def _probe(log_dir: LogDir) -> None:

@@ -83,12 +83,12 @@ class Logs:
             self._write_topic_id(future.log, future.dir, topic_id)
 
     def _write_topic_id(self, log: PartitionLog, log_dir: LogDir, topic_id: bytes) -> None:
-        self._quietly(log_dir, "write topic id", lambda: log.write_partition_metadata(topic_id))
+        log_dir.submit_quietly("write topic id", lambda: log.write_partition_metadata(topic_id))
 
     def write_epochs(self, replica: Replica) -> None:
         """Write the leader epochs; nobody waits for it, a failure fails the log dir."""
         log, entries = replica.log, replica.partition.epochs.entries
-        self._quietly(replica.dir, "write leader epochs", lambda: log.write_leader_epochs(entries))
+        replica.dir.submit_quietly("write leader epochs", lambda: log.write_leader_epochs(entries))
 
     def forget_empty_epochs(self, replica: Replica) -> None:
         """Drop leader epochs that began at the end of the log and got no records.
@@ -186,7 +186,7 @@ class Logs:
             log.raise_log_start_offset(start)
             log.write_leader_epochs(entries)
 
-        self._quietly(replica.dir, "raise log start", moved)
+        replica.dir.submit_quietly("raise log start", moved)
         self.raise_future_log_start(replica)
         replica.on_log_start()
 
@@ -210,13 +210,6 @@ class Logs:
         except LogDirFailed:
             return
         raised.add_done_callback(partial(_future_raised, replica))
-
-    @staticmethod
-    def _quietly(log_dir: LogDir, operation: str, job: Callable[[], None]) -> None:
-        try:
-            log_dir.submit(operation, job)
-        except LogDirFailed:
-            return  # Its replicas are Offline or about to be.
 
 
 def _future_raised(replica: Replica, raised: asyncio.Future[None]) -> None:

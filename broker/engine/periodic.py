@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, NamedTuple
 
-from broker.core.log_dirs import LogDirFailed
 from broker.engine.checkpoints import TAIL_IDLE_MS, WATCH_MS, Checkpoints
 from broker.engine.retention import Retention
 from broker.engine.state import EngineState
@@ -114,10 +113,7 @@ class Periodic:
 
 def _forget(log_dir: LogDir, log: PartitionLog, producer_ids: list[int]) -> None:
     """Leave expired producers out of snapshots to come; in line with the appends around it."""
-    try:
-        log_dir.submit("expire producers", partial(log.forget_producers, producer_ids))
-    except LogDirFailed:
-        return
+    log_dir.submit_quietly("expire producers", partial(log.forget_producers, producer_ids))
 
 
 async def _repeat(first_ms: int, period_ms: int, action: Callable[[], None]) -> None:

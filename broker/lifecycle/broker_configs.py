@@ -15,6 +15,7 @@ from typing import Final
 
 from broker.lifecycle.controller_link import ControllerLink
 from protocol.broker_config import BROKER_KEYS, BrokerConfig
+from protocol.config_types import ALL_LOG_DIRS
 from protocol.configs import BrokerOverrides, broker_config
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
@@ -29,7 +30,6 @@ REFRESH_TIMEOUT_MS: Final = 2_000
 """How long a registration or a word of the controller waits for the new values."""
 
 _ALL_BROKERS: Final = ""
-_ALL_LOG_DIRS: Final = "*"
 _BROKER_RESOURCE: Final = 4
 _RETRY_MS: Final = 500
 logger = logging.getLogger(__name__)
@@ -131,7 +131,7 @@ class BrokerConfigs:
         config = broker_config(
             {**overrides.static, **overrides.dynamic_default, **overrides.dynamic}
         )
-        known = (_ALL_LOG_DIRS, *(config.log_dirs or config.log_dir).split(","))
+        known = (ALL_LOG_DIRS, *(config.log_dirs or config.log_dir).split(","))
         gone = [path for path in config.cordoned_log_dirs if path not in known]
         if not gone:
             return config

@@ -31,7 +31,6 @@ from protocol.ids import ZERO_UUID, TopicPartition
 
 RELEASE_TIMEOUT_MS: Final = 5_000
 """How long the thread of a failed log dir may take to let go of it."""
-_LOSSES: Final = {False: Loss.REBUILD, True: Loss.ACCEPTED}
 logger = logging.getLogger(__name__)
 
 
@@ -174,7 +173,7 @@ class LogDirReturns:
             raise
         self._ports.adopt(log_dir)
         rule = ReturnRule(
-            loss=_LOSSES[wish.accepts_loss],
+            loss=Loss.ACCEPTED if wish.accepts_loss else Loss.REBUILD,
             only=wish.only,
             rate_bytes_per_second=wish.rate_bytes_per_second,
         )

@@ -152,6 +152,11 @@ class LogDir:
         self.jobs_count += 1
         return future
 
+    def submit_quietly(self, operation: str, job: Callable[[], object]) -> None:
+        """As ``submit``, for a job that nobody waits for: an offline dir just does not take it."""
+        if self.failure is None:
+            self.submit(operation, job)
+
     def submit_append(
         self, log: PartitionLog, buffers: Sequence[Buffer], now_ms: int
     ) -> asyncio.Future[int]:

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from protocol.broker_config import BROKER_KEYS
 from protocol.config_types import (
+    ALL_LOG_DIRS,
     ConfigKey,
     ConfigType,
     InvalidValueError,
@@ -23,7 +24,6 @@ from protocol.config_types import (
 from protocol.configs import BrokerConfig, broker_config, check_topic_configs
 from protocol.errors import ErrorCode, KafkaError
 
-ALL_LOG_DIRS: Final = "*"
 _CORDONED: Final = "cordoned.log.dirs"
 _THREAD_COUNTS: Final = ("num.recovery.threads.per.data.dir", "num.replica.fetchers")
 

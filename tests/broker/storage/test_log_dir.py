@@ -351,6 +351,17 @@ async def test_closing_waits_for_the_queue_and_then_refuses_work() -> None:
         log_dir.submit("b", lambda: 2)
 
 
+async def test_a_job_that_nobody_waits_for_is_run_in_turn_and_dropped_by_an_offline_dir() -> None:
+    log_dir = inline_log_dir()
+    seen: list[int] = []
+    log_dir.submit_quietly("note", lambda: seen.append(1))
+    await log_dir.submit("wait", lambda: None)
+    log_dir.fail("command", OSError())
+    log_dir.submit_quietly("note", lambda: seen.append(2))
+    assert seen == [1]
+    assert log_dir.queue_depth == 0
+
+
 async def test_a_cancelled_job_does_not_disturb_the_others() -> None:
     log_dir = inline_log_dir()
     log_dir.submit("a", lambda: 1).cancel()
