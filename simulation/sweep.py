@@ -1,0 +1,74 @@
+"""Many seeds over several processes: in order, to the first violation.
+
+It knows nothing of what a seed does, and prints nothing: it is given both.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+Result = TypeVar("Result")
+AHEAD_PER_JOB: Final = 4
+"""How many seeds per process are handed out ahead, so that a slow seed makes nobody wait."""
+
+
+@contextmanager
+def processes(jobs: int) -> Generator[Executor, None, None]:
+    """Yield an executor of ``jobs`` fresh processes; at the end only what runs is waited for.
+
+    Ctrl-C ends the processes at once and silently. A task and its result must be picklable.
+    """
+    assert jobs >= 1, f"{jobs} jobs"
+    executor = ProcessPoolExecutor(
+        jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_die_silently
+    )
+    try:
+        yield executor
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+def sweep(
+    seeds: Iterable[int],
+    run_seed: Callable[[int], Result],
+    executor: Executor,
+    ahead: int,
+) -> Generator[tuple[int, Result], None, None]:
+    """Yield every seed with its result, in the order of ``seeds``, as soon as that is known.
+
+    Whoever wants to stop at a result just stops iterating: seeds not yet begun are not run.
+
+    Args:
+        seeds: taken only as far as needed.
+        run_seed: called in the executor.
+        executor: where; from ``processes``.
+        ahead: how many seeds are handed out and not yet yielded.
+    """
+    assert ahead >= 1, f"{ahead} seeds ahead"
+    waiting: deque[tuple[int, Future[Result]]] = deque()
+    try:
+        for seed in seeds:
+            waiting.append((seed, executor.submit(run_seed, seed)))
+            if len(waiting) >= ahead:
+                yield _next(waiting)
+        while waiting:
+            yield _next(waiting)
+    finally:
+        for _, future in waiting:
+            future.cancel()
+
+
+def _next(waiting: deque[tuple[int, Future[Result]]]) -> tuple[int, Result]:
+    seed, future = waiting.popleft()
+    return seed, future.result()
+
+
+def _die_silently() -> None:
+    """Ctrl-C reaches the whole process group; only the first process has to say anything."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
