@@ -1,0 +1,215 @@
+"""What the clients of a run did: every operation's begin and end, in order; nothing is taken back.
+
+It reads no clock of its own and judges nothing. How it is written down is in `history_text`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from types import TracebackType
+from typing import Final, NamedTuple, TypeAlias
+
+from protocol.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
+
+UNREADABLE: Final = -1
+"""In the place of a record's number: what was read is no record of a workload."""
+
+
+class Kind(StrEnum):
+    """What an entry says of its operation."""
+
+    INVOKE = "invoke"
+    OK = "ok"
+    FAIL = "fail"
+    """It did certainly not happen."""
+    INFO = "info"
+    """It may have happened, or may happen yet."""
+
+
+class Function(StrEnum):
+    """What was asked for."""
+
+    SEND = "send"
+    POLL = "poll"
+    CREATE_TOPIC = "create-topic"
+    CREATE_PARTITIONS = "create-partitions"
+    DELETE_TOPIC = "delete-topic"
+    DELETE_RECORDS = "delete-records"
+    MOVE = "move"
+    REASSIGN = "reassign"
+    ELECT = "elect"
+    ALTER_CONFIGS = "alter-configs"
+    NOTE = "note"
+    """Nothing was asked: a step of the run, for who reads the history."""
+
+
+class ProducerRange(NamedTuple):
+    """How an idempotent producer numbered one batch."""
+
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+
+
+class Send(NamedTuple):
+    """One batch of records to one partition."""
+
+    tp: TopicPartition
+    records: tuple[int, ...]
+    """Their numbers, unique in the run."""
+    acks: int
+    producer: ProducerRange | None = None
+    """None: not idempotent."""
+    base_offset: int = NO_OFFSET
+    broker: int = NO_LEADER
+    """Who answered."""
+    leader_epoch: int = NO_EPOCH
+    """Under which the client asked."""
+
+
+class Poll(NamedTuple):
+    """One fetch from one partition."""
+
+    tp: TopicPartition
+    fetch_offset: int
+    records: tuple[tuple[int, int], ...] = ()
+    """Offset and number of each record that was read."""
+    broker: int = NO_LEADER
+    leader_epoch: int = NO_EPOCH
+    high_watermark: int = NO_OFFSET
+
+
+class Order(NamedTuple):
+    """What an administrator asked for; fields that say nothing keep their defaults."""
+
+    topic: str = ""
+    partition: int = -1
+    """-1: the topic as a whole."""
+    broker: int = NO_LEADER
+    log_dir: str = ""
+    offset: int = NO_OFFSET
+    detail: str = ""
+
+
+Value: TypeAlias = Send | Poll | Order
+
+
+class Operation(NamedTuple):
+    """One entry: an operation begins, or what became of it."""
+
+    number: int
+    """Of the entry, from 0 without gaps."""
+    at_us: int
+    """On the loop's time."""
+    process: int
+    """Does one operation at a time, and none any more after one whose outcome is not known."""
+    client: str
+    """The workload that the process belongs to."""
+    kind: Kind
+    function: Function
+    value: Value
+    error: str = ""
+    """Of FAIL and INFO: Kafka's name of the error, or a sentence."""
+
+
+class Invocation:
+    """One operation under way: ``with history.begin(...) as operation``.
+
+    It ends once, by ``ok`` or ``fail`` or ``unknown``; left without an end, it ends as unknown.
+    """
+
+    __slots__ = ("_function", "_history", "_is_ended", "client", "process", "value")
+
+    def __init__(
+        self, history: History, process: int, client: str, function: Function, value: Value
+    ) -> None:
+        """Only ``History.begin`` makes one."""
+        self._history = history
+        self._function = function
+        self._is_ended = False
+        self.process = process
+        self.client = client
+        self.value = value
+
+    def __enter__(self) -> Invocation:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        if not self._is_ended:
+            self.unknown(str(error) or type(error).__name__ if error else "given up")
+
+    def ok(self, value: Value) -> None:
+        """It happened; ``value`` has what the answer said."""
+        self._end(Kind.OK, value, "")
+
+    def fail(self, error: str) -> None:
+        """It did certainly not happen."""
+        self._end(Kind.FAIL, self.value, error)
+
+    def unknown(self, error: str) -> None:
+        """It may have happened."""
+        self._end(Kind.INFO, self.value, error)
+
+    def _end(self, kind: Kind, value: Value, error: str) -> None:
+        assert not self._is_ended, f"{self._function} of {self.client} ended twice"
+        self._is_ended = True
+        self._history.end(self, kind, self._function, value, error)
+
+
+class History:
+    """All operations of one run, in the order in which they were told."""
+
+    def __init__(self, now_us: Callable[[], int]) -> None:
+        """``now_us`` is the loop's time in microseconds."""
+        self._now_us = now_us
+        self._operations: list[Operation] = []
+        self._idle: dict[str, list[int]] = {}
+        self._process_count = 0
+
+    def __len__(self) -> int:
+        return len(self._operations)
+
+    def __iter__(self) -> Iterator[Operation]:
+        return iter(self._operations)
+
+    @property
+    def operations(self) -> list[Operation]:
+        """All entries; not to be changed."""
+        return self._operations
+
+    def begin(self, client: str, function: Function, value: Value) -> Invocation:
+        """Write down that ``client`` asks for something, by a process of its that is idle."""
+        idle = self._idle.setdefault(client, [])
+        if idle:
+            process = heapq.heappop(idle)
+        else:
+            process = self._process_count
+            self._process_count += 1
+        self._add((process, client), Kind.INVOKE, function, value, "")
+        return Invocation(self, process, client, function, value)
+
+    def end(
+        self, invocation: Invocation, kind: Kind, function: Function, value: Value, error: str
+    ) -> None:
+        """Write down how an operation ended; ``Invocation`` calls it."""
+        self._add((invocation.process, invocation.client), kind, function, value, error)
+        if kind is not Kind.INFO:
+            heapq.heappush(self._idle[invocation.client], invocation.process)
+
+    def note(self, client: str, text: str) -> None:
+        """Write down a step of the run: a fault, a restart."""
+        with self.begin(client, Function.NOTE, Order(detail=text)) as invocation:
+            invocation.ok(invocation.value)
+
+    def _add(
+        self, who: tuple[int, str], kind: Kind, function: Function, value: Value, error: str
+    ) -> None:
+        at = (len(self._operations), self._now_us())
+        self._operations.append(Operation(*at, *who, kind, function, value, error))

@@ -1,0 +1,112 @@
+"""Writes a history down: EDN as Jepsen's checkers read it, and JSON lines for everything else.
+
+The EDN has the shape of `jepsen.tests.kafka`, which checks logs with offsets by Elle's graphs:
+sends and polls of integer keys. Elle's own list-append would want a whole log in each read, and
+would blame a consumer for a high watermark that is a moment old, which Kafka allows.
+It opens no file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, assert_never
+
+from protocol.ids import NO_OFFSET, TopicPartition
+from simulation.core.history import Function, Kind, Operation, Order, Poll, Send
+
+_CLIENT_FUNCTIONS: Final = (Function.SEND, Function.POLL)
+
+
+def edn_lines(operations: Iterable[Operation]) -> Iterator[str]:
+    """Give a line per entry, and before it a comment where a partition is named first.
+
+    Orders are the nemesis's, as in Jepsen: their begin and end are both ``:info``.
+    """
+    keys: dict[TopicPartition, int] = {}
+    for operation in operations:
+        value = operation.value
+        if not isinstance(value, Order) and value.tp not in keys:
+            keys[value.tp] = len(keys)
+            yield f"; key {keys[value.tp]} is {value.tp}"
+        yield _edn_map(_edn_fields(operation, keys))
+
+
+def json_lines(operations: Iterable[Operation]) -> Iterator[str]:
+    """Give a JSON object per entry, with everything that is known of it."""
+    for operation in operations:
+        row: dict[str, Any] = {
+            **operation._asdict(),
+            "value": {name: _plain(part) for name, part in operation.value._asdict().items()},
+        }
+        yield json.dumps(row, separators=(",", ":"), ensure_ascii=False)
+
+
+def _plain(part: Any) -> Any:
+    as_dict = getattr(part, "_asdict", None)
+    return part if as_dict is None else as_dict()
+
+
+def _edn_fields(operation: Operation, keys: Mapping[TopicPartition, int]) -> dict[str, str]:
+    is_client = operation.function in _CLIENT_FUNCTIONS
+    fields = {
+        "type": f":{operation.kind if is_client else Kind.INFO}",
+        "f": f":{operation.function}",
+        "value": _edn_value(operation, keys),
+        "process": str(operation.process) if is_client else ":nemesis",
+        "time": str(operation.at_us * 1000),
+        "index": str(operation.number),
+    }
+    if operation.error:
+        fields["error"] = _edn_text(operation.error)
+    return fields
+
+
+def _edn_value(operation: Operation, keys: Mapping[TopicPartition, int]) -> str:
+    value = operation.value
+    match value:
+        case Send():
+            return _edn_vector(_sends(value, keys[value.tp], operation.kind))
+        case Poll():
+            return _edn_vector([_poll(value, keys[value.tp], operation.kind)])
+        case Order():
+            told = {
+                name.replace("_", "-"): _edn_text(part) if isinstance(part, str) else str(part)
+                for name, part in value._asdict().items()
+                if part != Order._field_defaults[name]
+            }
+            return _edn_map(told)
+        case _:
+            assert_never(value)
+
+
+def _sends(send: Send, key: int, kind: Kind) -> Iterator[str]:
+    """Say the offset where it is known; acks=0 is never told it."""
+    for number, record in enumerate(send.records):
+        if kind is not Kind.OK:
+            yield f"[:send {key} {record}]"
+        elif send.base_offset == NO_OFFSET:
+            yield f"[:send {key} [nil {record}]]"
+        else:
+            yield f"[:send {key} [{send.base_offset + number} {record}]]"
+
+
+def _poll(poll: Poll, key: int, kind: Kind) -> str:
+    if kind is not Kind.OK:
+        return "[:poll]"
+    pairs = _edn_vector(f"[{offset} {record}]" for offset, record in poll.records)
+    return f"[:poll {{{key} {pairs}}}]" if poll.records else "[:poll {}]"
+
+
+def _edn_vector(parts: Iterable[str]) -> str:
+    return f"[{' '.join(parts)}]"
+
+
+def _edn_map(fields: Mapping[str, str]) -> str:
+    return f"{{{', '.join(f':{name} {text}' for name, text in fields.items())}}}"
+
+
+def _edn_text(text: str) -> str:
+    # EDN's strings know fewer escapes than JSON's, of which only these two are needed.
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

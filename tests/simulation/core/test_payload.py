@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+from simulation.core.history import UNREADABLE
+from simulation.core.payload import SIZE_BYTES_MIN, number_of, payload, record_number
+
+
+@pytest.mark.parametrize("size_bytes", [0, SIZE_BYTES_MIN, SIZE_BYTES_MIN + 1, 100, 10_000])
+def test_a_value_has_its_size_and_tells_its_number(size_bytes: int) -> None:
+    value = payload(3_000_000_017, size_bytes)
+
+    assert len(value) == max(size_bytes, SIZE_BYTES_MIN)
+    assert number_of(value) == 3_000_000_017
+
+
+def test_any_changed_byte_makes_it_unreadable() -> None:
+    value = payload(17, 60)
+
+    for position in range(len(value)):
+        changed = bytearray(value)
+        changed[position] ^= 0x10
+        assert number_of(changed) == UNREADABLE, position
+
+
+def test_a_cut_value_and_none_are_unreadable() -> None:
+    value = payload(17, 60)
+
+    assert number_of(value[:-1]) == UNREADABLE
+    assert number_of(value[:4]) == UNREADABLE
+    assert number_of(None) == UNREADABLE
+
+
+def test_numbers_of_workloads_do_not_meet() -> None:
+    assert record_number(0, 999_999_999) < record_number(1, 0)
+    assert record_number(3, 17) == 3_000_000_017
