@@ -1,0 +1,327 @@
+"""What a plan does to a cluster, one value per kind of step. Does nothing by itself.
+
+Actions that Kafka answers with an error code carry ``answers``: the code's name that each part of
+the request must be answered with; any other ends the run as failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from simulation.core.conditions import Condition, LogDirRef, NodeRef
+
+RuleValue: TypeAlias = str | int | float | bool | list["RuleValue"] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """Set a fault. It must meet something before the run ends."""
+
+    name: str
+    rule: Mapping[str, RuleValue]
+    """Where it meets what, and what it does; nodes and log dirs are named as in any step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """Take a fault off; ``"*"`` takes off all."""
+
+    fault: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """End a process at once, as ``kill -9``: what the disk was given stays."""
+
+    node: NodeRef
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Stop a process cleanly and wait for its end."""
+
+    node: NodeRef
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Start a process that is down, and go on at once."""
+
+    node: NodeRef
+
+
+@dataclass(frozen=True, slots=True)
+class PowerCut:
+    """End a process and lose what it had not synced."""
+
+    node: NodeRef
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Let a process stand still, as SIGSTOP does."""
+
+    node: NodeRef
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Let a paused process go on."""
+
+    node: NodeRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowCpu:
+    """Let a process take so many times as long for everything; 1 ends it."""
+
+    node: NodeRef
+    factor: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkewClock:
+    """Put a process's wall clock this much ahead of the others', or behind."""
+
+    node: NodeRef
+    by_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTopic:
+    """Create a topic."""
+
+    name: str
+    partitions: int = 1
+    replication_factor: int = 1
+    assignment: tuple[tuple[int, ...], ...] = ()
+    """The brokers of each partition, the preferred leader first; it replaces the two numbers."""
+    log_dir: str | None = None
+    """Where every broker puts its replicas of it; None: where Kafka puts them."""
+    configs: Mapping[str, str] = field(default_factory=dict[str, str])
+    answers: str = "NONE"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTopic:
+    """Delete a topic."""
+
+    name: str
+    answers: str = "NONE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddPartitions:
+    """Raise a topic's number of partitions."""
+
+    topic: str
+    to: int
+    assignment: tuple[tuple[int, ...], ...] = ()
+    """The brokers of each new partition."""
+    answers: str = "NONE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveReplica:
+    """Order a broker to keep its replicas in this log dir (AlterReplicaLogDirs)."""
+
+    of: str
+    broker: NodeRef
+    to: LogDirRef
+    """Also any absolute path, to see it refused."""
+    answers: str = "NONE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reassign:
+    """Give partitions these replicas, the preferred leader first."""
+
+    of: str
+    to: tuple[int, ...]
+    answers: str = "NONE"
+
+
+@dataclass(frozen=True, slots=True)
+class CancelReassignment:
+    """Take a reassignment back."""
+
+    of: str
+    answers: str = "NONE"
+
+
+@dataclass(frozen=True, slots=True)
+class ElectLeaders:
+    """Ask for an election."""
+
+    of: str
+    kind: Literal["preferred", "unclean"] = "preferred"
+    answers: str = "NONE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterConfigs:
+    """Set configurations of a topic, a broker, or all brokers (neither named); null deletes one."""
+
+    set: Mapping[str, str | None]
+    topic: str | None = None
+    broker: NodeRef | None = None
+    answers: str = "NONE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cordon:
+    """Let no new replica come to these log dirs of a broker, and to all others again."""
+
+    broker: NodeRef
+    log_dirs: tuple[str, ...]
+    """``"*"`` stands for all; an empty list takes every cordon off."""
+    answers: str = "NONE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteRecords:
+    """Raise the log start to this offset."""
+
+    of: str
+    before: int
+    answers: str = "NONE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """Send one request about partitions to one broker, to see what it answers."""
+
+    api: Literal["Produce", "Fetch", "ListOffsets", "OffsetForLeaderEpoch", "DescribeProducers"]
+    of: str
+    broker: NodeRef
+    version: int | None = None
+    """None: the newest that is served."""
+    answers: str = "NONE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartLogDir:
+    """Bring a repaired log dir back with its data, in the running broker."""
+
+    broker: NodeRef
+    log_dir: LogDirRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplaceLogDir:
+    """Put an empty disk in the place of a log dir, in the running broker."""
+
+    broker: NodeRef
+    log_dir: LogDirRef
+    accept_loss: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartPartition:
+    """Bring one offline replica back (KIP-18)."""
+
+    of: str
+    broker: NodeRef
+
+
+@dataclass(frozen=True, slots=True)
+class StartWorkload:
+    """Let a workload begin that did not begin by itself, or was stopped."""
+
+    workload: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopWorkload:
+    """End a workload; what it has sent is waited for."""
+
+    workload: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Let time pass."""
+
+    for_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Until:
+    """Wait until a condition holds; the run fails if it does not in time."""
+
+    condition: Condition
+    within_ms: int = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """The condition holds now; the run fails if not."""
+
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holds:
+    """The condition holds now and for a time; the run fails at the first look that denies it."""
+
+    condition: Condition
+    for_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class When:
+    """Do these steps once, beside what follows, as soon as a condition holds.
+
+    The run fails if it never does.
+    """
+
+    condition: Condition
+    steps: tuple[Step, ...]
+
+
+Action: TypeAlias = (
+    Fault
+    | Clear
+    | Kill
+    | Stop
+    | Start
+    | PowerCut
+    | Pause
+    | Resume
+    | SlowCpu
+    | SkewClock
+    | CreateTopic
+    | DeleteTopic
+    | AddPartitions
+    | MoveReplica
+    | Reassign
+    | CancelReassignment
+    | ElectLeaders
+    | AlterConfigs
+    | Cordon
+    | DeleteRecords
+    | Ask
+    | RestartLogDir
+    | ReplaceLogDir
+    | RestartPartition
+    | StartWorkload
+    | StopWorkload
+    | Wait
+    | Until
+    | Expect
+    | Holds
+    | When
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One action and when it may begin: after the step before it, and not before ``at_ms``."""
+
+    action: Action
+    at_ms: int | None = None
+    """Since the cluster was ready and the workloads began."""
+    says: str | None = None
+    """A sentence for the story."""

@@ -1,0 +1,33 @@
+"""What a plan asks of a stage that not every stage can give. Knows no stage."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from simulation.core.actions import PowerCut, SkewClock, SlowCpu
+from simulation.core.plan import Plan
+
+
+class Capability(Enum):
+    """Something that one world has and another may not."""
+
+    POWER_CUT = "power_cut"
+    """Ending a process together with what it had not synced."""
+    SLOW_CPU = "slow_cpu"
+    CLOCK_SKEW = "clock_skew"
+    NETWORK_FAULTS = "network_faults"
+    """Latency, loss and cuts between processes."""
+
+
+_BY_ACTION: Final = {
+    PowerCut: Capability.POWER_CUT,
+    SlowCpu: Capability.SLOW_CPU,
+    SkewClock: Capability.CLOCK_SKEW,
+}
+
+
+def needed_capabilities(plan: Plan) -> tuple[Capability, ...]:
+    """Return what a stage must be able to do for this plan, each once, in a fixed order."""
+    needed = [_BY_ACTION.get(type(action)) for action in plan.actions]
+    return tuple(capability for capability in Capability if capability in needed)

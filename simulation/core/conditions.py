@@ -1,0 +1,231 @@
+"""What can hold in a cluster, as values: conditions of ``until``, ``when``, ``expect``, ``holds``.
+
+Judges nothing: ``simulation.core.judging`` does. ``of`` names partitions everywhere: ``orders-0``
+is one, ``orders`` every partition of a topic, ``"*"`` all partitions there are. What is said of
+several must hold for each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from simulation.core.observation import NodeState
+
+NodeRef: TypeAlias = str
+"""``broker-1`` (or just 1), ``controller``, ``leader of orders-0``, ``follower of orders-0``."""
+LogDirRef: TypeAlias = str
+"""``d1``, or ``of orders-0``: where that partition's replica lies on the broker concerned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Led:
+    """Somebody leads."""
+
+    of: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leader:
+    """This broker leads."""
+
+    of: str
+    is_: NodeRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderEpoch:
+    """The leader epoch is this number, or lies between two."""
+
+    of: str
+    is_: int | None = None
+    at_least: int | None = None
+    at_most: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Isr:
+    """The Isr is exactly these brokers, in any order."""
+
+    of: str
+    are: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FullIsr:
+    """Somebody leads, and every replica is in the Isr."""
+
+    of: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InIsr:
+    """This broker is in the Isr."""
+
+    of: str
+    broker: NodeRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfflineReplicas:
+    """The offline replicas are exactly these brokers, in any order."""
+
+    of: str
+    are: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replicas:
+    """The replicas are these brokers, in this order."""
+
+    of: str
+    are: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicExists:
+    """The metadata has this topic."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reassigning:
+    """A reassignment is under way, of at least one of these partitions."""
+
+    of: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogDirIs:
+    """DescribeLogDirs shows this log dir so."""
+
+    broker: NodeRef
+    log_dir: LogDirRef
+    state: Literal["online", "offline", "cordoned"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaIn:
+    """The broker's current replica lies in this log dir; without ``log_dir``: in any."""
+
+    of: str
+    broker: NodeRef
+    log_dir: LogDirRef | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FutureReplica:
+    """The broker has a future replica in this log dir; without ``log_dir``: in any."""
+
+    of: str
+    broker: NodeRef
+    log_dir: LogDirRef | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offsets:
+    """ListOffsets answers these for the leader's log."""
+
+    of: str
+    earliest: int | None = None
+    latest: int | None = None
+    latest_at_least: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """A workload's number of records is this, or lies between two.
+
+    ``more`` counts from when the step began to look.
+    """
+
+    workload: str
+    what: Literal["acknowledged", "read", "errors"] = "acknowledged"
+    is_: int | None = None
+    at_least: int | None = None
+    at_most: int | None = None
+    more: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorSeen:
+    """A workload was answered with this code."""
+
+    workload: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeIs:
+    """A process is in this state; ``exit_code`` is that of its last end."""
+
+    node: NodeRef
+    state: NodeState
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """A metric of a broker, named as in ``GET /metrics``, is this, or lies between two."""
+
+    broker: NodeRef
+    name: str
+    is_: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultHits:
+    """A fault has changed so many operations."""
+
+    fault: str
+    at_least: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Each of these holds."""
+
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """At least one of these holds."""
+
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """This does not hold."""
+
+    condition: Condition
+
+
+Condition: TypeAlias = (
+    Led
+    | Leader
+    | LeaderEpoch
+    | Isr
+    | FullIsr
+    | InIsr
+    | OfflineReplicas
+    | Replicas
+    | TopicExists
+    | Reassigning
+    | LogDirIs
+    | ReplicaIn
+    | FutureReplica
+    | Offsets
+    | Count
+    | ErrorSeen
+    | NodeIs
+    | Metric
+    | FaultHits
+    | AllOf
+    | AnyOf
+    | Not
+)

@@ -1,0 +1,150 @@
+"""A plan: a cluster, its clients, what is done to it, and what must come of it.
+
+One model for scenario files and for what a seed draws. Runs nothing and reads no file
+(``simulation.core.plan_document`` does).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+from simulation.core.actions import Action, CreateTopic, Fault, Step, When
+
+World: TypeAlias = Literal["simulated", "real"]
+WORLDS: Final[tuple[World, ...]] = ("simulated", "real")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterPlan:
+    """The cluster: brokers 1, 2, ... with log dirs d1, d2, ... each."""
+
+    brokers: int = 3
+    log_dirs: int = 2
+    """Of every broker."""
+    capacity_mib: int | None = None
+    """Of every log dir; more ends in ENOSPC."""
+    racks: tuple[str, ...] = ()
+    """Of the brokers in order."""
+    configs: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Kafka's broker keys, for all brokers."""
+    heartbeat_interval_ms: int = 500
+    session_timeout_ms: int = 3000
+    topics: tuple[CreateTopic, ...] = ()
+    """Created before the clock of the steps starts."""
+
+    def document(self) -> dict[str, Any]:
+        """Return what ``cluster.yaml`` says of it, but for ports, which the stage knows."""
+        return {
+            "cluster_id": "scenario",
+            "controller": {
+                "heartbeat_interval_ms": self.heartbeat_interval_ms,
+                "session_timeout_ms": self.session_timeout_ms,
+            },
+            "brokers": [self._broker_document(broker) for broker in self.broker_ids],
+            "configs": dict(self.configs),
+        }
+
+    @property
+    def broker_ids(self) -> tuple[int, ...]:
+        """The ids of its brokers."""
+        return tuple(range(1, self.brokers + 1))
+
+    @property
+    def log_dir_names(self) -> tuple[str, ...]:
+        """The names that each broker's log dirs have in a plan."""
+        return tuple(f"d{number}" for number in range(1, self.log_dirs + 1))
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """The names of its processes."""
+        return ("controller", *(f"broker-{broker}" for broker in self.broker_ids))
+
+    def _broker_document(self, broker: int) -> dict[str, Any]:
+        document: dict[str, Any] = {
+            "id": broker,
+            "log_dirs": [
+                {"path": log_dir_path(broker, name)}
+                if self.capacity_mib is None
+                else {"path": log_dir_path(broker, name), "capacity_mib": self.capacity_mib}
+                for name in self.log_dir_names
+            ],
+        }
+        if self.racks:
+            document["rack"] = self.racks[broker - 1]
+        return document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """One client that works on one topic while things happen."""
+
+    name: str
+    topic: str
+    kind: Literal["produce", "consume"] = "produce"
+    client: Literal["plain", "aiokafka"] = "plain"
+    """``plain`` shows every answer as it came; ``aiokafka`` is the library as people use it."""
+    acks: Literal["all", "1", "0"] = "all"
+    idempotent: bool = False
+    interval_ms: int = 50
+    """Between two requests of one client."""
+    record_bytes: int = 100
+    batch_records: int = 1
+    """Records of one request."""
+    records_max: int | None = None
+    """It ends after so many; None: with the run."""
+    begins: bool = True
+    """By itself, when the cluster is ready; otherwise by a step."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a run ends: faults off, what is broken is repaired, and everything must heal."""
+
+    heals_within_ms: int = 60_000
+    """Every partition with an online Isr member has a leader and a full Isr by then."""
+    start_nodes: bool = True
+    """Start what is down, resume what is paused."""
+    restart_log_dirs: bool = True
+    """Bring offline log dirs back, once no fault is on them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A whole run."""
+
+    name: str
+    """As a file name: lower case, words joined by hyphens."""
+    shows: str
+    """One sentence."""
+    scenarios: tuple[int, ...] = ()
+    """Numbers of docs/scenarios.md that it shows whole."""
+    worlds: tuple[World, ...] = WORLDS
+    """Where it can run."""
+    cluster: ClusterPlan = ClusterPlan()
+    workloads: tuple[Workload, ...] = ()
+    steps: tuple[Step, ...] = ()
+    ending: Ending = Ending()
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """Every action, those inside ``when`` too, in the order of the text."""
+        return tuple(_actions(self.steps))
+
+    @property
+    def fault_names(self) -> tuple[str, ...]:
+        """The names of all faults that it sets."""
+        return tuple(action.name for action in self.actions if isinstance(action, Fault))
+
+
+def log_dir_path(broker: int, log_dir: str) -> str:
+    """Return where a log dir lies below the folder of the cluster."""
+    return f"data/b{broker}/{log_dir}"
+
+
+def _actions(steps: tuple[Step, ...]) -> Iterator[Action]:
+    for step in steps:
+        yield step.action
+        if isinstance(step.action, When):
+            yield from _actions(step.action.steps)

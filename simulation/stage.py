@@ -1,0 +1,138 @@
+"""The port Stage: what a run asks of a cluster, in whichever world that cluster lives.
+
+What Kafka's protocol can ask is not here: admin clients and workloads ask brokers for it at
+``spec``'s addresses, over the running loop. Nodes are named ``controller``, ``broker-1``, ...; log
+dirs by their path in ``spec``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from protocol.ids import TopicPartition
+from protocol.spec import ClusterSpec
+from simulation.core.capability import Capability
+from simulation.core.observation import NodeSeen
+
+
+class StageError(Exception):
+    """The cluster refused something that is no matter of Kafka's protocol; the text says why."""
+
+
+class Stage(Protocol):
+    """One cluster, from its start to its end."""
+
+    @property
+    def spec(self) -> ClusterSpec:
+        """The cluster as it was configured: ids, addresses, log dirs in the order of the plan."""
+        ...
+
+    @property
+    def capabilities(self) -> tuple[Capability, ...]:
+        """What this stage can do beyond the rest of this port."""
+        ...
+
+    def now_ms(self) -> int:
+        """Return the time since the stage was made."""
+        ...
+
+    async def start(self) -> None:
+        """Start every node; return when every broker knows all brokers.
+
+        Raises:
+            StageError: it does not come to that.
+        """
+        ...
+
+    async def stop(self) -> None:
+        """End every node and give back what the stage holds; faults are taken off before."""
+        ...
+
+    async def start_node(self, node: str) -> None:
+        """Start a node that is down; return at once, whether or not it is ready.
+
+        Raises:
+            StageError: it runs.
+        """
+        ...
+
+    async def stop_node(self, node: str) -> None:
+        """Ask a node to end and wait until it has."""
+        ...
+
+    async def kill_node(self, node: str) -> None:
+        """End a node at once; what its disks were given stays."""
+        ...
+
+    async def cut_power(self, node: str) -> None:
+        """End a node at once, and lose what it had not synced (``POWER_CUT``)."""
+        ...
+
+    async def pause_node(self, node: str) -> None:
+        """Let a node stand still; its connections stay."""
+        ...
+
+    async def resume_node(self, node: str) -> None:
+        """Let a paused node go on."""
+        ...
+
+    async def slow_cpu(self, node: str, factor: float) -> None:
+        """Let a node take ``factor`` times as long for everything (``SLOW_CPU``); 1 ends it."""
+        ...
+
+    async def skew_clock(self, node: str, by_ms: int) -> None:
+        """Put a node's wall clock ahead of the others', or behind (``CLOCK_SKEW``)."""
+        ...
+
+    def node(self, node: str) -> NodeSeen:
+        """Tell how a node is now."""
+        ...
+
+    async def add_fault(self, name: str, rule: Mapping[str, Any]) -> None:
+        """Set a fault under a name of the plan.
+
+        Raises:
+            StageError: the rule cannot be set here.
+        """
+        ...
+
+    async def clear_fault(self, name: str) -> None:
+        """Take a fault off; what hangs on it goes on. Its hits stay known."""
+        ...
+
+    async def fault_hits(self) -> Mapping[str, int]:
+        """Return how many operations each fault has changed so far, cleared ones too."""
+        ...
+
+    async def restart_log_dir(self, broker: int, path: str) -> None:
+        """Bring a repaired log dir back with its data; return once that was begun.
+
+        Raises:
+            StageError: the broker refuses.
+        """
+        ...
+
+    async def replace_log_dir(self, broker: int, path: str, *, accept_loss: bool) -> None:
+        """Put an empty log dir in the place of another; return once that was begun.
+
+        Raises:
+            StageError: the broker refuses.
+        """
+        ...
+
+    async def restart_partition(self, broker: int, partition: TopicPartition) -> None:
+        """Bring one offline replica back.
+
+        Raises:
+            StageError: the broker refuses.
+        """
+        ...
+
+    async def metrics(self, broker: int) -> Mapping[str, float]:
+        """Return the broker's metrics, by name with labels as in Prometheus' text.
+
+        Raises:
+            StageError: the broker does not answer.
+        """
+        ...

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from simulation.core.actions import Kill, PowerCut, SkewClock, Step
+from simulation.core.capability import Capability, needed_capabilities
+from simulation.core.plan import Plan
+
+
+def test_a_plan_needs_what_its_actions_need_each_once() -> None:
+    actions = (
+        SkewClock(node="broker-1", by_ms=10),
+        PowerCut("broker-1"),
+        Kill("broker-2"),
+        PowerCut("broker-2"),
+    )
+    plan = Plan(name="x", shows="X.", steps=tuple(Step(action=action) for action in actions))
+
+    assert needed_capabilities(plan) == (Capability.POWER_CUT, Capability.CLOCK_SKEW)
+
+
+def test_a_plan_without_steps_runs_anywhere() -> None:
+    assert needed_capabilities(Plan(name="x", shows="X.")) == ()
