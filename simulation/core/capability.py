@@ -20,7 +20,7 @@ class Capability(Enum):
     """Latency, loss and cuts between processes."""
 
 
-_BY_ACTION: Final = {
+_BY_ACTION: Final[dict[type, Capability]] = {
     PowerCut: Capability.POWER_CUT,
     SlowCpu: Capability.SLOW_CPU,
     SkewClock: Capability.CLOCK_SKEW,
