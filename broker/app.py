@@ -24,7 +24,8 @@ from broker.metric_dump import MetricDump
 from broker.storage.recovery import LoadedLogDir, StartupRefused
 from broker.storage.startup import load_log_dirs, open_log_dirs
 from broker.world import World, real_world
-from protocol.spec import ClusterSpec, FaultSpec
+from protocol.fault_model import DiskFault, broker_id_of
+from protocol.spec import ClusterSpec
 from protocol.transport.rpc_server import RpcServer
 
 STOP_TIMEOUT_MS: Final = 20_000
@@ -178,9 +179,10 @@ class Broker:
         tasks.create_task(parts.returns.run(), name="log-dir-returns")
         tasks.create_task(parts.move_throttles.run(), name="move-throttles")
         tasks.create_task(dump.run(), name="metric-dump")
-        for fault in self._spec.faults:
-            if fault.broker == self._own.id:
-                self._loop.call_later(fault.at_ms / 1000, self._strike, fault)
+        for spec in self._spec.faults:
+            fault = spec.fault
+            if isinstance(fault, DiskFault) and broker_id_of(fault.node) == self._own.id:
+                self._loop.call_later(spec.at_ms / 1000, self._strike, fault)
         self._enter(BrokerState.RUNNING)
         self.surface.port = port
         self.serving.set_result(port)
@@ -225,11 +227,12 @@ class Broker:
             logger.warning("log dirs not closed within %d ms; left as they are", STOP_TIMEOUT_MS)
         self._enter(BrokerState.NOT_RUNNING)
 
-    def _strike(self, fault: FaultSpec) -> None:
-        logger.warning("fault of the cluster file: %s on %s", fault.mode, fault.log_dir)
-        self.surface.fail_log_dir(
-            FailRequest(path=fault.log_dir, mode=fault.mode, delay_ms=fault.delay_ms)
-        )
+    def _strike(self, fault: DiskFault) -> None:
+        paths = self.surface.disks if fault.log_dir is None else [fault.log_dir]
+        for path in paths:
+            logger.warning("fault of the cluster file: %s on %s", fault.mode.value, path)
+            wish = FailRequest(path=path, mode=fault.mode.value, delay_ms=fault.delay_ms or None)
+            self.surface.fail_log_dir(wish)
 
     def _enter(self, state: BrokerState) -> None:
         logger.info("broker state %s -> %s", self.surface.state.name, state.name)

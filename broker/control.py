@@ -16,13 +16,13 @@ import h11
 import msgspec
 
 from broker.metrics import Family
-from broker.storage.fault_rules import FaultMode
+from protocol.fault_model import DiskMode
 from protocol.ids import TopicPartition
 
 LOOPBACK: Final = "127.0.0.1"
 BODY_BYTES_MAX: Final = 64 * 1024
 REQUEST_TIMEOUT_MS: Final = 10_000
-FAULT_MODES: Final = tuple(mode.value for mode in FaultMode)
+FAULT_MODES: Final = tuple(mode.value for mode in DiskMode)
 _READ_BYTES: Final = 16 * 1024
 logger = logging.getLogger(__name__)
 

@@ -24,13 +24,13 @@ from broker.lifecycle.log_dir_returns import LogDirReturns, ReturnRefusedError, 
 from broker.lifecycle.session import ControllerSession
 from broker.loading import Loading
 from broker.metrics import Family, Metrics
-from broker.storage.fault_rules import FaultMode
 from broker.storage.faults import FaultyDisk
 from broker.storage.log_dir import LogDir
+from protocol.fault_model import DiskMode
 from protocol.ids import ZERO_UUID, TopicPartition, uuid_text
 from protocol.spec import BrokerSpec, ClusterSpec
 
-_NOT_PROBED: Final = (FaultMode.SLOW.value, FaultMode.BIT_FLIP.value)
+_NOT_PROBED: Final = (DiskMode.SLOW.value, DiskMode.BIT_FLIP.value)
 """Modes that fail nothing; every other one is made to bite by a write to the log dir."""
 
 
@@ -251,5 +251,5 @@ class Surface:
         if not rules:
             return None
         (rule,) = rules
-        delay_ms = rule.delay_ms if rule.mode is FaultMode.SLOW else None
+        delay_ms = rule.delay_ms if rule.mode is DiskMode.SLOW else None
         return {"mode": rule.mode.value, "delay_ms": delay_ms, "hits": rule.hits}

@@ -12,12 +12,14 @@ from typing import Any, Final
 
 from protocol.broker_config import KEYS_OF_THE_SPEC
 from protocol.config_types import ALL_LOG_DIRS
+from protocol.fault_document import fault_content, read_fault
+from protocol.fault_model import DiskFault, NetworkFault, NodeFault
 from protocol.spec_document import (
     CORDONED_LOG_DIRS,
+    FAULT_TIMES,
     BrokerDocument,
     ClusterDocument,
     ControllerDocument,
-    FaultDocument,
     TopicDocument,
     config_text,
     read_document,
@@ -96,13 +98,11 @@ class FaultSpec:
     """A fault that happens by itself."""
 
     at_ms: int
-    """After the broker's start."""
-    broker: int
-    log_dir: str
-    """Absolute."""
-    mode: str
-    delay_ms: int | None
-    """Of mode slow."""
+    """After the start of the broker that it concerns."""
+    fault: DiskFault | NetworkFault
+    """With absolute log dirs."""
+    until_ms: int | None = None
+    """After the same start; None: for good."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,14 +254,13 @@ def _topic(document: TopicDocument) -> TopicSpec:
     )
 
 
-def _fault(document: FaultDocument, base_dir: Path) -> FaultSpec:
-    return FaultSpec(
-        at_ms=document.at_ms,
-        broker=document.broker,
-        log_dir=str(base_dir / document.log_dir),
-        mode=document.mode,
-        delay_ms=document.delay_ms,
-    )
+def _fault(content: Mapping[str, Any], base_dir: Path) -> FaultSpec:
+    fault, _ = read_fault(content, beside=FAULT_TIMES)
+    assert fault is not None, "checked by read_document"
+    assert not isinstance(fault, NodeFault), "refused by read_document"
+    if isinstance(fault, DiskFault) and fault.log_dir is not None:
+        fault = dataclasses.replace(fault, log_dir=str(base_dir / fault.log_dir))
+    return FaultSpec(at_ms=content["at_ms"], fault=fault, until_ms=content.get("until_ms"))
 
 
 def _document(spec: ClusterSpec) -> dict[str, Any]:
@@ -271,6 +270,12 @@ def _document(spec: ClusterSpec) -> dict[str, Any]:
             capacity_bytes = log_dir.pop("capacity_bytes")
             log_dir["capacity_mib"] = None if capacity_bytes is None else capacity_bytes / MIB
         broker["log_dirs"] = list(broker["log_dirs"])
-    for name in ("brokers", "topics", "faults"):
+    for name in ("brokers", "topics"):
         document[name] = list(document[name])
+    document["faults"] = [_fault_document(fault) for fault in spec.faults]
     return document
+
+
+def _fault_document(spec: FaultSpec) -> dict[str, Any]:
+    times = {"at_ms": spec.at_ms, "until_ms": spec.until_ms}
+    return {**times, **fault_content(spec.fault)}

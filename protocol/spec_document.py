@@ -1,15 +1,12 @@
-"""The shape of ``cluster.yaml`` and every check on it. Knows no file, no folder and no frozen spec.
+"""The shape of ``cluster.yaml`` and every check on it.
 
-The shape is msgspec structs (already loaded for metric rows, so a broker pays nothing more for it);
-msgspec stops at the first mistake, so each leaf is checked on its own and all mistakes are kept.
+Knows no file, no folder and no frozen spec.
 """
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Final, Literal, TypeAlias, cast, get_args, get_origin
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 from msgspec import Meta, Struct
@@ -17,22 +14,26 @@ from msgspec import Meta, Struct
 from protocol.broker_config import BROKER_KEYS
 from protocol.config_types import ALL_LOG_DIRS, ConfigKey
 from protocol.configs import config_mistakes
+from protocol.document_shape import Leaves, Path, place, shape_mistakes, shown
+from protocol.fault_document import read_fault
+from protocol.fault_model import (
+    ANY_NODE,
+    CONTROLLER_NODE,
+    Fault,
+    NetworkFault,
+    NodeFault,
+    broker_id_of,
+)
 from protocol.releases import RELEASES
 from protocol.topic_config import TOPIC_KEYS
 
-Path: TypeAlias = tuple[str | int, ...]
-Leaves: TypeAlias = dict[Path, Any]
-"""Every value of the document that has the right shape, by where it stands."""
-
 Port: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1)]
+Ms: TypeAlias = Annotated[int, Meta(ge=0)]
 PositiveMs: TypeAlias = Annotated[int, Meta(ge=1)]
 Configs: TypeAlias = dict[str, str | int | float | bool | None]
 Release: TypeAlias = str | float
 """YAML reads 2.4 without quotes as a number."""
-FaultMode: TypeAlias = Literal[
-    "eio", "enospc", "read_only", "hang", "slow", "torn_write", "bit_flip"
-]
 TopicName: TypeAlias = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 
 LOOPBACK: Final = "127.0.0.1"
@@ -82,14 +83,11 @@ class TopicDocument(Struct, kw_only=True):
     configs: Configs = {}
 
 
-class FaultDocument(Struct, kw_only=True):
-    """``faults[]``."""
+class FaultTimes(Struct, kw_only=True):
+    """When a fault of ``faults[]`` begins and ends; its other keys are the fault's."""
 
-    at_ms: Annotated[int, Meta(ge=0)]
-    broker: int
-    log_dir: Name
-    mode: FaultMode
-    delay_ms: PositiveMs | None = None
+    at_ms: Ms
+    until_ms: Ms | None = None
 
 
 class MetricsDocument(Struct, kw_only=True):
@@ -107,7 +105,7 @@ class ClusterDocument(Struct, kw_only=True):
     brokers: list[BrokerDocument]
     emulate: Release | None = None
     topics: list[TopicDocument] = []
-    faults: list[FaultDocument] = []
+    faults: list[dict[str, Any]] = []
     configs: Configs = {}
     metrics: MetricsDocument = msgspec.field(default_factory=MetricsDocument)
 
@@ -120,7 +118,7 @@ def read_document(
     ``reserved`` are configuration keys that the file sets by words of its own.
     """
     leaves: Leaves = {}
-    mistakes = list(_shape_mistakes(content, ClusterDocument, (), leaves))
+    mistakes = list(shape_mistakes(content, ClusterDocument, (), leaves))
     for check in _CHECKS:
         mistakes.extend(check(leaves))
     mistakes.extend(_config_mistakes(leaves, reserved))
@@ -143,85 +141,10 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _shape_mistakes(value: Any, shape: Any, path: Path, leaves: Leaves) -> Iterator[str]:
-    if _is_struct(shape):
-        yield from _struct_mistakes(value, shape, path, leaves)
-    elif get_origin(shape) is list:
-        yield from _list_mistakes(value, get_args(shape)[0], path, leaves)
-    else:
-        try:
-            leaves[path] = msgspec.convert(value, shape)
-        except msgspec.ValidationError as error:
-            yield f"{_place(path)}: {_explain(str(error), value)}"
-
-
-def _is_struct(shape: Any) -> bool:
-    return isinstance(shape, type) and issubclass(shape, Struct)
-
-
-def _struct_mistakes(value: Any, shape: type[Struct], path: Path, leaves: Leaves) -> Iterator[str]:
-    if not isinstance(value, dict):
-        yield f"{_place(path)}: must be a mapping of keys, is {_shown(value)}"
-        return
-    fields = {field.name: field for field in msgspec.structs.fields(shape)}
-    entries = cast("dict[Any, Any]", value)  # YAML allows any key
-    for name in entries:
-        if name not in fields:
-            close = difflib.get_close_matches(str(name), fields, n=1)
-            hint = f" (did you mean {close[0]}?)" if close else ""
-            yield f"{_place((*path, str(name)))}: unknown key{hint}"
-    for name, field in fields.items():
-        if name in entries:
-            yield from _shape_mistakes(entries[name], field.type, (*path, name), leaves)
-        elif field.required:
-            yield f"{_place((*path, name))}: is missing"
-        elif isinstance(field.default, (int, str)):
-            leaves[*path, name] = field.default
-
-
-def _list_mistakes(value: Any, shape: Any, path: Path, leaves: Leaves) -> Iterator[str]:
-    if not isinstance(value, list):
-        yield f"{_place(path)}: must be a list, is {_shown(value)}"
-        return
-    elements = cast("list[Any]", value)  # checked one by one below
-    leaves[path] = len(elements)
-    for index, element in enumerate(elements):
-        yield from _shape_mistakes(element, shape, (*path, index), leaves)
-
-
-def _explain(error: str, value: Any) -> str:
-    wanted = re.split(" - at |, got ", error, maxsplit=1)[0].removeprefix("Expected ")
-    wanted = re.sub(r"(int|float) (?=[<>])", "", wanted.replace("`", "").removesuffix(" | null"))
-    wanted = _WORDS.get(wanted, wanted)
-    if wanted.startswith("str matching regex"):
-        wanted = "1 to 249 letters, digits, '.', '_' or '-'"
-    if wanted.startswith("Invalid enum value"):
-        wanted = f"one of {', '.join(get_args(FaultMode))}"
-    return f"must be {wanted}, is {_shown(value)}"
-
-
-_WORDS: Final = {
-    "float | str": 'the name of a release, such as "2.4"',
-    "str": "text",
-    "int": "a whole number",
-    "float": "a number",
-    "object": "a mapping",
-}
-
-
-def _shown(value: Any) -> str:
-    return "empty" if value is None else repr(value)
-
-
-def _place(path: Path) -> str:
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    return text.removeprefix(".") or "the file"
-
-
 def _empty_list_mistakes(leaves: Leaves) -> Iterator[str]:
     for path, count in leaves.items():
         if path[-1] in ("brokers", "log_dirs") and count == 0:
-            yield f"{_place(path)}: must not be empty"
+            yield f"{place(path)}: must not be empty"
 
 
 def _duplicate_mistakes(leaves: Leaves) -> Iterator[str]:
@@ -237,7 +160,7 @@ def _duplicate_mistakes(leaves: Leaves) -> Iterator[str]:
         first_at: dict[Any, Path] = {}
         for path, value in values.items():
             if value in first_at:
-                yield f"{_place(path)}: {kind} {value} is taken by {_place(first_at[value])}"
+                yield f"{place(path)}: {kind} {value} is taken by {place(first_at[value])}"
             first_at.setdefault(value, path)
 
 
@@ -274,7 +197,7 @@ def _topic_mistakes(leaves: Leaves) -> Iterator[str]:
     broker_count = leaves.get(("brokers",))
     for path, factor in _values(leaves, "replication_factor").items():
         if broker_count is not None and factor > broker_count:
-            yield f"{_place(path)}: must be <= {broker_count}, the number of brokers, is {factor}"
+            yield f"{place(path)}: must be <= {broker_count}, the number of brokers, is {factor}"
 
 
 def _session_mistakes(leaves: Leaves) -> Iterator[str]:
@@ -306,27 +229,71 @@ def _cordon_mistakes(leaves: Leaves) -> Iterator[str]:
             known = ("", ALL_LOG_DIRS, *dirs_of.get(broker, ()))
             for entry in map(str.strip, text.split(",")):
                 if _normal(entry) not in known:
-                    place = f"{_place(path)}.{CORDONED_LOG_DIRS}"
-                    yield f"{place}: broker {broker} has no log dir {entry}"
+                    key = f"{place(path)}.{CORDONED_LOG_DIRS}"
+                    yield f"{key}: broker {broker} has no log dir {entry}"
+
+
+FAULT_TIMES: Final = ("at_ms", "until_ms")
+"""Keys of ``faults[]`` beside those of the fault."""
 
 
 def _fault_mistakes(leaves: Leaves) -> Iterator[str]:
     dirs_of = _log_dirs_by_broker(leaves)
-    for path, log_dir in _values(leaves, "log_dir").items():
-        broker = leaves.get((*path[:-1], "broker"))
-        if broker is not None and broker not in dirs_of:
-            yield f"{_place((*path[:-1], 'broker'))}: there is no broker {broker}"
-        elif broker is not None and _normal(log_dir) not in dirs_of[broker]:
-            yield f"{_place(path)}: broker {broker} has no log dir {log_dir}"
-    for path, mode in _values(leaves, "mode").items():
-        if (mode == "slow") != (leaves.get((*path[:-1], "delay_ms")) is not None):
-            yield f"{_place((*path[:-1], 'delay_ms'))}: belongs to mode slow, which needs it"
+    for path, content in leaves.items():
+        if path[0] == "faults" and len(path) == 2:
+            yield from _fault_times_mistakes(content, path)
+            fault, mistakes = read_fault(content, path=path, beside=FAULT_TIMES)
+            yield from mistakes
+            yield from _unknown_node_mistakes(content, path, list(dirs_of))
+            yield from _unknown_log_dir_mistakes(content, path, dirs_of)
+            if fault is not None:
+                yield from _foreign_mistakes(fault, path)
+
+
+def _fault_times_mistakes(content: Mapping[str, Any], path: Path) -> Iterator[str]:
+    leaves: Leaves = {}
+    times = {key: content[key] for key in FAULT_TIMES if key in content}
+    yield from shape_mistakes(times, FaultTimes, path, leaves)
+    at_ms, until_ms = leaves.get((*path, "at_ms")), leaves.get((*path, "until_ms"))
+    if at_ms is not None and until_ms is not None and until_ms <= at_ms:
+        yield f"{place((*path, 'until_ms'))}: must be > at_ms ({at_ms}), is {until_ms}"
+
+
+def _unknown_node_mistakes(
+    content: Mapping[str, Any], path: Path, broker_ids: list[Any]
+) -> Iterator[str]:
+    if "broker" in content and content["broker"] not in broker_ids:
+        yield f"{place((*path, 'broker'))}: there is no broker {content['broker']}"
+    for key in ("node", "from", "to"):
+        node = content.get(key, ANY_NODE)
+        if node not in (CONTROLLER_NODE, ANY_NODE) and broker_id_of(str(node)) not in broker_ids:
+            yield f"{place((*path, key))}: there is no node {node}"
+
+
+def _unknown_log_dir_mistakes(
+    content: Mapping[str, Any], path: Path, dirs_of: Mapping[Any, list[str]]
+) -> Iterator[str]:
+    broker_id = content.get("broker", broker_id_of(str(content.get("node"))))
+    log_dir = content.get("log_dir")
+    known = dirs_of.get(broker_id)
+    if isinstance(log_dir, str) and known is not None and _normal(log_dir) not in known:
+        yield f"{place((*path, 'log_dir'))}: broker {broker_id} has no log dir {log_dir}"
+
+
+def _foreign_mistakes(fault: Fault, path: Path) -> Iterator[str]:
+    """Refuse what a broker cannot do to itself."""
+    nodes = [fault.source, fault.target] if isinstance(fault, NetworkFault) else [fault.node]
+    if isinstance(fault, NodeFault):
+        outside = "is done from outside: by `jbodlab brokers` or by a scenario"
+        yield f"{place((*path, 'mode'))}: {fault.mode.value} {outside}"
+    elif all(broker_id_of(node) is None for node in nodes):
+        yield f"{place(path)}: names no broker"
 
 
 def _release_mistakes(leaves: Leaves) -> Iterator[str]:
     for path, release in _values(leaves, "emulate").items():
         if release is not None and release_text(release) not in RELEASES:
-            yield f"{_place(path)}: must be one of {', '.join(RELEASES)}, is {_shown(release)}"
+            yield f"{place(path)}: must be one of {', '.join(RELEASES)}, is {shown(release)}"
 
 
 def _config_mistakes(leaves: Leaves, reserved: tuple[str, ...]) -> Iterator[str]:
@@ -334,9 +301,9 @@ def _config_mistakes(leaves: Leaves, reserved: tuple[str, ...]) -> Iterator[str]
         columns: Mapping[str, ConfigKey] = TOPIC_KEYS if path[0] == "topics" else BROKER_KEYS
         for name in configs:
             if name in reserved and columns is BROKER_KEYS:
-                yield f"{_place(path)}.{name}: is set by the keys of the broker itself"
+                yield f"{place(path)}.{name}: is set by the keys of the broker itself"
         for mistake in config_mistakes(columns, config_text(configs)):
-            yield f"{_place(path)}.{mistake.name}: {mistake.text}"
+            yield f"{place(path)}.{mistake.name}: {mistake.text}"
 
 
 _CHECKS: Final[tuple[Callable[[Leaves], Iterator[str]], ...]] = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final
 
 from broker.storage.checkpoints import (
@@ -22,76 +21,8 @@ from broker.storage.layout import (
     TRANSACTION_INDEX_SUFFIX,
 )
 from broker.storage.meta_properties import META_PROPERTIES_FILE
+from protocol.fault_model import MET_BY, DiskMode, FileClass, Operation
 
-
-class FaultMode(Enum):
-    """What happens to an operation that a rule meets."""
-
-    EIO = "eio"
-    """Input/output error."""
-    ENOSPC = "enospc"
-    """No space left, for what writes; with ``capacity_bytes`` after that many more bytes."""
-    READ_ONLY = "read_only"
-    """Read-only file system, for what writes."""
-    HANG = "hang"
-    """No answer until the fault is cleared."""
-    SLOW = "slow"
-    """``delay_ms`` before every operation."""
-    TORN_WRITE = "torn_write"
-    """A part of the bytes is written, then an input/output error."""
-    BIT_FLIP = "bit_flip"
-    """One bit of what is read is wrong, and nobody is told."""
-
-
-class Operation(Enum):
-    """What a disk is asked for, as far as rules tell apart."""
-
-    OPEN = "open"
-    READ = "read"
-    APPEND = "append"
-    WRITE = "write"
-    """Of a small file as a whole."""
-    TRUNCATE = "truncate"
-    SYNC = "sync"
-    MAKE_DIR = "make_dir"
-    RENAME = "rename"
-    REMOVE = "remove"
-    LOOK = "look"
-    """Names, sizes, space, the root: all that reads no content."""
-    LOCK = "lock"
-
-
-class FileClass(Enum):
-    """What an operation is about."""
-
-    LOG = "log"
-    INDEX = "index"
-    SNAPSHOT = "snapshot"
-    LEADER_EPOCHS = "leader_epochs"
-    PARTITION_METADATA = "partition_metadata"
-    CHECKPOINT = "checkpoint"
-    META_PROPERTIES = "meta_properties"
-    OTHER = "other"
-    """Directories too."""
-
-
-_WRITES: Final = frozenset({Operation.APPEND, Operation.WRITE, Operation.MAKE_DIR})
-_CHANGES: Final = _WRITES | {
-    Operation.TRUNCATE,
-    Operation.RENAME,
-    Operation.REMOVE,
-    Operation.LOCK,
-}
-_ALL: Final = frozenset(Operation)
-_MET_BY: Final = {
-    FaultMode.EIO: _ALL,
-    FaultMode.ENOSPC: _WRITES,
-    FaultMode.READ_ONLY: _CHANGES,
-    FaultMode.HANG: _ALL,
-    FaultMode.SLOW: _ALL,
-    FaultMode.TORN_WRITE: frozenset({Operation.APPEND, Operation.WRITE}),
-    FaultMode.BIT_FLIP: frozenset({Operation.READ}),
-}
 _CLASS_BY_SUFFIX: Final = {
     LOG_SUFFIX: FileClass.LOG,
     OFFSET_INDEX_SUFFIX: FileClass.INDEX,
@@ -114,7 +45,7 @@ _CLASS_BY_NAME: Final = {
 class FaultRule:
     """Which operations fail, and how. None means any that the mode can meet."""
 
-    mode: FaultMode
+    mode: DiskMode
     operations: frozenset[Operation] | None = None
     file_classes: frozenset[FileClass] | None = None
     nth: int | None = None
@@ -133,7 +64,7 @@ class FaultRule:
 
     def meets(self, operation: Operation, name: str) -> bool:
         """Count and decide one operation, but for its probability."""
-        if operation not in _MET_BY[self.mode]:
+        if operation not in MET_BY[self.mode]:
             return False
         if self.operations is not None and operation not in self.operations:
             return False

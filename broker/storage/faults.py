@@ -12,7 +12,8 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from broker.storage.fault_rules import FaultMode, FaultRule, Operation
+from broker.storage.fault_rules import FaultRule
+from protocol.fault_model import DiskMode, Operation
 from protocol.ports import Buffer, Disk, DiskFile, DiskUsage
 
 
@@ -80,13 +81,13 @@ class FaultyDisk:
         """How many operations the rules in force have changed."""
         return sum(rule.hits for rule in self._rules)
 
-    def set_fault(self, mode: FaultMode | str, **details: Any) -> FaultRule:
+    def set_fault(self, mode: DiskMode | str, **details: Any) -> FaultRule:
         """Put one rule in force instead of all others; ``details`` are further fields of FaultRule.
 
         Raises:
             ValueError: an unknown mode; TypeError: an unknown detail.
         """
-        rule = FaultRule(mode=FaultMode(mode), **details)
+        rule = FaultRule(mode=DiskMode(mode), **details)
         self.set_rules([rule])
         return rule
 
@@ -251,23 +252,25 @@ class FaultyDisk:
 
     def _act(self, rule: FaultRule, name: str, size_bytes: int) -> bool:
         """Do what the rule says; True when the caller has to change data."""
-        if rule.mode is FaultMode.ENOSPC and size_bytes <= rule.capacity_bytes:
+        if rule.mode is DiskMode.ENOSPC and size_bytes <= rule.capacity_bytes:
             rule.capacity_bytes -= size_bytes
             return False
         rule.hits += 1
         match rule.mode:
-            case FaultMode.EIO:
+            case DiskMode.EIO:
                 raise _error(errno.EIO, name)
-            case FaultMode.ENOSPC:
+            case DiskMode.ENOSPC:
                 raise _error(errno.ENOSPC, name)
-            case FaultMode.READ_ONLY:
+            case DiskMode.READ_ONLY:
                 raise _error(errno.EROFS, name)
-            case FaultMode.HANG:
+            case DiskMode.HANG:
                 self._gate.wait(None)
-            case FaultMode.SLOW:
+            case DiskMode.SLOW:
                 self._gate.wait(rule.delay_ms)
-            case FaultMode.TORN_WRITE | FaultMode.BIT_FLIP:
+            case DiskMode.TORN_WRITE | DiskMode.BIT_FLIP:
                 return True
+            case _:
+                raise _error(errno.ENOTSUP, name)
         return False
 
 

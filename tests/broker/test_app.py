@@ -17,6 +17,7 @@ from broker.app import StartupError
 from broker.control import FailRequest
 from broker.exit_codes import ExitCode
 from protocol.errors import ErrorCode
+from protocol.fault_model import DiskFault, DiskMode
 from protocol.messages.lifecycle import (
     BrokerHeartbeatRequest,
     BrokerRegistrationRequest,
@@ -63,6 +64,11 @@ def consume(port: int, count: int) -> list[bytes]:
     values = [next(consumer).value for _ in range(count)]
     consumer.close()
     return values
+
+
+def failing(log_dir: Path) -> FaultSpec:
+    fault = DiskFault(mode=DiskMode.EIO, node="broker-1", log_dir=str(log_dir))
+    return FaultSpec(at_ms=1, fault=fault)
 
 
 async def test_records_of_a_kafka_client_survive_a_clean_restart(
@@ -130,7 +136,7 @@ async def test_without_any_log_dir_it_ends_at_once(
 async def test_a_log_dir_that_fails_while_running_is_in_the_next_heartbeat(
     tmp_path: Path, controller: FakeController
 ):
-    fault = FaultSpec(at_ms=1, broker=1, log_dir=str(tmp_path / "d2"), mode="eio", delay_ms=None)
+    fault = failing(tmp_path / "d2")
     spec = cluster_spec(tmp_path, controller.port, faults=(fault,))
     async with running(spec) as run:
         await controller.until(
@@ -144,10 +150,7 @@ async def test_a_log_dir_that_fails_while_running_is_in_the_next_heartbeat(
 async def test_the_last_log_dirs_failure_ends_the_process_with_its_own_code(
     tmp_path: Path, controller: FakeController
 ):
-    faults = tuple(
-        FaultSpec(at_ms=1, broker=1, log_dir=str(tmp_path / d), mode="eio", delay_ms=None)
-        for d in ("d1", "d2")
-    )
+    faults = (failing(tmp_path / "d1"), failing(tmp_path / "d2"))
     async with running(cluster_spec(tmp_path, controller.port, faults=faults)) as run:
         assert await run.end() is ExitCode.ALL_LOG_DIRS_FAILED
     assert controller.of(ControlledShutdownRequest) == []

@@ -16,9 +16,9 @@ from enum import Enum
 from typing import Final, TypeVar
 
 from broker.storage.batch_scan import CorruptBatch
-from broker.storage.fault_rules import FaultMode
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.recovery import StartupRefused
+from protocol.fault_model import DiskMode
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.node import Node
@@ -157,7 +157,7 @@ async def _break(story: Story, path: str, number: int, row: Row) -> bool:
     """Run a story on a disk that breaks; False when it was over before."""
     async with new_world(is_watched=False) as world:
         await world.start()
-        rule = world.node.disks[path].set_fault(FaultMode.EIO, from_nth=number)
+        rule = world.node.disks[path].set_fault(DiskMode.EIO, from_nth=number)
         await story(world)
         disks, promises = world.disks, world.promises
         await world.kill()

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from broker.storage.fault_rules import FileClass, Operation
 from broker.storage.memory_disk import MemoryDisk
 from protocol.errors import ErrorCode
+from protocol.fault_model import FileClass, Operation
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, Led, offsets_of

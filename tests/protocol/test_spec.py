@@ -7,6 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from protocol.fault_document import MODES
+from protocol.fault_model import (
+    DiskFault,
+    DiskMode,
+    FileClass,
+    NetworkFault,
+    NetworkMode,
+    Operation,
+)
 from protocol.spec import (
     ClusterSpec,
     LogDirSpec,
@@ -26,9 +35,12 @@ brokers:
       control_port: 7002, log_dirs: [{ path: b2/d1 }], configs: { num.replica.fetchers: 2 } }
 topics:
   - { name: orders, partitions: 12, replication_factor: 2, configs: { min.insync.replicas: 2 } }
-faults: [{ at_ms: 60000, broker: 1, log_dir: b1/d1, mode: slow, delay_ms: 5 }]
+faults: [{ at_ms: 60000, broker: 1, log_dir: b1/d1, mode: slow, delay_ms: 5 },
+  { at_ms: 5, until_ms: 9, broker: 2, mode: eio, operations: [sync], files: [log], times: 1 },
+  { at_ms: 5, from: broker-1, to: "*", mode: cut, both_ways: false }]
 configs: { unclean.leader.election.enable: true, num.replica.fetchers: 3 }
 """
+SLOW = "broker: 1, log_dir: b1/d1, mode: slow, delay_ms: 5"
 
 
 def parse(text: str) -> ClusterSpec:
@@ -86,6 +98,25 @@ def test_a_star_cordons_every_log_dir_of_every_broker() -> None:
     assert [b.configs["cordoned.log.dirs"] for b in spec.brokers] == ["*", "*"]
 
 
+def test_a_fault_has_times_beside_its_rule_and_an_absolute_log_dir() -> None:
+    slow, failing, cut = parse(GOOD).faults
+    assert (slow.at_ms, slow.until_ms) == (60000, None)
+    assert slow.fault == DiskFault(
+        mode=DiskMode.SLOW, node="broker-1", log_dir="/lab/b1/d1", delay_ms=5
+    )
+    assert (failing.at_ms, failing.until_ms) == (5, 9)
+    assert failing.fault == DiskFault(
+        mode=DiskMode.EIO,
+        node="broker-2",
+        operations=(Operation.SYNC,),
+        files=(FileClass.LOG,),
+        times=1,
+    )
+    assert cut.fault == NetworkFault(
+        mode=NetworkMode.CUT, source="broker-1", target="*", both_ways=False
+    )
+
+
 def test_an_unknown_broker_is_a_key_error() -> None:
     with pytest.raises(KeyError):
         parse(GOOD).broker(9)
@@ -128,8 +159,6 @@ metrics: 5
         "brokers[0].log_dirs[1].capacity_mib: must be a number, is 'x'",
         "topics[0].name: must be 1 to 249 letters, digits, '.', '_' or '-', is 'a b'",
         "topics[0].partitions: must be >= 1, is 0",
-        "faults[0].mode: must be one of eio, enospc, read_only, hang, slow, torn_write, bit_flip,"
-        " is 'eo'",
         "metrics: must be a mapping of keys, is 5",
         "brokers[1].log_dirs: must not be empty",
         "brokers[1].id: id 1 is taken by brokers[0].id",
@@ -138,6 +167,7 @@ metrics: 5
         "brokers[0].log_dirs[1].path: directory d1 is taken by brokers[0].log_dirs[0].path",
         "topics[0].replication_factor: must be <= 2, the number of brokers, is 3",
         "controller.session_timeout_ms: must be > heartbeat_interval_ms (5000), is 3000",
+        f"faults[0].mode: must be one of {', '.join(MODES)}, is 'eo' (did you mean eio?)",
         "faults[0].log_dir: broker 1 has no log dir d3",
         "topics[0].configs.min.insync.replica: unknown configuration"
         " (did you mean min.insync.replicas?)",
@@ -152,7 +182,13 @@ metrics: 5
         ("port: 9092", "port: 9090", "brokers[0].port: port 9090 is taken by controller.port"),
         ("controller: { port: 9090 }", "", "controller: is missing"),
         ("broker: 1, log_dir", "broker: 7, log_dir", "faults[0].broker: there is no broker 7"),
-        ("delay_ms: 5", "", "faults[0].delay_ms: belongs to mode slow, which needs it"),
+        ("delay_ms: 5", "", "faults[0].delay_ms: mode slow needs one of delay_ms, op"),
+        ("mode: slow", "mode: eio", "faults[0].delay_ms: does not belong to mode eio"),
+        ("60000,", "6, until_ms: 6,", "faults[0].until_ms: must be > at_ms (6), is 6"),
+        ("broker: 1, log_dir", "node: broker-7, log_dir", "faults[0].node: there is no node brok"),
+        (SLOW, "mode: kill, broker: 1", "faults[0].mode: kill is done from outside: by `jbodlab"),
+        (SLOW, "mode: cut, from: '*', to: controller", "faults[0]: names no broker"),
+        (SLOW, "mode: cut, from: broker-3, to: '*'", "faults[0].from: there is no node broker-3"),
         ("id: 2, port", "id: 100, port", "brokers[1].id: id 100 is taken by controller.id"),
         ("b2/d1", "b1//d1", "brokers[1].log_dirs[0].path: directory b1/d1 is taken by"),
         ("cluster_id: lab", "cluster_id: [", "is no YAML: "),

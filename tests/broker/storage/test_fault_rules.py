@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker.storage.fault_rules import FaultMode, FaultRule, FileClass, Operation, file_class_of
+from broker.storage.fault_rules import FaultRule, file_class_of
+from protocol.fault_model import DiskMode, FileClass, Operation
 
 
 @pytest.mark.parametrize(
@@ -27,17 +28,17 @@ def test_the_class_of_a_file_follows_from_its_name(name: str, file_class: FileCl
 
 
 def test_a_rule_meets_only_what_its_mode_can_mean() -> None:
-    full = FaultRule(mode=FaultMode.ENOSPC)
+    full = FaultRule(mode=DiskMode.ENOSPC)
     assert full.meets(Operation.APPEND, "a")
     assert not full.meets(Operation.READ, "a")
-    assert FaultRule(mode=FaultMode.BIT_FLIP).meets(Operation.READ, "a")
-    assert not FaultRule(mode=FaultMode.BIT_FLIP).meets(Operation.APPEND, "a")
-    assert not FaultRule(mode=FaultMode.READ_ONLY).meets(Operation.SYNC, "a")
+    assert FaultRule(mode=DiskMode.BIT_FLIP).meets(Operation.READ, "a")
+    assert not FaultRule(mode=DiskMode.BIT_FLIP).meets(Operation.APPEND, "a")
+    assert not FaultRule(mode=DiskMode.READ_ONLY).meets(Operation.SYNC, "a")
 
 
 def test_operation_and_file_class_narrow_a_rule() -> None:
     rule = FaultRule(
-        mode=FaultMode.EIO,
+        mode=DiskMode.EIO,
         operations=frozenset({Operation.WRITE}),
         file_classes=frozenset({FileClass.LEADER_EPOCHS}),
     )
@@ -48,7 +49,7 @@ def test_operation_and_file_class_narrow_a_rule() -> None:
 
 
 def test_nth_meets_once_and_from_nth_ever_after() -> None:
-    once = FaultRule(mode=FaultMode.EIO, nth=2)
+    once = FaultRule(mode=DiskMode.EIO, nth=2)
     assert [once.meets(Operation.READ, "a") for _ in range(4)] == [False, True, False, False]
-    after = FaultRule(mode=FaultMode.EIO, from_nth=3)
+    after = FaultRule(mode=DiskMode.EIO, from_nth=3)
     assert [after.meets(Operation.READ, "a") for _ in range(4)] == [False, False, True, True]

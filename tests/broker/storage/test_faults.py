@@ -8,9 +8,10 @@ import threading
 
 import pytest
 
-from broker.storage.fault_rules import FaultMode, FaultRule, FileClass, Operation
+from broker.storage.fault_rules import FaultRule
 from broker.storage.faults import FaultyDisk, ThreadGate
 from broker.storage.memory_disk import MemoryDisk
+from protocol.fault_model import DiskMode, FileClass, Operation
 from tests.broker.storage.builders import faulty
 
 DEADLINE_S = 10.0
@@ -43,7 +44,7 @@ def test_an_error_mode_fails_writes_until_it_is_cleared(
 
 def test_every_operation_meets_a_broken_disk(disk: FaultyDisk) -> None:
     file = disk.open("a", create=False)
-    rule = disk.set_fault(FaultMode.EIO)
+    rule = disk.set_fault(DiskMode.EIO)
     calls = [
         disk.prepare,
         disk.check_root,
@@ -78,7 +79,7 @@ def test_every_operation_meets_a_broken_disk(disk: FaultyDisk) -> None:
 
 
 def test_a_full_disk_still_reads_and_a_read_only_one_too(disk: FaultyDisk) -> None:
-    for mode in (FaultMode.ENOSPC, FaultMode.READ_ONLY):
+    for mode in (DiskMode.ENOSPC, DiskMode.READ_ONLY):
         disk.set_fault(mode)
         assert disk.read_file("a") == b"content"
 
@@ -159,8 +160,8 @@ def test_a_rule_with_a_probability_meets_some(disk: FaultyDisk) -> None:
 
 
 def test_several_rules_hold_at_once_each_with_its_own_hits(disk: FaultyDisk) -> None:
-    reads = FaultRule(mode=FaultMode.EIO, operations=frozenset({Operation.READ}), nth=2)
-    epochs = FaultRule(mode=FaultMode.ENOSPC, file_classes=frozenset({FileClass.LEADER_EPOCHS}))
+    reads = FaultRule(mode=DiskMode.EIO, operations=frozenset({Operation.READ}), nth=2)
+    epochs = FaultRule(mode=DiskMode.ENOSPC, file_classes=frozenset({FileClass.LEADER_EPOCHS}))
     disk.set_rules([reads, epochs])
     disk.read_file("a")
     with pytest.raises(OSError, match="injected"):

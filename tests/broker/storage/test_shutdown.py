@@ -7,7 +7,6 @@ import contextlib
 import pytest
 
 from broker.storage.checkpoints import parse_offsets
-from broker.storage.fault_rules import Operation
 from broker.storage.files import LogDirFiles
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
@@ -17,6 +16,7 @@ from broker.storage.shutdown import (
     write_log_start_offsets,
     write_recovery_points,
 )
+from protocol.fault_model import Operation
 from protocol.ids import TopicPartition
 from tests.broker.storage.builders import ORDERS, Config, batches, faulty
 
