@@ -8,9 +8,9 @@ Source: ByteBufferLogInputStream.java.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from struct import Struct
-from typing import Final
+from typing import Final, TypeVar
 
 from protocol.ports import Buffer
 from protocol.records.batch import (
@@ -42,6 +42,7 @@ from protocol.records.records import (
 )
 
 EntryHeader = BatchHeader | MessageHeader
+HeaderT = TypeVar("HeaderT", BatchHeader, EntryHeader)
 _LENGTH: Final = Struct(">i")
 _LENGTH_POSITION: Final = 8
 
@@ -65,14 +66,7 @@ def iterate_entries(buffer: Buffer, position: int = 0) -> Iterator[tuple[int, En
     Raises:
         Malformed: as ``read_entry_header``; the entries before were given.
     """
-    end = len(buffer)
-    while end - position >= LOG_OVERHEAD_BYTES:
-        length = _LENGTH.unpack_from(buffer, position + _LENGTH_POSITION)[0]
-        if position + LOG_OVERHEAD_BYTES + length > end:
-            return
-        header = read_entry_header(buffer, position)
-        yield position, header
-        position += header.size_bytes
+    return _iterate_whole(buffer, position, read_entry_header)
 
 
 def check_entry_crc(buffer: Buffer, position: int, header: EntryHeader) -> bool:
@@ -131,14 +125,7 @@ def iterate_stored_batches(buffer: Buffer, position: int = 0) -> Iterator[tuple[
     Raises:
         Malformed: as ``read_stored_header``; the entries before were given.
     """
-    end = len(buffer)
-    while end - position >= LOG_OVERHEAD_BYTES:
-        length = _LENGTH.unpack_from(buffer, position + _LENGTH_POSITION)[0]
-        if position + LOG_OVERHEAD_BYTES + length > end:
-            return
-        header = read_stored_header(buffer, position)
-        yield position, header
-        position += header.batch_length + LOG_OVERHEAD_BYTES
+    return _iterate_whole(buffer, position, read_stored_header)
 
 
 def check_stored_crc(buffer: Buffer, position: int, header: BatchHeader) -> bool:
@@ -157,6 +144,19 @@ def iterate_stored_records(buffer: Buffer, position: int, header: BatchHeader) -
     if header.magic == MAGIC:
         return iterate_records(buffer, position, header)
     return iterate_entry_records(buffer, position, read_message_header(buffer, position))
+
+
+def _iterate_whole(
+    buffer: Buffer, position: int, read_header: Callable[[Buffer, int], HeaderT]
+) -> Iterator[tuple[int, HeaderT]]:
+    end = len(buffer)
+    while end - position >= LOG_OVERHEAD_BYTES:
+        length = _LENGTH.unpack_from(buffer, position + _LENGTH_POSITION)[0]
+        if position + LOG_OVERHEAD_BYTES + length > end:
+            return
+        header = read_header(buffer, position)
+        yield position, header
+        position += header.size_bytes
 
 
 def _as_batch(message: MessageHeader) -> BatchHeader:
