@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from analytics import schema as s
+from analytics.sizes import size_text
 
 RowDict: TypeAlias = Mapping[str, Any]  # Any: a cell has the type of its column
 Cell: TypeAlias = Callable[[RowDict], str]
@@ -101,17 +102,7 @@ def _count(name: str) -> Cell:
 
 
 def _bytes(name: str, suffix: str = "") -> Cell:
-    return lambda row: "-" if row[name] is None or row[name] < 0 else byte_text(row[name]) + suffix
-
-
-def byte_text(size_bytes: float) -> str:
-    """Return a size with the unit that leaves at most four digits before the point."""
-    size = float(size_bytes)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} TiB"
+    return lambda row: "-" if row[name] is None or row[name] < 0 else size_text(row[name]) + suffix
 
 
 def _percent(name: str) -> Cell:

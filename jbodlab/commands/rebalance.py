@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from analytics.sizes import size_text
 from jbodlab.admin import ClusterAdmin
 from jbodlab.commands.log_dirs import move_bar
 from jbodlab.commands.output import Lab, lab_command
@@ -25,7 +26,7 @@ from jbodlab.rebalance.core.wish import Goal, Wish
 from jbodlab.rebalance.look import look_at_cluster
 from jbodlab.rebalance.rates import measured_rates, rates_of_dump
 from jbodlab.rebalance.run import AT_ONCE, Run, RunOptions, RunProgress
-from jbodlab.rebalance.tables import plan_content, plan_shown, size_text
+from jbodlab.rebalance.tables import plan_content, plan_shown
 from protocol.ids import TopicPartition
 
 _BYTES_PER_SECOND = click.IntRange(min=1)

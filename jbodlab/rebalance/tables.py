@@ -12,6 +12,7 @@ from typing import Any, Final
 from rich.console import Group
 from rich.table import Table
 
+from analytics.sizes import size_text
 from jbodlab.rebalance.core.board import Board, Slot
 from jbodlab.rebalance.core.plan import Plan, least_seconds
 from jbodlab.rebalance.core.plan_file import wanted_by
@@ -28,16 +29,6 @@ class _Column:
     goal: Goal
     title: str
     text: Callable[[float], str]
-
-
-def size_text(size_bytes: float) -> str:
-    """Return a size with the unit that leaves at most four digits before the point."""
-    size = float(size_bytes)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} TiB"
 
 
 def duration_text(seconds: float) -> str:

@@ -1,10 +1,9 @@
 import io
 from typing import Any
 
-import pytest
 from rich.console import Console
 
-from analytics.report import Report, byte_text, print_report
+from analytics.report import Report, print_report
 
 LOG_DIR: dict[str, Any] = {
     "broker_id": 1,
@@ -104,11 +103,3 @@ def test_lines_set_aside_are_counted() -> None:
     text = printed(report(malformed=malformed))
     assert "3 lines set aside" in text
     assert "wrong type: lag" in text
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536.0, "1.5 KiB"), (2**50, "1024.0 TiB")],
-)
-def test_sizes_have_the_unit_that_fits(size: float, text: str) -> None:
-    assert byte_text(size) == text
