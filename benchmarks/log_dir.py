@@ -13,7 +13,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import uvloop
@@ -25,6 +24,7 @@ from broker.storage.partition_log import PartitionLog
 from broker.storage.shutdown import close_log_dir
 from broker.storage.startup import LoadOptions, load_log_dirs
 from broker.storage.worker import ThreadDiskWorker
+from protocol.configs import broker_config, topic_config
 from protocol.ids import TopicPartition
 from protocol.records.batch import stamp
 from protocol.records.build import NewRecord, build_batch
@@ -32,24 +32,8 @@ from protocol.records.build import NewRecord, build_batch
 TOTAL_BYTES = 256 << 20
 IN_FLIGHT_BYTES = 8 << 20
 LOGS = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Config:
-    """Kafka's defaults."""
-
-    segment_bytes: int = 1 << 30
-    segment_ms: int = 604_800_000
-    segment_index_bytes: int = 10 << 20
-    index_interval_bytes: int = 4096
-    segment_jitter_ms: int = 0
-    flush_messages: int = 2**63 - 1
-    flush_ms: int = 2**63 - 1
-
-    @property
-    def max_segment_ms(self) -> int:
-        """As for a topic that is not compacted."""
-        return self.segment_ms
+CONFIG = topic_config({}, broker_config({}))
+"""Kafka's defaults."""
 
 
 def batch_of(size_bytes: int) -> bytearray:
@@ -99,7 +83,7 @@ class Bench:
         name = f"bench-{self.next_name}"
         files = self.log_dir.files
         return await self.log_dir.submit(
-            "create", lambda: PartitionLog.create(files, name, Config(), now_ms=0)
+            "create", lambda: PartitionLog.create(files, name, CONFIG, now_ms=0)
         )
 
     async def appends(self, size_bytes: int, count: int, in_flight: int) -> float:
@@ -132,7 +116,7 @@ class Bench:
 
     async def creations(self) -> dict[TopicPartition, PartitionLog]:
         """Make many logs with their first leader epoch, as a LeaderAndIsr with new topics does."""
-        files, config = self.log_dir.files, Config()
+        files, config = self.log_dir.files, CONFIG
 
         def create(name: str) -> PartitionLog:
             log = PartitionLog.create(files, name, config, now_ms=0, topic_id=bytes(range(16)))
@@ -155,7 +139,7 @@ class Bench:
 
     async def load(self) -> None:
         """Load everything again."""
-        options = LoadOptions(lambda _: Config(), 0, lambda _path, _progress: None)
+        options = LoadOptions(lambda _: CONFIG, 0, lambda _path, _progress: None)
         await load_log_dirs([self.log_dir], options)
 
 

@@ -309,10 +309,6 @@ class Engine:
         for tp, replica in self._state.hosted.iterate_online():
             replica.configure(self._state.ports.topic_config(tp.topic))
 
-    def set_move_limit(self, bytes_per_second: int) -> None:
-        """Change ``replica.alter.log.dirs.io.max.bytes.per.second``; it holds at once."""
-        self._state.quotas.moves.limit_bytes_per_second = bytes_per_second
-
     def gauges(self) -> EngineGauges:
         """Count partitions as Kafka's gauges do."""
         return self._describe.gauges(

@@ -134,7 +134,7 @@ async def test_a_move_pauses_the_cleaner_once_however_often_it_is_told(alone: La
     for _ in range(2):
         await alone.elect(ORDERS, 1, [1])
         assert node.state.cleaning_pauses.count(ORDERS) == 1
-    node.engine.set_move_limit(UNLIMITED)
+    node.set_move_limit(UNLIMITED)
     await until_moved(node, node.paths[1])
     assert node.state.cleaning_pauses.count(ORDERS) == 0
 
@@ -151,7 +151,7 @@ async def test_a_topic_id_that_comes_during_a_move_is_beside_the_promoted_log(
     if is_restarted:
         node = stopped(await alone.restart(1))
     await alone.elect(ORDERS, 1, [1])
-    node.engine.set_move_limit(UNLIMITED)
+    node.set_move_limit(UNLIMITED)
     await until_moved(node, node.paths[1])
     content = node.memory[node.paths[1]].read_file("orders-0/partition.metadata")
     assert parse_partition_metadata(content) == topic_id_of("orders")
@@ -190,7 +190,7 @@ async def test_rows_of_current_and_future_log_become_one_at_the_swap(alone: Lab)
         (node.paths[0], False),
         (node.paths[1], True),
     ]
-    node.engine.set_move_limit(UNLIMITED)
+    node.set_move_limit(UNLIMITED)
     await until_moved(node, node.paths[1])
     for wait_s in (0, 61):
         await asyncio.sleep(wait_s)
@@ -210,7 +210,7 @@ async def test_as_many_moves_at_once_as_there_are_movers(threads: str, at_once: 
             await lab.create(tp, replicas=[1])
             for number in range(20):
                 await node.produce("x" * 200 + str(number), tp=tp)
-        node.engine.set_move_limit(4_000)
+        node.set_move_limit(4_000)
         wishes = [(tp, other_dir(node, tp)) for tp in tps]
         await node.engine.alter_replica_log_dirs(wishes)
         most = 0
@@ -241,7 +241,7 @@ async def test_many_moves_share_one_limit() -> None:
             for _ in range(10):
                 await node.produce("x" * 2_000, tp=tp)
         size = sum(node.replica(tp).log.size_bytes for tp in tps)
-        node.engine.set_move_limit(size // 40)
+        node.set_move_limit(size // 40)
         started_s = asyncio.get_running_loop().time()
         wishes = [(tp, other_dir(node, tp)) for tp in tps]
         assert set((await node.engine.alter_replica_log_dirs(wishes)).values()) == {NONE}
@@ -256,7 +256,7 @@ async def test_a_wish_and_a_role_that_meet_a_swap_wait_for_its_end(alone: Lab) -
     node = stopped(await filled(alone))
     await begin(node, node.paths[1])
     node.workers[node.paths[1]].delay_s = 1
-    node.engine.set_move_limit(UNLIMITED)
+    node.set_move_limit(UNLIMITED)
     while node.replica().pause is None:  # noqa: ASYNC110 -- virtual time
         await asyncio.sleep(0.01)
     told = alone.begin(alone.elect(ORDERS, 1, [1]))

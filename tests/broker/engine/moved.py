@@ -27,7 +27,7 @@ async def begin(node: Node, path: str, tp: TopicPartition = ORDERS) -> ErrorCode
 
 def stopped(node: Node) -> Node:
     """Let moves begin and not get anywhere: their limit is used up."""
-    node.engine.set_move_limit(1)
+    node.set_move_limit(1)
     node.state.quotas.moves.record(1 << 40, node.state.now_ms())
     return node
 

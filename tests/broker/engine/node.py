@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
 from broker.context import Context
@@ -280,6 +280,12 @@ class Node:
         params = FetchParams(max_wait_ms=max_wait_ms, min_bytes=min_bytes, max_bytes=max_bytes)
         (result,) = await self.engine.fetch(params, [part])
         return result
+
+    def set_move_limit(self, bytes_per_second: int) -> None:
+        """Change how much moves between log dirs may copy; it holds at once."""
+        limit = {"replica_alter_log_dirs_io_max_bytes_per_second": bytes_per_second}
+        self.config = replace(self.config, **limit)
+        self.engine.configure(self.config)
 
     async def log_end(self, tp: TopicPartition = ORDERS) -> int:
         answer = await self.engine.list_offsets(

@@ -114,7 +114,7 @@ async def test_the_rate_of_all_cleaners_is_kept() -> None:
 
 async def stopped_move(node: Node, path: str) -> None:
     """Begin a move that does not get anywhere."""
-    node.engine.set_move_limit(1)
+    node.set_move_limit(1)
     node.state.quotas.moves.record(1 << 40, node.state.now_ms())
     answers = await node.engine.alter_replica_log_dirs([(ORDERS, path)])
     assert answers == {ORDERS: ErrorCode.NONE}
@@ -138,7 +138,7 @@ async def test_a_moving_log_is_not_compacted_and_is_again_when_the_move_is_cance
     assert node.state.cleaning_pauses.count(ORDERS) == 0
     await until_cleaned(node)
     await stopped_move(node, node.paths[1])
-    node.engine.set_move_limit(2**63 - 1)
+    node.set_move_limit(2**63 - 1)
     await moved(node, node.paths[1])
     assert node.state.cleaning_pauses.count(ORDERS) == 0
 

@@ -88,7 +88,7 @@ async def test_rows_sum_what_each_log_dir_holds(lab: Lab) -> None:
 async def test_a_future_log_has_a_row_of_its_own(alone: Lab) -> None:
     await alone.create(replicas=[1])
     await alone[1].produce("a")
-    alone[1].engine.set_move_limit(1)
+    alone[1].set_move_limit(1)
     alone[1].state.quotas.moves.record(1 << 40, alone[1].state.now_ms())
     await alone[1].engine.alter_replica_log_dirs([(ORDERS, alone[1].paths[1])])
     current, future = alone[1].engine.replica_rows(1)

@@ -26,7 +26,7 @@ async def three_partitions(lab: Lab) -> dict[str, TopicPartition]:
         await lab.create(tp, replicas=[2, 1, 3] if name == "follow" else [1, 2, 3])
     for number in range(20):
         await lab[1].produce("x" * 100 + str(number), tp=tps["move"])
-    lab[1].engine.set_move_limit(1)
+    lab[1].set_move_limit(1)
     return tps
 
 

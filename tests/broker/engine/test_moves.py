@@ -93,7 +93,7 @@ async def test_another_destination_starts_anew(alone: Lab) -> None:
     assert await begin(node, node.paths[2]) == NONE
     (left,) = names(node, node.paths[1])
     assert left.endswith("-delete")
-    node.engine.set_move_limit(2**63 - 1)
+    node.set_move_limit(2**63 - 1)
     await until_moved(node, node.paths[2])
     assert node.state.cleaning_pauses.count(ORDERS) == 0
 
@@ -169,9 +169,9 @@ async def test_a_move_goes_on_under_a_new_leader_and_a_truncated_source(lab: Lab
     node = stopped(lab[1])
     target = node.paths[1]
     await begin(node, target)
-    node.engine.set_move_limit(2**63 - 1)
+    node.set_move_limit(2**63 - 1)
     replica = node.replica(ORDERS)
-    node.engine.set_move_limit(1)
+    node.set_move_limit(1)
     lab[1].is_reachable = False
     lab[2].is_reachable = lab[3].is_reachable = True
     await lab.elect(ORDERS, 2, [2, 3])
@@ -180,7 +180,7 @@ async def test_a_move_goes_on_under_a_new_leader_and_a_truncated_source(lab: Lab
     await lab.tell(ORDERS, to=[1])
     assert replica.future is not None
     assert replica.future.move.leader_epoch == 1
-    node.engine.set_move_limit(2**63 - 1)
+    node.set_move_limit(2**63 - 1)
     await until_moved(node, target)
     await asyncio.sleep(1)
     assert node.disk_bytes() == lab[2].disk_bytes()
@@ -203,7 +203,7 @@ async def test_a_deleted_topic_takes_both_logs_along(alone: Lab) -> None:
 async def test_a_move_goes_on_after_a_restart(is_clean: bool) -> None:
     async with Lab.running(broker_count=1, dir_count=3, replica_fetch_max_bytes="1024") as alone:
         node = await filled(alone, count=30)
-        node.engine.set_move_limit(1)
+        node.set_move_limit(1)
         await begin(node, node.paths[1])
         await asyncio.sleep(0.01)
         node = await alone.restart(1, is_clean=is_clean)
@@ -219,14 +219,14 @@ async def test_a_move_goes_on_after_a_restart(is_clean: bool) -> None:
 @pytest.mark.scenario(138, 139)
 async def test_the_limit_holds_and_can_be_lifted(alone: Lab) -> None:
     node = await filled(alone, count=4)
-    node.engine.set_move_limit(1)
+    node.set_move_limit(1)
     await begin(node, node.paths[1])
     await until_moved(node, node.paths[1])
     assert await begin(node, node.paths[2]) == NONE
     started_s = asyncio.get_running_loop().time()
     await asyncio.sleep(5)
     assert await node.dir_of(is_future=True) == node.paths[2]
-    node.engine.set_move_limit(2**63 - 1)
+    node.set_move_limit(2**63 - 1)
     await until_moved(node, node.paths[2])
     assert asyncio.get_running_loop().time() - started_s < 7
 

@@ -32,12 +32,12 @@ async def held(lab: Lab, count: int = 20) -> Node:
 
 
 def hold(node: Node) -> None:
-    node.engine.set_move_limit(1)
+    node.set_move_limit(1)
     node.state.quotas.moves.record(1 << 40, node.state.now_ms())
 
 
 def let_go(node: Node) -> None:
-    node.engine.set_move_limit(2**63 - 1)
+    node.set_move_limit(2**63 - 1)
 
 
 async def moved(node: Node) -> None:
@@ -150,7 +150,7 @@ async def test_a_throttled_move_swaps_only_when_little_is_missing() -> None:
     async with Lab.running(broker_count=1, dir_count=2, replica_fetch_max_bytes=SMALL) as lab:
         node = await held(lab)
         node.state.quotas.moves.__init__()
-        node.engine.set_move_limit(2_000)
+        node.set_move_limit(2_000)
         await asyncio.sleep(1.5)
         assert node.replica().future is not None
         assert node.replica().pause is None

@@ -177,7 +177,7 @@ async def test_a_move_follows_the_log_start_and_is_waited_for(copied: int) -> No
         assert future is not None
         waiting = lab.begin(delete(node, copied))
         await asyncio.sleep(0.5)
-        node.engine.set_move_limit(1 << 40)
+        node.set_move_limit(1 << 40)
         assert (await waiting).error_code == ErrorCode.NONE
         await asyncio.sleep(10)
         replica = node.replica()
