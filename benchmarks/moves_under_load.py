@@ -24,12 +24,9 @@ from benchmarks.paced import Latencies, paced
 from jbodlab.admin import ClusterAdmin
 from jbodlab.cluster import Cluster, running
 from jbodlab.lab_spec import LabShape, write_lab_spec
+from protocol.config_messages import alter_request
+from protocol.config_types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.configs import (
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsRequestAlterableConfig,
-    IncrementalAlterConfigsRequestAlterConfigsResource,
-)
 from protocol.spec import TopicSpec
 
 BROKER: Final = 1
@@ -187,13 +184,7 @@ def _fill_keys(bootstrap: str, topic: str, size_bytes: int) -> None:
 
 
 def _alter(admin: ClusterAdmin, topic: str, key: str, value: str) -> None:
-    entry = IncrementalAlterConfigsRequestAlterableConfig(
-        name=key, config_operation=_SET, value=value
-    )
-    resource = IncrementalAlterConfigsRequestAlterConfigsResource(
-        resource_type=_TOPIC, resource_name=topic, configs=[entry]
-    )
-    answer = admin.ask_any(IncrementalAlterConfigsRequest(resources=[resource]), 1)
+    answer = admin.ask_any(alter_request(ResourceType.TOPIC, {topic: {key: value}}), 1)
     assert [one.error_code for one in answer.responses] == [ErrorCode.NONE]
 
 

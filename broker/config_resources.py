@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeVar
 
+from protocol.config_messages import alter_response
+from protocol.config_types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
     AlterConfigsResource,
@@ -17,8 +19,6 @@ from protocol.messages.configs import (
 )
 
 FORWARD_TIMEOUT_MS: Final = 5_000
-_BROKER: Final = 4
-_BROKER_LOGGER: Final = 8
 
 ResourceT = TypeVar(
     "ResourceT", AlterConfigsResource, IncrementalAlterConfigsRequestAlterConfigsResource
@@ -41,10 +41,10 @@ async def answer_each(
         try:
             if counts[asked.resource_type, asked.resource_name] > 1:
                 raise invalid_request("Each resource must appear at most once.")
-            if asked.resource_type == _BROKER_LOGGER:
+            if asked.resource_type == ResourceType.BROKER_LOGGER:
                 change_levels(asked)
                 answers[index] = alter_response(asked, None)
-            elif asked.resource_type == _BROKER and asked.resource_name:
+            elif asked.resource_type == ResourceType.BROKER and asked.resource_name:
                 check_own_id(broker_id, asked.resource_name, "broker id, expected")
         except KafkaError as error:
             answers[index] = alter_response(asked, error)
@@ -67,19 +67,6 @@ def check_own_id(own_id: int, name: str, expected: str) -> None:
         raise invalid_request(f"Node id must be an integer, but it is: {name}") from None
     if broker_id != own_id:
         raise invalid_request(f"Unexpected {expected} {own_id}, but received {name}")
-
-
-def alter_response(
-    asked: AlterConfigsResource | IncrementalAlterConfigsRequestAlterConfigsResource,
-    error: KafkaError | None,
-) -> AlterConfigsResourceResponse:
-    """Return the answer for one resource."""
-    return AlterConfigsResourceResponse(
-        error_code=ErrorCode.NONE if error is None else error.code,
-        error_message=None if error is None else error.message or None,
-        resource_type=asked.resource_type,
-        resource_name=asked.resource_name,
-    )
 
 
 def invalid_request(message: str) -> KafkaError:

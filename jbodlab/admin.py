@@ -5,13 +5,13 @@ Blocking. It retries nothing: who asks decides what a missing answer means.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from jbodlab.rpc import BlockingClient
 from protocol.errors import ErrorCode, KafkaError
-from protocol.ids import ZERO_UUID
+from protocol.ids import ZERO_UUID, TopicPartition
 from protocol.messages.log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
@@ -250,12 +250,7 @@ class ClusterAdmin:
             KafkaError: the first partition's error.
             OSError: the broker does not answer.
         """
-        topics = [
-            AlterReplicaLogDirTopic(name=name, partitions=indexes)
-            for name, indexes in partitions.items()
-        ]
-        request = AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=path, topics=topics)])
-        response = self._clients[broker_id].request(request, 2)
+        response = self._clients[broker_id].request(_move_request({path: partitions}), 2)
         for topic in response.results:
             for partition in topic.partitions:
                 _check(partition.error_code, f"{topic.topic_name}-{partition.partition_index}")
@@ -332,6 +327,32 @@ class ClusterAdmin:
             except OSError:
                 continue
         raise ConnectionError("no broker answers")
+
+
+def move_requests(
+    moves: Iterable[tuple[int, TopicPartition, str]],
+) -> dict[int, AlterReplicaLogDirsRequest]:
+    """Return what each broker is to be asked, for moves of (broker, partition, log dir)."""
+    by_broker: dict[int, dict[str, dict[str, list[int]]]] = {}
+    for broker, (topic, number), path in moves:
+        topics = by_broker.setdefault(broker, {}).setdefault(path, {})
+        topics.setdefault(topic, []).append(number)
+    return {broker: _move_request(paths) for broker, paths in by_broker.items()}
+
+
+def _move_request(paths: Mapping[str, Mapping[str, list[int]]]) -> AlterReplicaLogDirsRequest:
+    return AlterReplicaLogDirsRequest(
+        dirs=[
+            AlterReplicaLogDir(
+                path=path,
+                topics=[
+                    AlterReplicaLogDirTopic(name=name, partitions=numbers)
+                    for name, numbers in topics.items()
+                ],
+            )
+            for path, topics in paths.items()
+        ]
+    )
 
 
 def _partition_view(topic: str, partition: Any) -> PartitionView:

@@ -55,6 +55,24 @@ class ConfigType(IntEnum):
     PASSWORD = 9
 
 
+class ResourceType(IntEnum):
+    """What a setting belongs to. Source: ConfigResource.Type."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+
+
+class AlterOperation(IntEnum):
+    """What is done to a setting. Source: AlterConfigOp.OpType."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
 class ConfigSource(IntEnum):
     """Where an effective value comes from, as on the wire.
 

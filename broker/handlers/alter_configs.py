@@ -10,29 +10,21 @@ from collections.abc import Sequence
 
 from broker.config_resources import (
     FORWARD_TIMEOUT_MS,
-    alter_response,
     answer_each,
     invalid_request,
 )
 from broker.context import Context
 from broker.handlers import handles
-from protocol.errors import KafkaError
 from protocol.messages.configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
     AlterConfigsResourceResponse,
     AlterConfigsResponse,
 )
+from protocol.refusals import refuse_alter_configs
 
 
-def refuse(request: AlterConfigsRequest, _version: int, error: KafkaError) -> AlterConfigsResponse:
-    """Put the code into every resource."""
-    return AlterConfigsResponse(
-        responses=[alter_response(asked, error) for asked in request.resources]
-    )
-
-
-@handles(AlterConfigsRequest, "0-2", refuse=refuse)
+@handles(AlterConfigsRequest, "0-2", refuse=refuse_alter_configs)
 async def handle(
     context: Context, request: AlterConfigsRequest, version: int
 ) -> AlterConfigsResponse:

@@ -8,29 +8,14 @@ from __future__ import annotations
 
 from broker.context import Context
 from broker.handlers import handles
-from protocol.errors import KafkaError
 from protocol.messages.topics import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
-    CreatePartitionsTopicResult,
 )
+from protocol.refusals import refuse_create_partitions
 
 
-def refuse(
-    request: CreatePartitionsRequest, _version: int, error: KafkaError
-) -> CreatePartitionsResponse:
-    """Put the code into every topic."""
-    return CreatePartitionsResponse(
-        results=[
-            CreatePartitionsTopicResult(
-                name=topic.name, error_code=error.code, error_message=error.message or None
-            )
-            for topic in request.topics
-        ]
-    )
-
-
-@handles(CreatePartitionsRequest, "0-3", refuse=refuse)
+@handles(CreatePartitionsRequest, "0-3", refuse=refuse_create_partitions)
 async def handle(
     context: Context, request: CreatePartitionsRequest, version: int
 ) -> CreatePartitionsResponse:

@@ -8,23 +8,11 @@ from __future__ import annotations
 
 from broker.context import Context
 from broker.handlers import handles
-from protocol.errors import KafkaError
-from protocol.messages.topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
+from protocol.messages.topics import CreateTopicsRequest, CreateTopicsResponse
+from protocol.refusals import refuse_create_topics
 
 
-def refuse(request: CreateTopicsRequest, _version: int, error: KafkaError) -> CreateTopicsResponse:
-    """Put the code into every topic."""
-    return CreateTopicsResponse(
-        topics=[
-            CreatableTopicResult(
-                name=topic.name, error_code=error.code, error_message=error.message or None
-            )
-            for topic in request.topics
-        ]
-    )
-
-
-@handles(CreateTopicsRequest, "0-7", refuse=refuse)
+@handles(CreateTopicsRequest, "0-7", refuse=refuse_create_topics)
 async def handle(
     context: Context, request: CreateTopicsRequest, version: int
 ) -> CreateTopicsResponse:

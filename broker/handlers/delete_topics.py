@@ -8,32 +8,14 @@ from __future__ import annotations
 
 from broker.context import Context
 from broker.handlers import handles
-from protocol.errors import KafkaError
 from protocol.messages.topics import (
-    DeletableTopicResult,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
-    DeleteTopicState,
 )
+from protocol.refusals import refuse_delete_topics
 
 
-def refuse(request: DeleteTopicsRequest, _version: int, error: KafkaError) -> DeleteTopicsResponse:
-    """Put the code into every topic."""
-    named = [DeleteTopicState(name=name) for name in request.topic_names]
-    return DeleteTopicsResponse(
-        responses=[
-            DeletableTopicResult(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                error_code=error.code,
-                error_message=error.message or None,
-            )
-            for topic in (*request.topics, *named)
-        ]
-    )
-
-
-@handles(DeleteTopicsRequest, "0-6", refuse=refuse)
+@handles(DeleteTopicsRequest, "0-6", refuse=refuse_delete_topics)
 async def handle(
     context: Context, request: DeleteTopicsRequest, version: int
 ) -> DeleteTopicsResponse:

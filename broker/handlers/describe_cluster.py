@@ -18,21 +18,13 @@ from protocol.messages.cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
+from protocol.refusals import refuse_describe_cluster
 
 _BROKERS: Final = 1
 _CONTROLLERS: Final = 2
 
 
-def refuse(
-    _request: DescribeClusterRequest, _version: int, error: KafkaError
-) -> DescribeClusterResponse:
-    """Put the code at the top."""
-    return DescribeClusterResponse(
-        error_code=error.code, error_message=error.message or None, cluster_id="", brokers=[]
-    )
-
-
-@handles(DescribeClusterRequest, "0-1", refuse=refuse)
+@handles(DescribeClusterRequest, "0-1", refuse=refuse_describe_cluster)
 async def handle(
     context: Context, request: DescribeClusterRequest, _version: int
 ) -> DescribeClusterResponse:

@@ -13,8 +13,9 @@ from typing import Final
 from broker.context import Context
 from broker.handlers import handles
 from broker.log_levels import log_levels
+from protocol.config_messages import described_entry, not_described
+from protocol.config_types import ConfigSource, ResourceType
 from protocol.configs import (
-    ConfigSource,
     DescribedConfig,
     describe_broker_configs,
     describe_dynamic_configs,
@@ -27,29 +28,20 @@ from protocol.messages.configs import (
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
     DescribeConfigsResult,
-    DescribeConfigsSynonym,
 )
+from protocol.refusals import refuse_describe_configs
 from protocol.topic_names import topic_name_problem
 
-_TOPIC: Final = 2
-_BROKER: Final = 4
-_BROKER_LOGGER: Final = 8
+_DESCRIBED: Final = (ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER)
 
 
-def refuse(
-    request: DescribeConfigsRequest, _version: int, error: KafkaError
-) -> DescribeConfigsResponse:
-    """Put the code into every resource."""
-    return DescribeConfigsResponse(results=[_failed(asked, error) for asked in request.resources])
-
-
-@handles(DescribeConfigsRequest, "0-4", refuse=refuse)
+@handles(DescribeConfigsRequest, "0-4", refuse=refuse_describe_configs)
 async def handle(
     context: Context, request: DescribeConfigsRequest, version: int
 ) -> DescribeConfigsResponse:
     """Answer each resource by itself; an unknown kind of resource refuses the whole request."""
     for asked in request.resources:
-        if asked.resource_type not in (_TOPIC, _BROKER, _BROKER_LOGGER):
+        if asked.resource_type not in _DESCRIBED:
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST, f"Unexpected resource type {asked.resource_type}."
             )
@@ -67,7 +59,7 @@ async def _describe(
     try:
         entries = await _entries(context, request, version, asked)
     except KafkaError as error:
-        return _failed(asked, error)
+        return not_described(asked, error)
     wanted = list(asked.configuration_keys or ())
     return DescribeConfigsResult(
         error_code=ErrorCode.NONE,
@@ -84,13 +76,13 @@ async def _entries(
     version: int,
     asked: DescribeConfigsResource,
 ) -> list[DescribeConfigsResourceResult]:
-    if asked.resource_type == _BROKER_LOGGER:
+    if asked.resource_type == ResourceType.BROKER_LOGGER:
         return _loggers(context, asked.resource_name)
-    if asked.resource_type == _TOPIC:
+    if asked.resource_type == ResourceType.TOPIC:
         described = await _topic(context, asked.resource_name)
     else:
         described = _broker(context, asked.resource_name)
-    return [_entry(config, request, version) for config in described]
+    return [described_entry(config, request, version) for config in described]
 
 
 async def _topic(context: Context, topic: str) -> list[DescribedConfig]:
@@ -138,35 +130,5 @@ def _number(name: str) -> int:
         raise _invalid(f"Broker id must be an integer, but it is: {name}") from None
 
 
-def _entry(
-    config: DescribedConfig, request: DescribeConfigsRequest, version: int
-) -> DescribeConfigsResourceResult:
-    synonyms = [
-        DescribeConfigsSynonym(name=entry.name, value=entry.value, source=entry.source)
-        for entry in (config.synonyms if request.include_synonyms else ())
-    ]
-    return DescribeConfigsResourceResult(
-        name=config.name,
-        value=config.value,
-        read_only=config.is_read_only,
-        is_default=version == 0 and config.source is ConfigSource.DEFAULT,
-        config_source=config.source,
-        is_sensitive=config.is_sensitive,
-        synonyms=synonyms,
-        config_type=config.type,
-        documentation=config.documentation if request.include_documentation else None,
-    )
-
-
 def _invalid(message: str) -> KafkaError:
     return KafkaError(ErrorCode.INVALID_REQUEST, message)
-
-
-def _failed(asked: DescribeConfigsResource, error: KafkaError) -> DescribeConfigsResult:
-    return DescribeConfigsResult(
-        error_code=error.code,
-        error_message=error.message,
-        resource_type=asked.resource_type,
-        resource_name=asked.resource_name,
-        configs=[],
-    )

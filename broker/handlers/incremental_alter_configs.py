@@ -8,11 +8,9 @@ Versions: 0-1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from broker.config_resources import (
     FORWARD_TIMEOUT_MS,
-    alter_response,
     answer_each,
     check_own_id,
     invalid_request,
@@ -20,27 +18,17 @@ from broker.config_resources import (
 from broker.context import Context
 from broker.handlers import handles
 from broker.log_levels import change_log_levels
-from protocol.errors import KafkaError
+from protocol.config_types import AlterOperation
 from protocol.messages.configs import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsRequestAlterConfigsResource,
     IncrementalAlterConfigsResponse,
 )
-
-_DELETE: Final = 1
-
-
-def refuse(
-    request: IncrementalAlterConfigsRequest, _version: int, error: KafkaError
-) -> IncrementalAlterConfigsResponse:
-    """Put the code into every resource."""
-    return IncrementalAlterConfigsResponse(
-        responses=[alter_response(asked, error) for asked in request.resources]
-    )
+from protocol.refusals import refuse_incremental_alter_configs
 
 
-@handles(IncrementalAlterConfigsRequest, "0-1", refuse=refuse)
+@handles(IncrementalAlterConfigsRequest, "0-1", refuse=refuse_incremental_alter_configs)
 async def handle(
     context: Context, request: IncrementalAlterConfigsRequest, version: int
 ) -> IncrementalAlterConfigsResponse:
@@ -72,7 +60,9 @@ def _change_log_levels(
     if len(set(names)) < len(names):
         raise invalid_request("Error due to duplicate config keys")
     nulls = [
-        one.name for one in asked.configs if one.value is None and one.config_operation != _DELETE
+        one.name
+        for one in asked.configs
+        if one.value is None and one.config_operation != AlterOperation.DELETE
     ]
     if nulls:
         raise invalid_request(f"Null value not supported for : {', '.join(nulls)}")

@@ -8,23 +8,14 @@ from __future__ import annotations
 
 from broker.context import Context
 from broker.handlers import handles
-from protocol.errors import KafkaError
 from protocol.messages.reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
+from protocol.refusals import refuse_list_reassignments
 
 
-def refuse(
-    _request: ListPartitionReassignmentsRequest, _version: int, error: KafkaError
-) -> ListPartitionReassignmentsResponse:
-    """Put the code at the top; there is no other place."""
-    return ListPartitionReassignmentsResponse(
-        error_code=error.code, error_message=error.message or None
-    )
-
-
-@handles(ListPartitionReassignmentsRequest, "0", refuse=refuse)
+@handles(ListPartitionReassignmentsRequest, "0", refuse=refuse_list_reassignments)
 async def handle(
     context: Context, request: ListPartitionReassignmentsRequest, version: int
 ) -> ListPartitionReassignmentsResponse:

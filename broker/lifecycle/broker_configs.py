@@ -15,7 +15,7 @@ from typing import Final
 
 from broker.lifecycle.controller_link import ControllerLink
 from protocol.broker_config import BROKER_KEYS, BrokerConfig
-from protocol.config_types import ALL_LOG_DIRS
+from protocol.config_types import ALL_LOG_DIRS, ResourceType
 from protocol.configs import BrokerOverrides, broker_config
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
@@ -30,7 +30,6 @@ REFRESH_TIMEOUT_MS: Final = 2_000
 """How long a registration or a word of the controller waits for the new values."""
 
 _ALL_BROKERS: Final = ""
-_BROKER_RESOURCE: Final = 4
 _RETRY_MS: Final = 500
 logger = logging.getLogger(__name__)
 
@@ -94,7 +93,7 @@ class BrokerConfigs:
         request = DescribeConfigsRequest(
             resources=[
                 DescribeConfigsResource(
-                    resource_type=_BROKER_RESOURCE, resource_name=name, configuration_keys=None
+                    resource_type=ResourceType.BROKER, resource_name=name, configuration_keys=None
                 )
                 for name in names
             ]

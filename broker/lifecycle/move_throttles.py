@@ -14,11 +14,11 @@ from typing import Final
 
 from broker.lifecycle.broker_configs import BrokerConfigs
 from broker.lifecycle.controller_link import ControllerLink
+from protocol.config_messages import alter_request
+from protocol.config_types import ResourceType
 from protocol.errors import ErrorCode
 from protocol.messages.configs import (
     IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsRequestAlterableConfig,
-    IncrementalAlterConfigsRequestAlterConfigsResource,
     IncrementalAlterConfigsResponse,
 )
 
@@ -27,8 +27,6 @@ INCREMENTAL_ALTER_CONFIGS_VERSION: Final = 1
 SETTLE_MS: Final = 500
 """Moves that follow each other at once keep their throttle."""
 _RETRY_MS: Final = 500
-_BROKER_RESOURCE: Final = 4
-_DELETE: Final = 1
 logger = logging.getLogger(__name__)
 
 
@@ -82,10 +80,4 @@ class MoveThrottles:
             logger.warning("%s=%s stays: the controller answers %s", MOVE_RATE, rate, code.name)
 
     def _request(self) -> IncrementalAlterConfigsRequest:
-        wish = IncrementalAlterConfigsRequestAlterableConfig(
-            name=MOVE_RATE, config_operation=_DELETE, value=None
-        )
-        resource = IncrementalAlterConfigsRequestAlterConfigsResource(
-            resource_type=_BROKER_RESOURCE, resource_name=str(self._broker_id), configs=[wish]
-        )
-        return IncrementalAlterConfigsRequest(resources=[resource], validate_only=False)
+        return alter_request(ResourceType.BROKER, {str(self._broker_id): {MOVE_RATE: None}})

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from broker.lifecycle.controller_link import ControllerLink
+from protocol.config_types import ResourceType
 from protocol.configs import BrokerConfig, ConfigSource, TopicConfig, topic_config
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
@@ -25,7 +26,6 @@ DESCRIBE_CONFIGS_VERSION: Final = 4
 ENSURE_TIMEOUT_MS: Final = 2_000
 """How long a LeaderAndIsr waits for configs before its logs are made with the broker's defaults."""
 
-_TOPIC_RESOURCE: Final = 2
 _RETRY_MS: Final = 500
 logger = logging.getLogger(__name__)
 
@@ -149,7 +149,7 @@ class TopicConfigs:
         request = DescribeConfigsRequest(
             resources=[
                 DescribeConfigsResource(
-                    resource_type=_TOPIC_RESOURCE, resource_name=topic, configuration_keys=None
+                    resource_type=ResourceType.TOPIC, resource_name=topic, configuration_keys=None
                 )
                 for topic in topics
             ]

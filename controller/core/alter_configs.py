@@ -28,6 +28,7 @@ from controller.core.records import BrokerConfigsChanged, TopicConfigsChanged
 from controller.core.state import ALL_BROKERS
 from controller.core.step import Step
 from protocol.broker_config import BROKER_KEYS
+from protocol.config_types import AlterOperation, ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
     AlterConfigsRequest,
@@ -38,12 +39,9 @@ from protocol.messages.configs import (
 )
 from protocol.topic_config import TOPIC_KEYS
 
-TOPIC_RESOURCE: Final = 2
-BROKER_RESOURCE: Final = 4
 TELL_TIMEOUT_MS: Final = 2_000
 """How long a client waits for brokers that cannot be told; the change is durable by then."""
 
-_CLIENT_METRICS: Final = 16
 _UNCLEAN: Final = "unclean.leader.election.enable"
 
 
@@ -72,7 +70,7 @@ def alter_configs(step: Step, event: RequestArrived) -> None:
     wishes = [
         (
             _Resource(asked.resource_type, asked.resource_name),
-            [Wish(one.name, 0, one.value) for one in asked.configs],
+            [Wish(one.name, AlterOperation.SET, one.value) for one in asked.configs],
         )
         for asked in request.resources
     ]
@@ -124,7 +122,9 @@ def _alter(
             continue
         if not validate_only:
             change = (
-                change_topic_configs if resource.type == TOPIC_RESOURCE else change_broker_configs
+                change_topic_configs
+                if resource.type == ResourceType.TOPIC
+                else change_broker_configs
             )
             change(step, resource.name, changes)
         responses.append(_response(resource, ErrorCode.NONE, None))
@@ -142,18 +142,18 @@ def _decide(
     Raises:
         KafkaError: it may not.
     """
-    if resource.type == TOPIC_RESOURCE:
+    if resource.type == ResourceType.TOPIC:
         current = _topic_configs(step, resource.name)
         changes = outcome(TOPIC_KEYS, current, widen(current, asked))
         check_topic(resource.name, apply_changes(current, changes), step.defaults)
         return changes
-    if resource.type == BROKER_RESOURCE:
+    if resource.type == ResourceType.BROKER:
         _check_broker_name(step, resource.name)
         current = step.state.dynamic_configs.get(resource.name, {})
         changes = outcome(BROKER_KEYS, current, widen(current, asked))
         _check_broker(step, resource.name, changes)
         return changes
-    if resource.type == _CLIENT_METRICS:
+    if resource.type == ResourceType.CLIENT_METRICS:
         raise _invalid(
             "AlterConfigs is only supported for topics and brokers, "
             "but resource type is CLIENT_METRICS"

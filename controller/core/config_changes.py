@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from enum import IntEnum
 from typing import Final, NamedTuple
 
 from protocol.broker_config import BROKER_KEYS
 from protocol.config_types import (
     ALL_LOG_DIRS,
+    AlterOperation,
     ConfigKey,
     ConfigType,
     InvalidValueError,
@@ -28,15 +28,6 @@ _CORDONED: Final = "cordoned.log.dirs"
 _THREAD_COUNTS: Final = ("num.recovery.threads.per.data.dir", "num.replica.fetchers")
 
 
-class Operation(IntEnum):
-    """What is done with one key. Source: AlterConfigOp.OpType."""
-
-    SET = 0
-    DELETE = 1
-    APPEND = 2
-    SUBTRACT = 3
-
-
 class Wish(NamedTuple):
     """One entry of an IncrementalAlterConfigs, as the client sent it."""
 
@@ -48,7 +39,7 @@ class Wish(NamedTuple):
 def replacing(current: Mapping[str, str], wishes: Sequence[Wish]) -> list[Wish]:
     """Return the wishes of AlterConfigs: what is not named is deleted."""
     named = [wish.name for wish in wishes]
-    dropped = [Wish(name, Operation.DELETE, None) for name in current if name not in named]
+    dropped = [Wish(name, AlterOperation.DELETE, None) for name in current if name not in named]
     return [*dropped, *wishes]
 
 
@@ -61,11 +52,11 @@ def check_wishes(wishes: Sequence[Wish]) -> None:
     names = [wish.name for wish in wishes]
     if len(set(names)) < len(names):
         raise _invalid("Error due to duplicate config keys")
-    nulls = [w.name for w in wishes if w.value is None and w.operation != Operation.DELETE]
+    nulls = [w.name for w in wishes if w.value is None and w.operation != AlterOperation.DELETE]
     if nulls:
         raise _invalid(f"Null value not supported for : {', '.join(nulls)}")
     for wish in wishes:
-        if wish.operation not in tuple(Operation):
+        if wish.operation not in tuple(AlterOperation):
             raise _invalid(f"Unknown operations type {wish.operation}")
 
 
@@ -161,11 +152,11 @@ def effective(*layers: Mapping[str, str]) -> BrokerConfig:
 
 
 def _outcome(column: ConfigKey | None, current: Mapping[str, str], wish: Wish) -> str | None:
-    if wish.operation == Operation.DELETE or wish.value is None:
+    if wish.operation == AlterOperation.DELETE or wish.value is None:
         return None
-    if wish.operation == Operation.SET:
+    if wish.operation == AlterOperation.SET:
         return wish.value.strip()
-    verb = Operation(wish.operation).name.lower()
+    verb = AlterOperation(wish.operation).name.lower()
     if column is None or column.type is not ConfigType.LIST:
         raise KafkaError(
             ErrorCode.INVALID_CONFIG,
@@ -173,7 +164,7 @@ def _outcome(column: ConfigKey | None, current: Mapping[str, str], wish: Wish) -
         )
     text = current.get(wish.name, format_value(column.default) or "")
     known, named = _words(text), _words(wish.value)
-    if wish.operation == Operation.APPEND:
+    if wish.operation == AlterOperation.APPEND:
         return ",".join(dict.fromkeys([*known, *named]))
     return ",".join(word for word in known if word not in named)
 

@@ -6,12 +6,12 @@ Source: ConfigHelper.scala, KIP-700.
 
 from __future__ import annotations
 
-from controller.core.alter_configs import BROKER_RESOURCE, TOPIC_RESOURCE
 from controller.core.events import RequestArrived
 from controller.core.state import Broker
 from controller.core.step import Step
+from protocol.config_messages import described_entry, not_described
+from protocol.config_types import ConfigSource, ResourceType
 from protocol.configs import (
-    ConfigSource,
     DescribedConfig,
     describe_dynamic_configs,
     describe_topic_configs,
@@ -25,10 +25,8 @@ from protocol.messages.cluster import (
 from protocol.messages.configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
-    DescribeConfigsResourceResult,
     DescribeConfigsResponse,
     DescribeConfigsResult,
-    DescribeConfigsSynonym,
 )
 from protocol.topic_names import topic_name_problem
 
@@ -76,14 +74,14 @@ def _describe(
     try:
         described = _described(step, resource.resource_type, resource.resource_name)
     except KafkaError as error:
-        return _failed(resource, error)
+        return not_described(resource, error)
     wanted = resource.configuration_keys
     return DescribeConfigsResult(
         error_message="",
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
         configs=[
-            _entry(config, event.request, event.version)
+            described_entry(config, event.request, event.version)
             for config in described
             if not wanted or config.name in wanted
         ],
@@ -91,10 +89,10 @@ def _describe(
 
 
 def _described(step: Step, resource_type: int, name: str) -> list[DescribedConfig]:
-    if resource_type == BROKER_RESOURCE:
+    if resource_type == ResourceType.BROKER:
         source = ConfigSource.DYNAMIC_BROKER if name else ConfigSource.DYNAMIC_DEFAULT_BROKER
         return describe_dynamic_configs(step.state.dynamic_configs.get(name, {}), source)
-    if resource_type != TOPIC_RESOURCE:
+    if resource_type != ResourceType.TOPIC:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unexpected resource type {resource_type}.")
     problem = topic_name_problem(name)
     if problem:
@@ -103,31 +101,3 @@ def _described(step: Step, resource_type: int, name: str) -> list[DescribedConfi
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     return describe_topic_configs(topic.configs, step.default_overrides)
-
-
-def _failed(resource: DescribeConfigsResource, error: KafkaError) -> DescribeConfigsResult:
-    return DescribeConfigsResult(
-        error_code=error.code,
-        error_message=error.message,
-        resource_type=resource.resource_type,
-        resource_name=resource.resource_name,
-    )
-
-
-def _entry(
-    config: DescribedConfig, request: DescribeConfigsRequest, version: int
-) -> DescribeConfigsResourceResult:
-    synonyms = config.synonyms if request.include_synonyms else ()
-    return DescribeConfigsResourceResult(
-        name=config.name,
-        value=config.value,
-        read_only=config.is_read_only,
-        is_default=version == 0 and config.source is ConfigSource.DEFAULT,
-        config_source=config.source,
-        is_sensitive=config.is_sensitive,
-        synonyms=[
-            DescribeConfigsSynonym(name=s.name, value=s.value, source=s.source) for s in synonyms
-        ],
-        config_type=config.type,
-        documentation=config.documentation if request.include_documentation else None,
-    )

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from protocol.apis import BY_NAME, Api
-from protocol.errors import ErrorCode
+from protocol.errors import KafkaError
 from protocol.wire.table import Versions
 
 RequestT = TypeVar("RequestT")
 
-Refuse: TypeAlias = Callable[[RequestT, int, ErrorCode], Any]
-"""(request, version, code) -> the response that carries the code in every place it has."""
+Refuse: TypeAlias = Callable[[RequestT, int, KafkaError], Any]
+"""(request, version, error) -> the response that carries the error in every place it has."""
 
 
 class Handler(NamedTuple):

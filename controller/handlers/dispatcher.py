@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from controller.handlers import HANDLERS, from_brokers, from_clients
 from protocol.connection import Peer, RequestReceived
-from protocol.errors import ErrorCode, Malformed
+from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from protocol.ports import Buffer
 from protocol.wire.fast import codec
@@ -50,7 +50,7 @@ class Dispatcher:
             response = await self._ask(request, version)
         except Exception:  # the dispatcher is where unforeseen errors end
             logger.exception("%s v%d from %s:%d failed", handler.api.name, version, *peer)
-            response = handler.refuse(request, version, ErrorCode.UNKNOWN_SERVER_ERROR)
+            response = handler.refuse(request, version, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
         return codec(handler.api.response, version).encode_parts(response)
 
 

@@ -10,7 +10,7 @@ Versions: all; BrokerHeartbeat v2 carries cordoned log dirs (KIP-1066).
 from __future__ import annotations
 
 from controller.handlers import serve
-from protocol.errors import ErrorCode
+from protocol.errors import KafkaError
 from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
 from protocol.messages.lifecycle import (
     BrokerHeartbeatRequest,
@@ -24,33 +24,33 @@ from protocol.messages.producer_ids import AllocateProducerIdsRequest, AllocateP
 
 
 def _registration(
-    _request: BrokerRegistrationRequest, _version: int, code: ErrorCode
+    _request: BrokerRegistrationRequest, _version: int, error: KafkaError
 ) -> BrokerRegistrationResponse:
-    return BrokerRegistrationResponse(error_code=code)
+    return BrokerRegistrationResponse(error_code=error.code)
 
 
 def _heartbeat(
-    _request: BrokerHeartbeatRequest, _version: int, code: ErrorCode
+    _request: BrokerHeartbeatRequest, _version: int, error: KafkaError
 ) -> BrokerHeartbeatResponse:
-    return BrokerHeartbeatResponse(error_code=code)
+    return BrokerHeartbeatResponse(error_code=error.code)
 
 
 def _alter_partition(
-    _request: AlterPartitionRequest, _version: int, code: ErrorCode
+    _request: AlterPartitionRequest, _version: int, error: KafkaError
 ) -> AlterPartitionResponse:
-    return AlterPartitionResponse(error_code=code)
+    return AlterPartitionResponse(error_code=error.code)
 
 
 def _shutdown(
-    _request: ControlledShutdownRequest, _version: int, code: ErrorCode
+    _request: ControlledShutdownRequest, _version: int, error: KafkaError
 ) -> ControlledShutdownResponse:
-    return ControlledShutdownResponse(error_code=code)
+    return ControlledShutdownResponse(error_code=error.code)
 
 
 def _producer_ids(
-    _request: AllocateProducerIdsRequest, _version: int, code: ErrorCode
+    _request: AllocateProducerIdsRequest, _version: int, error: KafkaError
 ) -> AllocateProducerIdsResponse:
-    return AllocateProducerIdsResponse(error_code=code)
+    return AllocateProducerIdsResponse(error_code=error.code)
 
 
 serve("BrokerRegistration", "0-4", _registration)

@@ -6,26 +6,17 @@ Answers about single partitions are returned, not raised.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import IntEnum
 from typing import Final
 
+from jbodlab.admin import move_requests
 from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.failures import answered
 from jbodlab.kafka_tools.core.reassignment_file import ReplicaOn
-from jbodlab.kafka_tools.core.views import ResourceType
 from jbodlab.kafka_tools.questions import raise_for
+from protocol.config_messages import alter_request
+from protocol.config_types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
-from protocol.messages.configs import (
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsRequestAlterableConfig,
-    IncrementalAlterConfigsRequestAlterConfigsResource,
-)
-from protocol.messages.log_dirs import (
-    AlterReplicaLogDir,
-    AlterReplicaLogDirsRequest,
-    AlterReplicaLogDirTopic,
-)
 from protocol.messages.reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -33,13 +24,6 @@ from protocol.messages.reassignments import (
 )
 
 _BROKER_KINDS: Final = (ResourceType.BROKER, ResourceType.BROKER_LOGGER)
-
-
-class _Operation(IntEnum):
-    """Source: AlterConfigOp.OpType."""
-
-    SET = 0
-    DELETE = 1
 
 
 def alter_configs(
@@ -103,13 +87,10 @@ def move_replicas(
     Raises:
         ToolFailure: a broker does not answer.
     """
-    by_broker: dict[int, dict[str, dict[str, list[int]]]] = {}
-    for (broker, (topic, number)), path in sorted(wanted.items()):
-        dirs = by_broker.setdefault(broker, {})
-        dirs.setdefault(path, {}).setdefault(topic, []).append(number)
+    requests = move_requests((broker, tp, path) for (broker, tp), path in sorted(wanted.items()))
     answers: dict[ReplicaOn, ErrorCode] = {}
-    for broker, dirs in by_broker.items():
-        answer = client.ask_broker(broker, _alter_log_dirs(dirs))
+    for broker, request in requests.items():
+        answer = client.ask_broker(broker, request)
         for topic in answer.results:
             for each in topic.partitions:
                 partition = TopicPartition(topic.topic_name, each.partition_index)
@@ -123,39 +104,7 @@ def _alter(
     changes: Mapping[str, Mapping[str, str | None]],
     broker_id: int | None,
 ) -> None:
-    request = IncrementalAlterConfigsRequest(
-        resources=[
-            IncrementalAlterConfigsRequestAlterConfigsResource(
-                resource_type=kind,
-                resource_name=name,
-                configs=[_change(key, value) for key, value in values.items()],
-            )
-            for name, values in changes.items()
-        ],
-        validate_only=False,
-    )
+    request = alter_request(kind, changes)
     answer = client.ask(request) if broker_id is None else client.ask_broker(broker_id, request)
     for response in answer.responses:
         raise_for(response.error_code, response.error_message)
-
-
-def _change(key: str, value: str | None) -> IncrementalAlterConfigsRequestAlterableConfig:
-    operation = _Operation.DELETE if value is None else _Operation.SET
-    return IncrementalAlterConfigsRequestAlterableConfig(
-        name=key, config_operation=operation, value=value
-    )
-
-
-def _alter_log_dirs(dirs: Mapping[str, Mapping[str, Sequence[int]]]) -> AlterReplicaLogDirsRequest:
-    return AlterReplicaLogDirsRequest(
-        dirs=[
-            AlterReplicaLogDir(
-                path=path,
-                topics=[
-                    AlterReplicaLogDirTopic(name=name, partitions=numbers)
-                    for name, numbers in topics.items()
-                ],
-            )
-            for path, topics in dirs.items()
-        ]
-    )

@@ -18,10 +18,10 @@ from jbodlab.kafka_tools.core.views import (
     Reassignment,
     Reassignments,
     ReplicaDescription,
-    ResourceType,
     Synonym,
     TopicDescription,
 )
+from protocol.config_types import ResourceType
 from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID, TopicPartition
 from protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResource

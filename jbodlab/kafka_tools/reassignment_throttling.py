@@ -20,10 +20,10 @@ from jbodlab.kafka_tools.core.reassignment_throttles import (
     moving_brokers,
     topic_throttles,
 )
-from jbodlab.kafka_tools.core.views import ResourceType
 from jbodlab.kafka_tools.orders import alter_configs
 from jbodlab.kafka_tools.questions import describe_topics
 from jbodlab.kafka_tools.report import Report
+from protocol.config_types import ResourceType
 
 
 def set_throttles(

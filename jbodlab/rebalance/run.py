@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jbodlab.admin import ClusterAdmin
+from jbodlab.admin import ClusterAdmin, move_requests
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.rebalance.core.plan_file import Wanted
 from jbodlab.rebalance.core.steps import (
@@ -27,11 +27,6 @@ from jbodlab.rebalance.core.throttles import Throttles, throttles_of
 from jbodlab.rebalance.look import look_at_plan
 from jbodlab.rebalance.throttling import put_on, take_off
 from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.log_dirs import (
-    AlterReplicaLogDir,
-    AlterReplicaLogDirsRequest,
-    AlterReplicaLogDirTopic,
-)
 
 POLL_MS: Final = 200
 STALL_MS: Final = 120_000
@@ -192,23 +187,8 @@ def order_moves(admin: ClusterAdmin, moves: Iterable[DirMove]) -> None:
         KafkaError: the first refusal.
         OSError: a broker does not answer.
     """
-    by_broker: dict[int, dict[str, dict[str, list[int]]]] = {}
-    for at, tp in moves:
-        topics = by_broker.setdefault(at.broker, {}).setdefault(at.path, {})
-        topics.setdefault(tp.topic, []).append(tp.partition)
-    for broker, paths in by_broker.items():
-        request = AlterReplicaLogDirsRequest(
-            dirs=[
-                AlterReplicaLogDir(
-                    path=path,
-                    topics=[
-                        AlterReplicaLogDirTopic(name=name, partitions=indexes)
-                        for name, indexes in topics.items()
-                    ],
-                )
-                for path, topics in paths.items()
-            ]
-        )
+    requests = move_requests((at.broker, tp, at.path) for at, tp in moves)
+    for broker, request in requests.items():
         for topic in admin.ask(request, 2, broker).results:
             for partition in topic.partitions:
                 name = f"{topic.topic_name}-{partition.partition_index} of broker {broker}"

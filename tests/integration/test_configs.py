@@ -6,32 +6,24 @@ from typing import Any
 
 from jbodlab.cluster import CONTROLLER
 from jbodlab.rpc import BlockingClient
+from protocol.config_messages import alter_request
+from protocol.config_types import ResourceType
 from protocol.configs import ConfigSource
 from protocol.errors import ErrorCode
 from protocol.messages.configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsRequestAlterableConfig,
-    IncrementalAlterConfigsRequestAlterConfigsResource,
 )
 from tests.integration.labs import DEADLINE_MS, Lab
 
 MOVE_LIMIT = "replica.alter.log.dirs.io.max.bytes.per.second"
-TOPIC, BROKER = 2, 4
-SET, DELETE = 0, 1
+TOPIC, BROKER = ResourceType.TOPIC, ResourceType.BROKER
 OWN, EVERYONES = ConfigSource.DYNAMIC_BROKER, ConfigSource.DYNAMIC_DEFAULT_BROKER
 
 
-def change(lab: Lab, kind: int, name: str, key: str, value: str | None) -> None:
+def change(lab: Lab, kind: ResourceType, name: str, key: str, value: str | None) -> None:
     """Set a key, or unset it with None."""
-    entry = IncrementalAlterConfigsRequestAlterableConfig(
-        name=key, config_operation=DELETE if value is None else SET, value=value
-    )
-    resource = IncrementalAlterConfigsRequestAlterConfigsResource(
-        resource_type=kind, resource_name=name, configs=[entry]
-    )
-    response = answer(lab, kind, name, IncrementalAlterConfigsRequest(resources=[resource]), 1)
+    response = answer(lab, kind, name, alter_request(kind, {name: {key: value}}), 1)
     assert [one.error_code for one in response.responses] == [ErrorCode.NONE]
 
 

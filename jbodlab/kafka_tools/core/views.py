@@ -26,15 +26,6 @@ class ConfigSource(IntEnum):
     DYNAMIC_GROUP_CONFIG = 8
 
 
-class ResourceType(IntEnum):
-    """What a setting belongs to. Source: ConfigResource.Type."""
-
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionDescription:
     """One partition."""

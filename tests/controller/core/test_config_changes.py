@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from controller.core.config_changes import (
-    Operation,
     Wish,
     apply_changes,
     check_broker,
@@ -17,6 +16,7 @@ from controller.core.config_changes import (
     replacing,
 )
 from protocol.broker_config import BROKER_KEYS, BrokerConfig
+from protocol.config_types import AlterOperation
 from protocol.errors import ErrorCode, KafkaError
 from protocol.topic_config import TOPIC_KEYS
 
@@ -49,12 +49,12 @@ def check_of_broker(
 @pytest.mark.parametrize(
     ("current", "operation", "value", "after"),
     [
-        ({}, Operation.SET, " compact ", "compact"),
-        ({"cleanup.policy": "compact"}, Operation.DELETE, None, None),
-        ({}, Operation.APPEND, "compact", "delete,compact"),
-        ({"cleanup.policy": "compact"}, Operation.APPEND, "compact,delete", "compact,delete"),
-        ({"cleanup.policy": "compact,delete"}, Operation.SUBTRACT, "delete", "compact"),
-        ({"cleanup.policy": "compact"}, Operation.SUBTRACT, "compact", ""),
+        ({}, AlterOperation.SET, " compact ", "compact"),
+        ({"cleanup.policy": "compact"}, AlterOperation.DELETE, None, None),
+        ({}, AlterOperation.APPEND, "compact", "delete,compact"),
+        ({"cleanup.policy": "compact"}, AlterOperation.APPEND, "compact,delete", "compact,delete"),
+        ({"cleanup.policy": "compact,delete"}, AlterOperation.SUBTRACT, "delete", "compact"),
+        ({"cleanup.policy": "compact"}, AlterOperation.SUBTRACT, "compact", ""),
     ],
 )
 def test_an_operation_gives_a_text(
@@ -66,7 +66,8 @@ def test_an_operation_gives_a_text(
 
 @pytest.mark.parametrize("name", ["retention.ms", "no.such.key"])
 @pytest.mark.parametrize(
-    ("operation", "verb"), [(Operation.APPEND, "append"), (Operation.SUBTRACT, "subtract")]
+    ("operation", "verb"),
+    [(AlterOperation.APPEND, "append"), (AlterOperation.SUBTRACT, "subtract")],
 )
 def test_only_lists_grow_and_shrink(name: str, operation: int, verb: str) -> None:
     with pytest.raises(KafkaError) as error:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from controller.handlers import HANDLERS, from_brokers
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, KafkaError
 from protocol.wire.fast import codec
 
+CODE = ErrorCode.UNKNOWN_SERVER_ERROR
 BROKER_APIS = (7, 56, 62, 63, 67)
 
 
@@ -17,8 +18,8 @@ def test_the_code_stands_at_the_top(key: int) -> None:
     handler = HANDLERS[key]
     version = handler.versions.high
 
-    refused = handler.refuse(handler.api.request(), version, ErrorCode.UNKNOWN_SERVER_ERROR)
+    refused = handler.refuse(handler.api.request(), version, KafkaError(CODE))
 
     body = bytes(codec(handler.api.response, version).encode(refused))
     again = codec(handler.api.response, version).decode(body)
-    assert again.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert again.error_code == CODE

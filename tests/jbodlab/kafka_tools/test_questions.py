@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jbodlab.kafka_tools.client import ClusterClient
-from jbodlab.kafka_tools.core.views import ConfigSource, Reassignment, ResourceType
+from jbodlab.kafka_tools.core.views import ConfigSource, Reassignment
 from jbodlab.kafka_tools.questions import (
     describe_configs,
     describe_topics,
@@ -16,6 +16,7 @@ from jbodlab.kafka_tools.questions import (
     list_reassignments,
     list_topics,
 )
+from protocol.config_types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse

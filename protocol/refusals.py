@@ -1,0 +1,187 @@
+"""Answers to admin requests that failed as a whole: the error stands in every place it has.
+
+Brokers and the controller answer alike, so they share these. Each function takes the request, its
+version and the error. Requests that only one of them serves are refused where they are served.
+Source: getErrorResponse of each request class.
+"""
+
+from __future__ import annotations
+
+from protocol.config_messages import alter_response, not_described
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.cluster import DescribeClusterRequest, DescribeClusterResponse
+from protocol.messages.configs import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from protocol.messages.elections import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+from protocol.messages.reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+from protocol.messages.topics import (
+    CreatableTopicResult,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+
+_ELECT_LEADERS_TOP_CODE_SINCE = 1
+
+
+def refuse_create_topics(
+    request: CreateTopicsRequest, _version: int, error: KafkaError
+) -> CreateTopicsResponse:
+    """Put the error into every topic."""
+    return CreateTopicsResponse(
+        topics=[
+            CreatableTopicResult(
+                name=topic.name, error_code=error.code, error_message=error.message or None
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def refuse_delete_topics(
+    request: DeleteTopicsRequest, _version: int, error: KafkaError
+) -> DeleteTopicsResponse:
+    """Put the error into every topic, by name or by id."""
+    named = [DeleteTopicState(name=name) for name in request.topic_names]
+    return DeleteTopicsResponse(
+        responses=[
+            DeletableTopicResult(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                error_code=error.code,
+                error_message=error.message or None,
+            )
+            for topic in (*request.topics, *named)
+        ]
+    )
+
+
+def refuse_create_partitions(
+    request: CreatePartitionsRequest, _version: int, error: KafkaError
+) -> CreatePartitionsResponse:
+    """Put the error into every topic."""
+    return CreatePartitionsResponse(
+        results=[
+            CreatePartitionsTopicResult(
+                name=topic.name, error_code=error.code, error_message=error.message or None
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def refuse_elect_leaders(
+    request: ElectLeadersRequest, version: int, error: KafkaError
+) -> ElectLeadersResponse:
+    """Put the error at the top and into every listed partition."""
+    has_top_code = version >= _ELECT_LEADERS_TOP_CODE_SINCE
+    return ElectLeadersResponse(
+        error_code=error.code if has_top_code else ErrorCode.NONE,
+        replica_election_results=[
+            ReplicaElectionResult(
+                topic=topic.topic,
+                partition_result=[
+                    PartitionResult(
+                        partition_id=number,
+                        error_code=error.code,
+                        error_message=error.message or None,
+                    )
+                    for number in topic.partitions
+                ],
+            )
+            for topic in request.topic_partitions or ()
+        ],
+    )
+
+
+def refuse_reassignments(
+    request: AlterPartitionReassignmentsRequest, _version: int, error: KafkaError
+) -> AlterPartitionReassignmentsResponse:
+    """Put the error at the top and into every partition."""
+    message = error.message or None
+    return AlterPartitionReassignmentsResponse(
+        allow_replication_factor_change=request.allow_replication_factor_change,
+        error_code=error.code,
+        error_message=message,
+        responses=[
+            ReassignableTopicResponse(
+                name=topic.name,
+                partitions=[
+                    ReassignablePartitionResponse(
+                        partition_index=partition.partition_index,
+                        error_code=error.code,
+                        error_message=message,
+                    )
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+def refuse_list_reassignments(
+    _request: ListPartitionReassignmentsRequest, _version: int, error: KafkaError
+) -> ListPartitionReassignmentsResponse:
+    """Put the error at the top; there is no other place."""
+    return ListPartitionReassignmentsResponse(
+        error_code=error.code, error_message=error.message or None
+    )
+
+
+def refuse_describe_configs(
+    request: DescribeConfigsRequest, _version: int, error: KafkaError
+) -> DescribeConfigsResponse:
+    """Put the error into every resource."""
+    return DescribeConfigsResponse(
+        results=[not_described(asked, error) for asked in request.resources]
+    )
+
+
+def refuse_alter_configs(
+    request: AlterConfigsRequest, _version: int, error: KafkaError
+) -> AlterConfigsResponse:
+    """Put the error into every resource."""
+    return AlterConfigsResponse(
+        responses=[alter_response(asked, error) for asked in request.resources]
+    )
+
+
+def refuse_incremental_alter_configs(
+    request: IncrementalAlterConfigsRequest, _version: int, error: KafkaError
+) -> IncrementalAlterConfigsResponse:
+    """Put the error into every resource."""
+    return IncrementalAlterConfigsResponse(
+        responses=[alter_response(asked, error) for asked in request.resources]
+    )
+
+
+def refuse_describe_cluster(
+    _request: DescribeClusterRequest, _version: int, error: KafkaError
+) -> DescribeClusterResponse:
+    """Put the error at the top."""
+    return DescribeClusterResponse(error_code=error.code, error_message=error.message or None)
