@@ -25,7 +25,7 @@ from tests.broker.engine.node import Node
 from tests.broker.engine.virtual_loop import VirtualLoop
 from tests.crash.judge import check_log
 from tests.crash.stories import Story
-from tests.crash.world import OVERRIDES, PATHS, Moment, Promise, new_world
+from tests.crash.world import OVERRIDES, PATHS, Moment, Promise, key_of, new_world
 
 T = TypeVar("T")
 Promises = dict[TopicPartition, Promise]
@@ -177,6 +177,7 @@ async def judge(disks: list[MemoryDisk], promises: Promises, crash: Crash) -> tu
     for disk in disks:
         disk.kill()
     node = Node(1, disks, lab.ports())
+    node.topic_configs = {tp.topic: promise.configs for tp, promise in promises.items()}
     try:
         await node.start()
     except StartupRefused as refused:
@@ -197,6 +198,7 @@ def _check(node: Node, promises: Promises, *, power_cut: bool) -> None:
             idle.log,
             [(entry.epoch, entry.start_offset) for entry in idle.partition.epochs.entries],
             idle.partition.producers.states.snapshot_entries(),
+            is_compacted=tp in promises and promises[tp].is_compacted,
         )
         for tp, idle in node.state.hosted.iterate_idle()
     }
@@ -209,10 +211,25 @@ def _check_promise(
     tp: TopicPartition, promise: Promise, found: dict[int, bytes], *, power_cut: bool
 ) -> None:
     for offset, value in promise.acknowledged.items():
-        if not power_cut or offset < promise.durable_end:
+        is_due = not power_cut or offset < promise.durable_end
+        if is_due and offset >= promise.kept_from and not _is_superseded(promise, offset, found):
             assert offset in found, f"{tp} {offset} is missing, {list(found)[-1:]} is the last"
             assert found[offset] == value, f"{tp} {offset} is {found[offset]}, not {value}"
     if promise.is_deleted:
         return
     for offset, value in found.items():
         assert value in promise.written.get(offset, ()), f"{tp} {offset}: nobody wrote {value}"
+        assert offset >= promise.start, f"{tp} {offset} is back, it was deleted"
+
+
+def _is_superseded(promise: Promise, offset: int, found: dict[int, bytes]) -> bool:
+    """Tell whether compaction may have taken a record: a later one of its key is there.
+
+    A tombstone may go when nothing is left that it deletes.
+    """
+    if not promise.is_compacted or offset in found:
+        return False
+    same = [other for other in found if key_of(other) == key_of(offset)]
+    if any(other > offset for other in same):
+        return True
+    return promise.acknowledged[offset] == b"" and not any(found[other] for other in same)

@@ -188,6 +188,173 @@ async def create_again(world: World) -> None:
     await world.checkpoint()
 
 
+async def create_anew(world: World) -> None:
+    """A deleted partition, its records deleted before, gets a successor when its files are gone."""
+    await world.create()
+    await world.produce(12)
+    await world.flush()
+    await world.checkpoint()
+    await world.delete_records(8)
+    await world.write_log_starts()
+    if not await world.delete():
+        return  # The controller makes no successor before that.
+    await world.wait_for_deletions()
+    await world.create()
+    await world.produce(4)
+    await world.write_log_starts()
+    await world.produce(2)
+
+
+async def cancel_late(world: World) -> None:
+    """A move is taken back, and another one redirected, when a part is copied."""
+    await world.create()
+    await world.produce(14)
+    before = world.path_of()
+    await world.move_slowly(world.other_path())
+    await world.produce(2)
+    await world.move(before)
+    await world.produce(2)
+    await world.move_slowly(world.other_path())
+    await world.checkpoint()
+    await world.move_slowly(world.other_path(1))
+    await world.produce(2)
+    await world.move_ends()
+    await world.produce(2)
+    await world.wait_for_deletions()
+
+
+async def delete_moving(world: World) -> None:
+    """A partition is deleted while it moves, and gets a successor."""
+    await world.create()
+    await world.produce(14)
+    await world.move_slowly(world.other_path())
+    await world.checkpoint()
+    if not await world.delete():
+        return
+    await world.create()
+    await world.produce(3)
+    await world.wait_for_deletions()
+
+
+async def truncate_moving(world: World) -> None:
+    """A log is cut below what its move has copied, and goes on with other records."""
+    await world.create()
+    await world.produce(20)
+    await world.checkpoint()
+    await world.move_slowly(world.other_path())
+    await world.truncate(3)
+    await world.lead_all()
+    await world.produce(6)
+    await world.move_ends()
+    await world.produce(3)
+    await world.checkpoint()
+
+
+async def delete_records(world: World) -> None:
+    """Records are deleted within the log, then all there are; retention removes the files."""
+    await world.create()
+    await world.produce(20)
+    await world.checkpoint()
+    await world.delete_records(9)
+    await world.produce(2)
+    await world.write_log_starts()
+    await world.retain(keep=12)
+    await world.produce(3)
+    await world.delete_records(-1)
+    await world.write_log_starts()
+    await world.produce(3)
+    await world.retain(keep=3)
+    await world.wait_for_deletions()
+
+
+async def move_deleted(world: World) -> None:
+    """A log whose first records were deleted goes to another log dir, and back."""
+    await world.create()
+    await world.produce(20)
+    await world.delete_records(5)
+    await world.write_log_starts()
+    before = world.path_of()
+    await world.move_slowly(world.other_path())
+    await world.delete_records(10)
+    await world.write_log_starts()
+    await world.move_ends()
+    await world.produce(3)
+    await world.delete_records(14)
+    await world.write_log_starts()
+    await world.move(before)
+    await world.move_ends()
+    await world.produce(2)
+    await world.wait_for_deletions()
+
+
+async def retention(world: World) -> None:
+    """Old segments go by size, more than once; their files go while records come in."""
+    await world.create(retention_bytes="1500")
+    await world.produce(24)
+    await world.checkpoint()
+    await world.retain(keep=12)
+    await world.produce(8)
+    await world.write_log_starts()
+    await world.retain(keep=12)
+    await world.produce(3)
+    await world.wait_for_deletions()
+    await world.produce(2)
+
+
+async def move_retained(world: World) -> None:
+    """Old segments go while a log moves."""
+    await world.create(retention_bytes="1500")
+    await world.produce(24)
+    await world.checkpoint()
+    await world.move_slowly(world.other_path())
+    await world.retain(keep=12)
+    await world.produce(8)
+    await world.move_ends()
+    await world.retain(keep=12)
+    await world.produce(2)
+    await world.wait_for_deletions()
+
+
+async def compact(world: World) -> None:
+    """A log is compacted twice, tombstones among its records."""
+    await world.create(cleanup_policy="compact", delete_retention_ms="0")
+    await world.produce_keyed(20)
+    await world.compact()
+    await world.produce_keyed(8)
+    await world.produce_keyed(2, is_tombstone=True)
+    await world.produce_keyed(16)
+    await world.compact()
+    await world.wait_for_deletions()
+    await world.checkpoint()
+    await world.produce_keyed(2)
+
+
+async def move_compacted(world: World) -> None:
+    """A compacted log goes to another log dir and is compacted there."""
+    await world.create(cleanup_policy="compact")
+    await world.produce_keyed(20)
+    await world.compact()
+    await world.move(world.other_path())
+    await world.produce_keyed(3)
+    await world.move_ends()
+    await world.produce_keyed(12)
+    await world.compact()
+    await world.wait_for_deletions()
+
+
+async def truncate_compacted(world: World) -> None:
+    """A compacted log is cut in what was compacted, and goes on with other records."""
+    await world.create(cleanup_policy="compact")
+    await world.produce_keyed(24)
+    await world.compact()
+    await world.produce_keyed(4)
+    await world.truncate(26)
+    await world.lead_all()
+    await world.produce_keyed(12)
+    await world.compact()
+    await world.wait_for_deletions()
+
+
 STORIES: Final[tuple[Story, ...]] = (
     create,
     append,
@@ -204,4 +371,15 @@ STORIES: Final[tuple[Story, ...]] = (
     resume,
     delete,
     create_again,
+    create_anew,
+    cancel_late,
+    delete_moving,
+    truncate_moving,
+    delete_records,
+    move_deleted,
+    retention,
+    move_retained,
+    compact,
+    move_compacted,
+    truncate_compacted,
 )

@@ -31,7 +31,12 @@ OVERRIDES: Final = {
     "log.index.size.max.bytes": "4096",
     "log.segment.delete.delay.ms": "200",
     "log.flush.offset.checkpoint.interval.ms": "60000",
+    "log.cleaner.backoff.ms": "1000",
+    "log.cleaner.min.cleanable.ratio": "0.01",
+    "log.retention.check.interval.ms": "3600000",
 }
+KEYS: Final = 4
+"""Records of a compacted topic take turns with this many keys, by offset."""
 _FIRST_MS: Final = 1_700_000_000_000
 _DEADLINE_S: Final = 60
 
@@ -50,11 +55,25 @@ class Promise:
     """Whether its deletion was begun; then it may be there or not."""
     is_cut: bool = False
     """Whether its log is being cut right now: what is durable of it is not known then."""
+    start: int = 0
+    """What lay before this offset was deleted for good: it must not come back."""
+    kept_from: int = 0
+    """Retention or a deletion of records may have taken what lies before this offset."""
+    configs: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether a later record of its key may stand for a record."""
+        return self.configs.get("cleanup.policy") == "compact"
 
     def copy(self) -> Promise:
         """Return what is promised now."""
         written = {offset: list(values) for offset, values in self.written.items()}
         return replace(self, acknowledged=dict(self.acknowledged), written=written)
+
+    def keep_from(self, offset: int) -> None:
+        """Let what lies before ``offset`` go, now or later."""
+        self.kept_from = max(self.kept_from, offset)
 
     def fall_to(self, offset: int) -> None:
         """Promise nothing from ``offset`` on any more."""
@@ -80,6 +99,7 @@ class World:
         self.disks = [MemoryDisk(path) for path in PATHS]
         self.promises: dict[TopicPartition, Promise] = {}
         self.moments: list[Moment] = []
+        self.topic_configs: dict[str, dict[str, str]] = {}
         self._count = 0
         self._producer_id = 1
         if is_watched:
@@ -115,6 +135,7 @@ class World:
         for disk in self.disks:
             disk.kill()
         node = Node(1, self.disks, self.lab.ports())
+        node.topic_configs = self.topic_configs
         await node.start()
         self.lab.nodes[1] = node
         node.engine.run(self.lab.group)
@@ -135,9 +156,11 @@ class World:
 
     # What stories do.
 
-    async def create(self, tp: TopicPartition = ORDERS) -> None:
+    async def create(self, tp: TopicPartition = ORDERS, **configs: str) -> None:
         """Create a partition led by this broker; it stays away when its log dir is broken."""
-        self.promises[tp] = Promise()
+        given = {name.replace("_", "."): value for name, value in configs.items()}
+        self.topic_configs[tp.topic] = given
+        self.promises[tp] = Promise(configs=given)
         self.lab.led[tp] = Led([1], 1, [1])
         self.lab.tell_metadata()
         await self.lab.tell(tp, is_new=True)
@@ -147,25 +170,34 @@ class World:
         for _ in range(count):
             await self._send(tp, size)
 
-    async def _send(self, tp: TopicPartition, size: int) -> None:
+    async def produce_keyed(
+        self, count: int, tp: TopicPartition = ORDERS, *, is_tombstone: bool = False
+    ) -> None:
+        """Send ``count`` records to a compacted topic, the keys in turn, perhaps tombstones."""
+        for _ in range(count):
+            await self._send(tp, 0 if is_tombstone else 60, is_keyed=True)
+
+    async def _send(self, tp: TopicPartition, size: int, *, is_keyed: bool = False) -> None:
+        """Send one record; one without a size is a tombstone."""
         replica = self.node.state.hosted.online(tp)
         if replica is None:
             return
         offset = replica.partition.next_offset
-        value = f"{tp}/{offset}/{self._count}/".encode().ljust(size, b".")
+        value = f"{tp}/{offset}/{self._count}/".encode().ljust(size, b".") if size else b""
         self._count += 1
         self.promises[tp].written.setdefault(offset, []).append(value)
-        part = ProducePart(tp, self._batch_of(value, offset))
+        key = key_of(offset) if is_keyed else None
+        part = ProducePart(tp, self._batch_of(value or None, key, offset))
         (result,) = await self.node.engine.produce([part], acks=-1, timeout_ms=1000)
         if result.error_code == ErrorCode.NONE:
             assert result.base_offset == offset
             self.promises[tp].acknowledged[offset] = value
 
-    def _batch_of(self, value: bytes, sequence: int) -> memoryview:
+    def _batch_of(self, value: bytes | None, key: bytes | None, sequence: int) -> memoryview:
         options = BatchOptions(
             producer_id=self._producer_id, producer_epoch=0, base_sequence=sequence
         )
-        record = NewRecord(value, timestamp_ms=_FIRST_MS + self._count * 10)
+        record = NewRecord(value, key, timestamp_ms=_FIRST_MS + self._count * 10)
         return memoryview(build_batch([record], options))
 
     async def truncate(self, offset: int, tp: TopicPartition = ORDERS) -> None:
@@ -201,6 +233,47 @@ class World:
         self.node.checkpoints.write_high_watermarks()
         await self.settle()
 
+    async def write_log_starts(self) -> None:
+        """Write the log start offsets; what was deleted by then is gone for good."""
+        starts = {
+            tp: replica.partition.log_start_offset
+            for tp, replica in self.node.state.hosted.iterate_online()
+        }
+        self.node.checkpoints.write_log_starts()
+        await self.settle()
+        for tp, start in starts.items():
+            if self.node.state.hosted.online(tp) is not None:
+                self.promises[tp].start = max(self.promises[tp].start, start)
+
+    async def delete_records(self, offset: int, tp: TopicPartition = ORDERS) -> None:
+        """Delete the records before ``offset``; -1: all of them."""
+        promise, replica = self.promises[tp], self.node.state.hosted.online(tp)
+        if replica is not None:
+            promise.keep_from(replica.partition.high_watermark if offset < 0 else offset)
+            await self.node.engine.delete_records([(tp, offset)], timeout_ms=1000)
+
+    async def retain(self, keep: int, tp: TopicPartition = ORDERS) -> None:
+        """Let retention look; the last ``keep`` records must be more than it may take."""
+        replica = self.node.state.hosted.online(tp)
+        if replica is not None:
+            self.promises[tp].keep_from(replica.partition.high_watermark - keep)
+            self.node.retention.check()
+            await self.settle()
+
+    async def compact(self, tp: TopicPartition = ORDERS) -> None:
+        """Wait until all but the active segment of a log is compacted, or it is offline."""
+        async with asyncio.timeout(_DEADLINE_S):
+            while not self._is_compacted(tp):  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+        await self.settle()
+
+    def _is_compacted(self, tp: TopicPartition) -> bool:
+        replica = self.node.state.hosted.online(tp)
+        if replica is None:
+            return True
+        cleaned = self.node.state.cleaner_offsets.get(replica.log_dir, tp)
+        return cleaned == replica.log.segment_base_offsets[-1]
+
     async def settle(self) -> None:
         """Wait until no log dir has work left."""
         for log_dir in self.node.log_dirs.values():
@@ -211,8 +284,16 @@ class World:
         """Ask for a move between log dirs; does not wait for its end."""
         return (await self.node.engine.alter_replica_log_dirs([(tp, path)]))[tp]
 
+    async def move_slowly(self, path: str, tp: TopicPartition = ORDERS) -> ErrorCode:
+        """Ask for a move and wait until a part of it is copied; it does not end by itself."""
+        self.node.engine.set_move_limit(500)
+        code = await self.move(path, tp)
+        await asyncio.sleep(2)
+        return code
+
     async def move_ends(self, tp: TopicPartition = ORDERS) -> None:
         """Wait until a replica has no future log, or is offline."""
+        self.node.engine.set_move_limit(1 << 40)
         async with asyncio.timeout(_DEADLINE_S):
             while (replica := self.node.state.hosted.online(tp)) and replica.future is not None:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
@@ -252,6 +333,11 @@ async def new_world(*, is_watched: bool) -> AsyncGenerator[World]:
             yield World(lab, is_watched=is_watched)
         finally:
             lab.end()
+
+
+def key_of(offset: int) -> bytes:
+    """Return the key of the record at an offset of a compacted topic."""
+    return f"key-{offset % KEYS}".encode()
 
 
 def _nothing() -> None:

@@ -25,6 +25,7 @@ from broker.engine.logs import Logs
 from broker.engine.moves import Moves
 from broker.engine.periodic import Periodic
 from broker.engine.replica import Replica
+from broker.engine.retention import Retention
 from broker.engine.state import EngineState
 from broker.engine.types import (
     EnginePorts,
@@ -237,6 +238,10 @@ class Node:
     @property
     def periodic(self) -> Periodic:
         return self.engine._periodic
+
+    @property
+    def retention(self) -> Retention:
+        return self.periodic._retention
 
     @property
     def cleaning(self) -> Cleaning:
