@@ -17,6 +17,7 @@ from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
 from broker.storage.shutdown import (
     close_log_dir,
+    write_checkpoints,
     write_high_watermarks,
     write_log_start_offsets,
     write_recovery_points,
@@ -34,7 +35,7 @@ class Checkpoints:
 
     def __init__(self, state: EngineState) -> None:
         self._state = state
-        self._fell: dict[str, None] = {}
+        self._changed: dict[str, None] = {}
         self._written: dict[str, dict[TopicPartition, int]] = {}
         self._looking: dict[str, None] = {}
 
@@ -78,17 +79,19 @@ class Checkpoints:
 
     # Jobs.
 
-    def recovery_point_fell(self, log_dir: LogDir) -> None:
-        """Write a log dir's RecoveryPoints: a log was cut below its own.
+    def write_at_once(self, log_dir: LogDir) -> None:
+        """Write all checkpoints of a log dir: a log was cut below its recovery point, or is gone.
 
-        Queued at once, before what is appended next; once for all cuts that end together.
+        Queued at once, before what is appended next and before a log of the same name is made: what
+        was true of the old one must not be taken for true of that. Once for all that end together.
         """
-        if log_dir.path in self._fell:
+        if log_dir.path in self._changed:
             return
-        self._fell[log_dir.path] = None
-        self._state.loop.call_soon(self._fell.pop, log_dir.path)
-        job = partial(write_recovery_points, log_dir.disk, self.logs_of(log_dir))
-        log_dir.submit_quietly("write recovery points", job)
+        self._changed[log_dir.path] = None
+        self._state.loop.call_soon(self._changed.pop, log_dir.path)
+        known = self._written[log_dir.path] = self.high_watermarks_of(log_dir)
+        job = partial(write_checkpoints, log_dir.disk, self.logs_of(log_dir), known)
+        log_dir.submit_quietly("write checkpoints", job)
 
     def write_offsets(self) -> None:
         """Write the RecoveryPoints of all log dirs, after syncing full segments."""

@@ -36,8 +36,10 @@ class _Due(NamedTuple):
 class Deletions:
     """The logs that wait to be removed."""
 
-    def __init__(self, state: EngineState) -> None:
+    def __init__(self, state: EngineState, checkpoint: Callable[[LogDir], None]) -> None:
+        """``checkpoint`` has a log dir's checkpoints written, at once."""
         self._state = state
+        self._checkpoint = checkpoint
         self._due: list[_Due] = []
         self._number = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -60,10 +62,19 @@ class Deletions:
 
         def done(future: asyncio.Future[None]) -> None:
             if future.exception() is None:
-                self.schedule(log_dir, log.delete_files, delay_ms)
+                self.renamed(log, log_dir, delay_ms)
 
         renamed.add_done_callback(done)
         return renamed
+
+    def renamed(self, log: PartitionLog, log_dir: LogDir, delay_ms: int) -> None:
+        """Remove a log later that has its name for deletion; the checkpoints forget it now.
+
+        A log of its partition that is made here meanwhile would be taken for the old one after a
+        crash. Source: LogManager.scala asyncDelete.
+        """
+        self._checkpoint(log_dir)
+        self.schedule(log_dir, log.delete_files, delay_ms)
 
     def schedule(self, log_dir: LogDir, remove: Callable[[], None], delay_ms: int) -> None:
         """Run ``remove`` on the log dir's thread after ``delay_ms``.

@@ -355,7 +355,7 @@ class MovingLog:
             await source.submit("swap: retire", swap.retire)
         except LogDirFailed:
             return  # The promoted log is whole; its note tells the next start what to do.
-        self._tools.deletions.schedule(source, source_log.delete_files, replica.delete_delay_ms)
+        self._tools.deletions.renamed(source_log, source, replica.delete_delay_ms)
         await future.dir.submit("swap: finish", swap.finish)
 
     def _point_to_promoted(self, source: LogDir) -> None:

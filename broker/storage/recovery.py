@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -37,7 +37,7 @@ from broker.storage.log_recovery import KnownOffsets, open_log
 from broker.storage.partition_log import PartitionLog
 from broker.storage.segment import LogConfig
 from broker.storage.segment_files import PartitionFiles
-from broker.storage.shutdown import write_recovery_points
+from broker.storage.shutdown import write_checkpoints
 from broker.storage.swap import SwapNote, read_swap_note, remove_swap_note
 from protocol.ids import TopicPartition
 from protocol.ports import Disk
@@ -149,22 +149,35 @@ def load_log_dir(
             known = _Known(checkpoints, was_clean, _segment_progress(progress, number, len(names)))
             log = _load_log(files, name, config, known, now_ms=now_ms)
             loaded.logs.append(log)
-    _lower_recovery_points(files.disk, loaded.logs, checkpoints.recovery_points)
+    _settle_checkpoints(files.disk, loaded.logs, checkpoints)
     progress(LoadProgress(len(names), len(names)))
     return loaded
 
 
-def _lower_recovery_points(
-    disk: Disk, logs: Sequence[LoadedLog], checkpointed: Mapping[TopicPartition, int]
-) -> None:
-    """Write the recovery points anew when a log ends before its own: what comes is not synced.
+def _settle_checkpoints(disk: Disk, logs: Sequence[LoadedLog], read: _Checkpoints) -> None:
+    """Write the checkpoints anew when they say too much.
 
-    Also when there are none yet: the next start can tell a new log dir from a damaged one.
+    A log that ends before its recovery point: what comes there is not synced. A log that is gone:
+    the next one of its name is another one. And when there are none yet, so that the next start
+    can tell a new log dir from a damaged one.
     """
     known = {log.topic_partition: log.log for log in logs}
-    has_fallen = any(log.recovery_point < checkpointed.get(tp, 0) for tp, log in known.items())
-    if has_fallen or not disk.exists(RECOVERY_POINT_CHECKPOINT):
-        write_recovery_points(disk, known)
+    has_fallen = any(
+        log.recovery_point < read.recovery_points.get(tp, 0) for tp, log in known.items()
+    )
+    named = (*read.recovery_points, *read.log_start_offsets, *read.high_watermarks)
+    has_gone = any(tp not in known for tp in named)
+    if has_fallen or has_gone or not disk.exists(RECOVERY_POINT_CHECKPOINT):
+        write_loaded(disk, logs)
+
+
+def write_loaded(disk: Disk, logs: Sequence[LoadedLog]) -> None:
+    """Write the checkpoints of a log dir as it was loaded."""
+    write_checkpoints(
+        disk,
+        {log.topic_partition: log.log for log in logs},
+        {log.topic_partition: log.high_watermark for log in logs},
+    )
 
 
 def _segment_progress(

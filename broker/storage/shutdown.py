@@ -35,14 +35,15 @@ def write_recovery_points(disk: Disk, logs: Mapping[TopicPartition, PartitionLog
 
 
 def write_log_start_offsets(disk: Disk, logs: Mapping[TopicPartition, PartitionLog]) -> None:
-    """Write the log start offsets that lie behind the first segment's start.
+    """Write the log start offsets of the logs that do not start at 0.
 
-    The others follow from the files.
+    Also where the first segment starts there: a power cut may bring back the files of those before
+    it, and with them records that were deleted.
     """
     offsets = {
         topic_partition: log.log_start_offset
         for topic_partition, log in logs.items()
-        if log.log_start_offset > log.segment_base_offsets[0]
+        if log.log_start_offset > 0
     }
     disk.write_atomic(LOG_START_OFFSET_CHECKPOINT, render_offsets(offsets))
 
@@ -53,6 +54,17 @@ def write_high_watermarks(disk: Disk, high_watermarks: Mapping[TopicPartition, i
     Source: KAFKA-6604.
     """
     disk.write_atomic(REPLICATION_OFFSET_CHECKPOINT, render_offsets(high_watermarks))
+
+
+def write_checkpoints(
+    disk: Disk,
+    logs: Mapping[TopicPartition, PartitionLog],
+    high_watermarks: Mapping[TopicPartition, int],
+) -> None:
+    """Write all three."""
+    write_recovery_points(disk, logs)
+    write_log_start_offsets(disk, logs)
+    write_high_watermarks(disk, high_watermarks)
 
 
 def close_log_dir(
@@ -70,9 +82,7 @@ def close_log_dir(
     for log in logs.values():
         log.complete()
     _make_durable(files, logs.values())
-    write_recovery_points(files.disk, logs)
-    write_log_start_offsets(files.disk, logs)
-    write_high_watermarks(files.disk, high_watermarks)
+    write_checkpoints(files.disk, logs, high_watermarks)
     files.disk.write_atomic(CLEAN_SHUTDOWN_FILE, render_clean_shutdown(broker_epoch))
     files.disk.unlock()
 

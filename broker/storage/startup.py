@@ -28,6 +28,7 @@ from broker.storage.recovery import (
     LoadProgress,
     StartupRefused,
     load_log_dir,
+    write_loaded,
 )
 from broker.storage.segment import LogConfig
 from broker.storage.swap import remove_swap_note
@@ -235,7 +236,13 @@ async def _retire(
     log = losing.log
     _LOGGER.warning("%s/%s -> %s: finishes a cut swap", log_dir.path, log.name, delete_name)
     loaded.logs.remove(losing)
-    await _unless_failed(log_dir.submit("finish swap", lambda: log.rename(delete_name)))
+    left = list(loaded.logs)
+
+    def retire() -> None:
+        log.rename(delete_name)
+        write_loaded(log_dir.disk, left)
+
+    await _unless_failed(log_dir.submit("finish swap", retire))
     loaded.to_delete.append(delete_name)
 
 
@@ -273,7 +280,13 @@ def _is_empty_twin(log: LoadedLog, other: LoadedLog) -> bool:
 async def _remove(log_dir: LogDir, loaded: LoadedLogDir, empty: LoadedLog) -> None:
     _LOGGER.warning("%s/%s: removed, empty and twice there", log_dir.path, empty.log.name)
     loaded.logs.remove(empty)
-    await _unless_failed(log_dir.submit("remove empty log", empty.log.delete_files))
+    left = list(loaded.logs)
+
+    def remove() -> None:
+        empty.log.delete_files()
+        write_loaded(log_dir.disk, left)
+
+    await _unless_failed(log_dir.submit("remove empty log", remove))
 
 
 def _refuse_duplicates(loaded: Mapping[str, LoadedLogDir]) -> None:

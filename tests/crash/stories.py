@@ -287,6 +287,54 @@ async def move_deleted(world: World) -> None:
     await world.wait_for_deletions()
 
 
+async def move_back_deleted(world: World) -> None:
+    """A log whose first records were deleted goes away and comes back, and was emptied there."""
+    await world.create()
+    await world.produce(20)
+    await world.delete_records(12)
+    await world.checkpoint()
+    await world.write_log_starts()
+    before = world.path_of()
+    await world.move(world.other_path())
+    await world.move_ends()
+    await world.restart_at(2)
+    await world.lead_all()
+    await world.produce(3)
+    await world.move(before)
+    await world.move_ends()
+    await world.produce(3)
+    await world.wait_for_deletions()
+
+
+async def restart_down(world: World) -> None:
+    """A log whose first records were deleted is emptied and goes on further down."""
+    await world.create()
+    await world.produce(20)
+    await world.delete_records(12)
+    await world.checkpoint()
+    await world.write_log_starts()
+    await world.restart_at(5)
+    await world.lead_all()
+    await world.produce(3)
+    await world.flush()
+    await world.produce(3)
+    await world.write_log_starts()
+    await world.produce(1)
+
+
+async def retain_deleted(world: World) -> None:
+    """The files of deleted records go and the log start is written again: nothing comes back."""
+    await world.create()
+    await world.produce(20)
+    await world.checkpoint()
+    await world.delete_records(9)
+    await world.write_log_starts()
+    await world.retain(keep=12)
+    await world.write_log_starts()
+    await world.produce(3)
+    await world.wait_for_deletions()
+
+
 async def retention(world: World) -> None:
     """Old segments go by size, more than once; their files go while records come in."""
     await world.create(retention_bytes="1500")
@@ -377,6 +425,9 @@ STORIES: Final[tuple[Story, ...]] = (
     truncate_moving,
     delete_records,
     move_deleted,
+    move_back_deleted,
+    restart_down,
+    retain_deleted,
     retention,
     move_retained,
     compact,

@@ -7,7 +7,7 @@ import pytest
 from tests.crash.matrix import Row, break_everywhere, crash_everywhere
 from tests.crash.stories import STORIES, Story
 
-EVERY: int = 7
+EVERY: int = 19
 """Every how many operations a disk breaks here; ``python -m tests.crash`` leaves none out."""
 
 

@@ -29,6 +29,26 @@ async def test_a_log_is_renamed_at_once_and_removed_after_its_delay(alone: Lab) 
     assert dirs(alone[1]) == []
 
 
+async def test_checkpoints_forget_a_log_before_another_of_its_name_is_made(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    node = alone[1]
+    for _ in range(9):
+        await node.produce("v")
+    await node.engine.delete_records([(ORDERS, 5)], timeout_ms=1000)
+    for write in (
+        node.checkpoints.write_offsets,
+        node.checkpoints.write_log_starts,
+        node.checkpoints.write_high_watermarks,
+    ):
+        write()
+    await alone.stop_replica(1, ORDERS, delete=True)
+    await alone.create(replicas=[1])
+    await node.produce("v")
+    node = await alone.restart(1, is_clean=False)
+    await alone.elect(ORDERS, 1, [1])
+    assert (node.replica().partition.log_start_offset, await node.log_end()) == (0, 1)
+
+
 async def test_each_log_has_its_own_delay(alone: Lab) -> None:
     slow, quick = TopicPartition("slow", 0), TopicPartition("quick", 0)
     await alone.create(slow, replicas=[1], file_delete_delay_ms="9000")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from broker.storage.checkpoints import render_offsets
+from broker.storage.checkpoints import parse_offsets, render_offsets
 from broker.storage.disk import FileDisk
 from broker.storage.files import LogDirFiles
 from broker.storage.memory_disk import MemoryDisk
@@ -89,6 +89,19 @@ def test_damaged_recovery_and_start_checkpoints_cost_time_only() -> None:
         disk.write_file(name, b"\xff\xffgarbage\n\n")
     loaded = load(disk)
     assert offsets_read(loaded.logs[0].log, 0) == list(range(10))
+
+
+def test_checkpoints_forget_logs_that_are_gone() -> None:
+    """A log of that name that is made afterwards would be cut or hidden by what they say."""
+    disk = MemoryDisk()
+    closed_cleanly(disk)
+    gone = TopicPartition("gone", 0)
+    names = ("recovery-point", "log-start", "replication")
+    for name in names:
+        disk.write_file(f"{name}-offset-checkpoint", render_offsets({ORDERS: 6, gone: 5}))
+    load(disk)
+    for name in names:
+        assert list(parse_offsets(disk.read_file(f"{name}-offset-checkpoint"))) == [ORDERS]
 
 
 @pytest.mark.scenario(42)

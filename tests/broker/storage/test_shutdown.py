@@ -42,10 +42,19 @@ def test_recovery_points_are_how_far_each_log_is_durable() -> None:
 
 
 @pytest.mark.scenario(216)
-def test_only_start_offsets_that_the_files_do_not_tell_are_written() -> None:
+def test_only_logs_that_do_not_start_at_0_have_their_start_offset_written() -> None:
     disk = MemoryDisk()
     logs = two_logs(disk)
     logs[OTHER].raise_log_start_offset(4)
+    write_log_start_offsets(disk, logs)
+    assert parse_offsets(disk.read_file("log-start-offset-checkpoint")) == {OTHER: 4}
+
+
+def test_a_start_offset_is_written_also_when_the_first_segment_begins_there() -> None:
+    """A power cut may bring back the segments before it."""
+    disk = MemoryDisk()
+    logs = two_logs(disk)
+    logs[OTHER].truncate_fully_and_start_at(4, now_ms=0)
     write_log_start_offsets(disk, logs)
     assert parse_offsets(disk.read_file("log-start-offset-checkpoint")) == {OTHER: 4}
 
