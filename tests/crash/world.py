@@ -288,14 +288,14 @@ class World:
 
     async def move_slowly(self, path: str, tp: TopicPartition = ORDERS) -> ErrorCode:
         """Ask for a move and wait until a part of it is copied; it does not end by itself."""
-        self.node.engine.set_move_limit(500)
+        self.node.set_move_limit(500)
         code = await self.move(path, tp)
         await asyncio.sleep(2)
         return code
 
     async def move_ends(self, tp: TopicPartition = ORDERS) -> None:
         """Wait until a replica has no future log, or is offline."""
-        self.node.engine.set_move_limit(1 << 40)
+        self.node.set_move_limit(1 << 40)
         async with asyncio.timeout(_DEADLINE_S):
             while (replica := self.node.state.hosted.online(tp)) and replica.future is not None:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
