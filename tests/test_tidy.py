@@ -32,6 +32,7 @@ SHOWN_ELSEWHERE = {
     "simulation/stage.py": "a door without code",
     "simulation/core/actions.py": "values without code",
     "simulation/core/conditions.py": "values without code",
+    "simulation/core/plan_names.py": "shown by tests/simulation/core/test_plan_checks.py",
     "simulation/core/observation.py": "values without code",
     "jbodlab/errors.py": "numbers, shown by tests/jbodlab/test_cli.py",
     "jbodlab/commands/demo.py": "one call: tests/integration/test_demo.py runs it",

@@ -10,17 +10,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from simulation.core.conditions import Condition, LogDirRef, NodeRef
+from protocol.fault_model import DiskFault, NetworkFault
+from simulation.core.conditions import Condition
+from simulation.core.references import (
+    BrokerRef,
+    CodeName,
+    FaultRef,
+    LogDirRef,
+    NewName,
+    NewTopic,
+    NodeRef,
+    PartitionsRef,
+    TopicRef,
+    WorkloadRef,
+)
 
-RuleValue: TypeAlias = str | int | float | bool | list["RuleValue"] | None
+FaultRule: TypeAlias = DiskFault | NetworkFault
+"""What happens to a node is a kind of step of its own: Kill, Pause, SlowCpu, ..."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
     """Set a fault. It must meet something before the run ends."""
 
-    name: str
-    rule: Mapping[str, RuleValue]
+    name: NewName
+    rule: FaultRule
     """Where it meets what, and what it does; nodes and log dirs are named as in any step."""
 
 
@@ -28,7 +42,7 @@ class Fault:
 class Clear:
     """Take a fault off; ``"*"`` takes off all."""
 
-    fault: str
+    fault: FaultRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,71 +107,71 @@ class SkewClock:
 class CreateTopic:
     """Create a topic."""
 
-    name: str
+    name: NewTopic
     partitions: int = 1
     replication_factor: int = 1
     assignment: tuple[tuple[int, ...], ...] = ()
     """The brokers of each partition, the preferred leader first; it replaces the two numbers."""
-    log_dir: str | None = None
+    log_dir: LogDirRef | None = None
     """Where every broker puts its replicas of it; None: where Kafka puts them."""
     configs: Mapping[str, str] = field(default_factory=dict[str, str])
-    answers: str = "NONE"
+    answers: CodeName = "NONE"
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteTopic:
     """Delete a topic."""
 
-    name: str
-    answers: str = "NONE"
+    name: TopicRef
+    answers: CodeName = "NONE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddPartitions:
     """Raise a topic's number of partitions."""
 
-    topic: str
+    topic: TopicRef
     to: int
     assignment: tuple[tuple[int, ...], ...] = ()
     """The brokers of each new partition."""
-    answers: str = "NONE"
+    answers: CodeName = "NONE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveReplica:
     """Order a broker to keep its replicas in this log dir (AlterReplicaLogDirs)."""
 
-    of: str
-    broker: NodeRef
+    of: PartitionsRef
+    broker: BrokerRef
     to: LogDirRef
     """Also any absolute path, to see it refused."""
-    answers: str = "NONE"
+    answers: CodeName = "NONE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reassign:
     """Give partitions these replicas, the preferred leader first."""
 
-    of: str
+    of: PartitionsRef
     to: tuple[int, ...]
-    answers: str = "NONE"
+    answers: CodeName = "NONE"
 
 
 @dataclass(frozen=True, slots=True)
 class CancelReassignment:
     """Take a reassignment back."""
 
-    of: str
-    answers: str = "NONE"
+    of: PartitionsRef
+    answers: CodeName = "NONE"
 
 
 @dataclass(frozen=True, slots=True)
 class ElectLeaders:
     """Ask for an election."""
 
-    of: str
+    of: PartitionsRef
     kind: Literal["preferred", "unclean"] = "preferred"
-    answers: str = "NONE"
+    answers: CodeName = "NONE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,28 +179,28 @@ class AlterConfigs:
     """Set configurations of a topic, a broker, or all brokers (neither named); null deletes one."""
 
     set: Mapping[str, str | None]
-    topic: str | None = None
-    broker: NodeRef | None = None
-    answers: str = "NONE"
+    topic: TopicRef | None = None
+    broker: BrokerRef | None = None
+    answers: CodeName = "NONE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cordon:
     """Let no new replica come to these log dirs of a broker, and to all others again."""
 
-    broker: NodeRef
-    log_dirs: tuple[str, ...]
+    broker: BrokerRef
+    log_dirs: tuple[LogDirRef, ...]
     """``"*"`` stands for all; an empty list takes every cordon off."""
-    answers: str = "NONE"
+    answers: CodeName = "NONE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteRecords:
     """Raise the log start to this offset."""
 
-    of: str
+    of: PartitionsRef
     before: int
-    answers: str = "NONE"
+    answers: CodeName = "NONE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,18 +208,18 @@ class Ask:
     """Send one request about partitions to one broker, to see what it answers."""
 
     api: Literal["Produce", "Fetch", "ListOffsets", "OffsetForLeaderEpoch", "DescribeProducers"]
-    of: str
-    broker: NodeRef
+    of: PartitionsRef
+    broker: BrokerRef
     version: int | None = None
     """None: the newest that is served."""
-    answers: str = "NONE"
+    answers: CodeName = "NONE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestartLogDir:
     """Bring a repaired log dir back with its data, in the running broker."""
 
-    broker: NodeRef
+    broker: BrokerRef
     log_dir: LogDirRef
 
 
@@ -213,7 +227,7 @@ class RestartLogDir:
 class ReplaceLogDir:
     """Put an empty disk in the place of a log dir, in the running broker."""
 
-    broker: NodeRef
+    broker: BrokerRef
     log_dir: LogDirRef
     accept_loss: bool = False
 
@@ -222,22 +236,22 @@ class ReplaceLogDir:
 class RestartPartition:
     """Bring one offline replica back (KIP-18)."""
 
-    of: str
-    broker: NodeRef
+    of: PartitionsRef
+    broker: BrokerRef
 
 
 @dataclass(frozen=True, slots=True)
 class StartWorkload:
     """Let a workload begin that did not begin by itself, or was stopped."""
 
-    workload: str
+    workload: WorkloadRef
 
 
 @dataclass(frozen=True, slots=True)
 class StopWorkload:
     """End a workload; what it has sent is waited for."""
 
-    workload: str
+    workload: WorkloadRef
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-from simulation.core.actions import PowerCut, SkewClock, SlowCpu
+from protocol.fault_model import NetworkFault
+from simulation.core.actions import Action, Fault, PowerCut, SkewClock, SlowCpu
 from simulation.core.plan import Plan
 
 
@@ -29,5 +30,11 @@ _BY_ACTION: Final[dict[type, Capability]] = {
 
 def needed_capabilities(plan: Plan) -> tuple[Capability, ...]:
     """Return what a stage must be able to do for this plan, each once, in a fixed order."""
-    needed = [_BY_ACTION.get(type(action)) for action in plan.actions]
+    needed = [_capability(action) for action in plan.actions]
     return tuple(capability for capability in Capability if capability in needed)
+
+
+def _capability(action: Action) -> Capability | None:
+    if isinstance(action, Fault) and isinstance(action.rule, NetworkFault):
+        return Capability.NETWORK_FAULTS
+    return _BY_ACTION.get(type(action))

@@ -1,8 +1,7 @@
 """What can hold in a cluster, as values: conditions of ``until``, ``when``, ``expect``, ``holds``.
 
-Judges nothing: ``simulation.core.judging`` does. ``of`` names partitions everywhere: ``orders-0``
-is one, ``orders`` every partition of a topic, ``"*"`` all partitions there are. What is said of
-several must hold for each.
+What is said of several partitions must hold for each. Judges nothing: ``simulation.core.judging``
+does.
 """
 
 from __future__ import annotations
@@ -11,33 +10,38 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from simulation.core.observation import NodeState
-
-NodeRef: TypeAlias = str
-"""``broker-1`` (or just 1), ``controller``, ``leader of orders-0``, ``follower of orders-0``."""
-LogDirRef: TypeAlias = str
-"""``d1``, or ``of orders-0``: where that partition's replica lies on the broker concerned."""
+from simulation.core.references import (
+    BrokerRef,
+    CodeName,
+    FaultRef,
+    LogDirRef,
+    NodeRef,
+    PartitionsRef,
+    TopicRef,
+    WorkloadRef,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Led:
     """Somebody leads."""
 
-    of: str
+    of: PartitionsRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leader:
     """This broker leads."""
 
-    of: str
-    is_: NodeRef
+    of: PartitionsRef
+    is_: BrokerRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderEpoch:
     """The leader epoch is this number, or lies between two."""
 
-    of: str
+    of: PartitionsRef
     is_: int | None = None
     at_least: int | None = None
     at_most: int | None = None
@@ -47,7 +51,7 @@ class LeaderEpoch:
 class Isr:
     """The Isr is exactly these brokers, in any order."""
 
-    of: str
+    of: PartitionsRef
     are: tuple[int, ...]
 
 
@@ -55,22 +59,22 @@ class Isr:
 class FullIsr:
     """Somebody leads, and every replica is in the Isr."""
 
-    of: str
+    of: PartitionsRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InIsr:
     """This broker is in the Isr."""
 
-    of: str
-    broker: NodeRef
+    of: PartitionsRef
+    broker: BrokerRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfflineReplicas:
     """The offline replicas are exactly these brokers, in any order."""
 
-    of: str
+    of: PartitionsRef
     are: tuple[int, ...]
 
 
@@ -78,7 +82,7 @@ class OfflineReplicas:
 class Replicas:
     """The replicas are these brokers, in this order."""
 
-    of: str
+    of: PartitionsRef
     are: tuple[int, ...]
 
 
@@ -86,21 +90,21 @@ class Replicas:
 class TopicExists:
     """The metadata has this topic."""
 
-    topic: str
+    topic: TopicRef
 
 
 @dataclass(frozen=True, slots=True)
 class Reassigning:
     """A reassignment is under way, of at least one of these partitions."""
 
-    of: str
+    of: PartitionsRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogDirIs:
     """DescribeLogDirs shows this log dir so."""
 
-    broker: NodeRef
+    broker: BrokerRef
     log_dir: LogDirRef
     state: Literal["online", "offline", "cordoned"]
 
@@ -109,8 +113,8 @@ class LogDirIs:
 class ReplicaIn:
     """The broker's current replica lies in this log dir; without ``log_dir``: in any."""
 
-    of: str
-    broker: NodeRef
+    of: PartitionsRef
+    broker: BrokerRef
     log_dir: LogDirRef | None = None
 
 
@@ -118,8 +122,8 @@ class ReplicaIn:
 class FutureReplica:
     """The broker has a future replica in this log dir; without ``log_dir``: in any."""
 
-    of: str
-    broker: NodeRef
+    of: PartitionsRef
+    broker: BrokerRef
     log_dir: LogDirRef | None = None
 
 
@@ -127,7 +131,7 @@ class FutureReplica:
 class Offsets:
     """ListOffsets answers these for the leader's log."""
 
-    of: str
+    of: PartitionsRef
     earliest: int | None = None
     latest: int | None = None
     latest_at_least: int | None = None
@@ -140,7 +144,7 @@ class Count:
     ``more`` counts from when the step began to look.
     """
 
-    workload: str
+    workload: WorkloadRef
     what: Literal["acknowledged", "read", "errors"] = "acknowledged"
     is_: int | None = None
     at_least: int | None = None
@@ -152,8 +156,8 @@ class Count:
 class ErrorSeen:
     """A workload was answered with this code."""
 
-    workload: str
-    code: str
+    workload: WorkloadRef
+    code: CodeName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +173,7 @@ class NodeIs:
 class Metric:
     """A metric of a broker, named as in ``GET /metrics``, is this, or lies between two."""
 
-    broker: NodeRef
+    broker: BrokerRef
     name: str
     is_: float | None = None
     at_least: float | None = None
@@ -180,7 +184,7 @@ class Metric:
 class FaultHits:
     """A fault has changed so many operations."""
 
-    fault: str
+    fault: FaultRef
     at_least: int = 1
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from simulation.core.actions import Action, CreateTopic, Fault, Step, When
+from simulation.core.references import NewName, TopicRef
 
 World: TypeAlias = Literal["simulated", "real"]
 WORLDS: Final[tuple[World, ...]] = ("simulated", "real")
@@ -29,6 +30,10 @@ class ClusterPlan:
     """Of the brokers in order."""
     configs: Mapping[str, str] = field(default_factory=dict[str, str])
     """Kafka's broker keys, for all brokers."""
+    broker_configs: Mapping[int, Mapping[str, str]] = field(
+        default_factory=dict[int, Mapping[str, str]]
+    )
+    """Broker -> the same for it alone."""
     heartbeat_interval_ms: int = 500
     session_timeout_ms: int = 3000
     topics: tuple[CreateTopic, ...] = ()
@@ -73,6 +78,8 @@ class ClusterPlan:
         }
         if self.racks:
             document["rack"] = self.racks[broker - 1]
+        if broker in self.broker_configs:
+            document["configs"] = dict(self.broker_configs[broker])
         return document
 
 
@@ -80,8 +87,8 @@ class ClusterPlan:
 class Workload:
     """One client that works on one topic while things happen."""
 
-    name: str
-    topic: str
+    name: NewName
+    topic: TopicRef
     kind: Literal["produce", "consume"] = "produce"
     client: Literal["plain", "aiokafka"] = "plain"
     """``plain`` shows every answer as it came; ``aiokafka`` is the library as people use it."""

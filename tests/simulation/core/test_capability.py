@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from simulation.core.actions import Kill, PowerCut, SkewClock, Step
+from protocol.fault_model import NetworkFault, NetworkMode
+from simulation.core.actions import Fault, Kill, PowerCut, SkewClock, Step
 from simulation.core.capability import Capability, needed_capabilities
 from simulation.core.plan import Plan
 
@@ -15,6 +16,13 @@ def test_a_plan_needs_what_its_actions_need_each_once() -> None:
     plan = Plan(name="x", shows="X.", steps=tuple(Step(action=action) for action in actions))
 
     assert needed_capabilities(plan) == (Capability.POWER_CUT, Capability.CLOCK_SKEW)
+
+
+def test_a_fault_of_the_network_needs_a_stage_that_has_one() -> None:
+    rule = NetworkFault(mode=NetworkMode.CUT, source="*", target="broker-1")
+    plan = Plan(name="x", shows="X.", steps=(Step(action=Fault(name="cut", rule=rule)),))
+
+    assert needed_capabilities(plan) == (Capability.NETWORK_FAULTS,)
 
 
 def test_a_plan_without_steps_runs_anywhere() -> None:

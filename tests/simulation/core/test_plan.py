@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from protocol.fault_model import DiskFault, DiskMode
 from simulation.core.actions import Clear, Fault, Kill, Step, When
 from simulation.core.conditions import Led
 from simulation.core.plan import ClusterPlan, Plan
@@ -33,7 +34,7 @@ def test_a_cluster_names_its_processes() -> None:
 
 
 def test_the_actions_of_a_plan_are_those_inside_when_too() -> None:
-    fault = Fault(name="broken", rule={"effect": "eio"})
+    fault = Fault(name="broken", rule=DiskFault(mode=DiskMode.EIO, node="broker-1"))
     plan = Plan(
         name="x",
         shows="X.",

@@ -1,0 +1,148 @@
+"""What must fit together in a plan beyond its shape: names, numbers, order. Reads no YAML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from protocol.broker_config import KEYS_OF_THE_SPEC
+from protocol.configs import config_mistakes
+from protocol.document_shape import Path, place
+from protocol.spec_document import read_document
+from protocol.topic_config import TOPIC_KEYS
+from simulation.core.actions import Expect, Holds, Step, Until, When
+from simulation.core.conditions import (
+    AllOf,
+    AnyOf,
+    Condition,
+    Count,
+    LeaderEpoch,
+    Metric,
+    Not,
+    Offsets,
+)
+from simulation.core.plan import Plan
+from simulation.core.plan_names import KnownNames
+from simulation.core.plan_shape import Name
+
+SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_ANY_PORT: Final = 20_000
+_BOUNDED: Final = (Count, LeaderEpoch, Metric, Offsets)
+_NOT_BOUNDS: Final = ("workload", "what", "of", "broker", "name")
+
+
+def plan_mistakes(plan: Plan, names: Sequence[Name]) -> list[str]:
+    """Return every mistake; ``names`` are the names in the document, with their places."""
+    known = KnownNames(plan)
+    mistakes = [mistake for check in _CHECKS for mistake in check(plan)]
+    mistakes += [
+        f"{place(name.path)}: {text}"
+        for name in names
+        if (text := known.mistake(name.means, name.text)) is not None
+    ]
+    return mistakes
+
+
+def _title_mistakes(plan: Plan) -> Iterator[str]:
+    if SLUG.fullmatch(plan.name) is None:
+        yield f"name: must be lower-case words joined by hyphens, is {plan.name!r}"
+    if not plan.shows.endswith("."):
+        yield "shows: must be one sentence, with its full stop"
+    if not plan.worlds:
+        yield "worlds: must not be empty"
+
+
+def _cluster_mistakes(plan: Plan) -> Iterator[str]:
+    cluster = plan.cluster
+    for word, count in (("brokers", cluster.brokers), ("log_dirs", cluster.log_dirs)):
+        if count < 1:
+            yield f"cluster.{word}: must be >= 1, is {count}"
+    if cluster.racks and len(cluster.racks) != cluster.brokers:
+        yield f"cluster.racks: must be one per broker, {cluster.brokers}, are {len(cluster.racks)}"
+        return
+    for broker in cluster.broker_configs:
+        if broker not in cluster.broker_ids:
+            yield f"cluster.broker_configs.{broker}: there is no broker {broker}"
+    document: dict[str, Any] = cluster.document()
+    document["controller"]["port"] = _ANY_PORT
+    for number, broker in enumerate(document["brokers"]):
+        broker |= {"port": _ANY_PORT + 1 + 2 * number, "control_port": _ANY_PORT + 2 + 2 * number}
+    _, mistakes = read_document(document, reserved=KEYS_OF_THE_SPEC)
+    yield from (f"cluster.{mistake}" for mistake in mistakes if cluster.brokers > 0)
+
+
+def _topic_mistakes(plan: Plan) -> Iterator[str]:
+    brokers = plan.cluster.broker_ids
+    for index, topic in enumerate(plan.cluster.topics):
+        at = f"cluster.topics[{index}]"
+        for mistake in config_mistakes(TOPIC_KEYS, topic.configs):
+            yield f"{at}.configs.{mistake.name}: {mistake.text}"
+        if topic.replication_factor > len(brokers):
+            most = f"{len(brokers)}, the number of brokers"
+            yield f"{at}.replication_factor: must be <= {most}, is {topic.replication_factor}"
+        for broker in (broker for replicas in topic.assignment for broker in replicas):
+            if broker not in brokers:
+                yield f"{at}.assignment: there is no broker {broker}"
+
+
+def _same_name_mistakes(plan: Plan) -> Iterator[str]:
+    for kind, names in (
+        ("workloads", [workload.name for workload in plan.workloads]),
+        ("steps", list(plan.fault_names)),
+    ):
+        for name in dict.fromkeys(name for name in names if names.count(name) > 1):
+            yield f"{kind}: the name {name} is given {names.count(name)} times"
+
+
+def _step_mistakes(plan: Plan) -> Iterator[str]:
+    yield from _sequence_mistakes(plan.steps, ("steps",))
+
+
+def _sequence_mistakes(steps: Sequence[Step], path: Path) -> Iterator[str]:
+    before_ms = 0
+    for index, step in enumerate(steps):
+        if step.at_ms is not None and step.at_ms < before_ms:
+            yield f"{place((*path, index, 'at'))}: must be no earlier than the step before"
+        before_ms = max(before_ms, step.at_ms or 0)
+        match step.action:
+            case When(condition=condition, steps=inner):
+                yield from _bound_mistakes(condition, (*path, index, "when"))
+                if not inner:
+                    yield f"{place((*path, index, 'steps'))}: must not be empty"
+                yield from _sequence_mistakes(inner, (*path, index, "steps"))
+            case (
+                Until(condition=condition)
+                | Expect(condition=condition)
+                | Holds(condition=condition)
+            ):
+                yield from _bound_mistakes(condition, (*path, index))
+            case _:
+                pass
+
+
+def _bound_mistakes(condition: Condition, path: Path) -> Iterator[str]:
+    match condition:
+        case AllOf(conditions=parts) | AnyOf(conditions=parts):
+            if not parts:
+                yield f"{place(path)}: a list of conditions must not be empty"
+            for part in parts:
+                yield from _bound_mistakes(part, path)
+        case Not(condition=part):
+            yield from _bound_mistakes(part, path)
+        case _ if isinstance(condition, _BOUNDED):
+            bounds = [name for name in type(condition).__slots__ if name not in _NOT_BOUNDS]
+            if all(getattr(condition, name) is None for name in bounds):
+                words = ", ".join(name.removesuffix("_") for name in bounds)
+                yield f"{place(path)}: must have one of {words}"
+        case _:
+            pass
+
+
+_CHECKS: Final[tuple[Callable[[Plan], Iterator[str]], ...]] = (
+    _title_mistakes,
+    _cluster_mistakes,
+    _topic_mistakes,
+    _same_name_mistakes,
+    _step_mistakes,
+)
