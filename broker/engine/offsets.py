@@ -22,6 +22,7 @@ EARLIEST: Final = -2
 MAX_TIMESTAMP: Final = -3
 EARLIEST_LOCAL: Final = -4
 LATEST_TIERED: Final = -5
+EARLIEST_PENDING_UPLOAD: Final = -6
 CONSUMER: Final = -1
 """A replica id; 0 and above are followers."""
 DEBUGGING: Final = -2
@@ -138,7 +139,7 @@ def _special(replica: Replica, timestamp: int, view: _View) -> ListedOffset | No
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         start = partition.log_start_offset
         return _known(start, partition.epochs.epoch_at(start))
-    if timestamp == LATEST_TIERED:
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):  # There is no tiered storage.
         return ListedOffset(ErrorCode.NONE)
     return None
 

@@ -2,11 +2,12 @@
 
 Differs from Kafka: the node named as controller is this broker, which passes admin requests on; the
 controller process itself takes no clients.
-Versions: 0-1.
+Versions: 0-2; fenced brokers, which v2 can ask for, are known to the controller alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from broker.context import Context
@@ -22,11 +23,12 @@ from protocol.refusals import refuse_describe_cluster
 
 _BROKERS: Final = 1
 _CONTROLLERS: Final = 2
+_FORWARD_TIMEOUT_MS: Final = 5_000
 
 
-@handles(DescribeClusterRequest, "0-1", refuse=refuse_describe_cluster)
+@handles(DescribeClusterRequest, "0-2", refuse=refuse_describe_cluster)
 async def handle(
-    context: Context, request: DescribeClusterRequest, _version: int
+    context: Context, request: DescribeClusterRequest, version: int
 ) -> DescribeClusterResponse:
     """Source: AuthHelper.computeDescribeClusterResponse."""
     if request.endpoint_type == _CONTROLLERS:
@@ -43,13 +45,24 @@ async def handle(
     response = DescribeClusterResponse(
         cluster_id=context.cluster_id,
         controller_id=metadata.client_controller_id(),
-        brokers=[
-            DescribeClusterBroker(
-                broker_id=broker.id, host=broker.host, port=broker.port, rack=broker.rack
-            )
-            for broker in metadata.live_brokers()
-        ],
+        brokers=await _brokers(context, request, version),
     )
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = CLUSTER_OPERATIONS
     return response
+
+
+async def _brokers(
+    context: Context, request: DescribeClusterRequest, version: int
+) -> Sequence[DescribeClusterBroker]:
+    if request.include_fenced_brokers:
+        answer: DescribeClusterResponse = await context.controller.forward(
+            request, version, timeout_ms=_FORWARD_TIMEOUT_MS
+        )
+        return answer.brokers
+    return [
+        DescribeClusterBroker(
+            broker_id=broker.id, host=broker.host, port=broker.port, rack=broker.rack
+        )
+        for broker in context.engine.metadata.live_brokers()
+    ]

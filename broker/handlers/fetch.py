@@ -1,7 +1,8 @@
 """Serves: Fetch (1), records for consumers and followers, with incremental sessions (KIP-227).
 
 Differs from Kafka: in versions 0 to 2 the first batch comes even if it is larger than asked for.
-Versions: 0-17. Versions 0 and 1 get records in format 0, versions 2 and 3 in format 1.
+Versions: 0-18; the high watermark that v18 may carry (KIP-1166) is for KRaft's log and not looked
+at. Versions 0 and 1 get records in format 0, versions 2 and 3 in format 1.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def refuse(request: FetchRequest, version: int, error: KafkaError) -> FetchRespo
     )
 
 
-@handles(FetchRequest, "0-17", refuse=refuse)
+@handles(FetchRequest, "0-18", refuse=refuse)
 async def handle(context: Context, request: FetchRequest, version: int) -> FetchResponse:
     """Find the session, read its partitions, answer those that have news."""
     replica_id = request.replica_id

@@ -1,7 +1,7 @@
 """Serves: ListOffsets (2), offsets by timestamp or by the special timestamps for start and end.
 
 Differs from Kafka: version 0 answers with one offset, not with the base offsets of all segments.
-Versions: 0-9.
+Versions: 0-11; the timeout of v10 (KIP-1075) is for offsets in tiered storage, which is not here.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from protocol.messages.offsets import (
 )
 
 _LEADER_EPOCH_SINCE: Final = 4
-_SINCE: Final = {-1: 0, -2: 0, -3: 7, -4: 8, -5: 9}
-"""Special timestamp -> the first version that may ask for it. Source: KIP-734, 405, 1005."""
+_SINCE: Final = {-1: 0, -2: 0, -3: 7, -4: 8, -5: 9, -6: 11}
+"""Special timestamp -> the first version that may ask for it. Source: KIP-734, 405, 1005, 1023."""
 
 
 def refuse(request: ListOffsetsRequest, version: int, error: KafkaError) -> ListOffsetsResponse:
@@ -44,7 +44,7 @@ def refuse(request: ListOffsetsRequest, version: int, error: KafkaError) -> List
     )
 
 
-@handles(ListOffsetsRequest, "0-9", refuse=refuse)
+@handles(ListOffsetsRequest, "0-11", refuse=refuse)
 async def handle(
     context: Context, request: ListOffsetsRequest, version: int
 ) -> ListOffsetsResponse:

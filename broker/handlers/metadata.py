@@ -1,7 +1,8 @@
 """Serves: Metadata (3), brokers, topics, leaders and offline replicas.
 
 Differs from Kafka: the node named as controller is this broker, as KRaft brokers name any live one.
-Versions: 0-12.
+Versions: 0-13; the code at the top of v13, which sends a client back to its bootstrap servers
+(KIP-1102), is never set.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def refuse(request: MetadataRequest, _version: int, error: KafkaError) -> Metada
     )
 
 
-@handles(MetadataRequest, "0-12", refuse=refuse)
+@handles(MetadataRequest, "0-13", refuse=refuse)
 async def handle(context: Context, request: MetadataRequest, version: int) -> MetadataResponse:
     """Answer from the metadata at hand; start creating unknown topics where that is wanted."""
     creating: list[str] = []

@@ -2,7 +2,8 @@
 
 Differs from Kafka: whether a partition was added to a transaction is not verified (KIP-890), there
 is nobody to ask.
-Versions: 0-11. Message sets of formats 0 and 1, in versions 0 to 2, are rewritten as batches.
+Versions: 0-13; v13 names topics by id (KIP-516). Message sets of formats 0 and 1, in versions 0 to
+2, are rewritten as batches.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
+    TopicProduceData,
     TopicProduceResponse,
 )
 from protocol.ports import Buffer
@@ -38,6 +40,7 @@ _VALID_ACKS: Final = (-1, 0, 1)
 _MAGIC_AT: Final = 16
 _MAGIC: Final = 2
 _LEADER_HINTS_SINCE: Final = 10
+_TOPIC_IDS_SINCE: Final = 13
 _ALL_CODECS_SINCE: Final = 7
 """Older versions need a look at the codec."""
 
@@ -50,6 +53,7 @@ def refuse(request: ProduceRequest, _version: int, error: KafkaError) -> Produce
         responses=[
             TopicProduceResponse(
                 name=topic.name,
+                topic_id=topic.topic_id,
                 partition_responses=[
                     PartitionProduceResponse(
                         index=partition.index,
@@ -65,7 +69,7 @@ def refuse(request: ProduceRequest, _version: int, error: KafkaError) -> Produce
     )
 
 
-@handles(ProduceRequest, "0-11", refuse=refuse)
+@handles(ProduceRequest, "0-13", refuse=refuse)
 async def handle(
     context: Context, request: ProduceRequest, version: int
 ) -> ProduceResponse | Begun | None:
@@ -77,17 +81,22 @@ async def handle(
     parts: list[ProducePart] = []
     results: list[ProduceResult | None] = []
     for topic in request.topic_data:
-        config = context.topic_configs.config_of(topic.name)
+        name = _name(context, topic, version)
+        if name is None:
+            unknown = ProduceResult(error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+            results += [unknown for _ in topic.partition_data]
+            continue
+        config = context.topic_configs.config_of(name)
         for partition in topic.partition_data:
             refused = _check(partition.records, version)
             if version < BATCHES_ONLY_PRODUCE_VERSION and refused is None:
-                refused = await _convert(context, topic.name, partition)
+                refused = await _convert(config, partition)
             if config.compression_type != KEEPS and refused is None:
                 refused = await _recompress(config, partition)
             results.append(refused)
             if refused is None:
                 assert isinstance(partition.records, memoryview)
-                tp = TopicPartition(topic.name, partition.index)
+                tp = TopicPartition(name, partition.index)
                 parts.append(ProducePart(tp, partition.records))
                 partition.records = None  # The answer needs none; the log may let go of them.
     if request.transactional_id is None and any(is_transactional(part.records) for part in parts):
@@ -100,6 +109,13 @@ async def handle(
     )
     finish = partial(_finish, context, (request, version), results, begun)
     return finish() if begun.ready.done() else Begun(begun.ready, finish, begun.abandon)
+
+
+def _name(context: Context, topic: TopicProduceData, version: int) -> str | None:
+    """Return the topic's name, None when nobody knows its id."""
+    if version < _TOPIC_IDS_SINCE:
+        return topic.name
+    return context.engine.metadata.topic_name(topic.topic_id)
 
 
 def _finish(
@@ -135,9 +151,7 @@ def _check(records: Records | None, version: int) -> ProduceResult | None:
     return None
 
 
-async def _convert(
-    context: Context, topic: str, partition: PartitionProduceData
-) -> ProduceResult | None:
+async def _convert(config: TopicConfig, partition: PartitionProduceData) -> ProduceResult | None:
     """Replace a message set by the batch of its records, or return why that cannot be.
 
     Other requests are served between the steps.
@@ -146,7 +160,7 @@ async def _convert(
     assert isinstance(records, memoryview)
     if not is_message_set(records):
         return None
-    steps = convert_in_steps(records, context.topic_configs.config_of(topic))
+    steps = convert_in_steps(records, config)
     try:
         partition.records = memoryview(await _run(steps))
     except KafkaError as error:
@@ -198,6 +212,7 @@ def _response(
         responses=[
             TopicProduceResponse(
                 name=topic.name,
+                topic_id=topic.topic_id,
                 partition_responses=[
                     _partition(partition.index, next(left), version)
                     for partition in topic.partition_data

@@ -45,6 +45,17 @@ def test_where_there_is_no_offset_nothing_is_printed(
     assert tools.run(f"kafka-get-offsets --topic {topic} --time {time}") == Printed(0, "")
 
 
+def test_nothing_is_pending_where_there_is_no_tiered_storage(
+    tools: KafkaTools, lab: Lab, topic: str
+):
+    lab.create(topic)
+    printed = tools.run(f"kafka-get-offsets --topic {topic} --time earliest-pending-upload")
+    if tools.release.startswith("3."):
+        assert printed.code == 1, "the name came with 4.2"
+    else:
+        assert printed == Printed(0, "")
+
+
 @pytest.mark.parametrize(
     ("chosen", "partitions"),
     [

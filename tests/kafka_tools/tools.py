@@ -62,6 +62,7 @@ def main_class(tool: str, release: str) -> str:
     return {
         "kafka-broker-api-versions": f"{tools if is_new else 'kafka.admin'}."
         "BrokerApiVersionsCommand",
+        "kafka-cluster": f"{tools}.ClusterTool",
         "kafka-configs": "kafka.admin.ConfigCommand",
         "kafka-console-consumer": f"{tools}.consumer.ConsoleConsumer",
         "kafka-console-producer": f"{tools if is_new else 'kafka.tools'}.ConsoleProducer",

@@ -62,6 +62,7 @@ async def test_the_start_and_the_special_timestamps(alone: Lab) -> None:
     assert await listed(alone, -2) == (ErrorCode.NONE, -1, 0, 0)
     assert (await listed(alone, -4)).offset == 0
     assert (await listed(alone, -5)).offset == -1
+    assert (await listed(alone, -6)).offset == -1
     assert await listed(alone, -3) == (ErrorCode.NONE, AT_MS, 0, 0)
 
 

@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.errors import ErrorCode
-from protocol.messages.cluster import DescribeClusterRequest
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.cluster import (
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
 from tests.broker.fakes import FakeBroker
 
 
-@pytest.mark.parametrize("version", range(2))
+@pytest.mark.parametrize("version", range(3))
 async def test_the_cluster_is_described(broker: FakeBroker, version: int):
     response = await broker.ask(DescribeClusterRequest(), version)
     assert (response.error_code, response.error_message) == (0, None)
     assert (response.cluster_id, response.controller_id) == ("cluster", 1)
     assert [(b.broker_id, b.port) for b in response.brokers] == [(1, 9091), (2, 9092)]
     assert response.cluster_authorized_operations == -(2**31)
+
+
+async def test_fenced_brokers_are_those_that_the_controller_knows(broker: FakeBroker):
+    fenced = DescribeClusterBroker(broker_id=3, host="there", port=9093, is_fenced=True)
+    broker.controller.answer = DescribeClusterResponse(controller_id=100, brokers=[fenced])
+    response = await broker.ask(DescribeClusterRequest(include_fenced_brokers=True), 2)
+    assert [(b.broker_id, b.port, b.is_fenced) for b in response.brokers] == [(3, 9093, True)]
+    assert response.controller_id == 1, "clients ask brokers"
+
+
+async def test_a_controller_that_is_away_is_told(broker: FakeBroker):
+    broker.controller.answer = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "no answer")
+    response = await broker.ask(DescribeClusterRequest(include_fenced_brokers=True), 2)
+    assert (response.error_code, response.error_message) == (7, "no answer")
 
 
 async def test_operations_come_on_request(broker: FakeBroker):

@@ -65,7 +65,7 @@ def filled(size: int = 1) -> FetchResult:
     )
 
 
-@pytest.mark.parametrize("version", range(4, 18))
+@pytest.mark.parametrize("version", range(4, 19))
 async def test_records_and_offsets_arrive_at_every_version(broker: FakeBroker, version: int):
     broker.engine.fetch_results[ORDERS_0] = filled(2)
     response = await broker.ask(fetch(0, 1, version=version), version)

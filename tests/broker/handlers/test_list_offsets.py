@@ -29,7 +29,7 @@ def list_offsets(*partitions: int) -> ListOffsetsRequest:
     )
 
 
-@pytest.mark.parametrize("version", range(1, 10))
+@pytest.mark.parametrize("version", range(1, 12))
 async def test_an_offset_has_its_timestamp_and_epoch(broker: FakeBroker, version: int):
     response = await broker.ask(list_offsets(0), version)
     (partition,) = response.topics[0].partitions
@@ -68,11 +68,13 @@ async def test_a_defect_marks_every_partition(broker: FakeBroker):
     assert [(p.error_code, p.offset) for p in response.topics[0].partitions] == [(-1, -1)] * 2
 
 
-@pytest.mark.parametrize(("timestamp", "since"), [(-1, 0), (-2, 0), (-3, 7), (-4, 8), (-5, 9)])
+@pytest.mark.parametrize(
+    ("timestamp", "since"), [(-1, 0), (-2, 0), (-3, 7), (-4, 8), (-5, 9), (-6, 11)]
+)
 async def test_special_timestamps_have_their_first_version(
     broker: FakeBroker, timestamp: int, since: int
 ):
-    for version in range(10):
+    for version in range(12):
         request = list_offsets(0)
         request.topics[0].partitions[0].timestamp = timestamp
         response = await broker.ask(request, version)
@@ -83,6 +85,6 @@ async def test_special_timestamps_have_their_first_version(
 
 async def test_other_negative_timestamps_are_not_known(broker: FakeBroker):
     request = list_offsets(0)
-    request.topics[0].partitions[0].timestamp = -6
-    response = await broker.ask(request, 9)
+    request.topics[0].partitions[0].timestamp = -7
+    response = await broker.ask(request, 11)
     assert response.topics[0].partitions[0].error_code == ErrorCode.UNSUPPORTED_VERSION

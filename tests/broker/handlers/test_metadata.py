@@ -16,7 +16,7 @@ def metadata(*names: str, create: bool = True) -> MetadataRequest:
     )
 
 
-@pytest.mark.parametrize("version", range(13))
+@pytest.mark.parametrize("version", range(14))
 async def test_brokers_and_leaders_are_told_at_every_version(broker: FakeBroker, version: int):
     response = await broker.ask(metadata("orders"), version)
     assert [(b.node_id, b.port) for b in response.brokers] == [(1, 9091), (2, 9092)]

@@ -19,7 +19,7 @@ from protocol.records.batch import Compression, read_batch_header
 from protocol.records.build import NewRecord
 from protocol.records.build_message_set import MessageSetOptions, build_message_set
 from protocol.records.records import iterate_all_records
-from tests.broker.fakes import FakeBroker, batch
+from tests.broker.fakes import TOPIC_ID, FakeBroker, batch
 
 ORDERS_0 = TopicPartition("orders", 0)
 ORDERS_1 = TopicPartition("orders", 1)
@@ -42,7 +42,7 @@ def produce(acks: int = -1, records: bytes | None = None) -> ProduceRequest:
     )
 
 
-@pytest.mark.parametrize("version", range(3, 12))
+@pytest.mark.parametrize("version", range(3, 13))
 async def test_each_partition_has_its_own_result(broker: FakeBroker, version: int):
     broker.engine.produce_codes[ORDERS_1] = ErrorCode.KAFKA_STORAGE_ERROR
     response = await broker.ask(produce(), version)
@@ -55,6 +55,30 @@ async def test_each_partition_has_its_own_result(broker: FakeBroker, version: in
     ((parts, acks, timeout_ms),) = broker.engine.produced
     assert [part.tp for part in parts] == [ORDERS_0, ORDERS_1]
     assert (acks, timeout_ms) == (-1, 500)
+
+
+async def test_from_version_13_on_topics_go_by_their_ids(broker: FakeBroker):
+    request = produce()
+    (known,) = request.topic_data
+    known.topic_id = TOPIC_ID
+    (unknown,) = produce().topic_data
+    unknown.topic_id = b"nobody has it..."
+    request.topic_data = [unknown, known]
+    response = await broker.ask(request, 13)
+    assert [
+        (bytes(topic.topic_id), [(p.index, p.error_code) for p in topic.partition_responses])
+        for topic in response.responses
+    ] == [
+        (b"nobody has it...", [(n, ErrorCode.UNKNOWN_TOPIC_ID) for n in (0, 1)]),
+        (TOPIC_ID, [(n, ErrorCode.NONE) for n in (0, 1)]),
+    ]
+    ((parts, _, _),) = broker.engine.produced
+    assert [part.tp for part in parts] == [ORDERS_0, ORDERS_1]
+
+
+async def test_an_unknown_topic_id_with_acks_0_closes_the_connection(broker: FakeBroker):
+    with pytest.raises(CloseConnection, match="UNKNOWN_TOPIC_ID"):
+        await broker.ask(produce(acks=0), 13)
 
 
 async def test_the_engine_gets_writable_memory_of_the_request_itself(broker: FakeBroker):
