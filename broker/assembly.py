@@ -43,7 +43,6 @@ from protocol.config_types import ALL_LOG_DIRS
 from protocol.configs import BrokerConfig, broker_config
 from protocol.ids import BrokerId, fetcher_client_id, node_client_id
 from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
-from protocol.metric_writer import MetricWriter
 from protocol.spec import BrokerSpec, ClusterSpec, LogDirSpec
 from protocol.transport.rpc_client import RpcClient
 
@@ -219,7 +218,8 @@ class Parts:
     def dump(self) -> MetricDump:
         """Return the writer of metric rows; the engine must have been made."""
         settings = self._spec.metrics
-        writer = MetricWriter(settings.dump_dir, self._own.id, self._world.clock.now_ms())
+        now_ms = self._world.clock.now_ms()
+        writer = self._world.new_row_writer(settings.dump_dir, self._own.id, now_ms)
         return MetricDump(
             writer, self.engine, self.metrics, self._world.clock, interval_ms=settings.interval_ms
         )
@@ -241,7 +241,7 @@ class Parts:
     def _disk(self, spec: LogDirSpec, *, is_empty: bool = False) -> FaultyDisk:
         chance = Random(self._world.random.getrandbits(64))
         make = self._world.empty_disk if is_empty else self._world.disk
-        return FaultyDisk(make(spec), chance=chance)
+        return FaultyDisk(make(spec), chance=chance, new_gate=self._world.new_gate)
 
     def _open_anew(self, path: str, is_empty: bool) -> LogDir:  # noqa: FBT001 - a port
         (spec,) = [one for one in self._own.log_dirs if one.path == path]

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
 from typing import Final, Protocol
 
 from broker.metrics import Metrics
 from protocol.metric_rows import LogDirRow, MetricRow, ReplicaRow
+from protocol.metric_writer import RowWriter
 from protocol.ports import WallClock
 
 CLOSE_TIMEOUT_MS: Final = 1_000
@@ -29,18 +29,6 @@ class RowSource(Protocol):
 
     def replica_rows(self, at_ms: int) -> list[ReplicaRow]:
         """Return one row per hosted log."""
-        ...
-
-
-class RowWriter(Protocol):
-    """Where rows go: ``protocol.metric_writer``."""
-
-    async def write(self, rows: Iterable[MetricRow]) -> None:
-        """Append ``rows``; may raise OSError."""
-        ...
-
-    async def close(self) -> None:
-        """Close the files."""
         ...
 
 

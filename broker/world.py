@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from random import Random
 
 from broker.storage.disk import FileDisk
+from broker.storage.faults import FaultGate, ThreadGate
 from broker.storage.worker import ThreadDiskWorker
+from protocol.metric_writer import MetricWriter, NewRowWriter
 from protocol.ports import Disk, DiskWorker, WallClock
 from protocol.spec import LogDirSpec
 
@@ -39,6 +41,9 @@ class World:
     """Makes the worker of one log dir, by its path."""
     elapsed_us: Callable[[], int]
     """Microseconds from any start, for latencies: uvloop's own time moves in steps of 1 ms."""
+    new_gate: Callable[[], FaultGate] = ThreadGate
+    """Makes what a hanging or slow operation waits at."""
+    new_row_writer: NewRowWriter = MetricWriter
 
 
 def real_world(random: Random) -> World:

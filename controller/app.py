@@ -32,7 +32,7 @@ from controller.journal import Journal
 from protocol.configs import broker_config
 from protocol.ids import node_client_id
 from protocol.metric_rows import FailoverEventRow, FailoverStep, MetricRow
-from protocol.metric_writer import MetricWriter
+from protocol.metric_writer import MetricWriter, NewRowWriter
 from protocol.ports import WallClock
 from protocol.spec import ClusterSpec
 from protocol.transport.rpc_client import RpcClient
@@ -72,6 +72,7 @@ class Controller:
         clock: WallClock,
         random: Random,
         connect: Connect | None = None,
+        new_row_writer: NewRowWriter = MetricWriter,
     ) -> None:
         """Prepare.
 
@@ -81,11 +82,13 @@ class Controller:
             clock: stamps metric rows.
             random: for placement and topic ids.
             connect: makes clients of brokers; by default over the network.
+            new_row_writer: makes the writer of metric rows.
         """
         self._spec = spec
         self._journal = journal
         self._clock = clock
         self._random = random
+        self._new_row_writer = new_row_writer
         self._connect = connect or self._connect_by_rpc
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._next_token = 0
@@ -248,7 +251,8 @@ class Controller:
 
     async def _write_rows(self) -> None:
         metrics = self._spec.metrics
-        writer = MetricWriter(metrics.dump_dir, self._spec.controller.id, self._clock.now_ms())
+        now_ms = self._clock.now_ms()
+        writer = self._new_row_writer(metrics.dump_dir, self._spec.controller.id, now_ms)
         while self._rows or not self._stopping.is_set():
             await self._has_rows.wait()
             self._has_rows.clear()

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 import msgspec
 from crc32c import crc32c
@@ -147,8 +147,35 @@ def _has_later_group(data: bytes, position: int, sequence: int) -> bool:
     return False
 
 
+class JournalStore(Protocol):
+    """Where a journal lies. Blocking: used by one thread at a time."""
+
+    path: Path
+    """For messages."""
+
+    def open(self) -> bytes:
+        """Take the lock, return the content. Raises JournalInUseError or OSError."""
+        ...
+
+    def truncate(self, size_bytes: int) -> None:
+        """Cut a torn tail off."""
+        ...
+
+    def append(self, data: bytes) -> None:
+        """Write at the end and make it durable."""
+        ...
+
+    def replace(self, data: bytes) -> None:
+        """Put new content in the place of the old, all or nothing."""
+        ...
+
+    def close(self) -> None:
+        """Release file and lock."""
+        ...
+
+
 class JournalFile:
-    """The file of a journal and its lock. Blocking: used by one thread at a time."""
+    """The file of a journal and its lock. Implements ``JournalStore``."""
 
     def __init__(self, data_dir: Path) -> None:
         self.path = data_dir / "journal.jsonl"
@@ -222,7 +249,7 @@ class Journal:
 
     def __init__(
         self,
-        file: JournalFile,
+        file: JournalStore,
         executor: Executor,
         *,
         compact_bytes_min: int = COMPACT_BYTES_MIN,

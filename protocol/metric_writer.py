@@ -7,10 +7,10 @@ the partition column, for the controller as well (its own id stands there).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeAlias
 
 import aiofiles
 import aiofiles.os
@@ -19,6 +19,22 @@ import msgspec
 from protocol.metric_rows import TABLE_OF_ROW, TABLE_VERSION, MetricRow
 
 ROTATE_BYTES: Final = 16 * 1024 * 1024
+
+
+class RowWriter(Protocol):
+    """Where the rows of one process go: to files, or nowhere in a simulation."""
+
+    async def write(self, rows: Iterable[MetricRow]) -> None:
+        """Append ``rows``; may raise OSError."""
+        ...
+
+    async def close(self) -> None:
+        """Close the files."""
+        ...
+
+
+NewRowWriter: TypeAlias = Callable[[str, int, int], RowWriter]
+"""(dump folder, id of the node, wall clock at its start in ms) -> the writer of a process."""
 
 
 @dataclass(slots=True)

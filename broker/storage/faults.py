@@ -9,7 +9,7 @@ import errno
 import os
 import random
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from broker.storage.fault_rules import FaultRule
@@ -53,7 +53,7 @@ class FaultyDisk:
     """
 
     def __init__(
-        self, inner: Disk, *, chance: random.Random, new_gate: type[FaultGate] = ThreadGate
+        self, inner: Disk, *, chance: random.Random, new_gate: Callable[[], FaultGate] = ThreadGate
     ) -> None:
         self._inner = inner
         self._chance = chance

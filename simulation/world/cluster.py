@@ -1,0 +1,85 @@
+"""SimCluster: the controller and the brokers of one cluster file in one world.
+
+It starts, ends and breaks nodes. What a cluster should do about it is not known here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from broker.storage.faults import FaultyDisk
+from protocol.metric_writer import NewRowWriter
+from protocol.spec import ClusterSpec
+from simulation.world.loop import SimLoop
+from simulation.world.node import CONTROLLER, BrokerNode, ControllerNode, SimNode
+from simulation.world.rows import NoRows
+
+START_TIMEOUT_MS: Final = 60_000
+STOP_TIMEOUT_MS: Final = 60_000
+_LOOK_AGAIN_MS: Final = 10
+
+
+class SimCluster:
+    """One cluster. Made on a SimLoop; every call is made while it runs."""
+
+    def __init__(
+        self, loop: SimLoop, spec: ClusterSpec, new_row_writer: NewRowWriter = NoRows
+    ) -> None:
+        self.loop = loop
+        self.spec = spec
+        self.controller = ControllerNode(loop, spec, new_row_writer)
+        self.brokers = {one.id: BrokerNode(loop, spec, one, new_row_writer) for one in spec.brokers}
+        """By id."""
+        self.nodes: dict[str, SimNode] = {
+            CONTROLLER: self.controller,
+            **{node.name: node for node in self.brokers.values()},
+        }
+        """By name: ``controller``, ``broker-1`` and so on."""
+
+    async def start(self) -> None:
+        """Start all nodes and wait until every broker serves and is unfenced.
+
+        Raises:
+            TimeoutError: they do not within ``START_TIMEOUT_MS``.
+        """
+        for node in self.nodes.values():
+            node.start()
+        await self.until(self.is_up, START_TIMEOUT_MS)
+
+    def is_up(self) -> bool:
+        """Tell whether every broker serves and is unfenced."""
+        return all(node.is_up for node in self.brokers.values())
+
+    async def stop(self) -> None:
+        """Stop all nodes cleanly, the controller last."""
+        for node in self.brokers.values():
+            node.stop()
+        await self.until(
+            lambda: not any(node.is_running for node in self.brokers.values()), STOP_TIMEOUT_MS
+        )
+        self.controller.stop()
+        await self.until(lambda: not self.controller.is_running, STOP_TIMEOUT_MS)
+
+    async def until(self, condition: Callable[[], bool], timeout_ms: int) -> None:
+        """Wait until ``condition`` holds, looked at every few virtual milliseconds.
+
+        Raises:
+            TimeoutError: it does not.
+        """
+        async with asyncio.timeout(timeout_ms / 1000):
+            while not condition():  # noqa: ASYNC110 -- what holds in a world has no event
+                await asyncio.sleep(_LOOK_AGAIN_MS / 1000)
+
+    def node(self, name: str) -> SimNode:
+        """Return a node.
+
+        Raises:
+            KeyError: there is none of this name.
+        """
+        return self.nodes[name]
+
+    def faults(self, name: str, path: str) -> FaultyDisk:
+        """Return where the faults of a node's disk are set; they outlive processes."""
+        return self.nodes[name].drives[path].faults

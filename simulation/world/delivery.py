@@ -1,0 +1,122 @@
+"""How segments get from one end of a connection to the other, and what TCP does when they do not.
+
+Order is kept per direction. It opens and closes nothing by itself but what a system would reset.
+"""
+
+from __future__ import annotations
+
+import errno
+from contextvars import Context
+from typing import Final
+
+from simulation.world.links import Link, Links, next_attempt_us
+from simulation.world.transport import Segment, Signal, SimTransport
+from simulation.world.virtual_loop import VirtualLoop
+
+_SILENCE_US_MAX: Final = 924_000_000
+"""When Linux gives a connection up that does not answer."""
+
+
+class _Parked:
+    """What could not be sent yet of one direction."""
+
+    __slots__ = ("segments", "since_us")
+
+    def __init__(self, since_us: int) -> None:
+        self.since_us = since_us
+        self.segments: list[Segment] = []
+
+
+class Delivery:
+    """Carries what transports send. Implements ``Carrier``."""
+
+    def __init__(self, loop: VirtualLoop, links: Links) -> None:
+        self._loop = loop
+        self._links = links
+        self._parked: dict[SimTransport, _Parked] = {}
+        self._nobody = Context()
+        self.ends: dict[SimTransport, None] = {}
+        """The ends that are open, in the order they were made."""
+        self.segments_count = 0
+        """How many arrived."""
+
+    def carry(self, sender: SimTransport, segment: Segment) -> None:
+        """See ``Carrier.carry``."""
+        link = self._link_of(sender)
+        if link.rules:
+            link.hit()
+            if link.is_reset():
+                self._reset_both(sender)
+                return
+        if sender in self._parked or self._links.is_silent(link):
+            self._park(sender, segment)
+        elif not sender.peer.is_lost:
+            self._send(link, sender, segment)
+        elif segment is not Signal.FIN:
+            self.reset_later(sender)
+
+    def lost(self, end: SimTransport) -> None:
+        """See ``Carrier.lost``."""
+        self.ends.pop(end, None)
+
+    def reset_later(self, end: SimTransport) -> None:
+        """Have an end learn that the other one knows nothing of the connection."""
+        there = self._link_of(end).arrival_us(self._loop.now_us, 0)
+        back = self._links.link(end.peer.process.name, end.process.name)
+        at_us = back.arrival_us(there, 0)
+        self._loop.call_at_us(at_us, end.arrive, Signal.RST, context=end.context)
+
+    def _link_of(self, sender: SimTransport) -> Link:
+        return self._links.link(sender.process.name, sender.peer.process.name)
+
+    def _send(self, link: Link, sender: SimTransport, segment: Segment) -> None:
+        size_bytes = 0 if isinstance(segment, Signal) else len(segment)
+        arrival_us = link.arrival_us(self._loop.now_us, size_bytes)
+        sender.last_arrival_us = max(arrival_us, sender.last_arrival_us)
+        peer = sender.peer
+        self._loop.call_at_us(
+            sender.last_arrival_us, self._arrive, peer, segment, context=peer.context
+        )
+
+    def _arrive(self, receiver: SimTransport, segment: Segment) -> None:
+        self.segments_count += 1
+        name = receiver.process.name
+        if isinstance(segment, Signal):
+            what = f"{segment.value} {receiver.number}"
+            self._loop.trace.note(self._loop.now_us, name, what)
+        else:
+            self._loop.trace.note(self._loop.now_us, name, f"rx {receiver.number}", (segment,))
+        receiver.arrive(segment)
+
+    def _reset_both(self, sender: SimTransport) -> None:
+        for end in (sender, sender.peer):
+            self._loop.call_soon(end.arrive, Signal.RST, context=end.context)
+
+    def _park(self, sender: SimTransport, segment: Segment) -> None:
+        parked = self._parked.get(sender)
+        if parked is None:
+            parked = self._parked[sender] = _Parked(self._loop.now_us)
+            self._try_later(sender, parked)
+        parked.segments.append(segment)
+
+    def _try_later(self, sender: SimTransport, parked: _Parked) -> None:
+        at_us = next_attempt_us(parked.since_us, self._loop.now_us)
+        self._loop.call_at_us(at_us, self._try_again, sender, context=self._nobody)
+
+    def _try_again(self, sender: SimTransport) -> None:
+        parked, link = self._parked[sender], self._link_of(sender)
+        if not self._links.is_silent(link):
+            del self._parked[sender]
+            self._send_parked(link, sender, parked)
+        elif self._loop.now_us - parked.since_us > _SILENCE_US_MAX:
+            del self._parked[sender]
+            self._loop.call_soon(sender.fail, errno.ETIMEDOUT, context=sender.context)
+        else:
+            self._try_later(sender, parked)
+
+    def _send_parked(self, link: Link, sender: SimTransport, parked: _Parked) -> None:
+        if sender.peer.is_lost:
+            self.reset_later(sender)
+            return
+        for segment in parked.segments:
+            self._send(link, sender, segment)

@@ -1,0 +1,82 @@
+"""One log dir of a simulated node as a piece of hardware: content, speed and faults.
+
+It stays when the processes that use it end, and faults stay with it until they are cleared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+
+from broker.storage.faults import FaultyDisk
+from broker.storage.memory_disk import MemoryDisk
+from protocol.ports import Buffer
+from protocol.spec import LogDirSpec
+from simulation.world.disk_speed import DiskSpeed
+from simulation.world.lane import SimGate
+from simulation.world.sim_disk import SimDisk
+from simulation.world.virtual_loop import VirtualLoop
+
+
+class Drive:
+    """The disk behind one log dir."""
+
+    def __init__(
+        self, loop: VirtualLoop, node: str, spec: LogDirSpec, now_ms: Callable[[], int]
+    ) -> None:
+        self._loop = loop
+        self._node = node
+        self._spec = spec
+        self._now_ms = now_ms
+        self.chance = loop.chance.stream(f"disk:{node}:{spec.path}")
+        self.speed = DiskSpeed()
+        self._hits_before = 0
+        self.disk, self.faults = self._make()
+
+    @property
+    def fault_hits(self) -> int:
+        """How many operations faults have changed on the disks that were in this place."""
+        return self._hits_before + self.faults.hits
+
+    def empty(self) -> FaultyDisk:
+        """Return a new disk, which takes the place of this one when it is used."""
+        disk, faults = self._make()
+
+        def install() -> None:
+            self._hits_before = self.fault_hits
+            self.disk, self.faults = disk, faults
+            disk.on_prepare = _nothing
+
+        disk.on_prepare = install
+        return faults
+
+    def let_go(self) -> None:
+        """Forget the lock of a process that is gone."""
+        self.disk.memory.kill()
+
+    def power_cut(self, chance: Random) -> None:
+        """Lose what is not durable, but for a drawn part."""
+        self.disk.memory.power_cut(chance)
+
+    def _make(self) -> tuple[SimDisk, FaultyDisk]:
+        capacity = self._spec.capacity_bytes
+        path = self._spec.path
+        memory = MemoryDisk(path) if capacity is None else MemoryDisk(path, capacity)
+        disk = SimDisk(
+            memory,
+            chance=self.chance,
+            speed=lambda: self.speed,
+            note=self._note,
+            now_ms=self._now_ms,
+        )
+        faults = FaultyDisk(
+            disk, chance=Random(self.chance.getrandbits(64)), new_gate=lambda: SimGate(self._loop)
+        )
+        return disk, faults
+
+    def _note(self, what: str, content: Sequence[Buffer]) -> None:
+        self._loop.trace.note(self._loop.now_us, self._node, what, content)
+
+
+def _nothing() -> None:
+    return None

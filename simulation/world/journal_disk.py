@@ -1,0 +1,75 @@
+"""The controller's journal on a simulated disk, with the same power cuts and faults as log dirs.
+
+Nothing of the journal's content is known here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any, Final
+
+from controller.journal import JournalInUseError
+from protocol.ports import Disk, DiskFile, DiskWorker
+
+_NAME: Final = "journal.jsonl"
+
+
+class DiskJournal:
+    """A journal on a ``Disk``. Implements ``JournalStore``."""
+
+    def __init__(self, disk: Disk) -> None:
+        self.path = Path(disk.root) / _NAME
+        self._disk = disk
+        self._file: DiskFile | None = None
+
+    def open(self) -> bytes:
+        """See ``JournalStore.open``."""
+        self._disk.prepare()
+        try:
+            self._disk.lock()
+        except BlockingIOError as error:
+            raise JournalInUseError(f"{self._disk.root} belongs to a running controller") from error
+        self._file = self._disk.open(_NAME, create=True)
+        self._disk.sync_dir("")
+        return self._disk.read_file(_NAME)
+
+    def truncate(self, size_bytes: int) -> None:
+        """See ``JournalStore.truncate``."""
+        assert self._file is not None
+        self._file.truncate(size_bytes)
+        self._file.sync()
+
+    def append(self, data: bytes) -> None:
+        """See ``JournalStore.append``."""
+        assert self._file is not None
+        self._file.append([data])
+        self._file.sync()
+
+    def replace(self, data: bytes) -> None:
+        """See ``JournalStore.replace``."""
+        self._disk.write_atomic(_NAME, data)
+        self._file = self._disk.open(_NAME, create=False)
+
+    def close(self) -> None:
+        """See ``JournalStore.close``."""
+        self._file = None
+        self._disk.drop_lock()
+
+
+class SimExecutor(Executor):
+    """The executor of the world: the only one that ``SimLoop.run_in_executor`` takes."""
+
+    def __init__(self, worker: DiskWorker) -> None:
+        self._worker = worker
+
+    async def call(self, job: Callable[[], Any]) -> Any:
+        """Run ``job`` on the disk's worker and return its result."""
+        done: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+        self._worker.run([job], done.set_result)
+        (result,) = await done
+        if isinstance(result, BaseException):
+            raise result
+        return result

@@ -1,0 +1,236 @@
+"""A simulated node: a machine with disks and a clock, and the process that runs on it.
+
+What runs is the same code as in real processes; only the doors to the world differ.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+from broker.app import Broker
+from broker.storage.faults import FaultyDisk
+from broker.world import World
+from controller.app import Controller
+from controller.journal import Journal
+from protocol.metric_writer import NewRowWriter
+from protocol.spec import BrokerSpec, ClusterSpec, LogDirSpec
+from simulation.world.clock import SimClock
+from simulation.world.disk_worker import SimDiskWorker
+from simulation.world.drive import Drive
+from simulation.world.journal_disk import DiskJournal, SimExecutor
+from simulation.world.lane import SimGate
+from simulation.world.loop import SimLoop
+from simulation.world.process import STEP_US, Process
+
+CONTROLLER: Final = "controller"
+
+
+class SimNode:
+    """A machine. ``start`` runs its process, which may end by itself or be ended."""
+
+    def __init__(self, loop: SimLoop, name: str, log_dirs: tuple[LogDirSpec, ...]) -> None:
+        self.name = name
+        self.clock = SimClock(lambda: loop.now_us)
+        self.drives = {one.path: Drive(loop, name, one, self.clock.now_ms) for one in log_dirs}
+        """By path."""
+        self.process: Process | None = None
+        self.ended_with: object = None
+        """The exit code of the last process, or what it raised; None while it runs."""
+        self.starts_count = 0
+        self._loop = loop
+        self._step_us = STEP_US
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has a process, be it paused."""
+        return self.process is not None
+
+    def start(self) -> None:
+        """Begin a new process."""
+        assert self.process is None, f"{self.name} runs already"
+        self.starts_count += 1
+        self.ended_with = None
+        self._note("starts")
+        process = self.process = Process(self.name, self._step_us)
+        self._loop.network.light(self.name)
+        main = self._loop.create_task(self.main(), name=self.name, context=process.context())
+        main.add_done_callback(lambda ended: self._on_end(process, ended))
+
+    async def main(self) -> object:
+        """Run the process to its end and return its exit code."""
+        raise NotImplementedError
+
+    def kill(self) -> None:
+        """End the process at once, as SIGKILL does: its system closes its connections."""
+        if self.process is not None:
+            self._note("is killed")
+            self._end(self.process)
+
+    def power_cut(self) -> None:
+        """Let the machine go dark: nobody is told, and disks lose what was not durable."""
+        self._note("loses power")
+        if self.process is not None:
+            process = self.process
+            self._loop.kill(process)
+            self._loop.network.lose_process(process)
+            self._forget_process()
+        else:
+            self._loop.network.links.darken(self.name)
+        for drive in self.drives.values():
+            drive.power_cut(self._loop.chance.stream("faults"))
+
+    def pause(self) -> None:
+        """Hold the process, as SIGSTOP does: its connections stay open."""
+        assert self.process is not None
+        self._note("is paused")
+        self._loop.pause(self.process)
+
+    def resume(self) -> None:
+        """Let a paused process go on."""
+        assert self.process is not None
+        self._note("goes on")
+        self._loop.resume(self.process)
+
+    def set_step_us(self, step_us: int) -> None:
+        """Make every step of its processes take so long: a slow CPU."""
+        self._note(f"takes {step_us} us per step")
+        self._step_us = step_us
+        if self.process is not None:
+            self.process.step_us = step_us
+
+    def chance(self) -> Random:
+        """Return the chance of the process that is about to start."""
+        return self._loop.chance.stream(f"node:{self.name}:{self.starts_count}")
+
+    def worker(self, path: str, may_wait: Callable[[], bool]) -> SimDiskWorker:
+        """Make the worker of one log dir."""
+        drive = self.drives[path]
+        return SimDiskWorker(
+            self._loop,
+            disk=lambda: drive.disk,
+            may_wait=lambda: bool(drive.faults.rules) or may_wait(),
+            chance=drive.chance,
+        )
+
+    def _on_end(self, process: Process, ended: asyncio.Task[object]) -> None:
+        """Note how a process ended by itself."""
+        if self.process is not process:
+            return
+        error = None if ended.cancelled() else ended.exception()
+        self._note(f"ends: {error or ended.result()}")
+        self._end(process)
+        self.ended_with = error or ended.result()
+
+    def _end(self, process: Process) -> None:
+        self._loop.kill(process)
+        self._loop.network.end_process(process)
+        self._forget_process()
+
+    def _forget_process(self) -> None:
+        self.process = None
+        for drive in self.drives.values():
+            drive.let_go()
+
+    def _note(self, what: str) -> None:
+        self._loop.trace.note(self._loop.now_us, self.name, what)
+
+
+class BrokerNode(SimNode):
+    """The machine of one broker."""
+
+    def __init__(
+        self, loop: SimLoop, spec: ClusterSpec, own: BrokerSpec, new_row_writer: NewRowWriter
+    ) -> None:
+        super().__init__(loop, f"broker-{own.id}", own.log_dirs)
+        self.id = own.id
+        self.broker: Broker | None = None
+        """The broker of the running process."""
+        self._spec = spec
+        self._new_row_writer = new_row_writer
+        for port in (own.port, own.control_port):
+            loop.network.own(port, self.name)
+
+    async def main(self) -> object:
+        """See ``SimNode.main``."""
+        self.broker = Broker(self._spec, self.id, self._world())
+        return await self.broker.run()
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it serves and the controller lets it."""
+        broker = self.broker
+        return (
+            self.is_running
+            and broker is not None
+            and broker.serving.done()
+            and not broker.surface.session.is_fenced
+        )
+
+    def stop(self) -> None:
+        """Ask the broker to end, as SIGTERM does."""
+        if self.process is not None and self.broker is not None:
+            self._loop.call_soon(self.broker.stop, context=self.process.context())
+
+    def _forget_process(self) -> None:
+        super()._forget_process()
+        self.broker = None
+
+    def _world(self) -> World:
+        loop = self._loop
+
+        def disk(spec: LogDirSpec) -> FaultyDisk:
+            return self.drives[spec.path].faults
+
+        return World(
+            clock=self.clock,
+            random=self.chance(),
+            disk=disk,
+            empty_disk=lambda spec: self.drives[spec.path].empty(),
+            worker=lambda path: self.worker(path, lambda: self._has_faults(path)),
+            elapsed_us=lambda: loop.now_us,
+            new_gate=lambda: SimGate(loop),
+            new_row_writer=self._new_row_writer,
+        )
+
+    def _has_faults(self, path: str) -> bool:
+        return self.broker is not None and bool(self.broker.surface.disks[path].rules)
+
+
+class ControllerNode(SimNode):
+    """The machine of the controller."""
+
+    def __init__(self, loop: SimLoop, spec: ClusterSpec, new_row_writer: NewRowWriter) -> None:
+        self._journal_dir = LogDirSpec(path=spec.controller.data_dir, capacity_bytes=None)
+        super().__init__(loop, CONTROLLER, (self._journal_dir,))
+        self.controller: Controller | None = None
+        """The controller of the running process."""
+        self._spec = spec
+        self._new_row_writer = new_row_writer
+        loop.network.own(spec.controller.port, self.name)
+
+    async def main(self) -> object:
+        """See ``SimNode.main``."""
+        path = self._journal_dir.path
+        disk = self.drives[path].faults
+        executor = SimExecutor(self.worker(path, lambda: False))
+        self.controller = Controller(
+            self._spec,
+            Journal(DiskJournal(disk), executor),
+            self.clock,
+            self.chance(),
+            new_row_writer=self._new_row_writer,
+        )
+        await self.controller.run()
+        return 0
+
+    def stop(self) -> None:
+        """Ask the controller to end, as SIGTERM does."""
+        if self.process is not None and self.controller is not None:
+            self._loop.call_soon(self.controller.stop, context=self.process.context())
+
+    def _forget_process(self) -> None:
+        super()._forget_process()
+        self.controller = None

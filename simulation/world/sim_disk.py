@@ -1,0 +1,235 @@
+"""SimDisk: a MemoryDisk that takes virtual time and leaves a trace.
+
+It outlives the processes that use it. Faults are laid over it, by ``FaultyDisk``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+
+from broker.storage.memory_disk import MemoryDisk
+from protocol.fault_model import Operation
+from protocol.ports import Buffer, DiskFile, DiskUsage
+from simulation.world.disk_speed import DiskSpeed
+
+
+class SimDisk:
+    """One disk of one node. Implements ``Disk``."""
+
+    def __init__(
+        self,
+        memory: MemoryDisk,
+        *,
+        chance: Random,
+        speed: Callable[[], DiskSpeed],
+        note: Callable[[str, Sequence[Buffer]], None],
+        now_ms: Callable[[], int],
+    ) -> None:
+        """Put time and trace around ``memory``.
+
+        Args:
+            memory: what is on the disk.
+            chance: draws how long operations take.
+            speed: tells how fast it is now.
+            note: told every operation that changes something, with its content.
+            now_ms: the time that files get.
+        """
+        self.memory = memory
+        self.spent_us = 0.0
+        """How long all operations took so far."""
+        self.on_prepare: Callable[[], None] = _nothing
+        """Called before a process begins to use the disk."""
+        self._chance = chance
+        self._speed = speed
+        self._note = note
+        self._now_ms = now_ms
+
+    @property
+    def root(self) -> str:
+        """See ``Disk.root``."""
+        return self.memory.root
+
+    @property
+    def operations_count(self) -> int:
+        """See ``Disk.operations_count``."""
+        return self.memory.operations_count
+
+    def prepare(self) -> None:
+        """See ``Disk.prepare``."""
+        self.on_prepare()
+        self._spend(Operation.LOOK)
+        self.memory.prepare()
+
+    def check_root(self) -> None:
+        """See ``Disk.check_root``."""
+        self._spend(Operation.LOOK)
+        self.memory.check_root()
+
+    def open(self, name: str, *, create: bool) -> DiskFile:
+        """See ``Disk.open``."""
+        self._spend(Operation.OPEN)
+        return _SimFile(self, self.memory.open(name, create=create), name)
+
+    def read_file(self, name: str) -> bytes:
+        """See ``Disk.read_file``."""
+        data = self.memory.read_file(name)
+        self._spend(Operation.READ, len(data))
+        return data
+
+    def write_file(self, name: str, data: Buffer) -> None:
+        """See ``Disk.write_file``."""
+        self.change(Operation.WRITE, name, (data,))
+        self.memory.write_file(name, data)
+
+    def replace_file(self, name: str, data: Buffer) -> None:
+        """See ``Disk.replace_file``."""
+        self.change(Operation.WRITE, name, (data,))
+        self.memory.replace_file(name, data)
+
+    def write_atomic(self, name: str, data: Buffer) -> None:
+        """See ``Disk.write_atomic``."""
+        self.change(Operation.WRITE, name, (data,))
+        self._spend(Operation.SYNC)
+        self._spend(Operation.SYNC)
+        self.memory.write_atomic(name, data)
+
+    def make_dir(self, name: str) -> None:
+        """See ``Disk.make_dir``."""
+        self.change(Operation.MAKE_DIR, name)
+        self.memory.make_dir(name)
+
+    def rename(self, old: str, new: str) -> None:
+        """See ``Disk.rename``."""
+        self.change(Operation.RENAME, f"{old} to {new}")
+        self.memory.rename(old, new)
+
+    def remove(self, name: str) -> None:
+        """See ``Disk.remove``."""
+        self.change(Operation.REMOVE, name)
+        self.memory.remove(name)
+
+    def remove_tree(self, name: str) -> None:
+        """See ``Disk.remove_tree``."""
+        self.change(Operation.REMOVE, name)
+        self.memory.remove_tree(name)
+
+    def list_dir(self, name: str) -> list[str]:
+        """See ``Disk.list_dir``."""
+        self._spend(Operation.LOOK)
+        return self.memory.list_dir(name)
+
+    def exists(self, name: str) -> bool:
+        """See ``Disk.exists``."""
+        self._spend(Operation.LOOK)
+        return self.memory.exists(name)
+
+    def is_dir(self, name: str) -> bool:
+        """See ``Disk.is_dir``."""
+        self._spend(Operation.LOOK)
+        return self.memory.is_dir(name)
+
+    def size(self, name: str) -> int:
+        """See ``Disk.size``."""
+        self._spend(Operation.LOOK)
+        return self.memory.size(name)
+
+    def modified_ms(self, name: str) -> int:
+        """See ``Disk.modified_ms``."""
+        self._spend(Operation.LOOK)
+        return self.memory.modified_ms(name)
+
+    def sync_file(self, name: str) -> None:
+        """See ``Disk.sync_file``."""
+        self.change(Operation.SYNC, name)
+        self.memory.sync_file(name)
+
+    def sync_dir(self, name: str) -> None:
+        """See ``Disk.sync_dir``."""
+        self.change(Operation.SYNC, name)
+        self.memory.sync_dir(name)
+
+    def sync_all(self) -> None:
+        """See ``Disk.sync_all``."""
+        self.change(Operation.SYNC, "everything")
+        self.memory.sync_all()
+
+    def usage(self) -> DiskUsage:
+        """See ``Disk.usage``."""
+        self._spend(Operation.LOOK)
+        return self.memory.usage()
+
+    def lock(self) -> None:
+        """See ``Disk.lock``."""
+        self.change(Operation.LOCK, "lock")
+        self.memory.lock()
+
+    def unlock(self) -> None:
+        """See ``Disk.unlock``."""
+        self.change(Operation.LOCK, "unlock")
+        self.memory.unlock()
+
+    def drop_lock(self) -> None:
+        """See ``Disk.drop_lock``."""
+        self.memory.drop_lock()
+
+    def read(self, size_bytes: int) -> None:
+        """Take the time of a read from an open file."""
+        self._spend(Operation.READ, size_bytes)
+
+    def change(self, operation: Operation, what: str, content: Sequence[Buffer] = ()) -> None:
+        """Take the time of an operation that changes something, and leave a trace of it."""
+        self._spend(operation, sum(map(len, content)))
+        self.memory.clock_ms = self._now_ms()
+        self._note(f"{operation.value} {self.root}/{what}", content)
+
+    def _spend(self, operation: Operation, size_bytes: int = 0) -> None:
+        self.spent_us += self._speed().cost_us(operation, size_bytes, self._chance)
+
+
+class _SimFile:
+    """An open file of a SimDisk."""
+
+    __slots__ = ("_disk", "_inner", "_name")
+
+    def __init__(self, disk: SimDisk, inner: DiskFile, name: str) -> None:
+        self._disk = disk
+        self._inner = inner
+        self._name = name
+
+    def append(self, buffers: Sequence[Buffer]) -> int:
+        """See ``DiskFile.append``."""
+        self._disk.change(Operation.APPEND, self._name, buffers)
+        return self._inner.append(buffers)
+
+    def read(self, position: int, size_bytes: int) -> bytes:
+        """See ``DiskFile.read``."""
+        data = self._inner.read(position, size_bytes)
+        self._disk.read(len(data))
+        return data
+
+    def size(self) -> int:
+        """See ``DiskFile.size``."""
+        return self._inner.size()
+
+    def truncate(self, size_bytes: int) -> None:
+        """See ``DiskFile.truncate``."""
+        self._disk.change(Operation.TRUNCATE, f"{self._name} to {size_bytes}")
+        self._inner.truncate(size_bytes)
+
+    def sync(self) -> None:
+        """See ``DiskFile.sync``."""
+        self._disk.change(Operation.SYNC, self._name)
+        self._inner.sync()
+
+    def begin_sync(self) -> None:
+        """See ``DiskFile.begin_sync``."""
+        self._inner.begin_sync()
+
+    def close(self) -> None:
+        """See ``DiskFile.close``."""
+        self._inner.close()
+
+
+def _nothing() -> None:
+    return None

@@ -1,0 +1,285 @@
+"""VirtualLoop: virtual time on which several processes run side by side.
+
+Time is counted in whole microseconds and moves only when nobody can run. Each process runs its own
+callbacks in their order, as asyncio promises; whose turn it is, chance decides. It knows neither
+network nor disks.
+"""
+
+# It replaces what asyncio's loop does per turn, which has no public place for that.
+# pyright: reportPrivateUsage=false, reportAttributeAccessIssue=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportIncompatibleMethodOverride=false
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Callable, Coroutine
+from contextvars import Context
+from typing import Any, Final, TypeAlias, TypeVar
+
+from simulation.world.chance import Chance
+from simulation.world.process import CURRENT, Process
+from simulation.world.tasks import SimTask, bury, describe_tasks
+from simulation.world.trace import Trace
+
+T = TypeVar("T")
+
+STEPS_MAX: Final = 200_000_000
+_CANCELLED_TIMERS_MIN: Final = 256
+"""So many cancelled timers are not worth sweeping out."""
+
+_Timer: TypeAlias = "tuple[int, int, asyncio.TimerHandle, Process]"
+
+
+class DeadlockError(AssertionError):
+    """Every task waits and no timer is set: nothing can ever happen again."""
+
+
+class StepLimitError(AssertionError):
+    """The world took more steps than it was given."""
+
+
+class VirtualLoop(asyncio.BaseEventLoop):
+    """The turns of one world. ``close`` it last: then what is left of the processes is let go."""
+
+    def __init__(self, seed: int = 0, *, steps_max: int = STEPS_MAX) -> None:
+        super().__init__()
+        self.chance = Chance(seed)
+        self.trace = Trace()
+        self.steps = 0
+        """Callbacks and steps of tasks run so far."""
+        self.unhandled: list[dict[str, Any]] = []
+        """Contexts of errors that no code of a living process caught."""
+        self.world = Process("world")
+        """Whose code belongs to no process of the cluster."""
+        self._steps_max = steps_max
+        self._now_us = 0
+        self._timers: list[_Timer] = []
+        self._timers_made = 0
+        self._timers_cancelled = 0
+        self._tasks_made = 0
+        self._runnable: list[Process] = []
+        self._draw = self.chance.stream("schedule").random
+        self._dead_tasks: list[SimTask[Any]] = []
+        self._is_ending = False
+        self.at_end: dict[object, Callable[[], None]] = {}
+        """What is called when the world ends, by what it closes."""
+
+    @property
+    def now_us(self) -> int:
+        """Microseconds since the world began."""
+        return self._now_us
+
+    def time(self) -> float:
+        """Return seconds since the world began."""
+        return self._now_us / 1_000_000
+
+    @property
+    def timers_count(self) -> int:
+        """How many timers are kept, those that were cancelled lately included."""
+        return len(self._timers)
+
+    def call_soon(
+        self, callback: Callable[..., Any], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        """Run ``callback`` behind all that its process runs before; never when that is dead."""
+        handle = asyncio.Handle(callback, args, self, context)
+        process = CURRENT.get() if context is None else context.get(CURRENT)
+        if process is None:
+            process = self.world
+        self._enqueue(process, handle)
+        return handle
+
+    def call_later(
+        self, delay: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Run ``callback`` in ``delay`` seconds, rounded up to whole microseconds."""
+        return self.call_at(self.time() + delay, callback, *args, context=context)
+
+    def call_at(
+        self, when: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Run ``callback`` at the first microsecond that is not before ``when``."""
+        at_us = int(when * 1_000_000)
+        if at_us / 1_000_000 < when:
+            at_us += 1
+        return self._set_timer(at_us, when, callback, args, context)
+
+    def call_at_us(
+        self, at_us: int, callback: Callable[..., Any], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Run ``callback`` at a microsecond since the world began."""
+        return self._set_timer(at_us, at_us / 1_000_000, callback, args, context)
+
+    def create_task(
+        self,
+        coro: Coroutine[Any, Any, T],
+        *,
+        name: str | None = None,
+        context: Context | None = None,
+    ) -> SimTask[T]:
+        """Make a task of the process it is made by; a dead process makes none that runs."""
+        process = (CURRENT.get() if context is None else context.get(CURRENT)) or self.world
+        self._tasks_made += 1
+        task: SimTask[T] = SimTask(self._tasks_made, process, coro, self, name, context)
+        if process.is_dead or self._is_ending:
+            bury(task)
+        return task
+
+    def pause(self, process: Process) -> None:
+        """Hold back all that a process would run, until ``resume``."""
+        process.is_paused = True
+        self._forget(process)
+
+    def resume(self, process: Process) -> None:
+        """Let a paused process go on with all that was held back."""
+        process.is_paused = False
+        if process.ready and not process.is_dead:
+            self._runnable.append(process)
+
+    def kill(self, process: Process) -> None:
+        """Run nothing of a process any more, not even what its code would do at its end."""
+        process.is_dead = True
+        process.ready.clear()
+        self._forget(process)
+        # They are kept until the world ends: their end would run code, whenever it came.
+        for task in self._tasks_of(process):
+            asyncio.tasks._unregister_task(task)
+            self._dead_tasks.append(task)
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """Note an error that nobody caught, and log it; the dead have none."""
+        process = CURRENT.get()
+        if self._is_ending or (process is not None and process.is_dead):
+            return
+        self.unhandled.append(context)
+        super().call_exception_handler(context)
+
+    def close(self) -> None:
+        """Let go of all that is left; no code of it has an effect."""
+        self._is_ending = True
+        self._timers.clear()
+        self._runnable.clear()
+        for end in list(self.at_end.values()):
+            end()
+        for task in [*self._dead_tasks, *self._tasks_of(None)]:
+            bury(task)
+        self._dead_tasks.clear()
+        super().close()
+
+    def _enqueue(self, process: Process, handle: asyncio.Handle) -> None:
+        if process.is_dead or self._is_ending:
+            handle.cancel()
+            return
+        if not process.ready and not process.is_paused:
+            self._runnable.append(process)
+        process.ready.append(handle)
+
+    def _set_timer(
+        self,
+        at_us: int,
+        when: float,
+        callback: Callable[..., Any],
+        args: tuple[Any, ...],
+        context: Context | None,
+    ) -> asyncio.TimerHandle:
+        handle = asyncio.TimerHandle(when, callback, args, self, context)
+        process = (CURRENT.get() if context is None else context.get(CURRENT)) or self.world
+        if process.is_dead or self._is_ending:
+            handle.cancel()
+            return handle
+        handle._scheduled = True
+        self._timers_made += 1
+        heapq.heappush(self._timers, (at_us, self._timers_made, handle, process))
+        return handle
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        if handle._scheduled:
+            self._timers_cancelled += 1
+
+    def _run_once(self) -> None:
+        """Run until somebody stops the loop: asyncio would call it again and again."""
+        timers, runnable = self._timers, self._runnable
+        while not self._stopping:
+            now_us = self._now_us
+            while timers and timers[0][0] <= now_us:
+                self._fire(heapq.heappop(timers))
+            if len(runnable) == 1:
+                process = runnable[0]
+                if process.free_at_us > now_us:
+                    self._advance()
+                    continue
+            elif (drawn := self._draw_process()) is not None:
+                process = drawn
+            else:
+                self._advance()
+                continue
+            handle = process.ready.popleft()
+            if not process.ready:
+                runnable.remove(process)
+            if not handle._cancelled:
+                self.steps += 1
+                process.free_at_us = now_us + process.step_us
+                handle._run()
+
+    def _draw_process(self) -> Process | None:
+        now_us = self._now_us
+        free = [process for process in self._runnable if process.free_at_us <= now_us]
+        if len(free) < 2:
+            return free[0] if free else None
+        return free[int(self._draw() * len(free))]
+
+    def _fire(self, timer: _Timer) -> None:
+        _, _, handle, process = timer
+        handle._scheduled = False
+        if handle._cancelled:
+            self._timers_cancelled -= 1
+        else:
+            self._enqueue(process, handle)
+
+    def _advance(self) -> None:
+        """Let time pass until something can happen."""
+        self._check_steps()
+        if self._timers_cancelled > max(_CANCELLED_TIMERS_MIN, len(self._timers) // 2):
+            self._sweep_timers()
+        timers = self._timers
+        while timers and timers[0][2]._cancelled:
+            heapq.heappop(timers)[2]._scheduled = False
+            self._timers_cancelled -= 1
+        due_us = [process.free_at_us for process in self._runnable]
+        if timers:
+            due_us.append(timers[0][0])
+        if not due_us:
+            raise DeadlockError(
+                f"nothing can happen any more at {self.time():.6f} s\n{describe_tasks(self)}"
+            )
+        self._now_us = max(self._now_us, min(due_us))
+
+    def _check_steps(self) -> None:
+        if self.steps > self._steps_max:
+            raise StepLimitError(
+                f"{self.steps} steps taken, {self._steps_max} given, at {self.time():.6f} s\n"
+                f"{describe_tasks(self)}"
+            )
+
+    def _sweep_timers(self) -> None:
+        """Drop cancelled timers: the order of the others depends on none of them."""
+        for timer in self._timers:
+            if timer[2]._cancelled:
+                timer[2]._scheduled = False
+        self._timers[:] = [timer for timer in self._timers if not timer[2]._cancelled]
+        heapq.heapify(self._timers)
+        self._timers_cancelled = 0
+
+    def _forget(self, process: Process) -> None:
+        if process in self._runnable:
+            self._runnable.remove(process)
+
+    def _tasks_of(self, process: Process | None) -> list[SimTask[Any]]:
+        """Return the unfinished tasks of one process, or of all."""
+        return [
+            task
+            for task in sorted(asyncio.all_tasks(self), key=hash)
+            if isinstance(task, SimTask) and process in (None, task.process)
+        ]

@@ -1,0 +1,29 @@
+"""Streams of chance do not know each other."""
+
+from __future__ import annotations
+
+from simulation.world.chance import Chance
+
+
+def test_a_stream_draws_the_same_for_the_same_seed_and_name():
+    assert Chance(7).stream("network").random() == Chance(7).stream("network").random()
+
+
+def test_seeds_and_names_draw_differently():
+    draws = [
+        Chance(7).stream("network").random(),
+        Chance(8).stream("network").random(),
+        Chance(7).stream("faults").random(),
+    ]
+    assert len(set(draws)) == 3
+
+
+def test_a_draw_more_in_one_stream_changes_no_other():
+    disturbed, calm = Chance(7), Chance(7)
+    disturbed.stream("faults").random()
+    assert disturbed.stream("network").random() == calm.stream("network").random()
+
+
+def test_a_stream_goes_on_where_it_was():
+    chance = Chance(7)
+    assert chance.stream("network").random() != chance.stream("network").random()

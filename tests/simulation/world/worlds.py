@@ -1,0 +1,45 @@
+"""What the tests of the world share: the loop, nodes on it, small clusters, a few records."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from protocol.spec import ClusterSpec, parse_cluster_spec
+from simulation.world.loop import SimLoop
+from simulation.world.process import Process
+
+T = TypeVar("T")
+
+
+def sim_loop() -> SimLoop:
+    """Return the loop that runs."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, SimLoop)
+    return loop
+
+
+def spawn(process: Process, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    """Run ``work`` as code of a process."""
+    return sim_loop().create_task(work, context=process.context())
+
+
+def small_cluster(
+    *, brokers: int = 3, log_dirs: int = 2, topics: Sequence[str] = (), configs: str = "{}"
+) -> ClusterSpec:
+    """Return a cluster; each of ``topics`` is one line of its ``topics``."""
+    text = f"""
+cluster_id: simulated
+controller: {{port: 9000, data_dir: /controller}}
+configs: {configs}
+metrics: {{interval_ms: 60000}}
+brokers:
+"""
+    for number in range(1, brokers + 1):
+        dirs = ", ".join(f"{{path: /b{number}/d{one}}}" for one in range(1, log_dirs + 1))
+        text += f"  - {{id: {number}, port: {9000 + number}, log_dirs: [{dirs}]}}\n"
+    if topics:
+        text += "topics:\n" + "".join(f"  - {topic}\n" for topic in topics)
+    return parse_cluster_spec(text, base_dir=Path("/simulated"), source="a test")
