@@ -236,6 +236,7 @@ class Broker:
 
     def _enter(self, state: BrokerState) -> None:
         logger.info("broker state %s -> %s", self.surface.state.name, state.name)
+        self._world.witness(self.surface.state, state)
         self.surface.state = state
 
     def _end_with(self, code: ExitCode) -> None:

@@ -182,6 +182,7 @@ class Parts:
                 topic_config=self.topic_configs.config_of,
                 emit=self.metrics.record,
                 events=relay,
+                witness=self._world.witness,
             ),
         )
         return self.engine

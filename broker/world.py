@@ -17,6 +17,7 @@ from broker.storage.worker import ThreadDiskWorker
 from protocol.metric_writer import MetricWriter, NewRowWriter
 from protocol.ports import Disk, DiskWorker, WallClock
 from protocol.spec import LogDirSpec
+from protocol.witness import Witness, unwitnessed
 
 
 class SystemClock:
@@ -44,6 +45,8 @@ class World:
     new_gate: Callable[[], FaultGate] = ThreadGate
     """Makes what a hanging or slow operation waits at."""
     new_row_writer: NewRowWriter = MetricWriter
+    witness: Witness = unwitnessed
+    """Told of every move of the broker's state machines."""
 
 
 def real_world(random: Random) -> World:

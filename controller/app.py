@@ -37,6 +37,7 @@ from protocol.ports import WallClock
 from protocol.spec import ClusterSpec
 from protocol.transport.rpc_client import RpcClient
 from protocol.transport.rpc_server import RpcServer
+from protocol.witness import Witness, unwitnessed
 
 _log = logging.getLogger(__name__)
 
@@ -103,6 +104,8 @@ class Controller:
         self._channels: Channels
         self.listening: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         """The port, once requests are served."""
+        self.witness: Witness = unwitnessed
+        """Told of the machine's events and moves; to be set before ``run``."""
 
     @property
     def state(self) -> ClusterState:
@@ -120,7 +123,9 @@ class Controller:
             HalfDoneError: a defect; the next start replays what was decided before it.
         """
         try:
-            self._machine = Machine(await self._load(), settings_of(self._spec), self._random)
+            self._machine = Machine(
+                await self._load(), settings_of(self._spec), self._random, self.witness
+            )
             self._machine.want_topics(_wanted_topics(self._spec))
             await self._serve()
             if self._defect is not None:

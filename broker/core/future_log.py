@@ -13,6 +13,7 @@ from broker.core.hosted import HostedState, ReplicaView
 from broker.core.log_dirs import LogDirs
 from protocol.errors import ErrorCode
 from protocol.ids import LeaderEpoch, TopicPartition
+from protocol.witness import Witness, unwitnessed
 
 DIRECTORY_NAME_LENGTH_MAX: Final = 255
 _FUTURE_SUFFIX_LENGTH: Final = len(".") + 32 + len("-future")
@@ -152,6 +153,7 @@ class Move:
         "state",
         "target_dir",
         "tp",
+        "witness",
     )
 
     def __init__(
@@ -173,6 +175,7 @@ class Move:
         """The future log's high watermark: where to truncate when epochs say nothing."""
         self.state = MoveState.TRUNCATING
         self._holds_pause = True
+        self.witness: Witness = unwitnessed
 
     @property
     def is_active(self) -> bool:
@@ -193,6 +196,7 @@ class Move:
         Raises:
             UndeclaredMove: the table has no such move.
         """
+        self.witness(self.state, event)
         try:
             self.state = MOVE_TABLE[self.state, event]
         except KeyError:

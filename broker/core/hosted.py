@@ -13,6 +13,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from broker.core.replication_quota import UNLIMITED
 from protocol.ids import NO_EPOCH, ZERO_UUID, TopicPartition
+from protocol.witness import Witness, unwitnessed
 
 
 class HostedState(Enum):
@@ -23,6 +24,15 @@ class HostedState(Enum):
     ONLINE = auto()
     OFFLINE = auto()
     """Its log dir failed: everything about it is KAFKA_STORAGE_ERROR until that comes back."""
+
+
+class Role(Enum):
+    """What the last LeaderAndIsr made of a replica."""
+
+    NONE = auto()
+    """It has just been made."""
+    LEADER = auto()
+    FOLLOWER = auto()
 
 
 class HostedPartition(Protocol):
@@ -140,9 +150,10 @@ L = TypeVar("L", bound=IdleLog)
 class HostedPartitions(Generic[P, L]):
     """The table of one broker: P is an online partition, L a log that nobody asked for yet."""
 
-    __slots__ = ("_idle", "_offline", "_online")
+    __slots__ = ("_idle", "_offline", "_online", "_witness")
 
-    def __init__(self) -> None:
+    def __init__(self, witness: Witness = unwitnessed) -> None:
+        self._witness = witness
         self._online: dict[TopicPartition, P] = {}
         self._offline: dict[TopicPartition, OfflineReplica] = {}
         self._idle: dict[TopicPartition, L] = {}
@@ -160,6 +171,12 @@ class HostedPartitions(Generic[P, L]):
     def online(self, tp: TopicPartition) -> P | None:
         """Return the partition if it is Online."""
         return self._online.get(tp)
+
+    def state_of(self, tp: TopicPartition) -> HostedState:
+        """Return how this broker stands to ``tp``."""
+        if tp in self._online:
+            return HostedState.ONLINE
+        return HostedState.OFFLINE if tp in self._offline else HostedState.ABSENT
 
     def is_offline(self, tp: TopicPartition) -> bool:
         """Tell whether everything asked of ``tp`` is answered KAFKA_STORAGE_ERROR."""
@@ -206,6 +223,7 @@ class HostedPartitions(Generic[P, L]):
 
     def put_online(self, tp: TopicPartition, partition: P) -> None:
         """Host ``tp``; its idle log and any Offline entry (of a deleted topic) are replaced."""
+        self._witness(self.state_of(tp), HostedState.ONLINE)
         self._offline.pop(tp, None)
         self._idle.pop(tp, None)
         self._online[tp] = partition
@@ -217,6 +235,7 @@ class HostedPartitions(Generic[P, L]):
 
     def put_offline(self, tp: TopicPartition, topic_id: bytes, log_dir: str | None) -> P | None:
         """Make ``tp`` Offline; return the partition that was online, so that it can be ended."""
+        self._witness(self.state_of(tp), HostedState.OFFLINE)
         self._idle.pop(tp, None)
         self._offline[tp] = OfflineReplica(topic_id, log_dir)
         return self._online.pop(tp, None)
@@ -227,10 +246,13 @@ class HostedPartitions(Generic[P, L]):
         An Offline entry stays, unless nothing of it is left to be deleted.
         """
         self._idle.pop(tp, None)
+        before = self.state_of(tp)
         offline = self._offline.get(tp)
         if offline is not None and offline.loss is not None:
             del self._offline[tp]
-        return self._online.pop(tp, None)
+        ended = self._online.pop(tp, None)
+        self._witness(before, self.state_of(tp))
+        return ended
 
     def affected_by(self, log_dir: str) -> FailedReplicas:
         """Return what lives in ``log_dir``, without changing anything."""
@@ -297,5 +319,6 @@ class HostedPartitions(Generic[P, L]):
         """Let Offline partitions whose logs are idle on a good log dir wait for a LeaderAndIsr."""
         released = tuple(tp for tp in tps if tp in self._offline and tp in self._idle)
         for tp in released:
+            self._witness(HostedState.OFFLINE, HostedState.ABSENT)
             del self._offline[tp]
         return released

@@ -7,10 +7,12 @@ Source: LogManager.scala (createOrGet, nextLogDirs, handleLogDirFailure), KIP-11
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from enum import Enum, auto
 
 from protocol.config_types import ALL_LOG_DIRS
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
+from protocol.witness import Witness, unwitnessed
 
 
 class LogDirFailed(Exception):  # noqa: N818 -- the name of an event, used in every room
@@ -31,6 +33,15 @@ class LogDirFailed(Exception):  # noqa: N818 -- the name of an event, used in ev
         return f"log dir {self.log_dir} is offline: {self.operation}: {reason}"
 
 
+class LogDirState(Enum):
+    """How a log dir stands to new logs."""
+
+    ONLINE = auto()
+    CORDONED = auto()
+    """Online, and passed over while another one is not cordoned."""
+    OFFLINE = auto()
+
+
 class LogDirs:
     """The configured log dirs in their order, and the logs counted in each.
 
@@ -38,9 +49,15 @@ class LogDirs:
     those that wait for deletion.
     """
 
-    __slots__ = ("_configured", "_cordoned", "_log_counts", "_online", "_preferred")
+    __slots__ = ("_configured", "_cordoned", "_log_counts", "_online", "_preferred", "_witness")
 
-    def __init__(self, configured: Sequence[str], *, offline: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        configured: Sequence[str],
+        *,
+        offline: Iterable[str] = (),
+        witness: Witness = unwitnessed,
+    ) -> None:
         assert len(set(configured)) == len(configured), f"a log dir is listed twice: {configured}"
         failed = frozenset(offline)
         self._configured = tuple(configured)
@@ -48,6 +65,7 @@ class LogDirs:
         self._cordoned: frozenset[str] = frozenset()
         self._log_counts = dict.fromkeys(configured, 0)
         self._preferred: dict[TopicPartition, str] = {}
+        self._witness = witness
 
     @property
     def configured(self) -> tuple[str, ...]:
@@ -82,6 +100,12 @@ class LogDirs:
         """Tell whether ``path`` is configured and works."""
         return path in self._online
 
+    def state_of(self, path: str) -> LogDirState:
+        """Return how a configured log dir stands to new logs."""
+        if path not in self._online:
+            return LogDirState.OFFLINE
+        return LogDirState.CORDONED if path in self._cordoned else LogDirState.ONLINE
+
     def is_cordoned(self, path: str) -> bool:
         """Tell whether new logs avoid ``path``."""
         return path in self._cordoned
@@ -90,6 +114,7 @@ class LogDirs:
         """Take ``path`` offline; True only the first time. An unknown path changes nothing."""
         if path not in self._online:
             return False
+        self._witness(self.state_of(path), LogDirState.OFFLINE)
         del self._online[path]
         return True
 
@@ -102,6 +127,7 @@ class LogDirs:
         known = {*self._online, path}
         self._online = {one: None for one in self._configured if one in known}
         self._log_counts[path] = 0
+        self._witness(LogDirState.OFFLINE, self.state_of(path))
 
     def cordon(self, paths: Sequence[str]) -> None:
         """Replace the cordoned set.
@@ -111,7 +137,7 @@ class LogDirs:
         Source: KIP-1066.
         """
         if list(paths) == [ALL_LOG_DIRS]:
-            self._cordoned = frozenset(self._configured)
+            self._set_cordoned(self._configured)
             return
         for path in paths:
             if not self.is_configured(path):
@@ -119,7 +145,14 @@ class LogDirs:
                     ErrorCode.INVALID_CONFIG,
                     f"cordoned.log.dirs: {path!r} is not present in log.dirs or log.dir",
                 )
+        self._set_cordoned(paths)
+
+    def _set_cordoned(self, paths: Sequence[str]) -> None:
+        before = [self.state_of(path) for path in self._configured]
         self._cordoned = frozenset(paths)
+        for path, state in zip(self._configured, before, strict=True):
+            if self.state_of(path) is not state:
+                self._witness(state, self.state_of(path))
 
     def log_count(self, path: str) -> int:
         """Return how many logs are counted in ``path``."""

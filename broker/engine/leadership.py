@@ -22,6 +22,7 @@ from broker.core.control_rules import (
     leader_and_isr_answer,
     refuse_leader_and_isr,
 )
+from broker.core.hosted import Role
 from broker.core.log_dirs import LogDirFailed
 from broker.engine.failures import Failures
 from broker.engine.follower import Following
@@ -222,6 +223,8 @@ class Leadership:
     # Roles.
 
     def _take_role(self, replica: Replica, decision: LeaderAndIsrDecision) -> None:
+        after = Role.LEADER if decision.action is ReplicaAction.LEAD else Role.FOLLOWER
+        self._state.ports.witness(replica.role, after)
         if decision.action is ReplicaAction.LEAD:
             self._lead(replica, decision)
         else:

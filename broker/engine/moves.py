@@ -182,6 +182,7 @@ class Moves:
             leader_epoch=replica.leader_epoch,
             fallback_offset=fallback_offset,
         )
+        move.witness = self._state.ports.witness
         future = FutureReplica(move, target, started_at_ms=self._state.wall_ms())
         replica.future = future
         self._state.cleaning_pauses.pause(replica.tp)

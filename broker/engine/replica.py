@@ -12,6 +12,7 @@ from typing import NamedTuple
 from broker.core.append import AppendLimits
 from broker.core.compaction import COMPACT, CompactionRules
 from broker.core.delayed import FetchWaiters, ProduceWaiters
+from broker.core.hosted import Role
 from broker.core.leader_epochs import LeaderEpochs
 from broker.core.log_start import low_watermark
 from broker.core.partition import Partition
@@ -21,7 +22,7 @@ from broker.engine.future import FutureReplica
 from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import NO_EPOCH, TopicPartition
 from protocol.topic_config import TopicConfig
 
 
@@ -90,6 +91,13 @@ class Replica:
     def leader_epoch(self) -> int:
         """The last leader epoch accepted."""
         return self.partition.leader_epoch
+
+    @property
+    def role(self) -> Role:
+        """Whether it leads or follows."""
+        if self.leader_epoch == NO_EPOCH:
+            return Role.NONE
+        return Role.LEADER if self.partition.is_leader else Role.FOLLOWER
 
     @property
     def log_dir(self) -> str:

@@ -51,11 +51,12 @@ class EngineState:
         self.log_dirs = LogDirs(
             list(self.dirs),
             offline=[path for path, log_dir in self.dirs.items() if not log_dir.online],
+            witness=ports.witness,
         )
         self.quotas = ReplicationQuotas.of(config)
         self.rebuilds = RebuildThrottle()
         self.configure(config)
-        self.hosted: HostedPartitions[Replica, IdleReplica] = HostedPartitions()
+        self.hosted: HostedPartitions[Replica, IdleReplica] = HostedPartitions(ports.witness)
         self.metadata = MetadataImage(broker_id=broker_id)
         self.tails = TailCache()
         self.cleaning_pauses = CleaningPauses()

@@ -17,6 +17,7 @@ from protocol.ids import TopicPartition
 from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
 from protocol.metric_rows import MetricRow
 from protocol.ports import Buffer, WallClock
+from protocol.witness import Witness, unwitnessed
 
 
 class LeaderHint(NamedTuple):
@@ -260,3 +261,5 @@ class EnginePorts:
     emit: Callable[[MetricRow], None]
     """Takes failover and move rows; must not wait."""
     events: EngineEvents
+    witness: Witness = unwitnessed
+    """Told of every move of the engine's state machines."""

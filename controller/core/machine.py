@@ -66,6 +66,7 @@ from protocol.messages.topics import (
     CreateTopicsRequest,
     DeleteTopicsRequest,
 )
+from protocol.witness import Witness, unwitnessed
 
 Serve = Callable[[Step, RequestArrived], None]
 
@@ -105,10 +106,16 @@ class Decision:
 class Machine:
     """The controller's only writer of state."""
 
-    def __init__(self, state: ClusterState, settings: Settings, chance: Chance) -> None:
+    def __init__(
+        self,
+        state: ClusterState,
+        settings: Settings,
+        chance: Chance,
+        witness: Witness = unwitnessed,
+    ) -> None:
         """Take over a replayed state; the first event must be ``Started``."""
         self.state = state
-        self.run = RunState()
+        self.run = RunState(witness=witness)
         self._settings = settings
         self._chance = chance
 
@@ -126,6 +133,7 @@ class Machine:
         Raises:
             HalfDoneError: a defect; this machine must not be used any more.
         """
+        self.run.witness(type(event), _subject(event))
         step = Step(self.state, self.run, self._settings, self._chance, now_ms)
         try:
             _take(step, event)
@@ -145,6 +153,12 @@ class Machine:
         if self.run.wanted_topics and self.run.wanted_since_ms is not None:
             deadlines.append(self.run.wanted_since_ms + timeout_ms)
         return min(deadlines, default=None)
+
+
+def _subject(event: Event) -> type[Any]:
+    if isinstance(event, RequestArrived | RequestAnswered):
+        return event.request.__class__
+    return event.__class__
 
 
 def _take(step: Step, event: Event) -> None:

@@ -11,6 +11,7 @@ from controller.core.effects import Effect
 from controller.core.phases import PartitionPhase, ReplicaPhase
 from protocol.configs import BrokerConfig
 from protocol.ids import TopicPartition
+from protocol.witness import Witness, unwitnessed
 
 
 @dataclass(slots=True)
@@ -84,6 +85,7 @@ class RunState:
     unclean_elections_count: int = 0
     defaults: tuple[dict[str, str], BrokerConfig] | None = None
     """Dynamic configs of all brokers, and the configuration they were made into."""
+    witness: Witness = unwitnessed
 
     def phase_of(self, tp: TopicPartition) -> PartitionPhase:
         """Return a partition's phase."""
@@ -95,6 +97,7 @@ class RunState:
 
     def set_phase(self, tp: TopicPartition, phase: PartitionPhase) -> None:
         """Move a partition, keeping ``leaderless`` in step."""
+        self.witness(self.phase_of(tp), phase)
         if phase is PartitionPhase.NON_EXISTENT:
             self.partition_phases.pop(tp, None)
         else:
@@ -106,6 +109,7 @@ class RunState:
 
     def set_replica_phase(self, tp: TopicPartition, broker_id: int, phase: ReplicaPhase) -> None:
         """Move a replica."""
+        self.witness(self.replica_phase_of(tp, broker_id), phase)
         if phase is not ReplicaPhase.NON_EXISTENT:
             self.replica_phases.setdefault(tp, {})[broker_id] = phase
             return

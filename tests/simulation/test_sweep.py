@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import psutil
@@ -57,15 +59,13 @@ class Postponed(Executor):
             future.set_result(fn(*args))
 
 
-def workers_of(group: int) -> list[int]:
-    # The tracker of multiprocessing, which ends by itself, and zombies are no workers.
-    return [
-        one.pid
-        for one in psutil.process_iter()
-        if os.getpgid(one.pid) == group
-        and one.status() != psutil.STATUS_ZOMBIE
-        and "resource_tracker" not in " ".join(one.cmdline())
-    ]
+def workers_of(group: int) -> list[psutil.Process]:
+    found: list[psutil.Process] = []
+    for one in psutil.process_iter():
+        with suppress(psutil.NoSuchProcess, ProcessLookupError):
+            if os.getpgid(one.pid) == group and one.status() != psutil.STATUS_ZOMBIE:
+                found.append(one)
+    return found
 
 
 def test_results_come_in_the_order_of_the_seeds_whichever_ends_first() -> None:
@@ -140,4 +140,8 @@ def test_ctrl_c_ends_all_processes_and_says_nothing_but_that(tmp_path: Any) -> N
     assert process.returncode in (1, -signal.SIGINT)
     assert "KeyboardInterrupt" in errors
     assert "Process SpawnProcess" not in errors
-    assert workers_of(process.pid) == []
+    # The tracker of multiprocessing ends by itself, a moment later.
+    deadline_s = time.monotonic() + 30
+    while left := workers_of(process.pid):
+        assert time.monotonic() < deadline_s, left
+        psutil.wait_procs(left, timeout=0.1)

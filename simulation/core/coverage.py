@@ -1,0 +1,134 @@
+"""Which moves of the state machines a run has made, and which of the declared ones it never made.
+
+It counts what it is told (``protocol.witness``); it makes nothing happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from broker.core.future_log import MOVE_TABLE
+from broker.core.hosted import HostedState, Role
+from broker.core.log_dirs import LogDirState
+from controller.core.events import RequestAnswered, RequestArrived, Started, Tick
+from controller.core.machine import SERVED
+from controller.core.phases import PARTITION_MOVES, REPLICA_MOVES
+from protocol.messages.control import (
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
+from protocol.witness import Mark
+
+
+class Transition(NamedTuple):
+    """One move of one machine."""
+
+    machine: str
+    """The class of the mark before it."""
+    before: str
+    after: str
+    """For machines driven by a table of events, and for the controller's events: what came."""
+
+    def __str__(self) -> str:
+        return f"{self.machine} {self.before} -> {self.after}"
+
+
+class Coverage:
+    """Counts transitions; a ``Witness``."""
+
+    __slots__ = ("_counts",)
+
+    def __init__(self, counts: Mapping[Transition, int] | None = None) -> None:
+        self._counts = dict(counts or {})
+
+    def __call__(self, before: Mark, after: Mark) -> None:
+        """Count one move."""
+        transition = transition_of(before, after)
+        self._counts[transition] = self._counts.get(transition, 0) + 1
+
+    @property
+    def counts(self) -> dict[Transition, int]:
+        """How often each one was seen."""
+        return dict(self._counts)
+
+    def add(self, other: Mapping[Transition, int]) -> None:
+        """Take in what another run has seen."""
+        for transition, count in other.items():
+            self._counts[transition] = self._counts.get(transition, 0) + count
+
+    @property
+    def seen(self) -> list[Transition]:
+        """The declared ones that were seen, as declared."""
+        return [one for one in DECLARED if one in self._counts]
+
+    @property
+    def never_seen(self) -> list[Transition]:
+        """The declared ones that were not seen, as declared."""
+        return [one for one in DECLARED if one not in self._counts]
+
+    @property
+    def undeclared(self) -> list[Transition]:
+        """What was seen though nobody declared it, in order."""
+        return sorted(one for one in self._counts if one not in DECLARED)
+
+
+def transition_of(before: Mark, after: Mark) -> Transition:
+    """Name a move that a witness was told of."""
+    if isinstance(before, type):
+        return Transition("ControllerEvent", before.__name__, _name(after))
+    return Transition(type(before).__name__, before.name, _name(after))
+
+
+def _name(mark: Mark) -> str:
+    return mark.__name__ if isinstance(mark, type) else mark.name
+
+
+def _moves(table: Mapping[Any, Iterable[Any]]) -> list[Transition]:
+    """Name the moves of a table from a target to the phases it may be reached from."""
+    return [transition_of(before, after) for after, befores in table.items() for before in befores]
+
+
+_HOSTED: Final = (
+    (HostedState.ABSENT, HostedState.ONLINE),
+    (HostedState.ABSENT, HostedState.OFFLINE),
+    (HostedState.ONLINE, HostedState.OFFLINE),
+    (HostedState.ONLINE, HostedState.ABSENT),
+    (HostedState.OFFLINE, HostedState.OFFLINE),
+    (HostedState.OFFLINE, HostedState.ONLINE),
+    (HostedState.OFFLINE, HostedState.ABSENT),
+)
+_LOG_DIRS: Final = tuple(
+    (before, after) for before in LogDirState for after in LogDirState if before is not after
+)
+_ROLES: Final = tuple((before, after) for before in Role for after in (Role.LEADER, Role.FOLLOWER))
+_EVENTS: Final[tuple[tuple[Mark, Mark], ...]] = (
+    (Started, Started),
+    (Tick, Tick),
+    *((RequestArrived, request) for request in SERVED),
+    (RequestAnswered, LeaderAndIsrRequest),
+    (RequestAnswered, StopReplicaRequest),
+    (RequestAnswered, UpdateMetadataRequest),
+)
+_BROKER_STATES: Final = (
+    ("STARTING", "RECOVERY"),
+    ("RECOVERY", "RUNNING"),
+    ("RUNNING", "PENDING_CONTROLLED_SHUTDOWN"),
+    ("RUNNING", "SHUTTING_DOWN"),
+    ("PENDING_CONTROLLED_SHUTDOWN", "SHUTTING_DOWN"),
+    ("SHUTTING_DOWN", "NOT_RUNNING"),
+)
+"""By name: their class lies in a room that knows the event loop."""
+
+DECLARED: Final[dict[Transition, None]] = dict.fromkeys(
+    [
+        *_moves(PARTITION_MOVES),
+        *_moves(REPLICA_MOVES),
+        *(transition_of(*pair) for pair in (*_HOSTED, *_LOG_DIRS, *_ROLES)),
+        *(transition_of(*pair) for pair in MOVE_TABLE),
+        *(transition_of(*pair) for pair in _EVENTS),
+        *(Transition("BrokerState", *pair) for pair in _BROKER_STATES),
+    ]
+)
+"""Every move that the machines of controller and broker can make, in a fixed order."""
