@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from random import Random
 
 from broker.storage.disk import FileDisk
-from broker.storage.faults import FaultGate, ThreadGate
+from broker.storage.fault_gates import FaultGate, ThreadGate
 from broker.storage.worker import ThreadDiskWorker
 from protocol.metric_writer import MetricWriter, NewRowWriter
 from protocol.ports import Disk, DiskWorker, WallClock

@@ -82,10 +82,12 @@ class Operation(Enum):
     """What a disk is asked for, as far as rules tell apart."""
 
     OPEN = "open"
+    CREATE = "create"
+    """Of a file that was not there, by opening or writing it; counted besides that."""
     READ = "read"
     APPEND = "append"
     WRITE = "write"
-    """Of a small file as a whole."""
+    """Of a small file as a whole; to replace one is write, perhaps sync, and rename."""
     TRUNCATE = "truncate"
     SYNC = "sync"
     MAKE_DIR = "make_dir"
@@ -173,7 +175,9 @@ class NodeFault:
 
 Fault: TypeAlias = DiskFault | NetworkFault | NodeFault
 
-_WRITES: Final = frozenset({Operation.APPEND, Operation.WRITE, Operation.MAKE_DIR})
+_WRITES: Final = frozenset(
+    {Operation.APPEND, Operation.WRITE, Operation.CREATE, Operation.MAKE_DIR}
+)
 _CHANGES: Final = _WRITES | {
     Operation.TRUNCATE,
     Operation.RENAME,
@@ -189,8 +193,8 @@ MET_BY: Final = {
     DiskMode.SLOW: _ALL,
     DiskMode.TORN_WRITE: frozenset({Operation.APPEND, Operation.WRITE}),
     DiskMode.BIT_FLIP: frozenset({Operation.READ}),
-    DiskMode.SYNC_FAILURE: frozenset({Operation.SYNC, Operation.WRITE}),
-    DiskMode.LOST_ENTRY: frozenset({Operation.OPEN, Operation.WRITE, Operation.RENAME}),
+    DiskMode.SYNC_FAILURE: frozenset({Operation.SYNC}),
+    DiskMode.LOST_ENTRY: frozenset({Operation.CREATE, Operation.MAKE_DIR, Operation.RENAME}),
     DiskMode.MISDIRECTED_WRITE: frozenset({Operation.APPEND, Operation.WRITE}),
     DiskMode.SHORT_READ: frozenset({Operation.READ}),
 }

@@ -94,12 +94,12 @@ class FileDisk:
     def replace_file(self, name: str, data: Buffer) -> None:
         """See ``Disk.replace_file``."""
         self._write(name + ".tmp", data, durable=False)
-        self._rename_over(name + ".tmp", name)
+        self.rename(name + ".tmp", name)
 
     def write_atomic(self, name: str, data: Buffer) -> None:
         """See ``Disk.write_atomic``."""
         self._write(name + ".tmp", data, durable=True)
-        self._rename_over(name + ".tmp", name)
+        self.rename(name + ".tmp", name)
         self.sync_dir(os.path.dirname(name))
 
     def make_dir(self, name: str) -> None:
@@ -108,6 +108,8 @@ class FileDisk:
 
     def rename(self, old: str, new: str) -> None:
         """See ``Disk.rename``."""
+        if self._capacity_bytes is not None and os.path.isfile(f"{self._root}/{new}"):
+            self.release(self.size(new))
         os.rename(self._path(old), self._path(new))
 
     def remove(self, name: str) -> None:
@@ -239,10 +241,6 @@ class FileDisk:
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-    def _rename_over(self, old: str, new: str) -> None:
-        self.release(self._size_or_zero(new))
-        os.rename(self._path(old), self._path(new))
 
 
 class FileDiskFile:

@@ -8,42 +8,23 @@ from __future__ import annotations
 import errno
 import os
 import random
-import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Final
 
+from broker.storage.fault_damage import flip_bit, part_of, write_elsewhere
+from broker.storage.fault_gates import FaultGate, ThreadGate
 from broker.storage.fault_rules import FaultRule
+from broker.storage.layout import TEMPORARY_SUFFIX
+from broker.storage.lost_data import EntryLoss, PageLoss
 from protocol.fault_model import DiskMode, Operation
 from protocol.ports import Buffer, Disk, DiskFile, DiskUsage
 
-
-class FaultGate(Protocol):
-    """How a hanging or slow operation waits."""
-
-    def wait(self, timeout_ms: int | None) -> None:
-        """Return when the gate is opened, or after ``timeout_ms``."""
-        ...
-
-    def open(self) -> None:
-        """Let all that wait go on, and all that come."""
-        ...
-
-
-class ThreadGate:
-    """Blocks the thread that waits; opened from another one."""
-
-    __slots__ = ("_opened",)
-
-    def __init__(self) -> None:
-        self._opened = threading.Event()
-
-    def wait(self, timeout_ms: int | None) -> None:
-        """See ``FaultGate.wait``."""
-        self._opened.wait(None if timeout_ms is None else timeout_ms / 1000)
-
-    def open(self) -> None:
-        """See ``FaultGate.open``."""
-        self._opened.set()
+_ERRORS: Final = {
+    DiskMode.EIO: errno.EIO,
+    DiskMode.ENOSPC: errno.ENOSPC,
+    DiskMode.READ_ONLY: errno.EROFS,
+}
+_WAITS: Final = (DiskMode.HANG, DiskMode.SLOW)
 
 
 class FaultyDisk:
@@ -53,13 +34,19 @@ class FaultyDisk:
     """
 
     def __init__(
-        self, inner: Disk, *, chance: random.Random, new_gate: Callable[[], FaultGate] = ThreadGate
+        self,
+        inner: Disk,
+        *,
+        chance: random.Random,
+        new_gate: Callable[[], FaultGate] = ThreadGate,
     ) -> None:
         self._inner = inner
         self._chance = chance
         self._new_gate = new_gate
-        self._gate = new_gate()
+        self._gates: dict[FaultRule, FaultGate] = {}
         self._rules: tuple[FaultRule, ...] = ()
+        self._pages = PageLoss(inner)
+        self._entries = EntryLoss(inner)
 
     @property
     def root(self) -> str:
@@ -93,39 +80,52 @@ class FaultyDisk:
 
     def set_rules(self, rules: Iterable[FaultRule]) -> None:
         """Put these rules in force instead of all others; what hangs or waits goes on."""
-        before, self._gate = self._gate, self._new_gate()
-        self._rules = tuple(rules)
-        before.open()
+        self.clear()
+        for rule in rules:
+            self.add_rule(rule)
+
+    def add_rule(self, rule: FaultRule) -> None:
+        """Put one more rule in force.
+
+        Raises:
+            ValueError: the disk below cannot do that.
+        """
+        if rule.mode is DiskMode.LOST_ENTRY:
+            self._entries.check_possible()
+        if rule.mode is DiskMode.SYNC_FAILURE:
+            self._pages.watch()
+        self._gates[rule] = self._new_gate()
+        self._rules = (*self._rules, rule)
+
+    def drop_rule(self, rule: FaultRule) -> None:
+        """Take one rule out of force, once or again; what hangs or waits for it goes on."""
+        self._rules = tuple(each for each in self._rules if each is not rule)
+        gate = self._gates.pop(rule, None)
+        if gate is not None:
+            gate.open()
+        if all(each.mode is not DiskMode.SYNC_FAILURE for each in self._rules):
+            self._pages.unwatch()
 
     def clear(self) -> None:
         """Take all rules out of force; what hangs or waits goes on."""
-        self.set_rules(())
+        for rule in self._rules:
+            self.drop_rule(rule)
 
-    def check(self, operation: Operation, name: str, size_bytes: int = 0) -> FaultRule | None:
-        """Meet one operation; the rule is returned when it is the data that it changes.
+    def check(self, operation: Operation, name: str, size_bytes: int = 0) -> DiskMode | None:
+        """Meet one operation; the mode is returned when it is the caller's to do.
 
         Raises:
-            OSError: as the rule says.
+            OSError: as a rule says.
         """
+        found: DiskMode | None = None
         for rule in self._rules:
+            is_callers = rule.mode not in _ERRORS and rule.mode not in _WAITS
+            if is_callers and found is not None:
+                continue  # One damage at a time, so that every hit is one that was done.
             if rule.meets(operation, name) and self._draws(rule):
-                changes_data = self._act(rule, name, size_bytes)
-                if changes_data:
-                    return rule
-        return None
-
-    def flip_bit(self, data: bytes) -> bytes:
-        """Return ``data`` with one bit changed."""
-        if not data:
-            return data
-        flipped = bytearray(data)
-        bit = self._chance.randrange(len(data) * 8)
-        flipped[bit // 8] ^= 1 << bit % 8
-        return bytes(flipped)
-
-    def tear(self, data: bytes) -> bytes:
-        """Return a part of ``data`` from its start, not all."""
-        return data[: self._chance.randrange(max(1, len(data)))]
+                self._act(rule, name, size_bytes)
+                found = rule.mode if is_callers else found
+        return found
 
     def prepare(self) -> None:
         """See ``Disk.prepare``."""
@@ -140,38 +140,69 @@ class FaultyDisk:
     def open(self, name: str, *, create: bool) -> DiskFile:
         """See ``Disk.open``."""
         self.check(Operation.OPEN, name)
-        return _FaultyFile(self, self._inner.open(name, create=create), name)
+        is_lost = create and self._check_create(name)
+        file = self._inner.open(name, create=create)
+        if is_lost:
+            self._entries.lose(name)
+        return _FaultyFile(self, file, name)
 
     def read_file(self, name: str) -> bytes:
         """See ``Disk.read_file``."""
-        rule = self.check(Operation.READ, name)
-        data = self._inner.read_file(name)
-        return data if rule is None else self.flip_bit(data)
+        if not self._rules:
+            return self._inner.read_file(name)
+        mode = self.check(Operation.READ, name, self._inner.size(name))
+        return self.damaged(self._inner.read_file(name), mode)
 
     def write_file(self, name: str, data: Buffer) -> None:
         """See ``Disk.write_file``."""
-        self._check_write(name, name, data)
-        self._inner.write_file(name, data)
+        mode = self.check(Operation.WRITE, name, len(data))
+        is_lost = self._check_create(name)
+        self._pages.on_write(name)
+        if mode is None:
+            self._inner.write_file(name, data)
+        elif mode is DiskMode.TORN_WRITE:
+            self._inner.write_file(name, self.damaged(bytes(data), mode))
+            raise injected(errno.EIO, name)
+        else:
+            self.write_elsewhere(name, bytes(data))
+            if not self._inner.exists(name):
+                self._inner.write_file(name, bytes(len(data)))
+        if is_lost:
+            self._entries.lose(name)
 
     def replace_file(self, name: str, data: Buffer) -> None:
-        """See ``Disk.replace_file``."""
-        self._check_write(name, name + ".tmp", data)
-        self._inner.replace_file(name, data)
+        """See ``Disk.replace_file``; step by step while there are faults."""
+        if not self._rules:
+            self._inner.replace_file(name, data)
+            return
+        self.write_file(name + TEMPORARY_SUFFIX, data)
+        self.rename(name + TEMPORARY_SUFFIX, name)
 
     def write_atomic(self, name: str, data: Buffer) -> None:
-        """See ``Disk.write_atomic``."""
-        self._check_write(name, name + ".tmp", data)
-        self._inner.write_atomic(name, data)
+        """See ``Disk.write_atomic``; step by step while there are faults."""
+        if not self._rules:
+            self._inner.write_atomic(name, data)
+            return
+        self.write_file(name + TEMPORARY_SUFFIX, data)
+        self.sync_file(name + TEMPORARY_SUFFIX)
+        self.rename(name + TEMPORARY_SUFFIX, name)
+        self.sync_dir(name.rpartition("/")[0])
 
     def make_dir(self, name: str) -> None:
         """See ``Disk.make_dir``."""
-        self.check(Operation.MAKE_DIR, name)
+        mode = self.check(Operation.MAKE_DIR, name)
         self._inner.make_dir(name)
+        if mode is DiskMode.LOST_ENTRY:
+            self._entries.lose(name)
 
     def rename(self, old: str, new: str) -> None:
         """See ``Disk.rename``."""
-        self.check(Operation.RENAME, old)
+        mode = self.check(Operation.RENAME, old)
         self._inner.rename(old, new)
+        self._pages.on_rename(old, new)
+        if mode is DiskMode.LOST_ENTRY:
+            self._entries.lose(old)
+            self._entries.lose(new)
 
     def remove(self, name: str) -> None:
         """See ``Disk.remove``."""
@@ -210,18 +241,26 @@ class FaultyDisk:
 
     def sync_file(self, name: str) -> None:
         """See ``Disk.sync_file``."""
-        self.check(Operation.SYNC, name)
+        if self.check(Operation.SYNC, name) is not None:
+            self._pages.lose(name)
+            raise injected(errno.EIO, name)
         self._inner.sync_file(name)
+        self._pages.on_sync(name)
 
     def sync_dir(self, name: str) -> None:
         """See ``Disk.sync_dir``."""
-        self.check(Operation.SYNC, name)
+        if self.check(Operation.SYNC, name) is not None:
+            self._pages.lose_names(name)
+            raise injected(errno.EIO, name)
         self._inner.sync_dir(name)
 
     def sync_all(self) -> None:
         """See ``Disk.sync_all``."""
-        self.check(Operation.SYNC, "")
+        if self.check(Operation.SYNC, "") is not None:
+            self._pages.lose_all()
+            raise injected(errno.EIO, "")
         self._inner.sync_all()
+        self._pages.on_sync_all()
 
     def usage(self) -> DiskUsage:
         """See ``Disk.usage``."""
@@ -242,36 +281,50 @@ class FaultyDisk:
         """See ``Disk.drop_lock``; no fault keeps it."""
         self._inner.drop_lock()
 
-    def _check_write(self, name: str, written_name: str, data: Buffer) -> None:
-        if self.check(Operation.WRITE, name, len(data)) is not None:
-            self._inner.write_file(written_name, self.tear(bytes(data)))
-            raise _error(errno.EIO, name)
+    # For its open files.
+
+    @property
+    def pages(self) -> PageLoss:
+        """What of the content is durable."""
+        return self._pages
+
+    def damaged(self, data: bytes, mode: DiskMode | None) -> bytes:
+        """Return what is left of data on its way."""
+        if mode is None:
+            return data
+        if mode is DiskMode.BIT_FLIP:
+            return flip_bit(data, self._chance)
+        assert mode in (DiskMode.TORN_WRITE, DiskMode.SHORT_READ), mode
+        return part_of(data, self._chance)
+
+    def write_elsewhere(self, name: str, data: bytes) -> None:
+        """Write what was meant for ``name`` over another file."""
+        write_elsewhere(self._inner, name, data, self._chance)
+
+    # How rules act.
+
+    def _check_create(self, name: str) -> bool:
+        """Meet the making of a file, when ``name`` is none yet; tell whether it is to be lost."""
+        if not self._rules or self._inner.exists(name):
+            return False
+        return self.check(Operation.CREATE, name) is DiskMode.LOST_ENTRY
 
     def _draws(self, rule: FaultRule) -> bool:
         return rule.probability >= 1.0 or self._chance.random() < rule.probability
 
-    def _act(self, rule: FaultRule, name: str, size_bytes: int) -> bool:
-        """Do what the rule says; True when the caller has to change data."""
-        if rule.mode is DiskMode.ENOSPC and size_bytes <= rule.capacity_bytes:
+    def _act(self, rule: FaultRule, name: str, size_bytes: int) -> None:
+        """Count a hit, and do what the rule says as far as it does not concern data."""
+        if rule.mode is DiskMode.ENOSPC and 0 < rule.capacity_bytes >= size_bytes:
             rule.capacity_bytes -= size_bytes
-            return False
+            return
         rule.hits += 1
-        match rule.mode:
-            case DiskMode.EIO:
-                raise _error(errno.EIO, name)
-            case DiskMode.ENOSPC:
-                raise _error(errno.ENOSPC, name)
-            case DiskMode.READ_ONLY:
-                raise _error(errno.EROFS, name)
-            case DiskMode.HANG:
-                self._gate.wait(None)
-            case DiskMode.SLOW:
-                self._gate.wait(rule.delay_ms)
-            case DiskMode.TORN_WRITE | DiskMode.BIT_FLIP:
-                return True
-            case _:
-                raise _error(errno.ENOTSUP, name)
-        return False
+        gate = self._gates.get(rule)
+        if rule.mode in _ERRORS:
+            raise injected(_ERRORS[rule.mode], name)
+        if rule.mode is DiskMode.HANG and gate is not None:
+            gate.wait(None)
+        if rule.mode is DiskMode.SLOW and gate is not None:
+            gate.wait(rule.wait_ms(size_bytes))
 
 
 class _FaultyFile:
@@ -286,18 +339,23 @@ class _FaultyFile:
 
     def append(self, buffers: Sequence[Buffer]) -> int:
         """See ``DiskFile.append``."""
-        if self._disk.rules:
-            size_bytes = sum(map(len, buffers))
-            if self._disk.check(Operation.APPEND, self._name, size_bytes) is not None:
-                self._inner.append([self._disk.tear(b"".join(buffers))])
-                raise _error(errno.EIO, self._name)
-        return self._inner.append(buffers)
+        if not self._disk.rules:
+            return self._inner.append(buffers)
+        size_bytes = sum(map(len, buffers))
+        mode = self._disk.check(Operation.APPEND, self._name, size_bytes)
+        self._disk.pages.on_append(self._name, self._inner.size())
+        if mode is None:
+            return self._inner.append(buffers)
+        if mode is DiskMode.TORN_WRITE:
+            self._inner.append([self._disk.damaged(b"".join(buffers), mode)])
+            raise injected(errno.EIO, self._name)
+        self._disk.write_elsewhere(self._name, b"".join(buffers))
+        return self._inner.append([bytes(size_bytes)])
 
     def read(self, position: int, size_bytes: int) -> bytes:
         """See ``DiskFile.read``."""
-        rule = self._disk.check(Operation.READ, self._name)
-        data = self._inner.read(position, size_bytes)
-        return data if rule is None else self._disk.flip_bit(data)
+        mode = self._disk.check(Operation.READ, self._name, size_bytes)
+        return self._disk.damaged(self._inner.read(position, size_bytes), mode)
 
     def size(self) -> int:
         """See ``DiskFile.size``."""
@@ -307,15 +365,21 @@ class _FaultyFile:
         """See ``DiskFile.truncate``."""
         self._disk.check(Operation.TRUNCATE, self._name)
         self._inner.truncate(size_bytes)
+        self._disk.pages.on_truncate(self._name, size_bytes)
 
     def sync(self) -> None:
         """See ``DiskFile.sync``."""
-        self._disk.check(Operation.SYNC, self._name)
+        if self._disk.check(Operation.SYNC, self._name) is not None:
+            self._disk.pages.lose(self._name, self._inner)
+            raise injected(errno.EIO, self._name)
         self._inner.sync()
+        self._disk.pages.on_sync(self._name)
 
     def begin_sync(self) -> None:
-        """See ``DiskFile.begin_sync``."""
-        self._disk.check(Operation.SYNC, self._name)
+        """See ``DiskFile.begin_sync``: a hint, but what fails then fails as in a sync."""
+        if self._disk.check(Operation.SYNC, self._name) is not None:
+            self._disk.pages.lose(self._name, self._inner)
+            raise injected(errno.EIO, self._name)
         self._inner.begin_sync()
 
     def close(self) -> None:
@@ -323,5 +387,6 @@ class _FaultyFile:
         self._inner.close()
 
 
-def _error(number: int, name: str) -> OSError:
+def injected(number: int, name: str) -> OSError:
+    """Return the error of a fault, told apart from a real one by its text."""
     return OSError(number, f"{os.strerror(number)} (injected)", name)

@@ -18,6 +18,7 @@ from broker.storage.memory_tree import (
     MemoryNode,
     files_below,
     left_by_power_cut,
+    lose_unsynced_below,
     sync_below,
 )
 from protocol.ports import Buffer, DiskFile, DiskUsage
@@ -194,6 +195,22 @@ class MemoryDisk:
         """See ``Disk.sync_all``."""
         self.changes("sync all", "")
         sync_below(self._tree)
+
+    def lose_unsynced(self, name: str) -> None:
+        """See ``LosesPages.lose_unsynced``."""
+        node = self._find(name)
+        if node is None:
+            raise _missing(name)
+        node.lose_unsynced()
+
+    def lose_all_unsynced(self) -> None:
+        """See ``LosesPages.lose_all_unsynced``."""
+        lose_unsynced_below(self._tree)
+
+    def lose_entry(self, name: str) -> None:
+        """See ``LosesEntries.lose_entry``."""
+        parent, base = self._parent(name)
+        parent.lose(base)
 
     def usage(self) -> DiskUsage:
         """See ``Disk.usage``."""

@@ -35,27 +35,48 @@ class MemoryFile:
         """Make the content durable."""
         self.synced = bytes(self.data)
 
+    def lose_unsynced(self) -> None:
+        """Turn back to what is durable."""
+        self.data = bytearray(self.synced)
+
 
 class MemoryDir:
     """The names in one directory."""
 
-    __slots__ = ("children", "pending", "synced")
+    __slots__ = ("children", "lost", "pending", "synced")
 
     def __init__(self) -> None:
         self.children: dict[str, MemoryNode] = {}
         self.synced: dict[str, MemoryNode] = {}
         self.pending: list[dict[str, MemoryNode | None]] = []
         """What happened to names since the last sync, in order; None: the name went."""
+        self.lost: dict[str, MemoryNode | None] = {}
+        """What is durable of names whose last change never will be; None: not there."""
 
     def change(self, names: dict[str, MemoryNode | None]) -> None:
         """Give names to nodes or take them away (None), all in one step."""
         _apply(self.children, names)
         self.pending.append(names)
+        for name in names:
+            self.lost.pop(name, None)
 
     def sync(self) -> None:
         """Make the names durable, not what is behind them."""
         self.synced = dict(self.children)
+        _apply(self.synced, self.lost)
         self.pending.clear()
+
+    def lose(self, name: str) -> None:
+        """Never make durable what last happened to a name."""
+        self.lost[name] = self.synced.get(name)
+        for change in self.pending:
+            change.pop(name, None)
+
+    def lose_unsynced(self) -> None:
+        """Turn back to the names that are durable."""
+        self.children = dict(self.synced)
+        self.pending.clear()
+        self.lost.clear()
 
 
 MemoryNode: TypeAlias = MemoryDir | MemoryFile
@@ -90,6 +111,16 @@ def sync_below(directory: MemoryDir) -> None:
             sync_below(node)
         else:
             node.sync()
+
+
+def lose_unsynced_below(directory: MemoryDir) -> None:
+    """Turn a whole tree back to what is durable."""
+    directory.lose_unsynced()
+    for node in directory.children.values():
+        if isinstance(node, MemoryDir):
+            lose_unsynced_below(node)
+        else:
+            node.lose_unsynced()
 
 
 def files_below(directory: MemoryDir) -> Iterator[MemoryFile]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker.storage.fault_rules import FaultRule, file_class_of
-from protocol.fault_model import DiskMode, FileClass, Operation
+from protocol.fault_model import DiskFault, DiskMode, FileClass, Operation
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,41 @@ def test_nth_meets_once_and_from_nth_ever_after() -> None:
     assert [once.meets(Operation.READ, "a") for _ in range(4)] == [False, True, False, False]
     after = FaultRule(mode=DiskMode.EIO, from_nth=3)
     assert [after.meets(Operation.READ, "a") for _ in range(4)] == [False, False, True, True]
+
+
+def test_a_rule_has_what_its_fault_says() -> None:
+    fault = DiskFault(
+        mode=DiskMode.SLOW,
+        node="broker-1",
+        operations=(Operation.SYNC,),
+        files=(FileClass.LOG,),
+        name="orders-*",
+        from_nth=2,
+        times=3,
+        probability=0.5,
+        operations_per_second=300,
+    )
+    rule = FaultRule.of(fault)
+    assert rule.operations == {Operation.SYNC}
+    assert rule.file_classes == {FileClass.LOG}
+    assert (rule.name, rule.from_nth, rule.times) == ("orders-*", 2, 3)
+    assert [rule.wait_ms(10) for _ in range(3)] == [3, 3, 3]
+    assert FaultRule.of(DiskFault(mode=DiskMode.EIO, node="broker-1")).operations is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "is_met"),
+    [
+        ("orders-*", "orders-0", True),
+        ("orders-*", "orders-0/00.log", True),
+        ("orders-0", "orders-0/00.log", True),
+        ("orders-0/*.log", "orders-0/00.log", True),
+        ("orders-0/*.log", "orders-0/00.index", False),
+        ("orders-?", "orders-12/00.log", False),
+        ("meta.properties", "meta.properties.tmp", True),
+    ],
+)
+def test_a_name_is_that_of_the_file_or_of_its_partition(
+    pattern: str, name: str, *, is_met: bool
+) -> None:
+    assert FaultRule(mode=DiskMode.EIO, name=pattern).meets(Operation.READ, name) is is_met

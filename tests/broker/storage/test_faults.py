@@ -5,11 +5,14 @@ from __future__ import annotations
 import errno
 import random
 import threading
+from pathlib import Path
 
 import pytest
 
+from broker.storage.disk import FileDisk
+from broker.storage.fault_gates import ThreadGate
 from broker.storage.fault_rules import FaultRule
-from broker.storage.faults import FaultyDisk, ThreadGate
+from broker.storage.faults import FaultyDisk
 from broker.storage.memory_disk import MemoryDisk
 from protocol.fault_model import DiskMode, FileClass, Operation
 from tests.broker.storage.builders import faulty
@@ -91,6 +94,8 @@ def test_enospc_may_come_after_some_more_bytes(disk: FaultyDisk) -> None:
     file.append([bytes(4)])
     with pytest.raises(OSError, match="No space"):
         file.append([b"x"])
+    with pytest.raises(OSError, match="No space"):
+        disk.make_dir("d")
 
 
 def test_a_torn_write_leaves_a_part_and_an_error(disk: FaultyDisk) -> None:
@@ -144,6 +149,192 @@ def test_a_slow_disk_waits_before_every_operation(disk: FaultyDisk) -> None:
     slow.read_file("a")
     slow.exists("a")
     assert RecordingGate.waits == [250, 250]
+
+
+def test_a_disk_with_rates_takes_its_time_for_operations_and_bytes(disk: FaultyDisk) -> None:
+    RecordingGate.waits.clear()
+    slow = FaultyDisk(disk, chance=random.Random(1), new_gate=RecordingGate)
+    slow.set_fault("slow", operations_per_second=100, bytes_per_second=1000)
+    slow.write_file("a", bytes(500))
+    slow.read_file("a")
+    slow.open("a", create=False).read(0, 250)
+    assert RecordingGate.waits == [510, 510, 10, 260]
+
+
+def test_a_short_read_gives_the_start_and_tells_nobody(disk: FaultyDisk) -> None:
+    disk.set_fault("short_read")
+    for data in (disk.read_file("a"), disk.open("a", create=False).read(0, 7)):
+        assert len(data) < 7
+        assert b"content".startswith(data)
+
+
+def test_a_misdirected_write_lies_over_another_file_of_its_class(disk: FaultyDisk) -> None:
+    disk.make_dir("t-0")
+    for name in ("t-0/1.log", "t-0/2.log", "t-0/1.index"):
+        disk.write_file(name, b"0123456789")
+    file = disk.open("t-0/1.log", create=False)
+    rule = disk.set_fault("misdirected_write", operations=frozenset({Operation.APPEND}))
+    assert file.append([b"ab", b"cd"]) == 14
+    disk.clear()
+    assert rule.hits == 1
+    assert disk.read_file("t-0/1.log") == b"0123456789" + bytes(4)
+    other = disk.read_file("t-0/2.log")
+    assert b"abcd" in other
+    assert len(other) == 10
+    assert disk.read_file("t-0/1.index") == b"0123456789"
+
+
+def test_a_misdirected_small_file_is_not_where_it_should_be(disk: FaultyDisk) -> None:
+    disk.set_fault("misdirected_write", operations=frozenset({Operation.WRITE}))
+    disk.write_file("b", b"new")
+    disk.clear()
+    assert disk.read_file("b") == bytes(3)
+    assert b"new" in disk.read_file("a")
+
+
+def test_a_failed_sync_loses_what_was_not_durable_and_the_next_one_succeeds(
+    disk: FaultyDisk,
+) -> None:
+    file = disk.open("b", create=True)
+    file.append([b"durable"])
+    file.sync()
+    rule = disk.set_fault("sync_failure", times=1)
+    file.append([b" dirty"])
+    with pytest.raises(OSError, match="injected"):
+        file.sync()
+    assert disk.read_file("b") == b"durable"
+    file.sync()
+    assert rule.hits == 1
+
+
+def test_a_failed_sync_of_a_file_that_is_being_replaced_leaves_the_old_one(
+    disk: FaultyDisk,
+) -> None:
+    disk.set_fault("sync_failure")
+    with pytest.raises(OSError, match="injected"):
+        disk.write_atomic("a", b"new")
+    assert disk.read_file("a") == b"content"
+
+
+def test_a_failed_sync_of_everything_loses_everything_that_was_not_durable(
+    disk: FaultyDisk,
+) -> None:
+    disk.sync_all()
+    disk.set_fault("sync_failure")
+    disk.write_file("a", b"other")
+    disk.make_dir("d")
+    with pytest.raises(OSError, match="injected"):
+        disk.sync_all()
+    assert disk.read_file("a") == b"content"
+    assert not disk.exists("d")
+
+
+def test_a_failed_sync_of_a_directory_loses_its_new_names(disk: FaultyDisk) -> None:
+    disk.sync_all()
+    disk.rename("a", "b")
+    disk.set_fault("sync_failure")
+    with pytest.raises(OSError, match="injected"):
+        disk.sync_dir("")
+    assert disk.list_dir("") == ["a"]
+
+
+def test_a_lost_entry_is_gone_after_a_power_cut_although_it_was_synced() -> None:
+    memory = MemoryDisk()
+    disk = faulty(memory)
+    disk.write_file("old", b"kept")
+    disk.sync_all()
+    disk.set_fault("lost_entry")
+    disk.rename("old", "new")
+    disk.make_dir("d")
+    disk.open("created", create=True).append([b"x"])
+    disk.open("created", create=False)
+    disk.write_file("written", b"x")
+    disk.sync_all()
+    assert disk.hits == 4
+    assert disk.list_dir("") == ["created", "d", "new", "written"]
+    memory.power_cut(random.Random(1))
+    assert memory.list_dir("") == ["old"]
+    assert memory.read_file("old") == b"kept"
+
+
+def test_a_name_that_is_changed_again_is_durable_again() -> None:
+    memory = MemoryDisk()
+    disk = faulty(memory)
+    disk.set_fault("lost_entry", times=1)
+    disk.write_file("a", b"1")
+    disk.write_atomic("a", b"2")
+    memory.power_cut()
+    assert memory.read_file("a") == b"2"
+
+
+def test_a_real_disk_refuses_to_lose_names(tmp_path: Path) -> None:
+    disk = faulty(FileDisk(str(tmp_path)))
+    with pytest.raises(ValueError, match="lost_entry: a real file system cannot be told"):
+        disk.set_fault("lost_entry")
+    assert disk.rules == ()
+
+
+def test_a_real_disk_loses_what_was_written_since_the_fault_began(tmp_path: Path) -> None:
+    disk = faulty(FileDisk(str(tmp_path)))
+    disk.prepare()
+    file = disk.open("a", create=True)
+    file.append([b"before"])
+    disk.set_fault("sync_failure", from_nth=2, times=1)
+    file.append([b", synced"])
+    file.sync()
+    file.append([b", lost"])
+    with pytest.raises(OSError, match="injected"):
+        file.sync()
+    assert disk.read_file("a") == b"before, synced"
+    assert file.append([b"!"]) == 15
+    file.close()
+
+
+def test_a_real_disk_loses_small_files_written_anew(tmp_path: Path) -> None:
+    disk = faulty(FileDisk(str(tmp_path)))
+    disk.prepare()
+    disk.make_dir("d")
+    disk.set_fault("sync_failure")
+    disk.replace_file("d/a", b"lost")
+    disk.rename("d", "e")
+    with pytest.raises(OSError, match="injected"):
+        disk.sync_file("e/a")
+    disk.write_file("e/b", b"lost, too")
+    disk.write_file("e/c", b"removed")
+    disk.remove("e/c")
+    with pytest.raises(OSError, match="injected"):
+        disk.sync_all()
+    assert disk.size("e/a") == disk.size("e/b") == 0
+
+
+def test_a_rule_may_end_by_itself_and_be_for_some_names_only(disk: FaultyDisk) -> None:
+    rule = disk.set_fault("eio", times=1, name="orders-*")
+    disk.exists("payments-0/1.log")
+    with pytest.raises(OSError, match="injected"):
+        disk.exists("orders-0/1.log")
+    disk.exists("orders-0/1.log")
+    assert (rule.matches, rule.hits) == (2, 1)
+
+
+def test_dropping_one_rule_leaves_what_hangs_in_another(disk: FaultyDisk) -> None:
+    hanging, other = FaultRule(mode=DiskMode.HANG), FaultRule(mode=DiskMode.EIO, nth=99)
+    disk.set_rules([hanging, other])
+    thread = threading.Thread(target=lambda: disk.read_file("a"), daemon=True)
+    thread.start()
+    while hanging.hits == 0:
+        assert thread.is_alive()
+    disk.drop_rule(other)
+    assert thread.is_alive()
+    disk.drop_rule(hanging)
+    thread.join(DEADLINE_S)
+    assert not thread.is_alive()
+
+
+def test_one_damage_is_done_at_a_time_and_only_that_is_counted(disk: FaultyDisk) -> None:
+    first, second = FaultRule(mode=DiskMode.BIT_FLIP), FaultRule(mode=DiskMode.SHORT_READ)
+    disk.set_rules([first, second])
+    assert len(disk.read_file("a")) == 7
+    assert (first.hits, second.hits) == (1, 0)
 
 
 def test_a_rule_with_a_probability_meets_some(disk: FaultyDisk) -> None:
