@@ -254,7 +254,7 @@ class Parts:
         self.log_dirs[log_dir.path] = log_dir
 
     def _log_dir(self, path: str, disk: FaultyDisk) -> LogDir:
-        return LogDir(
+        log_dir = LogDir(
             path=path,
             disk=disk,
             worker=self._world.worker(path),
@@ -262,6 +262,8 @@ class Parts:
             queue_depth_max=self.config.jbodlab_log_dir_queue_depth_max,
             on_failed=_leave_to_startup,
         )
+        log_dir.work_beside(disk.beside(), self._world.worker(path))
+        return log_dir
 
     def _connect_to_controller(self) -> RpcClient:
         controller = self._spec.controller

@@ -69,8 +69,8 @@ class DiskFile(Protocol):
 class Disk(Protocol):
     """One log dir's file system. Every method may raise OSError and nothing else.
 
-    Names are relative to its root, with ``/``; "" is the root. Blocking: only the log dir's own
-    thread calls it.
+    Names are relative to its root, with ``/``; "" is the root. Blocking: only threads of the log
+    dir call it.
     """
 
     @property
@@ -83,6 +83,13 @@ class Disk(Protocol):
         """Operations begun so far, those of open files included.
 
         Read by the loop: the watchdog sees by it that a disk stands still.
+        """
+        ...
+
+    def beside(self) -> Disk:
+        """Return the same disk for another thread, with a count of operations of its own.
+
+        Two threads never use a file at the same time.
         """
         ...
 

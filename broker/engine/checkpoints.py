@@ -8,11 +8,13 @@ checkpointHighWatermarks.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
 from broker.core.log_dirs import LogDirFailed
 from broker.engine.state import EngineState
+from broker.storage.disk_queue import DiskQueue
 from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
 from broker.storage.shutdown import (
@@ -36,6 +38,7 @@ class Checkpoints:
     def __init__(self, state: EngineState) -> None:
         self._state = state
         self._changed: dict[str, None] = {}
+        self._gone: dict[str, dict[TopicPartition, asyncio.Future[None] | None]] = {}
         self._written: dict[str, dict[TopicPartition, int]] = {}
         self._looking: dict[str, None] = {}
 
@@ -43,18 +46,35 @@ class Checkpoints:
 
     def logs_of(self, log_dir: LogDir) -> dict[TopicPartition, PartitionLog]:
         """Return every log of a log dir: current, future, and those that nobody named yet."""
-        state = self._state
-        logs = {tp: idle.log for tp, idle in state.hosted.iterate_idle() if idle.dir is log_dir}
-        logs.update(
-            (tp, loose.log) for tp, loose in state.loose_futures.items() if loose.dir is log_dir
-        )
-        for tp, replica in state.hosted.iterate_online():
+        return {tp: log for tp, log, _ in self._owned(log_dir)}
+
+    def _due(
+        self, log_dir: LogDir, is_due: Callable[[PartitionLog], bool]
+    ) -> Iterator[tuple[PartitionLog, DiskQueue]]:
+        """Go through logs that are to be flushed; a swap that is under way does it by itself."""
+        for _, log, queue in self._owned(log_dir):
+            if queue is not None and is_due(log):
+                yield log, queue
+
+    def _owned(
+        self, log_dir: LogDir
+    ) -> Iterator[tuple[TopicPartition, PartitionLog, DiskQueue | None]]:
+        """Go through every log of a log dir with the queue that it belongs to.
+
+        None while it changes threads.
+        """
+        for tp, idle in self._state.hosted.iterate_idle():
+            if idle.dir is log_dir:
+                yield tp, idle.log, log_dir
+        for tp, loose in self._state.loose_futures.items():
+            if loose.dir is log_dir:
+                yield tp, loose.log, log_dir.beside
+        for tp, replica in self._state.hosted.iterate_online():
             if replica.dir is log_dir:
-                logs[tp] = replica.log
+                yield tp, replica.log, log_dir
             future = replica.future
             if future is not None and future.dir is log_dir and future.log is not None:
-                logs[tp] = future.log
-        return logs
+                yield tp, future.log, None if future.is_promoting else log_dir.beside
 
     def high_watermarks_of(self, log_dir: LogDir) -> dict[TopicPartition, int]:
         """Return the HighWatermark of every log of a log dir (KAFKA-6604: idle ones too)."""
@@ -80,27 +100,53 @@ class Checkpoints:
     # Jobs.
 
     def write_at_once(self, log_dir: LogDir) -> None:
-        """Write all checkpoints of a log dir: a log was cut below its recovery point, or is gone.
+        """Write all checkpoints of a log dir: a log was cut below its recovery point.
 
-        Queued at once, before what is appended next and before a log of the same name is made: what
-        was true of the old one must not be taken for true of that. Once for all that end together.
+        Queued at once, before what is appended next. Once for all that end together.
         """
         if log_dir.path in self._changed:
             return
         self._changed[log_dir.path] = None
-        self._state.loop.call_soon(self._changed.pop, log_dir.path)
+        self._state.loop.call_soon(self._changed.pop, log_dir.path, None)
         known = self._written[log_dir.path] = self.high_watermarks_of(log_dir)
         job = partial(write_checkpoints, log_dir.disk, self.logs_of(log_dir), known)
-        log_dir.submit_quietly("write checkpoints", job)
+        try:
+            written = log_dir.submit("write checkpoints", job)
+        except LogDirFailed:
+            return
+        gone = self._gone.get(log_dir.path, {})
+        self._gone[log_dir.path] = dict.fromkeys(gone, written)
+        written.add_done_callback(partial(self._on_forgotten, log_dir.path))
+
+    def _on_forgotten(self, path: str, written: asyncio.Future[None]) -> None:
+        gone = self._gone.get(path, {})
+        self._gone[path] = {tp: by for tp, by in gone.items() if by is not written}
+
+    def log_gone(self, path: str, tp: TopicPartition) -> None:
+        """Note that a log has left a log dir: the next checkpoints forget it.
+
+        They are written within seconds, and before another log of the partition is made there: what
+        was true of the old one must not be taken for true of that. A start forgets such logs, too.
+        """
+        self._gone.setdefault(path, {})[tp] = None
+
+    def before_new_log(self, log_dir: LogDir, tp: TopicPartition) -> bool:
+        """Have the checkpoints forget an older log of a partition; tell whether there was one.
+
+        The next job of the log dir's own queue is behind that write.
+        """
+        is_known = tp in self._gone.get(log_dir.path, {})
+        if is_known:
+            self._changed.pop(log_dir.path, None)  # What was queued in this turn may name it still.
+            self.write_at_once(log_dir)
+        return is_known
 
     def write_offsets(self) -> None:
         """Write the RecoveryPoints of all log dirs, after syncing full segments."""
         for log_dir in self._online():
-            logs = self.logs_of(log_dir)
-            for log in logs.values():
-                if log.has_sealed_to_sync:
-                    log_dir.submit_quietly("flush", log.flush_sealed)
-            job = partial(write_recovery_points, log_dir.disk, logs)
+            for log, queue in self._due(log_dir, lambda log: log.has_sealed_to_sync):
+                queue.submit_quietly("flush", log.flush_sealed)
+            job = partial(write_recovery_points, log_dir.disk, self.logs_of(log_dir))
             log_dir.submit_quietly("write recovery points", job)
 
     async def make_durable(self, log_dir: LogDir, log: PartitionLog) -> None:
@@ -123,9 +169,8 @@ class Checkpoints:
         """Flush every log that was not flushed for its `flush.ms`."""
         now_ms = self._state.wall_ms()
         for log_dir in self._online():
-            for log in self.logs_of(log_dir).values():
-                if log.needs_sync and now_ms - log.flushed_ms >= log.config.flush_ms:
-                    log_dir.submit_quietly("flush", partial(log.flush_if_due, now_ms))
+            for log, queue in self._due(log_dir, partial(_is_flush_due, now_ms)):
+                queue.submit_quietly("flush", partial(log.flush_if_due, now_ms))
 
     def write_high_watermarks(self) -> None:
         """Write the HighWatermarks where they changed, and look at each disk.
@@ -134,7 +179,9 @@ class Checkpoints:
         """
         for log_dir in self._online():
             known = self.high_watermarks_of(log_dir)
-            if known != self._written.get(log_dir.path):
+            if None in self._gone.get(log_dir.path, {}).values():
+                self.write_at_once(log_dir)
+            elif known != self._written.get(log_dir.path):
                 self._written[log_dir.path] = known
                 job = partial(write_high_watermarks, log_dir.disk, known)
                 log_dir.submit_quietly("write high watermarks", job)
@@ -143,6 +190,7 @@ class Checkpoints:
 
     def forget(self, path: str) -> None:
         """Write everything anew in a log dir that came back, perhaps with another disk."""
+        self._gone.pop(path, None)
         self._written.pop(path, None)
         self._looking.pop(path, None)
 
@@ -180,8 +228,14 @@ class Checkpoints:
 
     async def close(self) -> None:
         """Close every good log dir cleanly, each by itself."""
-        closing: list[tuple[LogDir, asyncio.Future[None]]] = []
-        for log_dir in self._online():
+        async with asyncio.TaskGroup() as closing:
+            for log_dir in self._online():
+                closing.create_task(self._close(log_dir))
+
+    async def _close(self, log_dir: LogDir) -> None:
+        """Close one log dir: no job of the thread beside is left when its logs are closed."""
+        try:
+            await log_dir.beside.submit("settle", _nothing)
             job = partial(
                 close_log_dir,
                 log_dir.files,
@@ -189,16 +243,21 @@ class Checkpoints:
                 self.high_watermarks_of(log_dir),
                 broker_epoch=self._state.ports.broker_epoch(),
             )
-            closing.append((log_dir, log_dir.submit("close logs", job, bounded=False)))
-        for log_dir, closed in closing:
-            try:
-                await closed
-                await log_dir.close()
-            except LogDirFailed:
-                continue  # It gets no clean marker; the others do.
+            await log_dir.submit("close logs", job, bounded=False)
+            await log_dir.close()
+        except LogDirFailed:
+            return  # It gets no clean marker; the others do.
 
     def _online(self) -> list[LogDir]:
         return [log_dir for log_dir in self._state.dirs.values() if log_dir.online]
+
+
+def _is_flush_due(now_ms: int, log: PartitionLog) -> bool:
+    return log.needs_sync and now_ms - log.flushed_ms >= log.config.flush_ms
+
+
+def _nothing() -> None:
+    return None
 
 
 def _probe(log_dir: LogDir) -> None:

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 
 from broker.core.log_dirs import LogDirFailed
 from broker.engine.state import EngineState
+from broker.storage.disk_queue import DiskQueue
 from broker.storage.layout import delete_dir_name
-from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
 from protocol.ids import TopicPartition
 
@@ -29,17 +29,17 @@ SLACK_S: Final = 0.002
 class _Due(NamedTuple):
     at_s: float
     number: int
-    log_dir: LogDir
+    log_dir: DiskQueue
     remove: Callable[[], None]
 
 
 class Deletions:
     """The logs that wait to be removed."""
 
-    def __init__(self, state: EngineState, checkpoint: Callable[[LogDir], None]) -> None:
-        """``checkpoint`` has a log dir's checkpoints written, at once."""
+    def __init__(self, state: EngineState, on_gone: Callable[[str, TopicPartition], None]) -> None:
+        """``on_gone`` is told of the log dir, by its path, that a log has left for good."""
         self._state = state
-        self._checkpoint = checkpoint
+        self._on_gone = on_gone
         self._due: list[_Due] = []
         self._number = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -48,9 +48,11 @@ class Deletions:
         return len(self._due)
 
     def set_aside(
-        self, tp: TopicPartition, log: PartitionLog, log_dir: LogDir, delay_ms: int
+        self, tp: TopicPartition, log: PartitionLog, log_dir: DiskQueue, delay_ms: int
     ) -> asyncio.Future[None]:
         """Rename a log and have it removed later; the future ends when it is renamed.
+
+        ``log_dir`` is the queue that the log belongs to: for future logs the one beside.
 
         Raises:
             LogDirFailed: the log dir is offline; in the future when it fails meanwhile.
@@ -62,22 +64,24 @@ class Deletions:
 
         def done(future: asyncio.Future[None]) -> None:
             if future.exception() is None:
-                self.renamed(log, log_dir, delay_ms)
+                self.renamed(tp, log, log_dir, delay_ms)
 
         renamed.add_done_callback(done)
         return renamed
 
-    def renamed(self, log: PartitionLog, log_dir: LogDir, delay_ms: int) -> None:
-        """Remove a log later that has its name for deletion; the checkpoints forget it now.
+    def renamed(
+        self, tp: TopicPartition, log: PartitionLog, log_dir: DiskQueue, delay_ms: int
+    ) -> None:
+        """Remove a log later that has its name for deletion; the checkpoints forget it.
 
-        A log of its partition that is made here meanwhile would be taken for the old one after a
+        A log of its partition that is made here later would be taken for the old one after a
         crash. Source: LogManager.scala asyncDelete.
         """
-        self._checkpoint(log_dir)
+        self._on_gone(log_dir.path, tp)
         self.schedule(log_dir, log.delete_files, delay_ms)
 
-    def schedule(self, log_dir: LogDir, remove: Callable[[], None], delay_ms: int) -> None:
-        """Run ``remove`` on the log dir's thread after ``delay_ms``.
+    def schedule(self, log_dir: DiskQueue, remove: Callable[[], None], delay_ms: int) -> None:
+        """Run ``remove`` in this queue of a log dir after ``delay_ms``.
 
         Never at once. Source: KAFKA-16588.
         """

@@ -83,11 +83,12 @@ class Engine:
             broker_id=broker_id, log_dirs=log_dirs, config=config, ports=ports
         )
         self._checkpoints = Checkpoints(state)
-        self._deletions = Deletions(state, self._checkpoints.write_at_once)
+        self._deletions = Deletions(state, self._checkpoints.log_gone)
         self._logs = Logs(
             state,
             on_truncated=self._on_truncated,
             checkpoint=self._checkpoints.write_at_once,
+            before_new_log=self._checkpoints.before_new_log,
         )
         self._reporter = IsrReporter(
             ReporterPorts(

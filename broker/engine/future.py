@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from broker.core.future_log import Move
 from broker.core.leader_epochs import LeaderEpochs
+from broker.storage.disk_queue import DiskQueue
 from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
 
@@ -39,6 +40,15 @@ class FutureReplica:
         """Wall-clock time."""
         self.is_promoting = False
         """The renames have begun: nothing may interrupt the swap any more."""
+
+    @property
+    def queue(self) -> DiskQueue:
+        """Where jobs of its log go: beside what clients wait for, up to the swap.
+
+        While it is promoted the thread beside is about to give the log away: what is submitted
+        then must touch no file.
+        """
+        return self.dir if self.is_promoting else self.dir.beside
 
     def attach(self, log: PartitionLog, epochs: LeaderEpochs, *, high_watermark: int) -> None:
         """Take over a created log, or one found on disk at the start."""

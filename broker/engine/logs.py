@@ -16,7 +16,9 @@ from broker.core.partition import Partition
 from broker.core.producers import ProducerStates
 from broker.engine.replica import IdleReplica, Replica
 from broker.engine.state import EngineState
-from broker.storage.layout import current_dir_name
+from broker.storage.disk_queue import DiskQueue
+from broker.storage.files import LogDirFiles
+from broker.storage.layout import current_dir_name, future_dir_name
 from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
 from protocol.ids import ZERO_UUID, TopicPartition
@@ -31,10 +33,12 @@ class Logs:
         *,
         on_truncated: Callable[[Replica, int], None],
         checkpoint: Callable[[LogDir], None],
+        before_new_log: Callable[[LogDir, TopicPartition], bool],
     ) -> None:
         self._state = state
         self._on_truncated = on_truncated
         self._checkpoint = checkpoint
+        self._before_new_log = before_new_log
 
     def create(
         self, tp: TopicPartition, topic_id: bytes, log_dir: LogDir
@@ -52,7 +56,30 @@ class Logs:
             now_ms=self._state.wall_ms(),
             topic_id=None if topic_id == ZERO_UUID else topic_id,
         )
+        self._before_new_log(log_dir, tp)
         return log_dir.submit("create log", job)
+
+    def create_future(self, replica: Replica, log_dir: LogDir) -> asyncio.Future[PartitionLog]:
+        """Create an empty future log for a replica; it belongs to the thread beside.
+
+        Raises:
+            LogDirFailed: at once or in the future.
+        """
+        name = future_dir_name(replica.tp, self._state.unique())
+        start, config = replica.partition.log_start_offset, replica.log.config
+        topic_id = None if replica.topic_id == ZERO_UUID else replica.topic_id
+        now_ms = self._state.wall_ms()
+
+        def create(files: LogDirFiles) -> PartitionLog:
+            log = PartitionLog.create(
+                files, name, config, now_ms=now_ms, topic_id=topic_id, log_start_offset=start
+            )
+            log.hand_over(log_dir.beside.files)
+            return log
+
+        is_again = self._before_new_log(log_dir, replica.tp)
+        queue = log_dir if is_again else log_dir.beside  # The checkpoints are written by the first.
+        return queue.submit("create future log", partial(create, queue.files))
 
     def host_new(
         self, tp: TopicPartition, topic_id: bytes, log: PartitionLog, log_dir: LogDir
@@ -79,10 +106,10 @@ class Logs:
         replica.topic_id = topic_id
         self._write_topic_id(replica.log, replica.dir, topic_id)
         future = replica.future
-        if future is not None and future.log is not None:
-            self._write_topic_id(future.log, future.dir, topic_id)
+        if future is not None and future.log is not None and not future.is_promoting:
+            self._write_topic_id(future.log, future.queue, topic_id)
 
-    def _write_topic_id(self, log: PartitionLog, log_dir: LogDir, topic_id: bytes) -> None:
+    def _write_topic_id(self, log: PartitionLog, log_dir: DiskQueue, topic_id: bytes) -> None:
         log_dir.submit_quietly("write topic id", lambda: log.write_partition_metadata(topic_id))
 
     def write_epochs(self, replica: Replica) -> None:
@@ -148,12 +175,19 @@ class Logs:
         return self.cut(replica.dir, log, "truncate fully", empty)
 
     def cut(
-        self, log_dir: LogDir, log: PartitionLog, operation: str, job: Callable[[], None]
+        self,
+        log_dir: LogDir,
+        log: PartitionLog,
+        operation: str,
+        job: Callable[[], None],
+        *,
+        queue: DiskQueue | None = None,
     ) -> asyncio.Future[bool]:
         """Run a job that cuts a current or future log; True when its RecoveryPoint fell.
 
         That is then written before anything that is appended afterwards: after a crash nothing may
-        be trusted that was not synced. Source: LogManager.scala truncateTo.
+        be trusted that was not synced. ``queue`` is another one than the log dir's own, whose next
+        job is behind that write. Source: LogManager.scala truncateTo.
 
         Raises:
             LogDirFailed: at once or in the future.
@@ -164,7 +198,7 @@ class Logs:
             job()
             return log.recovery_point < before
 
-        done = log_dir.submit(operation, cut)
+        done = (queue or log_dir).submit(operation, cut)
         done.add_done_callback(partial(self._on_cut, log_dir))
         return done
 
@@ -199,14 +233,15 @@ class Logs:
             return  # The mover empties it and begins at the current log's start.
         log = future.log
         future.epochs.truncate_from_start(start)
-        entries = future.epochs.entries
+        entries, writes_epochs = future.epochs.entries, not future.is_promoting
 
         def moved() -> None:
             log.raise_log_start_offset(start)
-            log.write_leader_epochs(entries)
+            if writes_epochs:  # Those of the promoted log are written with the swap.
+                log.write_leader_epochs(entries)
 
         try:
-            raised = future.dir.submit("raise future log start", moved)
+            raised = future.queue.submit("raise future log start", moved)
         except LogDirFailed:
             return
         raised.add_done_callback(partial(_future_raised, replica))

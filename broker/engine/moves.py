@@ -31,12 +31,11 @@ from broker.engine.replica import LooseFuture, Replica
 from broker.engine.state import EngineState
 from broker.engine.supervise import supervised
 from broker.replication.mover import Mover
-from broker.storage.layout import future_dir_name
 from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
 from protocol import metric_rows
 from protocol.errors import ErrorCode
-from protocol.ids import ZERO_UUID, TopicPartition
+from protocol.ids import TopicPartition
 
 logger = logging.getLogger(__name__)
 
@@ -136,17 +135,8 @@ class Moves:
         start = replica.partition.log_start_offset
         future = self._attach(replica, target, fallback_offset=start)
         self._state.log_dirs.count_log(target.path)
-        job = partial(
-            PartitionLog.create,
-            target.files,
-            future_dir_name(replica.tp, self._state.unique()),
-            replica.log.config,
-            now_ms=self._state.wall_ms(),
-            topic_id=None if replica.topic_id == ZERO_UUID else replica.topic_id,
-            log_start_offset=start,
-        )
         try:
-            created = target.submit("create future log", job)
+            created = self._tools.logs.create_future(replica, target)
         except LogDirFailed:
             self.drop(replica)
             begun.set_result(False)
@@ -262,7 +252,7 @@ class Moves:
 
     def _remove(self, replica: Replica, log: PartitionLog, log_dir: LogDir) -> None:
         try:
-            self._deletions.set_aside(replica.tp, log, log_dir, replica.delete_delay_ms)
+            self._deletions.set_aside(replica.tp, log, log_dir.beside, replica.delete_delay_ms)
         except LogDirFailed:
             return  # It stays on the failed log dir.
 

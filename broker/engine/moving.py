@@ -31,6 +31,7 @@ from broker.engine.logs import Logs
 from broker.engine.move_turns import MoveTurns
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
+from broker.storage.disk_queue import DiskQueue
 from broker.storage.log_dir import LogDir
 from broker.storage.log_reader import LogRead
 from broker.storage.partition_log import PartitionLog
@@ -78,6 +79,7 @@ class MovingLog:
         self._replica = replica
         self._future = future
         self._unsynced_bytes = 0
+        self._noted_id = ZERO_UUID
 
     @property
     def tp(self) -> TopicPartition:
@@ -98,6 +100,11 @@ class MovingLog:
         log = self._future.log
         assert log is not None, f"{self.tp}: the future log is moved before it exists"
         return log
+
+    @property
+    def _queue(self) -> DiskQueue:
+        """The queue that moves have in the target, beside the one that clients wait for."""
+        return self._future.dir.beside
 
     def _stands(self, state: MoveState) -> bool:
         """Tell whether the move is still this one, in this state, of a replica that is online."""
@@ -142,7 +149,13 @@ class MovingLog:
             log.truncate_to(offset)
             log.write_leader_epochs(entries)
 
-        await self._tools.logs.cut(future.dir, log, "truncate future", cut)
+        await self._cut_by("truncate future", cut)
+
+    async def _cut_by(self, operation: str, job: Callable[[], None]) -> None:
+        """Cut the future log; a RecoveryPoint that falls is written before the copy goes on."""
+        log_dir = self._future.dir
+        if await self._tools.logs.cut(log_dir, self._log, operation, job, queue=self._queue):
+            await log_dir.submit("settle", _nothing)
 
     async def _restart_at(self, offset: int) -> None:
         future, log = self._future, self._log
@@ -154,7 +167,7 @@ class MovingLog:
             log.truncate_fully_and_start_at(offset, now_ms=now_ms)
             log.write_leader_epochs(())
 
-        await self._tools.logs.cut(future.dir, log, "restart future", empty)
+        await self._cut_by("restart future", empty)
         self._replica.on_log_start()
 
     # Copying.
@@ -173,12 +186,12 @@ class MovingLog:
         if self._unsynced_bytes >= SYNC_BYTES:
             await self._sync()
         elif copied >= COPY_BYTES:
-            await self._future.dir.submit("begin sync", partial(_begin_sync, self._log))
+            await self._queue.submit("begin sync", partial(_begin_sync, self._log))
         return copied
 
     async def _sync(self) -> None:
         self._unsynced_bytes = 0
-        await self._future.dir.submit("sync future", self._log.flush)
+        await self._queue.submit("sync future", self._log.flush)
 
     @property
     def _step_bytes(self) -> int:
@@ -260,11 +273,11 @@ class MovingLog:
                 if epoch != future.epochs.latest and epoch >= 0:
                     changed |= future.epochs.assign(epoch, batch.base_offset)
             offset = checked.last_offset + 1
-        written = future.dir.submit_append(self._log, buffers, self._state.wall_ms())
+        written = self._queue.submit_append(self._log, buffers, self._state.wall_ms())
         written.add_done_callback(partial(self._on_written, offset, sum(map(len, buffers))))
         if changed:
             log, entries = self._log, future.epochs.entries
-            future.dir.submit("write leader epochs", lambda: log.write_leader_epochs(entries))
+            self._queue.submit("write leader epochs", lambda: log.write_leader_epochs(entries))
         return written
 
     def _on_written(self, end_offset: int, size_bytes: int, written: asyncio.Future[int]) -> None:
@@ -313,10 +326,10 @@ class MovingLog:
 
     def _note_topic_id(self) -> None:
         """Write the topic's id again: it may have become known after the future log was made."""
-        topic_id = self._replica.topic_id
+        topic_id = self._noted_id = self._replica.topic_id
         if topic_id != ZERO_UUID:
             job = partial(self._log.write_partition_metadata, topic_id)
-            self._future.dir.submit("write topic id", job)
+            self._queue.submit("write topic id", job)
 
     async def _close_gap(self) -> bool:
         """Copy what came in before the pause; True when the future log has everything."""
@@ -343,20 +356,21 @@ class MovingLog:
             source=source_log,
             source_root=source.disk.root,
             future=self._log,
-            destination=future.dir.files,
+            beside=self._queue.files,
             unique=self._state.unique(),
         )
         future.is_promoting = True
-        await future.dir.submit("swap: promote", swap.promote)
+        await self._queue.submit("swap: promote", partial(swap.promote, future.dir.files))
         if self._state.hosted.online(self.tp) is not replica:
             return  # The source failed meanwhile; the next start finds the promoted log.
         self._point_to_promoted(source)
         try:
-            await source.submit("swap: retire", swap.retire)
+            await source.submit("swap: release", partial(swap.release, source.beside.files))
+            await source.beside.submit("swap: retire", swap.retire)
         except LogDirFailed:
             return  # The promoted log is whole; its note tells the next start what to do.
-        self._tools.deletions.renamed(source_log, source, replica.delete_delay_ms)
-        await future.dir.submit("swap: finish", swap.finish)
+        self._tools.deletions.renamed(self.tp, source_log, source.beside, replica.delete_delay_ms)
+        await self._queue.submit("swap: finish", swap.finish)
 
     def _point_to_promoted(self, source: LogDir) -> None:
         replica, future = self._replica, self._future
@@ -364,6 +378,8 @@ class MovingLog:
         self._state.log_dirs.uncount_log(source.path)
         self._state.cleaner_offsets.move(self.tp, source.path, future.dir.path)
         self._tools.logs.write_epochs(replica)
+        if replica.topic_id != self._noted_id:
+            self._tools.logs.assign_topic_id(replica, replica.topic_id)
         if self.move.on(MoveEvent.SWAP_DONE):
             self._state.move_ended(self.tp)
 

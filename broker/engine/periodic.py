@@ -16,7 +16,7 @@ from broker.engine.retention import Retention
 from broker.engine.state import EngineState
 from broker.engine.supervise import supervised
 from broker.replication.isr_reporter import IsrReporter
-from broker.storage.log_dir import LogDir
+from broker.storage.disk_queue import DiskQueue
 from broker.storage.partition_log import PartitionLog
 
 _ISR_CHECK_MS_MAX: Final = 15_000
@@ -108,10 +108,10 @@ class Periodic:
                 _forget(replica.dir, replica.log, expired)
                 future = replica.future
                 if future is not None and future.log is not None:
-                    _forget(future.dir, future.log, expired)
+                    _forget(future.queue, future.log, expired)
 
 
-def _forget(log_dir: LogDir, log: PartitionLog, producer_ids: list[int]) -> None:
+def _forget(log_dir: DiskQueue, log: PartitionLog, producer_ids: list[int]) -> None:
     """Leave expired producers out of snapshots to come; in line with the appends around it."""
     log_dir.submit_quietly("expire producers", partial(log.forget_producers, producer_ids))
 

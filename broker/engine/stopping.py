@@ -21,7 +21,7 @@ from broker.engine.follower import Following
 from broker.engine.moves import Moves
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
-from broker.storage.log_dir import LogDir
+from broker.storage.disk_queue import DiskQueue
 from broker.storage.partition_log import PartitionLog
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -133,13 +133,17 @@ class Stopping:
         self._state.hosted.remove(tp)
         self._state.rebuilds.done(tp)
         if loose is not None:
-            renames.append((tp, self._set_aside(tp, loose.log, loose.dir)))
+            renames.append((tp, self._set_aside(tp, loose.log, loose.dir.beside)))
         if idle is not None:
             renames.append((tp, self._set_aside(tp, idle.log, idle.dir)))
         return renames
 
     def _set_aside(
-        self, tp: TopicPartition, log: PartitionLog, log_dir: LogDir, replica: Replica | None = None
+        self,
+        tp: TopicPartition,
+        log: PartitionLog,
+        log_dir: DiskQueue,
+        replica: Replica | None = None,
     ) -> asyncio.Future[None]:
         delay_ms = (
             self._state.ports.topic_config(tp.topic).file_delete_delay_ms

@@ -10,7 +10,9 @@ import ctypes
 import errno
 import fcntl
 import os
+import threading
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Final
 
 from protocol.ports import Buffer, DiskFile, DiskUsage
@@ -18,6 +20,21 @@ from protocol.ports import Buffer, DiskFile, DiskUsage
 LOCK_FILE: Final = ".lock"
 _BUFFERS_PER_CALL_MAX: Final = 1024
 """Linux refuses more buffers in one pwritev (IOV_MAX)."""
+
+
+class _UsedBytes:
+    """What a disk of limited capacity holds, counted by all its threads."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._counting = threading.Lock()
+
+    def change(self, size_bytes: int, capacity_bytes: int) -> bool:
+        """Add, or take off; False without doing it when the sum would pass the capacity."""
+        with self._counting:
+            is_possible = size_bytes <= 0 or self.count + size_bytes <= capacity_bytes
+            self.count += is_possible * size_bytes
+        return is_possible
 
 
 class FileDisk:
@@ -39,7 +56,7 @@ class FileDisk:
         """
         self._root = os.path.abspath(root)
         self._capacity_bytes = capacity_bytes
-        self._used_bytes = 0
+        self._used = _UsedBytes()
         self._set_aside = set_aside
         self._identity: tuple[int, int] | None = None
         self._lock_descriptor: int | None = None
@@ -50,6 +67,12 @@ class FileDisk:
     def root(self) -> str:
         """The absolute path, for messages."""
         return self._root
+
+    def beside(self) -> FileDisk:
+        """See ``Disk.beside``."""
+        other = copy(self)
+        other.operations_count = 0
+        return other
 
     def prepare(self) -> None:
         """See ``Disk.prepare``. Source: LogManager.scala createAndValidateLogDirs."""
@@ -64,7 +87,7 @@ class FileDisk:
         status = os.stat(self._root)
         self._identity = (status.st_dev, status.st_ino)
         if self._capacity_bytes is not None:
-            self._used_bytes = sum(_sizes_below(self._root))
+            self._used.count = sum(_sizes_below(self._root))
 
     def check_root(self) -> None:
         """See ``Disk.check_root``: the path must lead to the same inode as at the start."""
@@ -170,7 +193,7 @@ class FileDisk:
         usable_bytes = status.f_bavail * status.f_frsize
         if self._capacity_bytes is None:
             return DiskUsage(status.f_blocks * status.f_frsize, usable_bytes)
-        free_bytes = max(0, self._capacity_bytes - self._used_bytes)
+        free_bytes = max(0, self._capacity_bytes - self._used.count)
         return DiskUsage(self._capacity_bytes, min(usable_bytes, free_bytes))
 
     def lock(self) -> None:
@@ -211,16 +234,14 @@ class FileDisk:
         """Count bytes about to be written; ENOSPC when they pass the capacity."""
         if self._capacity_bytes is None:
             return
-        if self._used_bytes + size_bytes > self._capacity_bytes:
-            raise OSError(
-                errno.ENOSPC, f"capacity of {self._capacity_bytes} bytes is used up", self._root
-            )
-        self._used_bytes += size_bytes
+        if not self._used.change(size_bytes, self._capacity_bytes):
+            reason = f"capacity of {self._capacity_bytes} bytes is used up"
+            raise OSError(errno.ENOSPC, reason, self._root)
 
     def release(self, size_bytes: int) -> None:
         """Count bytes that were freed."""
         if self._capacity_bytes is not None:
-            self._used_bytes -= size_bytes
+            self._used.change(-size_bytes, self._capacity_bytes)
 
     def _path(self, name: str) -> str:
         self.operations_count += 1

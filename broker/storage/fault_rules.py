@@ -132,3 +132,12 @@ def _is_named(name: str, pattern: str) -> bool:
     """Match a name, or its partition directory's; a file being replaced has its final name."""
     final = name.removesuffix(TEMPORARY_SUFFIX)
     return fnmatchcase(final, pattern) or fnmatchcase(final.partition("/")[0], pattern)
+
+
+class RulesInForce:
+    """The rules of one disk, for all threads that use it."""
+
+    __slots__ = ("rules",)
+
+    def __init__(self) -> None:
+        self.rules: tuple[FaultRule, ...] = ()

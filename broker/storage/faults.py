@@ -9,11 +9,12 @@ import errno
 import os
 import random
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from typing import Any, Final
 
 from broker.storage.fault_damage import flip_bit, part_of, write_elsewhere
 from broker.storage.fault_gates import FaultGate, ThreadGate
-from broker.storage.fault_rules import FaultRule
+from broker.storage.fault_rules import FaultRule, RulesInForce
 from broker.storage.layout import TEMPORARY_SUFFIX
 from broker.storage.lost_data import EntryLoss, PageLoss
 from protocol.fault_model import DiskMode, Operation
@@ -44,7 +45,7 @@ class FaultyDisk:
         self._chance = chance
         self._new_gate = new_gate
         self._gates: dict[FaultRule, FaultGate] = {}
-        self._rules: tuple[FaultRule, ...] = ()
+        self._force = RulesInForce()
         self._pages = PageLoss(inner)
         self._entries = EntryLoss(inner)
 
@@ -52,6 +53,12 @@ class FaultyDisk:
     def root(self) -> str:
         """The path of the inner disk."""
         return self._inner.root
+
+    def beside(self) -> FaultyDisk:
+        """See ``Disk.beside``; the faults are the same."""
+        other = copy(self)
+        other._inner = self._inner.beside()  # noqa: SLF001 -- of this class.
+        return other
 
     @property
     def operations_count(self) -> int:
@@ -61,12 +68,12 @@ class FaultyDisk:
     @property
     def rules(self) -> tuple[FaultRule, ...]:
         """The rules in force, with their hits."""
-        return self._rules
+        return self._force.rules
 
     @property
     def hits(self) -> int:
         """How many operations the rules in force have changed."""
-        return sum(rule.hits for rule in self._rules)
+        return sum(rule.hits for rule in self.rules)
 
     def set_fault(self, mode: DiskMode | str, **details: Any) -> FaultRule:
         """Put one rule in force instead of all others; ``details`` are further fields of FaultRule.
@@ -95,20 +102,20 @@ class FaultyDisk:
         if rule.mode is DiskMode.SYNC_FAILURE:
             self._pages.watch()
         self._gates[rule] = self._new_gate()
-        self._rules = (*self._rules, rule)
+        self._force.rules = (*self.rules, rule)
 
     def drop_rule(self, rule: FaultRule) -> None:
         """Take one rule out of force, once or again; what hangs or waits for it goes on."""
-        self._rules = tuple(each for each in self._rules if each is not rule)
+        self._force.rules = tuple(each for each in self.rules if each is not rule)
         gate = self._gates.pop(rule, None)
         if gate is not None:
             gate.open()
-        if all(each.mode is not DiskMode.SYNC_FAILURE for each in self._rules):
+        if all(each.mode is not DiskMode.SYNC_FAILURE for each in self.rules):
             self._pages.unwatch()
 
     def clear(self) -> None:
         """Take all rules out of force; what hangs or waits goes on."""
-        for rule in self._rules:
+        for rule in self.rules:
             self.drop_rule(rule)
 
     def check(self, operation: Operation, name: str, size_bytes: int = 0) -> DiskMode | None:
@@ -118,7 +125,7 @@ class FaultyDisk:
             OSError: as a rule says.
         """
         found: DiskMode | None = None
-        for rule in self._rules:
+        for rule in self.rules:
             is_callers = rule.mode not in _ERRORS and rule.mode not in _WAITS
             if is_callers and found is not None:
                 continue  # One damage at a time, so that every hit is one that was done.
@@ -148,7 +155,7 @@ class FaultyDisk:
 
     def read_file(self, name: str) -> bytes:
         """See ``Disk.read_file``."""
-        if not self._rules:
+        if not self._force.rules:
             return self._inner.read_file(name)
         mode = self.check(Operation.READ, name, self._inner.size(name))
         return self.damaged(self._inner.read_file(name), mode)
@@ -172,7 +179,7 @@ class FaultyDisk:
 
     def replace_file(self, name: str, data: Buffer) -> None:
         """See ``Disk.replace_file``; step by step while there are faults."""
-        if not self._rules:
+        if not self._force.rules:
             self._inner.replace_file(name, data)
             return
         self.write_file(name + TEMPORARY_SUFFIX, data)
@@ -180,7 +187,7 @@ class FaultyDisk:
 
     def write_atomic(self, name: str, data: Buffer) -> None:
         """See ``Disk.write_atomic``; step by step while there are faults."""
-        if not self._rules:
+        if not self._force.rules:
             self._inner.write_atomic(name, data)
             return
         self.write_file(name + TEMPORARY_SUFFIX, data)
@@ -305,7 +312,7 @@ class FaultyDisk:
 
     def _check_create(self, name: str) -> bool:
         """Meet the making of a file, when ``name`` is none yet; tell whether it is to be lost."""
-        if not self._rules or self._inner.exists(name):
+        if not self._force.rules or self._inner.exists(name):
             return False
         return self.check(Operation.CREATE, name) is DiskMode.LOST_ENTRY
 

@@ -85,12 +85,11 @@ class LogDirFiles:
         for name in [name for name in self._unsynced if name.startswith(prefix)]:
             del self._unsynced[name]
 
-    def let_go(self) -> None:
-        """Close every handle and drop the lock: the log dir failed. Never fails; may hang."""
+    def close_all(self) -> None:
+        """Close every handle: the log dir failed. Never fails; may hang."""
         while self._handles:
             with contextlib.suppress(OSError):
                 self._handles.popitem()[1].close()
-        self.disk.drop_lock()
 
     def replace(self, name: str, data: Buffer) -> None:
         """Replace a small file at once and sync it with the next ``sync_replaced``.

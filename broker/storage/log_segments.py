@@ -180,9 +180,11 @@ class LogSegments:
             self._snapshots.take(end, self.producers)
 
     def unload(self) -> None:
-        """Forget what is held in memory: the files are about to go."""
+        """Forget what is held in memory of the files; the active segment's indexes stay."""
         for segment in self.segments:
             self.directory.files.unloaded(segment)
+        for segment in self.segments[:-1]:
+            segment.unload()
 
     def _set_aside(self, segments: Sequence[Segment]) -> SetAside:
         for segment in segments:

@@ -47,6 +47,10 @@ class MemoryDisk:
         """A name for messages."""
         return self._root
 
+    def beside(self) -> MemoryDisk:
+        """See ``Disk.beside``; nothing blocks here, so that one count does."""
+        return self
+
     def power_cut(self, chance: random.Random | None = None) -> None:
         """Lose all that is not durable; with ``chance`` a drawn part of it stays."""
         self._tree = left_by_power_cut(self._tree, chance)

@@ -363,12 +363,19 @@ class PartitionLog:
 
         An existing one is an OSError.
         """
-        files = self._directory.files
-        files.sync_replaced(self.name)
-        files.close_below(self.name)
-        files.disk.rename(self.name, name)
-        files.disk.sync_dir("")
-        self._directory.name = name
+        self._directory.rename(name)
+
+    def hand_over(self, files: LogDirFiles) -> None:
+        """Leave the log to another thread of its log dir, whose open files are ``files``.
+
+        The last call on this thread; the other one begins when it is done.
+        """
+        self._segments.unload()
+        self._directory.hand_over(files)
+
+    def leave_small_files(self) -> None:
+        """Do not sync small files that were replaced: the log is about to go."""
+        self._directory.files.close_below(self.name)
 
     def delete_files(self) -> None:
         """Remove the directory and all in it; later calls that would write do nothing."""

@@ -25,13 +25,31 @@ ALL_SUFFIXES: Final = (LOG_SUFFIX, *INDEX_SUFFIXES, TRANSACTION_INDEX_SUFFIX)
 
 
 class PartitionFiles:
-    """Where the files of one log are; renaming the log changes ``name`` for all its segments."""
+    """Where the files of one log are.
+
+    Renaming the log changes ``name`` for all its segments, handing it over their ``files``.
+    """
 
     __slots__ = ("files", "name")
 
     def __init__(self, files: LogDirFiles, name: str) -> None:
         self.files = files
         self.name = name
+
+    def rename(self, name: str) -> None:
+        """Give the directory another name, durably. An existing one is an OSError."""
+        self.files.sync_replaced(self.name)
+        self.files.close_below(self.name)
+        self.files.disk.rename(self.name, name)
+        self.files.disk.sync_dir("")
+        self.name = name
+
+    def hand_over(self, files: LogDirFiles) -> None:
+        """Go on with the open files of another thread; small files are synced before."""
+        if files is not self.files:
+            self.files.sync_replaced(self.name)
+            self.files.close_below(self.name)
+            self.files = files
 
     def path(self, file_name: str) -> str:
         """Return the disk's name of one file of the log."""

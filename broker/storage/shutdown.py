@@ -76,10 +76,11 @@ def close_log_dir(
 ) -> None:
     """Close every log of a fully loaded dir, checkpoint, mark it as clean, release the lock.
 
-    A job without a deadline, the last one before ``LogDir.close``. An OSError on the way leaves no
-    marker.
+    A job without a deadline, the last one before ``LogDir.close``; nothing goes on
+    beside it. An OSError on the way leaves no marker.
     """
     for log in logs.values():
+        log.hand_over(files)
         log.complete()
     _make_durable(files, logs.values())
     write_checkpoints(files.disk, logs, high_watermarks)

@@ -120,9 +120,16 @@ def _loader(log_dir: LogDir, options: LoadOptions) -> Callable[[], LoadedLogDir]
     def report(progress: LoadProgress) -> None:
         options.progress(log_dir.path, progress)
 
-    return lambda: load_log_dir(
-        log_dir.files, configs=options.configs, now_ms=options.now_ms, progress=report
-    )
+    def load() -> LoadedLogDir:
+        loaded = load_log_dir(
+            log_dir.files, configs=options.configs, now_ms=options.now_ms, progress=report
+        )
+        for found in loaded.logs:
+            if found.is_future:
+                found.log.hand_over(log_dir.beside.files)
+        return loaded
+
+    return load
 
 
 def open_log_dir(disk: Disk, owner: Owner) -> bytes:

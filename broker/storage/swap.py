@@ -34,10 +34,10 @@ class Swap:
     """One promotion of a future log. Each step is a job of one log dir, in this order, each once.
 
     After ``promote`` the future log is the current one; a failure of the source in ``retire``
-    changes nothing in that.
+    changes nothing in that. The renames are jobs of the threads beside those that clients wait for.
     """
 
-    __slots__ = ("_delete_name", "_destination", "_future", "_name", "_source", "_source_root")
+    __slots__ = ("_beside", "_delete_name", "_future", "_name", "_source", "_source_root")
 
     def __init__(
         self,
@@ -46,36 +46,52 @@ class Swap:
         source: PartitionLog,
         source_root: str,
         future: PartitionLog,
-        destination: LogDirFiles,
+        beside: LogDirFiles,
         unique: str,
     ) -> None:
-        """``unique``: 32 hex digits for the name under which the old log waits for deletion."""
+        """Note what is to be done.
+
+        Args:
+            topic_partition: whose logs they are.
+            source: the current log.
+            source_root: its log dir.
+            future: the log that takes its place.
+            beside: the open files that ``future`` has up to then.
+            unique: 32 hex digits for the name under which the old log waits for deletion.
+        """
         self._name = current_dir_name(topic_partition)
         self._delete_name = delete_dir_name(topic_partition, unique)
         self._source = source
         self._source_root = source_root
         self._future = future
-        self._destination = destination
+        self._beside = beside
 
-    def promote(self) -> None:
-        """On the destination's thread.
+    def promote(self, files: LogDirFiles) -> None:
+        """On the destination's thread beside.
 
-        Make the future log durable, write the note, give it the current name.
+        Make the future log durable, write the note, give it the current name, and leave it to the
+        thread of ``files``.
         """
         self._future.flush()
         note = SwapNote(self._source_root, self._delete_name)
-        self._destination.disk.write_atomic(
+        self._beside.disk.write_atomic(
             f"{self._future.name}/{SWAP_NOTE_FILE}", render_swap_note(note)
         )
         self._future.rename(self._name)
+        self._future.hand_over(files)
+
+    def release(self, beside: LogDirFiles) -> None:
+        """On the source's own thread: leave the old log to the one beside."""
+        self._source.leave_small_files()
+        self._source.hand_over(beside)
 
     def retire(self) -> None:
-        """On the source's thread: set the old log aside for deletion."""
+        """On the source's thread beside: set the old log aside for deletion."""
         self._source.rename(self._delete_name)
 
     def finish(self) -> None:
-        """On the destination's thread: remove the note."""
-        remove_swap_note(self._destination, self._future.name)
+        """On the destination's thread beside: remove the note."""
+        remove_swap_note(self._beside, self._future.name)
 
 
 def render_swap_note(note: SwapNote) -> bytes:

@@ -50,7 +50,6 @@ from protocol.messages.control import (
     AlterPartitionResponse,
 )
 from protocol.metric_rows import MetricRow
-from protocol.ports import DiskWorker
 from protocol.records.build import BatchOptions
 from tests.broker.engine.messages import (
     BROKER_EPOCH,
@@ -71,6 +70,21 @@ class SwitchWorker(InlineDiskWorker):
             loop = asyncio.get_running_loop()
             loop.call_later(self.delay_s, super().run, jobs, done)
         elif not self.hangs:
+            super().run(jobs, done)
+
+
+class WorkerBeside(InlineDiskWorker):
+    """The second worker of a log dir, which hangs and is slow when the first one is."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, first: SwitchWorker) -> None:
+        super().__init__(loop)
+        self._first = first
+
+    def run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
+        if self._first.delay_s:
+            loop = asyncio.get_running_loop()
+            loop.call_later(self._first.delay_s, super().run, jobs, done)
+        elif not self._first.hangs:
             super().run(jobs, done)
 
 
@@ -154,8 +168,8 @@ class Node:
         )
         self.dispatcher = Dispatcher(self._context())
 
-    def _log_dir(self, path: str, worker: DiskWorker) -> LogDir:
-        return LogDir(
+    def _log_dir(self, path: str, worker: SwitchWorker) -> LogDir:
+        log_dir = LogDir(
             path=path,
             disk=self.disks[path],
             worker=worker,
@@ -163,6 +177,9 @@ class Node:
             queue_depth_max=1_000,
             on_failed=lambda _failure: None,
         )
+        beside = WorkerBeside(asyncio.get_running_loop(), worker)
+        log_dir.work_beside(self.disks[path].beside(), beside)
+        return log_dir
 
     def topic_config(self, topic: str) -> TopicConfig:
         return topic_config(self.topic_configs.get(topic, {}), self.config)

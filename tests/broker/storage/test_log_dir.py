@@ -1,22 +1,22 @@
-"""The queue of one disk: order, group commit, back-pressure, watchdog, and the one failure."""
+"""One log dir: its probe, its two threads and their one failure."""
 
 from __future__ import annotations
 
 import asyncio
-import errno
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from broker.core.log_dirs import LogDirFailed
 from broker.storage.disk import FileDisk
+from broker.storage.faults import FaultyDisk
 from broker.storage.log_dir import PROBE_FILE, LogDir
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
 from broker.storage.worker import ThreadDiskWorker
-from protocol.errors import KafkaError
+from protocol.fault_model import FileClass, Operation
 from protocol.ports import Disk
 from tests.broker.storage.builders import (
     Config,
@@ -30,274 +30,30 @@ from tests.broker.storage.builders import (
 DEADLINE_S = 10.0
 
 
-class HeldWorker:
-    """A worker that runs nothing until it is told to; it shows what shares a hop."""
-
-    def __init__(self) -> None:
-        self.hops: list[tuple[Sequence[Callable[[], Any]], Callable[[list[Any]], None]]] = []
-        self.abandoned = False
-
-    def run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
-        self.hops.append((jobs, done))
-
-    def abandon(
-        self,
-        last: Callable[[], None] | None = None,
-        on_last: Callable[[], None] | None = None,
-    ) -> None:
-        self.abandoned = True
-
-    def finish(self) -> int:
-        jobs, done = self.hops.pop(0)
-        done([job() for job in jobs])
-        return len(jobs)
+def made_log(log_dir: LogDir) -> PartitionLog:
+    return PartitionLog.create(log_dir.files, "orders-0", Config(), now_ms=0)
 
 
-def held_log_dir(worker: HeldWorker, failures: Failures | None = None, **options: int) -> LogDir:
-    disk = MemoryDisk()
-    return LogDir(
-        path=disk.root,
+def two_threads(root: Path, failures: Failures, deadline_ms: int = 10_000) -> LogDir:
+    """A log dir on real files, each of its queues with a thread."""
+    loop = asyncio.get_running_loop()
+    disk = faulty(FileDisk(str(root)))
+    disk.prepare()
+    log_dir = LogDir(
+        path=str(root),
         disk=disk,
-        worker=worker,
-        deadline_ms=options.get("deadline_ms", 1000),
-        queue_depth_max=options.get("queue_depth_max", 4),
-        on_failed=failures or Failures(),
+        worker=ThreadDiskWorker("first", loop),
+        deadline_ms=deadline_ms,
+        queue_depth_max=10,
+        on_failed=failures,
     )
+    log_dir.work_beside(disk.beside(), ThreadDiskWorker("beside", loop))
+    return log_dir
 
 
-async def turn() -> None:
-    """Let everything that is ready run once."""
-    await asyncio.sleep(0)
-
-
-def broken(number: int = errno.EIO) -> None:
-    raise OSError(number, "bad sector")
-
-
-def made_log(log_dir: LogDir, name: str = "orders-0") -> PartitionLog:
-    return PartitionLog.create(log_dir.files, name, Config(), now_ms=0)
-
-
-class CountingDisk(MemoryDisk):
-    """Counts what reaches the files."""
-
-    writes = 0
-
-    def reserve(self, size_bytes: int) -> None:
-        self.writes += 1
-        super().reserve(size_bytes)
-
-
-async def test_jobs_end_in_the_order_they_came() -> None:
-    log_dir = inline_log_dir()
-    seen: list[int] = []
-    futures = [log_dir.submit("note", lambda n=number: seen.append(n)) for number in range(500)]
-    async with asyncio.timeout(DEADLINE_S):
-        await futures[-1]
-    assert seen == list(range(500))
-    assert log_dir.queue_depth == 0
-    assert log_dir.jobs_count == 500
-    assert 1 < log_dir.hops_count < 10
-
-
-async def test_jobs_of_one_turn_share_a_hop_and_later_ones_wait_for_the_next() -> None:
-    worker = HeldWorker()
-    log_dir = held_log_dir(worker)
-    first = [log_dir.submit("a", lambda: 1), log_dir.submit("b", lambda: 2)]
-    await turn()
-    later = log_dir.submit("c", lambda: 3)
-    assert worker.finish() == 2
-    assert [future.result() for future in first] == [1, 2]
-    assert worker.finish() == 1
-    assert later.result() == 3
-
-
-async def test_appends_to_one_log_are_one_write_even_when_logs_take_turns() -> None:
-    disk = CountingDisk()
-    log_dir = inline_log_dir(disk)
-    logs = [made_log(log_dir, "orders-0"), made_log(log_dir, "orders-1")]
-    disk.writes = 0
-    futures = [
-        log_dir.submit_append(log, [batch(offset)], 0) for offset in range(10) for log in logs
-    ]
-    async with asyncio.timeout(DEADLINE_S):
-        ends = [await future for future in futures]
-    assert disk.writes == 2
-    assert set(ends) == {10}
-    assert [offsets_read(log, 0) for log in logs] == [list(range(10))] * 2
-    assert log_dir.appends_count == 20
-    assert log_dir.appended_bytes == sum(log.size_bytes for log in logs)
-
-
-async def test_an_append_never_passes_a_job_that_came_before_it() -> None:
-    log_dir = inline_log_dir()
-    log = made_log(log_dir)
-    log_dir.submit_append(log, [batch(0), batch(1)], 0)
-    log_dir.submit("truncate", lambda: log.truncate_to(1))
-    last = log_dir.submit_append(log, [batch(1, size=7)], 0)
-    async with asyncio.timeout(DEADLINE_S):
-        assert await last == 2
-    assert offsets_read(log, 0) == [0, 1]
-    assert log.size_bytes == len(batch(0)) + len(batch(1, size=7))
-
-
-async def test_an_error_that_is_no_oserror_ends_its_own_job_alone() -> None:
-    log_dir = inline_log_dir()
-    log = made_log(log_dir)
-    with pytest.raises(KafkaError):
-        await log_dir.submit("read", lambda: log.read(5, 100))
-    assert log_dir.online
-    assert await log_dir.submit("read", lambda: log.read(0, 100).size_bytes) == 0
-
-
-@pytest.mark.kafka_bug("KAFKA-6027", "KAFKA-13815")
-@pytest.mark.scenario(56, 73, 74, 269)
-async def test_the_first_oserror_fails_the_dir_once_and_for_good() -> None:
-    failures = Failures()
-    log_dir = inline_log_dir(on_failed=failures)
-    before = log_dir.submit("fine", lambda: "done")
-    bad = log_dir.submit("roll", broken)
-    behind = log_dir.submit("behind", lambda: "never")
-    with pytest.raises(LogDirFailed) as caught:
-        await bad
-    assert await before == "done"
-    assert (caught.value.log_dir, caught.value.operation) == (log_dir.path, "roll")
-    assert isinstance(caught.value.cause, OSError)
-    with pytest.raises(LogDirFailed):
-        await behind
-    with pytest.raises(LogDirFailed, match="append"):
-        log_dir.submit_append(made_log(log_dir), [batch(0)], 0)
-    with pytest.raises(LogDirFailed):
-        await log_dir.wait_for_room()
-    log_dir.fail("again", OSError())
-    assert len(failures.seen) == 1
-    assert not log_dir.online
-    assert log_dir.queue_depth == log_dir.queued_bytes == 0
-    await log_dir.close()
-
-
-async def test_the_owner_hears_of_the_failure_before_the_lost_work_ends() -> None:
-    worker = HeldWorker()
-    order: list[str] = []
-    log_dir = held_log_dir(worker)
-
-    def hear(_: LogDirFailed) -> None:
-        order.append("owner")
-
-    log_dir.on_failed = hear
-    lost = [log_dir.submit("running", lambda: 1)]
-    await turn()
-    lost.append(log_dir.submit("queued", lambda: 2))
-    for future in lost:
-        future.add_done_callback(lambda _: order.append("work"))
-    log_dir.fail("command", OSError())
-    await turn()
-    assert order == ["owner", "work", "work"]
-    assert worker.abandoned
-    worker.finish()
-    assert all(future.exception() is log_dir.failure for future in lost)
-
-
-async def test_a_disk_that_does_not_answer_fails_at_the_deadline() -> None:
-    failures = Failures()
-    worker = HeldWorker()
-    log_dir = held_log_dir(worker, failures, deadline_ms=1)
-    hung = log_dir.submit("append", lambda: 1)
-    with pytest.raises(LogDirFailed, match="no answer from the disk for 1 ms"):
-        async with asyncio.timeout(DEADLINE_S):
-            await hung
-    assert len(failures.seen) == 1
-
-
-async def test_a_slow_disk_that_moves_is_not_taken_for_a_hanging_one() -> None:
-    worker = HeldWorker()
-    log_dir = held_log_dir(worker, deadline_ms=40)
-    slow = log_dir.submit("load", lambda: 1)
-    loop = asyncio.get_running_loop()
-    end_s = loop.time() + 0.1
-    while loop.time() < end_s:
-        log_dir.disk.exists("something")
-        await turn()
-    assert log_dir.online
-    worker.finish()
-    assert slow.result() == 1
-
-
-async def test_a_job_without_a_bound_goes_alone_and_has_more_time() -> None:
-    worker = HeldWorker()
-    log_dir = held_log_dir(worker, deadline_ms=10)
-    load = log_dir.submit("load", lambda: "loaded", bounded=False)
-    after = log_dir.submit("after", lambda: 1)
-    with pytest.raises(LogDirFailed, match="load: no answer from the disk for 100 ms"):
-        async with asyncio.timeout(DEADLINE_S):
-            await load
-    assert worker.finish() == 1
-    assert isinstance(after.exception(), LogDirFailed)
-
-
-async def test_one_hanging_dir_leaves_the_others_alone(tmp_path: Path) -> None:
-    loop = asyncio.get_running_loop()
-    disks = [faulty(FileDisk(str(tmp_path / name))) for name in ("d1", "d2")]
-    failures = Failures()
-    log_dirs: list[LogDir] = []
-    for disk in disks:
-        disk.prepare()
-        worker = ThreadDiskWorker(disk.root, loop)
-        log_dirs.append(
-            LogDir(
-                path=disk.root,
-                disk=disk,
-                worker=worker,
-                deadline_ms=200,
-                queue_depth_max=10,
-                on_failed=failures,
-            )
-        )
-    disks[0].set_fault("hang")
-    hung = log_dirs[0].submit("append", lambda: disks[0].write_file("a", b""))
-    async with asyncio.timeout(DEADLINE_S):
-        for _ in range(20):
-            await log_dirs[1].submit("append", lambda: disks[1].write_file("a", b""))
-        with pytest.raises(LogDirFailed):
-            await hung
-    assert [failure.log_dir for failure in failures.seen] == [disks[0].root]
-    assert log_dirs[1].online
-    disks[0].clear()
-    await log_dirs[1].close()
-
-
-async def test_clients_wait_for_room_while_the_queue_is_full() -> None:
-    worker = HeldWorker()
-    log_dir = held_log_dir(worker, queue_depth_max=2)
-    for _ in range(2):
-        log_dir.submit("a", lambda: 1)
-    await turn()
-    assert not log_dir.has_room()
-    waiters = [asyncio.ensure_future(log_dir.wait_for_room()) for _ in range(3)]  # noqa: TID251
-    await turn()
-    assert not any(waiter.done() for waiter in waiters)
-    worker.finish()
-    async with asyncio.timeout(DEADLINE_S):
-        for waiter in waiters:
-            await waiter
-
-
-async def test_those_who_wait_for_room_hear_of_the_failure() -> None:
-    worker = HeldWorker()
-    log_dir = held_log_dir(worker, queue_depth_max=1)
-    log_dir.submit("a", lambda: 1)
-    waiter = asyncio.ensure_future(log_dir.wait_for_room())  # noqa: TID251
-    await turn()
-    log_dir.fail("command", OSError())
-    with pytest.raises(LogDirFailed):
-        await waiter
-
-
-async def test_queued_bytes_fill_the_queue_as_jobs_do() -> None:
-    log_dir = held_log_dir(HeldWorker(), queue_depth_max=1000)
-    for _ in range(8):
-        log_dir.submit("copy", lambda: 1, size_bytes=8 << 20)
-    assert not log_dir.has_room()
+def faults_of(log_dir: LogDir) -> FaultyDisk:
+    assert isinstance(log_dir.disk, FaultyDisk)
+    return log_dir.disk
 
 
 def disks_that_vanish(tmp_path: Path) -> list[tuple[Disk, Callable[[], None]]]:
@@ -342,34 +98,6 @@ async def test_a_probe_under_way_is_not_queued_twice_and_syncs_late_files() -> N
     assert disk.read_file("small") == b"content"
 
 
-async def test_closing_waits_for_the_queue_and_then_refuses_work() -> None:
-    log_dir = inline_log_dir()
-    last = log_dir.submit("a", lambda: 1)
-    await log_dir.close()
-    assert last.result() == 1
-    with pytest.raises(LogDirFailed, match="closed"):
-        log_dir.submit("b", lambda: 2)
-
-
-async def test_a_job_that_nobody_waits_for_is_run_in_turn_and_dropped_by_an_offline_dir() -> None:
-    log_dir = inline_log_dir()
-    seen: list[int] = []
-    log_dir.submit_quietly("note", lambda: seen.append(1))
-    await log_dir.submit("wait", lambda: None)
-    log_dir.fail("command", OSError())
-    log_dir.submit_quietly("note", lambda: seen.append(2))
-    assert seen == [1]
-    assert log_dir.queue_depth == 0
-
-
-async def test_a_cancelled_job_does_not_disturb_the_others() -> None:
-    log_dir = inline_log_dir()
-    log_dir.submit("a", lambda: 1).cancel()
-    assert await log_dir.submit("b", lambda: 2) == 2
-    log_dir.submit("c", lambda: 1).cancel()
-    log_dir.fail("command", OSError())
-
-
 async def test_the_thread_of_a_failed_dir_closes_its_files_and_drops_the_lock(
     tmp_path: Path,
 ) -> None:
@@ -392,3 +120,103 @@ async def test_the_thread_of_a_failed_dir_closes_its_files_and_drops_the_lock(
     other = FileDisk(str(tmp_path))
     other.lock()
     other.unlock()
+
+
+async def test_clients_do_not_wait_for_what_goes_on_beside(tmp_path: Path) -> None:
+    log_dir = two_threads(tmp_path, Failures())
+    log = await log_dir.submit("create", lambda: made_log(log_dir))
+    faults_of(log_dir).set_fault("hang", operations=frozenset({Operation.SYNC}))
+    synced = log_dir.beside.submit("sync", lambda: log_dir.beside.disk.sync_dir(""))
+    async with asyncio.timeout(DEADLINE_S):
+        for number in range(20):
+            await log_dir.submit_append(log, [batch(number)], 0)
+    assert not synced.done()
+    faults_of(log_dir).clear()
+    async with asyncio.timeout(DEADLINE_S):
+        await synced
+        await log_dir.close()
+
+
+@pytest.mark.parametrize("is_beside", [False, True], ids=["first", "beside"])
+async def test_a_failure_in_either_queue_ends_both_once(tmp_path: Path, *, is_beside: bool) -> None:
+    failures = Failures()
+    log_dir = two_threads(tmp_path, failures)
+    queues = [log_dir, log_dir.beside]
+
+    def broken() -> None:
+        raise OSError(5, "bad sector")
+
+    lost = [queue.submit("wait", lambda: None) for queue in queues]
+    lost.append(queues[is_beside].submit("write", broken))
+    lost += [queue.submit("wait", lambda: None) for queue in queues]
+    async with asyncio.timeout(DEADLINE_S):
+        with pytest.raises(LogDirFailed, match="write"):
+            await lost[2]
+        await log_dir.released.wait()
+    assert [failure.operation for failure in failures.seen] == ["write"]
+    for queue in queues:
+        with pytest.raises(LogDirFailed):
+            queue.submit("more", lambda: None)
+
+
+@pytest.mark.parametrize("is_beside", [False, True], ids=["first", "beside"])
+async def test_a_queue_that_hangs_is_noticed_while_the_other_one_works(
+    tmp_path: Path, *, is_beside: bool
+) -> None:
+    failures = Failures()
+    log_dir = two_threads(tmp_path, failures, deadline_ms=200)
+    queues = [log_dir, log_dir.beside]
+    faults_of(log_dir).set_fault("hang", file_classes=frozenset({FileClass.SNAPSHOT}))
+    hung, other = queues[is_beside], queues[not is_beside]
+    hanging = hung.submit("write", lambda: hung.disk.write_file("0.snapshot", b""))
+    async with asyncio.timeout(DEADLINE_S):
+        while not hanging.done():
+            with contextlib.suppress(LogDirFailed):
+                await other.submit("write", lambda: other.disk.write_file("a", b""))
+    assert isinstance(hanging.exception(), LogDirFailed)
+    assert [failure.operation for failure in failures.seen] == ["write"]
+    faults_of(log_dir).clear()
+    async with asyncio.timeout(DEADLINE_S):
+        await log_dir.released.wait()
+
+
+async def test_the_lock_stays_until_both_threads_have_left(tmp_path: Path) -> None:
+    log_dir = two_threads(tmp_path, Failures())
+    await log_dir.submit("lock", log_dir.disk.lock)
+    faults_of(log_dir).set_fault("hang")
+    log_dir.beside.submit("write", lambda: log_dir.beside.disk.write_file("a", b""))
+    await asyncio.sleep(0)
+    log_dir.fail("command", OSError(5, "broken"))
+    await asyncio.sleep(0)
+    with pytest.raises(BlockingIOError):
+        FileDisk(str(tmp_path)).lock()
+    assert not log_dir.released.is_set()
+    faults_of(log_dir).clear()
+    async with asyncio.timeout(DEADLINE_S):
+        await log_dir.released.wait()
+    other = FileDisk(str(tmp_path))
+    other.lock()
+    other.unlock()
+
+
+async def test_a_log_that_was_handed_over_goes_on_in_the_other_queue(tmp_path: Path) -> None:
+    log_dir = two_threads(tmp_path, Failures())
+    beside = log_dir.beside
+    log = await beside.submit(
+        "create", lambda: PartitionLog.create(beside.files, "orders-0", Config(), now_ms=0)
+    )
+    await beside.submit_append(log, [batch(0)], 0)
+    await beside.submit("hand over", lambda: log.hand_over(log_dir.files))
+    assert beside.files.open_count == 0
+    assert await log_dir.submit_append(log, [batch(1)], 0) == 2
+    assert await log_dir.submit("read", lambda: offsets_read(log, 0)) == [0, 1]
+    await log_dir.close()
+
+
+async def test_closing_waits_for_both_queues(tmp_path: Path) -> None:
+    log_dir = two_threads(tmp_path, Failures())
+    last = [queue.submit("a", lambda: 1) for queue in (log_dir, log_dir.beside)]
+    await log_dir.close()
+    assert [future.result() for future in last] == [1, 1]
+    with pytest.raises(LogDirFailed, match="closed"):
+        log_dir.beside.submit("b", lambda: 2)

@@ -38,9 +38,10 @@ class Move:
     def __init__(self) -> None:
         self.memories = [MemoryDisk("/source"), MemoryDisk("/destination")]
         self.disks = [faulty(memory) for memory in self.memories]
-        source, destination = (LogDirFiles(disk) for disk in self.disks)
+        source, self.destination = (LogDirFiles(disk) for disk in self.disks)
+        self.source_beside, self.beside = (LogDirFiles(disk) for disk in self.disks)
         self.source = PartitionLog.create(source, "orders-0", CONFIG, now_ms=0)
-        self.future = PartitionLog.create(destination, FUTURE, CONFIG, now_ms=0)
+        self.future = PartitionLog.create(self.beside, FUTURE, CONFIG, now_ms=0)
         for log in (self.source, self.future):
             log.append(batches(0, 20), now_ms=0)
         self.source.flush()
@@ -49,12 +50,13 @@ class Move:
             source=self.source,
             source_root="/source",
             future=self.future,
-            destination=destination,
+            beside=self.beside,
             unique="d" * 32,
         )
 
     def run(self) -> None:
-        self.swap.promote()
+        self.swap.promote(self.destination)
+        self.swap.release(self.source_beside)
         self.swap.retire()
         self.swap.finish()
 
@@ -123,7 +125,7 @@ async def test_a_swap_cut_at_any_operation_leaves_one_whole_current_log(
 @pytest.mark.scenario(147)
 async def test_a_swap_cut_between_its_renames_is_finished() -> None:
     move = Move()
-    move.swap.promote()
+    move.swap.promote(move.destination)
     loaded = await move.restart()
     assert served(loaded) == [("/destination", list(range(20)))]
     assert loaded["/source"].to_delete == [DELETE]
@@ -133,7 +135,7 @@ async def test_a_swap_cut_between_its_renames_is_finished() -> None:
 
 async def test_the_note_waits_while_the_source_is_away() -> None:
     move = Move()
-    move.swap.promote()
+    move.swap.promote(move.destination)
     loaded = await move.restart(1)
     assert served(loaded) == [("/destination", list(range(20)))]
     assert loaded["/destination"].logs[0].swap_note == SwapNote("/source", DELETE)
@@ -143,7 +145,7 @@ async def test_the_note_waits_while_the_source_is_away() -> None:
 
 async def test_the_old_log_wins_when_it_was_written_while_the_destination_was_away() -> None:
     move = Move()
-    move.swap.promote()
+    move.swap.promote(move.destination)
     (only,) = (await move.restart(0))["/source"].logs
     only.log.append(batches(20, 25), now_ms=0)
     loaded = await move.restart()
@@ -175,7 +177,7 @@ async def test_two_current_logs_without_a_note_stop_the_start_and_are_both_named
 
 async def test_a_damaged_note_costs_the_dir_and_no_data() -> None:
     move = Move()
-    move.swap.promote()
+    move.swap.promote(move.destination)
     move.memories[1].write_file("orders-0/swap-note", b"9\n")
     loaded = await move.restart()
     assert served(loaded) == [("/source", list(range(20)))]
@@ -184,7 +186,7 @@ async def test_a_damaged_note_costs_the_dir_and_no_data() -> None:
 
 async def test_a_source_that_breaks_while_the_swap_is_finished_leaves_the_new_log() -> None:
     move = Move()
-    move.swap.promote()
+    move.swap.promote(move.destination)
     broken = move.disks[0]
     log_dirs = [inline_log_dir(broken), inline_log_dir(move.memories[1])]
     loading = asyncio.ensure_future(load_log_dirs(log_dirs, OPTIONS))  # noqa: TID251

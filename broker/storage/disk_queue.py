@@ -1,0 +1,375 @@
+"""DiskQueue, the loop's side of one thread of a log dir: its jobs, group commit and watchdog.
+
+It knows no file formats. What makes threads a log dir is in `log_dir`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias, TypeVar
+
+from broker.core.log_dirs import LogDirFailed
+from broker.storage.files import LogDirFiles
+from broker.storage.partition_log import PartitionLog
+from protocol.ports import Buffer, Disk, DiskWorker
+
+T = TypeVar("T")
+
+_PATIENCE: Final = 10
+"""An unbounded job may stand still for as many deadlines."""
+_WATCHES_PER_DEADLINE: Final = 4
+_JOBS_PER_HOP_MAX: Final = 256
+_BYTES_PER_HOP_MAX: Final = 8 << 20
+_QUEUED_BYTES_MAX: Final = 64 << 20
+
+
+class _Job:
+    """One queued call."""
+
+    __slots__ = ("bounded", "future", "operation", "run", "size_bytes")
+
+    def __init__(
+        self,
+        operation: str,
+        run: Callable[[], Any],
+        future: asyncio.Future[Any],
+        size_bytes: int,
+        *,
+        bounded: bool,
+    ) -> None:
+        self.operation = operation
+        self.run = run
+        self.future = future
+        self.size_bytes = size_bytes
+        self.bounded = bounded
+        """Whether the disk has one deadline for each of its operations, or ten."""
+
+
+class _Append:
+    """One queued append; those to one log become one write."""
+
+    __slots__ = ("buffers", "future", "log", "now_ms", "size_bytes")
+
+    def __init__(
+        self,
+        log: PartitionLog,
+        buffers: Sequence[Buffer],
+        now_ms: int,
+        future: asyncio.Future[int],
+    ) -> None:
+        self.log = log
+        self.buffers = buffers
+        self.now_ms = now_ms
+        self.future = future
+        self.size_bytes = sum(map(len, buffers))
+
+
+_Waiting: TypeAlias = "tuple[str, list[asyncio.Future[Any]]]"
+
+
+class DiskQueue:
+    """One thread of a log dir.
+
+    Jobs run in order on its own worker, many per hop; the first OSError or deadline ends it for
+    good.
+
+    Loop-side and not thread-safe. Built while the loop runs. After the failure queued work ends
+    with ``LogDirFailed``, new work is refused at once and the thread is abandoned: to close
+    the handles is the last it does, because even that can hang.
+    """
+
+    def __init__(
+        self,
+        *,
+        path: str,
+        disk: Disk,
+        worker: DiskWorker,
+        deadline_ms: int,
+        queue_depth_max: int,
+        on_failed: Callable[[LogDirFailed], None],
+    ) -> None:
+        self.path = path
+        self.disk = disk
+        self.files = LogDirFiles(disk)
+        """For jobs only."""
+        self.on_failed = on_failed
+        """Called once, on the loop, before the futures of the lost work end."""
+        self.failure: LogDirFailed | None = None
+        self.deadline_ms = deadline_ms
+        self.queue_depth_max = queue_depth_max
+        self.queue_depth = 0
+        """Jobs submitted and not yet answered."""
+        self.queued_bytes = 0
+        self.appended_bytes = 0
+        self.appends_count = 0
+        self.jobs_count = 0
+        self.hops_count = 0
+        self.busy_s = 0.0
+        """Seconds of loop time in which a hop was under way."""
+        self._worker = worker
+        self._loop = asyncio.get_running_loop()
+        self._queue: deque[_Job | _Append] = deque()
+        self._running: list[_Waiting] = []
+        self._running_bounded = True
+        self._hop_scheduled = False
+        self._hop_started_s = 0.0
+        self._moved_s = 0.0
+        self._moved_count = 0
+        self._watchdog: asyncio.TimerHandle | None = None
+        self._room_waiters: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def online(self) -> bool:
+        """Whether it takes work."""
+        return self.failure is None
+
+    def submit(
+        self, operation: str, job: Callable[[], T], size_bytes: int = 0, *, bounded: bool = True
+    ) -> asyncio.Future[T]:
+        """Queue ``job`` behind all earlier work; its result or its own error ends the future.
+
+        ``size_bytes`` counts towards back-pressure. A disk that begins no operation for the
+        deadline has failed; with ``bounded`` false (loading, deleting, closing) for ten of them.
+
+        Raises:
+            LogDirFailed: at once when the dir is offline; in the future when it fails before the
+                job is done.
+        """
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._enqueue(_Job(operation, job, future, size_bytes, bounded=bounded), operation)
+        self.jobs_count += 1
+        return future
+
+    def submit_quietly(self, operation: str, job: Callable[[], object]) -> None:
+        """As ``submit``, for a job that nobody waits for: an offline dir just does not take it."""
+        if self.failure is None:
+            self.submit(operation, job)
+
+    def submit_append(
+        self, log: PartitionLog, buffers: Sequence[Buffer], now_ms: int
+    ) -> asyncio.Future[int]:
+        """Queue an append of whole batches.
+
+        Appends queued together for one log become one write (group commit).
+
+        The buffers must not change before the future ends. It ends with a log end offset that
+        includes this append.
+
+        Raises:
+            LogDirFailed: as ``submit``.
+        """
+        future: asyncio.Future[int] = self._loop.create_future()
+        append = _Append(log, buffers, now_ms, future)
+        self._enqueue(append, "append")
+        self.appends_count += 1
+        self.appended_bytes += append.size_bytes
+        return future
+
+    def has_room(self) -> bool:
+        """Tell whether the queue is below its bounds (jobs and bytes)."""
+        return self.queue_depth < self.queue_depth_max and self.queued_bytes < _QUEUED_BYTES_MAX
+
+    async def wait_for_room(self) -> None:
+        """Wait until the queue has room.
+
+        Call it before taking work for a client. ``submit`` itself never waits.
+
+        Raises:
+            LogDirFailed: the dir is offline, or fails meanwhile.
+        """
+        while True:
+            if self.failure is not None:
+                raise self.failure
+            if self.has_room():
+                return
+            waiter: asyncio.Future[None] = self._loop.create_future()
+            self._room_waiters.append(waiter)
+            await waiter
+
+    def fail(self, operation: str, cause: BaseException) -> None:
+        """Take the dir offline, once; later calls change nothing."""
+        if self.failure is not None:
+            return
+        self.failure = LogDirFailed(self.path, operation, cause)
+        self._stop(self._leave, self._left)
+        self.on_failed(self.failure)
+        waiting = [future for _, futures in self._running for future in futures]
+        waiting += [queued.future for queued in self._queue]
+        self._running = []
+        self._queue.clear()
+        self.queue_depth = 0
+        self.queued_bytes = 0
+        for future in [*waiting, *self._room_waiters]:
+            _end_with(future, self.failure)
+        self._room_waiters.clear()
+
+    async def close(self) -> None:
+        """Wait for all queued work, then end the worker. Nothing to do after a failure."""
+        if self.failure is None:
+            await self.submit("close", _nothing)
+            self.failure = LogDirFailed(self.path, "close", RuntimeError("the log dir is closed"))
+            self._stop()
+
+    def _enqueue(self, queued: _Job | _Append, operation: str) -> None:
+        if self.failure is not None:
+            raise LogDirFailed(self.path, operation, self.failure.cause) from self.failure
+        self._queue.append(queued)
+        self.queue_depth += 1
+        self.queued_bytes += queued.size_bytes
+        if not self._hop_scheduled and not self._running:
+            self._hop_scheduled = True
+            self._loop.call_soon(self._start_hop)
+
+    def _start_hop(self) -> None:
+        self._hop_scheduled = False
+        if self.failure is not None or not self._queue:
+            return
+        taken = self._take()
+        jobs, self._running = _group(taken)
+        self.queued_bytes -= sum(queued.size_bytes for queued in taken)
+        self.hops_count += 1
+        self._hop_started_s = self._moved_s = self._loop.time()
+        self._moved_count = self.disk.operations_count
+        if self._watchdog is None:
+            self._watch_later()
+        self._worker.run(jobs, self._on_done)
+
+    def _take(self) -> list[_Job | _Append]:
+        """Take the queue's head, up to the bounds of a hop; a job without deadline goes alone."""
+        first = self._queue.popleft()
+        self._running_bounded = not _is_unbounded(first)
+        taken = [first]
+        size_bytes = first.size_bytes
+        while (
+            self._running_bounded
+            and self._queue
+            and len(taken) < _JOBS_PER_HOP_MAX
+            and size_bytes < _BYTES_PER_HOP_MAX
+            and not _is_unbounded(self._queue[0])
+        ):
+            queued = self._queue.popleft()
+            size_bytes += queued.size_bytes
+            taken.append(queued)
+        return taken
+
+    def _on_done(self, results: list[Any]) -> None:
+        if self.failure is not None:
+            return
+        self.busy_s += self._loop.time() - self._hop_started_s
+        running, self._running = self._running, []
+        for index, ((operation, futures), result) in enumerate(zip(running, results, strict=True)):
+            if isinstance(result, OSError):
+                self._running = running[index:]
+                self.fail(operation, result)
+                return
+            self.queue_depth -= len(futures)
+            _settle(futures, result)
+        self._wake_waiters()
+        if self._queue and not self._hop_scheduled:
+            self._start_hop()
+
+    def _wake_waiters(self) -> None:
+        """Wake as many as there is room for.
+
+        All of them when nothing is left that would wake the rest.
+        """
+        room = self.queue_depth_max - self.queue_depth
+        while self._room_waiters and self.has_room() and (room > 0 or not self._queue):
+            waiter = self._room_waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                room -= 1
+
+    def _watch_later(self) -> None:
+        period_s = self.deadline_ms / 1000 / _WATCHES_PER_DEADLINE
+        self._watchdog = self._loop.call_later(period_s, self._watch)
+
+    def _watch(self) -> None:
+        """Fail the dir when no operation of the disk began for the deadline."""
+        self._watchdog = None
+        if not self._running:
+            return
+        now_s, count = self._loop.time(), self.disk.operations_count
+        if count != self._moved_count:
+            self._moved_s, self._moved_count = now_s, count
+        deadline_ms = self.deadline_ms * (1 if self._running_bounded else _PATIENCE)
+        if now_s - self._moved_s >= deadline_ms / 1000:
+            cause = TimeoutError(f"no answer from the disk for {deadline_ms} ms")
+            self.fail(self._running[0][0], cause)
+        else:
+            self._watch_later()
+
+    def _leave(self) -> None:
+        """Hold nothing any more: the last that a thread does after a failure."""
+        self.files.close_all()
+
+    def _left(self) -> None:
+        """Hear on the loop that the thread holds nothing any more."""
+
+    def _stop(
+        self, last: Callable[[], None] | None = None, on_last: Callable[[], None] | None = None
+    ) -> None:
+        self._worker.abandon(last, on_last)
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+            self._watchdog = None
+
+
+def _group(taken: Sequence[_Job | _Append]) -> tuple[list[Callable[[], Any]], list[_Waiting]]:
+    """Turn queued work into calls; appends to one log between two jobs become one call."""
+    calls: list[Callable[[], Any]] = []
+    waiting: list[_Waiting] = []
+    groups: dict[PartitionLog, list[_Append]] = {}
+    for queued in taken:
+        if isinstance(queued, _Append):
+            groups.setdefault(queued.log, []).append(queued)
+            continue
+        _close_groups(groups, calls, waiting)
+        calls.append(queued.run)
+        waiting.append((queued.operation, [queued.future]))
+    _close_groups(groups, calls, waiting)
+    return calls, waiting
+
+
+def _close_groups(
+    groups: dict[PartitionLog, list[_Append]],
+    calls: list[Callable[[], Any]],
+    waiting: list[_Waiting],
+) -> None:
+    for log, appends in groups.items():
+        calls.append(_append_call(log, appends))
+        waiting.append(("append", [append.future for append in appends]))
+    groups.clear()
+
+
+def _append_call(log: PartitionLog, appends: Sequence[_Append]) -> Callable[[], int]:
+    if len(appends) == 1:
+        buffers = appends[0].buffers
+    else:
+        buffers = [buffer for append in appends for buffer in append.buffers]
+    now_ms = appends[-1].now_ms
+    return lambda: log.append(buffers, now_ms=now_ms)
+
+
+def _is_unbounded(queued: _Job | _Append) -> bool:
+    return isinstance(queued, _Job) and not queued.bounded
+
+
+def _settle(futures: Sequence[asyncio.Future[Any]], result: Any) -> None:
+    for future in futures:
+        if isinstance(result, BaseException):
+            _end_with(future, result)
+        elif not future.done():
+            future.set_result(result)
+
+
+def _end_with(future: asyncio.Future[Any], error: BaseException) -> None:
+    if not future.done():
+        future.set_exception(error)
+        future.exception()  # Marks it as seen: nobody has to wait for work that was lost.
+
+
+def _nothing() -> None:
+    return None
