@@ -87,10 +87,10 @@ def _agree(epochs: LeaderEpochs, log: PartitionLog) -> bool:
 
 def _batches_at_starts(epochs: LeaderEpochs, log: PartitionLog) -> Iterator[BatchHeader]:
     starts = [entry.start_offset for entry in epochs.entries]
-    for offset in [around for start in starts for around in (start - 1, start)]:
-        if log.log_start_offset <= offset < log.log_end_offset:
-            yield from _batch_at(log.segments, offset)
-    yield from _batch_at(log.segments, log.log_end_offset - 1)
+    offsets = [around for start in starts for around in (start - 1, start)]
+    inside = [each for each in offsets if log.log_start_offset <= each < log.log_end_offset]
+    for offset in dict.fromkeys([*inside, log.log_end_offset - 1]):
+        yield from _batch_at(log.segments, offset)
 
 
 def _batch_at(segments: Sequence[Segment], offset: int) -> Iterator[BatchHeader]:

@@ -275,7 +275,8 @@ def _recover(
         if number > first:
             snapshots.take(segment.base_offset, producers)
         try:
-            end = _recover_segment(segment, producers, found)
+            is_active = number == len(segments) - 1
+            end = _recover_segment(segment, producers, found, is_active=is_active)
         except CorruptBatch as exc:
             end = _cut(segments, number, exc)
             break
@@ -285,7 +286,9 @@ def _recover(
     return end, producers
 
 
-def _recover_segment(segment: Segment, producers: ProducerStates, epochs: LeaderEpochs) -> int:
+def _recover_segment(
+    segment: Segment, producers: ProducerStates, epochs: LeaderEpochs, *, is_active: bool
+) -> int:
     """Check the batches of one segment; ``epochs`` are those of the batches checked before.
 
     An older epoch after a newer one is what a cut log leaves when the removal of its old segments
@@ -305,7 +308,8 @@ def _recover_segment(segment: Segment, producers: ProducerStates, epochs: Leader
         return None
 
     try:
-        return segment.rebuild(segment.size_bytes, verify=True, check=check)
+        end = segment.size_bytes
+        return segment.rebuild(end, verify=True, check=check, is_active=is_active)
     finally:
         segment.replace_transactions(aborted)
 

@@ -9,7 +9,7 @@ Source: LogSegment.java.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 from zlib import crc32
 
@@ -254,11 +254,12 @@ class Segment:
         *,
         verify: bool,
         check: Callable[[BatchHeader, memoryview], str | None] = _accept,
+        is_active: bool = False,
     ) -> int:
         """Build offset and time index anew from the batches up to ``end``.
 
         Return the offset after the last one. ``check`` sees each batch in order and may say why it
-        does not belong here.
+        does not belong here. An active segment gets index files that it lacks when it is flushed.
 
         Raises:
             CorruptBatch: the indexes hold the batches before it then.
@@ -266,7 +267,8 @@ class Segment:
         self._reset_indexes()
         next_offset = self.base_offset
         try:
-            for position, header, batch in self._batches(end, verify=verify):
+            batches = scan_batches(self.file(), 0, end, verify=verify) if end > 0 else ()
+            for position, header, batch in batches:
                 if header.base_offset < next_offset or not self.can_hold(header.last_offset):
                     reason = f"offset {header.base_offset}, expected {next_offset} or above"
                     raise CorruptBatch(position, reason)
@@ -277,7 +279,7 @@ class Segment:
                 next_offset = header.next_offset
         finally:
             self._time_index.maybe_append(self.largest_timestamp)
-            self._write_indexes_anew()
+            self._write_indexes_anew(is_active=is_active)
         return next_offset
 
     def can_hold(self, offset: int) -> bool:
@@ -359,9 +361,6 @@ class Segment:
         self._indexes_written = (len(self._offset_index.entries), len(self._time_index.entries))
         self.directory.files.loaded(self, self._loaded_bytes())
 
-    def _batches(self, end: int, *, verify: bool) -> Iterable[tuple[int, BatchHeader, memoryview]]:
-        return scan_batches(self.file(), 0, end, verify=verify) if end > 0 else ()
-
     def _reset_indexes(self) -> None:
         self._offset_index = OffsetIndex(self.base_offset)
         self._time_index = TimeIndex(self.base_offset)
@@ -370,12 +369,13 @@ class Segment:
         self.largest_timestamp = NO_TIMESTAMP
         self._first_timestamp = None
 
-    def _write_indexes_anew(self) -> None:
+    def _write_indexes_anew(self, *, is_active: bool = False) -> None:
         parts = (self._offset_index.entries, self._time_index.entries)
-        for suffix, entries in zip(INDEX_SUFFIXES, parts, strict=True):
-            if entries or self.files.exists(suffix):
-                self.files.replace(suffix, entries)
-        self._indexes_written = (len(parts[0]), len(parts[1]))
+        offsets_bytes, times_bytes = (
+            len(entries) if self.files.bring_to(suffix, entries, makes=not is_active) else 0
+            for suffix, entries in zip(INDEX_SUFFIXES, parts, strict=True)
+        )
+        self._indexes_written = (offsets_bytes, times_bytes)
 
     def replace_transactions(self, aborted: Sequence[AbortedTransaction]) -> None:
         """Write the transaction index anew; no file where there are no entries and was none."""

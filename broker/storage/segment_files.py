@@ -97,6 +97,22 @@ class SegmentFiles:
         """Return the content of one file."""
         return self.directory.files.disk.read_file(self.name(kind))
 
+    def bring_to(self, kind: str, data: Buffer, *, makes: bool) -> bool:
+        """Have one file say ``data``; return whether there is one then.
+
+        A missing file is made only if ``makes``, and never for nothing. What is right is not
+        written again: to read is much cheaper.
+        """
+        try:
+            is_right = self.read(kind) == data
+        except FileNotFoundError:
+            if not (makes and data):
+                return False
+            is_right = False
+        if not is_right:
+            self.replace(kind, data)
+        return True
+
     def append(self, kind: str, data: Buffer) -> None:
         """Add to one file, made when it is missing, and close it."""
         self._made(kind)

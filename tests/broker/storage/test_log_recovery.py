@@ -105,6 +105,33 @@ def test_damage_that_a_clean_marker_hides_is_recovered_all_the_same(disk: Memory
     assert reopen(disk, was_clean=1).log.log_end_offset == 12
 
 
+@pytest.mark.parametrize("kept", [(), ("index",), ("timeindex",), ("index", "timeindex")])
+def test_index_files_that_the_active_segment_lacks_come_with_its_next_flush(
+    disk: MemoryDisk, kept: tuple[str, ...]
+) -> None:
+    """Thousands of logs that were never flushed are opened without making a file in each."""
+    names = [name for name in disk.list_dir(NAME) if name.endswith("index")]
+    before = {name: disk.read_file(f"{NAME}/{name}") for name in names}
+    assert len(before) == 6
+    for name in names:
+        if name.partition(".")[2] in kept:
+            disk.write_file(f"{NAME}/{name}", b"stale")
+        else:
+            disk.remove(f"{NAME}/{name}")
+    log = reopen(disk).log
+    made = [name for name in disk.list_dir(NAME) if name.endswith("index")]
+    is_active = "00000000000000000010".__eq__
+    assert {name.partition(".")[2] for name in made if is_active(name[:20])} == set(kept)
+    assert len([name for name in made if not is_active(name[:20])]) == 4
+    log.append([batch(12)], now_ms=0)
+    log.flush()
+    log.close()
+    for name in names:
+        data = disk.read_file(f"{NAME}/{name}")
+        assert data.startswith(before[name]), name
+    assert offsets_read(reopen(disk, was_clean=1).log, 0) == list(range(13))
+
+
 def test_lost_indexes_are_built_again(disk: MemoryDisk) -> None:
     names = [name for name in disk.list_dir(NAME) if name.endswith("index")]
     before = {name: disk.read_file(f"{NAME}/{name}") for name in names}

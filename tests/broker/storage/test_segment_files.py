@@ -56,6 +56,22 @@ def test_files_are_found_after_the_log_was_renamed(directory: PartitionFiles) ->
     assert names(directory) == []
 
 
+def test_a_file_is_written_anew_only_where_it_is_wrong(directory: PartitionFiles) -> None:
+    files = SegmentFiles(directory, 7)
+    assert not files.bring_to(".index", b"right", makes=False)
+    assert not files.bring_to(".index", b"", makes=True)
+    assert names(directory) == []
+    assert files.bring_to(".index", b"wrong", makes=True)
+    assert files.bring_to(".index", b"right", makes=False)
+    assert files.read(".index") == b"right"
+    told: list[tuple[str, str]] = []
+    disk = directory.files.disk
+    assert isinstance(disk, MemoryDisk)
+    disk.before_change = lambda operation, name: told.append((operation, name))
+    assert files.bring_to(".index", b"right", makes=True)
+    assert told == []
+
+
 def test_deleting_what_is_gone_is_no_error(directory: PartitionFiles) -> None:
     files = SegmentFiles(directory, 7)
     files.delete()
