@@ -339,3 +339,8 @@ class Step:
     """Since the cluster was ready and the workloads began."""
     says: str | None = None
     """A sentence for the story."""
+    may_fail: bool = False
+    """What comes of it is told and does not end the run; a fault may meet nothing.
+
+    For steps that chance put there: a node to be killed may be down already.
+    """
