@@ -155,18 +155,25 @@ class Broker:
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._start_tasks(tasks, port, dump)
-                await self._wait_for_end()
+                await self._wait_for_end(server)
         except* _EndedError:
             code = self._end.result()
         except* RegistrationRefusedError:
             code = ExitCode.REGISTRATION_REFUSED
-        await self._shut_down(server, dump, code)
+            self._enter(BrokerState.SHUTTING_DOWN)
+            await server.stop()
+        await self._shut_down(dump, code)
         return code
 
-    async def _wait_for_end(self) -> None:
-        """Return by raising _EndedError, so that the task group ends all tasks."""
+    async def _wait_for_end(self, server: RpcServer) -> None:
+        """Return by raising _EndedError, so that the task group ends all tasks.
+
+        The server ends before them: no request may meet an engine that does not run any more.
+        """
         if await self._end is ExitCode.CLEAN:
             await self._leave()
+        self._enter(BrokerState.SHUTTING_DOWN)
+        await server.stop()
         raise _EndedError
 
     def _start_tasks(self, tasks: asyncio.TaskGroup, port: int, dump: MetricDump) -> None:
@@ -211,9 +218,7 @@ class Broker:
         except TimeoutError:
             logger.warning("the controller did not let go within %d ms", LEAVE_TIMEOUT_MS)
 
-    async def _shut_down(self, server: RpcServer, dump: MetricDump, code: ExitCode) -> None:
-        self._enter(BrokerState.SHUTTING_DOWN)
-        await server.stop()
+    async def _shut_down(self, dump: MetricDump, code: ExitCode) -> None:
         await dump.close()
         if code is ExitCode.ALL_LOG_DIRS_FAILED:
             self._log_all_failed()

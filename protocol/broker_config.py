@@ -103,6 +103,12 @@ class BrokerConfig(TopicDefaults):
         "Not Kafka's: operations waiting for one log dir before requests wait to be read.",
         at_least(1),
     )
+    jbodlab_log_dir_watch_interval_ms: int = key(
+        ConfigType.LONG,
+        200,
+        "Not Kafka's: how often the root of each log dir is looked at: is it still where it was?",
+        at_least(1),
+    )
     jbodlab_reassignment_throttles_remove: bool = key(
         ConfigType.BOOLEAN,
         default=True,

@@ -27,8 +27,6 @@ from broker.storage.shutdown import (
 from protocol.ids import TopicPartition
 from protocol.ports import DiskUsage
 
-WATCH_MS: Final = 200
-"""Time between two looks at the root of each log dir: one stat, whether there is traffic or not."""
 TAIL_IDLE_MS: Final = 10_000
 
 

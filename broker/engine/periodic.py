@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, NamedTuple
 
-from broker.engine.checkpoints import TAIL_IDLE_MS, WATCH_MS, Checkpoints
+from broker.engine.checkpoints import TAIL_IDLE_MS, Checkpoints
 from broker.engine.retention import Retention
 from broker.engine.state import EngineState
 from broker.engine.supervise import supervised
@@ -59,11 +59,12 @@ class Periodic:
 
     def _tasks_of_replicas(self) -> list[_Task]:
         config, checkpoints = self._state.config, self._checkpoints
+        watch_ms = config.jbodlab_log_dir_watch_interval_ms
         watermarks_ms = config.replica_high_watermark_checkpoint_interval_ms
         isr_check_ms = min(config.replica_lag_time_max_ms // 2, _ISR_CHECK_MS_MAX)
         expire_ms = config.producer_id_expiration_check_interval_ms
         return [
-            _Task("watch-roots", WATCH_MS, WATCH_MS, checkpoints.watch_roots),
+            _Task("watch-roots", watch_ms, watch_ms, checkpoints.watch_roots),
             _Task("high-watermarks", watermarks_ms, watermarks_ms, self._every_few_seconds),
             _Task("shrink-isr", isr_check_ms, isr_check_ms, self.shrink_isrs),
             _Task("expire-producers", expire_ms, expire_ms, self._expire_producers),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from broker.storage.faults import FaultyDisk
@@ -19,6 +20,8 @@ from simulation.world.rows import NoRows
 START_TIMEOUT_MS: Final = 60_000
 STOP_TIMEOUT_MS: Final = 60_000
 _LOOK_AGAIN_MS: Final = 10
+_QUIET_ROOTS: Final = {"jbodlab.log.dir.watch.interval.ms": "2000"}
+"""The root of a disk in memory goes nowhere: a look every 200 ms would be most of what happens."""
 
 
 class SimCluster:
@@ -28,7 +31,7 @@ class SimCluster:
         self, loop: SimLoop, spec: ClusterSpec, new_row_writer: NewRowWriter = NoRows
     ) -> None:
         self.loop = loop
-        self.spec = spec
+        self.spec = spec = _with_quiet_roots(spec)
         self.controller = ControllerNode(loop, spec, new_row_writer)
         self.brokers = {one.id: BrokerNode(loop, spec, one, new_row_writer) for one in spec.brokers}
         """By id."""
@@ -39,7 +42,7 @@ class SimCluster:
         """By name: ``controller``, ``broker-1`` and so on."""
 
     async def start(self) -> None:
-        """Start all nodes and wait until every broker serves and is unfenced.
+        """Start all nodes and wait until every broker serves and knows all the others.
 
         Raises:
             TimeoutError: they do not within ``START_TIMEOUT_MS``.
@@ -49,17 +52,20 @@ class SimCluster:
         await self.until(self.is_up, START_TIMEOUT_MS)
 
     def is_up(self) -> bool:
-        """Tell whether every broker serves and is unfenced."""
-        return all(node.is_up for node in self.brokers.values())
+        """Tell whether all serve, and every broker is unfenced and knows all the others."""
+        count = len(self.brokers)
+        return self.controller.is_up and all(
+            node.is_up and node.known_brokers == count for node in self.brokers.values()
+        )
 
     async def stop(self) -> None:
         """Stop all nodes cleanly, the controller last."""
         for node in self.brokers.values():
-            node.stop()
+            node.ask_to_end()
         await self.until(
             lambda: not any(node.is_running for node in self.brokers.values()), STOP_TIMEOUT_MS
         )
-        self.controller.stop()
+        self.controller.ask_to_end()
         await self.until(lambda: not self.controller.is_running, STOP_TIMEOUT_MS)
 
     async def until(self, condition: Callable[[], bool], timeout_ms: int) -> None:
@@ -83,3 +89,10 @@ class SimCluster:
     def faults(self, name: str, path: str) -> FaultyDisk:
         """Return where the faults of a node's disk are set; they outlive processes."""
         return self.nodes[name].drives[path].faults
+
+
+def _with_quiet_roots(spec: ClusterSpec) -> ClusterSpec:
+    brokers = tuple(
+        replace(broker, configs={**_QUIET_ROOTS, **broker.configs}) for broker in spec.brokers
+    )
+    return replace(spec, brokers=brokers, configs={**_QUIET_ROOTS, **spec.configs})

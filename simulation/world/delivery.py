@@ -34,6 +34,7 @@ class Delivery:
         self._loop = loop
         self._links = links
         self._parked: dict[SimTransport, _Parked] = {}
+        self._given_up: dict[SimTransport, None] = {}
         self._nobody = Context()
         self.ends: dict[SimTransport, None] = {}
         """The ends that are open, in the order they were made."""
@@ -43,6 +44,9 @@ class Delivery:
     def carry(self, sender: SimTransport, segment: Segment) -> None:
         """See ``Carrier.carry``."""
         link = self._link_of(sender)
+        if sender.is_mute:
+            self._give_up_later(sender)
+            return
         if link.rules:
             link.hit()
             if link.is_reset():
@@ -58,6 +62,7 @@ class Delivery:
     def lost(self, end: SimTransport) -> None:
         """See ``Carrier.lost``."""
         self.ends.pop(end, None)
+        self._given_up.pop(end, None)
 
     def reset_later(self, end: SimTransport) -> None:
         """Have an end learn that the other one knows nothing of the connection."""
@@ -78,7 +83,17 @@ class Delivery:
             sender.last_arrival_us, self._arrive, peer, segment, context=peer.context
         )
 
+    def _give_up_later(self, sender: SimTransport) -> None:
+        """Have an end learn, after all its attempts, that nobody answers."""
+        if sender in self._given_up:
+            return
+        self._given_up[sender] = None
+        at_us = self._loop.now_us + _SILENCE_US_MAX
+        self._loop.call_at_us(at_us, sender.fail, errno.ETIMEDOUT, context=sender.context)
+
     def _arrive(self, receiver: SimTransport, segment: Segment) -> None:
+        if receiver.peer.is_mute:
+            return
         self.segments_count += 1
         name = receiver.process.name
         if isinstance(segment, Signal):

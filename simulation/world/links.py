@@ -10,6 +10,8 @@ from fnmatch import fnmatchcase
 from random import Random
 from typing import Final
 
+from protocol.fault_model import NetworkFault, NetworkMode
+
 LATENCY_US: Final = 200
 """Between two nodes, one way, without rules: half to one and a half of it."""
 _RESEND_US: Final = 200_000
@@ -35,10 +37,33 @@ class LinkRule:
     bytes_per_second: int | None = None
     loss: float = 0.0
     """The share of segments that arrive only when they are sent again."""
+    resend_us: int = _RESEND_US
+    """When that is; then twice as long each time."""
     reset: float = 0.0
     """The share of segments in whose place the connection is reset."""
     hits: int = 0
     """Segments and attempts to connect that it met."""
+
+    @classmethod
+    def of(cls, fault: NetworkFault) -> LinkRule:
+        """Return the rule of a fault, nothing counted.
+
+        Raises:
+            ValueError: it is about the connections of one moment (HALF_OPEN), not about links.
+        """
+        if fault.mode is NetworkMode.HALF_OPEN:
+            raise ValueError("half-open connections are made by SimNetwork.half_open")
+        rule = cls(source=fault.source, target=fault.target, is_both_ways=fault.both_ways)
+        match fault.mode:
+            case NetworkMode.LATENCY:
+                rule.latency_us = fault.latency_ms * 1000
+                rule.jitter_us = fault.jitter_ms * 1000
+            case NetworkMode.LOSS:
+                rule.loss = fault.probability
+                rule.resend_us = fault.retransmit_ms * 1000
+            case NetworkMode.CUT:
+                rule.is_cut = True
+        return rule
 
     def meets(self, source: str, target: str) -> bool:
         """Tell whether it is about bytes from ``source`` to ``target``."""
@@ -87,7 +112,7 @@ class Link:
             if rule.bytes_per_second is not None:
                 delay_us += self._queue_us(now_us, size_bytes, rule.bytes_per_second)
             if rule.loss:
-                delay_us += self._lost_us(rule.loss)
+                delay_us += self._lost_us(rule)
         return now_us + max(1, delay_us)
 
     def _queue_us(self, now_us: int, size_bytes: int, bytes_per_second: int) -> int:
@@ -95,9 +120,9 @@ class Link:
         self._free_at_us = begin_us + size_bytes * 1_000_000 // bytes_per_second
         return self._free_at_us - now_us
 
-    def _lost_us(self, loss: float) -> int:
-        lost_us, resend_us = 0, _RESEND_US
-        while self._chance.random() < loss and resend_us < _RESEND_US_MAX:
+    def _lost_us(self, rule: LinkRule) -> int:
+        lost_us, resend_us = 0, rule.resend_us
+        while self._chance.random() < rule.loss and resend_us < _RESEND_US_MAX:
             lost_us += resend_us
             resend_us *= 2
         return lost_us
@@ -125,9 +150,13 @@ class Links:
         return rule
 
     def remove_rule(self, rule: LinkRule) -> None:
-        """Take a rule out of force; what a cut held back is sent again in TCP's own time."""
-        self._rules.remove(rule)
-        self._apply()
+        """Take a rule out of force, once or again.
+
+        What a cut held back is sent again in TCP's own time.
+        """
+        if rule in self._rules:
+            self._rules.remove(rule)
+            self._apply()
 
     def clear_rules(self) -> None:
         """Take all rules out of force."""

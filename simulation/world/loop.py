@@ -30,6 +30,11 @@ class SimLoop(Refusals, VirtualLoop):
         super().__init__(seed, steps_max=steps_max)
         self.network = SimNetwork(self)
 
+    def close(self) -> None:
+        """Let go of all that is left; no code of it has an effect."""
+        self.network.close()
+        super().close()
+
     def call_soon_threadsafe(
         self, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:

@@ -13,7 +13,7 @@ from contextvars import Context, copy_context
 from typing import Final, TypeAlias
 
 from simulation.world.delivery import Delivery
-from simulation.world.links import Link, Links, next_attempt_us
+from simulation.world.links import Link, LinkRule, Links, next_attempt_us
 from simulation.world.process import CURRENT, Process
 from simulation.world.transport import SimTransport
 from simulation.world.virtual_loop import VirtualLoop
@@ -113,6 +113,11 @@ class SimNetwork:
             end.vanish()
         self._close_servers(process)
 
+    def close(self) -> None:
+        """End every connection in silence: the world is over."""
+        for end in list(self._delivery.ends):
+            end.vanish()
+
     def light(self, node: str) -> None:
         """Let a node that was off be reached again; it knows no old connection."""
         self.links.light(node)
@@ -120,16 +125,20 @@ class SimNetwork:
             if end.peer.process.name == node and end.peer.is_lost and end.has_unread:
                 self._delivery.reset_later(end)
 
-    def half_open(self, gone: str, left: str) -> int:
-        """Have ``gone`` lose its connections with ``left``, which is not told; return how many."""
-        lost = [
+    def half_open(self, source: str, target: str) -> int:
+        """Let the connections of two nodes carry nothing any more, and tell neither end.
+
+        ``*`` stands for any node. Returns how many connections it was.
+        """
+        rule = LinkRule(source=source, target=target, is_both_ways=True)
+        met = [
             end
             for end in self._delivery.ends
-            if end.process.name == gone and end.peer.process.name == left
+            if rule.meets(end.process.name, end.peer.process.name)
         ]
-        for end in lost:
-            self.loop.call_soon(end.fail, errno.ETIMEDOUT, context=end.context)
-        return len(lost)
+        for end in met:
+            end.is_mute = True
+        return len({end.number: None for end in met})
 
     def current_process(self) -> Process:
         """Return whose code runs."""

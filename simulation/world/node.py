@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from random import Random
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from broker.app import Broker
 from broker.storage.faults import FaultyDisk
@@ -26,6 +26,7 @@ from simulation.world.loop import SimLoop
 from simulation.world.process import STEP_US, Process
 
 CONTROLLER: Final = "controller"
+T = TypeVar("T")
 
 
 class SimNode:
@@ -42,6 +43,11 @@ class SimNode:
         self.starts_count = 0
         self._loop = loop
         self._step_us = STEP_US
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether its process stands still."""
+        return self.process is not None and self.process.is_paused
 
     @property
     def is_running(self) -> bool:
@@ -61,6 +67,10 @@ class SimNode:
 
     async def main(self) -> object:
         """Run the process to its end and return its exit code."""
+        raise NotImplementedError
+
+    def ask_to_end(self) -> None:
+        """Ask the process to end cleanly, as SIGTERM does; nothing when there is none."""
         raise NotImplementedError
 
     def kill(self) -> None:
@@ -94,12 +104,22 @@ class SimNode:
         self._note("goes on")
         self._loop.resume(self.process)
 
+    def call(self, function: Callable[..., T], *args: Any) -> T:
+        """Run ``function`` now, as code of the process."""
+        assert self.process is not None, f"{self.name} does not run"
+        return self.process.context().run(function, *args)
+
     def set_step_us(self, step_us: int) -> None:
         """Make every step of its processes take so long: a slow CPU."""
         self._note(f"takes {step_us} us per step")
         self._step_us = step_us
         if self.process is not None:
             self.process.step_us = step_us
+
+    def skew_clock(self, by_ms: int) -> None:
+        """Let its time of day be so much ahead of the world's."""
+        self._note(f"has its clock {by_ms} ms ahead")
+        self.clock.skew_ms = by_ms
 
     def chance(self) -> Random:
         """Return the chance of the process that is about to start."""
@@ -117,12 +137,12 @@ class SimNode:
 
     def _on_end(self, process: Process, ended: asyncio.Task[object]) -> None:
         """Note how a process ended by itself."""
-        if self.process is not process:
+        if self.process is not process or ended.cancelled():
             return
-        error = None if ended.cancelled() else ended.exception()
-        self._note(f"ends: {error or ended.result()}")
+        result = ended.exception() or ended.result()
+        self._note(f"ends: {result!r}")
         self._end(process)
-        self.ended_with = error or ended.result()
+        self.ended_with = result
 
     def _end(self, process: Process) -> None:
         self._loop.kill(process)
@@ -169,10 +189,16 @@ class BrokerNode(SimNode):
             and not broker.surface.session.is_fenced
         )
 
-    def stop(self) -> None:
+    @property
+    def known_brokers(self) -> int:
+        """How many brokers, itself included, its metadata has."""
+        engine = self.broker.surface.engine if self.broker is not None else None
+        return 0 if engine is None else len(engine.metadata.live_brokers())
+
+    def ask_to_end(self) -> None:
         """Ask the broker to end, as SIGTERM does."""
         if self.process is not None and self.broker is not None:
-            self._loop.call_soon(self.broker.stop, context=self.process.context())
+            self.call(self.broker.stop)
 
     def _forget_process(self) -> None:
         super()._forget_process()
@@ -226,10 +252,15 @@ class ControllerNode(SimNode):
         await self.controller.run()
         return 0
 
-    def stop(self) -> None:
+    @property
+    def is_up(self) -> bool:
+        """Whether it listens."""
+        return self.controller is not None and self.controller.listening.done()
+
+    def ask_to_end(self) -> None:
         """Ask the controller to end, as SIGTERM does."""
         if self.process is not None and self.controller is not None:
-            self._loop.call_soon(self.controller.stop, context=self.process.context())
+            self.call(self.controller.stop)
 
     def _forget_process(self) -> None:
         super()._forget_process()

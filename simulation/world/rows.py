@@ -6,19 +6,18 @@ They are written to files after the run, by the writer that real processes use.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from protocol.metric_rows import MetricRow
 from protocol.metric_writer import MetricWriter
 
 
-@dataclass(slots=True)
 class KeptRows:
     """The rows of one process. Implements ``RowWriter``."""
 
-    node: int
-    started_ms: int
-    rows: list[MetricRow] = field(default_factory=list[MetricRow])
+    def __init__(self, node: int, started_ms: int) -> None:
+        self.node = node
+        self.started_ms = started_ms
+        self.rows: list[MetricRow] = []
 
     async def write(self, rows: Iterable[MetricRow]) -> None:
         """See ``RowWriter.write``."""
@@ -26,6 +25,27 @@ class KeptRows:
 
     async def close(self) -> None:
         """See ``RowWriter.close``."""
+
+
+class RowKeeper:
+    """Keeps the rows of a whole cluster: give its ``new_writer`` to ``SimCluster``."""
+
+    def __init__(self) -> None:
+        self.kept: list[KeptRows] = []
+        """By process, in the order of their starts."""
+
+    def new_writer(self, dump_dir: str, node: int, started_ms: int) -> KeptRows:
+        """See ``NewRowWriter``."""
+        del dump_dir  # Nothing is written while the world runs.
+        self.kept.append(KeptRows(node, started_ms))
+        return self.kept[-1]
+
+    async def write(self, dump_dir: str) -> None:
+        """Write all rows to files, for Spark, as real processes do. Call it on a real loop."""
+        for one in self.kept:
+            writer = MetricWriter(dump_dir, one.node, one.started_ms)
+            await writer.write(one.rows)
+            await writer.close()
 
 
 class NoRows:
@@ -39,11 +59,3 @@ class NoRows:
 
     async def close(self) -> None:
         """See ``RowWriter.close``."""
-
-
-async def write_rows(kept: Iterable[KeptRows], dump_dir: str) -> None:
-    """Write all rows to files as brokers and controller do. Call it on a real loop."""
-    for one in kept:
-        writer = MetricWriter(dump_dir, one.node, one.started_ms)
-        await writer.write(one.rows)
-        await writer.close()

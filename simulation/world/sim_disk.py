@@ -15,7 +15,7 @@ from simulation.world.disk_speed import DiskSpeed
 
 
 class SimDisk:
-    """One disk of one node. Implements ``Disk``."""
+    """One disk of one node. Implements ``Disk``, ``LosesPages`` and ``LosesEntries``."""
 
     def __init__(
         self,
@@ -176,6 +176,21 @@ class SimDisk:
     def drop_lock(self) -> None:
         """See ``Disk.drop_lock``."""
         self.memory.drop_lock()
+
+    def lose_unsynced(self, name: str) -> None:
+        """See ``LosesPages.lose_unsynced``."""
+        self._note(f"lose unsynced {self.root}/{name}", ())
+        self.memory.lose_unsynced(name)
+
+    def lose_all_unsynced(self) -> None:
+        """See ``LosesPages.lose_all_unsynced``."""
+        self._note(f"lose unsynced {self.root}", ())
+        self.memory.lose_all_unsynced()
+
+    def lose_entry(self, name: str) -> None:
+        """See ``LosesEntries.lose_entry``."""
+        self._note(f"lose entry {self.root}/{name}", ())
+        self.memory.lose_entry(name)
 
     def read(self, size_bytes: int) -> None:
         """Take the time of a read from an open file."""

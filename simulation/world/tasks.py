@@ -6,8 +6,8 @@ Source: a TaskGroup and ``asyncio.wait`` keep tasks in sets, whose order would f
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Coroutine
-from contextlib import suppress
 from contextvars import Context
 from typing import Any, Final, TypeVar
 
@@ -46,11 +46,20 @@ def bury(task: SimTask[Any]) -> None:
     """
     # asyncio would complain of a task that is lost while it waits.
     task._log_destroy_pending = False  # type: ignore[attr-defined] # noqa: SLF001
-    coroutine = task.get_coro()
+    _close(task.get_coro())
+
+
+def _close(coroutine: Any) -> None:
+    """Close a coroutine and all that it waits for, the innermost first."""
     for _ in range(_BURIAL_ATTEMPTS):
-        with suppress(BaseException):
-            coroutine.close()  # type: ignore[union-attr]
-            return
+        inner = getattr(coroutine, "cr_await", None)
+        if inspect.iscoroutine(inner):
+            _close(inner)
+        try:
+            coroutine.close()
+        except BaseException:  # noqa: BLE001 -- its end fails in a world that is over
+            continue
+        return
 
 
 def describe_tasks(loop: asyncio.AbstractEventLoop) -> str:

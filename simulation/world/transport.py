@@ -66,6 +66,8 @@ class SimTransport(asyncio.Transport):
         self.last_arrival_us = 0
         """When the last segment that was sent from here arrives."""
         self.is_lost = False
+        self.is_mute = False
+        """Whether nothing it sends arrives, for ever, without a word."""
         self._loop = loop
         self._carrier = carrier
         self._protocol: asyncio.BaseProtocol

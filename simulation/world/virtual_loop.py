@@ -15,8 +15,8 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections.abc import Callable, Coroutine
-from contextvars import Context
-from typing import Any, Final, TypeAlias, TypeVar
+from contextvars import Context, copy_context
+from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 from simulation.world.chance import Chance
 from simulation.world.process import CURRENT, Process
@@ -26,10 +26,51 @@ from simulation.world.trace import Trace
 T = TypeVar("T")
 
 STEPS_MAX: Final = 200_000_000
+_NEVER_US: Final = 1 << 62
 _CANCELLED_TIMERS_MIN: Final = 256
 """So many cancelled timers are not worth sweeping out."""
 
-_Timer: TypeAlias = "tuple[int, int, asyncio.TimerHandle, Process]"
+
+class _Handle(asyncio.Handle):
+    """A callback, without what only asyncio's debug mode needs."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        callback: Callable[..., Any],
+        args: tuple[Any, ...],
+        loop: asyncio.AbstractEventLoop,
+        context: Context | None,
+    ) -> None:
+        self._context = copy_context() if context is None else context
+        self._loop = loop
+        self._callback = callback
+        self._args = args
+        self._cancelled = False
+        self._repr = None
+        self._source_traceback = None
+
+
+class _TimerHandle(asyncio.TimerHandle):
+    """A callback with its time and its process, as lean."""
+
+    __slots__ = ("process",)
+
+    def __init__(
+        self,
+        when: float,
+        callback: Callable[..., Any],
+        args: tuple[Any, ...],
+        loop: asyncio.AbstractEventLoop,
+        context: Context | None,
+    ) -> None:
+        _Handle.__init__(self, callback, args, loop, context)  # type: ignore[arg-type]
+        self._when = when
+        self._scheduled = True
+
+
+_Timer: TypeAlias = "tuple[int, int, _TimerHandle]"
 
 
 class DeadlockError(AssertionError):
@@ -84,11 +125,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
         """Run ``callback`` behind all that its process runs before; never when that is dead."""
-        handle = asyncio.Handle(callback, args, self, context)
+        handle = _Handle(callback, args, self, context)
         process = CURRENT.get() if context is None else context.get(CURRENT)
-        if process is None:
-            process = self.world
-        self._enqueue(process, handle)
+        self._enqueue(process or self.world, handle)
         return handle
 
     def call_later(
@@ -184,14 +223,14 @@ class VirtualLoop(asyncio.BaseEventLoop):
         args: tuple[Any, ...],
         context: Context | None,
     ) -> asyncio.TimerHandle:
-        handle = asyncio.TimerHandle(when, callback, args, self, context)
+        handle = _TimerHandle(when, callback, args, self, context)
         process = (CURRENT.get() if context is None else context.get(CURRENT)) or self.world
         if process.is_dead or self._is_ending:
             handle.cancel()
             return handle
-        handle._scheduled = True
+        handle.process = process
         self._timers_made += 1
-        heapq.heappush(self._timers, (at_us, self._timers_made, handle, process))
+        heapq.heappush(self._timers, (at_us, self._timers_made, handle))
         return handle
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
@@ -200,71 +239,74 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def _run_once(self) -> None:
         """Run until somebody stops the loop: asyncio would call it again and again."""
-        timers, runnable = self._timers, self._runnable
+        timers = self._timers
         while not self._stopping:
             now_us = self._now_us
-            while timers and timers[0][0] <= now_us:
-                self._fire(heapq.heappop(timers))
-            if len(runnable) == 1:
-                process = runnable[0]
-                if process.free_at_us > now_us:
-                    self._advance()
-                    continue
-            elif (drawn := self._draw_process()) is not None:
-                process = drawn
-            else:
+            if timers and timers[0][0] <= now_us:
+                self._fire_due(now_us)
+            process = self._draw_process(now_us)
+            if process is None:
                 self._advance()
                 continue
-            handle = process.ready.popleft()
-            if not process.ready:
-                runnable.remove(process)
+            ready = process.ready
+            handle = ready.popleft()
+            if not ready:
+                self._runnable.remove(process)
             if not handle._cancelled:
                 self.steps += 1
                 process.free_at_us = now_us + process.step_us
                 handle._run()
 
-    def _draw_process(self) -> Process | None:
-        now_us = self._now_us
-        free = [process for process in self._runnable if process.free_at_us <= now_us]
+    def _draw_process(self, now_us: int) -> Process | None:
+        """Draw one of those that can run now."""
+        runnable = self._runnable
+        if len(runnable) == 1:  # As most often.
+            return runnable[0] if runnable[0].free_at_us <= now_us else None
+        free = [process for process in runnable if process.free_at_us <= now_us]
         if len(free) < 2:
             return free[0] if free else None
         return free[int(self._draw() * len(free))]
 
-    def _fire(self, timer: _Timer) -> None:
-        _, _, handle, process = timer
-        handle._scheduled = False
-        if handle._cancelled:
-            self._timers_cancelled -= 1
-        else:
-            self._enqueue(process, handle)
+    def _fire_due(self, now_us: int) -> None:
+        timers = self._timers
+        while timers and timers[0][0] <= now_us:
+            handle = heapq.heappop(timers)[2]
+            handle._scheduled = False
+            if handle._cancelled:
+                self._timers_cancelled -= 1
+            else:
+                self._enqueue(handle.process, handle)
 
     def _advance(self) -> None:
         """Let time pass until something can happen."""
-        self._check_steps()
-        if self._timers_cancelled > max(_CANCELLED_TIMERS_MIN, len(self._timers) // 2):
-            self._sweep_timers()
+        if self.steps > self._steps_max:
+            self._end_for_its_steps()
         timers = self._timers
         while timers and timers[0][2]._cancelled:
             heapq.heappop(timers)[2]._scheduled = False
             self._timers_cancelled -= 1
-        due_us = [process.free_at_us for process in self._runnable]
-        if timers:
-            due_us.append(timers[0][0])
-        if not due_us:
+        at_us = timers[0][0] if timers else _NEVER_US
+        for process in self._runnable:
+            if process.free_at_us < at_us:  # noqa: PLR1730 -- min() takes ten times as long
+                at_us = process.free_at_us
+        if at_us == _NEVER_US:
             raise DeadlockError(
                 f"nothing can happen any more at {self.time():.6f} s\n{describe_tasks(self)}"
             )
-        self._now_us = max(self._now_us, min(due_us))
+        self._now_us = max(self._now_us, at_us)
+        if self._timers_cancelled > _CANCELLED_TIMERS_MIN:
+            self._sweep_timers()
 
-    def _check_steps(self) -> None:
-        if self.steps > self._steps_max:
-            raise StepLimitError(
-                f"{self.steps} steps taken, {self._steps_max} given, at {self.time():.6f} s\n"
-                f"{describe_tasks(self)}"
-            )
+    def _end_for_its_steps(self) -> NoReturn:
+        raise StepLimitError(
+            f"{self.steps} steps taken, {self._steps_max} given, at {self.time():.6f} s\n"
+            f"{describe_tasks(self)}"
+        )
 
     def _sweep_timers(self) -> None:
-        """Drop cancelled timers: the order of the others depends on none of them."""
+        """Drop cancelled timers when most are; the order of the others depends on none of them."""
+        if self._timers_cancelled < len(self._timers) // 2:
+            return
         for timer in self._timers:
             if timer[2]._cancelled:
                 timer[2]._scheduled = False

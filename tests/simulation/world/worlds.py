@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from protocol.spec import ClusterSpec, parse_cluster_spec
+from simulation.world.cluster import SimCluster
 from simulation.world.loop import SimLoop
 from simulation.world.process import Process
 
 T = TypeVar("T")
+
+TIMEOUT_MS = 120_000
+"""Virtual, and longer than anything should take."""
 
 
 def sim_loop() -> SimLoop:
@@ -43,3 +47,13 @@ brokers:
     if topics:
         text += "topics:\n" + "".join(f"  - {topic}\n" for topic in topics)
     return parse_cluster_spec(text, base_dir=Path("/simulated"), source="a test")
+
+
+async def running_cluster(
+    *, brokers: int = 3, log_dirs: int = 2, topics: Sequence[str] = (), configs: str = "{}"
+) -> SimCluster:
+    """Return a cluster that serves; it ends with its world."""
+    spec = small_cluster(brokers=brokers, log_dirs=log_dirs, topics=topics, configs=configs)
+    cluster = SimCluster(sim_loop(), spec)
+    await cluster.start()
+    return cluster

@@ -1,0 +1,104 @@
+"""The faults of a plan on a simulated cluster: set, cleared and counted by their names.
+
+What a fault does is done by disks, links and connections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from broker.storage.fault_rules import FaultRule
+from broker.storage.faults import FaultyDisk
+from protocol.fault_document import read_fault
+from protocol.fault_model import DiskFault, NetworkFault, NetworkMode
+from simulation.world.cluster import SimCluster
+from simulation.world.links import LinkRule
+
+
+class FaultRefusedError(Exception):
+    """A fault cannot be set; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _InForce:
+    """A fault that was set: how to count it and how to take it off."""
+
+    hits: Callable[[], int]
+    clear: Callable[[], None]
+
+
+class FaultPlane:
+    """All faults of one cluster. A fault stays with its disk when processes come and go."""
+
+    def __init__(self, cluster: SimCluster) -> None:
+        self._cluster = cluster
+        self._links = cluster.loop.network.links
+        self._faults: dict[str, _InForce] = {}
+
+    def add(self, name: str, content: Mapping[str, Any]) -> None:
+        """Set the fault that a mapping describes.
+
+        Raises:
+            FaultRefusedError: it cannot be set here.
+        """
+        fault, mistakes = read_fault(dict(content))
+        if fault is None:
+            raise FaultRefusedError("; ".join(mistakes))
+        if name in self._faults:
+            raise FaultRefusedError(f"a fault is named {name} already")
+        self._note(name, "begins")
+        if isinstance(fault, DiskFault):
+            self._faults[name] = self._set_on_disks(fault)
+        elif isinstance(fault, NetworkFault):
+            self._faults[name] = self._set_on_links(fault)
+        else:
+            raise FaultRefusedError("what happens to a node is a step of its own")
+
+    def clear(self, name: str) -> None:
+        """Take a fault off, once or again; its hits stay known."""
+        self._note(name, "ends")
+        self._faults[name].clear()
+
+    def clear_all(self) -> None:
+        """Take all faults off."""
+        for name in self._faults:
+            self.clear(name)
+
+    def hits(self) -> dict[str, int]:
+        """Return how much each fault has met, those cleared included."""
+        return {name: fault.hits() for name, fault in self._faults.items()}
+
+    def _set_on_disks(self, fault: DiskFault) -> _InForce:
+        rules = [(disk, FaultRule.of(fault)) for disk in self._disks(fault)]
+        for disk, rule in rules:
+            disk.add_rule(rule)
+
+        def clear() -> None:
+            for disk, rule in rules:
+                disk.drop_rule(rule)
+
+        return _InForce(lambda: sum(rule.hits for _, rule in rules), clear)
+
+    def _disks(self, fault: DiskFault) -> list[FaultyDisk]:
+        node = self._cluster.nodes.get(fault.node)
+        if node is None:
+            raise FaultRefusedError(f"no node is named {fault.node}")
+        found = [
+            drive.faults for path, drive in node.drives.items() if fault.log_dir in {None, path}
+        ]
+        if not found:
+            raise FaultRefusedError(f"{fault.node} has no log dir {fault.log_dir}")
+        return found
+
+    def _set_on_links(self, fault: NetworkFault) -> _InForce:
+        if fault.mode is NetworkMode.HALF_OPEN:
+            count = self._cluster.loop.network.half_open(fault.source, fault.target)
+            return _InForce(lambda: count, lambda: None)
+        rule = self._links.add_rule(LinkRule.of(fault))
+        return _InForce(lambda: rule.hits, lambda: self._links.remove_rule(rule))
+
+    def _note(self, name: str, what: str) -> None:
+        loop = self._cluster.loop
+        loop.trace.note(loop.now_us, "world", f"fault {name} {what}")
