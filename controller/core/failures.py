@@ -100,6 +100,7 @@ def leader_and_isr_answered(step: Step, event: RequestAnswered) -> None:
             step, [Replica(tp, event.broker_id) for tp in newly_offline]
         )
     if online:
+        _tell_what_they_missed(step, event, online)
         _replicas_came_online(step, online)
     if probe is not None:
         _report_probe(step, probe, newly_offline, moved_count)
@@ -154,6 +155,22 @@ def _take_probe(step: Step, event: RequestAnswered) -> Probe | None:
     return None
 
 
+def _tell_what_they_missed(
+    step: Step, event: RequestAnswered, online: tuple[TopicPartition, ...]
+) -> None:
+    """Tell replicas again whose leadership changed while they were asked.
+
+    Until they answered they counted as offline, and nobody tells those of elections.
+    """
+    asked = _epochs(event.request)
+    missed = [
+        Replica(tp, event.broker_id)
+        for tp in online
+        if step.state.partition(tp).leader_epoch != asked[tp]
+    ]
+    move_replicas(step, missed, ReplicaPhase.ONLINE)
+
+
 def _replicas_came_online(step: Step, online: tuple[TopicPartition, ...]) -> None:
     """Elect where no leader was left, and tell everyone that these are offline no more."""
     elect_leaderless(step)
@@ -190,6 +207,14 @@ def _codes(event: RequestAnswered) -> Iterator[tuple[TopicPartition, int]]:
         if name is not None:
             for error in topic.partition_errors:
                 yield TopicPartition(name, error.partition_index), error.error_code
+
+
+def _epochs(request: LeaderAndIsrRequest) -> dict[TopicPartition, int]:
+    return {
+        TopicPartition(topic.topic_name, state.partition_index): state.leader_epoch
+        for topic in request.topic_states
+        for state in topic.partition_states
+    }
 
 
 def _report_probe(

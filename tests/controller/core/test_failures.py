@@ -342,6 +342,21 @@ def test_log_dirs_that_came_back_are_asked_for_what_was_offline_and_leaders_are_
     assert told["u"] == []
 
 
+def test_a_replica_that_comes_back_during_an_election_is_told_of_it_afterwards() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    cluster.expire(2)
+    cluster.held.append(1)
+    cluster.return_log_dirs(1, [1, 2])
+    cluster.start_broker(2)
+    assert leadership(cluster, "t-0") == (2, 3, (2,))
+    cluster.held.clear()
+    cluster.settle()
+    told = [r for r in cluster.take()[1] if isinstance(r, LeaderAndIsrRequest)]
+    assert told[-1].topic_states[0].partition_states[0].leader_epoch == 3
+
+
 def test_a_registration_sent_twice_brings_nothing_back() -> None:
     cluster = three_brokers()
     cluster.create("t", [1, 2])
