@@ -67,8 +67,13 @@ def read_plan(content: Any, *, source: str) -> Plan:
 def plan_text(plan: Plan) -> str:
     """Return a text that ``parse_plan`` turns into ``plan``; defaults are left out."""
     return yaml.safe_dump(
-        _fields(plan), sort_keys=False, width=_LINE_CHARACTERS, default_flow_style=None
+        plan_content(plan), sort_keys=False, width=_LINE_CHARACTERS, default_flow_style=None
     )
+
+
+def plan_content(plan: Plan) -> dict[str, Any]:
+    """Return what ``read_plan`` turns into ``plan``; defaults are left out."""
+    return _fields(plan)
 
 
 # Any: any value of a plan.
@@ -145,7 +150,8 @@ def _content(value: Any) -> Any:
     if isinstance(value, Fault):
         return {"name": value.name, **fault_content(value.rule)}
     first, *rest = (word for word in words_of(_class_of(value)) if not word.is_beside)
-    if not any(word.is_required or _says(value, word) for word in rest):
+    is_mapping = isinstance(getattr(value, first.field), Mapping)  # would be read as the fields
+    if not is_mapping and not any(word.is_required or _says(value, word) for word in rest):
         return _field(value, first)
     return {word.word: _field(value, word) for word in (first, *rest) if _says(value, word)}
 

@@ -1,0 +1,85 @@
+"""From a seed to a plan: a cluster, its clients, what is asked of it and what breaks.
+
+The plan is the whole story: written down and read again it runs the same, without the seed's draws.
+What may be lost under which faults is said in ``draw_faults``.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simulation.core.actions import Step, Wait, When
+from simulation.core.conditions import NodeIs
+from simulation.core.dice import Dice, Streams, some
+from simulation.core.draw_cluster import draw_cluster, draw_workloads
+from simulation.core.draw_faults import (
+    DISK_KINDS,
+    NETWORK_KINDS,
+    NODE_KINDS,
+    Scene,
+    Span,
+    draw_faults,
+)
+from simulation.core.draw_orders import ORDER_KINDS, Order, draw_orders
+from simulation.core.plan import Plan
+
+LENGTHS_S: Final = (5, 10, 15, 20)
+"""How long a story lasts before it is healed, where nobody says otherwise."""
+
+
+def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
+    """Draw a plan.
+
+    Args:
+        seed: names the plan.
+        streams: of this seed; ``topology``, ``workload``, ``orders``, ``faults`` and ``length`` are
+            drawn from.
+        length_s: of the story before the healing.
+    """
+    cluster = draw_cluster(streams("topology"))
+    length = length_s or streams("length").choice(LENGTHS_S)
+    scene = Scene(cluster, length * 1000)
+    spans = _faults(streams("faults"), scene)
+    orders = _orders(streams("orders"), scene)
+    return Plan(
+        name=f"seed-{seed}",
+        shows=f"What seed {seed} draws.",
+        worlds=("simulated",),
+        cluster=cluster,
+        workloads=draw_workloads(streams("workload"), cluster),
+        steps=(*_beside(orders), *_in_time(spans), _until(scene.length_ms)),
+    )
+
+
+def _faults(dice: Dice, scene: Scene) -> list[Span]:
+    families = some(dice, (DISK_KINDS, NETWORK_KINDS, NODE_KINDS), 0.7)
+    kinds = [kind for family in families for kind in some(dice, family, 0.35)]
+    per_10_s = dice.randint(1, 4)
+    return draw_faults(dice, scene, kinds, 1 + per_10_s * scene.length_ms // 10_000)
+
+
+def _orders(dice: Dice, scene: Scene) -> list[Order]:
+    kinds = some(dice, ORDER_KINDS, 0.35)
+    per_10_s = dice.randint(0, 6)
+    return draw_orders(dice, scene, kinds, per_10_s * scene.length_ms // 10_000)
+
+
+def _in_time(spans: list[Span]) -> list[Step]:
+    """Put all begins and ends in order; of those at one time, begins come first."""
+    begins = [(span.begin_ms, 0, number, span.begin) for number, span in enumerate(spans)]
+    ends = [(span.end_ms, 1, number, span.end) for number, span in enumerate(spans)]
+    ordered = sorted([*begins, *ends], key=lambda each: each[:3])
+    return [Step(action=action, at_ms=at_ms, may_fail=True) for at_ms, _, _, action in ordered]
+
+
+def _beside(orders: list[Order]) -> list[Step]:
+    """Let the orders go on beside the faults: waiting for an answer delays no fault's end."""
+    if not orders:
+        return []
+    steps = tuple(Step(action=one.action, at_ms=one.at_ms, may_fail=True) for one in orders)
+    at_once = NodeIs(node="controller", state="running")
+    return [Step(action=When(condition=at_once, steps=steps))]
+
+
+def _until(length_ms: int) -> Step:
+    return Step(action=Wait(0), at_ms=length_ms)

@@ -1,0 +1,104 @@
+"""Draws a cluster and its clients. Faults and orders are drawn elsewhere."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from simulation.core.actions import CreateTopic
+from simulation.core.dice import Dice, chosen, skewed
+from simulation.core.plan import ClusterPlan, Workload
+
+TOPIC_NAMES: Final = ("orders", "payments", "clicks")
+_BROKERS: Final = {3: 6, 4: 3, 5: 1}
+_LOG_DIRS: Final = {1: 2, 2: 4, 3: 3, 4: 1}
+_TOPICS: Final = {1: 4, 2: 4, 3: 1}
+_REPLICATION: Final = {1: 1, 2: 3, 3: 6}
+_ACKS: Final[dict[Literal["all", "1", "0"], int]] = {"all": 8, "1": 2, "0": 1}
+_HEARTBEATS: Final = {(500, 3000): 3, (250, 2000): 1, (1000, 6000): 1}
+_CONFIGS: Final[dict[str, tuple[str, ...]]] = {
+    "replica.lag.time.max.ms": ("2000", "5000", "10000", "30000"),
+    "replica.fetch.wait.max.ms": ("100", "500"),
+    "replica.fetch.max.bytes": ("4096", "65536", "1048576"),
+    "num.replica.fetchers": ("1", "2", "4"),
+    "num.replica.alter.log.dirs.threads": ("1", "2"),
+    "jbodlab.log.dir.io.deadline.ms": ("2000", "5000", "10000"),
+    "log.flush.offset.checkpoint.interval.ms": ("1000", "5000", "60000"),
+    "replica.high.watermark.checkpoint.interval.ms": ("500", "5000"),
+    "log.retention.check.interval.ms": ("1000", "300000"),
+    "leader.imbalance.check.interval.seconds": ("2", "10", "300"),
+    "auto.leader.rebalance.enable": ("true", "false"),
+    "log.segment.bytes": ("16384", "131072", "1073741824"),
+    "log.index.interval.bytes": ("256", "4096"),
+}
+"""Keys whose values change what a short run gets to see; one of each is drawn."""
+
+
+def draw_cluster(dice: Dice) -> ClusterPlan:
+    """Draw brokers, log dirs, racks, configurations and topics."""
+    brokers = chosen(dice, _BROKERS)
+    heartbeat_interval_ms, session_timeout_ms = chosen(dice, _HEARTBEATS)
+    racks = chosen(dice, {0: 6, 2: 2, 3: 2})
+    return ClusterPlan(
+        brokers=brokers,
+        log_dirs=chosen(dice, _LOG_DIRS),
+        racks=tuple(f"r{broker % racks}" for broker in range(brokers)) if racks else (),
+        configs={
+            name: dice.choice(values) for name, values in _CONFIGS.items() if dice.random() < 0.5
+        },
+        heartbeat_interval_ms=heartbeat_interval_ms,
+        session_timeout_ms=session_timeout_ms,
+        topics=tuple(draw_topic(dice, name) for name in TOPIC_NAMES[: chosen(dice, _TOPICS)]),
+    )
+
+
+def draw_topic(dice: Dice, name: str) -> CreateTopic:
+    """Draw a topic of up to four partitions and up to three replicas each."""
+    replication_factor = chosen(dice, _REPLICATION)
+    configs: dict[str, str] = {}
+    if replication_factor > 1:
+        configs["min.insync.replicas"] = str(dice.randint(1, 2))
+    if dice.random() < 0.2:
+        configs["segment.bytes"] = str(dice.choice((16384, 65536)))
+    return CreateTopic(
+        name=name,
+        partitions=dice.randint(1, 4),
+        replication_factor=replication_factor,
+        configs=configs,
+    )
+
+
+def draw_workloads(dice: Dice, cluster: ClusterPlan) -> tuple[Workload, ...]:
+    """Draw one or two producers and mostly a consumer for each topic."""
+    return tuple(
+        workload for topic in cluster.topics for workload in _workloads_of(dice, topic.name)
+    )
+
+
+def _workloads_of(dice: Dice, topic: str) -> list[Workload]:
+    found = [_producer(dice, topic, "a")]
+    if dice.random() < 0.3:
+        found.append(_producer(dice, topic, "b"))
+    if dice.random() < 0.7:
+        found.append(
+            Workload(name=f"{topic}-reader", topic=topic, kind="consume", client=_client(dice))
+        )
+    return found
+
+
+def _producer(dice: Dice, topic: str, letter: str) -> Workload:
+    acks = chosen(dice, _ACKS)
+    return Workload(
+        name=f"{topic}-writer-{letter}",
+        topic=topic,
+        kind="produce",
+        client=_client(dice),
+        acks=acks,
+        idempotent=acks == "all" and dice.random() < 0.75,
+        interval_ms=dice.choice((20, 50, 100, 200)),
+        record_bytes=skewed(dice, 20, 2000),
+        batch_records=skewed(dice, 1, 20),
+    )
+
+
+def _client(dice: Dice) -> Literal["plain", "aiokafka"]:
+    return "aiokafka" if dice.random() < 0.1 else "plain"

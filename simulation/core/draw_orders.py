@@ -1,0 +1,159 @@
+"""Draws what administrators ask of a cluster while things break: orders, each at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from simulation.core import actions
+from simulation.core.actions import Action
+from simulation.core.dice import Dice, chosen, skewed
+from simulation.core.draw_cluster import draw_topic
+from simulation.core.draw_faults import Scene
+from simulation.core.plan import ClusterPlan
+
+
+class Order(NamedTuple):
+    """One action at its time."""
+
+    at_ms: int
+    action: Action
+
+
+def draw_orders(dice: Dice, scene: Scene, kinds: list[str], count: int) -> list[Order]:
+    """Draw ``count`` orders of these kinds, some of which Kafka will refuse; in order of time.
+
+    What is given and taken back, such as a topic, counts once and is two in the list.
+    """
+    orders: list[Order] = []
+    for number in range(1, count + 1):
+        at_ms = dice.randint(100, scene.length_ms)
+        for action in _ORDERS[dice.choice(kinds)](dice, scene.cluster, number):
+            orders.append(Order(at_ms, action))
+            at_ms = min(at_ms + skewed(dice, 1, 5000), scene.length_ms)
+    return sorted(orders, key=lambda order: order.at_ms)
+
+
+def _topic(dice: Dice, cluster: ClusterPlan) -> str:
+    return dice.choice(cluster.topics).name
+
+
+def _partitions(dice: Dice, cluster: ClusterPlan) -> str:
+    """Name one partition, a topic, or everything."""
+    topic = dice.choice(cluster.topics)
+    one = f"{topic.name}-{dice.randint(0, topic.partitions - 1)}"
+    return chosen(dice, {one: 7, topic.name: 2, "*": 1})
+
+
+def _broker(dice: Dice, cluster: ClusterPlan) -> str:
+    return dice.choice(cluster.node_names[1:])
+
+
+def _log_dir(dice: Dice, cluster: ClusterPlan) -> str:
+    return dice.choice(cluster.log_dir_names)
+
+
+def _pass_topic(dice: Dice, _cluster: ClusterPlan, number: int) -> tuple[Action, ...]:
+    topic = draw_topic(dice, f"extra{number}")
+    return (topic,) if dice.random() < 0.3 else (topic, actions.DeleteTopic(topic.name))
+
+
+def _make_anew(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
+    name = _topic(dice, cluster)
+    return actions.DeleteTopic(name), draw_topic(dice, name)
+
+
+def _add_partitions(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
+    topic = dice.choice(cluster.topics)
+    return (actions.AddPartitions(topic=topic.name, to=topic.partitions + dice.randint(1, 2)),)
+
+
+def _move(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
+    partition = _partitions(dice, cluster)
+    return (
+        actions.MoveReplica(
+            of=partition,
+            broker=_broker(dice, cluster),
+            to=_log_dir(dice, cluster),
+        ),
+    )
+
+
+def _reassign(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
+    count = dice.randint(1, min(3, cluster.brokers))
+    to = tuple(dice.sample(cluster.broker_ids, count))
+    return (actions.Reassign(of=_partitions(dice, cluster), to=to),)
+
+
+def _cancel(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
+    return (actions.CancelReassignment(_partitions(dice, cluster)),)
+
+
+def _elect(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
+    return (actions.ElectLeaders(_partitions(dice, cluster)),)
+
+
+def _alter_topic(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
+    name, values = dice.choice(_TOPIC_CHANGES)
+    return (actions.AlterConfigs(topic=_topic(dice, cluster), set={name: dice.choice(values)}),)
+
+
+def _alter_broker(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
+    name, values = dice.choice(_BROKER_CHANGES)
+    broker = None if dice.random() < 0.3 else _broker(dice, cluster)
+    return (actions.AlterConfigs(broker=broker, set={name: dice.choice(values)}),)
+
+
+def _cordon(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
+    names = cluster.log_dir_names
+    cordoned = dice.sample(names, dice.randint(0, len(names)))
+    return (actions.Cordon(broker=_broker(dice, cluster), log_dirs=tuple(sorted(cordoned))),)
+
+
+def _restart_log_dir(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
+    return (actions.RestartLogDir(broker=_broker(dice, cluster), log_dir=_log_dir(dice, cluster)),)
+
+
+def _replace_log_dir(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
+    return (actions.ReplaceLogDir(broker=_broker(dice, cluster), log_dir=_log_dir(dice, cluster)),)
+
+
+def _restart_partition(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
+    return (actions.RestartPartition(of=_partitions(dice, cluster), broker=_broker(dice, cluster)),)
+
+
+def _delete_records(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
+    return (actions.DeleteRecords(of=_partitions(dice, cluster), before=dice.randint(0, 300)),)
+
+
+_TOPIC_CHANGES: Final[tuple[tuple[str, tuple[str | None, ...]], ...]] = (
+    ("min.insync.replicas", ("1", "2", None)),
+    ("segment.bytes", ("16384", "65536", None)),
+    ("max.message.bytes", ("1048588", "4096", None)),
+    ("flush.messages", ("1", "100", None)),
+    ("message.timestamp.type", ("CreateTime", "LogAppendTime", None)),
+)
+_BROKER_CHANGES: Final[tuple[tuple[str, tuple[str | None, ...]], ...]] = (
+    ("leader.replication.throttled.rate", ("100000", None)),
+    ("follower.replication.throttled.rate", ("100000", None)),
+    ("replica.alter.log.dirs.io.max.bytes.per.second", ("50000", None)),
+    ("log.segment.bytes", ("16384", None)),
+    ("min.insync.replicas", ("1", "2", None)),
+)
+_ORDERS: Final[dict[str, Callable[[Dice, ClusterPlan, int], tuple[Action, ...]]]] = {
+    "pass_topic": _pass_topic,
+    "make_topic_anew": _make_anew,
+    "add_partitions": _add_partitions,
+    "move_replica": _move,
+    "reassign": _reassign,
+    "cancel_reassignment": _cancel,
+    "elect_leaders": _elect,
+    "alter_topic": _alter_topic,
+    "alter_broker": _alter_broker,
+    "cordon": _cordon,
+    "restart_log_dir": _restart_log_dir,
+    "replace_log_dir": _replace_log_dir,
+    "restart_partition": _restart_partition,
+    "delete_records": _delete_records,
+}
+ORDER_KINDS: Final = tuple(_ORDERS)

@@ -1,0 +1,80 @@
+"""Plans drawn from seeds: the same from the same seed, sound, and of every kind there is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulation.core.actions import When
+from simulation.core.dice import Dice, Streams
+from simulation.core.draw import draw_plan
+from simulation.core.plan_document import parse_plan, plan_text
+from tests.simulation.core.streams import streams_of
+
+PRINT_PLAN = """
+from simulation.core.draw import draw_plan
+from simulation.core.plan_document import plan_text
+from tests.simulation.core.streams import streams_of
+print(plan_text(draw_plan(11, streams_of(11))), end="")
+"""
+
+
+def with_another(name: str, seed: int, other: int) -> Streams:
+    streams, others = streams_of(seed), streams_of(other)
+
+    def stream(asked: str) -> Dice:
+        return (others if asked == name else streams)(asked)
+
+    return stream
+
+
+@given(seed=st.integers(1, 1_000_000))
+@settings(max_examples=25, deadline=None)
+def test_every_plan_can_be_written_and_read_again(seed: int) -> None:
+    plan = draw_plan(seed, streams_of(seed))
+    assert parse_plan(plan_text(plan), source="drawn") == plan
+
+
+def test_a_seed_draws_the_same_plan_under_any_hash_seed() -> None:
+    texts = [
+        subprocess.run(
+            [sys.executable, "-c", PRINT_PLAN],
+            env={"PYTHONHASHSEED": hash_seed, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("1", "2")
+    ]
+    assert texts[0] == texts[1] == plan_text(draw_plan(11, streams_of(11)))
+
+
+def test_another_workload_leaves_cluster_and_faults_as_they_are() -> None:
+    plan = draw_plan(5, streams_of(5))
+    other = draw_plan(5, with_another("workload", 5, 6))
+    assert other.workloads != plan.workloads
+    assert (other.cluster, other.steps) == (plan.cluster, plan.steps)
+
+
+def test_other_orders_leave_faults_as_they_are() -> None:
+    def faults(seed: int, streams: Streams) -> list[object]:
+        steps = draw_plan(seed, streams).steps
+        return [step for step in steps if not isinstance(step.action, When)]
+
+    assert faults(5, streams_of(5)) == faults(5, with_another("orders", 5, 6))
+
+
+def test_a_story_lasts_as_long_as_it_is_told_to() -> None:
+    plan = draw_plan(9, streams_of(9), length_s=7)
+    assert plan.steps[-1].at_ms == 7000
+    assert all((step.at_ms or 0) <= 7000 for step in plan.steps)
+
+
+def test_every_drawn_step_may_fail() -> None:
+    for seed in range(1, 30):
+        for step in draw_plan(seed, streams_of(seed)).steps[:-1]:
+            inner = step.action.steps if isinstance(step.action, When) else (step,)
+            assert all(one.may_fail for one in inner)

@@ -1,0 +1,46 @@
+"""Orders as they are drawn."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from protocol.configs import config_mistakes
+from protocol.topic_config import TOPIC_KEYS
+from simulation.core import actions
+from simulation.core.draw_cluster import draw_cluster
+from simulation.core.draw_faults import Scene
+from simulation.core.draw_orders import ORDER_KINDS, draw_orders
+
+SCENES = [Scene(draw_cluster(Random(seed)), 10_000) for seed in range(20)]
+
+
+@pytest.mark.parametrize("kind", ORDER_KINDS)
+def test_orders_of_every_kind_come_in_order_of_time(kind: str) -> None:
+    for seed, scene in enumerate(SCENES):
+        orders = draw_orders(Random(seed), scene, [kind], 6)
+        assert len(orders) >= 6
+        times = [order.at_ms for order in orders]
+        assert times == sorted(times)
+        assert times[0] > 0
+        assert times[-1] <= 10_000
+
+
+def test_topics_are_deleted_after_they_were_made() -> None:
+    for seed, scene in enumerate(SCENES):
+        made: list[str] = []
+        for order in draw_orders(Random(seed), scene, ["pass_topic"], 5):
+            if isinstance(order.action, actions.CreateTopic):
+                made.append(order.action.name)
+            else:
+                assert isinstance(order.action, actions.DeleteTopic)
+                assert order.action.name in made
+
+
+def test_topics_get_only_configurations_that_exist() -> None:
+    for seed, scene in enumerate(SCENES):
+        for order in draw_orders(Random(seed), scene, ["alter_topic"], 5):
+            assert isinstance(order.action, actions.AlterConfigs)
+            given = {name: value for name, value in order.action.set.items() if value is not None}
+            assert config_mistakes(TOPIC_KEYS, given) == []
