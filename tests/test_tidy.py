@@ -34,6 +34,8 @@ SHOWN_ELSEWHERE = {
     "simulation/core/conditions.py": "values without code",
     "simulation/core/plan_names.py": "shown by tests/simulation/core/test_plan_checks.py",
     "simulation/core/observation.py": "values without code",
+    "simulation/core/samples.py": "values without code",
+    "simulation/core/checkers/evidence.py": "shown by tests/simulation/core/checkers/test_table.py",
     "jbodlab/errors.py": "numbers, shown by tests/jbodlab/test_cli.py",
     "jbodlab/commands/demo.py": "one call: tests/integration/test_demo.py runs it",
     "jbodlab/demo/steps.py": "needs a cluster: tests/integration/test_demo.py runs it",

@@ -67,11 +67,25 @@ class RpcClient:
         try:
             async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
                 link = await self._connected()
-                return await link.request(api_key, api_version, body)
+                return await (await link.begin(api_key, api_version, body))
         except TimeoutError:
             if link is not None:
                 link.abort(f"{self._name} did not answer in {timeout_ms} ms")
             raise TimeoutError(f"{self._name} did not answer in {timeout_ms} ms") from None
+
+    async def begin(self, message: Any, version: int) -> asyncio.Future[memoryview]:
+        """Send ``message`` and return the future that gets the encoded response body.
+
+        Who awaits this before sending the next request has them arrive in that order. There is no
+        end to its patience: the caller ``drop``s the connection when its own ends.
+
+        Raises:
+            ConnectionError: no connection; the future's error when it is lost later.
+        """
+        api = _api_of(message)
+        link = await self._connected()
+        body = codec(api.request, version).encode_parts(message)
+        return await link.begin(api.key, version, body)
 
     async def notify(self, message: Any, version: int) -> None:
         """Send ``message``, to which no answer comes (Produce with acks=0).
@@ -83,11 +97,15 @@ class RpcClient:
         link = await self._connected()
         await link.notify(api.key, version, codec(api.request, version).encode_parts(message))
 
+    def drop(self, reason: str) -> None:
+        """Lose the connection, if there is one; waiting requests end with ConnectionError."""
+        if self._link is not None:
+            self._link.abort(reason)
+
     def close(self) -> None:
         """Close the connection for good; waiting requests end with ConnectionError."""
         self._is_closed = True
-        if self._link is not None:
-            self._link.abort(f"connection to {self._name} closed")
+        self.drop(f"connection to {self._name} closed")
 
     @property
     def _name(self) -> str:
@@ -171,13 +189,15 @@ class _Link(asyncio.BufferedProtocol):
             self._writable.set_result(None)
         self._writable = None
 
-    async def request(self, api_key: int, api_version: int, body: Sequence[Buffer]) -> memoryview:
-        """Send a request and wait for the body of its response."""
+    async def begin(
+        self, api_key: int, api_version: int, body: Sequence[Buffer]
+    ) -> asyncio.Future[memoryview]:
+        """Send a request; its future gets the body of the response."""
         await self._until_writable()
         self._transport.writelines(self._connection.send_request(api_key, api_version, body))
         waiting: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiting)
-        return await waiting
+        return waiting
 
     async def notify(self, api_key: int, api_version: int, body: Sequence[Buffer]) -> None:
         """Send a request that has no response."""

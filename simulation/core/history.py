@@ -69,16 +69,26 @@ class Send(NamedTuple):
     """Under which the client asked."""
 
 
-class Poll(NamedTuple):
-    """One fetch from one partition."""
+class Read(NamedTuple):
+    """What one fetch asked of one partition, and got."""
 
     tp: TopicPartition
     fetch_offset: int
+    leader_epoch: int = NO_EPOCH
+    """Under which the client asked."""
     records: tuple[tuple[int, int], ...] = ()
     """Offset and number of each record that was read."""
-    broker: int = NO_LEADER
-    leader_epoch: int = NO_EPOCH
     high_watermark: int = NO_OFFSET
+    error: str = ""
+    """Kafka's name of the code for this partition alone."""
+
+
+class Poll(NamedTuple):
+    """One fetch from one broker."""
+
+    broker: int
+    reads: tuple[Read, ...]
+    """When it is over: those with records or an error."""
 
 
 class Order(NamedTuple):

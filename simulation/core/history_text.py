@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, assert_never
+from typing import Any, Final, assert_never, cast
 
 from protocol.ids import NO_OFFSET, TopicPartition
-from simulation.core.history import Function, Kind, Operation, Order, Poll, Send
+from simulation.core.history import Function, Kind, Operation, Order, Poll, Send, Value
 
 _CLIENT_FUNCTIONS: Final = (Function.SEND, Function.POLL)
 
@@ -25,26 +25,39 @@ def edn_lines(operations: Iterable[Operation]) -> Iterator[str]:
     """
     keys: dict[TopicPartition, int] = {}
     for operation in operations:
-        value = operation.value
-        if not isinstance(value, Order) and value.tp not in keys:
-            keys[value.tp] = len(keys)
-            yield f"; key {keys[value.tp]} is {value.tp}"
+        for tp in _partitions(operation.value):
+            if tp not in keys:
+                keys[tp] = len(keys)
+                yield f"; key {keys[tp]} is {tp}"
         yield _edn_map(_edn_fields(operation, keys))
 
 
 def json_lines(operations: Iterable[Operation]) -> Iterator[str]:
     """Give a JSON object per entry, with everything that is known of it."""
     for operation in operations:
-        row: dict[str, Any] = {
-            **operation._asdict(),
-            "value": {name: _plain(part) for name, part in operation.value._asdict().items()},
-        }
-        yield json.dumps(row, separators=(",", ":"), ensure_ascii=False)
+        yield json.dumps(_plain(operation), separators=(",", ":"), ensure_ascii=False)
 
 
 def _plain(part: Any) -> Any:
-    as_dict = getattr(part, "_asdict", None)
-    return part if as_dict is None else as_dict()
+    """Name the fields of named tuples, as JSON would write them as lists."""
+    fields: dict[str, Any] | None = part._asdict() if hasattr(part, "_asdict") else None
+    if fields is not None:
+        return {name: _plain(one) for name, one in fields.items()}
+    if isinstance(part, tuple):
+        return [_plain(one) for one in cast("tuple[Any, ...]", part)]
+    return part
+
+
+def _partitions(value: Value) -> Iterator[TopicPartition]:
+    match value:
+        case Send():
+            yield value.tp
+        case Poll():
+            yield from (read.tp for read in value.reads)
+        case Order():
+            pass
+        case _:
+            assert_never(value)
 
 
 def _edn_fields(operation: Operation, keys: Mapping[TopicPartition, int]) -> dict[str, str]:
@@ -68,7 +81,7 @@ def _edn_value(operation: Operation, keys: Mapping[TopicPartition, int]) -> str:
         case Send():
             return _edn_vector(_sends(value, keys[value.tp], operation.kind))
         case Poll():
-            return _edn_vector([_poll(value, keys[value.tp], operation.kind)])
+            return _edn_vector([_poll(value, keys, operation.kind)])
         case Order():
             told = {
                 name.replace("_", "-"): _edn_text(part) if isinstance(part, str) else str(part)
@@ -91,11 +104,15 @@ def _sends(send: Send, key: int, kind: Kind) -> Iterator[str]:
             yield f"[:send {key} [{send.base_offset + number} {record}]]"
 
 
-def _poll(poll: Poll, key: int, kind: Kind) -> str:
+def _poll(poll: Poll, keys: Mapping[TopicPartition, int], kind: Kind) -> str:
     if kind is not Kind.OK:
         return "[:poll]"
-    pairs = _edn_vector(f"[{offset} {record}]" for offset, record in poll.records)
-    return f"[:poll {{{key} {pairs}}}]" if poll.records else "[:poll {}]"
+    read = [
+        f"{keys[each.tp]} {_edn_vector(f'[{offset} {record}]' for offset, record in each.records)}"
+        for each in poll.reads
+        if each.records
+    ]
+    return f"[:poll {{{', '.join(read)}}}]"
 
 
 def _edn_vector(parts: Iterable[str]) -> str:

@@ -165,3 +165,30 @@ async def test_a_node_that_answers_garbage_is_left() -> None:
         await served.wait()
     server.close()
     await server.wait_closed()
+
+
+async def test_requests_begun_one_after_the_other_are_answered_later() -> None:
+    async with node() as (answering, _, client):
+        ask = ApiVersionsRequest(client_software_name="t", client_software_version="1")
+        begun = [await client.begin(ask, 3) for _ in range(3)]
+        assert not any(answer.done() for answer in begun)
+
+        bodies = [await answer for answer in begun]
+
+        decode = codec(ApiVersionsResponse, 3).decode
+        assert [decode(body).throttle_time_ms for body in bodies] == [7, 7, 7]
+        assert answering.clients == ["tester"] * 3
+
+
+async def test_a_dropped_connection_ends_what_was_begun_and_is_made_again() -> None:
+    async with node() as (answering, _, client):
+        client.drop("there is none yet")
+        waiting = asyncio.gather(client.request_raw(METADATA, 1, [b"hold"]), return_exceptions=True)
+        await answering.held.wait()
+
+        client.drop("enough")
+
+        (error,) = await waiting
+        assert isinstance(error, ConnectionError)
+        assert str(error) == "enough"
+        assert await client.request_raw(METADATA, 1, [b"again"]) == b"again"

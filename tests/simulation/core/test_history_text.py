@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from protocol.ids import TopicPartition
-from simulation.core.history import Function, History, Order, Poll, ProducerRange, Send
+from simulation.core.history import Function, History, Order, Poll, ProducerRange, Read, Send
 from simulation.core.history_text import edn_lines, json_lines
 from tests.simulation.core.edn import read_edn
 
@@ -53,21 +53,22 @@ def test_a_send_without_acks_ends_with_an_unknown_offset() -> None:
 
 def test_a_poll_is_written_with_what_it_read() -> None:
     history = _history()
-    poll = Poll(PAID, fetch_offset=5)
-    history.begin("r", Function.POLL, poll).ok(poll._replace(records=((5, 11), (7, 12))))
-    history.begin("r", Function.POLL, poll).ok(poll)
+    poll = Poll(1, (Read(ORDERS, 0), Read(PAID, 5)))
+    read = (Read(ORDERS, 0, error="FENCED_LEADER_EPOCH"), Read(PAID, 5, 2, ((5, 11), (7, 12))))
+    history.begin("r", Function.POLL, poll).ok(Poll(1, read))
+    history.begin("r", Function.POLL, poll).ok(Poll(1, ()))
 
     begun, ended, _, empty = _rows(history)
 
     assert begun[":value"] == [[":poll"]]
-    assert ended[":value"] == [[":poll", {0: [[5, 11], [7, 12]]}]]
+    assert ended[":value"] == [[":poll", {1: [[5, 11], [7, 12]]}]]
     assert empty[":value"] == [[":poll", {}]]
 
 
 def test_partitions_are_integer_keys_that_a_comment_explains() -> None:
     history = _history()
     history.begin("w", Function.SEND, SEND).fail("MESSAGE_TOO_LARGE")
-    history.begin("r", Function.POLL, Poll(PAID, 0)).fail("OFFSET_OUT_OF_RANGE")
+    history.begin("r", Function.POLL, Poll(1, (Read(PAID, 0),))).fail("OFFSET_OUT_OF_RANGE")
 
     lines = list(edn_lines(history))
 
@@ -122,4 +123,27 @@ def test_json_lines_hold_everything() -> None:
     assert ended["kind"] == "info"
     assert ended["function"] == "send"
     assert ended["error"] == "timed out"
+    assert begun["kind"] == "invoke"
     assert (ended["number"], ended["at_us"], ended["process"], ended["client"]) == (1, 2, 0, "w")
+
+
+def test_json_lines_name_the_parts_of_a_poll() -> None:
+    history = _history()
+    poll = Poll(1, (Read(PAID, 5, 2, ((5, 11),), 6),))
+    history.begin("r", Function.POLL, poll).ok(poll)
+
+    row = json.loads(next(json_lines(history)))
+
+    assert row["value"] == {
+        "broker": 1,
+        "reads": [
+            {
+                "tp": {"topic": "paid", "partition": 3},
+                "fetch_offset": 5,
+                "leader_epoch": 2,
+                "records": [[5, 11]],
+                "high_watermark": 6,
+                "error": "",
+            }
+        ],
+    }

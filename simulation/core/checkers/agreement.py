@@ -1,0 +1,68 @@
+"""All logs of a partition hold the same bytes below the high watermark.
+
+Logs that are compacted are cleaned by each broker at its own time, and are not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from protocol.ids import TopicPartition
+from simulation.core.checkers.deletions import deletions_of
+from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.checkers.fault_model import has_lasting_damage
+from simulation.core.samples import BatchSample, LogSample, Samples
+
+NAME: Final = "logs agree"
+
+
+def check_agreement(evidence: Evidence) -> list[Violation]:
+    """Compare each replica at the end with its leader, batch by batch."""
+    samples = evidence.samples
+    compacted = deletions_of(evidence).compacted
+    logs: dict[TopicPartition, list[LogSample]] = {}
+    for log in samples.logs:
+        is_known = log.is_readable and not log.is_future and log.tp.topic not in compacted
+        if is_known and not has_lasting_damage(samples, log.broker, log.log_dir):
+            logs.setdefault(log.tp, []).append(log)
+    return [
+        violation
+        for found in logs.values()
+        for leader in found
+        if leader.is_leader
+        for log in found
+        if log is not leader
+        for violation in _differences(leader, log, samples)
+    ]
+
+
+def _differences(leader: LogSample, log: LogSample, samples: Samples) -> Iterator[Violation]:
+    """Tell the first one."""
+    end = min(leader.high_watermark, log.high_watermark)
+    start = max(leader.log_start_offset, log.log_start_offset)
+    ours, theirs = (_between(each, start, end) for each in (leader, log))
+    for offset in sorted({**ours, **theirs}):
+        if ours.get(offset) != theirs.get(offset):
+            yield Violation(
+                NAME,
+                samples.ended_us,
+                f"{leader.tp} differs from offset {offset} on, below the high watermark {end}: "
+                f"leader {leader.broker} has {_told(ours.get(offset))}, broker {log.broker} "
+                f"({log.log_dir}) has {_told(theirs.get(offset))}",
+            )
+            return
+
+
+def _between(log: LogSample, start: int, end: int) -> dict[int, BatchSample]:
+    return {
+        batch.base_offset: batch
+        for batch in log.batches
+        if batch.base_offset >= start and batch.next_offset <= end
+    }
+
+
+def _told(batch: BatchSample | None) -> str:
+    if batch is None:
+        return "no batch there"
+    return f"offsets {batch.base_offset} to {batch.next_offset - 1} with digest {batch.digest:08x}"

@@ -1,0 +1,203 @@
+"""A failed log dir answers nothing with success, and what lies elsewhere does not feel it.
+
+The service level is held for clients that write to no partition which a fault of that time
+concerns: answers on one connection come in order, so that others wait for those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from protocol.ids import TopicPartition
+from simulation.core.checkers.evidence import Evidence, ServiceLevel, Violation
+from simulation.core.checkers.timeline import last_partitions
+from simulation.core.history import Kind, Operation, Poll, Send
+from simulation.core.samples import Fault, ReplicaSample, Role, Samples
+
+NAME: Final = "containment"
+
+
+class _Span(NamedTuple):
+    """One client operation from its begin to its end."""
+
+    begin: Operation
+    end: Operation
+
+
+class _Outage(NamedTuple):
+    """A log dir while it was offline."""
+
+    broker: int
+    path: str
+    begin_us: int
+    end_us: int
+
+
+def check_containment(evidence: Evidence) -> list[Violation]:
+    """Look at answers from failed log dirs, and at the service beside them."""
+    spans = _spans(evidence.history)
+    return [*_answers_from_failed(evidence, spans), *_bad_service(evidence, spans)]
+
+
+def _spans(history: Sequence[Operation]) -> list[_Span]:
+    begun: dict[int, Operation] = {}
+    spans: list[_Span] = []
+    for operation in history:
+        if operation.kind is Kind.INVOKE:
+            begun[operation.process] = operation
+        elif operation.process in begun:
+            spans.append(_Span(begun.pop(operation.process), operation))
+    return spans
+
+
+def _answers_from_failed(evidence: Evidence, spans: list[_Span]) -> Iterator[Violation]:
+    outages = _outages(evidence.samples)
+    if not outages:
+        return
+    places = _Places(evidence.samples.replicas)
+    for span in spans:
+        for broker, tp in _answered(span.end):
+            path = places.at(broker, tp, span.end.at_us)
+            for outage in outages:
+                is_there = (outage.broker, outage.path) == (broker, path)
+                if (
+                    is_there
+                    and outage.begin_us < span.begin.at_us <= span.end.at_us < outage.end_us
+                ):
+                    yield Violation(
+                        NAME,
+                        span.end.at_us,
+                        f"broker {broker} answered {span.end.function} of {tp} with success, begun "
+                        f"at {span.begin.at_us / 1e6:.6f} s, and its log is in {path}, offline "
+                        f"since {outage.begin_us / 1e6:.6f} s",
+                    )
+
+
+def _answered(end: Operation) -> Iterator[tuple[int, TopicPartition]]:
+    if end.kind is not Kind.OK:
+        return
+    if isinstance(end.value, Send) and end.value.acks != 0:
+        yield end.value.broker, end.value.tp
+    elif isinstance(end.value, Poll):
+        for read in end.value.reads:
+            if read.records:
+                yield end.value.broker, read.tp
+
+
+def _outages(samples: Samples) -> list[_Outage]:
+    begun: dict[tuple[int, str], int] = {}
+    found: list[_Outage] = []
+    for sample in samples.log_dirs:
+        place = (sample.broker, sample.path)
+        if not sample.is_online:
+            begun.setdefault(place, sample.at_us)
+        elif place in begun:
+            found.append(_Outage(*place, begun.pop(place), sample.at_us))
+    return found + [_Outage(*place, at_us, samples.ended_us + 1) for place, at_us in begun.items()]
+
+
+class _Places:
+    """Where each replica's log was, at any time."""
+
+    def __init__(self, samples: Sequence[ReplicaSample]) -> None:
+        self._known: dict[tuple[int, TopicPartition], list[tuple[int, str]]] = {}
+        for sample in samples:
+            if sample.role in (Role.LEADER, Role.FOLLOWER):
+                steps = self._known.setdefault((sample.broker, sample.tp), [])
+                if not steps or steps[-1][1] != sample.log_dir:
+                    steps.append((sample.at_us, sample.log_dir))
+
+    def at(self, broker: int, tp: TopicPartition, at_us: int) -> str:
+        """Return the path, also after it failed; "" when there was none yet."""
+        steps = self._known.get((broker, tp), ())
+        return next((path for since_us, path in reversed(steps) if since_us <= at_us), "")
+
+    def all_of(self, broker: int, tp: TopicPartition) -> list[str]:
+        """Return every path at which it ever was."""
+        return [path for _, path in self._known.get((broker, tp), ())]
+
+
+def _bad_service(evidence: Evidence, spans: list[_Span]) -> Iterator[Violation]:
+    broken = [fault for fault in evidence.samples.faults if fault.log_dir]
+    if not broken:
+        return
+    concerns = _Concerns(evidence, spans)
+    for span in spans:
+        send = span.begin.value
+        if not isinstance(send, Send) or not any(_overlap(span, fault, 0) for fault in broken):
+            continue
+        if concerns.is_free(span):
+            yield from _shortfall(span, send, evidence.service_level)
+
+
+class _Concerns:
+    """Which clients a fault may have slowed down."""
+
+    def __init__(self, evidence: Evidence, spans: list[_Span]) -> None:
+        samples = evidence.samples
+        self._faults = [*samples.faults, *_dead_times(samples)]
+        self._settle_us = evidence.service_level.settle_us
+        self._places = _Places(samples.replicas)
+        self._replicas = {
+            tp: partition.replicas for tp, partition in last_partitions(samples.partitions).items()
+        }
+        self._written: dict[str, dict[TopicPartition, None]] = {}
+        self._known: dict[tuple[str, Fault], bool] = {}
+        for span in spans:
+            if isinstance(span.begin.value, Send):
+                written = self._written.setdefault(span.begin.client, {})
+                written[span.begin.value.tp] = None
+
+    def is_free(self, span: _Span) -> bool:
+        """Tell whether no fault of that time concerns what its client writes."""
+        faults = [fault for fault in self._faults if _overlap(span, fault, self._settle_us)]
+        return not any(self._concerns(fault, span.begin.client) for fault in faults)
+
+    def _concerns(self, fault: Fault, client: str) -> bool:
+        if not fault.log_dir:
+            return True
+        key = (client, fault)
+        if key not in self._known:
+            self._known[key] = any(self._touches(fault, tp) for tp in self._written[client])
+        return self._known[key]
+
+    def _touches(self, fault: Fault, tp: TopicPartition) -> bool:
+        """Tell whether a replica was ever where the fault is, or is not known any more."""
+        return tp not in self._replicas or any(
+            fault.node == f"broker-{broker}" and fault.log_dir in self._places.all_of(broker, tp)
+            for broker in self._replicas[tp]
+        )
+
+
+def _overlap(span: _Span, fault: Fault, settle_us: int) -> bool:
+    is_before_end = fault.end_us is None or span.begin.at_us <= fault.end_us + settle_us
+    return is_before_end and span.end.at_us >= fault.begin_us
+
+
+def _dead_times(samples: Samples) -> Iterator[Fault]:
+    """Nodes that are down are a fault of theirs, whoever ended them."""
+    down: dict[str, int] = {}
+    for sample in samples.nodes:
+        if not sample.is_up:
+            down.setdefault(sample.node, sample.at_us)
+        elif sample.node in down:
+            yield Fault(down.pop(sample.node), sample.at_us, sample.node, what="down")
+    for node, at_us in down.items():
+        yield Fault(at_us, None, node, what="down")
+
+
+def _shortfall(span: _Span, send: Send, level: ServiceLevel) -> Iterator[Violation]:
+    took_us = span.end.at_us - span.begin.at_us
+    if span.end.kind is not Kind.OK:
+        became = f"ended with {span.end.error}"
+    elif took_us > level.answer_us_max:
+        became = f"took {took_us / 1e6:.3f} s"
+    else:
+        return
+    yield Violation(
+        NAME,
+        span.end.at_us,
+        f"a write of {span.begin.client} to {send.tp} at {span.begin.at_us / 1e6:.6f} s {became}, "
+        f"and no fault concerned a log of that partition",
+    )

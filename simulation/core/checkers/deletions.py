@@ -1,0 +1,64 @@
+"""Which records were meant to go: by DeleteRecords, with their topic, by retention or cleaning.
+
+Whether more than those are gone is for `durability`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from protocol.ids import TopicPartition
+from simulation.core.checkers.evidence import Evidence
+from simulation.core.history import Function, Kind, Order
+
+_RETENTION: Final = ("retention.ms", "retention.minutes", "retention.hours", "retention.bytes")
+_TO_HIGH_WATERMARK: Final = -1
+EVERYTHING: Final = 2**63 - 1
+
+
+@dataclass(slots=True)
+class Deletions:
+    """What orders and configurations allowed to go."""
+
+    before: dict[TopicPartition, int] = field(default_factory=dict[TopicPartition, int])
+    """Offsets below this one were to be deleted."""
+    topics: dict[str, int] = field(default_factory=dict[str, int])
+    """When the topic was last deleted, in us: what was written before is gone with it."""
+    compacted: dict[str, None] = field(default_factory=dict[str, None])
+    retained: dict[str, None] = field(default_factory=dict[str, None])
+    """Topics from which retention may have taken whatever is below the log's start."""
+
+    def takes(self, tp: TopicPartition, offset: int, at_us: int) -> bool:
+        """Tell whether a record at ``offset``, there since ``at_us``, may be below the start."""
+        return (
+            tp.topic in self.retained
+            or offset < self.before.get(tp, 0)
+            or self.took_topic(tp.topic, at_us)
+        )
+
+    def took_topic(self, topic: str, at_us: int) -> bool:
+        """Tell whether the topic was deleted after ``at_us``."""
+        return at_us <= self.topics.get(topic, -1)
+
+
+def deletions_of(evidence: Evidence) -> Deletions:
+    """Read orders that were carried out, or may have been, and the configurations of topics."""
+    found = Deletions()
+    for operation in evidence.history:
+        order = operation.value
+        if not isinstance(order, Order) or operation.kind in (Kind.INVOKE, Kind.FAIL):
+            continue
+        if operation.function is Function.DELETE_TOPIC:
+            # Unknown: it may happen at any later time.
+            found.topics[order.topic] = operation.at_us if operation.kind is Kind.OK else EVERYTHING
+        elif operation.function is Function.DELETE_RECORDS:
+            tp = TopicPartition(order.topic, order.partition)
+            before = EVERYTHING if order.offset == _TO_HIGH_WATERMARK else order.offset
+            found.before[tp] = max(before, found.before.get(tp, 0))
+    for sample in evidence.samples.topics:
+        if "compact" in sample.configs.get("cleanup.policy", ""):
+            found.compacted[sample.topic] = None
+        if any(name in sample.configs for name in _RETENTION):
+            found.retained[sample.topic] = None
+    return found

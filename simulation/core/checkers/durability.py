@@ -1,0 +1,153 @@
+"""What was acknowledged with acks=all, or read by a consumer, is never lost or changed.
+
+But for what the fault model forgives, and for what was deleted on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from protocol.ids import NO_OFFSET, TopicPartition
+from simulation.core.checkers.deletions import Deletions, deletions_of
+from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.checkers.fault_model import forgiven_until, has_lasting_damage
+from simulation.core.history import UNREADABLE, Kind, Operation, Poll, Send
+from simulation.core.samples import LogSample
+
+NAME: Final = "durability"
+_ALL: Final = -1
+
+
+class _Fact(NamedTuple):
+    """A record that is in a log for good."""
+
+    at_us: int
+    tp: TopicPartition
+    offset: int
+    """-1: nobody said where."""
+    record: int
+    how: str
+
+
+@dataclass(slots=True)
+class _Log:
+    """What the leader of a partition has at the end."""
+
+    start_offset: int
+    records: dict[int, int] = field(default_factory=dict[int, int])
+    numbers: dict[int, None] = field(default_factory=dict[int, None])
+
+
+def check_durability(evidence: Evidence) -> list[Violation]:
+    """Hold every fact against the logs of the end, and against each other."""
+    facts = [
+        fact
+        for operation in evidence.history
+        if operation.kind is Kind.OK
+        for fact in _facts(operation)
+    ]
+    deletions = deletions_of(evidence)
+    forgiven = forgiven_until(evidence.samples)
+    kept = [
+        fact
+        for fact in facts
+        if fact.at_us > forgiven.get(fact.tp, -1)
+        and not deletions.took_topic(fact.tp.topic, fact.at_us)
+        and fact.tp.topic not in deletions.compacted
+    ]
+    logs = {log.tp: _log(log) for log in evidence.samples.logs if _is_trusted(log, evidence)}
+    return [*_contradictions(kept), *_missing(kept, logs, deletions)]
+
+
+def _facts(operation: Operation) -> Iterator[_Fact]:
+    value, at_us = operation.value, operation.at_us
+    if isinstance(value, Send) and value.acks == _ALL:
+        how = f"acknowledged by broker {value.broker} at leader epoch {value.leader_epoch}"
+        for number, record in enumerate(value.records):
+            offset = NO_OFFSET if value.base_offset == NO_OFFSET else value.base_offset + number
+            yield _Fact(at_us, value.tp, offset, record, how)
+    elif isinstance(value, Poll):
+        for read in value.reads:
+            how = f"read from broker {value.broker} at leader epoch {read.leader_epoch}"
+            for offset, record in read.records:
+                yield _Fact(at_us, read.tp, offset, record, how)
+
+
+def _contradictions(facts: list[_Fact]) -> Iterator[Violation]:
+    known: dict[tuple[TopicPartition, int], _Fact] = {}
+    for fact in facts:
+        if fact.record == UNREADABLE:
+            yield _violation(fact, f"{_place(fact)} holds what no client wrote, {fact.how}")
+        if fact.offset == NO_OFFSET:
+            continue
+        first = known.setdefault((fact.tp, fact.offset), fact)
+        if first.record != fact.record:
+            yield _violation(
+                fact,
+                f"{_place(fact)} is record {fact.record}, {fact.how}, and was record "
+                f"{first.record}, {first.how}",
+            )
+
+
+def _missing(
+    facts: list[_Fact], logs: Mapping[TopicPartition, _Log], deletions: Deletions
+) -> Iterator[Violation]:
+    told: dict[tuple[TopicPartition, int], None] = {}
+    for fact in facts:
+        log = logs.get(fact.tp)
+        if log is None or (fact.tp, fact.record) in told:
+            continue
+        text = _what_is_wrong(fact, log, deletions)
+        if text:
+            told[fact.tp, fact.record] = None
+            yield _violation(fact, text)
+
+
+def _what_is_wrong(fact: _Fact, log: _Log, deletions: Deletions) -> str:
+    if fact.offset == NO_OFFSET:
+        is_there = fact.record in log.numbers
+        last = log.start_offset - 1
+        may_be_below = last >= 0 and deletions.takes(fact.tp, last, fact.at_us)
+        place, found = str(fact.tp), fact.record if is_there or may_be_below else None
+    else:
+        place, found = _place(fact), log.records.get(fact.offset)
+        if fact.offset < log.start_offset and deletions.takes(fact.tp, fact.offset, fact.at_us):
+            return ""
+    if found == fact.record:
+        return ""
+    if 0 <= fact.offset < log.start_offset:
+        became = f"is below the log's start {log.start_offset}, and nobody deleted it"
+    elif found is None:
+        became = "is not in the leader's log"
+    else:
+        became = f"is record {found} in the end"
+    return f"{place}, record {fact.record}, {fact.how}, {became}"
+
+
+def _is_trusted(log: LogSample, evidence: Evidence) -> bool:
+    """Tell whether a log is what its partition is: nobody answers for changed bytes on a disk."""
+    return (
+        log.is_leader
+        and log.is_readable
+        and not log.is_future
+        and not has_lasting_damage(evidence.samples, log.broker, log.log_dir)
+    )
+
+
+def _log(sample: LogSample) -> _Log:
+    log = _Log(sample.log_start_offset)
+    for batch in sample.batches:
+        for offset, record in batch.records:
+            log.records[offset] = record
+            log.numbers[record] = None
+    return log
+
+
+def _place(fact: _Fact) -> str:
+    return f"{fact.tp} offset {fact.offset}"
+
+
+def _violation(fact: _Fact, text: str) -> Violation:
+    return Violation(NAME, fact.at_us, text)

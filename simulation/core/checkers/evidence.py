@@ -1,0 +1,47 @@
+"""What checkers get and what they give.
+
+No rules: each checker is a module of its own, and `table` lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from simulation.core.history import Operation
+from simulation.core.samples import Samples
+
+
+class Violation(NamedTuple):
+    """One thing that must never be, and was."""
+
+    checker: str
+    at_us: int
+    text: str
+    """A sentence with the evidence."""
+
+    def __str__(self) -> str:
+        return f"{self.at_us / 1_000_000:.6f} s: {self.checker}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceLevel:
+    """What is promised to partitions that no fault concerns."""
+
+    answer_us_max: int = 2_000_000
+    """From the wish to write to the acknowledgement."""
+    settle_us: int = 10_000_000
+    """For so long after a fault its traces excuse."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One run that is over."""
+
+    history: Sequence[Operation]
+    samples: Samples
+    service_level: ServiceLevel = ServiceLevel()
+
+
+Checker: TypeAlias = Callable[[Evidence], list[Violation]]

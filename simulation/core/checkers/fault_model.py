@@ -1,0 +1,90 @@
+"""Which records a cluster was allowed to lose: those that no member of the Isr may still have had.
+
+Kafka promises a record that all of the Isr took for as long as one member of the Isr keeps what it
+was given. Members lose data by power cuts and disks that lie; they are whole again when they come
+back into the Isr. A leader from outside of the Isr (an unclean election) forgives all before it.
+Source: KIP-101, KIP-966 ("last replica standing").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from protocol.ids import TopicPartition
+from simulation.core.checkers.timeline import merged
+from simulation.core.samples import Damage, PartitionSample, ReplicaSample, Role, Samples
+
+
+@dataclass(slots=True)
+class _Holders:
+    """Who of a partition's Isr may have lost what it had."""
+
+    isr: tuple[int, ...] = ()
+    suspects: dict[int, None] = field(default_factory=dict[int, None])
+    lastingly: dict[int, None] = field(default_factory=dict[int, None])
+    """Suspects that do not become whole by fetching."""
+
+    @property
+    def is_hopeless(self) -> bool:
+        return bool(self.isr) and all(each in self.suspects for each in self.isr)
+
+    def damage(self, damage: Damage) -> None:
+        self.suspects[damage.broker] = None
+        if damage.is_lasting:
+            self.lastingly[damage.broker] = None
+
+    def change(self, isr: tuple[int, ...]) -> None:
+        for joined in isr:
+            if joined not in self.isr and joined not in self.lastingly:
+                self.suspects.pop(joined, None)
+        self.isr = isr
+
+
+def forgiven_until(samples: Samples) -> dict[TopicPartition, int]:
+    """Return until when what was acknowledged may be lost, in us; partitions without are left out.
+
+    An unclean election is forgiven here; whether it was allowed is not asked.
+    """
+    forgiven: dict[TopicPartition, int] = {}
+    holders: dict[TopicPartition, _Holders] = {}
+    places: dict[tuple[int, TopicPartition], str] = {}
+    for sample in merged(samples.replicas, samples.partitions, samples.damages):
+        match sample:
+            case ReplicaSample():
+                if sample.role in (Role.LEADER, Role.FOLLOWER):
+                    places[sample.broker, sample.tp] = sample.log_dir
+            case PartitionSample():
+                held = holders.setdefault(sample.tp, _Holders())
+                if _is_unclean(held, sample):
+                    forgiven[sample.tp] = sample.at_us
+                held.change(sample.isr)
+                _forgive(forgiven, sample.tp, held, sample.at_us)
+            case Damage():
+                for (broker, tp), log_dir in places.items():
+                    if (broker, log_dir) == (sample.broker, sample.log_dir):
+                        held = holders.setdefault(tp, _Holders())
+                        held.damage(sample)
+                        _forgive(forgiven, tp, held, sample.at_us)
+            case _:
+                assert_never(sample)
+    return forgiven
+
+
+def _is_unclean(held: _Holders, sample: PartitionSample) -> bool:
+    return bool(held.isr) and sample.leader >= 0 and sample.leader not in held.isr
+
+
+def _forgive(
+    forgiven: dict[TopicPartition, int], tp: TopicPartition, held: _Holders, at_us: int
+) -> None:
+    if held.is_hopeless:
+        forgiven[tp] = at_us
+
+
+def has_lasting_damage(samples: Samples, broker: int, log_dir: str) -> bool:
+    """Tell whether bytes in the middle of a log dir's files were changed."""
+    return any(
+        damage.is_lasting and (damage.broker, damage.log_dir) == (broker, log_dir)
+        for damage in samples.damages
+    )

@@ -1,0 +1,74 @@
+"""The high watermark never falls within a leader epoch, nor passes a log end of the Isr."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from protocol.ids import TopicPartition
+from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.checkers.timeline import moments
+from simulation.core.samples import ReplicaSample, Role
+
+NAME: Final = "high watermark"
+
+_Replicas = dict[TopicPartition, dict[int, ReplicaSample]]
+
+
+def check_high_watermark(evidence: Evidence) -> list[Violation]:
+    """Follow every leader's high watermark, and hold it against its followers' logs."""
+    replicas: _Replicas = {}
+    violations: list[Violation] = []
+    for _, samples in moments(evidence.samples.replicas):
+        for sample in samples:
+            hosts = replicas.setdefault(sample.tp, {})
+            violations += _falls(hosts.get(sample.broker), sample)
+            hosts[sample.broker] = sample
+        # All of a moment first: one change may be of two brokers.
+        for tp in dict.fromkeys(sample.tp for sample in samples):
+            violations += _passes(replicas[tp], samples[0].at_us)
+    return violations
+
+
+def _falls(before: ReplicaSample | None, now: ReplicaSample) -> Iterator[Violation]:
+    if now.role is not Role.LEADER or before is None or before.role is not Role.LEADER:
+        return
+    is_same = (
+        before.boot == now.boot
+        and before.leader_epoch == now.leader_epoch
+        and before.topic_id == now.topic_id
+    )
+    if is_same and now.high_watermark < before.high_watermark:
+        yield Violation(
+            NAME,
+            now.at_us,
+            f"of {now.tp} fell from {before.high_watermark} to {now.high_watermark} on broker "
+            f"{now.broker}, within leader epoch {now.leader_epoch}",
+        )
+
+
+def _passes(hosts: Mapping[int, ReplicaSample], at_us: int) -> Iterator[Violation]:
+    for leader in hosts.values():
+        if leader.role is not Role.LEADER:
+            continue
+        for member in leader.isr:
+            log = hosts.get(member)
+            if log is None or not _is_current(log, leader):
+                continue
+            if leader.high_watermark > log.log_end_offset:
+                yield Violation(
+                    NAME,
+                    at_us,
+                    f"of {leader.tp} is {leader.high_watermark} on its leader {leader.broker} at "
+                    f"epoch {leader.leader_epoch}, and broker {member} of its Isr has a log that "
+                    f"ends at {log.log_end_offset}",
+                )
+
+
+def _is_current(log: ReplicaSample, leader: ReplicaSample) -> bool:
+    """Tell whether a replica works under this leadership: others' logs are about to be cut."""
+    return (
+        log.role in (Role.LEADER, Role.FOLLOWER)
+        and log.leader_epoch == leader.leader_epoch
+        and log.topic_id == leader.topic_id
+    )

@@ -1,0 +1,69 @@
+"""Idempotent producers leave no duplicates and no gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from simulation.core.checkers.deletions import deletions_of
+from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.checkers.fault_model import forgiven_until
+from simulation.core.history import Send
+from simulation.core.samples import BatchSample, LogSample
+
+NAME: Final = "idempotence"
+_SEQUENCE_COUNT: Final = 2**31
+
+
+def check_idempotence(evidence: Evidence) -> list[Violation]:
+    """Look at the numbers of producers, and of records, in the leaders' logs at the end."""
+    compacted = deletions_of(evidence).compacted
+    forgiven = forgiven_until(evidence.samples)
+    idempotent = dict.fromkeys(_idempotent_records(evidence))
+    return [
+        Violation(NAME, evidence.samples.ended_us, text)
+        for log in evidence.samples.logs
+        if log.is_leader and log.is_readable and log.tp.topic not in compacted
+        for text in [
+            *_sequence_faults(log, is_whole=log.tp not in forgiven and log.log_start_offset == 0),
+            *_duplicates(log, idempotent),
+        ]
+    ]
+
+
+def _idempotent_records(evidence: Evidence) -> Iterator[int]:
+    for operation in evidence.history:
+        value = operation.value
+        if isinstance(value, Send) and value.producer is not None:
+            yield from value.records
+
+
+def _sequence_faults(log: LogSample, *, is_whole: bool) -> Iterator[str]:
+    following: dict[tuple[int, int], int] = {}
+    for batch in log.batches:
+        if batch.producer_id < 0 or batch.base_sequence < 0:
+            continue
+        producer = (batch.producer_id, batch.producer_epoch)
+        expected = following.get(producer, 0 if is_whole else batch.base_sequence)
+        if batch.base_sequence != expected:
+            yield (
+                f"{log.tp} offset {batch.base_offset}: producer {producer[0]} epoch {producer[1]} "
+                f"has sequence {batch.base_sequence} where {expected} follows"
+            )
+        following[producer] = _after(batch)
+
+
+def _after(batch: BatchSample) -> int:
+    count = batch.next_offset - batch.base_offset
+    return (batch.base_sequence + count) % _SEQUENCE_COUNT
+
+
+def _duplicates(log: LogSample, idempotent: dict[int, None]) -> Iterator[str]:
+    seen: dict[int, int] = {}
+    for batch in log.batches:
+        for offset, record in batch.records:
+            if record not in idempotent:
+                continue
+            first = seen.setdefault(record, offset)
+            if first != offset:
+                yield f"{log.tp} has record {record} at offset {first} and again at {offset}"

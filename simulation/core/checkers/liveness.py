@@ -1,0 +1,61 @@
+"""After healing every partition with an online Isr member has a leader and a full Isr.
+
+How long that may take is the run's patience: what is not so when it ends is a violation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from protocol.ids import TopicPartition
+from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.checkers.timeline import last_partitions
+from simulation.core.samples import PartitionSample, ReplicaSample, Role, Samples
+
+NAME: Final = "liveness"
+
+
+def check_liveness(evidence: Evidence) -> list[Violation]:
+    """Look at the end of a run that was healed."""
+    samples = evidence.samples
+    if samples.healed_us is None:
+        return []
+    replicas = {(sample.broker, sample.tp): sample for sample in samples.replicas}
+    waited_s = (samples.ended_us - samples.healed_us) / 1_000_000
+    return [
+        Violation(NAME, samples.ended_us, f"{text}, {waited_s:.3f} s after everything was healed")
+        for partition in last_partitions(samples.partitions).values()
+        for text in _wants(partition, replicas)
+    ]
+
+
+def is_healed(samples: Samples) -> bool:
+    """Tell whether the last samples leave nothing to wait for."""
+    replicas = {(sample.broker, sample.tp): sample for sample in samples.replicas}
+    partitions = last_partitions(samples.partitions).values()
+    return not any(text for partition in partitions for text in _wants(partition, replicas))
+
+
+def _wants(
+    partition: PartitionSample, replicas: Mapping[tuple[int, TopicPartition], ReplicaSample]
+) -> Iterator[str]:
+    tp = partition.tp
+    if not any(member not in partition.offline for member in partition.isr):
+        return
+    if partition.leader < 0:
+        yield f"{tp} has no leader, although its Isr {list(partition.isr)} has online members"
+        return
+    led = replicas.get((partition.leader, tp))
+    if led is None or led.role is not Role.LEADER or led.leader_epoch != partition.leader_epoch:
+        yield (
+            f"{tp} is led by broker {partition.leader} at epoch {partition.leader_epoch} as the "
+            f"controller has it, and that broker does not lead it"
+        )
+    out = [
+        replica
+        for replica in partition.replicas
+        if replica not in partition.offline and replica not in partition.isr
+    ]
+    if out:
+        yield f"online replicas {out} of {tp} are not in its Isr {list(partition.isr)}"

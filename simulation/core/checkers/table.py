@@ -1,0 +1,39 @@
+"""All checkers, in the order in which their findings are told."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simulation.core.checkers.agreement import check_agreement
+from simulation.core.checkers.answers import check_answers
+from simulation.core.checkers.bounds import check_bounds
+from simulation.core.checkers.containment import check_containment
+from simulation.core.checkers.durability import check_durability
+from simulation.core.checkers.evidence import Checker, Evidence, Violation
+from simulation.core.checkers.high_watermark import check_high_watermark
+from simulation.core.checkers.idempotence import check_idempotence
+from simulation.core.checkers.journal import check_journal
+from simulation.core.checkers.leadership import check_leadership
+from simulation.core.checkers.liveness import check_liveness
+from simulation.core.checkers.offline import check_offline
+from simulation.core.checkers.placement import check_placement
+
+CHECKERS: Final[tuple[Checker, ...]] = (
+    check_durability,
+    check_leadership,
+    check_high_watermark,
+    check_agreement,
+    check_containment,
+    check_placement,
+    check_liveness,
+    check_journal,
+    check_idempotence,
+    check_offline,
+    check_answers,
+    check_bounds,
+)
+
+
+def check_all(evidence: Evidence) -> list[Violation]:
+    """Return what any checker finds."""
+    return [violation for check in CHECKERS for violation in check(evidence)]

@@ -1,0 +1,42 @@
+"""Walks through samples in the order of time. Judges nothing."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Protocol, TypeVar
+
+from protocol.ids import TopicPartition
+from simulation.core.samples import PartitionSample
+
+
+class Timed(Protocol):
+    """Anything that happened at one time."""
+
+    @property
+    def at_us(self) -> int:
+        """Microseconds of the loop's time."""
+        ...
+
+
+T = TypeVar("T", bound=Timed)
+_AT_US = attrgetter("at_us")
+
+
+def merged(*tracks: Iterable[T]) -> Iterator[T]:
+    """Give all samples in the order of time; of one moment, those of earlier tracks first."""
+    return heapq.merge(*tracks, key=_AT_US)
+
+
+def moments(samples: Iterable[T]) -> Iterator[tuple[int, list[T]]]:
+    """Give the samples of each moment together."""
+    for at_us, group in groupby(samples, key=_AT_US):
+        yield at_us, list(group)
+
+
+def last_partitions(samples: Sequence[PartitionSample]) -> dict[TopicPartition, PartitionSample]:
+    """Return each partition as the controller had it last; without deleted ones."""
+    last = {sample.tp: sample for sample in samples}
+    return {tp: sample for tp, sample in last.items() if not sample.is_deleted}

@@ -1,0 +1,192 @@
+"""What a run saw inside its nodes, as plain values in the order of time: the evidence of checkers.
+
+A sample is written when something differs from the one before it. Nothing is judged here, and
+nothing is asked: who looks into the nodes is `simulation.world.observer`. What clients saw is in
+`history`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from protocol.ids import NO_EPOCH, NO_LEADER, TopicPartition
+
+
+class Role(StrEnum):
+    """How a broker stands to a partition."""
+
+    LEADER = "leader"
+    FOLLOWER = "follower"
+    OFFLINE = "offline"
+    """Its log dir failed."""
+    GONE = "gone"
+    """Not hosted any more, or its broker is down."""
+
+
+class ReplicaSample(NamedTuple):
+    """One replica in the engine of its broker, from then on."""
+
+    at_us: int
+    broker: int
+    boot: int
+    """Which of the broker's processes it is in."""
+    tp: TopicPartition
+    role: Role
+    topic_id: bytes = b""
+    log_dir: str = ""
+    """Of the current log; "" when it is not known."""
+    leader_epoch: int = NO_EPOCH
+    log_start_offset: int = 0
+    log_end_offset: int = 0
+    high_watermark: int = 0
+    isr: tuple[int, ...] = ()
+    """As the leader has it from the controller."""
+
+
+class PartitionSample(NamedTuple):
+    """One partition in the state of the controller, from then on."""
+
+    at_us: int
+    tp: TopicPartition
+    topic_id: bytes
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int = NO_LEADER
+    leader_epoch: int = NO_EPOCH
+    offline: tuple[int, ...] = ()
+    """Replicas that the controller knows to be offline: a dead broker, a failed log dir."""
+    is_deleted: bool = False
+    """Or about to be."""
+
+
+class LogDirSample(NamedTuple):
+    """One log dir in the engine of its broker, from then on."""
+
+    at_us: int
+    broker: int
+    path: str
+    is_online: bool
+
+
+class NodeSample(NamedTuple):
+    """One process, from then on."""
+
+    at_us: int
+    node: str
+    is_up: bool
+    """Runs and is not paused."""
+
+
+class Fault(NamedTuple):
+    """Something that was broken on purpose, from a time to a time."""
+
+    begin_us: int
+    end_us: int | None
+    """None: to the end of the run."""
+    node: str
+    """"": the whole cluster, or its network."""
+    log_dir: str = ""
+    """"": not one log dir alone."""
+    what: str = ""
+
+
+class Damage(NamedTuple):
+    """A disk lost or changed bytes that it had been given."""
+
+    at_us: int
+    broker: int
+    log_dir: str
+    what: str
+    is_lasting: bool = False
+    """Fetching the log's end again does not heal it: bytes in its middle are others now."""
+
+
+class BatchSample(NamedTuple):
+    """One batch in a log on a disk."""
+
+    base_offset: int
+    next_offset: int
+    digest: int
+    """Of all its bytes."""
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    records: tuple[tuple[int, int], ...]
+    """Offset and number of each record; no control records."""
+
+
+class LogSample(NamedTuple):
+    """One log as it lies on a disk at the end of the run."""
+
+    broker: int
+    log_dir: str
+    tp: TopicPartition
+    is_future: bool
+    is_readable: bool = True
+    """Its log dir is online; nothing is known of the batches of others."""
+    high_watermark: int = 0
+    """As the engine has it; 0 for a future log."""
+    log_start_offset: int = 0
+    is_leader: bool = False
+    batches: tuple[BatchSample, ...] = ()
+
+
+class Misanswer(NamedTuple):
+    """A request that was not answered exactly once."""
+
+    at_us: int
+    connection: str
+    api_key: int
+    correlation_id: int
+    what: str
+
+
+class Gauge(NamedTuple):
+    """The most that something with a bound ever was."""
+
+    at_us: int
+    node: str
+    name: str
+    value: int
+    bound: int
+
+
+class JournalSample(NamedTuple):
+    """The controller's state beside the one that its journal replays to; both durable then."""
+
+    at_us: int
+    decided: tuple[Any, ...]
+    """Records (``controller.core.records``) that rebuild the state."""
+    replayed: tuple[Any, ...]
+
+
+class TopicSample(NamedTuple):
+    """The configuration of a topic at any time of the run, as it held."""
+
+    at_us: int
+    topic: str
+    configs: dict[str, str]
+
+
+@dataclass(slots=True)
+class Samples:
+    """All of one run. Every list is in the order of time."""
+
+    replicas: list[ReplicaSample] = field(default_factory=list[ReplicaSample])
+    partitions: list[PartitionSample] = field(default_factory=list[PartitionSample])
+    log_dirs: list[LogDirSample] = field(default_factory=list[LogDirSample])
+    nodes: list[NodeSample] = field(default_factory=list[NodeSample])
+    topics: list[TopicSample] = field(default_factory=list[TopicSample])
+    faults: list[Fault] = field(default_factory=list[Fault])
+    damages: list[Damage] = field(default_factory=list[Damage])
+    gauges: list[Gauge] = field(default_factory=list[Gauge])
+    """One per node and name."""
+    misanswers: list[Misanswer] = field(default_factory=list[Misanswer])
+    journals: list[JournalSample] = field(default_factory=list[JournalSample])
+    logs: list[LogSample] = field(default_factory=list[LogSample])
+    """Of the end."""
+    healed_us: int | None = None
+    """When the last fault was taken off and everything was started again; None: never."""
+    ended_us: int = 0

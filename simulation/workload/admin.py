@@ -1,0 +1,359 @@
+"""Orders to a cluster, as an administrator gives them; each is written down in the history.
+
+What Kafka answers comes back as error codes, one per part of the order. It retries nothing and
+waits for nothing but the answer. Questions are in `questions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from enum import IntEnum
+from typing import Any, Final
+
+from protocol.errors import ErrorCode, Malformed
+from protocol.ids import TopicPartition
+from protocol.messages.configs import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsRequestAlterableConfig,
+    IncrementalAlterConfigsRequestAlterConfigsResource,
+)
+from protocol.messages.elections import ElectLeadersRequest, TopicPartitions
+from protocol.messages.log_dirs import (
+    AlterReplicaLogDir,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirTopic,
+)
+from protocol.messages.reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from protocol.messages.topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+    CreateTopicsRequest,
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+    DeleteTopicsRequest,
+)
+from simulation.core.history import Function, History, Order
+from simulation.workload.clients import ClusterClient
+
+ORDER_TIMEOUT_MS: Final = 30_000
+"""How long a broker may take for an order, as Kafka's admin client asks for."""
+ALL_BROKERS: Final = ""
+"""The resource that stands for the configurations of every broker."""
+
+
+class ElectionKind(IntEnum):
+    """How a leader is elected on demand."""
+
+    PREFERRED = 0
+    UNCLEAN = 1
+
+
+class ConfigResource(IntEnum):
+    """What has configurations."""
+
+    TOPIC = 2
+    BROKER = 4
+
+
+_Ask = Callable[[], Awaitable[list[ErrorCode]]]
+
+
+class Admin:
+    """One administrator.
+
+    Every order returns codes; it raises OSError when nobody answered it, so that nobody knows
+    whether it happened.
+    """
+
+    def __init__(self, client: ClusterClient, history: History) -> None:
+        self._client = client
+        self._history = history
+
+    async def create_topic(
+        self,
+        name: str,
+        *,
+        partitions: int = 1,
+        replication_factor: int = 1,
+        assignment: Sequence[Sequence[int]] = (),
+        configs: Mapping[str, str] | None = None,
+    ) -> ErrorCode:
+        """Create a topic; ``assignment``: the brokers of each partition instead of numbers."""
+        topic = CreatableTopic(
+            name=name,
+            num_partitions=-1 if assignment else partitions,
+            replication_factor=-1 if assignment else replication_factor,
+            assignments=[
+                CreatableReplicaAssignment(partition_index=index, broker_ids=list(brokers))
+                for index, brokers in enumerate(assignment)
+            ],
+            configs=[
+                CreatableTopicConfig(name=key, value=value)
+                for key, value in (configs or {}).items()
+            ],
+        )
+        request = CreateTopicsRequest(
+            topics=[topic], timeout_ms=ORDER_TIMEOUT_MS, validate_only=False
+        )
+        return await self._one(
+            Function.CREATE_TOPIC,
+            Order(topic=name),
+            request,
+            version=7,
+            codes=lambda answer: [each.error_code for each in answer.topics],
+        )
+
+    async def delete_topic(self, name: str) -> ErrorCode:
+        """Delete a topic."""
+        request = DeleteTopicsRequest(topics=[], topic_names=[name], timeout_ms=ORDER_TIMEOUT_MS)
+        return await self._one(
+            Function.DELETE_TOPIC,
+            Order(topic=name),
+            request,
+            version=5,
+            codes=lambda answer: [each.error_code for each in answer.responses],
+        )
+
+    async def create_partitions(
+        self, topic: str, count: int, assignment: Sequence[Sequence[int]] = ()
+    ) -> ErrorCode:
+        """Raise the number of partitions to ``count``; ``assignment``: of the new ones."""
+        wish = CreatePartitionsTopic(
+            name=topic,
+            count=count,
+            assignments=[CreatePartitionsAssignment(broker_ids=list(each)) for each in assignment]
+            or None,
+        )
+        request = CreatePartitionsRequest(
+            topics=[wish], timeout_ms=ORDER_TIMEOUT_MS, validate_only=False
+        )
+        return await self._one(
+            Function.CREATE_PARTITIONS,
+            Order(topic=topic, detail=f"to {count}"),
+            request,
+            version=3,
+            codes=lambda answer: [each.error_code for each in answer.results],
+        )
+
+    async def alter_configs(
+        self, resource: ConfigResource, name: str, changes: Mapping[str, str | None]
+    ) -> ErrorCode:
+        """Set configurations of a topic, of a broker by its id, or of ``ALL_BROKERS``.
+
+        None takes one off.
+        """
+        wish = IncrementalAlterConfigsRequestAlterConfigsResource(
+            resource_type=resource,
+            resource_name=name,
+            configs=[
+                IncrementalAlterConfigsRequestAlterableConfig(
+                    name=key, config_operation=1 if value is None else 0, value=value
+                )
+                for key, value in changes.items()
+            ],
+        )
+        told = ", ".join(f"{key}={value}" for key, value in changes.items())
+        order = Order(detail=f"{resource.name.lower()} {name}: {told}")
+        # As Kafka's admin client: a broker's own are for that broker to change.
+        own_broker = int(name) if resource is ConfigResource.BROKER and name else None
+        if resource is ConfigResource.TOPIC:
+            order = order._replace(topic=name)
+        return await self._one(
+            Function.ALTER_CONFIGS,
+            order,
+            IncrementalAlterConfigsRequest(resources=[wish], validate_only=False),
+            version=1,
+            codes=lambda answer: [each.error_code for each in answer.responses],
+            broker=own_broker,
+        )
+
+    async def move_replicas(
+        self, broker: int, path: str, partitions: Sequence[TopicPartition]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Order one broker to keep these replicas in the log dir ``path``."""
+        topics = [
+            AlterReplicaLogDirTopic(name=topic, partitions=[tp.partition for tp in tps])
+            for topic, tps in by_topic(partitions).items()
+        ]
+        request = AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=path, topics=topics)])
+
+        async def ask() -> list[ErrorCode]:
+            answer = await self._client.ask(broker, request, 2)
+            codes = {
+                TopicPartition(topic.topic_name, each.partition_index): each.error_code
+                for topic in answer.results
+                for each in topic.partitions
+            }
+            return [ErrorCode(codes[tp]) for tp in partitions]
+
+        orders = [Order(tp.topic, tp.partition, broker=broker, log_dir=path) for tp in partitions]
+        return dict(zip(partitions, await self._order(Function.MOVE, orders, ask), strict=True))
+
+    async def reassign(
+        self, targets: Mapping[TopicPartition, Sequence[int] | None]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Give partitions other replicas, preferred leader first; None takes a wish back."""
+        request = AlterPartitionReassignmentsRequest(
+            timeout_ms=ORDER_TIMEOUT_MS,
+            topics=[
+                ReassignableTopic(
+                    name=topic,
+                    partitions=[
+                        ReassignablePartition(
+                            partition_index=tp.partition, replicas=_listed(targets[tp])
+                        )
+                        for tp in tps
+                    ],
+                )
+                for topic, tps in by_topic(list(targets)).items()
+            ],
+        )
+        orders = [
+            Order(tp.topic, tp.partition, detail="cancel" if to is None else f"to {list(to)}")
+            for tp, to in targets.items()
+        ]
+        return await self._each(
+            Function.REASSIGN,
+            orders,
+            request,
+            version=0,
+            codes=lambda answer: {
+                TopicPartition(topic.name, each.partition_index): answer.error_code
+                or each.error_code
+                for topic in answer.responses
+                for each in topic.partitions
+            },
+        )
+
+    async def elect(
+        self, partitions: Sequence[TopicPartition], kind: ElectionKind = ElectionKind.PREFERRED
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Ask for elections; ELECTION_NOT_NEEDED where the wish is already so."""
+        request = ElectLeadersRequest(
+            election_type=kind,
+            topic_partitions=[
+                TopicPartitions(topic=topic, partitions=[tp.partition for tp in tps])
+                for topic, tps in by_topic(partitions).items()
+            ],
+            timeout_ms=ORDER_TIMEOUT_MS,
+        )
+        orders = [Order(tp.topic, tp.partition, detail=kind.name.lower()) for tp in partitions]
+        return await self._each(
+            Function.ELECT,
+            orders,
+            request,
+            version=2,
+            codes=lambda answer: {
+                TopicPartition(topic.topic, each.partition_id): answer.error_code or each.error_code
+                for topic in answer.replica_election_results
+                for each in topic.partition_result
+            },
+        )
+
+    async def delete_records(self, tp: TopicPartition, before: int) -> ErrorCode:
+        """Raise the log start of a partition; -1: to its high watermark.
+
+        LEADER_NOT_AVAILABLE when metadata tells of no leader to ask.
+        """
+        await self._client.view([tp.topic])
+        leader = self._client.leader(tp)
+        if leader is None or leader.broker < 0:
+            return ErrorCode.LEADER_NOT_AVAILABLE
+        part = DeleteRecordsPartition(partition_index=tp.partition, offset=before)
+        request = DeleteRecordsRequest(
+            topics=[DeleteRecordsTopic(name=tp.topic, partitions=[part])],
+            timeout_ms=self._client.request_timeout_ms,
+        )
+
+        async def ask() -> list[ErrorCode]:
+            answer = await self._client.ask(leader.broker, request, 2)
+            return [
+                ErrorCode(each.error_code) for topic in answer.topics for each in topic.partitions
+            ]
+
+        order = Order(tp.topic, tp.partition, broker=leader.broker, offset=before)
+        return (await self._order(Function.DELETE_RECORDS, [order], ask))[0]
+
+    async def _one(
+        self,
+        function: Function,
+        order: Order,
+        request: Any,
+        *,
+        version: int,
+        codes: Callable[[Any], Sequence[int]],
+        broker: int | None = None,
+    ) -> ErrorCode:
+        async def ask() -> list[ErrorCode]:
+            if broker is None:
+                answer = await self._client.ask_any(request, version, timeout_ms=ORDER_TIMEOUT_MS)
+            else:
+                answer = await self._client.ask(
+                    broker, request, version, timeout_ms=ORDER_TIMEOUT_MS
+                )
+            return [ErrorCode(code) for code in codes(answer)]
+
+        return (await self._order(function, [order], ask))[0]
+
+    async def _each(
+        self,
+        function: Function,
+        orders: Sequence[Order],
+        request: Any,
+        *,
+        version: int,
+        codes: Callable[[Any], Mapping[TopicPartition, int]],
+    ) -> dict[TopicPartition, ErrorCode]:
+        """A part that the answer leaves out was not needed: Kafka says so of elections."""
+        tps = [TopicPartition(order.topic, order.partition) for order in orders]
+
+        async def ask() -> list[ErrorCode]:
+            answer = await self._client.ask_any(request, version, timeout_ms=ORDER_TIMEOUT_MS)
+            found = codes(answer)
+            return [ErrorCode(found.get(tp, answer.error_code)) for tp in tps]
+
+        return dict(zip(tps, await self._order(function, orders, ask), strict=True))
+
+    async def _order(
+        self, function: Function, orders: Sequence[Order], ask: _Ask
+    ) -> list[ErrorCode]:
+        client = self._client.client_id
+        begun = [self._history.begin(client, function, order) for order in orders]
+        try:
+            codes = await ask()
+        except (OSError, Malformed) as error:
+            for invocation in begun:
+                invocation.unknown(str(error) or type(error).__name__)
+            raise
+        for invocation, order, code in zip(begun, orders, codes, strict=True):
+            if code in _MAY_HAVE_HAPPENED:
+                invocation.unknown(code.name)
+            elif code is ErrorCode.NONE:
+                invocation.ok(order)
+            else:
+                invocation.fail(code.name)
+        return codes
+
+
+_MAY_HAVE_HAPPENED: Final = (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+def by_topic(partitions: Sequence[TopicPartition]) -> dict[str, list[TopicPartition]]:
+    """Group partitions by topic, in the order in which they come."""
+    grouped: dict[str, list[TopicPartition]] = {}
+    for tp in partitions:
+        grouped.setdefault(tp.topic, []).append(tp)
+    return grouped
+
+
+def _listed(brokers: Sequence[int] | None) -> list[int] | None:
+    return None if brokers is None else list(brokers)

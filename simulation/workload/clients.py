@@ -1,0 +1,307 @@
+"""Asks a cluster as a Kafka client does: finds leaders by metadata, keeps a connection per broker.
+
+Plain asyncio over the running loop. It retries nothing: who asks decides what an error means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from protocol.apis import APIS
+from protocol.errors import ErrorCode, KafkaError, Malformed
+from protocol.ids import ZERO_UUID, TopicPartition
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from protocol.spec import ClusterSpec
+from protocol.transport.rpc_client import RpcClient
+from protocol.wire.fast import Codec, codec
+from protocol.wire.table import META
+
+METADATA_VERSION: Final = 10
+REQUEST_TIMEOUT_MS: Final = 5_000
+"""Shorter than Kafka's 30 s: a run lasts a minute or so, and its clients are to meet its faults."""
+
+
+class Leader(NamedTuple):
+    """Who leads a partition, by the newest metadata that was seen."""
+
+    broker: int
+    epoch: int
+
+
+class PartitionView(NamedTuple):
+    """One partition as a broker's metadata tells it."""
+
+    tp: TopicPartition
+    leader: int
+    """-1: nobody."""
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    offline_replicas: tuple[int, ...]
+    error: ErrorCode
+
+
+class ClusterView(NamedTuple):
+    """What one broker's metadata tells."""
+
+    broker: int
+    """Which broker told it."""
+    controller: int
+    brokers: Mapping[int, tuple[str, int]]
+    """Where those listen that are alive."""
+    partitions: Mapping[TopicPartition, PartitionView]
+    topic_ids: Mapping[str, bytes]
+
+
+class Begun:
+    """One request that was sent; its time runs from then on."""
+
+    __slots__ = ("_connection", "_deadline", "_message", "_timeout_ms", "_version", "_waiting")
+
+    def __init__(
+        self,
+        connection: RpcClient,
+        waiting: asyncio.Future[memoryview],
+        message: Any,
+        version: int,
+        timeout_ms: int,
+    ) -> None:
+        self._connection = connection
+        self._waiting = waiting
+        self._message = message
+        self._version = version
+        self._timeout_ms = timeout_ms
+        self._deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
+
+    async def answer(self) -> Any:
+        """Wait for the answer.
+
+        Raises:
+            OSError: the connection is lost, or no answer came in time.
+            Malformed: the answer cannot be read.
+        """
+        try:
+            async with asyncio.timeout_at(self._deadline):
+                body = await self._waiting
+        except TimeoutError:
+            name = f"{self._connection.host}:{self._connection.port}"
+            self._connection.drop(f"{name} did not answer in {self._timeout_ms} ms")
+            raise
+        return answer_codec(self._message, self._version).decode(body)
+
+
+class ClusterClient:
+    """One client of a cluster; ``close`` it at the end."""
+
+    def __init__(
+        self,
+        addresses: Mapping[int, tuple[str, int]],
+        client_id: str,
+        *,
+        request_timeout_ms: int = REQUEST_TIMEOUT_MS,
+    ) -> None:
+        """``addresses`` are where brokers are looked for until metadata tells more."""
+        self.client_id = client_id
+        self.request_timeout_ms = request_timeout_ms
+        self._addresses = dict(addresses)
+        self._connections: dict[int, RpcClient] = {}
+        self._leaders: dict[TopicPartition, Leader] = {}
+        self._topic_ids: dict[str, bytes] = {}
+        self._asked_last = -1
+        self._refreshing = asyncio.Lock()
+        self._refresh_count = 0
+
+    @property
+    def broker_ids(self) -> list[int]:
+        """The brokers that were ever heard of, in the order of their ids."""
+        return sorted(self._addresses)
+
+    async def ask(
+        self, broker: int, message: Any, version: int, *, timeout_ms: int | None = None
+    ) -> Any:
+        """Send one request to one broker and return its answer.
+
+        Raises:
+            OSError: no connection, or none any more, or no answer in time.
+            Malformed: the answer cannot be read.
+        """
+        patience_ms = self.request_timeout_ms if timeout_ms is None else timeout_ms
+        connection = self._connection(broker)
+        return await connection.request(message, version, timeout_ms=patience_ms)
+
+    async def begin(self, broker: int, message: Any, version: int) -> Begun:
+        """Send one request; its answer is waited for while others are sent, which arrive later.
+
+        Raises:
+            OSError: no connection in time.
+        """
+        connection = self._connection(broker)
+        async with asyncio.timeout(self.request_timeout_ms / 1000):
+            waiting = await connection.begin(message, version)
+        return Begun(connection, waiting, message, version, self.request_timeout_ms)
+
+    async def notify(self, broker: int, message: Any, version: int) -> None:
+        """Send a request that is not answered (acks=0).
+
+        Raises:
+            OSError: no connection.
+        """
+        async with asyncio.timeout(self.request_timeout_ms / 1000):
+            await self._connection(broker).notify(message, version)
+
+    async def ask_any(self, message: Any, version: int, *, timeout_ms: int | None = None) -> Any:
+        """Send one request to a broker, the next one each time, until one answers.
+
+        Raises:
+            ConnectionError: none does.
+        """
+        _, answer = await self._ask_next(message, version, timeout_ms)
+        return answer
+
+    async def view(self, topics: Sequence[str] | None = None) -> ClusterView:
+        """Ask a broker for metadata; None asks for all topics.
+
+        Raises:
+            ConnectionError: no broker answers.
+        """
+        broker, answer = await self._ask_next(_metadata_request(topics), METADATA_VERSION, None)
+        view = _view(broker, answer)
+        self._learn(view)
+        return view
+
+    async def view_of(self, broker: int, topics: Sequence[str] | None = None) -> ClusterView:
+        """Ask this broker for metadata; what it says is not what ``leader`` goes by.
+
+        Raises:
+            OSError, Malformed: as ``ask``.
+        """
+        answer = await self.ask(broker, _metadata_request(topics), METADATA_VERSION)
+        return _view(broker, answer)
+
+    async def refresh(self, topic: str) -> None:
+        """Ask for a topic's metadata; those who ask meanwhile share the answer.
+
+        Raises:
+            ConnectionError: no broker answers.
+            KafkaError: what is said of the topic instead of its partitions.
+        """
+        count = self._refresh_count
+        async with self._refreshing:
+            if self._refresh_count > count:
+                return
+            view = await self.view([topic])
+            self._refresh_count += 1
+        if topic not in view.topic_ids:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, topic)
+
+    def leader(self, tp: TopicPartition) -> Leader | None:
+        """Return who leads, as far as is known."""
+        return self._leaders.get(tp)
+
+    def partitions(self, topic: str) -> list[TopicPartition]:
+        """Return the partitions of a topic that metadata told of."""
+        return sorted(tp for tp in self._leaders if tp.topic == topic)
+
+    def close(self) -> None:
+        """Hang up everywhere."""
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()
+
+    def _connection(self, broker: int) -> RpcClient:
+        if broker not in self._addresses:
+            raise ConnectionError(f"broker {broker} was never heard of")
+        host, port = self._addresses[broker]
+        connection = self._connections.get(broker)
+        if connection is not None and (connection.host, connection.port) == (host, port):
+            return connection
+        if connection is not None:
+            connection.close()
+        made = RpcClient(host=host, port=port, client_id=self.client_id)
+        self._connections[broker] = made
+        return made
+
+    async def _ask_next(
+        self, message: Any, version: int, timeout_ms: int | None
+    ) -> tuple[int, Any]:
+        brokers = self.broker_ids
+        begin = next((n for n, each in enumerate(brokers) if each > self._asked_last), 0)
+        for broker in [*brokers[begin:], *brokers[:begin]]:
+            self._asked_last = broker
+            try:
+                return broker, await self.ask(broker, message, version, timeout_ms=timeout_ms)
+            except (OSError, Malformed):
+                continue
+        raise ConnectionError("no broker answers")
+
+    def _learn(self, view: ClusterView) -> None:
+        """Take over what is not older than what is known. Source: Metadata.java, KIP-320."""
+        self._addresses.update(view.brokers)
+        for topic, topic_id in view.topic_ids.items():
+            if self._topic_ids.get(topic) != topic_id:
+                self._topic_ids[topic] = topic_id
+                for tp in self.partitions(topic):
+                    del self._leaders[tp]
+        for tp, seen in view.partitions.items():
+            known = self._leaders.get(tp)
+            if known is None or seen.leader_epoch >= known.epoch:
+                self._leaders[tp] = Leader(seen.leader, seen.leader_epoch)
+
+
+def answer_codec(message: Any, version: int) -> Codec:
+    """Return what reads the answers to ``message``."""
+    key = META[type(message)].api_key
+    assert key is not None
+    return codec(APIS[key].response, version)
+
+
+def addresses_of(spec: ClusterSpec) -> dict[int, tuple[str, int]]:
+    """Return where the brokers of a cluster listen."""
+    return {
+        broker.id: (broker.advertised_host, broker.advertised_port or broker.port)
+        for broker in spec.brokers
+    }
+
+
+def _metadata_request(topics: Sequence[str] | None) -> MetadataRequest:
+    named = (
+        None
+        if topics is None
+        else [MetadataRequestTopic(topic_id=ZERO_UUID, name=name) for name in topics]
+    )
+    return MetadataRequest(
+        topics=named,
+        allow_auto_topic_creation=False,
+        include_cluster_authorized_operations=False,
+        include_topic_authorized_operations=False,
+    )
+
+
+def _view(broker: int, answer: MetadataResponse) -> ClusterView:
+    partitions = [
+        PartitionView(
+            TopicPartition(topic.name, each.partition_index),
+            each.leader_id,
+            each.leader_epoch,
+            tuple(each.replica_nodes),
+            tuple(each.isr_nodes),
+            tuple(each.offline_replicas),
+            ErrorCode(each.error_code),
+        )
+        for topic in answer.topics
+        if topic.name is not None
+        for each in topic.partitions
+    ]
+    return ClusterView(
+        broker,
+        answer.controller_id,
+        {each.node_id: (each.host, each.port) for each in answer.brokers},
+        {each.tp: each for each in sorted(partitions)},
+        {
+            topic.name: topic.topic_id
+            for topic in answer.topics
+            if topic.name is not None and topic.error_code == ErrorCode.NONE
+        },
+    )

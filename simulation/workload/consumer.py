@@ -1,0 +1,232 @@
+"""A consumer that reads one topic from its beginning to its end and on, uncommitted records too.
+
+It follows leaders by metadata, and logs that were cut by the end of the last epoch it has read
+(KIP-320). It commits nothing and belongs to no group.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from protocol.errors import ErrorCode, KafkaError, Malformed
+from protocol.ids import NO_EPOCH, TopicPartition
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from protocol.ports import Buffer
+from protocol.records.batch import iterate_batches
+from protocol.records.records import iterate_records
+from simulation.core.history import Function, History, Poll, Read
+from simulation.core.payload import number_of
+from simulation.workload.clients import ClusterClient
+from simulation.workload.progress import Progress, code_of
+from simulation.workload.questions import EARLIEST, end_of_epoch, list_offsets
+
+FETCH_VERSION: Final = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerSettings:
+    """What is read and how."""
+
+    topic: str
+    max_wait_ms: int = 500
+    max_bytes: int = 1 << 20
+    """Of one answer, and of one partition in it."""
+    retry_backoff_ms: int = 100
+    look_interval_ms: int = 1_000
+    """How often it asks for metadata when nothing goes wrong: it may have missed an election."""
+
+
+@dataclass(slots=True)
+class Position:
+    """How far one partition is read."""
+
+    tp: TopicPartition
+    offset: int = 0
+    epoch: int = NO_EPOCH
+    """Of the last batch that was read; -1: none was."""
+    checked_epoch: int = NO_EPOCH
+    """The leader epoch under which the position was last found to be in the leader's log."""
+
+
+class ConsumerWorkload:
+    """One consumer. ``run`` it once; ``stop`` ends it after the fetches under way."""
+
+    def __init__(self, client: ClusterClient, history: History, settings: ConsumerSettings) -> None:
+        self.progress = Progress()
+        self.positions: dict[TopicPartition, Position] = {}
+        """How far each partition is read."""
+        self._client = client
+        self._history = history
+        self._settings = settings
+        self._stopping = asyncio.Event()
+        self._loops: dict[int, None] = {}
+
+    def stop(self) -> None:
+        """Begin no more fetches."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Read until stopped."""
+        async with asyncio.TaskGroup() as group:
+            while not self._stopping.is_set():
+                await self._look()
+                for broker in self._client.broker_ids:
+                    if broker not in self._loops:
+                        self._loops[broker] = None
+                        group.create_task(self._read_from(broker), name=f"read from {broker}")
+                await self._pause(self._settings.look_interval_ms)
+
+    async def _look(self) -> None:
+        topic = self._settings.topic
+        try:
+            await self._client.refresh(topic)
+        except (OSError, KafkaError) as error:
+            self.progress.count_error(code_of(error).name)
+        for tp in self._client.partitions(topic):
+            self.positions.setdefault(tp, Position(tp))
+
+    async def _read_from(self, broker: int) -> None:
+        while not self._stopping.is_set():
+            led = [each for each in self.positions.values() if self._leader(each.tp) == broker]
+            is_good = bool(led) and await self._read(broker, led)
+            if not is_good:
+                await self._pause(self._settings.retry_backoff_ms)
+
+    def _leader(self, tp: TopicPartition) -> int:
+        leader = self._client.leader(tp)
+        return -1 if leader is None else leader.broker
+
+    async def _read(self, broker: int, led: Sequence[Position]) -> bool:
+        """Fetch once; False when something was wrong."""
+        if not await self._check(broker, led):
+            return False
+        asked = Poll(broker, tuple(Read(each.tp, each.offset, each.checked_epoch) for each in led))
+        with self._history.begin(self._client.client_id, Function.POLL, asked) as polling:
+            try:
+                answer = await self._fetch(broker, led)
+            except (OSError, Malformed) as error:
+                polling.fail(code_of(error).name)
+                self.progress.count_error(code_of(error).name)
+                await self._look()
+                return False
+            reads, codes = self._take(asked, answer)
+            polling.ok(Poll(broker, tuple(read for read in reads if read.records or read.error)))
+        await self._heed(broker, codes)
+        return not codes
+
+    async def _fetch(self, broker: int, led: Sequence[Position]) -> Any:
+        settings = self._settings
+        request = FetchRequest(
+            max_wait_ms=settings.max_wait_ms,
+            min_bytes=1,
+            max_bytes=settings.max_bytes,
+            topics=[
+                FetchTopic(
+                    topic=settings.topic,
+                    partitions=[
+                        FetchPartition(
+                            partition=each.tp.partition,
+                            current_leader_epoch=each.checked_epoch,
+                            fetch_offset=each.offset,
+                            partition_max_bytes=settings.max_bytes,
+                        )
+                        for each in led
+                    ],
+                )
+            ],
+        )
+        timeout_ms = settings.max_wait_ms + self._client.request_timeout_ms
+        return await self._client.ask(broker, request, FETCH_VERSION, timeout_ms=timeout_ms)
+
+    def _take(self, asked: Poll, answer: Any) -> tuple[list[Read], dict[TopicPartition, ErrorCode]]:
+        """Move the positions behind what was read."""
+        reads: list[Read] = []
+        codes: dict[TopicPartition, ErrorCode] = {}
+        parts = {
+            part.partition_index: part for topic in answer.responses for part in topic.partitions
+        }
+        for read in asked.reads:
+            part = parts.get(read.tp.partition)
+            if part is None:
+                continue
+            code = ErrorCode(part.error_code)
+            if code is not ErrorCode.NONE:
+                codes[read.tp] = code
+                self.progress.count_error(code.name)
+                reads.append(read._replace(error=code.name))
+            else:
+                records = self._advance(self.positions[read.tp], part.records)
+                reads.append(read._replace(records=records, high_watermark=part.high_watermark))
+        return reads, codes
+
+    def _advance(self, position: Position, data: Buffer | None) -> tuple[tuple[int, int], ...]:
+        records: list[tuple[int, int]] = []
+        for at, header in iterate_batches(data or b""):
+            # The batch at the fetch offset comes whole, with what lies before it.
+            records += [
+                (record.offset, number_of(record.value))
+                for record in iterate_records(data or b"", at, header)
+                if record.offset >= position.offset and not header.is_control
+            ]
+            position.offset = header.next_offset
+            position.epoch = header.partition_leader_epoch
+        self.progress.read += len(records)
+        return tuple(records)
+
+    async def _heed(self, broker: int, codes: dict[TopicPartition, ErrorCode]) -> None:
+        for tp, code in codes.items():
+            if code is ErrorCode.OFFSET_OUT_OF_RANGE:
+                await self._start_anew(broker, self.positions[tp])
+        if codes:
+            await self._look()
+
+    async def _start_anew(self, broker: int, position: Position) -> None:
+        """Go on at the beginning of the log: what was to be read next is not there any more."""
+        try:
+            found = await list_offsets(self._client, broker, [position.tp], EARLIEST)
+        except (OSError, Malformed) as error:
+            self.progress.count_error(code_of(error).name)
+            return
+        offset = found[position.tp]
+        if isinstance(offset, ErrorCode):
+            self.progress.count_error(offset.name)
+        else:
+            position.offset, position.epoch = offset, NO_EPOCH
+
+    async def _check(self, broker: int, led: Sequence[Position]) -> bool:
+        """See under a new leader epoch whether what was read is in its log, and go back if not.
+
+        Source: KIP-320, OffsetsForLeaderEpochClient.java.
+        """
+        for position in led:
+            leader = self._client.leader(position.tp)
+            if leader is None or leader.broker != broker:
+                return False
+            if leader.epoch == position.checked_epoch:
+                continue
+            try:
+                await self._go_back(broker, position, leader.epoch)
+            except (OSError, Malformed, KafkaError) as error:
+                self.progress.count_error(code_of(error).name)
+                await self._look()
+                return False
+        return True
+
+    async def _go_back(self, broker: int, position: Position, current: int) -> None:
+        if position.epoch != NO_EPOCH:
+            end = await end_of_epoch(self._client, broker, position.tp, position.epoch, current)
+            if end.end_offset < 0:
+                position.offset, position.epoch = 0, NO_EPOCH
+            elif end.end_offset < position.offset:
+                position.offset, position.epoch = end.end_offset, end.leader_epoch
+        position.checked_epoch = current
+
+    async def _pause(self, for_ms: int) -> None:
+        try:
+            async with asyncio.timeout(for_ms / 1000):
+                await self._stopping.wait()
+        except TimeoutError:
+            return

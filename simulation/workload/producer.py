@@ -1,0 +1,158 @@
+"""A producer of numbered records at a given rate, to the partitions of one topic in turn.
+
+Acks 0, 1 and all; idempotent or not. How a partition's batches get there is in `lane`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from itertools import count
+from typing import Final
+
+from protocol.errors import ErrorCode, KafkaError, Malformed
+from protocol.ids import TopicPartition
+from protocol.messages.producer_ids import InitProducerIdRequest
+from protocol.records.build import NewRecord
+from simulation.core.history import Function, History, Send
+from simulation.core.payload import payload, record_number
+from simulation.workload.clients import ClusterClient
+from simulation.workload.lane import Batch, Identity, Lane, LaneSettings, Sender
+from simulation.workload.progress import Progress, code_of
+
+IDEMPOTENT_IN_FLIGHT_MAX: Final = 5
+"""As many batches of a producer as a leader remembers. Source: ProducerStateEntry.java."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerSettings:
+    """What is written, how often and how."""
+
+    topic: str
+    acks: int = -1
+    """-1 all, 1 the leader, 0 nobody answers."""
+    is_idempotent: bool = False
+    interval_ms: int = 50
+    """Between two batches, whatever their partitions."""
+    record_bytes: int = 100
+    batch_records: int = 1
+    records_max: int | None = None
+    """It ends after so many; None: when it is stopped."""
+    in_flight_max: int = IDEMPOTENT_IN_FLIGHT_MAX
+    """Batches of one partition that are not answered yet."""
+    delivery_timeout_ms: int = 30_000
+    retry_backoff_ms: int = 100
+
+
+class ProducerWorkload:
+    """One producer. ``run`` it once; ``stop`` ends it when all that it made has ended."""
+
+    def __init__(
+        self, number: int, client: ClusterClient, history: History, settings: ProducerSettings
+    ) -> None:
+        """``number`` is the workload's own in the run, from which its records' numbers come."""
+        assert not settings.is_idempotent or settings.acks == -1
+        self.progress = Progress()
+        self._number = number
+        self._client = client
+        self._history = history
+        self._settings = settings
+        self._identity: Identity | None = None
+        self._identifying = asyncio.Lock()
+        self._stopping = asyncio.Event()
+        self._lanes: dict[TopicPartition, Lane] = {}
+        self._made = 0
+
+    def stop(self) -> None:
+        """Make no more records; ``run`` ends when those that were made have ended."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Write until stopped, or until ``records_max`` are made."""
+        sender = Sender(
+            self._client,
+            LaneSettings(
+                acks=self._settings.acks,
+                in_flight_max=self._settings.in_flight_max,
+                delivery_timeout_ms=self._settings.delivery_timeout_ms,
+                retry_backoff_ms=self._settings.retry_backoff_ms,
+                request_timeout_ms=self._client.request_timeout_ms,
+            ),
+            self.progress,
+            self._identify if self._settings.is_idempotent else None,
+        )
+        try:
+            async with asyncio.TaskGroup() as group:
+                await self._make_all(group, sender)
+                for lane in self._lanes.values():
+                    lane.finish()
+        finally:
+            for lane in self._lanes.values():
+                lane.abandon()
+
+    async def _make_all(self, group: asyncio.TaskGroup, sender: Sender) -> None:
+        for turn in count():
+            if self._is_over():
+                return
+            lanes = await self._lanes_now(group, sender)
+            lane = lanes[turn % len(lanes)] if lanes else None
+            if lane is not None and not lane.is_full:
+                lane.add(self._batch(lane.tp))
+            await self._pause()
+
+    def _is_over(self) -> bool:
+        limit = self._settings.records_max
+        return self._stopping.is_set() or (limit is not None and self._made >= limit)
+
+    async def _lanes_now(self, group: asyncio.TaskGroup, sender: Sender) -> list[Lane]:
+        """Begin a lane for each partition that became known."""
+        topic = self._settings.topic
+        if not self._lanes:
+            try:
+                await self._client.refresh(topic)
+            except (OSError, KafkaError) as error:
+                self.progress.count_error(code_of(error).name)
+        for tp in self._client.partitions(topic):
+            if tp not in self._lanes:
+                lane = self._lanes[tp] = Lane(tp, sender)
+                group.create_task(lane.run(), name=f"lane {tp}")
+        return list(self._lanes.values())
+
+    def _batch(self, tp: TopicPartition) -> Batch:
+        settings = self._settings
+        limit = settings.records_max
+        size = settings.batch_records if limit is None else limit - self._made
+        numbers = tuple(
+            record_number(self._number, self._made + each)
+            for each in range(min(size, settings.batch_records))
+        )
+        self._made += len(numbers)
+        send = Send(tp, numbers, settings.acks)
+        loop = asyncio.get_running_loop()
+        return Batch(
+            invocation=self._history.begin(self._client.client_id, Function.SEND, send),
+            records=tuple(NewRecord(payload(each, settings.record_bytes)) for each in numbers),
+            deadline_s=loop.time() + settings.delivery_timeout_ms / 1000,
+        )
+
+    async def _pause(self) -> None:
+        try:
+            async with asyncio.timeout(self._settings.interval_ms / 1000):
+                await self._stopping.wait()
+        except TimeoutError:
+            return
+
+    async def _identify(self, is_fresh: bool) -> Identity:  # noqa: FBT001 -- a port
+        async with self._identifying:
+            if not is_fresh and self._identity is not None:
+                return self._identity
+            request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
+            try:
+                answer = await self._client.ask_any(request, 4)
+            except Malformed as error:
+                raise ConnectionError(str(error)) from error
+            if answer.error_code != ErrorCode.NONE:
+                raise KafkaError(ErrorCode(answer.error_code))
+            identity = Identity(answer.producer_id, answer.producer_epoch)
+            self._identity = self._identity or identity
+            return identity

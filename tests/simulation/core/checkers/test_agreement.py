@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from simulation.core.checkers.agreement import check_agreement
+from simulation.core.samples import Damage, TopicSample
+from tests.simulation.core.checkers.build import Story, batch
+
+
+def _texts(story: Story) -> list[str]:
+    return [violation.text for violation in check_agreement(story.evidence)]
+
+
+def _story() -> Story:
+    story = Story()
+    story.log(1, 10, 11, 12, is_leader=True)
+    return story
+
+
+def test_equal_logs_agree() -> None:
+    story = _story()
+    story.log(2, 10, 11, 12)
+
+    assert _texts(story) == []
+
+
+def test_logs_may_differ_above_the_high_watermark() -> None:
+    story = _story()
+    story.log(2, 10, 99, high_watermark=1)
+    story.log(3, 10)
+
+    assert _texts(story) == []
+
+
+def test_logs_that_differ_below_the_high_watermark_are_told_with_the_first_difference() -> None:
+    story = _story()
+    story.log(2, 10, 98, 99, log_dir="d2")
+
+    (text,) = _texts(story)
+
+    assert text.startswith(
+        "orders-0 differs from offset 1 on, below the high watermark 3: leader 1 has offsets "
+        "1 to 1 with digest "
+    )
+    assert "broker 2 (d2) has offsets 1 to 1 with digest " in text
+
+
+def test_a_batch_that_is_missing_is_a_difference() -> None:
+    story = _story()
+    story.log(2, 10, 11, high_watermark=3)
+
+    (text,) = _texts(story)
+
+    assert text.endswith("broker 2 (d1) has no batch there")
+
+
+def test_the_same_records_in_other_bytes_are_a_difference() -> None:
+    story = Story()
+    story.log(1, 10, is_leader=True)
+    story.log(2, 10)
+    first, second = story.samples.logs
+    story.samples.logs = [first, second._replace(batches=(batch(0, 10, digest=1),))]
+
+    assert len(_texts(story)) == 1
+
+
+def test_what_one_log_has_deleted_is_not_compared() -> None:
+    story = _story()
+    story.log(2, 11, 12, start=1)
+
+    assert _texts(story) == []
+
+
+def test_future_unreadable_compacted_and_damaged_logs_are_not_compared() -> None:
+    story = _story()
+    story.log(2, 99, is_future=True)
+    story.log(3, 99, is_readable=False)
+    story.log(4, 99, log_dir="d4")
+    story.samples.damages.append(Damage(0, 4, "d4", "bit flip", is_lasting=True))
+    assert _texts(story) == []
+
+    story.log(5, 99)
+    assert len(_texts(story)) == 1
+
+    story.samples.topics.append(TopicSample(0, "orders", {"cleanup.policy": "delete,compact"}))
+    assert _texts(story) == []

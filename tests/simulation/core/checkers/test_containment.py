@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import pytest
+
+from protocol.ids import TopicPartition
+from simulation.core.checkers.containment import check_containment
+from simulation.core.checkers.evidence import ServiceLevel
+from simulation.core.samples import Fault, LogDirSample, NodeSample, Role
+from tests.simulation.core.checkers.build import SECOND_US, TP, Story
+
+HERE = TP
+"""In d1, which fails."""
+BESIDE = TopicPartition("orders", 1)
+"""In d2 of the same broker."""
+
+
+def _texts(story: Story) -> list[str]:
+    return [violation.text for violation in check_containment(story.evidence)]
+
+
+def _story() -> Story:
+    story = Story()
+    story.service_level = ServiceLevel(answer_us_max=SECOND_US, settle_us=5 * SECOND_US)
+    for tp, log_dir in ((HERE, "d1"), (BESIDE, "d2")):
+        story.partition(tp=tp, replicas=(1,), isr=(1,))
+        story.replica(1, Role.LEADER, tp=tp, log_dir=log_dir)
+    story.samples.log_dirs.append(LogDirSample(0, 1, "d1", is_online=True))
+    return story
+
+
+def _fail(story: Story) -> None:
+    story.samples.log_dirs.append(LogDirSample(story.now_us, 1, "d1", is_online=False))
+    story.replica(1, Role.OFFLINE, tp=HERE, log_dir="d1")
+    story.samples.faults.append(Fault(story.now_us, None, "broker-1", "d1", "EIO"))
+
+
+# Answers of the failed log dir.
+
+
+def test_success_before_the_failure_and_from_other_log_dirs_is_fine() -> None:
+    story = _story()
+    story.at(1).send(1, tp=HERE)
+    _fail(story.at(2))
+    story.at(3).send(2, tp=BESIDE)
+    story.at(4).read((0, 2), tp=BESIDE)
+
+    assert _texts(story) == []
+
+
+def test_an_acknowledgement_from_a_failed_log_dir_is_a_violation() -> None:
+    story = _story()
+    _fail(story.at(2))
+    story.at(3).send(1, tp=HERE, offset=5)
+
+    assert _texts(story) == [
+        "broker 1 answered send of orders-0 with success, begun at 3.000000 s, and its log is in "
+        "d1, offline since 2.000000 s"
+    ]
+
+
+def test_so_are_records_read_from_there() -> None:
+    story = _story()
+    _fail(story.at(2))
+    story.at(3).read((0, 1), tp=HERE)
+
+    (text,) = _texts(story)
+
+    assert text.startswith("broker 1 answered poll of orders-0 with success")
+
+
+def test_an_answer_to_what_was_asked_before_the_failure_may_be_under_way() -> None:
+    story = _story()
+    sending = story.at(1).begin_send(1, tp=HERE)
+    _fail(story.at(2))
+    story.at(2.1)
+    sending.ok(sending.value)
+
+    assert _texts(story) == []
+
+
+def test_a_log_dir_that_came_back_answers_again() -> None:
+    story = _story()
+    _fail(story.at(2))
+    story.samples.log_dirs.append(LogDirSample(3 * SECOND_US, 1, "d1", is_online=True))
+    story.at(4).send(1, tp=HERE)
+
+    assert _texts(story) == []
+
+
+def test_a_replica_made_anew_elsewhere_answers() -> None:
+    story = _story()
+    _fail(story.at(2))
+    story.at(3).replica(1, Role.LEADER, tp=HERE, log_dir="d2")
+    story.at(4).send(1, tp=HERE)
+
+    assert _texts(story) == []
+
+
+def test_nobody_answers_acks_0() -> None:
+    story = _story()
+    _fail(story.at(2))
+    story.at(3).send(1, tp=HERE, acks=0)
+
+    assert _texts(story) == []
+
+
+# Service beside it.
+
+
+def test_a_slow_write_beside_the_failure_is_a_violation() -> None:
+    story = _story()
+    _fail(story.at(2))
+    sending = story.at(3).begin_send(1, tp=BESIDE)
+    story.at(4.5)
+    sending.ok(sending.value)
+
+    assert _texts(story) == [
+        "a write of writer to orders-1 at 3.000000 s took 1.500 s, "
+        "and no fault concerned a log of that partition"
+    ]
+
+
+def test_so_is_one_that_failed() -> None:
+    story = _story()
+    _fail(story.at(2))
+    story.at(3).begin_send(1, tp=BESIDE).fail("NOT_ENOUGH_REPLICAS")
+
+    (text,) = _texts(story)
+
+    assert "ended with NOT_ENOUGH_REPLICAS" in text
+
+
+def test_a_write_in_time_is_fine() -> None:
+    story = _story()
+    _fail(story.at(2))
+    sending = story.at(3).begin_send(1, tp=BESIDE)
+    story.at(4)
+    sending.ok(sending.value)
+
+    assert _texts(story) == []
+
+
+def test_writes_to_the_failed_log_dir_are_not_held_to_it() -> None:
+    story = _story()
+    _fail(story.at(2))
+    story.at(3).begin_send(1, tp=HERE).fail("KAFKA_STORAGE_ERROR")
+
+    assert _texts(story) == []
+
+
+def test_nor_is_a_client_that_writes_there_as_well() -> None:
+    story = _story()
+    story.at(1).send(1, tp=HERE)
+    _fail(story.at(2))
+    story.at(3).begin_send(2, tp=BESIDE).fail("REQUEST_TIMED_OUT")
+    story.at(4).begin_send(3, tp=BESIDE, client="another").fail("REQUEST_TIMED_OUT")
+
+    (text,) = _texts(story)
+
+    assert text.startswith("a write of another to orders-1 at 4.0")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Fault(int(2.5 * SECOND_US), None, "", what="network cut"),
+        Fault(0, int(0.5 * SECOND_US), "broker-2", what="slow CPU"),
+        Fault(0, None, "broker-1", "d2", "slow"),
+    ],
+)
+def test_other_faults_of_the_time_or_shortly_before_excuse(other: Fault) -> None:
+    story = _story()
+    _fail(story.at(2))
+    story.samples.faults.append(other)
+    story.at(3).begin_send(1, tp=BESIDE).fail("REQUEST_TIMED_OUT")
+
+    assert _texts(story) == []
+
+
+def test_a_dead_node_excuses() -> None:
+    story = _story()
+    _fail(story.at(2))
+    story.samples.nodes.append(NodeSample(story.now_us, "controller", is_up=False))
+    story.at(3).begin_send(1, tp=BESIDE).fail("REQUEST_TIMED_OUT")
+    assert _texts(story) == []
+
+    story.samples.nodes.append(NodeSample(story.now_us, "controller", is_up=True))
+    story.at(9).begin_send(1, tp=BESIDE).fail("REQUEST_TIMED_OUT")
+    assert len(_texts(story)) == 1
+
+
+def test_what_happened_before_any_log_dir_failed_is_not_judged() -> None:
+    story = _story()
+    story.at(1).begin_send(1, tp=BESIDE).fail("REQUEST_TIMED_OUT")
+    _fail(story.at(2))
+
+    assert _texts(story) == []

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import pytest
+
+from protocol.ids import TopicPartition
+from simulation.core.checkers.durability import check_durability
+from simulation.core.history import UNREADABLE, Function, Order
+from simulation.core.samples import Damage, TopicSample
+from tests.simulation.core.checkers.build import TP, Story
+
+
+def _texts(story: Story) -> list[str]:
+    return [violation.text for violation in check_durability(story.evidence)]
+
+
+def test_what_was_acknowledged_and_is_there_is_fine() -> None:
+    story = Story().at(1)
+    story.send(10, 11, offset=0)
+    story.read((0, 10), (1, 11))
+    story.log(1, 10, 11, is_leader=True)
+
+    assert _texts(story) == []
+
+
+def test_an_acknowledged_record_that_is_not_in_the_log_is_lost() -> None:
+    story = Story().at(1)
+    story.send(10, 11, offset=0)
+    story.log(1, 10, is_leader=True)
+
+    assert _texts(story) == [
+        "orders-0 offset 1, record 11, acknowledged by broker 1 at leader epoch 0, "
+        "is not in the leader's log"
+    ]
+
+
+def test_an_acknowledged_record_in_whose_place_is_another_one_was_changed() -> None:
+    story = Story().at(1)
+    story.send(10, offset=0)
+    story.log(1, 99, is_leader=True)
+
+    assert _texts(story) == [
+        "orders-0 offset 0, record 10, acknowledged by broker 1 at leader epoch 0, "
+        "is record 99 in the end"
+    ]
+
+
+def test_a_record_acknowledged_without_an_offset_must_be_anywhere() -> None:
+    story = Story().at(1)
+    story.send(10)
+    story.send(11)
+    story.log(1, 9, 10, is_leader=True)
+
+    (text,) = _texts(story)
+
+    assert text.startswith("orders-0, record 11, ")
+
+
+@pytest.mark.parametrize("acks", [0, 1])
+def test_acks_0_and_1_promise_nothing(acks: int) -> None:
+    story = Story().at(1)
+    story.send(10, offset=0, acks=acks)
+    story.log(1, is_leader=True)
+
+    assert _texts(story) == []
+
+
+def test_what_a_consumer_read_may_not_go_either_and_is_told_once() -> None:
+    story = Story().at(1)
+    story.read((0, 10))
+    story.read((0, 10))
+    story.log(1, is_leader=True)
+
+    (text,) = _texts(story)
+
+    assert text == (
+        "orders-0 offset 0, record 10, read from broker 1 at leader epoch 0, "
+        "is not in the leader's log"
+    )
+
+
+def test_two_reads_of_one_offset_agree() -> None:
+    story = Story().at(1)
+    story.read((0, 10))
+    story.read((0, 11), broker=2)
+
+    assert _texts(story) == [
+        "orders-0 offset 0 is record 11, read from broker 2 at leader epoch 0, "
+        "and was record 10, read from broker 1 at leader epoch 0"
+    ]
+
+
+def test_a_record_that_no_client_wrote_is_never_read() -> None:
+    story = Story().at(1)
+    story.read((0, UNREADABLE))
+
+    (text,) = _texts(story)
+
+    assert text.startswith("orders-0 offset 0 holds what no client wrote")
+
+
+def test_records_below_the_log_start_must_have_been_deleted() -> None:
+    story = Story().at(1)
+    story.send(10, 11, offset=0)
+    story.log(1, 11, start=1, is_leader=True)
+
+    (text,) = _texts(story)
+    assert text.endswith("is below the log's start 1, and nobody deleted it")
+
+    story.order(Function.DELETE_RECORDS, Order("orders", 0, offset=1))
+    assert _texts(story) == []
+
+
+def test_deleting_records_of_one_partition_or_before_an_offset_excuses_no_others() -> None:
+    story = Story().at(1)
+    story.send(10, 11, 12, offset=0)
+    story.log(1, 12, start=2, is_leader=True)
+    story.order(Function.DELETE_RECORDS, Order("orders", 1, offset=9))
+    story.order(Function.DELETE_RECORDS, Order("orders", 0, offset=1))
+
+    (text,) = _texts(story)
+
+    assert text.startswith("orders-0 offset 1, record 11,")
+
+
+def test_retention_excuses_what_is_below_the_log_start_alone() -> None:
+    story = Story().at(1)
+    story.send(10, 11, 12, offset=0)
+    story.samples.topics.append(TopicSample(0, "orders", {"retention.bytes": "100"}))
+    story.log(1, 11, start=1, is_leader=True)
+
+    (text,) = _texts(story)
+
+    assert text.startswith("orders-0 offset 2, record 12,")
+
+
+def test_a_topic_takes_along_what_was_written_before_it_was_deleted() -> None:
+    story = Story().at(1)
+    story.send(10, offset=0)
+    story.at(2).order(Function.DELETE_TOPIC, Order("orders"))
+    story.at(3).send(20, offset=0)
+    story.log(1, 20, is_leader=True)
+    assert _texts(story) == []
+
+    story.at(4).send(21, offset=1)
+    assert len(_texts(story)) == 1
+
+
+def test_a_topic_of_which_nobody_knows_whether_it_was_deleted_is_not_asked_for() -> None:
+    story = Story().at(1)
+    story.send(10, offset=0)
+    story.history.begin("admin", Function.DELETE_TOPIC, Order("orders")).unknown("timed out")
+    story.log(1, is_leader=True)
+
+    assert _texts(story) == []
+
+
+def test_compacted_topics_are_not_asked_for() -> None:
+    story = Story().at(1)
+    story.send(10, offset=0)
+    story.samples.topics.append(TopicSample(0, "orders", {"cleanup.policy": "compact"}))
+    story.log(1, is_leader=True)
+
+    assert _texts(story) == []
+
+
+def test_what_the_fault_model_forgives_is_no_violation_and_what_came_after_it_is() -> None:
+    story = Story().at(0)
+    story.partition(isr=(1,), replicas=(1,))
+    story.replica(1)
+    story.at(1).send(10, offset=0)
+    story.at(2).samples.damages.append(Damage(story.now_us, 1, "d1", "power cut"))
+    story.at(3).send(11, offset=0)
+    story.log(1, is_leader=True)
+
+    (text,) = _texts(story)
+
+    assert text.startswith("orders-0 offset 0, record 11,")
+
+
+def test_a_log_whose_bytes_were_changed_on_purpose_is_not_asked() -> None:
+    story = Story().at(1)
+    story.send(10, offset=0)
+    story.samples.damages.append(Damage(2, 1, "d1", "bit flip", is_lasting=True))
+    story.log(1, 99, is_leader=True)
+
+    assert _texts(story) == []
+
+
+def test_a_partition_without_a_leader_s_log_is_not_available_and_not_lost() -> None:
+    story = Story().at(1)
+    story.send(10, tp=TopicPartition("orders", 7), offset=0)
+    story.log(1, 10, tp=TP, is_leader=True)
+
+    assert _texts(story) == []

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from simulation.core.checkers.fault_model import forgiven_until, has_lasting_damage
+from simulation.core.samples import Damage
+from tests.simulation.core.checkers.build import SECOND_US, TP, Story
+
+
+def _story() -> Story:
+    story = Story()
+    for broker in (1, 2):
+        story.replica(broker, log_dir=f"d{broker}")
+    story.partition(isr=(1, 2))
+    return story
+
+
+def _damage(story: Story, broker: int, *, log_dir: str = "", is_lasting: bool = False) -> None:
+    story.samples.damages.append(
+        Damage(story.now_us, broker, log_dir or f"d{broker}", "power cut", is_lasting)
+    )
+
+
+def test_nothing_is_forgiven_while_one_member_of_the_isr_keeps_its_data() -> None:
+    story = _story()
+    _damage(story.at(1), 1)
+
+    assert forgiven_until(story.samples) == {}
+
+
+def test_all_before_the_last_member_loses_data_is_forgiven() -> None:
+    story = _story()
+    _damage(story.at(1), 1)
+    _damage(story.at(2), 2)
+
+    assert forgiven_until(story.samples) == {TP: 2 * SECOND_US}
+
+
+def test_a_member_that_came_back_into_the_isr_is_whole_again() -> None:
+    story = _story()
+    _damage(story.at(1), 1)
+    story.at(2).partition(isr=(2,), leader=2, epoch=1)
+    story.at(3).partition(isr=(2, 1), leader=2, epoch=1)
+    _damage(story.at(4), 2)
+
+    assert forgiven_until(story.samples) == {}
+
+
+def test_an_isr_that_shrinks_to_a_damaged_member_forgives() -> None:
+    story = _story()
+    _damage(story.at(1), 1)
+    story.at(2).partition(isr=(1,), epoch=1)
+
+    assert forgiven_until(story.samples) == {TP: 2 * SECOND_US}
+
+
+def test_changed_bytes_are_not_healed_by_coming_back() -> None:
+    story = _story()
+    _damage(story.at(1), 1, is_lasting=True)
+    story.at(2).partition(isr=(2,), leader=2, epoch=1)
+    story.at(3).partition(isr=(2, 1), leader=2, epoch=1)
+    _damage(story.at(4), 2)
+
+    assert forgiven_until(story.samples) == {TP: 4 * SECOND_US}
+
+
+def test_damage_to_another_log_dir_is_none_to_the_partition() -> None:
+    story = _story()
+    _damage(story.at(1), 1, log_dir="d9")
+    _damage(story.at(2), 2, log_dir="d9")
+
+    assert forgiven_until(story.samples) == {}
+
+
+def test_damage_follows_a_replica_to_the_log_dir_where_it_was_moved() -> None:
+    story = _story()
+    story.at(1).replica(1, log_dir="d9")
+    _damage(story.at(2), 1, log_dir="d9")
+    _damage(story.at(3), 2)
+
+    assert forgiven_until(story.samples) == {TP: 3 * SECOND_US}
+
+
+def test_a_leader_from_outside_of_the_isr_forgives_all_before() -> None:
+    story = _story()
+    story.at(1).partition(isr=(1,), leader=-1, epoch=1)
+    story.at(2).partition(isr=(2,), leader=2, epoch=2)
+
+    assert forgiven_until(story.samples) == {TP: 2 * SECOND_US}
+
+
+def test_lasting_damage_is_of_one_log_dir() -> None:
+    story = _story()
+    _damage(story, 1, is_lasting=True)
+    _damage(story, 2)
+
+    assert has_lasting_damage(story.samples, 1, "d1")
+    assert not has_lasting_damage(story.samples, 1, "d2")
+    assert not has_lasting_damage(story.samples, 2, "d2")

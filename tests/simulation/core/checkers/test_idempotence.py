@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from simulation.core.checkers.idempotence import check_idempotence
+from simulation.core.history import ProducerRange
+from simulation.core.samples import BatchSample, Damage, LogSample, TopicSample
+from tests.simulation.core.checkers.build import TP, Story, batch
+
+
+def _texts(story: Story) -> list[str]:
+    return [violation.text for violation in check_idempotence(story.evidence)]
+
+
+def _story(*batches: BatchSample, start: int = 0) -> Story:
+    story = Story()
+    story.samples.logs.append(
+        LogSample(1, "d1", TP, False, log_start_offset=start, is_leader=True, batches=batches)
+    )
+    return story
+
+
+def test_sequences_that_follow_each_other_are_fine() -> None:
+    story = _story(
+        batch(0, 1, 2, producer=(7, 0, 0)),
+        batch(2, 50, producer=(8, 0, 0)),
+        batch(3, 3, producer=(7, 0, 2)),
+        batch(4, 4, producer=(7, 1, 0)),
+        batch(5, 5),
+    )
+
+    assert _texts(story) == []
+
+
+def test_sequences_wrap() -> None:
+    story = _story(
+        batch(3, 1, 2, producer=(7, 0, 2**31 - 2)), batch(5, 3, producer=(7, 0, 0)), start=3
+    )
+
+    assert _texts(story) == []
+
+
+def test_a_gap_is_told() -> None:
+    story = _story(batch(0, 1, producer=(7, 0, 0)), batch(1, 3, producer=(7, 0, 2)))
+
+    assert _texts(story) == ["orders-0 offset 1: producer 7 epoch 0 has sequence 2 where 1 follows"]
+
+
+def test_a_gap_at_the_beginning_is_told_unless_the_beginning_is_gone() -> None:
+    lost_first = batch(0, 2, producer=(7, 0, 1))
+    assert len(_texts(_story(lost_first))) == 1
+
+    assert _texts(_story(batch(4, 2, producer=(7, 0, 1)), start=4)) == []
+
+    story = _story(lost_first)
+    story.partition(isr=(1,), replicas=(1,))
+    story.replica(1)
+    story.samples.damages.append(Damage(1, 1, "d1", "power cut"))
+    assert _texts(story) == []
+
+
+def test_a_batch_that_is_there_twice_is_told() -> None:
+    story = _story(batch(0, 1, producer=(7, 0, 0)), batch(1, 1, producer=(7, 0, 0)))
+    story.send(1, producer=ProducerRange(7, 0, 0))
+
+    assert _texts(story) == [
+        "orders-0 offset 1: producer 7 epoch 0 has sequence 0 where 1 follows",
+        "orders-0 has record 1 at offset 0 and again at 1",
+    ]
+
+
+def test_a_record_that_another_identity_wrote_again_is_told() -> None:
+    story = _story(batch(0, 1, producer=(7, 0, 0)), batch(1, 1, producer=(8, 0, 0)))
+    story.send(1, producer=ProducerRange(8, 0, 0))
+
+    assert _texts(story) == ["orders-0 has record 1 at offset 0 and again at 1"]
+
+
+def test_producers_that_are_not_idempotent_may_write_twice() -> None:
+    story = _story(batch(0, 1), batch(1, 1))
+    story.send(1)
+
+    assert _texts(story) == []
+
+
+def test_compacted_topics_have_gaps() -> None:
+    story = _story(batch(0, 1, producer=(7, 0, 0)), batch(1, 3, producer=(7, 0, 2)))
+    story.samples.topics.append(TopicSample(0, "orders", {"cleanup.policy": "compact"}))
+
+    assert _texts(story) == []

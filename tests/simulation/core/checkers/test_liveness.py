@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from simulation.core.checkers.liveness import check_liveness, is_healed
+from simulation.core.samples import Role
+from tests.simulation.core.checkers.build import SECOND_US, Story
+
+
+def _texts(story: Story) -> list[str]:
+    found = [violation.text for violation in check_liveness(story.evidence)]
+    assert is_healed(story.samples) == (not found)
+    return found
+
+
+def _story() -> Story:
+    story = Story()
+    story.samples.healed_us = 2 * SECOND_US
+    story.at(1)
+    return story
+
+
+def test_a_led_partition_with_a_full_isr_is_well() -> None:
+    story = _story()
+    story.replica(1, Role.LEADER)
+    story.partition()
+
+    assert _texts(story.at(3)) == []
+
+
+def test_a_partition_without_a_leader_is_not() -> None:
+    story = _story()
+    story.partition(leader=-1)
+
+    assert _texts(story.at(5)) == [
+        "orders-0 has no leader, although its Isr [1, 2] has online members, "
+        "3.000 s after everything was healed"
+    ]
+
+
+def test_nor_one_with_an_online_replica_out_of_the_isr() -> None:
+    story = _story()
+    story.replica(1, Role.LEADER)
+    story.partition(isr=(1,))
+
+    assert _texts(story.at(3)) == [
+        "online replicas [2] of orders-0 are not in its Isr [1], "
+        "1.000 s after everything was healed"
+    ]
+
+
+def test_nor_one_whose_leader_does_not_know_it() -> None:
+    story = _story()
+    story.replica(1, Role.LEADER, epoch=0)
+    story.partition(epoch=1)
+
+    (text,) = _texts(story.at(3))
+
+    assert text.startswith("orders-0 is led by broker 1 at epoch 1 as the controller has it")
+
+
+def test_what_is_offline_is_not_waited_for() -> None:
+    story = _story()
+    story.replica(1, Role.LEADER)
+    story.partition(isr=(1,), offline=(2,))
+    assert _texts(story.at(3)) == []
+
+    story.partition(isr=(2,), leader=-1, offline=(2,))
+    assert _texts(story.at(3)) == []
+
+
+def test_only_the_end_counts() -> None:
+    story = _story()
+    story.partition(leader=-1)
+    story.at(2).replica(1, Role.LEADER, epoch=1)
+    story.partition(epoch=1)
+
+    assert _texts(story.at(3)) == []
+
+
+def test_a_run_that_was_never_healed_is_not_judged() -> None:
+    story = Story()
+    story.partition(leader=-1)
+
+    assert check_liveness(story.evidence) == []
+
+
+def test_deleted_partitions_are_not_waited_for() -> None:
+    story = _story()
+    story.partition(leader=-1)
+    story.partition(leader=-1, is_deleted=True)
+
+    assert _texts(story) == []

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from simulation.core.checkers.offline import check_offline
+from simulation.core.samples import LogDirSample, Role
+from tests.simulation.core.checkers.build import Story
+
+
+def _texts(story: Story) -> list[str]:
+    return [violation.text for violation in check_offline(story.evidence)]
+
+
+def _log_dir(story: Story, *, is_online: bool, path: str = "d1") -> None:
+    story.samples.log_dirs.append(LogDirSample(story.now_us, 1, path, is_online))
+
+
+def test_an_offline_replica_that_left_the_isr_is_fine() -> None:
+    story = Story()
+    story.partition(isr=(2,), leader=2, offline=(1,))
+
+    assert _texts(story) == []
+
+
+def test_an_offline_leader_is_a_violation() -> None:
+    story = Story()
+    story.partition(isr=(2,), leader=1, epoch=3, offline=(1,))
+
+    assert _texts(story) == [
+        "the controller has orders-0 led by broker 1 at epoch 3, "
+        "and knows that replica to be offline"
+    ]
+
+
+def test_an_offline_member_of_the_isr_is_a_violation() -> None:
+    story = Story()
+    story.partition(isr=(1, 2), leader=2, offline=(1,))
+
+    assert _texts(story) == [
+        "the controller has replicas [1] in the Isr [1, 2] of orders-0, "
+        "and knows them to be offline"
+    ]
+
+
+def test_the_last_isr_stays_without_a_leader() -> None:
+    story = Story()
+    story.partition(isr=(1,), leader=-1, offline=(1, 2))
+
+    assert _texts(story) == []
+
+
+def test_deleted_partitions_are_not_looked_at() -> None:
+    story = Story()
+    story.partition(leader=1, offline=(1,), is_deleted=True)
+
+    assert _texts(story) == []
+
+
+def test_a_broker_that_leads_from_a_failed_log_dir_is_a_violation() -> None:
+    story = Story()
+    story.replica(1, Role.LEADER, epoch=2)
+    _log_dir(story.at(1), is_online=False)
+
+    assert _texts(story) == ["broker 1 leads orders-0 at epoch 2 from d1, which is offline"]
+
+
+def test_so_is_one_that_begins_to() -> None:
+    story = Story()
+    _log_dir(story, is_online=False)
+    story.at(1).replica(1, Role.LEADER)
+
+    assert len(_texts(story)) == 1
+
+
+def test_a_broker_that_stops_leading_in_the_moment_of_the_failure_is_fine() -> None:
+    story = Story()
+    story.replica(1, Role.LEADER)
+    _log_dir(story.at(1), is_online=False)
+    story.replica(1, Role.OFFLINE)
+    story.at(2).replica(1, Role.FOLLOWER, log_dir="d2")
+    _log_dir(story.at(3), is_online=True)
+    story.at(4).replica(1, Role.LEADER)
+
+    assert _texts(story) == []
+
+
+def test_leading_from_another_log_dir_is_fine() -> None:
+    story = Story()
+    story.replica(1, Role.LEADER, log_dir="d2")
+    _log_dir(story.at(1), is_online=False)
+
+    assert _texts(story) == []

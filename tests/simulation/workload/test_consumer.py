@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import asyncio
+
+from protocol.ids import TopicPartition
+from simulation.core.history import Function, Kind, Poll, Read, Send
+from simulation.workload.consumer import ConsumerSettings, ConsumerWorkload
+from simulation.workload.producer import ProducerSettings, ProducerWorkload
+from tests.simulation.workload.lab import TP, Lab
+
+
+def _reads(lab: Lab) -> list[Read]:
+    polls = [operation.value for operation in lab.ended(Function.POLL)]
+    return [read for poll in polls if isinstance(poll, Poll) for read in poll.reads]
+
+
+def _read_records(lab: Lab) -> dict[TopicPartition, list[tuple[int, int]]]:
+    found: dict[TopicPartition, list[tuple[int, int]]] = {}
+    for read in _reads(lab):
+        found.setdefault(read.tp, []).extend(read.records)
+    return found
+
+
+def _written(lab: Lab) -> dict[TopicPartition, list[tuple[int, int]]]:
+    found: dict[TopicPartition, list[tuple[int, int]]] = {}
+    for operation in lab.ended(Function.SEND):
+        send = operation.value
+        assert isinstance(send, Send)
+        offsets = range(send.base_offset, send.base_offset + len(send.records))
+        found.setdefault(send.tp, []).extend(zip(offsets, send.records, strict=True))
+    return found
+
+
+def _consumer(lab: Lab) -> ConsumerWorkload:
+    return ConsumerWorkload(lab.new_client("reader"), lab.history, ConsumerSettings(topic="orders"))
+
+
+async def _write(lab: Lab, count: int, *, number: int = 0) -> None:
+    settings = ProducerSettings(
+        topic="orders", records_max=count, batch_records=3, interval_ms=20, is_idempotent=True
+    )
+    await ProducerWorkload(number, lab.new_client("writer"), lab.history, settings).run()
+
+
+async def test_it_reads_what_is_there_and_what_comes(lab: Lab) -> None:
+    await lab.create(partitions=2, replication_factor=3)
+    await _write(lab, 10)
+    consumer = _consumer(lab)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(consumer.run())
+        await asyncio.sleep(1)
+        await _write(lab, 10, number=1)
+        await asyncio.sleep(1)
+        consumer.stop()
+
+    assert _read_records(lab) == _written(lab)
+    assert consumer.progress.read == 20
+    assert consumer.progress.errors == {}
+
+
+async def test_it_begins_before_its_topic_is_there(lab: Lab) -> None:
+    consumer = _consumer(lab)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(consumer.run())
+        await asyncio.sleep(1)
+        await lab.create()
+        await _write(lab, 3)
+        await asyncio.sleep(3)
+        consumer.stop()
+
+    assert consumer.progress.read == 3
+    assert list(consumer.progress.errors) == ["UNKNOWN_TOPIC_OR_PARTITION"]
+
+
+async def test_it_follows_the_leader(lab: Lab) -> None:
+    await lab.create(replication_factor=3)
+    consumer = _consumer(lab)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(consumer.run())
+        await _write(lab, 10)
+        leader = lab.client.leader(TP)
+        assert leader is not None
+        lab.cluster.brokers[leader.broker].kill()
+        await _write(lab, 10, number=1)
+        await asyncio.sleep(5)
+        consumer.stop()
+
+    assert _read_records(lab) == _written(lab)
+    assert len({read.leader_epoch for read in _reads(lab) if read.records}) == 2
+    assert lab.ended(Function.POLL, Kind.FAIL) != []
+
+
+async def test_it_goes_on_at_the_beginning_of_a_log_whose_records_were_deleted(lab: Lab) -> None:
+    await lab.create()
+    await _write(lab, 9)
+    await lab.admin.delete_records(TP, 6)
+    consumer = _consumer(lab)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(consumer.run())
+        await asyncio.sleep(2)
+        consumer.stop()
+
+    assert consumer.progress.errors == {"OFFSET_OUT_OF_RANGE": 1}
+    assert [offset for offset, _ in _read_records(lab)[TP]] == [6, 7, 8]
+
+
+async def test_it_goes_back_to_where_a_log_was_cut(lab: Lab) -> None:
+    """The only broker that had the last records comes back without them."""
+    await lab.create(replication_factor=1)
+    await _write(lab, 6)
+    consumer = _consumer(lab)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(consumer.run())
+        await asyncio.sleep(2)
+        leader = lab.client.leader(TP)
+        assert leader is not None
+        node = lab.cluster.brokers[leader.broker]
+        node.power_cut()
+        await asyncio.sleep(5)
+        node.start()
+        await lab.until_led("orders", leader.broker)
+        await _write(lab, 6, number=1)
+        await asyncio.sleep(5)
+        consumer.stop()
+
+    read = _read_records(lab)[TP]
+    assert consumer.progress.read == len(read)
+    assert {record for _, record in read} >= {1_000_000_000 + number for number in range(6)}
