@@ -21,7 +21,7 @@ from broker.engine.replica import IdleReplica, LooseFuture, Replica
 from broker.engine.types import EnginePorts, LeaderHint
 from broker.storage.log_dir import LogDir
 from protocol.configs import BrokerConfig
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import BrokerId, TopicPartition
 from protocol.ports import DiskUsage
 
@@ -86,10 +86,19 @@ class EngineState:
         self.lag_time_max_ms = config.replica_lag_time_max_ms
 
     async def to_the_end(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Await ``work``, which goes on when the caller is cancelled: half a change is none."""
+        """Await ``work``, which goes on when the caller is cancelled: half a change is none.
+
+        Raises:
+            KafkaError: BROKER_NOT_AVAILABLE, the engine has ended.
+        """
         assert self.group is not None, "the engine does not run"
         done: asyncio.Future[T] = self.loop.create_future()
-        self.group.create_task(_settle(work, done))
+        settling = _settle(work, done)
+        try:
+            self.group.create_task(settling)
+        except RuntimeError as error:
+            settling.close()
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "it is about to end") from error
         return await done
 
     def move_ended(self, tp: TopicPartition) -> None:

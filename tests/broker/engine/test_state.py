@@ -98,3 +98,19 @@ async def test_an_error_of_the_work_is_the_callers(alone: Lab) -> None:
 
     with pytest.raises(ValueError, match="wrong"):
         await alone[1].state.to_the_end(work)
+
+
+async def test_no_work_is_begun_when_the_engine_has_ended(alone: Lab) -> None:
+    """A request of the controller may arrive while the broker already stops."""
+    begun: list[str] = []
+
+    async def work() -> None:
+        begun.append("work")
+
+    async with asyncio.TaskGroup() as ended:
+        pass
+    alone[1].state.group = ended
+
+    with pytest.raises(KafkaError, match="BROKER_NOT_AVAILABLE"):
+        await alone[1].state.to_the_end(work)
+    assert begun == []
