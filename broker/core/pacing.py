@@ -10,6 +10,7 @@ from typing import Final
 
 _DEBT_MS_MAX: Final = 60_000
 """No single piece of work is paid for longer, should the rate be tiny."""
+_REST_S_MAX: Final = 0.1
 
 
 class Pacer:
@@ -28,3 +29,12 @@ class Pacer:
         cost_ms = min(size_bytes * 1000 / max(bytes_per_second, 1.0), _DEBT_MS_MAX)
         self._paid_until_ms = max(self._paid_until_ms, now_ms) + cost_ms
         return self._paid_until_ms - now_ms
+
+
+def rest_s(worked_s: float, *, appends_count: int) -> float:
+    """Return how long work in the background rests after ``worked_s`` seconds of it.
+
+    As long as it worked when there were appends meanwhile, but not without bound: a disk that
+    stands still is no reason to wait. Without appends nobody gains by a rest.
+    """
+    return min(worked_s, _REST_S_MAX) if appends_count else 0.0

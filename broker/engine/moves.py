@@ -41,6 +41,8 @@ logger = logging.getLogger(__name__)
 
 REPORT_MS: Final = 500
 """Time between two progress rows of one move."""
+_DECISIONS_AT_ONCE: Final = 16
+"""Of one request, before what came in meanwhile has its turn: requests may name thousands."""
 _ROW_STATES: Final = {
     MoveState.TRUNCATING: metric_rows.MoveState.COPYING,
     MoveState.COPYING: metric_rows.MoveState.COPYING,
@@ -65,7 +67,8 @@ class Moves:
             )
             for _ in range(count)
         ]
-        self._tools = MoveTools(logs, deletions, state.quotas.moves, self._report, MoveTurns())
+        turns = MoveTurns(lambda: sum(one.appends_count for one in state.dirs.values()))
+        self._tools = MoveTools(logs, deletions, state.quotas.moves, self._report, turns)
         self._tasks: list[asyncio.Task[None]] = []
         self._reported: dict[TopicPartition, tuple[int, MoveState]] = {}
 
@@ -94,7 +97,9 @@ class Moves:
         """Begin, change or cancel moves; of a partition named twice the last path counts."""
         answers: dict[TopicPartition, ErrorCode] = {}
         creating: dict[TopicPartition, asyncio.Future[bool]] = {}
-        for tp, path in dict(parts).items():
+        for number, (tp, path) in enumerate(dict(parts).items()):
+            if number % _DECISIONS_AT_ONCE == 0:
+                await asyncio.sleep(0)
             replica = self._state.hosted.online(tp)
             while replica is not None and replica.pause is not None:
                 await asyncio.shield(replica.pause)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from broker.core.log_dirs import LogDirFailed
 from broker.storage.files import LogDirFiles
@@ -20,7 +20,6 @@ T = TypeVar("T")
 _PATIENCE: Final = 10
 """An unbounded job may stand still for as many deadlines."""
 _WATCHES_PER_DEADLINE: Final = 4
-_JOBS_PER_HOP_MAX: Final = 256
 _BYTES_PER_HOP_MAX: Final = 8 << 20
 _QUEUED_BYTES_MAX: Final = 64 << 20
 
@@ -79,6 +78,9 @@ class DiskQueue:
     with ``LogDirFailed``, new work is refused at once and the thread is abandoned: to close
     the handles is the last it does, because even that can hang.
     """
+
+    jobs_per_hop_max: ClassVar = 256
+    """Whose results come to the loop together."""
 
     def __init__(
         self,
@@ -245,7 +247,7 @@ class DiskQueue:
         while (
             self._running_bounded
             and self._queue
-            and len(taken) < _JOBS_PER_HOP_MAX
+            and len(taken) < self.jobs_per_hop_max
             and size_bytes < _BYTES_PER_HOP_MAX
             and not _is_unbounded(self._queue[0])
         ):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
-from typing import Final
+from typing import ClassVar, Final
 
 from broker.core.log_dirs import LogDirFailed
 from broker.storage.disk_queue import DiskQueue
@@ -120,7 +120,12 @@ class LogDir(DiskQueue):
 
 
 class _BesideQueue(DiskQueue):
-    """The second queue of a log dir, which shares its failure."""
+    """The second queue of a log dir, which shares its failure.
+
+    Its hops are short, so that the loop has little to do at once when one ends.
+    """
+
+    jobs_per_hop_max: ClassVar = 16
 
     def __init__(self, log_dir: LogDir, disk: Disk, worker: DiskWorker) -> None:
         super().__init__(

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+
+import pytest
 
 from broker.engine.move_turns import MoveTurns
+
+
+def idle() -> int:
+    return 0
 
 
 async def one(turns: MoveTurns, said: list[str], name: str, *paths: str) -> None:
@@ -15,7 +22,7 @@ async def one(turns: MoveTurns, said: list[str], name: str, *paths: str) -> None
 
 
 async def order_of(*moves: tuple[str, ...]) -> list[str]:
-    turns, said = MoveTurns(), list[str]()
+    turns, said = MoveTurns(idle), list[str]()
     async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
         for name, *paths in moves:
             tasks.create_task(one(turns, said, name, *paths))
@@ -38,7 +45,7 @@ async def test_moves_that_cross_do_not_wait_for_each_other_for_ever() -> None:
 
 
 async def test_a_turn_ends_when_its_move_is_cancelled() -> None:
-    turns = MoveTurns()
+    turns = MoveTurns(idle)
     async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
         held = tasks.create_task(_hold(turns))
         waiting = tasks.create_task(one(turns, said := [], "b", "/d1"))
@@ -51,3 +58,30 @@ async def test_a_turn_ends_when_its_move_is_cancelled() -> None:
 async def _hold(turns: MoveTurns) -> None:
     async with turns.of("/d1", "/d2"):
         await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(("is_loaded", "rest_s"), [(True, 0.03), (False, 0.0)])
+async def test_a_turn_rests_as_long_as_it_worked_while_there_are_appends(
+    *, is_loaded: bool, rest_s: float
+) -> None:
+    appends = itertools.count() if is_loaded else itertools.repeat(7)
+    turns, loop = MoveTurns(lambda: next(appends)), asyncio.get_running_loop()
+    async with turns.of("/d1"):
+        await asyncio.sleep(0.03)
+        worked_until_s = loop.time()
+    assert loop.time() - worked_until_s == pytest.approx(rest_s)
+
+
+async def test_nobody_rests_after_an_error() -> None:
+    appends = itertools.count()
+    turns, loop = MoveTurns(lambda: next(appends)), asyncio.get_running_loop()
+
+    async def fail() -> None:
+        async with turns.of("/d1"):
+            await asyncio.sleep(0.5)
+            raise OSError("broken")
+
+    began_s = loop.time()
+    with pytest.raises(OSError, match="broken"):
+        await fail()
+    assert loop.time() - began_s == pytest.approx(0.5)

@@ -220,3 +220,13 @@ async def test_closing_waits_for_both_queues(tmp_path: Path) -> None:
     assert [future.result() for future in last] == [1, 1]
     with pytest.raises(LogDirFailed, match="closed"):
         log_dir.beside.submit("b", lambda: 2)
+
+
+async def test_what_goes_on_beside_comes_back_in_small_lots(tmp_path: Path) -> None:
+    log_dir = two_threads(tmp_path, Failures())
+    for queue in (log_dir, log_dir.beside):
+        last = [queue.submit("a", lambda: 1) for _ in range(100)][-1]
+        await last
+    assert log_dir.hops_count == 1
+    assert log_dir.beside.hops_count == 7
+    await log_dir.close()
