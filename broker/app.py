@@ -15,7 +15,7 @@ from typing import Final
 
 from broker.assembly import Parts
 from broker.context import BrokerState
-from broker.control import LOOPBACK, ControlServer, FailRequest
+from broker.control import LOOPBACK, ControlServer
 from broker.emulation import dispatch_for
 from broker.exit_codes import ExitCode
 from broker.lifecycle.controlled_shutdown import hand_over
@@ -24,8 +24,9 @@ from broker.metric_dump import MetricDump
 from broker.storage.recovery import LoadedLogDir, StartupRefused
 from broker.storage.startup import load_log_dirs, open_log_dirs
 from broker.world import World, real_world
-from protocol.fault_model import DiskFault, broker_id_of
-from protocol.spec import ClusterSpec
+from protocol.fault_document import fault_content
+from protocol.fault_model import broker_in_charge
+from protocol.spec import ClusterSpec, FaultSpec
 from protocol.transport.rpc_server import RpcServer
 
 STOP_TIMEOUT_MS: Final = 20_000
@@ -146,9 +147,10 @@ class Broker:
         self.surface.engine = engine = parts.make_engine()
         await engine.start(loaded)
         server = RpcServer(
-            dispatch_for(parts.context(), self._spec),
+            parts.network.guarded(dispatch_for(parts.context(), self._spec)),
             size_bytes_max=parts.config.socket_request_max_bytes,
         )
+        parts.network.open_peers = lambda: server.peers
         port = await _bind(server.start(own.bind_host, own.port), own.bind_host, own.port)
         dump = parts.dump()
         code = ExitCode.CLEAN
@@ -187,9 +189,8 @@ class Broker:
         tasks.create_task(parts.move_throttles.run(), name="move-throttles")
         tasks.create_task(dump.run(), name="metric-dump")
         for spec in self._spec.faults:
-            fault = spec.fault
-            if isinstance(fault, DiskFault) and broker_id_of(fault.node) == self._own.id:
-                self._loop.call_later(spec.at_ms / 1000, self._strike, fault)
+            if broker_in_charge(spec.fault) == self._own.id:
+                self._loop.call_later(spec.at_ms / 1000, self._strike, spec)
         self._enter(BrokerState.RUNNING)
         self.surface.port = port
         self.serving.set_result(port)
@@ -232,12 +233,12 @@ class Broker:
             logger.warning("log dirs not closed within %d ms; left as they are", STOP_TIMEOUT_MS)
         self._enter(BrokerState.NOT_RUNNING)
 
-    def _strike(self, fault: DiskFault) -> None:
-        paths = self.surface.disks if fault.log_dir is None else [fault.log_dir]
-        for path in paths:
-            logger.warning("fault of the cluster file: %s on %s", fault.mode.value, path)
-            wish = FailRequest(path=path, mode=fault.mode.value, delay_ms=fault.delay_ms or None)
-            self.surface.fail_log_dir(wish)
+    def _strike(self, spec: FaultSpec) -> None:
+        logger.warning("fault of the cluster file: %s", fault_content(spec.fault))
+        fault_id = self.surface.add_fault(spec.fault)
+        if spec.until_ms is not None:
+            lasts_s = (spec.until_ms - spec.at_ms) / 1000
+            self._loop.call_later(lasts_s, self.surface.clear_faults, [fault_id])
 
     def _enter(self, state: BrokerState) -> None:
         logger.info("broker state %s -> %s", self.surface.state.name, state.name)

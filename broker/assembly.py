@@ -18,6 +18,7 @@ from broker.core.metadata_answer import MetadataAnswers
 from broker.engine.engine import Engine
 from broker.engine.types import EnginePorts
 from broker.exit_codes import ExitCode
+from broker.fault_plane import FaultPlane
 from broker.lifecycle.auto_topics import AutoTopics
 from broker.lifecycle.broker_configs import BrokerConfigs
 from broker.lifecycle.config_news import ConfigNews
@@ -41,9 +42,11 @@ from broker.world import World
 from protocol.broker_config import BROKER_KEYS
 from protocol.config_types import ALL_LOG_DIRS
 from protocol.configs import BrokerConfig, broker_config
+from protocol.fault_model import CONTROLLER_NODE, broker_node
 from protocol.ids import BrokerId, fetcher_client_id, node_client_id
 from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
 from protocol.spec import BrokerSpec, ClusterSpec, LogDirSpec
+from protocol.transport.network_faults import CLIENT_NODE, NetworkFaults
 from protocol.transport.rpc_client import RpcClient
 
 ALTER_PARTITION_VERSION: Final = 3
@@ -75,6 +78,12 @@ class Parts:
         self.config = broker_config(self.overrides)
         self.metrics = Metrics(own.id)
         self.disks = {one.path: self._disk(one) for one in own.log_dirs}
+        self._nodes = nodes_by_address(spec)
+        self.network = NetworkFaults(
+            broker_node(own.id),
+            chance=Random(world.random.getrandbits(64)),
+            nodes=nodes_by_client_id(spec),
+        )
         self.log_dirs = {path: self._log_dir(path, one) for path, one in self.disks.items()}
         self.loading = Loading(lambda path: self.log_dirs[path].online)
         self.link = ControllerLink(self._connect_to_controller)
@@ -232,6 +241,7 @@ class Parts:
             broker=self._own,
             metrics=self.metrics,
             disks=self.disks,
+            faults=FaultPlane(self.network.own, self.disks, self.network),
             log_dirs=self.log_dirs,
             session=self.session,
             returns=self.returns,
@@ -271,10 +281,16 @@ class Parts:
             host=controller.advertised_host,
             port=controller.port,
             client_id=node_client_id(self._own.id),
+            way=self.network.way(CONTROLLER_NODE),
         )
 
     def _connect_to_broker(self, host: str, port: int) -> RpcClient:
-        return RpcClient(host=host, port=port, client_id=fetcher_client_id(self._own.id))
+        return RpcClient(
+            host=host,
+            port=port,
+            client_id=fetcher_client_id(self._own.id),
+            way=self.network.way(self._nodes.get((host, port), CLIENT_NODE)),
+        )
 
     async def _send_alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         response: AlterPartitionResponse = await self.link.request(request, ALTER_PARTITION_VERSION)
@@ -305,6 +321,20 @@ class Parts:
         while not is_usable_directory_id(candidate := self._world.random.randbytes(16)):
             pass
         return candidate
+
+
+def nodes_by_address(spec: ClusterSpec) -> dict[tuple[str, int], str]:
+    """Return which broker's node is where brokers connect to."""
+    return {
+        (broker.advertised_host, broker.advertised_port): broker_node(broker.id)
+        for broker in spec.brokers
+    }
+
+
+def nodes_by_client_id(spec: ClusterSpec) -> dict[str, str]:
+    """Return which node names itself how to a broker."""
+    followers = {fetcher_client_id(each.id): broker_node(each.id) for each in spec.brokers}
+    return {node_client_id(spec.controller.id): CONTROLLER_NODE, **followers}
 
 
 def config_overrides(own: BrokerSpec) -> dict[str, str]:

@@ -45,6 +45,11 @@ class ControlPorts:
     """May raise ControlError."""
     heal_log_dir: Callable[[str], Mapping[str, Any]]
     """Takes the path; may raise ControlError."""
+    faults: Callable[[], Sequence[Mapping[str, Any]]]
+    add_faults: Callable[[Sequence[Any]], Sequence[str]]
+    """Takes faults as mappings, returns their ids; may raise ControlError."""
+    clear_faults: Callable[[Sequence[str] | None], Sequence[Mapping[str, Any]]]
+    """Takes ids, None for all; may raise ControlError."""
     restart_log_dir: Callable[[RestartRequest], None]
     """May raise ControlError."""
     replace_log_dir: Callable[[ReplaceRequest], None]
@@ -68,6 +73,20 @@ class HealRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Body of POST /log-dirs/heal."""
 
     path: str
+
+
+class AddFaultsRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Body of POST /faults."""
+
+    faults: list[Any]
+    """Each as in the cluster file, without times, perhaps with an ``id``."""
+
+
+class ClearFaultsRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Body of POST /faults/clear."""
+
+    ids: list[str] | None = None
+    """None: all that are in force."""
 
 
 class RestartRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -233,6 +252,19 @@ async def _heal_log_dir(ports: ControlPorts, body: bytes) -> Answer:
     return _json(200, ports.heal_log_dir(_decode(body, HealRequest).path))
 
 
+async def _get_faults(ports: ControlPorts, _body: bytes) -> Answer:
+    return _json(200, {"faults": ports.faults()})
+
+
+async def _add_faults(ports: ControlPorts, body: bytes) -> Answer:
+    return _json(200, {"ids": ports.add_faults(_decode(body, AddFaultsRequest).faults)})
+
+
+async def _clear_faults(ports: ControlPorts, body: bytes) -> Answer:
+    wish = _decode(body or b"{}", ClearFaultsRequest)
+    return _json(200, {"cleared": ports.clear_faults(wish.ids)})
+
+
 async def _restart_log_dir(ports: ControlPorts, body: bytes) -> Answer:
     wish = _decode(body, RestartRequest)
     ports.restart_log_dir(wish)
@@ -276,6 +308,8 @@ _ROUTES: Final[dict[str, dict[str, _Route]]] = {
     "/log-dirs": {"GET": _get_log_dirs},
     "/log-dirs/fail": {"POST": _fail_log_dir},
     "/log-dirs/heal": {"POST": _heal_log_dir},
+    "/faults": {"GET": _get_faults, "POST": _add_faults},
+    "/faults/clear": {"POST": _clear_faults},
     "/log-dirs/restart": {"POST": _restart_log_dir},
     "/log-dirs/replace": {"POST": _replace_log_dir},
     "/partitions/restart": {"POST": _restart_partition},

@@ -20,18 +20,26 @@ from broker.control import (
 )
 from broker.engine.engine import Engine
 from broker.engine.types import LogDirDescription
+from broker.fault_plane import FaultPlane, FaultRefusedError
 from broker.lifecycle.log_dir_returns import LogDirReturns, ReturnRefusedError, Wish
 from broker.lifecycle.session import ControllerSession
 from broker.loading import Loading
 from broker.metrics import Family, Metrics
 from broker.storage.faults import FaultyDisk
 from broker.storage.log_dir import LogDir
-from protocol.fault_model import DiskMode
+from protocol.fault_model import DiskFault, DiskMode, NetworkFault
 from protocol.ids import ZERO_UUID, TopicPartition, uuid_text
 from protocol.spec import BrokerSpec, ClusterSpec
 
-_NOT_PROBED: Final = (DiskMode.SLOW.value, DiskMode.BIT_FLIP.value)
-"""Modes that fail nothing; every other one is made to bite by a write to the log dir."""
+_PROBED: Final = (
+    DiskMode.EIO,
+    DiskMode.ENOSPC,
+    DiskMode.READ_ONLY,
+    DiskMode.HANG,
+    DiskMode.TORN_WRITE,
+    DiskMode.SYNC_FAILURE,
+)
+"""Modes that fail writes: where they are for all of them, a write makes them bite at once."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,6 +50,7 @@ class Surface:
     broker: BrokerSpec
     metrics: Metrics
     disks: Mapping[str, FaultyDisk]
+    faults: FaultPlane
     log_dirs: Mapping[str, LogDir]
     session: ControllerSession
     returns: LogDirReturns
@@ -59,6 +68,9 @@ class Surface:
             log_dirs=self.describe_log_dirs,
             fail_log_dir=self.fail_log_dir,
             heal_log_dir=self.heal_log_dir,
+            faults=self.faults.describe,
+            add_faults=self.add_faults,
+            clear_faults=self.clear_faults,
             restart_log_dir=self.restart_log_dir,
             replace_log_dir=self.replace_log_dir,
             restart_partition=self.restart_partition,
@@ -93,30 +105,79 @@ class Surface:
         return [self._log_dir(path, described.get(path)) for path in self.log_dirs]
 
     def fail_log_dir(self, wish: FailRequest) -> None:
-        """Lay a fault over the disk; make it bite at once where it fails writes.
+        """Lay one fault over the disk instead of all others.
 
         Raises:
-            ControlError: no such log dir.
+            ControlError: no such log dir, or the disk cannot do that.
         """
-        disk = self._disk(wish.path)
-        if wish.delay_ms is not None:
-            disk.set_fault(wish.mode, delay_ms=wish.delay_ms)
-        else:
-            disk.set_fault(wish.mode)
-        log_dir = self.log_dirs[wish.path]
-        if log_dir.online and wish.mode not in _NOT_PROBED:
-            log_dir.probe()
+        self._disk(wish.path)
+        fault = DiskFault(
+            mode=DiskMode(wish.mode),
+            node=self.faults.node,
+            log_dir=wish.path,
+            delay_ms=wish.delay_ms or 0,
+        )
+        self.faults.clear_disk(wish.path)
+        self.add_fault(fault)
 
     def heal_log_dir(self, path: str) -> Mapping[str, Any]:
-        """Take the fault away; a log dir that went offline stays so until it is brought back.
+        """Take all faults away; a log dir that went offline stays so until it is brought back.
 
         Raises:
             ControlError: no such log dir.
         """
-        self._disk(path).clear()
+        self._disk(path)
+        self.faults.clear_disk(path)
         is_online = self.log_dirs[path].online
         hint = "" if is_online else "`jbodlab log-dirs restart` brings it back with its data"
         return {"path": path, "online": is_online, "hint": hint}
+
+    def add_fault(self, fault: DiskFault | NetworkFault) -> str:
+        """Put one fault in force; return its id.
+
+        Raises:
+            ControlError: this broker cannot do that.
+        """
+        try:
+            fault_id = self.faults.add(fault)
+        except FaultRefusedError as error:
+            raise ControlError(400, str(error)) from error
+        self._bite(fault)
+        return fault_id
+
+    def add_faults(self, contents: Sequence[Any]) -> Sequence[str]:
+        """Put faults in force, all or none; return their ids.
+
+        Raises:
+            ControlError: every mistake on a line of its own.
+        """
+        try:
+            added = self.faults.add_all(contents)
+        except FaultRefusedError as error:
+            raise ControlError(400, str(error)) from error
+        for fault in added.values():
+            self._bite(fault)
+        return list(added)
+
+    def clear_faults(self, ids: Sequence[str] | None) -> Sequence[Mapping[str, Any]]:
+        """Take faults out of force; describe them with all that they met.
+
+        Raises:
+            ControlError: an id is not known.
+        """
+        try:
+            return self.faults.clear(ids)
+        except FaultRefusedError as error:
+            raise ControlError(400, str(error)) from error
+
+    def _bite(self, fault: DiskFault | NetworkFault) -> None:
+        """Write to the log dirs of a fault that is to fail every write, so that it is noticed."""
+        if not isinstance(fault, DiskFault) or fault.mode not in _PROBED:
+            return
+        whole = DiskFault(mode=fault.mode, node=fault.node, log_dir=fault.log_dir)
+        for path, log_dir in self.log_dirs.items():
+            if fault == whole and fault.log_dir in (None, path) and log_dir.online:
+                log_dir.probe()
 
     def restart_log_dir(self, asked: RestartRequest) -> None:
         """Begin to bring a repaired log dir back; ``describe_log_dirs`` tells how far it is.
@@ -149,7 +210,7 @@ class Surface:
         except ReturnRefusedError as error:
             raise ControlError(409, str(error)) from error
         if wish.is_replaced:
-            disk.clear()
+            self.faults.clear_disk(wish.path)
 
     def restart_partition(self, tp: TopicPartition) -> str:
         """Begin to bring one offline partition back; return the path of its log dir.
@@ -246,10 +307,10 @@ class Surface:
         }
 
     def _fault(self, path: str) -> Mapping[str, Any] | None:
-        """Describe the fault in force; ``hits`` says how many operations it changed."""
-        rules = self.disks[path].rules
-        if not rules:
+        """Describe the first fault in force; ``hits`` says how many operations all changed."""
+        disk = self.disks[path]
+        if not disk.rules:
             return None
-        (rule,) = rules
+        rule = disk.rules[0]
         delay_ms = rule.delay_ms if rule.mode is DiskMode.SLOW else None
-        return {"mode": rule.mode.value, "delay_ms": delay_ms, "hits": rule.hits}
+        return {"mode": rule.mode.value, "delay_ms": delay_ms, "hits": disk.hits}

@@ -210,3 +210,12 @@ def broker_id_of(node: str) -> int | None:
     """Return the id of the broker that a node is, None for any other node."""
     digits = node.removeprefix(_BROKER_PREFIX)
     return int(digits) if digits != node and digits.isdecimal() else None
+
+
+def broker_in_charge(fault: DiskFault | NetworkFault) -> int | None:
+    """Return the broker that puts a fault in force on itself; None when no broker is concerned.
+
+    Of a network fault the sending one, where that is a broker: one end suffices.
+    """
+    nodes = (fault.source, fault.target) if isinstance(fault, NetworkFault) else (fault.node,)
+    return next((each for each in map(broker_id_of, nodes) if each is not None), None)

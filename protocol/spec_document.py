@@ -20,9 +20,9 @@ from protocol.fault_model import (
     ANY_NODE,
     CONTROLLER_NODE,
     Fault,
-    NetworkFault,
     NodeFault,
     broker_id_of,
+    broker_in_charge,
 )
 from protocol.releases import RELEASES
 from protocol.topic_config import TOPIC_KEYS
@@ -282,11 +282,10 @@ def _unknown_log_dir_mistakes(
 
 def _foreign_mistakes(fault: Fault, path: Path) -> Iterator[str]:
     """Refuse what a broker cannot do to itself."""
-    nodes = [fault.source, fault.target] if isinstance(fault, NetworkFault) else [fault.node]
     if isinstance(fault, NodeFault):
         outside = "is done from outside: by `jbodlab brokers` or by a scenario"
         yield f"{place((*path, 'mode'))}: {fault.mode.value} {outside}"
-    elif all(broker_id_of(node) is None for node in nodes):
+    elif broker_in_charge(fault) is None:
         yield f"{place(path)}: names no broker"
 
 

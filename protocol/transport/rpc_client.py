@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from protocol.apis import APIS, Api
 from protocol.connection import ClientConnection, ResponseReceived
@@ -19,13 +19,42 @@ from protocol.wire.fast import codec
 from protocol.wire.table import META
 
 
+class Way(Protocol):
+    """What lies between this process and the node that it asks: perhaps a broken network."""
+
+    @property
+    def is_troubled(self) -> bool:
+        """Whether ``send`` and ``receive`` have anything to do."""
+        ...
+
+    def number_connection(self) -> int:
+        """Return the number of a connection that is made now."""
+        ...
+
+    async def connect(self) -> None:
+        """Wait until a connection can be made."""
+        ...
+
+    async def send(self, number: int) -> None:
+        """Wait before a request leaves by a connection; may raise ConnectionError."""
+        ...
+
+    async def receive(self, number: int) -> None:
+        """Wait before an answer is taken from a connection; may raise ConnectionError."""
+        ...
+
+
 class RpcClient:
     """One connection to ``host``:``port``, made again on the next request after it was lost."""
 
-    def __init__(self, *, host: str, port: int, client_id: str | None) -> None:
+    def __init__(
+        self, *, host: str, port: int, client_id: str | None, way: Way | None = None
+    ) -> None:
+        """Connect to nobody yet; ``way`` may hold requests and answers back."""
         self.host = host
         self.port = port
         self._client_id = client_id
+        self._way = way
         self._link: _Link | None = None
         self._connecting = asyncio.Lock()
         self._is_closed = False
@@ -67,7 +96,9 @@ class RpcClient:
         try:
             async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
                 link = await self._connected()
-                return await (await link.begin(api_key, api_version, body))
+                if self._way is None:
+                    return await (await link.begin(api_key, api_version, body))
+                return await _request_by(self._way, link, api_key, api_version, body)
         except TimeoutError:
             if link is not None:
                 link.abort(f"{self._name} did not answer in {timeout_ms} ms")
@@ -77,13 +108,16 @@ class RpcClient:
         """Send ``message`` and return the future that gets the encoded response body.
 
         Who awaits this before sending the next request has them arrive in that order. There is no
-        end to its patience: the caller ``drop``s the connection when its own ends.
+        end to its patience: the caller ``drop``s the connection when its own ends. The answer
+        never waits for a ``way``.
 
         Raises:
             ConnectionError: no connection; the future's error when it is lost later.
         """
         api = _api_of(message)
         link = await self._connected()
+        if self._way is not None and self._way.is_troubled:
+            await self._way.send(link.number)
         body = codec(api.request, version).encode_parts(message)
         return await link.begin(api.key, version, body)
 
@@ -95,6 +129,8 @@ class RpcClient:
         """
         api = _api_of(message)
         link = await self._connected()
+        if self._way is not None and self._way.is_troubled:
+            await self._way.send(link.number)
         await link.notify(api.key, version, codec(api.request, version).encode_parts(message))
 
     def drop(self, reason: str) -> None:
@@ -123,15 +159,33 @@ class RpcClient:
 
     async def _connect(self) -> _Link:
         loop = asyncio.get_running_loop()
+        if self._way is not None:
+            await self._way.connect()
+        number = 0 if self._way is None else self._way.number_connection()
         try:
             _, link = await loop.create_connection(
-                lambda: _Link(self._name, self._client_id), self.host, self.port
+                lambda: _Link(self._name, self._client_id, number), self.host, self.port
             )
         except ConnectionError:
             raise
         except OSError as error:
             raise ConnectionError(f"cannot connect to {self._name}: {error}") from error
         return link
+
+
+async def _request_by(
+    way: Way, link: _Link, api_key: int, api_version: int, body: Sequence[Buffer]
+) -> memoryview:
+    try:
+        if way.is_troubled:
+            await way.send(link.number)
+        answer = await (await link.begin(api_key, api_version, body))
+        if way.is_troubled:
+            await way.receive(link.number)
+    except ConnectionError as error:
+        link.abort(str(error))
+        raise
+    return answer
 
 
 def _api_of(message: Any) -> Api:
@@ -143,8 +197,9 @@ def _api_of(message: Any) -> Api:
 class _Link(asyncio.BufferedProtocol):
     """One connection while it lasts."""
 
-    def __init__(self, name: str, client_id: str | None) -> None:
+    def __init__(self, name: str, client_id: str | None, number: int) -> None:
         self._name = name
+        self.number = number
         self._connection = ClientConnection(client_id)
         self._waiting: deque[asyncio.Future[memoryview]] = deque()
         self._transport: asyncio.Transport

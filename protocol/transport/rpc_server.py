@@ -59,6 +59,11 @@ class RpcServer:
         """How many connections are open."""
         return len(self._links)
 
+    @property
+    def peers(self) -> list[Peer]:
+        """The other ends of the connections that are open."""
+        return [link.peer for link in self._links.values()]
+
     async def start(self, host: str, port: int) -> int:
         """Listen on ``host``; return the port, which the system chooses for ``port`` 0.
 
