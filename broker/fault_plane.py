@@ -6,8 +6,9 @@ It lays them over what is given to it and counts. When a fault comes and goes is
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from broker.storage.fault_rules import FaultRule
 from broker.storage.faults import FaultyDisk
@@ -86,6 +87,10 @@ class FaultPlane:
         """
         read = [self._read(content, index) for index, content in enumerate(contents)]
         mistakes = [mistake for _, _, told in read for mistake in told]
+        ids = [fault_id for fault_id, _, _ in read if fault_id is not None]
+        mistakes += [
+            f"faults: id {each} is given twice" for each, n in Counter(ids).items() if n > 1
+        ]
         if mistakes:
             raise FaultRefusedError("\n".join(mistakes))
         added: dict[str, DiskFault | NetworkFault] = {}
@@ -135,9 +140,10 @@ class FaultPlane:
     ) -> tuple[str | None, DiskFault | NetworkFault | None, list[str]]:
         path: Path = ("faults", index)
         fault, mistakes = read_fault(content, path=path, beside=(_ID,))
-        fault_id = content.get(_ID) if isinstance(content, dict) else None
-        if fault_id is not None and not (isinstance(fault_id, str) and fault_id):
-            mistakes.append(f"{place((*path, _ID))}: must be text, is {fault_id!r}")
+        given = cast("dict[Any, Any]", content).get(_ID) if isinstance(content, dict) else None
+        fault_id = given if isinstance(given, str) and given else None
+        if given is not None and fault_id is None:
+            mistakes.append(f"{place((*path, _ID))}: must be text, is {given!r}")
         if isinstance(fault, NodeFault):
             outside = "is done from outside: by `jbodlab brokers` or by a scenario"
             return None, None, [f"{place((*path, 'mode'))}: {fault.mode.value} {outside}"]

@@ -17,7 +17,7 @@ from broker.app import StartupError
 from broker.control import FailRequest
 from broker.exit_codes import ExitCode
 from protocol.errors import ErrorCode
-from protocol.fault_model import DiskFault, DiskMode
+from protocol.fault_model import DiskFault, DiskMode, NetworkFault, NetworkMode
 from protocol.messages.lifecycle import (
     BrokerHeartbeatRequest,
     BrokerRegistrationRequest,
@@ -145,6 +145,27 @@ async def test_a_log_dir_that_fails_while_running_is_in_the_next_heartbeat(
         assert await run.stop() is ExitCode.CLEAN
     assert (tmp_path / "d1" / ".kafka_cleanshutdown").exists()
     assert not (tmp_path / "d2" / ".kafka_cleanshutdown").exists()
+
+
+async def test_a_fault_of_the_cluster_file_ends_at_its_time_and_a_network_is_cut_by_its_sender(
+    tmp_path: Path, controller: FakeController
+):
+    """Heartbeats do not arrive while the way to the controller is cut."""
+    cut = NetworkFault(mode=NetworkMode.CUT, source="broker-1", target="controller")
+    foreign = NetworkFault(mode=NetworkMode.CUT, source="broker-2", target="broker-1")
+    faults = (
+        FaultSpec(at_ms=1, fault=cut, until_ms=50),
+        FaultSpec(at_ms=1, fault=foreign, until_ms=None),
+    )
+    async with running(cluster_spec(tmp_path, controller.port, faults=faults)) as run:
+        plane = run.broker.surface.faults
+        async with asyncio.timeout(DEADLINE_S):
+            while not any(not each["is_in_force"] for each in plane.describe()):  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+        (described,) = plane.describe()
+        assert described["fault"] == {"mode": "cut", "from": "broker-1", "to": "controller"}
+        assert described["hits"] >= 1
+        await controller.until_heartbeats(len(controller.of(BrokerHeartbeatRequest)) + 2)
 
 
 async def test_the_last_log_dirs_failure_ends_the_process_with_its_own_code(

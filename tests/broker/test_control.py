@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+import dataclasses
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -29,6 +30,8 @@ class FakeBroker:
     def __init__(self) -> None:
         self.failed: list[FailRequest] = []
         self.healed: list[str] = []
+        self.faults_added: list[Any] = []
+        self.faults_cleared: list[Sequence[str] | None] = []
         self.restarted: list[RestartRequest] = []
         self.replaced: list[ReplaceRequest] = []
         self.is_shut_down = False
@@ -40,6 +43,9 @@ class FakeBroker:
             log_dirs=self.log_dirs,
             fail_log_dir=self.fail,
             heal_log_dir=self.heal,
+            faults=lambda: [{"id": "fault-1", "hits": 3}],
+            add_faults=self.add_faults,
+            clear_faults=self.clear_faults,
             restart_log_dir=self.restarted.append,
             replace_log_dir=self.replaced.append,
             restart_partition=self.restart_partition,
@@ -58,6 +64,14 @@ class FakeBroker:
     def heal(self, path: str) -> Mapping[str, Any]:
         self.healed.append(path)
         return {"path": path, "online": False}
+
+    def add_faults(self, contents: Sequence[Any]) -> list[str]:
+        self.faults_added.extend(contents)
+        return [f"fault-{number}" for number in range(1, len(contents) + 1)]
+
+    def clear_faults(self, ids: Sequence[str] | None) -> list[Mapping[str, Any]]:
+        self.faults_cleared.append(ids)
+        return [{"id": "fault-1", "hits": 3}]
 
     def restart_partition(self, tp: TopicPartition) -> str:
         if tp.topic != "t":
@@ -99,6 +113,21 @@ async def test_one_partition_is_asked_to_come_back(broker: FakeBroker):
     wish = {"topic": "u", "partition": 0}
     status, said = await ask(broker, "POST", "/partitions/restart", wish)
     assert (status, said["error"]) == (409, "u-0 is not offline on broker 1")
+
+
+async def test_faults_are_added_listed_and_cleared_by_id_or_all(broker: FakeBroker):
+    rules = [{"mode": "eio", "broker": 1}, {"mode": "cut", "from": "broker-1", "to": "*"}]
+    added = await ask(broker, "POST", "/faults", {"faults": rules})
+    assert added == (200, {"ids": ["fault-1", "fault-2"]})
+    assert broker.faults_added == rules
+    listed = await ask(broker, "GET", "/faults")
+    assert listed == (200, {"faults": [{"id": "fault-1", "hits": 3}]})
+    cleared = await ask(broker, "POST", "/faults/clear", {"ids": ["fault-1"]})
+    assert cleared == (200, {"cleared": [{"id": "fault-1", "hits": 3}]})
+    await ask(broker, "POST", "/faults/clear", {})
+    assert (await answer(broker.ports(), "POST", "/faults/clear", b"")).status == 200
+    assert broker.faults_cleared == [["fault-1"], None, None]
+    assert (await ask(broker, "POST", "/faults", {"rules": rules}))[0] == 400
 
 
 async def test_status_and_log_dirs_are_json(broker: FakeBroker):
@@ -207,20 +236,7 @@ async def test_a_defect_behind_the_endpoint_is_answered_500(broker: FakeBroker):
     def broken() -> Mapping[str, Any]:
         raise RuntimeError("defect")
 
-    ports = broker.ports()
-    server = ControlServer(
-        ControlPorts(
-            status=broken,
-            log_dirs=ports.log_dirs,
-            fail_log_dir=ports.fail_log_dir,
-            heal_log_dir=ports.heal_log_dir,
-            restart_log_dir=ports.restart_log_dir,
-            replace_log_dir=ports.replace_log_dir,
-            restart_partition=ports.restart_partition,
-            shut_down=ports.shut_down,
-            metric_families=ports.metric_families,
-        )
-    )
+    server = ControlServer(dataclasses.replace(broker.ports(), status=broken))
     port = await server.start(0)
     reply = await exchange(port, b"GET /status HTTP/1.1\r\nHost: x\r\n\r\n")
     await server.stop()

@@ -81,6 +81,47 @@ async def test_an_idle_log_dir_notices_its_fault_at_once(
     assert (await log_dirs(surface))["d2"]["fault"] is None
 
 
+async def test_faults_are_added_all_or_none_and_cleared_by_their_ids(surface: Surface):
+    path = (await log_dirs(surface))["d1"]["path"]
+    slow = {"mode": "slow", "broker": 1, "log_dir": path, "delay_ms": 1, "id": "sluggish"}
+    with pytest.raises(ControlError, match=r"faults\[1\].node: this is broker-1, not broker-2"):
+        surface.add_faults([slow, {"mode": "eio", "broker": 2}])
+    assert surface.faults.describe() == []
+    assert surface.add_faults([slow, {"mode": "bit_flip", "broker": 1, "nth": 9999}]) == [
+        "sluggish",
+        "fault-1",
+    ]
+    assert (await log_dirs(surface))["d1"]["fault"]["mode"] == "slow"
+    with pytest.raises(ControlError, match="ids: none not among sluggish, fault-1"):
+        surface.clear_faults(["none"])
+    (cleared,) = surface.clear_faults(["sluggish"])
+    assert (cleared["id"], cleared["is_in_force"]) == ("sluggish", False)
+    assert [each["is_in_force"] for each in surface.faults.describe()] == [False, True]
+    assert [each["id"] for each in surface.clear_faults(None)] == ["fault-1"]
+
+
+async def test_a_fault_that_fails_every_write_bites_at_once_a_narrow_one_waits(surface: Surface):
+    described = await log_dirs(surface)
+    rules = [
+        {"mode": "sync_failure", "broker": 1, "log_dir": described["d1"]["path"], "times": 1},
+        {"mode": "sync_failure", "broker": 1, "log_dir": described["d2"]["path"]},
+    ]
+    surface.add_faults(rules)
+    await surface.log_dirs[described["d2"]["path"]].released.wait()
+    described = await log_dirs(surface)
+    assert [described[name]["online"] for name in ("d1", "d2")] == [True, False]
+
+
+async def test_a_log_dir_has_the_last_fault_it_was_given_by_name_alone(surface: Surface):
+    path = (await log_dirs(surface))["d1"]["path"]
+    surface.fail_log_dir(FailRequest(path=path, mode="slow", delay_ms=1))
+    surface.fail_log_dir(FailRequest(path=path, mode="bit_flip"))
+    in_force = [each["fault"] for each in surface.faults.describe() if each["is_in_force"]]
+    assert in_force == [{"mode": "bit_flip", "node": "broker-1", "log_dir": path}]
+    with pytest.raises(ControlError, match="lost_entry: a real file system"):
+        surface.fail_log_dir(FailRequest(path=path, mode="lost_entry"))
+
+
 async def test_gauges_follow_the_log_dirs(surface: Surface, controller: FakeController):
     path = (await log_dirs(surface))["d2"]["path"]
     surface.fail_log_dir(FailRequest(path=path, mode="eio"))
