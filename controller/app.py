@@ -112,6 +112,11 @@ class Controller:
         """The state as decided, for inspection."""
         return self._machine.state
 
+    @property
+    def queued_requests_count(self) -> int:
+        """How many requests wait for the broker for which most do, for inspection."""
+        return self._channels.queued_count_max
+
     async def run(self) -> None:
         """Serve until ``stop``.
 

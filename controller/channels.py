@@ -104,6 +104,11 @@ class Channels:
         if channel.put(sequence, request) > QUEUED_REQUESTS_MAX:
             self._on_overflow(broker_id)
 
+    @property
+    def queued_count_max(self) -> int:
+        """How many requests wait for the broker for which most do."""
+        return max((channel.queued_count for channel in self._channels.values()), default=0)
+
 
 class _Channel:
     """One broker's queue and the task that empties it."""
@@ -128,6 +133,11 @@ class _Channel:
         """Queue a request and return how many wait."""
         self._queue.append((sequence, request))
         self._wake.set()
+        return len(self._queue)
+
+    @property
+    def queued_count(self) -> int:
+        """How many requests wait."""
         return len(self._queue)
 
     def close(self) -> None:

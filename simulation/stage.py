@@ -14,6 +14,7 @@ from protocol.ids import TopicPartition
 from protocol.spec import ClusterSpec
 from simulation.core.capability import Capability
 from simulation.core.observation import NodeSeen
+from simulation.core.samples import Samples
 
 
 class StageError(Exception):
@@ -126,6 +127,13 @@ class Stage(Protocol):
 
         Raises:
             StageError: the broker refuses.
+        """
+        ...
+
+    async def samples(self) -> Samples:
+        """Return what was seen inside the nodes, and the logs as they lie on the disks now.
+
+        Asked once, when no client works any more. A stage that cannot look inside tells less.
         """
         ...
 

@@ -123,6 +123,11 @@ class Engine:
         """What UpdateMetadata told; for Metadata answers and leader lookups."""
         return self._state.metadata
 
+    @property
+    def state(self) -> EngineState:
+        """Everything as it is, for inspection: only the engine changes it."""
+        return self._state
+
     # Life.
 
     async def start(self, loaded: Mapping[str, LoadedLogDir]) -> None:

@@ -21,7 +21,7 @@ _PATIENCE: Final = 10
 """An unbounded job may stand still for as many deadlines."""
 _WATCHES_PER_DEADLINE: Final = 4
 _BYTES_PER_HOP_MAX: Final = 8 << 20
-_QUEUED_BYTES_MAX: Final = 64 << 20
+QUEUED_BYTES_MAX: Final = 64 << 20
 
 
 class _Job:
@@ -171,7 +171,7 @@ class DiskQueue:
 
     def has_room(self) -> bool:
         """Tell whether the queue is below its bounds (jobs and bytes)."""
-        return self.queue_depth < self.queue_depth_max and self.queued_bytes < _QUEUED_BYTES_MAX
+        return self.queue_depth < self.queue_depth_max and self.queued_bytes < QUEUED_BYTES_MAX
 
     async def wait_for_room(self) -> None:
         """Wait until the queue has room.

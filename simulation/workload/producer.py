@@ -20,6 +20,8 @@ from simulation.workload.clients import ClusterClient
 from simulation.workload.lane import Batch, Identity, Lane, LaneSettings, Sender
 from simulation.workload.progress import Progress, code_of
 
+NO_TIMESTAMP: Final = -1
+"""It has no clock of the day: retention goes by when files were written."""
 IDEMPOTENT_IN_FLIGHT_MAX: Final = 5
 """As many batches of a producer as a leader remembers. Source: ProducerStateEntry.java."""
 
@@ -131,7 +133,10 @@ class ProducerWorkload:
         loop = asyncio.get_running_loop()
         return Batch(
             invocation=self._history.begin(self._client.client_id, Function.SEND, send),
-            records=tuple(NewRecord(payload(each, settings.record_bytes)) for each in numbers),
+            records=tuple(
+                NewRecord(payload(each, settings.record_bytes), timestamp_ms=NO_TIMESTAMP)
+                for each in numbers
+            ),
             deadline_s=loop.time() + settings.delivery_timeout_ms / 1000,
         )
 

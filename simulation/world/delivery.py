@@ -6,6 +6,7 @@ Order is kept per direction. It opens and closes nothing by itself but what a sy
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
 from contextvars import Context
 from typing import Final
 
@@ -40,9 +41,13 @@ class Delivery:
         """The ends that are open, in the order they were made."""
         self.segments_count = 0
         """How many arrived."""
+        self.tap: Callable[[SimTransport, Segment], None] | None = None
+        """Told of every segment that is sent, whatever becomes of it."""
 
     def carry(self, sender: SimTransport, segment: Segment) -> None:
         """See ``Carrier.carry``."""
+        if self.tap is not None:
+            self.tap(sender, segment)
         link = self._link_of(sender)
         if sender.is_mute:
             self._give_up_later(sender)

@@ -31,6 +31,8 @@ class Drive:
         self.chance = loop.chance.stream(f"disk:{node}:{spec.path}")
         self.speed = DiskSpeed()
         self._hits_before = 0
+        self.losses_count = 0
+        """How often it lost what it had been given: by a power cut, or as an empty one came."""
         self.disk, self.faults = self._make()
 
     @property
@@ -44,6 +46,7 @@ class Drive:
 
         def install() -> None:
             self._hits_before = self.fault_hits
+            self.losses_count += 1
             self.disk, self.faults = disk, faults
             disk.on_prepare = _nothing
 
@@ -56,6 +59,7 @@ class Drive:
 
     def power_cut(self, chance: Random) -> None:
         """Lose what is not durable, but for a drawn part."""
+        self.losses_count += 1
         self.disk.memory.power_cut(chance)
 
     def _make(self) -> tuple[SimDisk, FaultyDisk]:

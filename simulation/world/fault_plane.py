@@ -37,8 +37,8 @@ class FaultPlane:
         self._links = cluster.loop.network.links
         self._faults: dict[str, _InForce] = {}
 
-    def add(self, name: str, content: Mapping[str, Any]) -> None:
-        """Set the fault that a mapping describes.
+    def add(self, name: str, content: Mapping[str, Any]) -> DiskFault | NetworkFault:
+        """Set the fault that a mapping describes, and return it.
 
         Raises:
             FaultRefusedError: it cannot be set here.
@@ -55,6 +55,7 @@ class FaultPlane:
             self._faults[name] = self._set_on_links(fault)
         else:
             raise FaultRefusedError("what happens to a node is a step of its own")
+        return fault
 
     def clear(self, name: str) -> None:
         """Take a fault off, once or again; its hits stay known."""

@@ -14,14 +14,14 @@ from typing import Any, Final
 from controller.journal import JournalInUseError
 from protocol.ports import Disk, DiskFile, DiskWorker
 
-_NAME: Final = "journal.jsonl"
+JOURNAL_FILE: Final = "journal.jsonl"
 
 
 class DiskJournal:
     """A journal on a ``Disk``. Implements ``JournalStore``."""
 
     def __init__(self, disk: Disk) -> None:
-        self.path = Path(disk.root) / _NAME
+        self.path = Path(disk.root) / JOURNAL_FILE
         self._disk = disk
         self._file: DiskFile | None = None
 
@@ -32,9 +32,9 @@ class DiskJournal:
             self._disk.lock()
         except BlockingIOError as error:
             raise JournalInUseError(f"{self._disk.root} belongs to a running controller") from error
-        self._file = self._disk.open(_NAME, create=True)
+        self._file = self._disk.open(JOURNAL_FILE, create=True)
         self._disk.sync_dir("")
-        return self._disk.read_file(_NAME)
+        return self._disk.read_file(JOURNAL_FILE)
 
     def truncate(self, size_bytes: int) -> None:
         """See ``JournalStore.truncate``."""
@@ -50,8 +50,8 @@ class DiskJournal:
 
     def replace(self, data: bytes) -> None:
         """See ``JournalStore.replace``."""
-        self._disk.write_atomic(_NAME, data)
-        self._file = self._disk.open(_NAME, create=False)
+        self._disk.write_atomic(JOURNAL_FILE, data)
+        self._file = self._disk.open(JOURNAL_FILE, create=False)
 
     def close(self) -> None:
         """See ``JournalStore.close``."""

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from simulation.world.delivery import Delivery
 from simulation.world.links import Link, LinkRule, Links, next_attempt_us
 from simulation.world.process import CURRENT, Process
-from simulation.world.transport import SimTransport
+from simulation.world.transport import Segment, SimTransport
 from simulation.world.virtual_loop import VirtualLoop
 
 _FIRST_FREE_PORT: Final = 40_000
@@ -95,6 +95,15 @@ class SimNetwork:
     def segments_count(self) -> int:
         """How many segments arrived."""
         return self._delivery.segments_count
+
+    @property
+    def ends(self) -> list[SimTransport]:
+        """The ends of all open connections, in the order they were made."""
+        return list(self._delivery.ends)
+
+    def tap(self, listen: Callable[[SimTransport, Segment], None] | None) -> None:
+        """Have ``listen`` told of every segment that is sent; None: nobody."""
+        self._delivery.tap = listen
 
     def own(self, port: int, node: str) -> None:
         """Say which node answers for a port when nobody listens there."""

@@ -11,15 +11,18 @@ from typing import Any, Final, TypeVar
 from broker.control import ControlError, ReplaceRequest, RestartRequest
 from broker.exposition import exposition
 from broker.surface import Surface
+from protocol.fault_model import ANY_NODE, DiskFault, NetworkFault
 from protocol.ids import TopicPartition
 from protocol.spec import ClusterSpec
 from simulation.core.capability import Capability
 from simulation.core.observation import NodeSeen
+from simulation.core.samples import Samples
 from simulation.stage import StageError
 from simulation.world.cluster import STOP_TIMEOUT_MS, SimCluster
 from simulation.world.fault_plane import FaultPlane, FaultRefusedError
 from simulation.world.loop import SimLoop
 from simulation.world.node import SimNode
+from simulation.world.observer import Observer
 from simulation.world.process import STEP_US
 
 T = TypeVar("T")
@@ -36,6 +39,7 @@ class SimStage:
         self._loop: SimLoop = cluster.loop
         self._began_us = self._loop.now_us
         self._faults = FaultPlane(cluster)
+        self._observer = Observer(cluster)
 
     @property
     def spec(self) -> ClusterSpec:
@@ -53,6 +57,7 @@ class SimStage:
 
     async def start(self) -> None:
         """See ``Stage.start``."""
+        self._observer.start()
         try:
             await self.cluster.start()
         except TimeoutError as error:
@@ -107,6 +112,9 @@ class SimStage:
         """See ``Stage.slow_cpu``."""
         step_us = STEP_US if factor == 1 else max(STEP_US, round(_REAL_STEP_US * factor))
         self._node(node).set_step_us(step_us)
+        self._observer.fault_ended(f"CPU of {node}")
+        if step_us != STEP_US:
+            self._observer.fault_began(f"CPU of {node}", [(node, "")], "slow CPU")
 
     async def skew_clock(self, node: str, by_ms: int) -> None:
         """See ``Stage.skew_clock``."""
@@ -123,13 +131,15 @@ class SimStage:
     async def add_fault(self, name: str, rule: Mapping[str, Any]) -> None:
         """See ``Stage.add_fault``."""
         try:
-            self._faults.add(name, rule)
+            fault = self._faults.add(name, rule)
         except FaultRefusedError as error:
             raise StageError(str(error)) from error
+        self._observer.fault_began(name, [_place(fault)], fault.mode.value)
 
     async def clear_fault(self, name: str) -> None:
         """See ``Stage.clear_fault``."""
         self._faults.clear(name)
+        self._observer.fault_ended(name)
 
     async def fault_hits(self) -> Mapping[str, int]:
         """See ``Stage.fault_hits``."""
@@ -148,6 +158,10 @@ class SimStage:
     async def restart_partition(self, broker: int, partition: TopicPartition) -> None:
         """See ``Stage.restart_partition``."""
         self._ask(broker, lambda surface: surface.restart_partition(partition))
+
+    async def samples(self) -> Samples:
+        """See ``Stage.samples``."""
+        return await self._observer.finish()
 
     async def metrics(self, broker: int) -> Mapping[str, float]:
         """See ``Stage.metrics``."""
@@ -184,3 +198,10 @@ class SimStage:
             return node.call(ask, node.broker.surface)
         except ControlError as error:
             raise StageError(str(error)) from error
+
+
+def _place(fault: DiskFault | NetworkFault) -> tuple[str, str]:
+    """Return node and log dir of a fault; "" where it is more than one."""
+    if isinstance(fault, NetworkFault) or fault.node == ANY_NODE:
+        return "", ""
+    return fault.node, fault.log_dir or ""

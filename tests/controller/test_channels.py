@@ -150,6 +150,7 @@ async def test_a_broker_too_far_behind_is_reported() -> None:
         for sequence in range(QUEUED_REQUESTS_MAX):
             made.channels.send(1, sequence + 1, request)
         assert made.overflows == []
+        assert made.channels.queued_count_max == QUEUED_REQUESTS_MAX
 
         made.channels.send(1, QUEUED_REQUESTS_MAX + 1, request)
 

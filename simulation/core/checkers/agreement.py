@@ -43,7 +43,7 @@ def _differences(leader: LogSample, log: LogSample, samples: Samples) -> Iterato
     start = max(leader.log_start_offset, log.log_start_offset)
     ours, theirs = (_between(each, start, end) for each in (leader, log))
     for offset in sorted({**ours, **theirs}):
-        if ours.get(offset) != theirs.get(offset):
+        if _bytes(ours.get(offset)) != _bytes(theirs.get(offset)):
             yield Violation(
                 NAME,
                 samples.ended_us,
@@ -60,6 +60,10 @@ def _between(log: LogSample, start: int, end: int) -> dict[int, BatchSample]:
         for batch in log.batches
         if batch.base_offset >= start and batch.next_offset <= end
     }
+
+
+def _bytes(batch: BatchSample | None) -> tuple[int, int] | None:
+    return None if batch is None else (batch.next_offset, batch.digest)
 
 
 def _told(batch: BatchSample | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 
 import pytest
 
@@ -17,9 +17,6 @@ def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEv
 
 
 @pytest.fixture
-async def lab() -> AsyncGenerator[Lab]:
+async def lab() -> Lab:
     """A running cluster of three brokers with two log dirs each, and its clients."""
-    made = Lab()
-    await made.cluster.start()
-    yield made
-    await made.close()
+    return await Lab.running()

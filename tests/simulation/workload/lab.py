@@ -22,15 +22,19 @@ class Lab:
         loop = sim_loop()
         self.cluster = SimCluster(loop, small_cluster())
         self.history = History(lambda: loop.now_us)
-        self._clients: list[ClusterClient] = []
         self.client = self.new_client("client")
         self.admin = Admin(self.new_client("admin"), self.history)
 
-    def new_client(self, client_id: str) -> ClusterClient:
-        """Return a client of its own; it is closed with the lab."""
-        made = ClusterClient(addresses_of(self.cluster.spec), client_id)
-        self._clients.append(made)
+    @classmethod
+    async def running(cls) -> Lab:
+        """Return one whose cluster serves."""
+        made = cls()
+        await made.cluster.start()
         return made
+
+    def new_client(self, client_id: str) -> ClusterClient:
+        """Return a client of its own; it ends with its world."""
+        return ClusterClient(addresses_of(self.cluster.spec), client_id)
 
     async def create(
         self, name: str = "orders", *, partitions: int = 1, replication_factor: int = 1
@@ -60,9 +64,3 @@ class Lab:
     def ended(self, function: Function, kind: Kind = Kind.OK) -> list[Operation]:
         """Return how the operations of one function ended."""
         return [each for each in self.history if (each.function, each.kind) == (function, kind)]
-
-    async def close(self) -> None:
-        """Hang up and stop all nodes."""
-        for client in self._clients:
-            client.close()
-        await self.cluster.stop()

@@ -111,5 +111,4 @@ async def test_a_broker_that_hangs_is_given_up_and_its_connection_with_it(lab: L
 
     lab.cluster.brokers[2].resume()
     assert (await (await client.begin(2, _ASK, 3)).answer()).error_code == 0
-    client.close()
     lab.cluster.brokers[1].resume()

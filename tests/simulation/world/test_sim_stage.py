@@ -120,3 +120,26 @@ async def test_stopping_takes_faults_off_first_and_ends_what_stands_still():
     await stage.pause_node("broker-2")
     await stage.stop()
     assert not any(node.is_running for node in stage.cluster.nodes.values())
+
+
+async def test_it_tells_what_was_seen_inside():
+    stage = await running_stage()
+    path = stage.spec.broker(1).log_dirs[0].path
+    await stage.add_fault("cut", {"mode": "cut", "from": "broker-1", "to": "broker-2"})
+    await stage.clear_fault("cut")
+    await stage.add_fault(
+        "slow", {"mode": "slow", "node": "broker-1", "log_dir": path, "delay_ms": 5}
+    )
+    await stage.slow_cpu("broker-2", 5)
+    await stage.slow_cpu("broker-2", 1)
+
+    samples = await stage.samples()
+
+    assert [(each.node, each.log_dir, each.what) for each in samples.faults] == [
+        ("", "", "cut"),
+        ("broker-1", path, "slow"),
+        ("broker-2", "", "slow CPU"),
+    ]
+    assert {each.node for each in samples.nodes} == set(stage.cluster.nodes)
+    assert len(samples.journals) == 1
+    await stage.stop()

@@ -82,3 +82,14 @@ def test_future_unreadable_compacted_and_damaged_logs_are_not_compared() -> None
 
     story.samples.topics.append(TopicSample(0, "orders", {"cleanup.policy": "delete,compact"}))
     assert _texts(story) == []
+
+
+def test_records_are_known_of_leaders_only_and_do_not_count() -> None:
+    story = Story()
+    story.log(1, 10, is_leader=True)
+    story.log(2, 10)
+    leader, follower = story.samples.logs
+    bare = follower.batches[0]._replace(records=())
+    story.samples.logs = [leader, follower._replace(batches=(bare,))]
+
+    assert _texts(story) == []

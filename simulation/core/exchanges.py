@@ -1,0 +1,119 @@
+"""Follows the requests and responses of one connection by their bytes, and tells what is wrong.
+
+It looks at the beginnings of frames only. Whether a request that is still open should have been
+answered by now is asked at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import Final, NamedTuple
+
+from protocol.messages.produce import ProduceRequest
+from protocol.ports import Buffer
+from protocol.wire.table import META
+from simulation.core.samples import Misanswer
+
+_SIZE: Final = Struct(">i")
+_HEAD: Final = Struct(">hhi")
+_INT16: Final = Struct(">h")
+_HEAD_BYTES: Final = 512
+"""Enough for the header and the first fields of any request of ours."""
+_PRODUCE: Final = 0
+
+
+class _Request(NamedTuple):
+    at_us: int
+    api_key: int
+    correlation_id: int
+
+
+@dataclass(slots=True)
+class _Frames:
+    """Cuts one direction into frames and keeps their first bytes."""
+
+    _head: bytearray = field(default_factory=bytearray)
+    _size: bytearray = field(default_factory=bytearray)
+    _left: int = 0
+
+    def feed(self, data: Buffer) -> Iterator[bytes]:
+        """Give the beginning of each frame that ends in ``data``."""
+        view = memoryview(data)
+        while view:
+            if self._left == 0:
+                taken = min(_SIZE.size - len(self._size), len(view))
+                self._size += view[:taken]
+                view = view[taken:]
+                if len(self._size) < _SIZE.size:
+                    return
+                (self._left,) = _SIZE.unpack(self._size)
+                self._size.clear()
+            taken = min(self._left, len(view))
+            self._head += view[: min(taken, max(0, _HEAD_BYTES - len(self._head)))]
+            self._left -= taken
+            view = view[taken:]
+            if self._left == 0:
+                yield bytes(self._head)
+                self._head.clear()
+
+
+class Exchange:
+    """One connection of Kafka's protocol."""
+
+    def __init__(self, name: str) -> None:
+        """``name`` is for people: who asks whom."""
+        self.name = name
+        self._asked = _Frames()
+        self._answered = _Frames()
+        self._open: dict[int, _Request] = {}
+        self.count = 0
+        """Requests so far that want an answer."""
+
+    def asked(self, data: Buffer, at_us: int) -> None:
+        """Take bytes on their way to the server."""
+        for head in self._asked.feed(data):
+            api_key, version, correlation_id = _HEAD.unpack_from(head)
+            if api_key != _PRODUCE or _wants_answer(head, version):
+                self._open[correlation_id] = _Request(at_us, api_key, correlation_id)
+                self.count += 1
+
+    def answered(self, data: Buffer, at_us: int) -> Iterator[Misanswer]:
+        """Take bytes on their way back; Kafka answers in the order of the requests."""
+        for head in self._answered.feed(data):
+            (correlation_id,) = _SIZE.unpack_from(head)
+            first_id = next(iter(self._open), None)
+            request = self._open.pop(correlation_id, None)
+            if request is None:
+                unknown = _Request(at_us, -1, correlation_id)
+                yield self._misanswer(unknown, at_us, "was answered twice, or never asked")
+            elif correlation_id != first_id:
+                yield self._misanswer(request, at_us, "was answered before an earlier one")
+
+    def unanswered(self, now_us: int, patience_us: int) -> Iterator[Misanswer]:
+        """Tell the requests that are open for too long."""
+        for request in self._open.values():
+            waited_us = now_us - request.at_us
+            if waited_us > patience_us:
+                yield self._misanswer(
+                    request, now_us, f"was not answered for {waited_us / 1e6:.3f} s"
+                )
+
+    def _misanswer(self, request: _Request, at_us: int, what: str) -> Misanswer:
+        return Misanswer(at_us, self.name, request.api_key, request.correlation_id, what)
+
+
+def _wants_answer(head: bytes, version: int) -> bool:
+    """Tell whether a Produce asks for acks 1 or all: what comes before ``acks`` is skipped."""
+    position = _HEAD.size
+    (length,) = _INT16.unpack_from(head, position)
+    position += _INT16.size + max(0, length)
+    if version in META[ProduceRequest].flexible:
+        position += 1  # no tagged fields in the header
+        position += max(1, head[position])  # compact: the length is one more
+    elif version >= 3:
+        (length,) = _INT16.unpack_from(head, position)
+        position += _INT16.size + max(0, length)
+    (acks,) = _INT16.unpack_from(head, position)
+    return acks != 0

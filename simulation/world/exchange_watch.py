@@ -1,0 +1,69 @@
+"""Taps the simulated network: every request is to be answered once.
+
+Only connections to the listeners of brokers and the controller are followed; control endpoints
+speak another protocol.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simulation.core.exchanges import Exchange
+from simulation.core.samples import Samples
+from simulation.world.cluster import SimCluster
+from simulation.world.transport import Segment, Signal, SimTransport
+
+PATIENCE_US: Final = 35_000_000
+"""A request that is open for longer, both ends being there, is never answered."""
+
+
+class ExchangeWatch:
+    """All connections of a cluster."""
+
+    def __init__(self, cluster: SimCluster, samples: Samples) -> None:
+        self._loop = cluster.loop
+        self._samples = samples
+        self._ports = {
+            cluster.spec.controller.port: "controller",
+            **{broker.port: f"broker-{broker.id}" for broker in cluster.spec.brokers},
+        }
+        self._exchanges: dict[int, tuple[Exchange, SimTransport]] = {}
+        """By the connection's number, with the server's end."""
+
+    @property
+    def requests_count(self) -> int:
+        """How many requests went over the connections that are still followed."""
+        return sum(exchange.count for exchange, _ in self._exchanges.values())
+
+    def start(self) -> None:
+        """Begin to follow."""
+        self._loop.network.tap(self._on_segment)
+
+    def finish(self) -> None:
+        """Write down what was never answered, and follow no more."""
+        self._loop.network.tap(None)
+        for exchange, server in self._exchanges.values():
+            if not server.is_lost and not server.peer.is_lost:
+                now_us = self._loop.now_us
+                self._samples.misanswers += exchange.unanswered(now_us, PATIENCE_US)
+
+    def _on_segment(self, sender: SimTransport, segment: Segment) -> None:
+        if isinstance(segment, Signal):
+            self._exchanges.pop(sender.number, None)
+            return
+        name = self._ports.get(sender.addresses["sockname"][1])
+        if name is not None:
+            self._on_answer(sender, segment)
+            return
+        name = self._ports.get(sender.addresses["peername"][1])
+        if name is not None:
+            found = self._exchanges.get(sender.number)
+            if found is None:
+                exchange = Exchange(f"{sender.process.name} to {name} ({sender.number})")
+                found = self._exchanges[sender.number] = (exchange, sender.peer)
+            found[0].asked(segment, self._loop.now_us)
+
+    def _on_answer(self, sender: SimTransport, segment: bytes) -> None:
+        found = self._exchanges.get(sender.number)
+        if found is not None:
+            self._samples.misanswers += found[0].answered(segment, self._loop.now_us)
