@@ -159,9 +159,7 @@ async def test_a_fault_of_the_cluster_file_ends_at_its_time_and_a_network_is_cut
     )
     async with running(cluster_spec(tmp_path, controller.port, faults=faults)) as run:
         plane = run.broker.surface.faults
-        async with asyncio.timeout(DEADLINE_S):
-            while not any(not each["is_in_force"] for each in plane.describe()):  # noqa: ASYNC110
-                await asyncio.sleep(0.005)
+        await controller.until(lambda: any(not each["is_in_force"] for each in plane.describe()))
         (described,) = plane.describe()
         assert described["fault"] == {"mode": "cut", "from": "broker-1", "to": "controller"}
         assert described["hits"] >= 1
