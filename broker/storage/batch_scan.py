@@ -5,6 +5,7 @@ It checks structure, and sums only on request. Messages of the old formats are s
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -35,11 +36,15 @@ def scan_headers(
 
     Raises:
         CorruptBatch: what stands there is no batch, or it passes ``end``.
+        OSError: as ``read_exactly``.
     """
     chunk, chunk_start = b"", position
     while position < end:
         if position - chunk_start + HEADER_SIZE_BYTES > len(chunk):
-            chunk, chunk_start = file.read(position, min(chunk_bytes, end - position)), position
+            chunk, chunk_start = (
+                read_exactly(file, position, min(chunk_bytes, end - position)),
+                position,
+            )
         header = _read_header(chunk, position - chunk_start, position, end)
         yield position, header
         position += header.size_bytes
@@ -56,18 +61,32 @@ def scan_batches(
     chunk, chunk_start = memoryview(b""), position
     while position < end:
         if position - chunk_start + HEADER_SIZE_BYTES > len(chunk):
-            chunk = memoryview(file.read(position, min(_CHUNK_BYTES, end - position)))
+            chunk = memoryview(read_exactly(file, position, min(_CHUNK_BYTES, end - position)))
             chunk_start = position
         header = _read_header(chunk, position - chunk_start, position, end)
         at = position - chunk_start
         if at + header.size_bytes > len(chunk):
-            chunk = memoryview(file.read(position, max(_CHUNK_BYTES, header.size_bytes)))
+            size_bytes = min(max(_CHUNK_BYTES, header.size_bytes), end - position)
+            chunk = memoryview(read_exactly(file, position, size_bytes))
             chunk_start, at = position, 0
         batch = chunk[at : at + header.size_bytes]
         if verify and not check_stored_crc(batch, 0, header):
             raise CorruptBatch(position, f"wrong CRC of the batch at offset {header.base_offset}")
         yield position, header, batch
         position += header.size_bytes
+
+
+def read_exactly(file: DiskFile, position: int, size_bytes: int) -> bytes:
+    """Return bytes of which it is known that they were written.
+
+    Raises:
+        OSError: the disk gives fewer. It is broken then, and not the log: to take that for its end
+            would cut off what is there. Source: Utils.readFullyOrFail.
+    """
+    data = file.read(position, size_bytes)
+    if len(data) < size_bytes:
+        raise OSError(errno.EIO, f"read {len(data)} of {size_bytes} bytes at {position}")
+    return data
 
 
 def batches_in(buffer: Buffer) -> Sequence[tuple[int, BatchHeader]]:

@@ -5,12 +5,11 @@ Source: LocalLog.read, LogSegment.read, UnifiedLog.fetchOffsetByTimestamp.
 
 from __future__ import annotations
 
-import errno
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from broker.storage.batch_scan import scan_headers
+from broker.storage.batch_scan import read_exactly, scan_headers
 from broker.storage.indexes import AbortedTransaction
 from broker.storage.segment import Segment
 from protocol.ports import Buffer
@@ -74,7 +73,7 @@ def read_batches(
             if buffers or not min_one:
                 break
             budget_bytes = header.size_bytes
-        data = _read_exactly(segment, position, min(budget_bytes, limit - position))
+        data = read_exactly(segment.file(), position, min(budget_bytes, limit - position))
         if position + len(data) < limit:
             data, next_offset = _whole_batches(segment, position, data)
             return _result([*buffers, data], next_offset)
@@ -136,7 +135,7 @@ def largest_timestamp(segment: Segment) -> int:
 def _find_in_batch(
     segment: Segment, position: int, header: BatchHeader, timestamp: int, log_start_offset: int
 ) -> FoundOffset | None:
-    data = _read_exactly(segment, position, header.size_bytes)
+    data = read_exactly(segment.file(), position, header.size_bytes)
     for record in iterate_stored_records(data, 0, header):
         if record.timestamp_ms >= timestamp and record.offset >= log_start_offset:
             epoch = header.partition_leader_epoch
@@ -146,14 +145,6 @@ def _find_in_batch(
 
 def _result(buffers: Sequence[Buffer], next_offset: int) -> LogRead:
     return LogRead(tuple(buffers), sum(map(len, buffers)), next_offset)
-
-
-def _read_exactly(segment: Segment, position: int, size_bytes: int) -> bytes:
-    data = segment.file().read(position, size_bytes)
-    if len(data) < size_bytes:
-        end = position + len(data)
-        raise OSError(errno.EIO, f"segment ends at {end}, {segment.size_bytes} bytes were written")
-    return data
 
 
 def _whole_batches(segment: Segment, position: int, data: bytes) -> tuple[memoryview, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from broker.storage.meta_properties import parse_meta_properties
 from broker.storage.recovery import StartupRefused
 from broker.storage.startup import LoadOptions, Owner, load_log_dirs, open_log_dirs
 from protocol.errors import ErrorCode
+from protocol.fault_model import FileClass
 from protocol.ids import TopicPartition
 from protocol.ports import Disk
 from tests.broker.engine.lab import Lab
@@ -114,6 +116,24 @@ async def test_a_log_dir_that_fails_at_any_point_of_its_recovery_is_offline_alon
         _, online, offsets = await recovered(nth)
         assert online == [False, True], f"operation {nth}"
         assert offsets == {"/d2": 5}
+
+
+@pytest.mark.parametrize("seed", range(30))
+async def test_a_read_that_ends_early_takes_the_log_dir_offline_and_cuts_nothing(
+    seed: int,
+) -> None:
+    """To take it for the end of the log would cut off what was never synced but is there."""
+    memory = MemoryDisk("/d1")
+    size_bytes = filled_log(memory, 5).size_bytes
+    memory.write_file("recovery-point-offset-checkpoint", b"0\n0\n")
+    disk = FaultyDisk(memory, chance=random.Random(seed))
+    rule = disk.set_fault("short_read", file_classes=frozenset({FileClass.LOG}))
+    log_dir = inline_log_dir(disk, on_failed=Failures())
+    await open_log_dirs([log_dir], owner())
+    await load_log_dirs([log_dir], OPTIONS)
+    assert rule.hits > 0
+    assert not log_dir.online
+    assert memory.size("orders-0/00000000000000000000.log") == size_bytes
 
 
 async def recovered(nth: int) -> tuple[int, list[bool], dict[str, int]]:
