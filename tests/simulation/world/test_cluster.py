@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from broker.exit_codes import ExitCode
 from simulation.world.cluster import SimCluster
 from simulation.world.loop import SimLoop, run_world
+from tests.simulation.world.one_story import story
 from tests.simulation.world.worlds import small_cluster
 
 TOPIC = "{name: orders, partitions: 3, replication_factor: 3}"
@@ -41,3 +46,23 @@ def trace_of(seed: int) -> str:
 def test_one_seed_gives_one_trace_and_another_seed_another_one():
     assert trace_of(1) == trace_of(1)
     assert trace_of(1) != trace_of(2)
+
+
+def test_acknowledged_records_survive_a_broken_log_dir_a_kill_and_a_power_cut():
+    assert run_world(1, story) == run_world(1, story)
+
+
+@pytest.mark.integration
+def test_one_seed_gives_one_trace_in_processes_that_hash_differently():
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.simulation.world.one_story", "5"],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        for hash_seed in ("0", "77")
+    ]
+    told = [process.communicate()[0] for process in running]
+    assert [process.returncode for process in running] == [0, 0]
+    assert told[0] == told[1]
