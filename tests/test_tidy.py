@@ -59,6 +59,7 @@ VIRTUAL_TIME = (
     "tests/jbod/",
     "tests/broker/replication/",
     "tests/crash/",
+    "tests/mutations/",
     "tests/simulation/",
 )
 """Their loop jumps to the next timer, so that sleeping takes no time."""

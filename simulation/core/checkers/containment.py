@@ -176,12 +176,16 @@ def _overlap(span: _Span, fault: Fault, settle_us: int) -> bool:
 
 
 def _dead_times(samples: Samples) -> Iterator[Fault]:
-    """Nodes that are down are a fault of theirs, whoever ended them."""
+    """Nodes that are down are a fault, whoever ended them; not before they were started."""
     down: dict[str, int] = {}
+    begun: dict[str, None] = {}
     for sample in samples.nodes:
         if not sample.is_up:
-            down.setdefault(sample.node, sample.at_us)
-        elif sample.node in down:
+            if sample.node in begun:
+                down.setdefault(sample.node, sample.at_us)
+            continue
+        begun[sample.node] = None
+        if sample.node in down:
             yield Fault(down.pop(sample.node), sample.at_us, sample.node, what="down")
     for node, at_us in down.items():
         yield Fault(at_us, None, node, what="down")

@@ -25,6 +25,11 @@ def _story() -> Story:
         story.partition(tp=tp, replicas=(1,), isr=(1,))
         story.replica(1, Role.LEADER, tp=tp, log_dir=log_dir)
     story.samples.log_dirs.append(LogDirSample(0, 1, "d1", is_online=True))
+    for is_up in (False, True):
+        story.samples.nodes += [
+            NodeSample(0, "broker-1", is_up),
+            NodeSample(0, "controller", is_up),
+        ]
     return story
 
 

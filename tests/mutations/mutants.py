@@ -1,0 +1,146 @@
+"""Parts of brokers and of the controller that break one promise each.
+
+A part of a running node becomes a mutant by ``turn_into``; all its other code is the real one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from broker.core.partition import Leadership, Partition
+from broker.core.producers import ProducerStates
+from broker.storage.log_dir import LogDir
+from broker.storage.partition_log import PartitionLog
+from controller.core.records import Record
+from controller.core.state import ClusterState
+from controller.journal import Journal
+from protocol.ids import BrokerId, TopicPartition
+from protocol.ports import Buffer
+from protocol.records.batch import BatchHeader
+from simulation.world.sim_disk import SimDisk
+from simulation.world.transport import SimTransport
+
+
+def turn_into(mutant: type[Any], part: object) -> None:
+    """Make ``part`` an object of ``mutant``, which is a subclass of what it was."""
+    assert issubclass(mutant, type(part))
+    part.__class__ = mutant
+
+
+class HastyPartition(Partition):
+    """Counts a record as committed when its leader has it."""
+
+    __slots__ = ()
+
+    def _raise_high_watermark(self, now_ms: int, lag_time_max_ms: int) -> bool:
+        before, self.high_watermark = self.high_watermark, self.log_end_offset
+        return self.high_watermark > before
+
+
+class FallingPartition(Partition):
+    """Lets its high watermark go back by one with every record."""
+
+    __slots__ = ()
+
+    def _raise_high_watermark(self, now_ms: int, lag_time_max_ms: int) -> bool:
+        rose = super()._raise_high_watermark(now_ms, lag_time_max_ms)
+        self.high_watermark = max(0, self.high_watermark - 2)
+        return rose
+
+
+class Usurper(Partition):
+    """Leads when it is told to follow."""
+
+    __slots__ = ()
+
+    def become_follower(self, state: Leadership) -> None:
+        super().become_follower(state)
+        self.is_leader = True
+
+
+class Recluse(Partition):
+    """Lets nobody come back into the Isr."""
+
+    __slots__ = ()
+
+    def propose_join(self, replica_id: BrokerId) -> bool:
+        return False
+
+
+class BitRotLog(PartitionLog):
+    """Writes other bytes than it was given."""
+
+    __slots__ = ()
+
+    def append(self, buffers: Sequence[Buffer], *, now_ms: int) -> int:
+        changed = [bytearray(buffer) for buffer in buffers]
+        changed[-1][-1] ^= 1
+        return super().append(changed, now_ms=now_ms)
+
+
+class CoupledLogDir(LogDir):
+    """Waits for another log dir before it does anything."""
+
+    other: LogDir
+
+    def _start_hop(self) -> None:
+        if self.other.queue_depth:
+            self._loop.call_later(0.01, self._start_hop)
+        else:
+            super()._start_hop()
+
+
+class GreedyLogDir(LogDir):
+    """Always has room."""
+
+    def has_room(self) -> bool:
+        return True
+
+
+class ClingingDisk(SimDisk):
+    """Says that it has renamed what is to be deleted, and has not."""
+
+    def rename(self, old: str, new: str) -> None:
+        if not new.endswith("-delete"):
+            super().rename(old, new)
+
+
+class GullibleProducers(ProducerStates):
+    """Takes every batch for a new one."""
+
+    __slots__ = ()
+
+    def check(self, header: BatchHeader) -> None:
+        return None
+
+
+class LossyJournal(Journal):
+    """Says that decisions are durable, and has not written them."""
+
+    async def append(self, decisions: Sequence[list[Record]]) -> None:
+        return None
+
+
+class ForgetfulState(ClusterState):
+    """Does not remember what a broker hosts."""
+
+    __slots__ = ()
+
+    def hosted_by(self, broker_id: int) -> list[TopicPartition]:
+        return []
+
+
+class StutteringTransport(SimTransport):
+    """Says everything twice."""
+
+    def write(self, data: Buffer) -> None:
+        super().write(data)
+        super().write(data)
+
+
+class MuteTransport(SimTransport):
+    """Says nothing."""
+
+    def write(self, data: Buffer) -> None:
+        return None

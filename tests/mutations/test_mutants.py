@@ -1,0 +1,241 @@
+"""Every checker catches a node that breaks what it checks, and is silent about one that does not.
+
+The same run is made twice: with the mutant, and with the real code in its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from broker.core.log_dirs import LogDirFailed
+from protocol.fault_model import DiskMode
+from protocol.messages.api_versions import ApiVersionsRequest
+from simulation.workload.clients import ClusterClient, addresses_of
+from simulation.world.links import LinkRule
+from tests.mutations import mutants
+from tests.mutations.mutants import turn_into
+from tests.mutations.trial import TP, Trial
+
+broken_or_not = pytest.mark.parametrize("is_broken", [False, True], ids=["real", "mutant"])
+_ASK = ApiVersionsRequest(client_software_name="t", client_software_version="1")
+
+
+def _expected(checker: str, *, is_broken: bool) -> list[str]:
+    return [checker] if is_broken else []
+
+
+@broken_or_not
+async def test_records_that_were_acknowledged_too_early_are_lost(is_broken: bool) -> None:
+    trial = await Trial.begin(1, 2, configs="{min.insync.replicas: '2'}")
+    if is_broken:
+        turn_into(mutants.HastyPartition, trial.partition(1))
+    links = trial.loop.network.links
+    cut = links.add_rule(LinkRule(source="broker-1", target="broker-2", is_cut=True))
+    writing = trial.producer(records_max=3, delivery_timeout_ms=1_000)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(writing.run())
+        await asyncio.sleep(1)
+        trial.cluster.brokers[1].kill()
+        links.remove_rule(cut)
+    await trial.until_led(TP, 2)
+    trial.cluster.brokers[1].start()
+
+    findings = await trial.findings()
+
+    assert findings == (["durability", "high watermark"] if is_broken else [])
+
+
+@broken_or_not
+async def test_a_high_watermark_that_falls(is_broken: bool) -> None:
+    trial = await Trial.begin(1, 2)
+    await trial.producer().run()
+    if is_broken:
+        turn_into(mutants.FallingPartition, trial.partition(1))
+    async with asyncio.TaskGroup() as group:
+        writing = trial.producer(records_max=20, delivery_timeout_ms=1_000)
+        group.create_task(writing.run())
+        await asyncio.sleep(2)
+
+    assert await trial.findings() == _expected("high watermark", is_broken=is_broken)
+
+
+@broken_or_not
+async def test_a_follower_that_leads(is_broken: bool) -> None:
+    trial = await Trial.begin(1, 2, 3)
+    await trial.producer().run()
+    if is_broken:
+        turn_into(mutants.Usurper, trial.partition(3))
+    trial.cluster.brokers[1].kill()
+    await trial.until_led(TP, 2)
+
+    assert await trial.findings() == _expected("one leader per epoch", is_broken=is_broken)
+
+
+@broken_or_not
+async def test_a_follower_that_writes_other_bytes(is_broken: bool) -> None:
+    trial = await Trial.begin(1, 2)
+    if is_broken:
+        turn_into(mutants.BitRotLog, trial.log(2))
+    await trial.producer().run()
+
+    assert await trial.findings() == _expected("logs agree", is_broken=is_broken)
+
+
+@broken_or_not
+async def test_a_broker_that_does_not_heed_a_failed_log_dir(is_broken: bool) -> None:
+    trial = await Trial.begin(1)
+    await trial.producer().run()
+    log_dir = trial.log_dir(1)
+    if is_broken:
+        log_dir.on_failed = _ignore
+    trial.cluster.faults("broker-1", log_dir.path).set_fault(DiskMode.EIO)
+    await trial.producer(records_max=1, delivery_timeout_ms=1_000).run()
+    assert not log_dir.online
+    await trial.read()
+
+    findings = await trial.findings()
+
+    assert ("containment" in findings) == is_broken
+    assert is_broken or findings == []
+
+
+@broken_or_not
+async def test_a_log_dir_that_waits_for_another_one(is_broken: bool) -> None:
+    trial = await Trial.begin(1)
+    await trial.create("beside", 1)
+    beside = TP._replace(topic="beside")
+    here, there = trial.log_dir(1), trial.log_dir(1, beside)
+    assert here is not there
+    if is_broken:
+        turn_into(mutants.CoupledLogDir, there)
+        setattr(there, "other", here)  # noqa: B010 -- it is a LogDir to the type checker
+    async with asyncio.TaskGroup() as group:
+        group.create_task(trial.producer("beside", interval_ms=500, records_max=20).run())
+        await asyncio.sleep(1)
+        trial.observer.fault_began("hang", [("broker-1", here.path)], "hang")
+        trial.cluster.faults("broker-1", here.path).set_fault(DiskMode.HANG)
+        writing = trial.producer(records_max=1, delivery_timeout_ms=1_000)
+        group.create_task(writing.run())
+        await asyncio.sleep(15)
+
+    assert await trial.findings() == _expected("containment", is_broken=is_broken)
+
+
+@broken_or_not
+async def test_a_log_that_is_not_set_aside_after_its_move(is_broken: bool) -> None:
+    trial = await Trial.begin(1)
+    await trial.producer().run()
+    path = trial.log_dir(1).path
+    drives = trial.cluster.brokers[1].drives
+    (other,) = [each for each in drives if each != path]
+    if is_broken:
+        turn_into(mutants.ClingingDisk, drives[path].disk)
+    await trial.admin.move_replicas(1, other, [TP])
+    await asyncio.sleep(2)
+    assert trial.log_dir(1).path == other
+
+    assert await trial.findings() == _expected("one log per replica", is_broken=is_broken)
+
+
+@broken_or_not
+async def test_a_leader_that_lets_nobody_back_into_the_isr(is_broken: bool) -> None:
+    trial = await Trial.begin(1, 2)
+    if is_broken:
+        turn_into(mutants.Recluse, trial.partition(1))
+    trial.cluster.brokers[2].kill()
+    await asyncio.sleep(5)
+    trial.cluster.brokers[2].start()
+
+    findings = await trial.findings(heals=True, rest_s=30)
+
+    assert findings == _expected("liveness", is_broken=is_broken)
+
+
+@broken_or_not
+async def test_a_journal_that_loses_decisions(is_broken: bool) -> None:
+    trial = await Trial.begin(1)
+    controller = trial.cluster.controller.controller
+    assert controller is not None
+    if is_broken:
+        turn_into(mutants.LossyJournal, getattr(controller, "_journal"))  # noqa: B009 -- nobody's
+    await trial.create("another", 2)
+
+    assert await trial.findings() == _expected("journal", is_broken=is_broken)
+
+
+@broken_or_not
+async def test_a_leader_that_takes_every_batch_for_a_new_one(is_broken: bool) -> None:
+    """Its answers do not arrive for a while, so that the producer sends again."""
+    trial = await Trial.begin(1, 2)
+    await trial.producer(records_max=2).run()
+    if is_broken:
+        turn_into(mutants.GullibleProducers, trial.partition(1).producers.states)
+    links = trial.loop.network.links
+    async with asyncio.TaskGroup() as group:
+        group.create_task(trial.producer(records_max=50).run())
+        await asyncio.sleep(0.3)
+        cut = links.add_rule(LinkRule(source="broker-1", target="world", is_cut=True))
+        await asyncio.sleep(6)
+        links.remove_rule(cut)
+
+    assert await trial.findings() == _expected("idempotence", is_broken=is_broken)
+
+
+@broken_or_not
+async def test_a_controller_that_forgets_what_a_dead_broker_led(is_broken: bool) -> None:
+    trial = await Trial.begin(1, 2)
+    controller = trial.cluster.controller.controller
+    assert controller is not None
+    if is_broken:
+        turn_into(mutants.ForgetfulState, controller.state)
+    trial.cluster.brokers[1].kill()
+
+    assert await trial.findings() == _expected("offline replicas", is_broken=is_broken)
+
+
+@broken_or_not
+async def test_a_broker_that_answers_twice(is_broken: bool) -> None:
+    trial = await Trial.begin(1)
+    await trial.client.ask(1, _ASK, 3)
+    if is_broken:
+        for end in trial.server_ends(1, "world"):
+            turn_into(mutants.StutteringTransport, end)
+    await asyncio.gather(trial.client.ask(1, _ASK, 3), return_exceptions=True)
+
+    assert await trial.findings() == _expected("answers", is_broken=is_broken)
+
+
+@broken_or_not
+async def test_a_broker_that_never_answers(is_broken: bool) -> None:
+    trial = await Trial.begin(1)
+    patient = ClusterClient(addresses_of(trial.cluster.spec), "patient", request_timeout_ms=90_000)
+    await patient.ask(1, _ASK, 3)
+    if is_broken:
+        for end in trial.server_ends(1, "world"):
+            turn_into(mutants.MuteTransport, end)
+    await patient.begin(1, _ASK, 3)
+
+    assert await trial.findings(rest_s=40) == _expected("answers", is_broken=is_broken)
+
+
+@broken_or_not
+async def test_a_log_dir_that_takes_more_than_it_has_room_for(is_broken: bool) -> None:
+    trial = await Trial.begin(1, configs="{jbodlab.log.dir.queue.depth.max: '8'}")
+    log_dir = trial.log_dir(1)
+    if is_broken:
+        turn_into(mutants.GreedyLogDir, log_dir)
+    slow = trial.cluster.faults("broker-1", log_dir.path)
+    slow.set_fault(DiskMode.SLOW, delay_ms=500)
+    async with asyncio.TaskGroup() as group:
+        for _ in range(40):
+            group.create_task(trial.producer(interval_ms=10, records_max=20).run())
+        await asyncio.sleep(3)
+        slow.clear()
+
+    assert await trial.findings() == _expected("bounds", is_broken=is_broken)
+
+
+def _ignore(_failure: LogDirFailed) -> None:
+    return None
