@@ -10,6 +10,7 @@ from random import Random
 
 from broker.storage.faults import FaultyDisk
 from broker.storage.memory_disk import MemoryDisk
+from protocol.fault_model import Operation
 from protocol.ports import Buffer
 from protocol.spec import LogDirSpec
 from simulation.world.disk_speed import DiskSpeed
@@ -30,6 +31,10 @@ class Drive:
         self._now_ms = now_ms
         self.chance = loop.chance.stream(f"disk:{node}:{spec.path}")
         self.speed = DiskSpeed()
+        self.before_change: Callable[[str, str], None] | None = None
+        """Called with operation and name before everything that a crash could come before."""
+        self.before_operation: Callable[[Operation], None] | None = None
+        """Called before every operation; an OSError that it raises is the disk's."""
         self._hits_before = 0
         self.losses_count = 0
         """How often it lost what it had been given: by a power cut, or as an empty one came."""
@@ -73,10 +78,20 @@ class Drive:
             note=self._note,
             now_ms=self._now_ms,
         )
+        memory.before_change = self._on_change
+        disk.before_operation = self._on_operation
         faults = FaultyDisk(
             disk, chance=Random(self.chance.getrandbits(64)), new_gate=lambda: SimGate(self._loop)
         )
         return disk, faults
+
+    def _on_change(self, operation: str, name: str) -> None:
+        if self.before_change is not None:
+            self.before_change(operation, name)
+
+    def _on_operation(self, operation: Operation) -> None:
+        if self.before_operation is not None:
+            self.before_operation(operation)
 
     def _note(self, what: str, content: Sequence[Buffer]) -> None:
         self._loop.trace.note(self._loop.now_us, self._node, what, content)

@@ -40,6 +40,8 @@ class SimDisk:
         """How long all operations took so far."""
         self.on_prepare: Callable[[], None] = _nothing
         """Called before a process begins to use the disk."""
+        self.before_operation: Callable[[Operation], None] = _ignore
+        """Called before every operation, or in its middle when it is a read."""
         self._chance = chance
         self._speed = speed
         self._note = note
@@ -203,6 +205,7 @@ class SimDisk:
         self._note(f"{operation.value} {self.root}/{what}", content)
 
     def _spend(self, operation: Operation, size_bytes: int = 0) -> None:
+        self.before_operation(operation)
         self.spent_us += self._speed().cost_us(operation, size_bytes, self._chance)
 
 
@@ -251,4 +254,8 @@ class _SimFile:
 
 
 def _nothing() -> None:
+    return None
+
+
+def _ignore(_operation: Operation) -> None:
     return None

@@ -1,0 +1,68 @@
+"""Copies of the running process, one per moment: each goes another way and tells how it ended.
+
+A world of virtual time has no threads and no sockets, so that a fork is a copy of all of it. What
+the copies do is not known here.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable
+from typing import Generic, NamedTuple, TypeVar
+
+Label = TypeVar("Label")
+
+
+class _Copy(NamedTuple, Generic[Label]):
+    label: Label
+    pipe: int
+
+
+class Forks(Generic[Label]):
+    """The copies of this process, at most ``jobs`` at a time."""
+
+    def __init__(self, jobs: int, on_told: Callable[[Label, str], None]) -> None:
+        """``on_told`` gets what each copy told; nothing when it died."""
+        self.told_by: int | None = None
+        """In a copy: the pipe to tell through."""
+        self._jobs = jobs
+        self._on_told = on_told
+        self._copies: dict[int, _Copy[Label]] = {}
+
+    def fork(self, label: Label) -> bool:
+        """Make a copy when there is room; True in the copy, which has to end with ``tell``."""
+        assert self.told_by is None, "a copy makes no copies"
+        while len(self._copies) >= self._jobs:
+            self._wait()
+        reader, writer = os.pipe()
+        gc.freeze()
+        pid = os.fork()
+        if pid == 0:
+            gc.disable()
+            os.close(reader)
+            self.told_by = writer
+            return True
+        os.close(writer)
+        self._copies[pid] = _Copy(label, reader)
+        return False
+
+    def tell(self, text: str) -> None:
+        """End this copy."""
+        assert self.told_by is not None
+        os.write(self.told_by, text.encode()[:60_000])
+        os._exit(0)
+
+    def finish(self) -> None:
+        """Wait for all copies."""
+        while self._copies:
+            self._wait()
+
+    def _wait(self) -> None:
+        """Wait for the oldest copy."""
+        pid = next(iter(self._copies))
+        copy = self._copies.pop(pid)
+        with os.fdopen(copy.pipe, "rb") as pipe:
+            told = pipe.read().decode()
+        os.waitpid(pid, 0)
+        self._on_told(copy.label, told)

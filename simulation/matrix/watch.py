@@ -1,0 +1,160 @@
+"""Every operation of the victim's disks as a moment: there a copy of the world crashes.
+
+The world itself goes on undisturbed. Copies whose disks would be the same as a copy's before are
+not made: they are counted with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import hashlib
+import os
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from random import Random
+from typing import Final, NamedTuple
+
+from broker.storage.memory_disk import MemoryDisk
+from protocol.fault_model import DiskMode, Operation
+from simulation.matrix.forks import Forks
+from simulation.matrix.outcome import Crash, Moment
+from simulation.matrix.promise import Promise
+from simulation.matrix.scene import Scene
+
+TORN_DRAWS: Final = 2
+"""Torn power cuts at each change."""
+
+
+class Crashed(SystemExit):  # noqa: N818 -- no error; asyncio lets SystemExit alone through
+    """In a copy: the victim's process ends here, in the middle of a disk operation."""
+
+
+class _Key(NamedTuple):
+    crash: Crash
+    disks: bytes
+
+
+class Watch:
+    """The moments of one story."""
+
+    def __init__(
+        self,
+        scene: Scene,
+        forks: Forks[Moment],
+        crashes: Collection[Crash],
+        on_same: Callable[[Moment, Moment], None],
+    ) -> None:
+        """``on_same`` gets a moment that needs no copy, and the one that it is like."""
+        self.moment: Moment | None = None
+        """In a copy: its own."""
+        self.count = 0
+        self._scene = scene
+        self._forks = forks
+        self._crashes = [crash for crash in Crash if crash in crashes]
+        self._on_same = on_same
+        self._seen: dict[_Key, Moment] = {}
+        self._was_look = False
+
+    def begin(self) -> None:
+        """Look at every operation from now on."""
+        for path, drive in self._scene.victim.drives.items():
+            drive.before_change = partial(self._on_change, path)
+            if Crash.ERROR in self._crashes:
+                drive.before_operation = partial(self._on_operation, path)
+
+    def end(self) -> None:
+        """Look no more."""
+        for drive in self._scene.victim.drives.values():
+            drive.before_change = drive.before_operation = None
+
+    def cut_power(self, moment: Moment) -> None:
+        """Let the victim go dark, with the disks that ``moment`` is about."""
+        for disk in self._disks():
+            disk.power_cut(_chance(moment))
+        self._scene.victim.power_cut()
+
+    # Crashes in the middle of a change.
+
+    def _on_change(self, path: str, operation: str, name: str) -> None:
+        self.count += 1
+        for moment in self._moments(path, f"{operation} {name}"):
+            key = _Key(moment.crash, self._fingerprint(moment))
+            like = self._seen.setdefault(key, moment)
+            if like is not moment:
+                self._on_same(moment, like)
+            elif self._forks.fork(moment):
+                self._become(moment)
+                raise Crashed
+
+    def _moments(self, path: str, before: str) -> Iterator[Moment]:
+        for crash in self._crashes:
+            if crash is Crash.TORN:
+                for draw in range(TORN_DRAWS):
+                    yield Moment(self.count, crash, path, before, draw)
+            elif crash is not Crash.ERROR:
+                yield Moment(self.count, crash, path, before)
+
+    def _become(self, moment: Moment) -> None:
+        self.moment = moment
+        self.end()
+
+    def _fingerprint(self, moment: Moment) -> bytes:
+        found = hashlib.blake2b(_promised(self._scene.promises.values()))
+        for disk in self._disks():
+            left = disk
+            if moment.crash is not Crash.KILL:
+                left = disk.copy()
+                left.power_cut(_chance(moment))
+            for name in _files_of(left, ""):
+                found.update(f"{left.root}/{name} ".encode())
+                if not left.is_dir(name):
+                    found.update(left.read_file(name))
+        return found.digest()
+
+    def _disks(self) -> list[MemoryDisk]:
+        return [drive.disk.memory for drive in self._scene.victim.drives.values()]
+
+    # A disk that fails.
+
+    def _on_operation(self, path: str, operation: Operation) -> None:
+        """From here on every operation of this disk fails in a copy; the story goes on there.
+
+        Looks that follow each other find the same: only the first of them is a moment.
+        """
+        is_look, self._was_look = operation is Operation.LOOK, self._was_look
+        if is_look and self._was_look:
+            return
+        self._was_look = is_look
+        self.count += 1
+        moment = Moment(self.count, Crash.ERROR, path, operation.value)
+        drive = self._scene.victim.drives[path]
+        if drive.faults.rules or not self._forks.fork(moment):
+            return
+        self._become(moment)
+        asyncio._set_running_loop(self._scene.loop)  # noqa: SLF001 -- it knows the process by its id
+        drive.faults.set_fault(DiskMode.EIO)
+        raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+
+
+def _chance(moment: Moment) -> Random | None:
+    if moment.crash is Crash.TORN:
+        return Random(f"{moment.number}/{moment.draw}")
+    return None
+
+
+def _promised(promises: Collection[Promise]) -> bytes:
+    return "".join(
+        f"{len(one.acknowledged)} {len(one.sent)} {one.is_created} {one.is_deleted};"
+        for one in promises
+    ).encode()
+
+
+def _files_of(disk: MemoryDisk, name: str) -> Iterator[str]:
+    for child in disk.list_dir(name):
+        path = f"{name}/{child}" if name else child
+        yield path
+        if disk.is_dir(path):
+            yield from _files_of(disk, path)
+
+
