@@ -14,6 +14,7 @@ from jbodlab.commands.log_dirs import log_dirs
 from jbodlab.commands.reassignments import reassignments
 from jbodlab.commands.rebalance import rebalance
 from jbodlab.commands.report import report
+from jbodlab.commands.swap_matrix import swap_matrix
 from jbodlab.commands.topics import topics
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.kafka_tools.configs import kafka_configs
@@ -68,6 +69,7 @@ for command in (
     demo,
     decode,
     dump_log,
+    swap_matrix,
     kafka_log_dirs,
     kafka_reassign_partitions,
     kafka_topics,

@@ -79,7 +79,7 @@ async def _ill(scene: Scene) -> str | None:
         ill = _ill_disks(scene.cluster.brokers[broker], view.partitions)
         if ill is not None:
             return ill
-    return _disagreement(scene, view.partitions)
+    return await _disagreement(scene, view.partitions)
 
 
 def _ill_disks(node: BrokerNode, partitions: Mapping[TopicPartition, PartitionView]) -> str | None:
@@ -100,20 +100,21 @@ def _ill_disks(node: BrokerNode, partitions: Mapping[TopicPartition, PartitionVi
     return f"{node.name} has no {', '.join(missing)}" if missing else None
 
 
-def _disagreement(
+async def _disagreement(
     scene: Scene, partitions: Mapping[TopicPartition, PartitionView]
 ) -> str | None:
     """Tell which logs are not equal; compacted ones end alike, each is compacted for itself."""
     for tp, seen in partitions.items():
-        logs = [_log(scene.cluster.brokers[broker], tp) for broker in seen.replicas]
-        ends = {max(log, default=-1) for log in logs}
+        start = await _log_start(scene, tp, seen.leader)
+        if start is None:
+            return f"{tp}: broker {seen.leader} does not say where it starts"
+        logs = [_log(scene.cluster.brokers[broker], tp, start) for broker in seen.replicas]
+        ends = sorted({max(log, default=-1) for log in logs})
         if len(ends) > 1:
-            return f"{tp}: logs end at {sorted(ends)}"
-        first = max(min(log, default=0) for log in logs)
-        visible = [{at: value for at, value in log.items() if at >= first} for log in logs]
+            return f"{tp}: logs end at {ends}"
         promise = scene.promises.get(tp)
         is_compacted = promise is not None and promise.is_compacted
-        if not is_compacted and any(log != visible[0] for log in visible):
+        if not is_compacted and any(log != logs[0] for log in logs):
             return f"{tp}: replicas {seen.replicas} hold different records"
     return None
 
@@ -134,29 +135,31 @@ async def _check(scene: Scene) -> None:
             assert promise.is_deleted or not promise.is_created, f"{tp} is gone"
             continue
         start = await _log_start(scene, tp, seen.leader)
+        assert start is not None, f"{tp}: its leader does not say where it starts"
         for broker in seen.replicas:
-            log = _log(scene.cluster.brokers[broker], tp)
-            visible = {offset: value for offset, value in log.items() if offset >= start}
             try:
-                promise.check(visible)
+                promise.check(_log(scene.cluster.brokers[broker], tp, start))
             except AssertionError as complaint:
                 raise AssertionError(f"{tp} on broker {broker}: {complaint}") from complaint
     errors = [str(one.get("exception") or one["message"]) for one in scene.loop.unhandled]
     assert not errors, f"nobody caught {errors[0]}"
 
 
-async def _log_start(scene: Scene, tp: TopicPartition, leader: int) -> int:
-    offset = (await list_offsets(scene.client, leader, [tp], EARLIEST))[tp]
-    assert not isinstance(offset, ErrorCode), f"{tp}: {offset.name} from its leader"
-    return offset
+async def _log_start(scene: Scene, tp: TopicPartition, leader: int) -> int | None:
+    try:
+        offset = (await list_offsets(scene.client, leader, [tp], EARLIEST))[tp]
+    except (OSError, Malformed):
+        return None
+    return None if isinstance(offset, ErrorCode) else offset
 
 
-def _log(node: BrokerNode, tp: TopicPartition) -> dict[int, bytes]:
-    """Return the values in a replica's current log by offset."""
+def _log(node: BrokerNode, tp: TopicPartition, start: int) -> dict[int, bytes]:
+    """Return the values in a replica's current log by offset, from ``start`` on."""
     for drive in node.drives.values():
         memory = drive.disk.memory
         if memory.exists(str(tp)):
-            return _values(memory, str(tp))
+            values = _values(memory, str(tp))
+            return {offset: values[offset] for offset in values if offset >= start}
     return {}
 
 
@@ -169,5 +172,3 @@ def _values(memory: MemoryDisk, name: str) -> dict[int, bytes]:
                 for record in iterate_records(data, position, header):
                     values[record.offset] = bytes(record.value or b"")
     return values
-
-

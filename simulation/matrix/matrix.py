@@ -59,13 +59,14 @@ class _Run:
         self._same: list[tuple[Moment, Moment]] = []
         self._forks: Forks[Moment] = Forks(jobs, self._on_told)
         self._loop = SimLoop(_SEED, steps_max=STEPS_MAX)
-        self._scene = Scene(self._loop, lambda: self._watch.begin())
+        self._scene = Scene(self._loop)
         self._watch = Watch(
             self._scene,
             self._forks,
             crashes,
             lambda moment, like: self._same.append((moment, like)),
         )
+        self._scene.begin = self._watch.begin
 
     def run(self) -> list[Row]:
         """Tell the story; in a copy this does not return."""
@@ -78,6 +79,7 @@ class _Run:
         self._forks.finish()
         for moment, like in self._same:
             self._count(moment, self._verdicts[like])
+        self._loop.run_until_complete(self._scene.cluster.stop())
         self._loop.close()
         return list(self._rows.values())
 

@@ -15,6 +15,7 @@ from broker.lifecycle.log_dir_returns import ReturnRefusedError, Wish
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import TopicPartition
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.ports import Buffer
 from protocol.records.build import NewRecord, build_batch
 from protocol.spec import parse_cluster_spec
 from simulation.core.history import History
@@ -65,10 +66,10 @@ brokers:
 class Scene:
     """A controller, three brokers with three log dirs each, and who works with them."""
 
-    def __init__(self, loop: SimLoop, on_begin: Callable[[], None]) -> None:
-        """``on_begin`` is called when the story's own part begins."""
+    def __init__(self, loop: SimLoop) -> None:
         self.loop = loop
-        self.begin = on_begin
+        self.begin: Callable[[], None] = _nothing
+        """Called by a story when its own part begins."""
         spec = parse_cluster_spec(_SPEC, base_dir=Path("/"), source="the matrix")
         self.cluster = SimCluster(loop, spec)
         self.client = ClusterClient(addresses_of(spec), "matrix", request_timeout_ms=3_000)
@@ -90,11 +91,20 @@ class Scene:
         given = {name.replace("_", "."): value for name, value in configs.items()}
         is_compacted = given.get("cleanup.policy") == "compact"
         promise = self.promises[tp] = Promise(is_compacted=is_compacted)
-        codes = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
-        promise.is_created = await self._order(
-            lambda: self.admin.create_topic(tp.topic, assignment=[list(replicas)], configs=given),
-            codes,
-        )
+        was_unanswered = False
+        async for _ in self._attempts():
+            try:
+                code = await self.admin.create_topic(
+                    tp.topic, assignment=[list(replicas)], configs=given
+                )
+            except (OSError, Malformed):
+                was_unanswered = True
+                continue
+            # Without a lost answer it is the old topic that is there, about to be deleted.
+            is_there = code is ErrorCode.TOPIC_ALREADY_EXISTS and was_unanswered
+            promise.is_created = code is ErrorCode.NONE or is_there
+            if promise.is_created:
+                break
         return promise.is_created
 
     async def delete(self, tp: TopicPartition = ORDERS) -> bool:
@@ -128,7 +138,7 @@ class Scene:
                     promise.keys[offset] = key
                 return
 
-    async def _try_send(self, tp: TopicPartition, batch: bytes) -> int | None:
+    async def _try_send(self, tp: TopicPartition, batch: Buffer) -> int | None:
         part = PartitionProduceData(index=tp.partition, records=batch)
         request = ProduceRequest(
             transactional_id=None,
@@ -218,7 +228,7 @@ class Scene:
         """Put an empty disk in the place of a log dir."""
         async for _ in self._attempts():
             broker = self.victim.broker
-            if broker is None or broker.surface.returns is None:
+            if broker is None or not broker.serving.done():
                 continue
             try:
                 asked = broker.surface.returns.ask(Wish(path, is_replaced=True))
@@ -266,9 +276,7 @@ class Scene:
 
     async def _set_rate(self, rate: str | None) -> None:
         await self._order(
-            lambda: self.admin.alter_configs(
-                ConfigResource.BROKER, str(VICTIM), {MOVE_RATE: rate}
-            )
+            lambda: self.admin.alter_configs(ConfigResource.BROKER, str(VICTIM), {MOVE_RATE: rate})
         )
 
     async def _until(self, condition: Callable[[], bool]) -> None:
@@ -303,3 +311,7 @@ class Scene:
             yield number
             number += 1
             await asyncio.sleep(_LOOK_AGAIN_S)
+
+
+def _nothing() -> None:
+    return None

@@ -26,8 +26,11 @@ TORN_DRAWS: Final = 2
 """Torn power cuts at each change."""
 
 
-class Crashed(SystemExit):  # noqa: N818 -- no error; asyncio lets SystemExit alone through
-    """In a copy: the victim's process ends here, in the middle of a disk operation."""
+class Crashed(SystemExit):
+    """In a copy: the victim's process ends here, in the middle of a disk operation.
+
+    asyncio lets a SystemExit pass through to who runs the loop.
+    """
 
 
 class _Key(NamedTuple):
@@ -156,5 +159,3 @@ def _files_of(disk: MemoryDisk, name: str) -> Iterator[str]:
         yield path
         if disk.is_dir(path):
             yield from _files_of(disk, path)
-
-

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.crash.matrix import Outcome, Row, break_everywhere, crash_everywhere
-from tests.crash.stories import STORIES
+from tests.crash.shrinking import STORIES
 
 
 def main() -> int:

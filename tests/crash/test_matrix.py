@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.crash.matrix import Row, break_everywhere, crash_everywhere
-from tests.crash.stories import STORIES, Story
+from tests.crash.shrinking import STORIES
+from tests.crash.stories import Story
 
 EVERY: int = 19
 """Every how many operations a disk breaks here; ``python -m tests.crash`` leaves none out."""

@@ -1,0 +1,55 @@
+"""Wherever a crash comes, the cluster heals; and where it could not, the matrix says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulation.matrix.matrix import run_story
+from simulation.matrix.outcome import Crash, Moment, Outcome
+from simulation.matrix.scene import ORDERS, Scene
+from simulation.matrix.stories import STORIES, Story, create
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
+def test_a_power_cut_at_any_change_leaves_a_cluster_that_heals(story: Story) -> None:
+    (row,) = run_story(story, [Crash.POWER_CUT], jobs=2)
+    assert row.complaints == []
+    assert row.outcomes.total() > 10
+
+
+def test_every_kind_of_crash_gets_a_row() -> None:
+    judged: list[Moment] = []
+    rows = run_story(create, jobs=2, on_judged=judged.append)
+    assert [row.crash for row in rows] == list(Crash)
+    assert [row.complaints for row in rows] == [[], [], [], []]
+    assert len(judged) == sum(row.outcomes.total() for row in rows)
+
+
+async def forgets(scene: Scene) -> None:
+    """Something is promised that never was."""
+    scene.begin()
+    await scene.create()
+    scene.promises[ORDERS].acknowledged[5] = b"never written"
+    await scene.produce(1)
+
+
+def test_what_is_lost_is_in_the_table() -> None:
+    (row,) = run_story(forgets, [Crash.KILL], jobs=2)
+    assert row.outcomes[Outcome.LOST] > 0
+    assert row.is_bad
+    assert "5 is missing" in row.complaints[-1]
+
+
+async def breaks(scene: Scene) -> None:
+    """A broker that must not start again."""
+    await scene.create()
+    for drive in scene.victim.drives.values():
+        drive.disk.memory.make_dir("nobody's directory")
+    scene.begin()
+    await scene.produce(1)
+
+
+def test_a_start_that_is_refused_is_in_the_table() -> None:
+    (row,) = run_story(breaks, [Crash.KILL], jobs=2)
+    assert row.outcomes[Outcome.REFUSED] == row.outcomes.total() > 0
+    assert row.is_bad
