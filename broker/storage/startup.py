@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from broker.core.log_dirs import LogDirFailed
+from broker.storage.layout import PARTITION_METADATA_FILE, delete_dir_name, parse_dir_name
 from broker.storage.log_dir import LogDir
 from broker.storage.meta_properties import (
     META_PROPERTIES_FILE,
@@ -100,6 +101,7 @@ async def load_log_dirs(
     by_path = {log_dir.path: log_dir for log_dir in log_dirs}
     await _finish_swaps(by_path, loaded)
     await _drop_empty_twins(by_path, loaded)
+    await _keep_newest_futures(by_path, loaded)
     _refuse_duplicates(loaded)
     return loaded
 
@@ -240,8 +242,9 @@ def _latest(loaded: LoadedLog) -> tuple[int, int]:
 async def _retire(
     log_dir: LogDir, loaded: LoadedLogDir, losing: LoadedLog, delete_name: str
 ) -> None:
+    """Set a log aside for deletion; the one that stays is elsewhere."""
     log = losing.log
-    _LOGGER.warning("%s/%s -> %s: finishes a cut swap", log_dir.path, log.name, delete_name)
+    _LOGGER.warning("%s/%s -> %s: another log stays", log_dir.path, log.name, delete_name)
     loaded.logs.remove(losing)
     left = list(loaded.logs)
 
@@ -249,7 +252,7 @@ async def _retire(
         log.rename(delete_name)
         write_loaded(log_dir.disk, left)
 
-    await _unless_failed(log_dir.submit("finish swap", retire))
+    await _unless_failed(log_dir.submit("set aside", retire))
     loaded.to_delete.append(delete_name)
 
 
@@ -294,6 +297,39 @@ async def _remove(log_dir: LogDir, loaded: LoadedLogDir, empty: LoadedLog) -> No
         write_loaded(log_dir.disk, left)
 
     await _unless_failed(log_dir.submit("remove empty log", remove))
+
+
+async def _keep_newest_futures(
+    log_dirs: Mapping[str, LogDir], loaded: Mapping[str, LoadedLogDir]
+) -> None:
+    """Let a move that got another destination go on to that one alone.
+
+    Its first future log is still there when a crash came before that was set aside, or when its log
+    dir was away. What it holds is in the current log.
+    """
+    places: dict[TopicPartition, list[tuple[str, LoadedLog]]] = {}
+    for path, found in loaded.items():
+        for log in found.logs:
+            if log.is_future:
+                places.setdefault(log.topic_partition, []).append((path, log))
+    for tp, futures in places.items():
+        if len(futures) < 2:
+            continue
+        made_ms = [await _made_ms(log_dirs[path], future) for path, future in futures]
+        newest = made_ms.index(max(made_ms))
+        for path, future in [*futures[:newest], *futures[newest + 1 :]]:
+            name = delete_dir_name(tp, parse_dir_name(future.log.name).unique)
+            await _retire(log_dirs[path], loaded[path], future, name)
+
+
+async def _made_ms(log_dir: LogDir, future: LoadedLog) -> int:
+    """Return when a future log was made, by a file that is written then; 0 when it does not say."""
+    name = f"{future.log.name}/{PARTITION_METADATA_FILE}"
+
+    def look() -> int:
+        return log_dir.disk.modified_ms(name) if log_dir.disk.exists(name) else 0
+
+    return await _unless_failed(log_dir.submit("look at future log", look)) or 0
 
 
 def _refuse_duplicates(loaded: Mapping[str, LoadedLogDir]) -> None:

@@ -229,3 +229,22 @@ async def test_an_empty_log_of_another_topic_with_that_name_stops_the_start() ->
     filled_log(disks[1], 3).write_partition_metadata(TOPIC_ID)
     with pytest.raises(StartupRefused, match="two logs of orders-0"):
         await load_log_dirs([inline_log_dir(disk) for disk in disks], options())
+
+
+@pytest.mark.parametrize("newest", [0, 1])
+async def test_of_two_future_logs_the_newest_stays(newest: int) -> None:
+    """A move got another destination, and a crash came before the first future log was gone."""
+    disks = [MemoryDisk("/d1"), MemoryDisk("/d2")]
+    filled_log(disks[0], 3).write_partition_metadata(TOPIC_ID)
+    names = [f"orders-0.{digit * 32}-future" for digit in "ab"]
+    disks.append(MemoryDisk("/d3"))
+    for number, disk in enumerate(disks[1:]):
+        disk.clock_ms = 1_000 + (number == newest)
+        disk.make_dir(names[number])
+        disk.write_file(f"{names[number]}/partition.metadata", render_partition_metadata(TOPIC_ID))
+    loaded = await load_log_dirs([inline_log_dir(disk) for disk in disks], options())
+    kept, gone = loaded[f"/d{newest + 2}"], loaded[f"/d{3 - newest}"]
+    assert [log.log.name for log in kept.logs] == [names[newest]]
+    assert gone.logs == []
+    assert gone.to_delete == [names[1 - newest].replace("-future", "-delete")]
+    assert disks[2 - newest].exists(gone.to_delete[0])
