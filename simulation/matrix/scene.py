@@ -231,7 +231,8 @@ class Scene:
             if broker is None or not broker.serving.done():
                 continue
             try:
-                asked = broker.surface.returns.ask(Wish(path, is_replaced=True))
+                wish = Wish(path, is_replaced=True)
+                asked = self.victim.call(broker.surface.returns.ask, wish)
             except ReturnRefusedError:
                 return
             await self._until(asked.ended.is_set)
@@ -260,7 +261,7 @@ class Scene:
 
     async def restart(self) -> None:
         """Stop the victim cleanly and start it again."""
-        self.victim.stop()
+        self.victim.ask_to_end()
         await self._until(lambda: not self.victim.is_running)
         if not self.victim.is_running:
             self.victim.start()
