@@ -98,6 +98,7 @@ class Broker:
         self.control_port = await _bind(control.start(own.control_port), LOOPBACK, own.control_port)
         try:
             await self._check_port()
+            self._strike_at_once()
             loaded = await self._open_log_dirs()
             if not loaded:
                 self._log_all_failed()
@@ -188,8 +189,8 @@ class Broker:
         tasks.create_task(parts.returns.run(), name="log-dir-returns")
         tasks.create_task(parts.move_throttles.run(), name="move-throttles")
         tasks.create_task(dump.run(), name="metric-dump")
-        for spec in self._spec.faults:
-            if broker_in_charge(spec.fault) == self._own.id:
+        for spec in self._own_faults():
+            if spec.at_ms > 0:
                 self._loop.call_later(spec.at_ms / 1000, self._strike, spec)
         self._enter(BrokerState.RUNNING)
         self.surface.port = port
@@ -232,6 +233,15 @@ class Broker:
         except TimeoutError:
             logger.warning("log dirs not closed within %d ms; left as they are", STOP_TIMEOUT_MS)
         self._enter(BrokerState.NOT_RUNNING)
+
+    def _own_faults(self) -> list[FaultSpec]:
+        return [spec for spec in self._spec.faults if broker_in_charge(spec.fault) == self._own.id]
+
+    def _strike_at_once(self) -> None:
+        """Put those faults in force that are there before any log dir is opened."""
+        for spec in self._own_faults():
+            if spec.at_ms == 0:
+                self._strike(spec)
 
     def _strike(self, spec: FaultSpec) -> None:
         logger.warning("fault of the cluster file: %s", fault_content(spec.fault))

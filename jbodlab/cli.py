@@ -14,6 +14,7 @@ from jbodlab.commands.log_dirs import log_dirs
 from jbodlab.commands.reassignments import reassignments
 from jbodlab.commands.rebalance import rebalance
 from jbodlab.commands.report import report
+from jbodlab.commands.scenario import scenario
 from jbodlab.commands.swap_matrix import swap_matrix
 from jbodlab.commands.topics import topics
 from jbodlab.errors import ExitCode, LabError
@@ -66,6 +67,7 @@ for command in (
     reassignments,
     rebalance,
     report,
+    scenario,
     demo,
     decode,
     dump_log,

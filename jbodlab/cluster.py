@@ -125,8 +125,16 @@ class Cluster:
         Raises:
             LabError: PORT_IN_USE.
         """
-        self._check_ports([CONTROLLER])
-        self._spawn(CONTROLLER)
+        self.launch(CONTROLLER)
+
+    def launch(self, name: str) -> None:
+        """Start a process and wait for nothing.
+
+        Raises:
+            LabError: PORT_IN_USE.
+        """
+        self._check_ports([name])
+        self._spawn(name)
 
     def restart_broker(self, broker_id: int) -> None:
         """Stop one broker cleanly and start it again."""

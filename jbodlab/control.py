@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from jbodlab.errors import ExitCode, LabError
@@ -28,6 +28,24 @@ class ControlClient:
     def log_dirs(self) -> list[dict[str, Any]]:
         """Return the state of each log dir, faults and hit counts included."""
         return self._call("GET", "/log-dirs", None)["log_dirs"]
+
+    def metrics(self) -> str:
+        """Return the broker's metrics as Prometheus reads them."""
+        return self._exchange("GET", "/metrics", None).decode()
+
+    def faults(self) -> list[dict[str, Any]]:
+        """Return every fault that was set, with its ``id``, rule, matches and hits."""
+        return self._call("GET", "/faults", None)["faults"]
+
+    def add_faults(self, faults: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Set faults, as in the cluster file, each with an ``id`` if it likes; return the ids."""
+        return self._call("POST", "/faults", {"faults": list(faults)})["ids"]
+
+    def clear_faults(self, ids: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        """Take faults off, all by default; return them as they were."""
+        return self._call("POST", "/faults/clear", {"ids": None if ids is None else list(ids)})[
+            "cleared"
+        ]
 
     def fail(self, path: str, mode: str, **options: int) -> dict[str, Any]:
         """Break a log dir: eio, enospc, read_only, hang, slow (``delay_ms``), ..."""
@@ -59,6 +77,13 @@ class ControlClient:
         return path
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
+        content = self._exchange(method, path, body)
+        try:
+            return json.loads(content or b"{}")
+        except ValueError as error:
+            raise self._no_answer(error) from error
+
+    def _exchange(self, method: str, path: str, body: Mapping[str, Any] | None) -> bytes:
         connection = http.client.HTTPConnection(HOST, self.control_port, timeout=self._timeout_s)
         try:
             connection.request(
@@ -68,17 +93,26 @@ class ControlClient:
                 headers={"Content-Type": "application/json"},
             )
             response = connection.getresponse()
-            content = json.loads(response.read() or b"{}")
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            raise LabError(
-                ExitCode.NOT_RUNNING,
-                f"broker {self.broker_id} does not answer on its control port "
-                f"{HOST}:{self.control_port} ({error}); is it running? try `jbodlab status`",
-            ) from error
+            content = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise self._no_answer(error) from error
         finally:
             connection.close()
         if response.status >= 400:
-            raise LabError(
-                ExitCode.FAILED, f"broker {self.broker_id}: {content.get('error', content)}"
-            )
+            raise LabError(ExitCode.FAILED, f"broker {self.broker_id}: {_told(content)}")
         return content
+
+    def _no_answer(self, error: Exception) -> LabError:
+        return LabError(
+            ExitCode.NOT_RUNNING,
+            f"broker {self.broker_id} does not answer on its control port "
+            f"{HOST}:{self.control_port} ({error}); is it running? try `jbodlab status`",
+        )
+
+
+def _told(content: bytes) -> str:
+    """Return what a refusal says."""
+    try:
+        return str(json.loads(content)["error"])
+    except (ValueError, KeyError, TypeError):
+        return content.decode(errors="replace")

@@ -34,6 +34,8 @@ class ExitCode(IntEnum):
     """What was to be decoded is no message of Kafka's protocol."""
     STOPPED = 11
     """A run was stopped on the way; it can be gone on with."""
+    VIOLATION = 12
+    """A scenario did not come out as it must."""
 
 
 class LabError(Exception):

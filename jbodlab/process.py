@@ -105,6 +105,14 @@ class Process:
         self._signal(signal.SIGKILL)
         self.wait(STOP_DEADLINE_MS)
 
+    def pause(self) -> None:
+        """Let it stand still (SIGSTOP); ``resume`` lets it go on."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on (SIGCONT)."""
+        self._signal(signal.SIGCONT)
+
     def stop(self, deadline_ms: int = STOP_DEADLINE_MS) -> int | None:
         """Ask, wait, and kill at the deadline; return the exit code."""
         self.terminate()

@@ -91,7 +91,7 @@ class Stage(Protocol):
         ...
 
     async def add_fault(self, name: str, rule: Mapping[str, Any]) -> None:
-        """Set a fault under a name of the plan.
+        """Set a fault under a name of the plan; ``protocol.fault_document`` says what a rule is.
 
         Raises:
             StageError: the rule cannot be set here.

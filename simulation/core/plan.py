@@ -89,7 +89,8 @@ class Workload:
 
     name: NewName
     topic: TopicRef
-    kind: Literal["produce", "consume"] = "produce"
+    kind: Literal["produce", "consume", "move"] = "produce"
+    """``move`` moves replicas between the log dirs of their brokers, by chance."""
     client: Literal["plain", "aiokafka"] = "plain"
     """``plain`` shows every answer as it came; ``aiokafka`` is the library as people use it."""
     acks: Literal["all", "1", "0"] = "all"

@@ -18,7 +18,7 @@ from simulation.core.references import (
     role_and_partition,
 )
 
-NO_SUCH: Final = "no-such-"
+NO_SUCH: Final = "no-such"
 """A topic whose name begins so is meant not to exist."""
 _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _NEW_NAME: Final = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")

@@ -147,6 +147,16 @@ async def test_a_log_dir_that_fails_while_running_is_in_the_next_heartbeat(
     assert not (tmp_path / "d2" / ".kafka_cleanshutdown").exists()
 
 
+async def test_a_fault_at_0_ms_is_there_before_log_dirs_are_opened(
+    tmp_path: Path, controller: FakeController
+):
+    broken = replace(failing(tmp_path / "d2"), at_ms=0)
+    async with running(cluster_spec(tmp_path, controller.port, faults=(broken,))) as run:
+        status = run.broker.surface.status()
+    assert status["offline_log_dirs"] == [str(tmp_path / "d2")]
+    assert not (tmp_path / "d2").exists()
+
+
 async def test_a_fault_of_the_cluster_file_ends_at_its_time_and_a_network_is_cut_by_its_sender(
     tmp_path: Path, controller: FakeController
 ):

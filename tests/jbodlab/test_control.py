@@ -56,6 +56,24 @@ def test_a_fault_names_path_mode_and_delay() -> None:
     ]
 
 
+def test_faults_are_set_told_and_cleared_by_their_ids() -> None:
+    with endpoint(200, {"ids": ["a"], "faults": [{"id": "a"}], "cleared": []}) as (client, asked):
+        assert client.add_faults([{"id": "a", "mode": "eio"}]) == ["a"]
+        assert client.faults() == [{"id": "a"}]
+        assert client.clear_faults(["a"]) == []
+    assert asked == [
+        ("POST", "/faults", {"faults": [{"id": "a", "mode": "eio"}]}),
+        ("GET", "/faults", None),
+        ("POST", "/faults/clear", {"ids": ["a"]}),
+    ]
+
+
+def test_metrics_are_returned_as_text() -> None:
+    with endpoint(200, "a 1") as (client, asked):
+        assert client.metrics() == '"a 1"'
+    assert asked == [("GET", "/metrics", None)]
+
+
 def test_status_and_log_dirs_are_returned_as_they_come() -> None:
     with endpoint(200, {"log_dirs": [{"path": "/d1"}]}) as (client, asked):
         assert client.status() == {"log_dirs": [{"path": "/d1"}]}

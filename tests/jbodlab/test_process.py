@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -62,3 +63,16 @@ def test_a_log_that_is_not_there_has_no_last_line(tmp_path: Path) -> None:
     process.wait(DEADLINE_MS)
     process.log_file.unlink()
     assert process.last_line() == ""
+
+
+def test_a_paused_process_stands_still_and_goes_on(tmp_path: Path) -> None:
+    process = start(FOREVER, tmp_path)
+    try:
+        wait_for_up(process)
+        process.pause()
+        assert process.is_running
+        assert os.waitid(os.P_PID, process.pid, os.WSTOPPED) is not None
+        process.resume()
+        assert os.waitid(os.P_PID, process.pid, os.WCONTINUED) is not None
+    finally:
+        process.kill()

@@ -1,0 +1,60 @@
+"""Runs plans in either world and returns their verdicts. Prints nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from jbodlab.errors import ExitCode, LabError
+from jbodlab.real_stage import RealStage
+from simulation.core.plan import Plan, World
+from simulation.core.verdict import StoryLine, Verdict
+from simulation.run.runner import CannotRunError, run_plan
+from simulation.run.simulated import run_simulated
+from simulation.stage import StageError
+
+
+def run_scenario(
+    plan: Plan,
+    world: World,
+    seed: int,
+    *,
+    folder: Path | None = None,
+    show: Callable[[StoryLine], None] | None = None,
+) -> Verdict:
+    """Run ``plan``.
+
+    Args:
+        plan: as it was read.
+        world: in which.
+        seed: of all chance in a simulated world; in the real one of what workloads choose.
+        folder: where real processes keep everything; None: in one that is removed afterwards.
+        show: hears every line of the story when it happens.
+
+    Raises:
+        LabError: USAGE when it cannot run in this world, FAILED when the cluster does not start.
+    """
+    if world not in plan.worlds:
+        worlds = " and ".join(plan.worlds)
+        raise LabError(ExitCode.USAGE, f"{plan.name} runs in this world only: {worlds}")
+    try:
+        if world == "simulated":
+            return run_simulated(plan, seed, show=show)
+        return _run_real(plan, seed, folder, show)
+    except CannotRunError as error:
+        raise LabError(ExitCode.USAGE, f"{error}; try --world simulated") from error
+    except StageError as error:
+        raise LabError(ExitCode.FAILED, str(error)) from error
+
+
+def _run_real(
+    plan: Plan, seed: int, folder: Path | None, show: Callable[[StoryLine], None] | None
+) -> Verdict:
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="jbodlab-") as name:
+            return _run_real(plan, seed, Path(name), show)
+    stage = RealStage(plan.cluster, folder)
+    return asyncio.run(run_plan(plan, stage, chance=random.Random(seed), show=show))

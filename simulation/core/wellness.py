@@ -1,0 +1,66 @@
+"""Whether a cluster is well again after its faults, by what everybody can see. Asks nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simulation.core.observation import Observation, PartitionSeen
+
+
+def complaints(
+    seen: Observation, brokers: int, *, may_be_down: bool = False, may_be_broken: bool = False
+) -> tuple[str, ...]:
+    """Return what is not well; ``seen`` has metadata, log dirs and reassignments of everybody.
+
+    A partition none of whose Isr is online has no wish: nobody may lead it.
+
+    Args:
+        seen: the cluster.
+        brokers: how many must answer.
+        may_be_down: nodes need not run.
+        may_be_broken: log dirs need not be online.
+    """
+    down = () if may_be_down else _down(seen)
+    broken = () if may_be_broken else _broken(seen)
+    return (*down, *broken, *_complaints(seen, brokers))
+
+
+def _down(seen: Observation) -> Iterator[str]:
+    for name, node in seen.nodes.items():
+        if node.state != "running":
+            code = "" if node.exit_code is None else f", exit code {node.exit_code}"
+            yield f"{name} is {node.state}{code}"
+
+
+def _broken(seen: Observation) -> Iterator[str]:
+    for (broker, name), log_dir in seen.log_dirs.items():
+        if log_dir.error != "NONE":
+            yield f"{name} of broker-{broker} is offline"
+
+
+def _complaints(seen: Observation, brokers: int) -> Iterator[str]:
+    if len(seen.metadata) < brokers:
+        yield f"{len(seen.metadata)} of {brokers} brokers answer"
+    for broker, view in seen.metadata.items():
+        for partition, tells in view.items():
+            yield from (f"{partition} {wish}, says broker-{broker}" for wish in _wishes(tells))
+    yield from _under_way(seen)
+
+
+def _under_way(seen: Observation) -> Iterator[str]:
+    for (broker, name), log_dir in seen.log_dirs.items():
+        yield from (f"{each} still moves to {name} of broker-{broker}" for each in log_dir.futures)
+    if seen.reassigning is None:
+        yield "nobody tells of reassignments"
+    yield from (f"{each} is still reassigned" for each in seen.reassigning or ())
+
+
+def _wishes(tells: PartitionSeen) -> Iterator[str]:
+    if all(member in tells.offline_replicas for member in tells.isr):
+        return
+    if tells.leader < 0:
+        yield f"has no leader, its Isr is {list(tells.isr)}"
+    online = [replica for replica in tells.replicas if replica not in tells.offline_replicas]
+    missing = [replica for replica in online if replica not in tells.isr]
+    if missing:
+        yield f"has online replicas {missing} outside of its Isr {list(tells.isr)}"

@@ -1,0 +1,136 @@
+"""Single requests about one partition to one broker, in a version of one's choice, for their code.
+
+What is written is in the history as any client's record; what else the answers say is not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from protocol.errors import ErrorCode, Malformed
+from protocol.ids import TopicPartition
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from protocol.messages.offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.messages.producer_ids import DescribeProducersRequest, TopicRequest
+from protocol.records.build import NewRecord, build_batch
+from simulation.core.history import Function, History, Send
+from simulation.core.payload import payload, record_number
+from simulation.workload.clients import ClusterClient
+from simulation.workload.questions import LATEST
+
+WORKLOAD: Final = 0
+"""The number that its records bear; workloads count from 1."""
+_RECORD_BYTES: Final = 100
+_MAX_BYTES: Final = 1 << 20
+_VERSIONS: Final = {
+    "Produce": 9,
+    "Fetch": 12,
+    "ListOffsets": 6,
+    "OffsetForLeaderEpoch": 4,
+    "DescribeProducers": 0,
+}
+"""Those that name topics, not ids."""
+
+
+class Asker:
+    """Asks, and remembers how many records it wrote."""
+
+    def __init__(self, client: ClusterClient, history: History) -> None:
+        self._client = client
+        self._history = history
+        self._written = 0
+
+    async def ask(
+        self, api: str, broker: int, tp: TopicPartition, version: int | None = None
+    ) -> ErrorCode:
+        """Return the code that ``broker`` answers for ``tp``.
+
+        Raises:
+            OSError, Malformed: it does not answer.
+        """
+        chosen = _VERSIONS[api] if version is None else version
+        if api == "Produce":
+            return await self._produce(broker, tp, chosen)
+        answer = await self._client.ask(broker, _REQUESTS[api](tp), chosen)
+        return _code(api, answer)
+
+    async def _produce(self, broker: int, tp: TopicPartition, version: int) -> ErrorCode:
+        record = record_number(WORKLOAD, self._written)
+        self._written += 1
+        batch = build_batch([NewRecord(payload(record, _RECORD_BYTES))])
+        request = ProduceRequest(
+            acks=-1,
+            timeout_ms=self._client.request_timeout_ms,
+            topic_data=[
+                TopicProduceData(
+                    name=tp.topic,
+                    partition_data=[PartitionProduceData(index=tp.partition, records=batch)],
+                )
+            ],
+        )
+        send = Send(tp, (record,), -1)
+        with self._history.begin(self._client.client_id, Function.SEND, send) as invocation:
+            answer = await self._client.ask(broker, request, version)
+            result = answer.responses[0].partition_responses[0]
+            code = ErrorCode(result.error_code)
+            if code is ErrorCode.NONE:
+                invocation.ok(send._replace(base_offset=result.base_offset, broker=broker))
+            else:
+                invocation.unknown(code.name)
+            return code
+
+
+def _code(api: str, answer: Any) -> ErrorCode:
+    topics = answer.responses if api == "Fetch" else answer.topics
+    for topic in topics:
+        for part in topic.partitions:
+            return ErrorCode(part.error_code)
+    if getattr(answer, "error_code", 0):
+        return ErrorCode(answer.error_code)
+    raise Malformed(f"{api} is answered without a partition")
+
+
+def _fetch(tp: TopicPartition) -> FetchRequest:
+    part = FetchPartition(partition=tp.partition, fetch_offset=0, partition_max_bytes=_MAX_BYTES)
+    return FetchRequest(
+        max_wait_ms=0,
+        min_bytes=0,
+        isolation_level=0,
+        session_id=0,
+        topics=[FetchTopic(topic=tp.topic, topic_id=bytes(16), partitions=[part])],
+        forgotten_topics_data=[],
+    )
+
+
+def _list_offsets(tp: TopicPartition) -> ListOffsetsRequest:
+    part = ListOffsetsPartition(partition_index=tp.partition, timestamp=LATEST)
+    topic = ListOffsetsTopic(name=tp.topic, partitions=[part])
+    return ListOffsetsRequest(replica_id=-1, isolation_level=0, topics=[topic])
+
+
+def _end_of_epoch(tp: TopicPartition) -> OffsetForLeaderEpochRequest:
+    part = OffsetForLeaderPartition(partition=tp.partition, leader_epoch=0)
+    topic = OffsetForLeaderTopic(topic=tp.topic, partitions=[part])
+    return OffsetForLeaderEpochRequest(replica_id=-1, topics=[topic])
+
+
+def _producers(tp: TopicPartition) -> DescribeProducersRequest:
+    topic = TopicRequest(name=tp.topic, partition_indexes=[tp.partition])
+    return DescribeProducersRequest(topics=[topic])
+
+
+_REQUESTS: Final[dict[str, Callable[[TopicPartition], Any]]] = {
+    "Fetch": _fetch,
+    "ListOffsets": _list_offsets,
+    "OffsetForLeaderEpoch": _end_of_epoch,
+    "DescribeProducers": _producers,
+}

@@ -1,0 +1,113 @@
+"""What a plan does to nodes, disks, the network and clients. Asks Kafka for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from protocol.fault_document import fault_content
+from protocol.fault_model import DiskFault, broker_id_of
+from simulation.core import actions as do
+from simulation.core.references import ALL
+from simulation.run.scene import Scene
+
+
+async def _fault(scene: Scene, action: do.Fault) -> None:
+    rule = action.rule
+    if isinstance(rule, DiskFault):
+        rule = replace(rule, node=scene.node(rule.node))
+        broker = broker_id_of(rule.node)
+        if broker is not None and rule.log_dir is not None:
+            rule = replace(rule, log_dir=scene.path(broker, rule.log_dir))
+    await scene.stage.add_fault(action.name, fault_content(rule))
+    scene.active_faults.append(action.name)
+
+
+async def _clear(scene: Scene, action: do.Clear) -> None:
+    names = list(scene.active_faults) if action.fault == ALL else [action.fault]
+    for name in names:
+        await scene.stage.clear_fault(name)
+        if name in scene.active_faults:
+            scene.active_faults.remove(name)
+
+
+async def _kill(scene: Scene, action: do.Kill) -> None:
+    await scene.stage.kill_node(scene.node(action.node))
+
+
+async def _stop(scene: Scene, action: do.Stop) -> None:
+    await scene.stage.stop_node(scene.node(action.node))
+
+
+async def _start(scene: Scene, action: do.Start) -> None:
+    await scene.stage.start_node(scene.node(action.node))
+
+
+async def _power_cut(scene: Scene, action: do.PowerCut) -> None:
+    await scene.stage.cut_power(scene.node(action.node))
+
+
+async def _pause(scene: Scene, action: do.Pause) -> None:
+    await scene.stage.pause_node(scene.node(action.node))
+
+
+async def _resume(scene: Scene, action: do.Resume) -> None:
+    await scene.stage.resume_node(scene.node(action.node))
+
+
+async def _slow_cpu(scene: Scene, action: do.SlowCpu) -> None:
+    node = scene.node(action.node)
+    scene.touched_nodes[node] = None
+    await scene.stage.slow_cpu(node, action.factor)
+
+
+async def _skew_clock(scene: Scene, action: do.SkewClock) -> None:
+    node = scene.node(action.node)
+    scene.touched_nodes[node] = None
+    await scene.stage.skew_clock(node, action.by_ms)
+
+
+async def _restart_log_dir(scene: Scene, action: do.RestartLogDir) -> None:
+    broker = scene.broker(action.broker)
+    await scene.stage.restart_log_dir(broker, scene.path(broker, action.log_dir))
+
+
+async def _replace_log_dir(scene: Scene, action: do.ReplaceLogDir) -> None:
+    broker = scene.broker(action.broker)
+    path = scene.path(broker, action.log_dir)
+    await scene.stage.replace_log_dir(broker, path, accept_loss=action.accept_loss)
+
+
+async def _restart_partition(scene: Scene, action: do.RestartPartition) -> None:
+    broker = scene.broker(action.broker)
+    for partition in scene.partitions(action.of):
+        await scene.stage.restart_partition(broker, partition)
+
+
+async def _start_workload(scene: Scene, action: do.StartWorkload) -> None:
+    scene.workloads.begin(action.workload)
+
+
+async def _stop_workload(scene: Scene, action: do.StopWorkload) -> None:
+    await scene.workloads.end(action.workload)
+
+
+# Any: each takes the class of its row, beyond what a type can say.
+BREAKS: Final[Mapping[type, Callable[[Scene, Any], Awaitable[None]]]] = {
+    do.Fault: _fault,
+    do.Clear: _clear,
+    do.Kill: _kill,
+    do.Stop: _stop,
+    do.Start: _start,
+    do.PowerCut: _power_cut,
+    do.Pause: _pause,
+    do.Resume: _resume,
+    do.SlowCpu: _slow_cpu,
+    do.SkewClock: _skew_clock,
+    do.RestartLogDir: _restart_log_dir,
+    do.ReplaceLogDir: _replace_log_dir,
+    do.RestartPartition: _restart_partition,
+    do.StartWorkload: _start_workload,
+    do.StopWorkload: _stop_workload,
+}

@@ -1,0 +1,130 @@
+"""The end of a run: faults off, what is broken is repaired, and all must be well in time."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from protocol.fault_model import broker_id_of
+from simulation.core.actions import Clear
+from simulation.core.needs import Need
+from simulation.core.observation import LogDirName, Observation
+from simulation.core.plan import Ending
+from simulation.core.references import ALL
+from simulation.core.wellness import complaints
+from simulation.run.acting import act
+from simulation.run.scene import Scene, StepError
+from simulation.run.story import Story
+from simulation.stage import StageError
+
+LOOK_EVERY_MS: Final = 100
+_TOLD_MAX: Final = 5
+_NEEDS: Final = (Need.METADATA, Need.LOG_DIRS, Need.REASSIGNMENTS)
+
+
+async def end_faults(scene: Scene, ending: Ending, story: Story) -> None:
+    """Take off every fault, and start what is down if the plan says so."""
+    story.tell("faults end")
+    await act(scene, Clear(ALL))
+    for node in scene.touched_nodes:
+        await scene.stage.slow_cpu(node, 1)
+        await scene.stage.skew_clock(node, 0)
+    if ending.start_nodes:
+        await _start_nodes(scene, story)
+
+
+async def heal(scene: Scene, ending: Ending, story: Story) -> int:
+    """Wait until all is well; return how long that took, in ms.
+
+    Raises:
+        StepError: it did not come to that in time.
+    """
+    repair = _Repair(scene, ending, story)
+    began_ms = scene.stage.now_ms()
+    while True:
+        seen = await scene.lookout.look(_NEEDS)
+        wrong = complaints(
+            seen,
+            repair.brokers_wanted(seen),
+            may_be_down=not ending.start_nodes,
+            may_be_broken=not ending.restart_log_dirs,
+        )
+        lasted_ms = scene.stage.now_ms() - began_ms
+        if not wrong:
+            story.tell(f"all is well after {lasted_ms} ms")
+            return lasted_ms
+        if lasted_ms > ending.heals_within_ms:
+            told = "; ".join(wrong[:_TOLD_MAX])
+            raise StepError(f"not well {lasted_ms} ms after the faults ended: {told}")
+        await repair.go_on(seen)
+        await asyncio.sleep(LOOK_EVERY_MS / 1000)
+
+
+async def end_workloads(scene: Scene, ending: Ending, story: Story) -> None:
+    """Let writers end first, and readers when they have read all that there is.
+
+    Raises:
+        StepError: a reader does not come to the end in time.
+    """
+    await scene.workloads.end_writers()
+    began_ms = scene.stage.now_ms()
+    while True:
+        seen = await scene.lookout.look((Need.OFFSETS,))
+        unread = scene.workloads.unread(seen.offsets)
+        lasted_ms = scene.stage.now_ms() - began_ms
+        if not unread or lasted_ms > ending.heals_within_ms:
+            break
+        await asyncio.sleep(LOOK_EVERY_MS / 1000)
+    await scene.workloads.end_readers()
+    if unread:
+        raise StepError(f"not read {lasted_ms} ms after all was well: {'; '.join(unread)}")
+    story.tell(f"all is read after {lasted_ms} ms")
+
+
+class _Repair:
+    """Brings back log dirs that are offline, and nodes that ended before their faults did."""
+
+    def __init__(self, scene: Scene, ending: Ending, story: Story) -> None:
+        self._scene = scene
+        self._ending = ending
+        self._story = story
+        self._restarted: dict[LogDirName, None] = {}
+
+    def brokers_wanted(self, seen: Observation) -> int:
+        """Return how many brokers must answer."""
+        if self._ending.start_nodes:
+            return len(self._scene.stage.spec.brokers)
+        return sum(
+            node.state == "running"
+            for name, node in seen.nodes.items()
+            if broker_id_of(name) is not None
+        )
+
+    async def go_on(self, seen: Observation) -> None:
+        """Begin what can be begun now."""
+        if self._ending.start_nodes:
+            await _start_nodes(self._scene, self._story)
+        if not self._ending.restart_log_dirs:
+            return
+        for (broker, name), log_dir in seen.log_dirs.items():
+            if log_dir.error != "NONE" and (broker, name) not in self._restarted:
+                await self._restart(broker, name)
+
+    async def _restart(self, broker: int, name: str) -> None:
+        try:
+            await self._scene.stage.restart_log_dir(broker, self._scene.path(broker, name))
+        except StageError:
+            return  # the broker is not ready for it: the next look tries again
+        self._restarted[broker, name] = None
+        self._story.tell(f"{name} of broker-{broker} is brought back")
+
+
+async def _start_nodes(scene: Scene, story: Story) -> None:
+    for name in ("controller", *(f"broker-{broker.id}" for broker in scene.stage.spec.brokers)):
+        state = scene.stage.node(name).state
+        if state == "paused":
+            story.tell(f"{name} goes on")
+            await scene.stage.resume_node(name)
+        elif state == "stopped":
+            story.tell(f"{name} is started")
+            await scene.stage.start_node(name)

@@ -1,0 +1,132 @@
+"""What a plan asks of Kafka: every answer is compared with the one that the plan names."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from simulation.core import actions as do
+from simulation.core.references import ALL
+from simulation.run.scene import Scene, StepError
+from simulation.workload.admin import ALL_BROKERS, ConfigResource, ElectionKind
+
+CORDONED: Final = "cordoned.log.dirs"
+
+
+async def _create_topic(scene: Scene, action: do.CreateTopic) -> None:
+    if action.log_dir is not None:
+        await _place(scene, action, action.log_dir)
+    code = await scene.admin.create_topic(
+        action.name,
+        partitions=action.partitions,
+        replication_factor=action.replication_factor,
+        assignment=action.assignment,
+        configs=action.configs,
+    )
+    _check(code, action.answers)
+
+
+async def _delete_topic(scene: Scene, action: do.DeleteTopic) -> None:
+    _check(await scene.admin.delete_topic(action.name), action.answers)
+
+
+async def _add_partitions(scene: Scene, action: do.AddPartitions) -> None:
+    code = await scene.admin.create_partitions(action.topic, action.to, action.assignment)
+    _check(code, action.answers)
+
+
+async def _move_replica(scene: Scene, action: do.MoveReplica) -> None:
+    broker = scene.broker(action.broker)
+    path = scene.path(broker, action.to)
+    codes = await scene.admin.move_replicas(broker, path, scene.partitions(action.of))
+    _check_each(codes, action.answers)
+
+
+async def _reassign(scene: Scene, action: do.Reassign) -> None:
+    targets = dict.fromkeys(scene.partitions(action.of), action.to)
+    _check_each(await scene.admin.reassign(targets), action.answers)
+
+
+async def _cancel_reassignment(scene: Scene, action: do.CancelReassignment) -> None:
+    targets = dict.fromkeys(scene.partitions(action.of))
+    _check_each(await scene.admin.reassign(targets), action.answers)
+
+
+async def _elect_leaders(scene: Scene, action: do.ElectLeaders) -> None:
+    kind = ElectionKind[action.kind.upper()]
+    codes = await scene.admin.elect(scene.partitions(action.of), kind)
+    _check_each(codes, action.answers)
+
+
+async def _alter_configs(scene: Scene, action: do.AlterConfigs) -> None:
+    if action.topic is not None:
+        resource, name = ConfigResource.TOPIC, action.topic
+    else:
+        resource = ConfigResource.BROKER
+        name = ALL_BROKERS if action.broker is None else str(scene.broker(action.broker))
+    _check(await scene.admin.alter_configs(resource, name, action.set), action.answers)
+
+
+async def _cordon(scene: Scene, action: do.Cordon) -> None:
+    broker = scene.broker(action.broker)
+    paths = [ref if ref == ALL else scene.path(broker, ref) for ref in action.log_dirs]
+    code = await scene.admin.alter_configs(
+        ConfigResource.BROKER, str(broker), {CORDONED: ",".join(paths)}
+    )
+    _check(code, action.answers)
+
+
+async def _delete_records(scene: Scene, action: do.DeleteRecords) -> None:
+    for partition in scene.partitions(action.of):
+        code = await scene.admin.delete_records(partition, action.before)
+        _check(code, action.answers)
+
+
+async def _ask(scene: Scene, action: do.Ask) -> None:
+    broker = scene.broker(action.broker)
+    for partition in scene.partitions(action.of):
+        code = await scene.asker.ask(action.api, broker, partition, action.version)
+        _check(code, action.answers)
+
+
+async def _place(scene: Scene, topic: do.CreateTopic, log_dir: str) -> None:
+    """Tell brokers where to put replicas that are not there yet; they remember it."""
+    brokers = [broker.id for broker in scene.stage.spec.brokers]
+    assignment = topic.assignment or [brokers] * topic.partitions
+    for broker in brokers:
+        placed = [
+            TopicPartition(topic.name, index)
+            for index, replicas in enumerate(assignment)
+            if broker in replicas
+        ]
+        if placed:
+            await scene.admin.move_replicas(broker, scene.path(broker, log_dir), placed)
+
+
+def _check(code: ErrorCode, wanted: str) -> None:
+    if code.name != wanted:
+        raise StepError(f"is answered with {code.name}, not {wanted}")
+
+
+def _check_each(codes: Mapping[TopicPartition, ErrorCode], wanted: str) -> None:
+    for partition, code in codes.items():
+        if code.name != wanted:
+            raise StepError(f"{partition} is answered with {code.name}, not {wanted}")
+
+
+# Any: each takes the class of its row, beyond what a type can say.
+ORDERS: Final[Mapping[type, Callable[[Scene, Any], Awaitable[None]]]] = {
+    do.CreateTopic: _create_topic,
+    do.DeleteTopic: _delete_topic,
+    do.AddPartitions: _add_partitions,
+    do.MoveReplica: _move_replica,
+    do.Reassign: _reassign,
+    do.CancelReassignment: _cancel_reassignment,
+    do.ElectLeaders: _elect_leaders,
+    do.AlterConfigs: _alter_configs,
+    do.Cordon: _cordon,
+    do.DeleteRecords: _delete_records,
+    do.Ask: _ask,
+}

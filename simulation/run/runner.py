@@ -1,0 +1,201 @@
+"""Runs a plan on a stage, from the start of the cluster to the verdict of the checkers.
+
+It works on any asyncio loop, of virtual time or not, and knows no world.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from simulation.core.actions import Step, Until
+from simulation.core.capability import needed_capabilities
+from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.checkers.table import check_all
+from simulation.core.conditions import FullIsr
+from simulation.core.history import History
+from simulation.core.plan import Plan
+from simulation.core.verdict import StoryLine, Verdict
+from simulation.run.asking import Asker
+from simulation.run.healing import end_faults, end_workloads, heal
+from simulation.run.lookout import Lookout
+from simulation.run.scene import Scene, StepError
+from simulation.run.steps import Player
+from simulation.run.story import Story
+from simulation.run.workloads import Workloads
+from simulation.stage import Stage
+from simulation.workload.admin import Admin
+from simulation.workload.clients import ClusterClient, addresses_of
+from simulation.workload.mover import Chance
+
+LOOK_TIMEOUT_MS: Final = 1_000
+TOPICS_WITHIN_MS: Final = 30_000
+STEPS: Final = "steps"
+"""The checker that a plan's own expectations are told under."""
+FAULTS: Final = "faults"
+HEALING: Final = "healing"
+
+
+class CannotRunError(Exception):
+    """The plan asks for what this stage cannot do; the text says what."""
+
+
+def refusal(plan: Plan, stage: Stage) -> str | None:
+    """Return why ``plan`` cannot run on ``stage``, or None."""
+    missing = [each for each in needed_capabilities(plan) if each not in stage.capabilities]
+    if not missing:
+        return None
+    words = ", ".join(each.value.replace("_", " ") for each in missing)
+    return f"{plan.name} needs {words}, which this world does not have"
+
+
+async def run_plan(
+    plan: Plan,
+    stage: Stage,
+    *,
+    chance: Chance,
+    show: Callable[[StoryLine], None] | None = None,
+    keep_history: Callable[[History], None] | None = None,
+) -> Verdict:
+    """Start the cluster of ``stage``, run ``plan`` on it, stop it, and return the verdict.
+
+    Args:
+        plan: its cluster is the one that ``stage`` was made for.
+        stage: not started yet.
+        chance: for workloads that choose.
+        show: hears every line of the story when it happens.
+        keep_history: is given what the clients did, at the end.
+
+    Raises:
+        CannotRunError: before anything is started.
+        StageError: the cluster does not start.
+    """
+    why_not = refusal(plan, stage)
+    if why_not is not None:
+        raise CannotRunError(why_not)
+    run = _Run(plan, stage, chance, show)
+    verdict = await run.run()
+    if keep_history is not None:
+        keep_history(run.history)
+    return verdict
+
+
+class _Run:
+    """One run."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        stage: Stage,
+        chance: Chance,
+        show: Callable[[StoryLine], None] | None,
+    ) -> None:
+        self._plan = plan
+        self._stage = stage
+        self._chance = chance
+        self._story = Story(stage.now_ms) if show is None else Story(stage.now_ms, show)
+        self.history = History(_loop_us)
+        self._violations: list[Violation] = []
+        self._began_us = 0
+        self._healed_us: int | None = None
+        self._healed_after_ms: int | None = None
+
+    async def run(self) -> Verdict:
+        """Run it."""
+        addresses = addresses_of(self._stage.spec)
+        client = ClusterClient(addresses, "administrator")
+        looking = ClusterClient(addresses, "lookout", request_timeout_ms=LOOK_TIMEOUT_MS)
+        self._story.tell(f"{self._plan.name}: {self._plan.shows}")
+        try:
+            await self._stage.start()
+            async with asyncio.TaskGroup() as group:
+                scene = self._scene(client, looking, group)
+                player = Player(scene, self._story)
+                await self._play(scene, player)
+                await self._end(scene, player.faults)
+                return await self._verdict(scene, player.done)
+        finally:
+            client.close()
+            looking.close()
+            await self._stage.stop()
+
+    def _scene(
+        self, client: ClusterClient, looking: ClusterClient, group: asyncio.TaskGroup
+    ) -> Scene:
+        workloads = Workloads(
+            {workload.name: workload for workload in self._plan.workloads},
+            addresses_of(self._stage.spec),
+            self.history,
+            self._chance,
+            group,
+        )
+        return Scene(
+            stage=self._stage,
+            lookout=Lookout(self._stage, looking, workloads.seen),
+            admin=Admin(client, self.history),
+            asker=Asker(client, self.history),
+            workloads=workloads,
+        )
+
+    async def _play(self, scene: Scene, player: Player) -> None:
+        """Create the topics of the cluster, let the workloads begin, do the steps."""
+        topics = self._plan.cluster.topics
+        waits = [
+            Until(condition=FullIsr(topic.name), within_ms=TOPICS_WITHIN_MS) for topic in topics
+        ]
+        await player.play([Step(action=action) for action in (*topics, *waits)])
+        self._story.begin()
+        self._began_us = _loop_us()
+        if not player.failures:
+            for workload in self._plan.workloads:
+                if workload.begins:
+                    scene.workloads.begin(workload.name)
+            await player.play(self._plan.steps)
+        self._note(STEPS, player.failures)
+
+    async def _end(self, scene: Scene, faults: list[str]) -> None:
+        """End the faults, wait until all is well, end the workloads."""
+        hits = await self._stage.fault_hits()
+        if not self._violations:
+            inert = [
+                f"the fault {name} never met anything" for name in faults if not hits.get(name)
+            ]
+            self._note(FAULTS, inert)
+        await end_faults(scene, self._plan.ending, self._story)
+        self._healed_us = _loop_us()
+        try:
+            self._healed_after_ms = await heal(scene, self._plan.ending, self._story)
+            await end_workloads(scene, self._plan.ending, self._story)
+        except StepError as error:
+            self._note(HEALING, [str(error)])
+            await scene.workloads.end_writers()
+            await scene.workloads.end_readers()
+
+    async def _verdict(self, scene: Scene, done: Mapping[str, int]) -> Verdict:
+        samples = await self._stage.samples()
+        samples.healed_us = self._healed_us
+        samples.ended_us = _loop_us()
+        found = check_all(Evidence(history=self.history.operations, samples=samples))
+        self._violations += found
+        seen = scene.workloads.seen().values()
+        return Verdict(
+            plan=self._plan.name,
+            violations=tuple(
+                each._replace(at_us=each.at_us - self._began_us) for each in self._violations
+            ),
+            story=tuple(self._story.lines),
+            lasted_ms=self._story.now_ms,
+            healed_after_ms=self._healed_after_ms,
+            acknowledged=sum(each.acknowledged for each in seen),
+            read=sum(each.read for each in seen),
+            fault_hits=dict(await self._stage.fault_hits()),
+            done=dict(done),
+        )
+
+    def _note(self, checker: str, texts: list[str]) -> None:
+        self._violations += [Violation(checker, _loop_us(), text) for text in texts]
+
+
+def _loop_us() -> int:
+    return int(asyncio.get_running_loop().time() * 1_000_000)

@@ -1,0 +1,91 @@
+"""What the steps of a run work with, and what the names in a plan mean at this moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from protocol.fault_model import broker_id_of
+from protocol.ids import TopicPartition
+from simulation.core.actions import Action
+from simulation.core.needs import Need, needs_of
+from simulation.core.observation import Observation
+from simulation.core.references import log_dir_meant, node_meant, partition_named, partitions_meant
+from simulation.run.asking import Asker
+from simulation.run.lookout import Lookout
+from simulation.run.workloads import Workloads
+from simulation.stage import Stage
+from simulation.workload.admin import Admin
+
+
+class StepError(Exception):
+    """A step did not go as the plan says; the text says how it went."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Scene:
+    """One cluster and who works on it."""
+
+    stage: Stage
+    lookout: Lookout
+    admin: Admin
+    asker: Asker
+    workloads: Workloads
+    active_faults: list[str] = field(default_factory=list[str])
+    """The names of those that are in force."""
+    touched_nodes: dict[str, None] = field(default_factory=dict[str, None])
+    """Those whose CPU or clock is not as it was."""
+    seen: Observation = field(default_factory=lambda: Observation(now_ms=0))
+
+    async def look_for(self, action: Action) -> None:
+        """See what the names in ``action`` mean now."""
+        needs = [*needs_of(action)]
+        if partition_named(getattr(action, "of", "x-0")) is None:
+            needs.append(Need.METADATA)
+        if needs:
+            self.seen = await self.lookout.look(needs)
+
+    def node(self, ref: str) -> str:
+        """Return the name of a node.
+
+        Raises:
+            StepError: nobody has that role now.
+        """
+        node = node_meant(ref, self.seen)
+        if node is None:
+            raise StepError(f"there is no {ref} now")
+        return node
+
+    def broker(self, ref: str) -> int:
+        """Return the id of a broker.
+
+        Raises:
+            StepError: nobody has that role now.
+        """
+        broker = broker_id_of(self.node(ref))
+        assert broker is not None, f"{ref} was checked to be a broker"
+        return broker
+
+    def path(self, broker: int, ref: str) -> str:
+        """Return the path of a log dir; a path is one already.
+
+        Raises:
+            StepError: the broker shows no such replica.
+        """
+        if ref.startswith("/"):
+            return ref
+        name = log_dir_meant(ref, broker, self.seen)
+        if name is None:
+            raise StepError(f"broker-{broker} shows no log dir {ref}")
+        return self.stage.spec.broker(broker).log_dirs[int(name.removeprefix("d")) - 1].path
+
+    def partitions(self, ref: str) -> tuple[TopicPartition, ...]:
+        """Return what ``ref`` names.
+
+        Raises:
+            StepError: there is none.
+        """
+        known = {tp: None for view in self.seen.metadata.values() for tp in view}
+        meant = partitions_meant(ref, known)
+        if not meant:
+            raise StepError(f"there is no partition of {ref} now")
+        return meant

@@ -1,0 +1,44 @@
+"""Runs a plan in a simulated world of its own: one seed, one story."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from protocol.spec import ClusterSpec, parse_cluster_spec
+from simulation.core.cluster_text import cluster_text, port_count
+from simulation.core.plan import ClusterPlan, Plan
+from simulation.core.verdict import StoryLine, Verdict
+from simulation.run.runner import run_plan
+from simulation.world.cluster import SimCluster
+from simulation.world.loop import SimLoop
+from simulation.world.sim_stage import SimStage
+
+BASE_DIR: Final = Path("/world")
+FIRST_PORT: Final = 9000
+
+
+def simulated_spec(cluster: ClusterPlan) -> ClusterSpec:
+    """Return the cluster of a plan on the ports and paths that it has in every world."""
+    ports = range(FIRST_PORT, FIRST_PORT + port_count(cluster))
+    return parse_cluster_spec(cluster_text(cluster, ports), base_dir=BASE_DIR, source="plan")
+
+
+def run_simulated(
+    plan: Plan, seed: int, *, show: Callable[[StoryLine], None] | None = None
+) -> Verdict:
+    """Run ``plan`` in the world of ``seed``; whatever chance decides there comes from it.
+
+    Raises:
+        CannotRunError, StageError: as ``run_plan``.
+    """
+    loop = SimLoop(seed)
+
+    async def run() -> Verdict:
+        stage = SimStage(SimCluster(loop, simulated_spec(plan.cluster)))
+        return await run_plan(plan, stage, chance=loop.chance.stream("workloads"), show=show)
+
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        return runner.run(run())

@@ -1,0 +1,145 @@
+"""Plays the steps of a plan in order: times, conditions, and what each action does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from simulation.core.actions import Expect, Fault, Holds, Step, Until, Wait, When
+from simulation.core.conditions import Condition
+from simulation.core.judging import Judgement, judge
+from simulation.core.needs import needs_of
+from simulation.core.observation import Observation
+from simulation.core.plan_document import value_text
+from simulation.core.plan_words import word_of
+from simulation.run.acting import act
+from simulation.run.scene import Scene, StepError
+from simulation.run.story import Story
+
+LOOK_EVERY_MS: Final = 50
+
+
+@dataclass(slots=True)
+class _Watch:
+    """One ``when`` that was reached."""
+
+    condition: Condition
+    task: asyncio.Task[None] | None = None
+    has_begun: bool = False
+
+
+class Player:
+    """Plays one plan on one scene; what goes wrong gathers in ``failures``."""
+
+    def __init__(self, scene: Scene, story: Story) -> None:
+        self.failures: list[str] = []
+        self.faults: list[str] = []
+        """Those that were set and must meet something."""
+        self.done: dict[str, int] = {}
+        """The word of an action -> how often it went as the plan says."""
+        self._scene = scene
+        self._story = story
+        self._watches: list[_Watch] = []
+
+    async def play(self, steps: Sequence[Step]) -> None:
+        """Do the steps, the first that goes wrong is the last; end every ``when`` with them."""
+        async with asyncio.TaskGroup() as group:
+            await self._sequence(steps, group)
+            for watch in self._watches:
+                if not watch.has_begun and watch.task is not None:
+                    watch.task.cancel()
+        if not self.failures:
+            self.failures += [
+                f"when: {value_text(watch.condition)}: it never was so"
+                for watch in self._watches
+                if not watch.has_begun
+            ]
+
+    async def _sequence(self, steps: Sequence[Step], group: asyncio.TaskGroup) -> None:
+        for step in steps:
+            if self.failures:
+                return
+            try:
+                await self._step(step, group)
+            except StepError as error:
+                failure = f"{value_text(step.action)}: {error}"
+                self._story.tell(failure if step.may_fail else f"WRONG: {failure}")
+                if not step.may_fail:
+                    self.failures.append(failure)
+
+    async def _step(self, step: Step, group: asyncio.TaskGroup) -> None:
+        if step.at_ms is not None:
+            await asyncio.sleep(max(0, step.at_ms - self._story.now_ms) / 1000)
+        if step.says is not None:
+            self._story.tell(step.says)
+        match step.action:
+            case Wait(for_ms=for_ms):
+                await asyncio.sleep(for_ms / 1000)
+            case Until(condition=condition, within_ms=within_ms):
+                await self._until(condition, within_ms)
+            case Expect(condition=condition):
+                await self._expect(condition)
+            case Holds(condition=condition, for_ms=for_ms):
+                await self._holds(condition, for_ms)
+            case When(condition=condition, steps=steps):
+                self._when(condition, steps, group)
+            case action:
+                self._story.tell(value_text(action))
+                await act(self._scene, action)
+                word = word_of(type(action))
+                self.done[word] = self.done.get(word, 0) + 1
+                if isinstance(action, Fault) and not step.may_fail:
+                    self.faults.append(action.name)
+
+    async def _until(self, condition: Condition, within_ms: int) -> None:
+        began_ms = self._story.now_ms
+        since = await self._look(condition)
+        judgement = judge(condition, since)
+        while not judgement.holds:
+            lasted_ms = self._story.now_ms - began_ms
+            if lasted_ms > within_ms:
+                raise StepError(f"not so after {lasted_ms} ms: {judgement.says}")
+            await asyncio.sleep(LOOK_EVERY_MS / 1000)
+            judgement = judge(condition, await self._look(condition), since)
+        self._story.tell(f"{judgement.says}, after {self._story.now_ms - began_ms} ms")
+
+    async def _expect(self, condition: Condition) -> None:
+        judgement = judge(condition, await self._look(condition))
+        _demand(judgement)
+        self._story.tell(judgement.says)
+
+    async def _holds(self, condition: Condition, for_ms: int) -> None:
+        began_ms = self._story.now_ms
+        since = await self._look(condition)
+        judgement = judge(condition, since)
+        _demand(judgement)
+        while self._story.now_ms - began_ms < for_ms:
+            await asyncio.sleep(LOOK_EVERY_MS / 1000)
+            judgement = judge(condition, await self._look(condition), since)
+            _demand(judgement)
+        self._story.tell(f"{judgement.says}, for {for_ms} ms")
+
+    def _when(self, condition: Condition, steps: Sequence[Step], group: asyncio.TaskGroup) -> None:
+        watch = _Watch(condition)
+        self._watches.append(watch)
+        watch.task = group.create_task(self._watch(watch, steps, group), name="when")
+
+    async def _watch(self, watch: _Watch, steps: Sequence[Step], group: asyncio.TaskGroup) -> None:
+        since = await self._look(watch.condition)
+        judgement = judge(watch.condition, since)
+        while not judgement.holds:
+            await asyncio.sleep(LOOK_EVERY_MS / 1000)
+            judgement = judge(watch.condition, await self._look(watch.condition), since)
+        watch.has_begun = True
+        self._story.tell(f"when: {judgement.says}")
+        await self._sequence(steps, group)
+
+    async def _look(self, condition: Condition) -> Observation:
+        return await self._scene.lookout.look(needs_of(condition))
+
+
+def _demand(judgement: Judgement) -> None:
+    if not judgement.holds:
+        raise StepError(judgement.says)

@@ -1,0 +1,145 @@
+"""The clients of a run: begins, ends and counts them. What each does is in ``workload``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from protocol.ids import TopicPartition
+from simulation.core.history import History
+from simulation.core.observation import OffsetsSeen, WorkloadSeen
+from simulation.core.plan import Workload
+from simulation.workload.admin import Admin
+from simulation.workload.clients import ClusterClient
+from simulation.workload.consumer import ConsumerSettings, ConsumerWorkload
+from simulation.workload.mover import Chance, MoverSettings, MoverWorkload
+from simulation.workload.producer import ProducerSettings, ProducerWorkload
+from simulation.workload.progress import Progress
+
+_ACKS: Final = {"all": -1, "1": 1, "0": 0}
+
+
+class _Client(Protocol):
+    """One client at work."""
+
+    progress: Progress
+
+    async def run(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+@dataclass(slots=True)
+class _Running:
+    """One beginning of a workload."""
+
+    client: _Client
+    connection: ClusterClient
+    task: asyncio.Task[None]
+
+
+class Workloads:
+    """All workloads of a plan."""
+
+    def __init__(
+        self,
+        workloads: Mapping[str, Workload],
+        addresses: Mapping[int, tuple[str, int]],
+        history: History,
+        chance: Chance,
+        group: asyncio.TaskGroup,
+    ) -> None:
+        """``group`` runs them."""
+        self._workloads = workloads
+        self._addresses = addresses
+        self._history = history
+        self._chance = chance
+        self._group = group
+        self._begun: dict[str, list[_Running]] = {name: [] for name in workloads}
+        self._count = 0
+
+    def begin(self, name: str) -> None:
+        """Let a workload begin, as a new client each time."""
+        self._count += 1
+        connection = ClusterClient(self._addresses, name)
+        client = self._client(self._workloads[name], connection)
+        task = self._group.create_task(client.run(), name=f"workload {name}")
+        self._begun[name].append(_Running(client, connection, task))
+
+    async def end(self, name: str) -> None:
+        """End a workload; what it has sent is waited for."""
+        for running in self._begun[name]:
+            running.client.stop()
+        for running in self._begun[name]:
+            await running.task
+            running.connection.close()
+
+    async def end_writers(self) -> None:
+        """End all that write or move; what they have sent is waited for."""
+        for name, workload in self._workloads.items():
+            if workload.kind != "consume":
+                await self.end(name)
+
+    async def end_readers(self) -> None:
+        """End all that read."""
+        for name, workload in self._workloads.items():
+            if workload.kind == "consume":
+                await self.end(name)
+
+    def unread(self, offsets: Mapping[TopicPartition, OffsetsSeen]) -> list[str]:
+        """Return what readers that run have yet to read, in words."""
+        return [
+            f"{name} is at offset {position.offset} of {tp}, which ends at {offsets[tp].latest}"
+            for name, begun in self._begun.items()
+            for running in begun
+            if isinstance(running.client, ConsumerWorkload) and not running.task.done()
+            for tp, position in running.client.positions.items()
+            if tp in offsets and position.offset < offsets[tp].latest
+        ]
+
+    def seen(self) -> dict[str, WorkloadSeen]:
+        """Return what each has done, all its beginnings together."""
+        return {
+            name: _sum([running.client.progress for running in begun])
+            for name, begun in self._begun.items()
+        }
+
+    def _client(self, workload: Workload, connection: ClusterClient) -> _Client:
+        match workload.kind:
+            case "produce":
+                return ProducerWorkload(
+                    self._count, connection, self._history, _producer_settings(workload)
+                )
+            case "consume":
+                settings = ConsumerSettings(topic=workload.topic)
+                return ConsumerWorkload(connection, self._history, settings)
+            case "move":
+                return MoverWorkload(
+                    connection,
+                    Admin(connection, self._history),
+                    self._chance,
+                    MoverSettings(topic=workload.topic, interval_ms=workload.interval_ms),
+                )
+
+
+def _producer_settings(workload: Workload) -> ProducerSettings:
+    return ProducerSettings(
+        topic=workload.topic,
+        acks=_ACKS[workload.acks],
+        is_idempotent=workload.idempotent,
+        interval_ms=workload.interval_ms,
+        record_bytes=workload.record_bytes,
+        batch_records=workload.batch_records,
+        records_max=workload.records_max,
+    )
+
+
+def _sum(parts: list[Progress]) -> WorkloadSeen:
+    names = dict.fromkeys(name for part in parts for name in part.errors)
+    return WorkloadSeen(
+        acknowledged=sum(part.acknowledged for part in parts),
+        read=sum(part.read for part in parts),
+        errors={name: sum(part.errors.get(name, 0) for part in parts) for name in names},
+    )

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from jbodlab.errors import ExitCode
+from tests.jbodlab.command_line import jbodlab
+
+WELL = """
+name: short
+shows: A topic is led.
+cluster: {brokers: 1, topics: [{name: a}]}
+steps:
+  - {says: Who leads., expect: {leader: {of: a-0, is: 1}}}
+"""
+
+
+def written(folder: Path, text: str = WELL) -> str:
+    file = folder / "short.yaml"
+    file.write_text(text)
+    return str(file)
+
+
+def test_shipped_scenarios_are_listed_with_what_they_show() -> None:
+    result = jbodlab("scenario", "list")
+
+    assert result.exit_code == 0
+    assert "kip-112-leader-log-dir-fails" in result.stdout
+    rows = json.loads(jbodlab("scenario", "list", "--json").stdout)
+    row = next(row for row in rows if row["name"] == "kip-113-good-log-dirs-unaffected")
+    assert row["scenarios"] == [7]
+    assert row["worlds"] == ["simulated", "real"]
+
+
+def test_a_file_is_checked(tmp_path: Path) -> None:
+    file = written(tmp_path)
+
+    assert jbodlab("scenario", "check", file).stdout == f"{file}: short, 1 steps, is well\n"
+
+
+def test_every_mistake_of_a_file_is_told(tmp_path: Path) -> None:
+    result = jbodlab("scenario", "check", written(tmp_path, WELL.replace("leader:", "leder:")))
+
+    assert result.exit_code == ExitCode.BAD_CONFIG
+    assert "steps[0].expect.leder: unknown word (did you mean leader?)" in result.stderr
+
+
+def test_a_run_tells_its_story_and_what_came_of_it(tmp_path: Path) -> None:
+    result = jbodlab("scenario", "run", written(tmp_path), "--seed", "3")
+
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0].endswith("short: A topic is led.")
+    assert any(line.endswith("a-0 is led by broker-1") for line in lines)
+    assert lines[-1].startswith("short: as it must be; ")
+
+
+def test_a_run_that_comes_out_wrong_ends_with_a_code_of_its_own(tmp_path: Path) -> None:
+    text = WELL.replace("leader: {of: a-0, is: 1}", "topic_exists: no-such")
+    result = jbodlab("scenario", "run", written(tmp_path, text))
+
+    assert result.exit_code == ExitCode.VIOLATION
+    assert "steps: expect: {topic_exists: no-such}: there is no topic no-such" in result.stderr
+    assert "again: jbodlab scenario run " in result.stderr
+
+
+def test_the_verdict_is_json_when_asked_for(tmp_path: Path) -> None:
+    result = jbodlab("scenario", "run", written(tmp_path), "--json")
+
+    verdict = json.loads(result.stdout)
+    assert verdict["is_ok"] is True
+    assert verdict["violations"] == []
+    assert verdict["story"][0]["text"] == "short: A topic is led."
+    assert "a-0 is led by broker-1" in result.stderr

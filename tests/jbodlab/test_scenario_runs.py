@@ -1,0 +1,47 @@
+"""Plans in the simulated world; in real processes: tests/integration/test_scenarios.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jbodlab.errors import ExitCode, LabError
+from jbodlab.scenario_files import load_plan, shipped_files
+from jbodlab.scenario_runs import run_scenario
+from simulation.core.plan import Plan
+from simulation.core.plan_document import parse_plan
+from simulation.core.verdict import StoryLine
+
+SHORT = "name: x\nshows: X.\ncluster: {brokers: 1}\n"
+
+
+def plan(rest: str = "") -> Plan:
+    return parse_plan(SHORT + rest, source="test")
+
+
+@pytest.mark.parametrize("file", shipped_files(), ids=lambda file: file.stem)
+def test_a_shipped_scenario_comes_out_as_it_must(file: Path) -> None:
+    verdict = run_scenario(load_plan(str(file)), "simulated", 0)
+
+    assert [str(violation) for violation in verdict.violations] == []
+
+
+def test_the_story_is_told_while_it_happens() -> None:
+    heard: list[StoryLine] = []
+
+    verdict = run_scenario(plan(), "simulated", 0, show=heard.append)
+
+    assert list(verdict.story) == heard
+
+
+def test_a_plan_for_one_world_is_refused_in_the_other() -> None:
+    with pytest.raises(LabError, match="x runs in this world only: real") as caught:
+        run_scenario(plan("worlds: [real]"), "simulated", 0)
+    assert caught.value.exit_code is ExitCode.USAGE
+
+
+def test_what_real_processes_cannot_do_is_told_before_any_starts(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="x needs power cut, which this world does not have"):
+        run_scenario(plan("steps: [{power_cut: 1}]"), "real", 0, folder=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cluster.yaml"]

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from protocol.ids import TopicPartition
+from simulation.core.observation import (
+    LogDirSeen,
+    NodeSeen,
+    Observation,
+    PartitionSeen,
+    ReplicaSeen,
+)
+from simulation.core.wellness import complaints
+
+TP = TopicPartition("a", 0)
+WELL = PartitionSeen(leader=1, leader_epoch=0, replicas=(1, 2), isr=(2, 1), offline_replicas=())
+
+
+def seen(partition: PartitionSeen = WELL) -> Observation:
+    return Observation(
+        now_ms=0,
+        metadata={1: {TP: partition}, 2: {TP: partition}},
+        nodes={"broker-1": NodeSeen(state="running")},
+        reassigning=(),
+    )
+
+
+def test_a_cluster_is_well_when_everybody_says_so() -> None:
+    assert complaints(seen(), 2) == ()
+
+
+def test_a_partition_wants_a_leader_and_its_online_replicas_in_the_isr() -> None:
+    assert complaints(seen(replace(WELL, leader=-1)), 2)[0] == (
+        "a-0 has no leader, its Isr is [2, 1], says broker-1"
+    )
+    assert complaints(seen(replace(WELL, isr=(1,))), 2)[0] == (
+        "a-0 has online replicas [2] outside of its Isr [1], says broker-1"
+    )
+
+
+def test_offline_replicas_are_not_missed() -> None:
+    assert complaints(seen(replace(WELL, isr=(1,), offline_replicas=(2,))), 2) == ()
+
+
+def test_a_partition_without_an_online_isr_member_has_no_wish() -> None:
+    lost = replace(WELL, leader=-1, isr=(2,), offline_replicas=(2,))
+
+    assert complaints(seen(lost), 2) == ()
+
+
+def test_moves_reassignments_and_nodes_are_waited_for() -> None:
+    moving = LogDirSeen(error="NONE", futures={TP: ReplicaSeen(size_bytes=0, offset_lag=0)})
+    observation = replace(
+        seen(),
+        log_dirs={(1, "d2"): moving},
+        reassigning=(TP,),
+        nodes={"broker-3": NodeSeen(state="stopped", exit_code=1)},
+    )
+
+    assert complaints(observation, 3) == (
+        "broker-3 is stopped, exit code 1",
+        "2 of 3 brokers answer",
+        "a-0 still moves to d2 of broker-1",
+        "a-0 is still reassigned",
+    )
+
+
+def test_nodes_may_be_down_where_a_plan_says_so() -> None:
+    observation = replace(seen(), nodes={"broker-3": NodeSeen(state="stopped")})
+
+    assert complaints(observation, 2, may_be_down=True) == ()
+
+
+def test_log_dirs_are_wanted_online_but_where_a_plan_says_otherwise() -> None:
+    observation = replace(seen(), log_dirs={(1, "d2"): LogDirSeen(error="KAFKA_STORAGE_ERROR")})
+
+    assert complaints(observation, 2) == ("d2 of broker-1 is offline",)
+    assert complaints(observation, 2, may_be_broken=True) == ()
+
+
+def test_silence_is_no_sign_of_health() -> None:
+    assert complaints(replace(seen(), reassigning=None), 2) == ("nobody tells of reassignments",)

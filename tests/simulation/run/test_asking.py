@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.run.played import found, play
+
+APIS = ["Produce", "Fetch", "ListOffsets", "OffsetForLeaderEpoch", "DescribeProducers"]
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_leader_answers_and_a_follower_refuses(api: str) -> None:
+    refusal = "NONE" if api in ("Fetch", "DescribeProducers") else "NOT_LEADER_OR_FOLLOWER"
+    verdict = play(
+        f"""
+        - ask: {{api: {api}, of: a-0, broker: leader of a-0}}
+        - {{ask: {{api: {api}, of: a-0, broker: follower of a-0}}, answers: {refusal}}}
+        """,
+        brokers=2,
+    )
+
+    assert found(verdict) == []
+
+
+@pytest.mark.scenario(61, 63)
+def test_a_replica_on_a_failed_log_dir_answers_with_a_storage_error() -> None:
+    verdict = play(
+        """
+        - fault: {name: dead, broker: 1, log_dir: d1, mode: eio}
+        - {ask: {api: Produce, of: a-0, broker: 1}, answers: KAFKA_STORAGE_ERROR}
+        - {ask: {api: Fetch, version: 5, of: a-0, broker: 1}, answers: NOT_LEADER_OR_FOLLOWER}
+        - {ask: {api: Fetch, version: 6, of: a-0, broker: 1}, answers: KAFKA_STORAGE_ERROR}
+        - {ask: {api: ListOffsets, of: a-0, broker: 1}, answers: KAFKA_STORAGE_ERROR}
+        - {ask: {api: OffsetForLeaderEpoch, of: a-0, broker: 1}, answers: KAFKA_STORAGE_ERROR}
+        - {ask: {api: DescribeProducers, of: a-0, broker: 1}, answers: KAFKA_STORAGE_ERROR}
+        - {delete_records: {of: a-0, before: 0}, answers: LEADER_NOT_AVAILABLE}
+        """
+    )
+
+    assert found(verdict) == []

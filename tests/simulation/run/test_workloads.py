@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.run.played import found, play
+
+
+@pytest.mark.parametrize(
+    "settings",
+    ["acks: all, idempotent: true", 'acks: "1", batch_records: 5', 'acks: "0", record_bytes: 1000'],
+)
+def test_producers_write_as_they_are_told(settings: str) -> None:
+    verdict = play(
+        "- until: {count: {workload: load, at_least: 10}}",
+        rest=f"workloads: [{{name: load, topic: a, {settings}}}]",
+    )
+
+    assert found(verdict) == []
+
+
+def test_a_producer_with_a_limit_ends_there() -> None:
+    verdict = play(
+        "- wait: 5s\n- expect: {count: {workload: load, is: 7}}",
+        rest="workloads: [{name: load, topic: a, records_max: 7}]",
+    )
+
+    assert found(verdict) == []
+
+
+def test_a_mover_moves() -> None:
+    verdict = play(
+        "- until: {replica_in: {of: a-0, broker: 1, log_dir: d2}}",
+        rest="workloads: [{name: mover, topic: a, kind: move, interval: 500ms}]",
+    )
+
+    assert found(verdict) == []
+
+
+def test_errors_are_counted_by_their_code() -> None:
+    verdict = play(
+        """
+        - until: {count: {workload: load, at_least: 5}}
+        - kill: 1
+        - until: {error_seen: {workload: load, code: NETWORK_EXCEPTION}}
+        - start: 1
+        - until: {count: {workload: load, more: 5}}
+        - expect: {count: {workload: load, what: errors, at_least: 1}}
+        """,
+        rest="workloads: [{name: load, topic: a}]",
+    )
+
+    assert found(verdict) == []
