@@ -1,0 +1,236 @@
+"""aiokafka's producer and consumer as workloads: the library as people use it, unmodified.
+
+It retries by itself and tells only what became of it in the end. In a simulated world somebody has
+to give it that world's time and chance; nothing here does.
+"""
+
+# aiokafka has no stubs, and its own annotations leave much open.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.errors import KafkaError as AiokafkaError
+
+from protocol.errors import ErrorCode
+from protocol.ids import NO_LEADER, TopicPartition
+from simulation.core.history import (
+    Function,
+    History,
+    Invocation,
+    Poll,
+    ProducerRange,
+    Read,
+    Send,
+)
+from simulation.core.payload import number_of, payload, record_number
+from simulation.workload.consumer import ConsumerSettings
+from simulation.workload.producer import ProducerSettings
+from simulation.workload.progress import Progress
+
+UNTOLD: Final = ProducerRange(-1, -1, -1)
+"""The library does not say how it numbers batches."""
+POLL_MS: Final = 500
+_ACKS: Final = {-1: "all", 0: 0, 1: 1}
+_NOT_APPENDED: Final = (ErrorCode.MESSAGE_TOO_LARGE.name, "RecordTooLargeError")
+
+
+class AiokafkaProducerWorkload:
+    """One producer. ``run`` it once; ``stop`` ends it when all that it sent has ended."""
+
+    def __init__(
+        self,
+        number: int,
+        addresses: Mapping[int, tuple[str, int]],
+        client_id: str,
+        history: History,
+        settings: ProducerSettings,
+    ) -> None:
+        """``number`` is the workload's own in the run, from which its records' numbers come."""
+        self.progress = Progress()
+        self._number = number
+        self._client_id = client_id
+        self._history = history
+        self._settings = settings
+        self._addresses = addresses
+        self._stopping = asyncio.Event()
+        self._under_way: dict[int, Invocation] = {}
+        self._made = 0
+
+    def stop(self) -> None:
+        """Make no more records; ``run`` ends when those that were made have ended."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Write until stopped, or until ``records_max`` are made."""
+        settings = self._settings
+        producer = AIOKafkaProducer(
+            bootstrap_servers=_bootstrap(self._addresses),
+            client_id=self._client_id,
+            acks=_ACKS[settings.acks],
+            enable_idempotence=settings.is_idempotent,
+            request_timeout_ms=settings.delivery_timeout_ms,
+            retry_backoff_ms=settings.retry_backoff_ms,
+        )
+        if not await _started(producer, self.progress, self._stopping):
+            return
+        try:
+            while not self._is_over():
+                for _ in range(settings.batch_records):
+                    await self._send(producer)
+                await _pause(self._stopping, settings.interval_ms)
+        finally:
+            await producer.stop()
+            for invocation in self._under_way.values():
+                invocation.unknown("the producer stopped")
+
+    def _is_over(self) -> bool:
+        limit = self._settings.records_max
+        return self._stopping.is_set() or (limit is not None and self._made >= limit)
+
+    async def _send(self, producer: Any) -> None:
+        settings = self._settings
+        partitions = sorted(await producer.partitions_for(settings.topic))
+        if self._is_over() or not partitions:
+            return
+        tp = TopicPartition(settings.topic, partitions[self._made % len(partitions)])
+        number = record_number(self._number, self._made)
+        self._made += 1
+        identity = UNTOLD if settings.is_idempotent else None
+        send = Send(tp, (number,), settings.acks, identity)
+        invocation = self._history.begin(self._client_id, Function.SEND, send)
+        self._under_way[number] = invocation
+        try:
+            value = payload(number, settings.record_bytes)
+            sent = await producer.send(tp.topic, value, partition=tp.partition)
+        except AiokafkaError as error:
+            self._failed(number, error)
+        else:
+            sent.add_done_callback(partial(self._ended, number))
+
+    def _ended(self, number: int, sent: asyncio.Future[Any]) -> None:
+        if number not in self._under_way:
+            return
+        error = asyncio.CancelledError() if sent.cancelled() else sent.exception()
+        if error is not None:
+            self._failed(number, error)
+            return
+        invocation = self._under_way.pop(number)
+        send = invocation.value
+        assert isinstance(send, Send)
+        self.progress.acknowledged += 1
+        # With acks=0 there is no metadata.
+        offset = -1 if sent.result() is None else sent.result().offset
+        invocation.ok(send._replace(base_offset=offset))
+
+    def _failed(self, number: int, error: BaseException) -> None:
+        name = error_name(error)
+        self.progress.count_error(name)
+        invocation = self._under_way.pop(number)
+        if name in _NOT_APPENDED:
+            invocation.fail(name)
+        else:
+            invocation.unknown(name)
+
+
+class AiokafkaConsumerWorkload:
+    """One consumer without a group, from the beginning. ``run`` it once; ``stop`` ends it."""
+
+    def __init__(
+        self,
+        addresses: Mapping[int, tuple[str, int]],
+        client_id: str,
+        history: History,
+        settings: ConsumerSettings,
+    ) -> None:
+        self.progress = Progress()
+        self._addresses = addresses
+        self._client_id = client_id
+        self._history = history
+        self._settings = settings
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        """Ask for no more records."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Read until stopped."""
+        consumer = AIOKafkaConsumer(
+            self._settings.topic,
+            bootstrap_servers=_bootstrap(self._addresses),
+            client_id=self._client_id,
+            group_id=None,
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            retry_backoff_ms=self._settings.retry_backoff_ms,
+            metadata_max_age_ms=self._settings.look_interval_ms,
+        )
+        if not await _started(consumer, self.progress, self._stopping):
+            return
+        try:
+            while not self._stopping.is_set():
+                await self._poll(consumer)
+        finally:
+            await consumer.stop()
+
+    async def _poll(self, consumer: Any) -> None:
+        asked = Poll(NO_LEADER, ())
+        with self._history.begin(self._client_id, Function.POLL, asked) as polling:
+            try:
+                found = await consumer.getmany(timeout_ms=POLL_MS)
+            except AiokafkaError as error:
+                self.progress.count_error(error_name(error))
+                polling.fail(error_name(error))
+                return
+            reads = [_read(tp, records) for tp, records in sorted(found.items()) if records]
+            self.progress.read += sum(len(read.records) for read in reads)
+            polling.ok(Poll(NO_LEADER, tuple(reads)))
+
+
+def error_name(error: BaseException) -> str:
+    """Return Kafka's name of an error where it has one, or else the library's."""
+    number = getattr(error, "errno", None)
+    if isinstance(number, int) and number in list(ErrorCode):
+        return ErrorCode(number).name
+    return type(error).__name__
+
+
+def _bootstrap(addresses: Mapping[int, tuple[str, int]]) -> str:
+    return ",".join(f"{host}:{port}" for host, port in addresses.values())
+
+
+async def _started(client: Any, progress: Progress, stopping: asyncio.Event) -> bool:
+    """Start a client of the library, again and again while no broker answers."""
+    while not stopping.is_set():
+        try:
+            await client.start()
+        except AiokafkaError as error:
+            progress.count_error(error_name(error))
+            await _pause(stopping, 500)
+        else:
+            return True
+    await client.stop()
+    return False
+
+
+async def _pause(stopping: asyncio.Event, for_ms: int) -> None:
+    try:
+        async with asyncio.timeout(for_ms / 1000):
+            await stopping.wait()
+    except TimeoutError:
+        return
+
+
+def _read(tp: Any, records: Any) -> Read:
+    return Read(
+        TopicPartition(tp.topic, tp.partition),
+        records[0].offset,
+        records=tuple((record.offset, number_of(record.value)) for record in records),
+    )

@@ -1,0 +1,130 @@
+# aiokafka has no stubs.
+# pyright: reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from aiokafka.errors import KafkaTimeoutError, NotLeaderForPartitionError
+
+from simulation.core.history import Function, Kind, Poll, Send
+from simulation.workload.aiokafka_clients import (
+    UNTOLD,
+    AiokafkaConsumerWorkload,
+    AiokafkaProducerWorkload,
+    error_name,
+)
+from simulation.workload.clients import addresses_of
+from simulation.workload.consumer import ConsumerSettings
+from simulation.workload.producer import ProducerSettings
+from simulation.world.foreign_clocks import foreign_clocks
+from tests.simulation.workload.lab import Lab
+from tests.simulation.world.worlds import sim_loop
+
+
+def _producer(lab: Lab, settings: ProducerSettings) -> AiokafkaProducerWorkload:
+    addresses = addresses_of(lab.cluster.spec)
+    return AiokafkaProducerWorkload(3, addresses, "writer", lab.history, settings)
+
+
+def _consumer(lab: Lab) -> AiokafkaConsumerWorkload:
+    addresses = addresses_of(lab.cluster.spec)
+    settings = ConsumerSettings(topic="orders")
+    return AiokafkaConsumerWorkload(addresses, "reader", lab.history, settings)
+
+
+def _sends(lab: Lab) -> list[Send]:
+    values = [operation.value for operation in lab.ended(Function.SEND)]
+    return [value for value in values if isinstance(value, Send)]
+
+
+def _read_offsets(lab: Lab) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for operation in lab.ended(Function.POLL):
+        poll = operation.value
+        assert isinstance(poll, Poll)
+        for read in poll.reads:
+            found.setdefault(read.tp.partition, []).extend(offset for offset, _ in read.records)
+    return found
+
+
+@pytest.mark.parametrize("acks", [-1, 1])
+async def test_what_it_writes_is_written_down(lab: Lab, acks: int) -> None:
+    await lab.create(partitions=2, replication_factor=3)
+    settings = ProducerSettings(topic="orders", acks=acks, records_max=10, batch_records=2)
+    with foreign_clocks(sim_loop()):
+        await _producer(lab, settings).run()
+
+    sends = sorted(_sends(lab), key=lambda send: send.records)
+    assert [send.records[0] for send in sends] == [3_000_000_000 + n for n in range(10)]
+    assert [(send.tp.partition, send.base_offset) for send in sends] == [
+        (n % 2, n // 2) for n in range(10)
+    ]
+    assert {send.producer for send in sends} == {None}
+
+
+async def test_with_acks_0_nobody_tells_the_offset(lab: Lab) -> None:
+    await lab.create()
+    with foreign_clocks(sim_loop()):
+        await _producer(lab, ProducerSettings(topic="orders", acks=0, records_max=3)).run()
+
+    assert [send.base_offset for send in _sends(lab)] == [-1, -1, -1]
+
+
+async def test_an_idempotent_one_survives_the_death_of_a_leader(lab: Lab) -> None:
+    await lab.create(replication_factor=3)
+    settings = ProducerSettings(topic="orders", is_idempotent=True, interval_ms=20)
+    producer, consumer = _producer(lab, settings), _consumer(lab)
+    with foreign_clocks(sim_loop()):
+        async with asyncio.TaskGroup() as group:
+            group.create_task(producer.run())
+            group.create_task(consumer.run())
+            await asyncio.sleep(2)
+            leader = (await lab.client.view(["orders"])).partitions[_sends(lab)[0].tp].leader
+            lab.cluster.brokers[leader].kill()
+            await asyncio.sleep(15)
+            producer.stop()
+            await asyncio.sleep(5)
+            consumer.stop()
+
+    offsets = sorted(send.base_offset for send in _sends(lab))
+    assert len(offsets) > 500
+    assert offsets == list(range(len(offsets)))
+    assert {send.producer for send in _sends(lab)} == {UNTOLD}
+    assert _read_offsets(lab) == {0: offsets}
+    assert consumer.progress.read == producer.progress.acknowledged == len(offsets)
+    assert lab.ended(Function.SEND, Kind.INFO) == []
+
+
+async def test_a_record_too_large_certainly_failed(lab: Lab) -> None:
+    await lab.create()
+    settings = ProducerSettings(topic="orders", records_max=1, record_bytes=2_000_000)
+    with foreign_clocks(sim_loop()):
+        await _producer(lab, settings).run()
+
+    (failed,) = lab.ended(Function.SEND, Kind.FAIL)
+    assert failed.error in ("MESSAGE_TOO_LARGE", "RecordTooLargeError")
+
+
+async def test_both_wait_for_a_cluster_and_end_when_it_never_comes(lab: Lab) -> None:
+    for broker in lab.cluster.brokers.values():
+        broker.kill()
+    producer = _producer(lab, ProducerSettings(topic="orders"))
+    consumer = _consumer(lab)
+    with foreign_clocks(sim_loop()):
+        async with asyncio.TaskGroup() as group:
+            group.create_task(producer.run())
+            group.create_task(consumer.run())
+            await asyncio.sleep(3)
+            producer.stop()
+            consumer.stop()
+
+    assert list(producer.progress.errors) == ["KafkaConnectionError"]
+    assert list(consumer.progress.errors) == ["KafkaConnectionError"]
+
+
+def test_errors_have_kafka_s_names_where_they_have_one() -> None:
+    assert error_name(NotLeaderForPartitionError()) == "NOT_LEADER_OR_FOLLOWER"
+    assert error_name(KafkaTimeoutError()) == "KafkaTimeoutError"
+    assert error_name(ValueError()) == "ValueError"
