@@ -13,7 +13,12 @@ from broker.core.hosted import HostedState, Role
 from broker.core.log_dirs import LogDirState
 from controller.core.events import RequestAnswered, RequestArrived, Started, Tick
 from controller.core.machine import SERVED
-from controller.core.phases import PARTITION_MOVES, REPLICA_MOVES
+from controller.core.phases import (
+    PARTITION_MOVES,
+    REPLICA_MOVES,
+    PartitionPhase,
+    ReplicaPhase,
+)
 from protocol.messages.control import (
     LeaderAndIsrRequest,
     StopReplicaRequest,
@@ -90,6 +95,13 @@ def _moves(table: Mapping[Any, Iterable[Any]]) -> list[Transition]:
     return [transition_of(before, after) for after, befores in table.items() for before in befores]
 
 
+_REPLAYED: Final[tuple[tuple[Mark, Mark], ...]] = (
+    (PartitionPhase.NON_EXISTENT, PartitionPhase.ONLINE),
+    (PartitionPhase.NON_EXISTENT, PartitionPhase.OFFLINE),
+    (ReplicaPhase.NON_EXISTENT, ReplicaPhase.ONLINE),
+    (ReplicaPhase.NON_EXISTENT, ReplicaPhase.DELETION_INELIGIBLE),
+)
+"""A controller that starts takes what its journal tells as it is."""
 _HOSTED: Final = (
     (HostedState.ABSENT, HostedState.ONLINE),
     (HostedState.ABSENT, HostedState.OFFLINE),
@@ -125,7 +137,7 @@ DECLARED: Final[dict[Transition, None]] = dict.fromkeys(
     [
         *_moves(PARTITION_MOVES),
         *_moves(REPLICA_MOVES),
-        *(transition_of(*pair) for pair in (*_HOSTED, *_LOG_DIRS, *_ROLES)),
+        *(transition_of(*pair) for pair in (*_REPLAYED, *_HOSTED, *_LOG_DIRS, *_ROLES)),
         *(transition_of(*pair) for pair in MOVE_TABLE),
         *(transition_of(*pair) for pair in _EVENTS),
         *(Transition("BrokerState", *pair) for pair in _BROKER_STATES),

@@ -54,13 +54,13 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
 def _faults(dice: Dice, scene: Scene) -> list[Span]:
     families = some(dice, (DISK_KINDS, NETWORK_KINDS, NODE_KINDS), 0.7)
     kinds = [kind for family in families for kind in some(dice, family, 0.35)]
-    per_10_s = dice.randint(1, 4)
+    per_10_s = dice.randint(1, 6)
     return draw_faults(dice, scene, kinds, 1 + per_10_s * scene.length_ms // 10_000)
 
 
 def _orders(dice: Dice, scene: Scene) -> list[Order]:
     kinds = some(dice, ORDER_KINDS, 0.35)
-    per_10_s = dice.randint(0, 6)
+    per_10_s = dice.randint(0, 10)
     return draw_orders(dice, scene, kinds, per_10_s * scene.length_ms // 10_000)
 
 

@@ -29,8 +29,12 @@ _CONFIGS: Final[dict[str, tuple[str, ...]]] = {
     "auto.leader.rebalance.enable": ("true", "false"),
     "log.segment.bytes": ("16384", "131072", "1073741824"),
     "log.index.interval.bytes": ("256", "4096"),
+    "replica.alter.log.dirs.io.max.bytes.per.second": ("5000000", "50000000"),
 }
-"""Keys whose values change what a short run gets to see; one of each is drawn."""
+"""Keys whose values change what a short run gets to see; one of each is drawn.
+
+Moves are throttled to more than all clients together write: below that none would ever end.
+"""
 
 
 def draw_cluster(dice: Dice) -> ClusterPlan:
@@ -95,8 +99,8 @@ def _producer(dice: Dice, topic: str, letter: str) -> Workload:
         acks=acks,
         idempotent=acks == "all" and dice.random() < 0.75,
         interval_ms=dice.choice((20, 50, 100, 200)),
-        record_bytes=skewed(dice, 20, 2000),
-        batch_records=skewed(dice, 1, 20),
+        record_bytes=skewed(dice, 20, 1000),
+        batch_records=skewed(dice, 1, 10),
     )
 
 

@@ -28,7 +28,8 @@ def draw_orders(dice: Dice, scene: Scene, kinds: list[str], count: int) -> list[
     orders: list[Order] = []
     for number in range(1, count + 1):
         at_ms = dice.randint(100, scene.length_ms)
-        for action in _ORDERS[dice.choice(kinds)](dice, scene.cluster, number):
+        kind = chosen(dice, {kind: _OFTEN.get(kind, 1) for kind in kinds})
+        for action in _ORDERS[kind](dice, scene.cluster, number):
             orders.append(Order(at_ms, action))
             at_ms = min(at_ms + skewed(dice, 1, 5000), scene.length_ms)
     return sorted(orders, key=lambda order: order.at_ms)
@@ -136,7 +137,7 @@ _TOPIC_CHANGES: Final[tuple[tuple[str, tuple[str | None, ...]], ...]] = (
 _BROKER_CHANGES: Final[tuple[tuple[str, tuple[str | None, ...]], ...]] = (
     ("leader.replication.throttled.rate", ("100000", None)),
     ("follower.replication.throttled.rate", ("100000", None)),
-    ("replica.alter.log.dirs.io.max.bytes.per.second", ("50000", None)),
+    ("replica.alter.log.dirs.io.max.bytes.per.second", ("5000000", None)),
     ("log.segment.bytes", ("16384", None)),
     ("min.insync.replicas", ("1", "2", None)),
 )
@@ -156,4 +157,5 @@ _ORDERS: Final[dict[str, Callable[[Dice, ClusterPlan, int], tuple[Action, ...]]]
     "restart_partition": _restart_partition,
     "delete_records": _delete_records,
 }
+_OFTEN: Final = {"move_replica": 4, "reassign": 3}
 ORDER_KINDS: Final = tuple(_ORDERS)

@@ -13,6 +13,7 @@ from typing import Final
 from broker.storage.faults import FaultyDisk
 from protocol.metric_writer import NewRowWriter
 from protocol.spec import ClusterSpec
+from protocol.witness import Witness, unwitnessed
 from simulation.world.loop import SimLoop
 from simulation.world.node import CONTROLLER, BrokerNode, ControllerNode, SimNode
 from simulation.world.rows import NoRows
@@ -28,7 +29,12 @@ class SimCluster:
     """One cluster. Made on a SimLoop; every call is made while it runs."""
 
     def __init__(
-        self, loop: SimLoop, spec: ClusterSpec, new_row_writer: NewRowWriter = NoRows
+        self,
+        loop: SimLoop,
+        spec: ClusterSpec,
+        new_row_writer: NewRowWriter = NoRows,
+        *,
+        witness: Witness = unwitnessed,
     ) -> None:
         self.loop = loop
         self.spec = spec = _with_quiet_roots(spec)
@@ -40,6 +46,8 @@ class SimCluster:
             **{node.name: node for node in self.brokers.values()},
         }
         """By name: ``controller``, ``broker-1`` and so on."""
+        for node in self.nodes.values():
+            node.witness = witness
 
     async def start(self) -> None:
         """Start all nodes and wait until every broker serves and knows all the others.

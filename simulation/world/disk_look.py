@@ -19,7 +19,8 @@ from broker.storage.layout import (
     parse_segment_file_name,
 )
 from broker.storage.memory_disk import MemoryDisk
-from protocol.records.batch import iterate_batches
+from protocol.errors import Malformed
+from protocol.records.batch import UnsupportedMagic, iterate_batches
 from protocol.records.records import iterate_records
 from simulation.core.payload import number_of
 from simulation.core.samples import BatchSample, LogSample
@@ -87,20 +88,26 @@ def _batches(memory: MemoryDisk, name: str, *, with_records: bool) -> Iterator[B
         if suffix == LOG_SUFFIX
     )
     for _, file in segments:
-        data = memory.read_file(f"{name}/{file}")
-        for at, header in iterate_batches(data):
-            has_records = with_records and not header.is_control
-            yield BatchSample(
-                header.base_offset,
-                header.next_offset,
-                crc32(data[at : at + header.size_bytes]),
-                header.producer_id,
-                header.producer_epoch,
-                header.base_sequence,
-                tuple(
-                    (record.offset, number_of(record.value))
-                    for record in iterate_records(data, at, header)
-                )
-                if has_records
-                else (),
+        try:
+            yield from _batches_of(memory.read_file(f"{name}/{file}"), with_records=with_records)
+        except (Malformed, UnsupportedMagic):
+            return  # A disk wrote over it; whether it may have is for the checkers to say.
+
+
+def _batches_of(data: bytes, *, with_records: bool) -> Iterator[BatchSample]:
+    for at, header in iterate_batches(data):
+        has_records = with_records and not header.is_control
+        yield BatchSample(
+            header.base_offset,
+            header.next_offset,
+            crc32(data[at : at + header.size_bytes]),
+            header.producer_id,
+            header.producer_epoch,
+            header.base_sequence,
+            tuple(
+                (record.offset, number_of(record.value))
+                for record in iterate_records(data, at, header)
             )
+            if has_records
+            else (),
+        )

@@ -17,6 +17,7 @@ from controller.app import Controller
 from controller.journal import Journal
 from protocol.metric_writer import NewRowWriter
 from protocol.spec import BrokerSpec, ClusterSpec, LogDirSpec
+from protocol.witness import Witness, unwitnessed
 from simulation.world.clock import SimClock
 from simulation.world.disk_worker import SimDiskWorker
 from simulation.world.drive import Drive
@@ -41,6 +42,10 @@ class SimNode:
         self.ended_with: object = None
         """The exit code of the last process, or what it raised; None while it runs."""
         self.starts_count = 0
+        self.crashes: list[BaseException] = []
+        """What its processes raised at their end, those before the last one too."""
+        self.witness: Witness = unwitnessed
+        """Told of the moves of its processes' state machines."""
         self._loop = loop
         self._step_us = STEP_US
 
@@ -143,6 +148,8 @@ class SimNode:
         self._note(f"ends: {result!r}")
         self._end(process)
         self.ended_with = result
+        if isinstance(result, BaseException):
+            self.crashes.append(result)
 
     def _end(self, process: Process) -> None:
         self._loop.kill(process)
@@ -219,6 +226,7 @@ class BrokerNode(SimNode):
             elapsed_us=lambda: loop.now_us,
             new_gate=lambda: SimGate(loop),
             new_row_writer=self._new_row_writer,
+            witness=self.witness,
         )
 
     def _has_faults(self, path: str) -> bool:
@@ -249,6 +257,7 @@ class ControllerNode(SimNode):
             self.chance(),
             new_row_writer=self._new_row_writer,
         )
+        self.controller.witness = self.witness
         await self.controller.run()
         return 0
 

@@ -17,7 +17,8 @@ _SEQUENCE_COUNT: Final = 2**31
 
 def check_idempotence(evidence: Evidence) -> list[Violation]:
     """Look at the numbers of producers, and of records, in the leaders' logs at the end."""
-    compacted = deletions_of(evidence).compacted
+    deletions = deletions_of(evidence)
+    compacted = deletions.compacted
     forgiven = forgiven_until(evidence.samples)
     idempotent = dict.fromkeys(_idempotent_records(evidence))
     return [
@@ -25,7 +26,13 @@ def check_idempotence(evidence: Evidence) -> list[Violation]:
         for log in evidence.samples.logs
         if log.is_leader and log.is_readable and log.tp.topic not in compacted
         for text in [
-            *_sequence_faults(log, is_whole=log.tp not in forgiven and log.log_start_offset == 0),
+            *_sequence_faults(
+                log,
+                # In a topic that was made anew a producer goes on with the number it had.
+                is_whole=log.tp not in forgiven
+                and log.log_start_offset == 0
+                and not deletions.took_topic(log.tp.topic, 0),
+            ),
             *_duplicates(log, idempotent),
         ]
     ]

@@ -70,8 +70,8 @@ def test_the_broker_states_declared_by_name_exist() -> None:
 
 def test_what_was_never_seen_and_what_nobody_declared_are_told() -> None:
     coverage = Coverage()
-    coverage(PartitionPhase.NON_EXISTENT, PartitionPhase.ONLINE)
-    assert coverage.undeclared == [Transition("PartitionPhase", "NON_EXISTENT", "ONLINE")]
+    coverage(PartitionPhase.ONLINE, PartitionPhase.NEW)
+    assert coverage.undeclared == [Transition("PartitionPhase", "ONLINE", "NEW")]
     assert coverage.never_seen == list(DECLARED)
 
 

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from broker.exit_codes import ExitCode
+from simulation.core.coverage import Coverage
 from simulation.world.cluster import SimCluster
 from simulation.world.loop import SimLoop, run_world
 from tests.simulation.world.one_story import story
@@ -66,3 +67,18 @@ def test_one_seed_gives_one_trace_in_processes_that_hash_differently():
     told = [process.communicate()[0] for process in running]
     assert [process.returncode for process in running] == [0, 0]
     assert told[0] == told[1]
+
+
+def test_the_moves_of_all_nodes_are_told_to_one_witness():
+    coverage = Coverage()
+
+    async def main(loop: SimLoop) -> None:
+        cluster = SimCluster(loop, small_cluster(topics=[TOPIC]), witness=coverage)
+        await cluster.start()
+        await cluster.stop()
+
+    run_world(1, main)
+    machines = {transition.machine for transition in coverage.counts}
+    assert {"PartitionPhase", "ReplicaPhase", "ControllerEvent", "BrokerState"} <= machines
+    assert {"HostedState", "Role"} <= machines
+    assert coverage.undeclared == []

@@ -50,6 +50,24 @@ async def test_batches_are_read_from_the_files_and_records_from_the_leader_s() -
     assert [batch.records for batch in follower.batches] == [()] * 3
 
 
+async def test_what_a_disk_wrote_over_ends_the_log() -> None:
+    lab = await _with_records()
+    drive = next(
+        drive
+        for drive in lab.cluster.brokers[1].drives.values()
+        if drive.disk.memory.exists(str(TP))
+    )
+    name = f"{TP}/{0:020}.log"
+    data = bytearray(drive.disk.memory.read_file(name))
+    middle = len(data) // 3
+    data[middle : middle + 40] = b"b" * 40
+    drive.disk.memory.write_file(name, data)
+
+    leader = _by_broker(lab)[1]
+
+    assert [batch.base_offset for batch in leader.batches] == [0]
+
+
 async def test_what_was_deleted_is_not_in_the_log() -> None:
     lab = await _with_records()
     await lab.admin.delete_records(TP, 3)

@@ -7,6 +7,7 @@ import gc
 
 import pytest
 
+from broker.app import StartupError
 from broker.exit_codes import ExitCode
 from simulation.world.clock import EPOCH_MS
 from simulation.world.cluster import SimCluster
@@ -88,6 +89,20 @@ async def test_a_broker_that_loses_all_log_dirs_ends_by_itself():
         drive.faults.set_fault("eio")
     await cluster.until(lambda: not cluster.brokers[2].is_running, TIMEOUT_MS)
     assert cluster.brokers[2].ended_with is ExitCode.ALL_LOG_DIRS_FAILED
+
+
+async def test_what_processes_raise_at_their_ends_is_kept():
+    cluster = await running_cluster(topics=[TOPIC])
+    node = cluster.brokers[1]
+    assert node.crashes == []
+    node.kill()
+    memory = next(iter(node.drives.values())).disk.memory
+    properties = memory.read_file("meta.properties").replace(b"=1\n", b"=9\n")
+    memory.write_file("meta.properties", properties)
+    for _ in range(2):
+        node.start()
+        await cluster.until(lambda: not node.is_running, TIMEOUT_MS)
+    assert [type(error) for error in node.crashes] == [StartupError, StartupError]
 
 
 async def test_a_slow_cpu_makes_a_broker_slow_and_nobody_else():

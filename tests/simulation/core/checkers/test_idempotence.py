@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from simulation.core.checkers.idempotence import check_idempotence
-from simulation.core.history import ProducerRange
+from simulation.core.history import Function, Order, ProducerRange
 from simulation.core.samples import BatchSample, Damage, LogSample, TopicSample
 from tests.simulation.core.checkers.build import TP, Story, batch
 
@@ -54,6 +54,12 @@ def test_a_gap_at_the_beginning_is_told_unless_the_beginning_is_gone() -> None:
     story.partition(isr=(1,), replicas=(1,))
     story.replica(1)
     story.samples.damages.append(Damage(1, 1, "d1", "power cut"))
+    assert _texts(story) == []
+
+
+def test_in_a_topic_made_anew_a_producer_goes_on_with_its_number() -> None:
+    story = _story(batch(0, 2, producer=(7, 0, 44)))
+    story.order(Function.DELETE_TOPIC, Order(TP.topic))
     assert _texts(story) == []
 
 
