@@ -4,10 +4,10 @@
 under it, the checkers know (``checkers.fault_model``): a record acknowledged with acks=all stays
 for as long as one member of the Isr keeps what it was given. Processes that are killed, paused,
 cut off or slow keep it, and so do disks that answer with an error or not at all. Power cuts lose
-what was not synced, for Kafka acknowledges before it syncs; failed syncs, lost entries,
-misdirected writes, flipped bits and short reads are disks that lie. Both count as damage to the
-replicas there until they have been in the Isr anew, and where all of an Isr is damaged nothing is
-promised. Unclean elections are off, so that nothing else may lose a record.
+what was not synced, for Kafka acknowledges before it syncs; failed syncs, lost entries, flipped
+bits and short reads are disks that lie. Both count as damage to the replicas there until they have
+been in the Isr anew, and where all of an Isr is damaged nothing is promised. Unclean elections are
+off, so that nothing else may lose a record.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ class Scene:
 
 
 NODE_KINDS: Final = ("kill", "stop", "pause", "power_cut", "slow_cpu", "clock_skew")
-DISK_KINDS: Final = tuple(mode.value for mode in DiskMode)
+_BEYOND_HEALING: Final = (DiskMode.MISDIRECTED_WRITE,)
+"""For written plans only: other bytes in the middle of a leader's log stay there for good."""
+DISK_KINDS: Final = tuple(mode.value for mode in DiskMode if mode not in _BEYOND_HEALING)
 NETWORK_KINDS: Final = tuple(mode.value for mode in NetworkMode)
 FAULT_KINDS: Final = (*DISK_KINDS, *NETWORK_KINDS, *NODE_KINDS)
 
@@ -110,7 +112,6 @@ def _disk_fault(dice: Dice, scene: Scene, kind: str) -> DiskFault:
 _LIES: Final = (
     DiskMode.BIT_FLIP,
     DiskMode.SHORT_READ,
-    DiskMode.MISDIRECTED_WRITE,
 )
 
 
