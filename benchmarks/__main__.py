@@ -19,6 +19,7 @@ _SUITES = (
     "throttles",
     "isolation",
     "moves_under_load",
+    "simulation",
 )
 
 

@@ -65,7 +65,13 @@ class _TimerHandle(asyncio.TimerHandle):
         loop: asyncio.AbstractEventLoop,
         context: Context | None,
     ) -> None:
-        _Handle.__init__(self, callback, args, loop, context)  # type: ignore[arg-type]
+        self._context = copy_context() if context is None else context
+        self._loop = loop
+        self._callback = callback
+        self._args = args
+        self._cancelled = False
+        self._repr = None
+        self._source_traceback = None
         self._when = when
         self._scheduled = True
 
@@ -126,24 +132,28 @@ class VirtualLoop(asyncio.BaseEventLoop):
     ) -> asyncio.Handle:
         """Run ``callback`` behind all that its process runs before; never when that is dead."""
         handle = _Handle(callback, args, self, context)
-        process = CURRENT.get() if context is None else context.get(CURRENT)
-        self._enqueue(process or self.world, handle)
+        process = (CURRENT.get() if context is None else context.get(CURRENT)) or self.world
+        if process.is_dead or self._is_ending:
+            handle.cancel()
+            return handle
+        ready = process.ready
+        if not ready and not process.is_paused:
+            self._runnable.append(process)
+        ready.append(handle)
         return handle
 
     def call_later(
         self, delay: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Run ``callback`` in ``delay`` seconds, rounded up to whole microseconds."""
-        return self.call_at(self.time() + delay, callback, *args, context=context)
+        when = self._now_us / 1_000_000 + delay
+        return self._set_timer(_rounded_up_us(when), when, callback, args, context)
 
     def call_at(
         self, when: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Run ``callback`` at the first microsecond that is not before ``when``."""
-        at_us = int(when * 1_000_000)
-        if at_us / 1_000_000 < when:
-            at_us += 1
-        return self._set_timer(at_us, when, callback, args, context)
+        return self._set_timer(_rounded_up_us(when), when, callback, args, context)
 
     def call_at_us(
         self, at_us: int, callback: Callable[..., Any], *args: Any, context: Context | None = None
@@ -207,14 +217,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._dead_tasks.clear()
         super().close()
 
-    def _enqueue(self, process: Process, handle: asyncio.Handle) -> None:
-        if process.is_dead or self._is_ending:
-            handle.cancel()
-            return
-        if not process.ready and not process.is_paused:
-            self._runnable.append(process)
-        process.ready.append(handle)
-
     def _set_timer(
         self,
         at_us: int,
@@ -239,19 +241,26 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def _run_once(self) -> None:
         """Run until somebody stops the loop: asyncio would call it again and again."""
-        timers = self._timers
+        timers, runnable = self._timers, self._runnable
         while not self._stopping:
             now_us = self._now_us
             if timers and timers[0][0] <= now_us:
                 self._fire_due(now_us)
-            process = self._draw_process(now_us)
-            if process is None:
-                self._advance()
-                continue
+            if len(runnable) == 1:  # As most often.
+                process = runnable[0]
+                if process.free_at_us > now_us:
+                    self._advance_to(process.free_at_us)
+                    continue
+            else:
+                drawn = self._draw_process(now_us)
+                if drawn is None:
+                    self._advance()
+                    continue
+                process = drawn
             ready = process.ready
             handle = ready.popleft()
             if not ready:
-                self._runnable.remove(process)
+                runnable.remove(process)
             if not handle._cancelled:
                 self.steps += 1
                 process.free_at_us = now_us + process.step_us
@@ -259,41 +268,43 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def _draw_process(self, now_us: int) -> Process | None:
         """Draw one of those that can run now."""
-        runnable = self._runnable
-        if len(runnable) == 1:  # As most often.
-            return runnable[0] if runnable[0].free_at_us <= now_us else None
-        free = [process for process in runnable if process.free_at_us <= now_us]
+        free = [process for process in self._runnable if process.free_at_us <= now_us]
         if len(free) < 2:
             return free[0] if free else None
         return free[int(self._draw() * len(free))]
 
     def _fire_due(self, now_us: int) -> None:
-        timers = self._timers
+        timers, runnable = self._timers, self._runnable
         while timers and timers[0][0] <= now_us:
             handle = heapq.heappop(timers)[2]
             handle._scheduled = False
+            process = handle.process
             if handle._cancelled:
                 self._timers_cancelled -= 1
-            else:
-                self._enqueue(handle.process, handle)
+            elif not process.is_dead:
+                if not process.ready and not process.is_paused:
+                    runnable.append(process)
+                process.ready.append(handle)
+
+    def _advance_to(self, at_us: int) -> None:
+        """Let time pass until then, or until the next timer before."""
+        if self.steps > self._steps_max:
+            self._end_for_its_steps()
+        timers = self._timers
+        self._now_us = timers[0][0] if timers and timers[0][0] < at_us else at_us
 
     def _advance(self) -> None:
         """Let time pass until something can happen."""
-        if self.steps > self._steps_max:
-            self._end_for_its_steps()
         timers = self._timers
         while timers and timers[0][2]._cancelled:
             heapq.heappop(timers)[2]._scheduled = False
             self._timers_cancelled -= 1
-        at_us = timers[0][0] if timers else _NEVER_US
-        for process in self._runnable:
-            if process.free_at_us < at_us:  # noqa: PLR1730 -- min() takes ten times as long
-                at_us = process.free_at_us
-        if at_us == _NEVER_US:
+        at_us = min((process.free_at_us for process in self._runnable), default=_NEVER_US)
+        if at_us == _NEVER_US and not timers:
             raise DeadlockError(
                 f"nothing can happen any more at {self.time():.6f} s\n{describe_tasks(self)}"
             )
-        self._now_us = max(self._now_us, at_us)
+        self._advance_to(at_us)
         if self._timers_cancelled > _CANCELLED_TIMERS_MIN:
             self._sweep_timers()
 
@@ -325,3 +336,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
             for task in sorted(asyncio.all_tasks(self), key=hash)
             if isinstance(task, SimTask) and process in (None, task.process)
         ]
+
+
+def _rounded_up_us(when_s: float) -> int:
+    at_us = int(when_s * 1_000_000)
+    return at_us if at_us / 1_000_000 >= when_s else at_us + 1
