@@ -9,6 +9,7 @@ No sockets, no threads, no signals: what asks for them is refused.
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable, Coroutine
 from contextvars import Context
 from functools import partial
@@ -74,10 +75,17 @@ def run_world(
 ) -> T:
     """Run ``main`` in a new world to its end, and let go of all that it leaves running."""
     loop = SimLoop(seed, steps_max=steps_max)
+    # What was made before needs no look; in the world the loop says when garbage is collected.
+    was_enabled = gc.isenabled()
+    gc.freeze()
+    gc.disable()
     try:
         return loop.run_until_complete(main(loop))
     finally:
         loop.close()
+        gc.unfreeze()
+        if was_enabled:
+            gc.enable()
 
 
 def _is_in_a_loop() -> bool:

@@ -13,10 +13,11 @@ network nor disks.
 from __future__ import annotations
 
 import asyncio
+import gc
 import heapq
 from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
-from typing import Any, Final, NoReturn, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from simulation.world.chance import Chance
 from simulation.world.process import CURRENT, Process
@@ -26,6 +27,7 @@ from simulation.world.trace import Trace
 T = TypeVar("T")
 
 STEPS_MAX: Final = 200_000_000
+_STEPS_PER_COLLECTION: Final = 100_000
 _NEVER_US: Final = 1 << 62
 _CANCELLED_TIMERS_MIN: Final = 256
 """So many cancelled timers are not worth sweeping out."""
@@ -101,6 +103,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.world = Process("world")
         """Whose code belongs to no process of the cluster."""
         self._steps_max = steps_max
+        self._break_at_steps = min(_STEPS_PER_COLLECTION, steps_max)
         self._now_us = 0
         self._timers: list[_Timer] = []
         self._timers_made = 0
@@ -288,8 +291,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def _advance_to(self, at_us: int) -> None:
         """Let time pass until then, or until the next timer before."""
-        if self.steps > self._steps_max:
-            self._end_for_its_steps()
+        if self.steps >= self._break_at_steps:
+            self._take_a_break()
         timers = self._timers
         self._now_us = timers[0][0] if timers and timers[0][0] < at_us else at_us
 
@@ -308,11 +311,15 @@ class VirtualLoop(asyncio.BaseEventLoop):
         if self._timers_cancelled > _CANCELLED_TIMERS_MIN:
             self._sweep_timers()
 
-    def _end_for_its_steps(self) -> NoReturn:
-        raise StepLimitError(
-            f"{self.steps} steps taken, {self._steps_max} given, at {self.time():.6f} s\n"
-            f"{describe_tasks(self)}"
-        )
+    def _take_a_break(self) -> None:
+        """Collect garbage: finalizers run code, so that must be at the same step in every run."""
+        if self.steps >= self._steps_max:
+            raise StepLimitError(
+                f"{self.steps} steps taken, {self._steps_max} given, at {self.time():.6f} s\n"
+                f"{describe_tasks(self)}"
+            )
+        gc.collect()
+        self._break_at_steps = min(self.steps + _STEPS_PER_COLLECTION, self._steps_max)
 
     def _sweep_timers(self) -> None:
         """Drop cancelled timers when most are; the order of the others depends on none of them."""
