@@ -9,6 +9,7 @@ import click
 from jbodlab.commands.decode import decode
 from jbodlab.commands.demo import demo
 from jbodlab.commands.dump_log import dump_log
+from jbodlab.commands.faults import faults
 from jbodlab.commands.lifecycle import brokers, down, status, up
 from jbodlab.commands.log_dirs import log_dirs
 from jbodlab.commands.reassignments import reassignments
@@ -63,6 +64,7 @@ for command in (
     status,
     brokers,
     log_dirs,
+    faults,
     topics,
     reassignments,
     rebalance,

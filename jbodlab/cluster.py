@@ -146,6 +146,14 @@ class Cluster:
         self.processes[name].kill()
         self._write_notes()
 
+    def pause(self, name: str) -> None:
+        """Let a process stand still; its connections and locks stay."""
+        self.processes[name].pause()
+
+    def resume(self, name: str) -> None:
+        """Let a process that stands still go on."""
+        self.processes[name].resume()
+
     def stop(self, names: list[str] | None = None, deadline_ms: int = STOP_DEADLINE_MS) -> None:
         """Stop processes cleanly, brokers before the controller; all of them by default."""
         wanted = self.names if names is None else names

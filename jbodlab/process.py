@@ -74,6 +74,14 @@ class Process:
         """Whether it lives. A zombie does not."""
         return self.wait(0) is None and self._handle.is_running()
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether it stands still."""
+        try:
+            return self._handle.status() == psutil.STATUS_STOPPED
+        except psutil.NoSuchProcess:
+            return False
+
     def rss_bytes(self) -> int:
         """Return its resident memory; 0 when it is gone."""
         try:
@@ -97,8 +105,9 @@ class Process:
         return self.exit_code
 
     def terminate(self) -> None:
-        """Ask it to end (SIGTERM)."""
+        """Ask it to end (SIGTERM); one that stands still goes on to do so."""
         self._signal(signal.SIGTERM)
+        self._signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """End it without asking (SIGKILL) and wait until it is gone."""

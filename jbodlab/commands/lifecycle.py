@@ -78,7 +78,7 @@ def status(lab: Lab) -> None:
 
 @click.group()
 def brokers() -> None:
-    """Start, stop, restart or kill one broker."""
+    """Start, stop, restart, pause, resume or kill one broker."""
 
 
 @brokers.command("start")
@@ -119,12 +119,39 @@ def restart_broker(lab: Lab, broker_id: int) -> None:
 @lab_command
 def kill_broker(lab: Lab, broker_id: int) -> None:
     """End one broker at once (SIGKILL), as a power loss would."""
-    cluster = _with_broker(lab, broker_id)
-    name = broker_name(broker_id)
-    if not cluster.is_running(name):
-        raise LabError(ExitCode.NOT_RUNNING, f"broker {broker_id} does not run")
-    cluster.kill(name)
+    cluster = _with_running_broker(lab, broker_id)
+    cluster.kill(broker_name(broker_id))
     lab.emit({"killed": broker_id}, f"broker {broker_id} is gone")
+
+
+@brokers.command("pause")
+@click.argument("broker_id", type=int)
+@lab_command
+def pause_broker(lab: Lab, broker_id: int) -> None:
+    """Let one broker stand still (SIGSTOP): its connections stay, and nothing is answered."""
+    cluster = _with_running_broker(lab, broker_id)
+    cluster.pause(broker_name(broker_id))
+    lab.emit(
+        {"paused": broker_id},
+        f"broker {broker_id} stands still; `jbodlab brokers resume {broker_id}` lets it go on",
+    )
+
+
+@brokers.command("resume")
+@click.argument("broker_id", type=int)
+@lab_command
+def resume_broker(lab: Lab, broker_id: int) -> None:
+    """Let a broker that stands still go on (SIGCONT)."""
+    cluster = _with_running_broker(lab, broker_id)
+    cluster.resume(broker_name(broker_id))
+    lab.emit({"resumed": broker_id}, f"broker {broker_id} goes on")
+
+
+def _with_running_broker(lab: Lab, broker_id: int) -> Cluster:
+    cluster = _with_broker(lab, broker_id)
+    if not cluster.is_running(broker_name(broker_id)):
+        raise LabError(ExitCode.NOT_RUNNING, f"broker {broker_id} does not run")
+    return cluster
 
 
 def _with_broker(lab: Lab, broker_id: int) -> Cluster:
@@ -159,15 +186,17 @@ def _started_words(started: list[str]) -> str:
 def _process_row(cluster: Cluster, name: str) -> dict[str, Any]:
     running = cluster.is_running(name)
     process = cluster.processes.get(name)
+    paused = running and process is not None and process.is_paused
     log_file = cluster.run_dir / f"{name}.log"
     return {
         "name": name,
         "running": running,
+        "paused": paused,
         "pid": process.pid if running and process is not None else None,
         "rss_bytes": process.rss_bytes() if running and process is not None else 0,
         "address": _address(cluster, name),
         "log_file": str(log_file),
-        "loading": _loading(cluster, name) if running else {},
+        "loading": _loading(cluster, name) if running and not paused else {},
     }
 
 
@@ -217,6 +246,8 @@ def _status_table(processes: list[dict[str, Any]], view: ClusterView | None) -> 
 def _state_words(row: dict[str, Any]) -> str:
     if not row["running"]:
         return f"[red]not running[/] {row['log_file']}"
+    if row["paused"]:
+        return "[yellow]paused[/]"
     loading = loading_words(row["loading"])
     return f"[yellow]loading[/] {loading}" if loading else "[green]running[/]"
 

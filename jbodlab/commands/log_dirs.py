@@ -25,9 +25,11 @@ from jbodlab.moves import watch_move
 from jbodlab.returns import ReturnProgress, watch_return
 from jbodlab.tables import log_dirs_table
 from protocol.errors import ErrorCode
+from protocol.fault_model import DiskMode
 from protocol.spec import BrokerSpec
 
-MODES = ("eio", "enospc", "read_only", "hang", "slow", "torn_write", "bit_flip")
+MODES = tuple(mode.value for mode in DiskMode if mode is not DiskMode.LOST_ENTRY)
+"""What a whole log dir can be broken with; `jbodlab faults` breaks parts of it."""
 
 
 @click.group("log-dirs")

@@ -63,6 +63,40 @@ def test_status_tells_processes_and_partitions(config: Path, up: dict[str, Any])
     assert "running" in run(config, "status").stdout
 
 
+def test_faults_are_set_by_rules_listed_with_what_they_met_and_taken_off(
+    config: Path, up: dict[str, Any]
+) -> None:
+    assert up
+    slow = answer(
+        config, "faults", "add", "mode=slow", "log_dir=data/b1/d1", "delay_ms=1", "--id", "sluggish"
+    )
+    assert (slow["broker"], slow["id"]) == (1, "sluggish")
+    cut = answer(config, "faults", "add", "mode=cut", "from=broker-2", "to=broker-1")
+    assert cut["fault"] == {"mode": "cut", "from": "broker-2", "to": "broker-1"}
+    listed = {(row["broker"], row["id"]): row for row in answer(config, "faults", "list")}
+    assert set(listed) == {(1, "sluggish"), (2, "fault-1")}
+    shown = run(config, "faults", "list").stdout
+    assert "mode=slow node=broker-1" in shown
+    assert "in force" in shown
+    (ended,) = answer(config, "faults", "clear", "sluggish")
+    assert (ended["id"], ended["is_in_force"]) == ("sluggish", False)
+    refused = run(config, "faults", "clear", "sluggish")
+    assert refused.returncode == ExitCode.FAILED
+    assert "sluggish is in force nowhere" in refused.stderr
+    assert [row["id"] for row in answer(config, "faults", "clear")] == ["fault-1"]
+    refused = run(config, "faults", "add", "mode=lost_entry", "broker=1")
+    assert "a real file system cannot be told" in refused.stderr
+
+
+def test_a_broker_is_paused_and_resumed(config: Path, up: dict[str, Any]) -> None:
+    assert up
+    assert answer(config, "brokers", "pause", "3") == {"paused": 3}
+    paused = {row["name"]: row["paused"] for row in answer(config, "status")["processes"]}
+    assert paused == {"controller": False, "broker-1": False, "broker-2": False, "broker-3": True}
+    assert answer(config, "brokers", "resume", "3") == {"resumed": 3}
+    assert not any(row["paused"] for row in answer(config, "status")["processes"])
+
+
 def test_topics_are_created_described_listed_and_deleted(config: Path, up: dict[str, Any]) -> None:
     assert up
     answer(config, "topics", "create", "extra", "--partitions", "2", "--set", "retention.ms=9000")

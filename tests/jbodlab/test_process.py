@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from jbodlab.process import Process
@@ -44,6 +47,27 @@ def test_a_running_process_is_found_again_by_pid_and_start_time(tmp_path: Path) 
         process.kill()
     assert Process.attach("p", process.pid, process.started_at, process.log_file) is None
     assert process.rss_bytes() == 0
+
+
+def test_a_process_that_stands_still_goes_on_when_it_may_and_when_it_is_stopped(
+    tmp_path: Path,
+) -> None:
+    process = start(FOREVER, tmp_path)
+    wait_for_up(process)
+    process.pause()
+    wait_until(lambda: process.is_paused)
+    assert process.is_running
+    process.resume()
+    wait_until(lambda: not process.is_paused)
+    process.pause()
+    assert process.stop(DEADLINE_MS) == -signal.SIGTERM
+    assert not process.is_paused
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + DEADLINE_MS / 1000
+    while not condition():
+        assert time.monotonic() < deadline_s
 
 
 def test_stop_asks_first(tmp_path: Path) -> None:

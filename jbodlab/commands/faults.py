@@ -1,0 +1,208 @@
+"""``faults``: break disks and networks by rules, see what the rules met, take them off.
+
+The words are those of ``faults:`` in the cluster file; brokers carry them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, cast
+
+import click
+import yaml
+from rich.table import Table
+
+from jbodlab.cluster import Cluster, broker_name
+from jbodlab.commands.output import Lab, lab_command
+from jbodlab.control import ControlClient
+from jbodlab.errors import ExitCode, LabError
+from protocol.fault_document import fault_content, read_fault
+from protocol.fault_model import DiskFault, NetworkFault, NodeFault, NodeMode, broker_in_charge
+from protocol.spec import BrokerSpec
+
+_INSTEAD: Final = {
+    NodeMode.KILL: "`jbodlab brokers kill`",
+    NodeMode.PAUSE: "`jbodlab brokers pause`, `resume`",
+    NodeMode.RESTART: "`jbodlab brokers restart`",
+}
+_LISTS: Final = ("operations", "files")
+
+
+@click.group()
+def faults() -> None:
+    """Break disks and networks by rules: by operation, file, count or chance."""
+
+
+@faults.command(epilog="The modes and what each does: docs/faults.md.")
+@click.argument("words", nargs=-1, required=True, metavar="KEY=VALUE...")
+@click.option("--id", "fault_id", help="Its name in `list` and `clear`; fault-1 and so on else.")
+@lab_command
+def add(lab: Lab, words: tuple[str, ...], fault_id: str | None) -> None:
+    r"""Put a fault in force, with the keys that `faults:` has in the cluster file.
+
+    \b
+    The third and all later appends to logs of `orders` fail:
+      jbodlab faults add mode=eio log_dir=data/b1/d1 operations=append files=log \
+          'name=orders-*' from_nth=3
+    One fsync fails, and what was not durable is gone:
+      jbodlab faults add mode=sync_failure broker=1 times=1
+    A disk of 50 operations and a megabyte per second:
+      jbodlab faults add mode=slow log_dir=data/b1/d1 operations_per_second=50 \
+          bytes_per_second=1000000
+    Broker 2 hears nothing of broker 1, which still hears broker 2:
+      jbodlab faults add mode=cut from=broker-1 to=broker-2 both_ways=false
+    Broker 1 and the controller are 200 to 250 ms apart:
+      jbodlab faults add mode=latency from=broker-1 to=controller latency_ms=200 jitter_ms=50
+    """
+    cluster = lab.cluster
+    fault = _fault(cluster, _content(words))
+    broker = _in_charge(cluster, fault)
+    named = {} if fault_id is None else {"id": fault_id}
+    content = fault_content(fault)
+    (added,) = _client(broker).add_faults([{**content, **named}])
+    lab.emit(
+        {"broker": broker.id, "id": added, "fault": content},
+        f"broker {broker.id}: {added} is in force\n"
+        f"next: `jbodlab faults list`, `jbodlab faults clear {added} --broker {broker.id}`",
+    )
+
+
+@faults.command("list")
+@click.option("--broker", "broker_id", type=int, help="Only this broker.")
+@lab_command
+def list_faults(lab: Lab, broker_id: int | None) -> None:
+    """Show every fault, how many operations it could have met, and how many it changed.
+
+    One that never hit anything tested nothing.
+    """
+    rows = [
+        {"broker": broker.id, **fault}
+        for broker in _running(lab.require_running(), broker_id)
+        for fault in _client(broker).faults()
+    ]
+    lab.emit(rows, _table(rows) if rows else "no broker has a fault")
+
+
+@faults.command()
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--broker", "broker_id", type=int, help="Only this broker.")
+@lab_command
+def clear(lab: Lab, ids: tuple[str, ...], broker_id: int | None) -> None:
+    r"""Take faults off by their ids, or all of them; what hangs in one goes on.
+
+    \b
+    Everything is whole again:
+      jbodlab faults clear
+    One fault of one broker:
+      jbodlab faults clear fault-1 --broker 1
+    """
+    brokers = _running(lab.require_running(), broker_id)
+    cleared: list[dict[str, Any]] = []
+    for broker, chosen in _chosen(brokers, ids):
+        rows = _client(broker).clear_faults(chosen)
+        cleared += [{"broker": broker.id, **row} for row in rows]
+    lab.emit(cleared, _table(cleared) if cleared else "no fault was in force")
+
+
+def _content(words: Sequence[str]) -> dict[str, Any]:
+    """Turn ``key=value`` words into what the cluster file would hold."""
+    content: dict[str, Any] = {}
+    for word in words:
+        key, equals, text = word.partition("=")
+        if not equals:
+            raise click.UsageError(f"{word!r} is not key=value, as in mode=eio")
+        is_list = key in _LISTS and not text.startswith("[")
+        try:
+            content[key] = yaml.safe_load(f"[{text}]" if is_list else text)
+        except yaml.YAMLError as error:
+            raise click.UsageError(f"{word!r} has no value that can be read") from error
+    return content
+
+
+def _fault(cluster: Cluster, content: dict[str, Any]) -> DiskFault | NetworkFault:
+    log_dir = content.get("log_dir")
+    if isinstance(log_dir, str):
+        broker, content["log_dir"] = _owner(cluster, log_dir)
+        if "broker" not in content and "node" not in content:
+            content["broker"] = broker
+    fault, mistakes = read_fault(content)
+    if fault is None:
+        raise LabError(ExitCode.FAILED, "\n".join(mistakes))
+    if isinstance(fault, NodeFault):
+        instead = _INSTEAD.get(fault.mode)
+        words = f"use {instead}" if instead else "only the simulation can do that"
+        raise LabError(ExitCode.FAILED, f"mode {fault.mode.value} is not a broker's own: {words}")
+    return fault
+
+
+def _owner(cluster: Cluster, path: str) -> tuple[int, str]:
+    """Return the broker of a log dir, and its path as brokers know it."""
+    full_path = str(cluster.config_path.parent / Path(path))
+    dirs = {one.path: broker.id for broker in cluster.spec.brokers for one in broker.log_dirs}
+    if full_path not in dirs:
+        known = ", ".join(dirs)
+        raise LabError(ExitCode.FAILED, f"log_dir: {path} is none of {known}")
+    return dirs[full_path], full_path
+
+
+def _in_charge(cluster: Cluster, fault: DiskFault | NetworkFault) -> BrokerSpec:
+    broker_id = broker_in_charge(fault)
+    if broker_id is None:
+        raise LabError(ExitCode.FAILED, "a broker must be concerned: as broker, node, from or to")
+    try:
+        return cluster.spec.broker(broker_id)
+    except KeyError as error:
+        raise LabError(ExitCode.FAILED, f"there is no broker {broker_id}") from error
+
+
+def _running(cluster: Cluster, broker_id: int | None) -> list[BrokerSpec]:
+    return [
+        broker
+        for broker in cluster.spec.brokers
+        if broker_id in (None, broker.id) and cluster.is_running(broker_name(broker.id))
+    ]
+
+
+def _client(broker: BrokerSpec) -> ControlClient:
+    return ControlClient(broker.id, broker.control_port)
+
+
+def _chosen(
+    brokers: Sequence[BrokerSpec], ids: tuple[str, ...]
+) -> list[tuple[BrokerSpec, list[str] | None]]:
+    """Tell which ids to clear at which broker.
+
+    Raises:
+        LabError: an id is in force nowhere, or at several brokers.
+    """
+    if not ids:
+        return [(broker, None) for broker in brokers]
+    chosen: dict[int, list[str]] = {broker.id: [] for broker in brokers}
+    in_force = {
+        broker.id: [one["id"] for one in _client(broker).faults() if one["is_in_force"]]
+        for broker in brokers
+    }
+    for each in ids:
+        at = [broker_id for broker_id, known in in_force.items() if each in known]
+        if len(at) != 1:
+            where = f"at brokers {at}: say which with --broker" if at else "in force nowhere"
+            raise LabError(ExitCode.FAILED, f"{each} is {where}")
+        chosen[at[0]].append(each)
+    return [(broker, chosen[broker.id]) for broker in brokers if chosen[broker.id]]
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> Table:
+    table = Table("broker", "id", "state", "matches", "hits", "rule")
+    for row in rows:
+        rule = " ".join(f"{key}={_word(value)}" for key, value in row["fault"].items())
+        state = "[red]in force[/]" if row["is_in_force"] else "over"
+        counts = (str(row["matches"]), str(row["hits"]))
+        table.add_row(str(row["broker"]), row["id"], state, *counts, rule)
+    return table
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(str(each) for each in cast("list[Any]", value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

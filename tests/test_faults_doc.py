@@ -1,0 +1,43 @@
+"""docs/faults.md names every word there is, and what it shows to be typed is right."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from jbodlab.cli import main
+from protocol.fault_document import MODES, read_fault
+from protocol.fault_model import FileClass, Operation
+
+TEXT = (Path(__file__).parents[1] / "docs" / "faults.md").read_text(encoding="utf-8")
+COMMANDS = [
+    shlex.split(line)
+    for block in re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)
+    for line in block.splitlines()
+]
+
+
+def test_every_mode_operation_and_class_of_file_is_told() -> None:
+    rows = re.findall(r"(?m)^\| `([a-z_]+)` \|", TEXT)
+    assert [mode for mode in MODES if mode not in rows] == []
+    words = [each.value for each in (*Operation, *FileClass)]
+    assert [word for word in words if f"`{word}`" not in TEXT] == []
+
+
+def test_every_example_is_a_fault() -> None:
+    (block,) = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+    contents = yaml.safe_load(block)["faults"]
+    assert [read_fault(each, beside=("at_ms", "until_ms"))[1] for each in contents] == [[], [], []]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_parses(words: list[str]) -> None:
+    group, name, *arguments = words[1:]
+    found = main.commands[group]
+    assert isinstance(found, click.Group)
+    found.commands[name].make_context(name, arguments)
