@@ -32,6 +32,7 @@ WAYS: dict[str, Break] = {
     "enospc": by_fault("enospc"),
     "read_only": by_fault("read_only"),
     "hang": by_fault("hang"),
+    "sync_failure": by_fault("sync_failure"),
 }
 
 
