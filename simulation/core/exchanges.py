@@ -22,6 +22,8 @@ _INT16: Final = Struct(">h")
 _HEAD_BYTES: Final = 512
 """Enough for the header and the first fields of any request of ours."""
 _PRODUCE: Final = 0
+_ROUTINE: Final = frozenset({1, 3, 18, 63})
+"""Fetch, Metadata, ApiVersions, BrokerHeartbeat: what goes on when nothing does."""
 
 
 class _Request(NamedTuple):
@@ -40,6 +42,13 @@ class _Frames:
 
     def feed(self, data: Buffer) -> Iterator[bytes]:
         """Give the beginning of each frame that ends in ``data``."""
+        is_clean = self._left == 0 and not self._size
+        if is_clean and len(data) > _SIZE.size:
+            (size,) = _SIZE.unpack_from(data)
+            if size == len(data) - _SIZE.size:
+                # As nearly all do, it brings one whole frame.
+                yield bytes(data[_SIZE.size : _SIZE.size + _HEAD_BYTES])
+                return
         view = memoryview(data)
         while view:
             if self._left == 0:
@@ -71,13 +80,16 @@ class Exchange:
         self.count = 0
         """Requests so far that want an answer."""
 
-    def asked(self, data: Buffer, at_us: int) -> None:
-        """Take bytes on their way to the server."""
+    def asked(self, data: Buffer, at_us: int) -> bool:
+        """Take bytes on their way to the server; True when a request may change something."""
+        is_news = False
         for head in self._asked.feed(data):
             api_key, version, correlation_id = _HEAD.unpack_from(head)
+            is_news = is_news or api_key not in _ROUTINE
             if api_key != _PRODUCE or _wants_answer(head, version):
                 self._open[correlation_id] = _Request(at_us, api_key, correlation_id)
                 self.count += 1
+        return is_news
 
     def answered(self, data: Buffer, at_us: int) -> Iterator[Misanswer]:
         """Take bytes on their way back; Kafka answers in the order of the requests."""

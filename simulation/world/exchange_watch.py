@@ -6,6 +6,7 @@ speak another protocol.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from simulation.core.exchanges import Exchange
@@ -20,8 +21,12 @@ PATIENCE_US: Final = 35_000_000
 class ExchangeWatch:
     """All connections of a cluster."""
 
-    def __init__(self, cluster: SimCluster, samples: Samples) -> None:
+    def __init__(
+        self, cluster: SimCluster, samples: Samples, on_news: Callable[[], None] | None = None
+    ) -> None:
+        """``on_news`` is called when a request is sent that may change something."""
         self._loop = cluster.loop
+        self._on_news = on_news
         self._samples = samples
         self._ports = {
             cluster.spec.controller.port: "controller",
@@ -61,7 +66,9 @@ class ExchangeWatch:
             if found is None:
                 exchange = Exchange(f"{sender.process.name} to {name} ({sender.number})")
                 found = self._exchanges[sender.number] = (exchange, sender.peer)
-            found[0].asked(segment, self._loop.now_us)
+            is_news = found[0].asked(segment, self._loop.now_us)
+            if is_news and self._on_news is not None:
+                self._on_news()
 
     def _on_answer(self, sender: SimTransport, segment: bytes) -> None:
         found = self._exchanges.get(sender.number)

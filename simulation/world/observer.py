@@ -1,12 +1,14 @@
 """Looks into the nodes of a simulated cluster while it runs, and writes down what changed.
 
 It changes nothing and judges nothing. It looks at short intervals that chance draws, so that it is
-never in step with anything; what begins and ends between two looks is not seen.
+never in step with anything, and at longer ones while nothing changes; what begins and ends between
+two looks is not seen.
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextvars import Context
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +26,8 @@ from simulation.world.journal_disk import JOURNAL_FILE
 
 INTERVAL_US_MAX: Final = 20_000
 """The longest time between two looks; half of it on average."""
+IDLE_INTERVAL_US_MAX: Final = 640_000
+"""The same when nothing changes, and nobody asks for anything that may change something."""
 JOURNAL_WITHIN_MS: Final = 5_000
 """So long may a decision take to be durable at the end."""
 
@@ -33,15 +37,19 @@ class Observer:
 
     def __init__(self, cluster: SimCluster) -> None:
         self.samples = Samples()
+        self.looks_count = 0
         self._cluster = cluster
         self._loop = cluster.loop
         self._chance = cluster.loop.chance.stream("observer")
         self._brokers = [BrokerWatch(node, self.samples) for node in cluster.brokers.values()]
         self._drives = [DriveWatch(node, self.samples) for node in cluster.brokers.values()]
         self._controller = ControllerWatch(cluster.controller, self.samples)
-        self._exchanges = ExchangeWatch(cluster, self.samples)
+        self._exchanges = ExchangeWatch(cluster, self.samples, self._hurry)
         self._up: dict[str, bool] = {}
         self._faults: dict[str, range] = {}
+        self._interval_us_max = INTERVAL_US_MAX
+        self._changes_count = 0
+        self._nobody = Context()
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
@@ -64,6 +72,7 @@ class Observer:
 
     def look(self) -> None:
         """Write down what differs from the look before."""
+        self.looks_count += 1
         now_us = self._loop.now_us
         for name, node in self._cluster.nodes.items():
             is_up = node.is_running and not node.is_paused
@@ -88,9 +97,26 @@ class Observer:
 
     def _tick(self) -> None:
         self.look()
-        self._timer = self._loop.call_at_us(
-            self._loop.now_us + self._chance.randint(1, INTERVAL_US_MAX), self._tick
-        )
+        samples = self.samples
+        changes_count = len(samples.replicas) + len(samples.partitions) + len(samples.nodes)
+        if changes_count != self._changes_count:
+            self._changes_count = changes_count
+            self._interval_us_max = INTERVAL_US_MAX
+        else:
+            self._interval_us_max = min(2 * self._interval_us_max, IDLE_INTERVAL_US_MAX)
+        self._look_later()
+
+    def _hurry(self) -> None:
+        """Look soon: what comes now may change something."""
+        if self._interval_us_max > INTERVAL_US_MAX and self._timer is not None:
+            self._interval_us_max = INTERVAL_US_MAX
+            self._timer.cancel()
+            self._look_later()
+
+    def _look_later(self) -> None:
+        at_us = self._loop.now_us + self._chance.randint(1, self._interval_us_max)
+        # In a context of nobody's: whoever sends what makes it hurry may be killed before.
+        self._timer = self._loop.call_at_us(at_us, self._tick, context=self._nobody)
 
     async def _compare_journal(self) -> None:
         """Compare as soon as both agree, or when they should: decisions may be on their way."""

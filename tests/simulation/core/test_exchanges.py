@@ -63,6 +63,13 @@ def test_requests_answered_once_and_in_order_are_fine(
     assert exchange.count == 3
 
 
+def test_requests_that_may_change_something_are_news(
+    client: ClientConnection, exchange: Exchange
+) -> None:
+    assert not exchange.asked(_ask(client), 0)
+    assert exchange.asked(_produce(client, 9, -1), 0)
+
+
 def test_bytes_may_come_in_any_pieces(client: ClientConnection, exchange: Exchange) -> None:
     frames = [_produce(client, 9, -1, 2_000), _ask(client)]
     for byte in b"".join(frames):

@@ -97,3 +97,33 @@ async def test_a_controller_that_is_down_has_no_journal_to_compare() -> None:
     samples: Samples = await observer.finish()
 
     assert samples.journals == []
+
+
+async def test_it_looks_rarely_while_nothing_changes_and_soon_when_something_may() -> None:
+    lab, observer = await _watched()
+    await asyncio.sleep(10)
+    looks_before = observer.looks_count
+    await asyncio.sleep(10)
+    idle_looks = observer.looks_count - looks_before
+
+    looks_before = observer.looks_count
+    await lab.create()
+    await asyncio.sleep(0.05)
+
+    assert idle_looks < 60
+    assert observer.looks_count - looks_before >= 2
+    (made,) = observer.samples.partitions
+    assert sim_loop().now_us - made.at_us < 500_000
+
+
+async def test_it_goes_on_when_the_process_dies_that_made_it_hurry() -> None:
+    lab, observer = await _watched()
+    await asyncio.sleep(10)
+    await lab.create(replication_factor=3)
+    for node in lab.cluster.nodes.values():
+        node.kill()
+
+    await asyncio.sleep(2)
+
+    last = {each.node: each.is_up for each in observer.samples.nodes}
+    assert last == dict.fromkeys(lab.cluster.nodes, False)
