@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 UV_VERSION := 0.13.9
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo demo-svg test lint scenarios bench lock clean
+.PHONY: help setup demo demo-svg test lint scenarios matrix bench lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -38,6 +38,9 @@ lint: setup  ## linters, types and import contracts
 scenarios: setup  ## which numbered scenarios, and which bugs of Kafka, the tests show
 	$(BIN)/python -m tests.scenarios
 	$(BIN)/python -m tests.scenarios --bugs
+
+matrix: setup  ## crash a simulated cluster at every disk operation, as a table
+	$(BIN)/jbodlab swap-matrix
 
 bench: setup  ## the benchmarks; PEER=kafka also measures Apache Kafka
 	$(BIN)/python -m benchmarks $(if $(PEER),--peer $(PEER))
