@@ -29,7 +29,14 @@ def all_commands(
 COMMANDS = all_commands(main)
 KAFKA_TOOLS = [path for path in COMMANDS if path[0].startswith("kafka-")]
 """Kafka's commands explain themselves in Kafka's way: on stderr, ending with 1."""
-WITHOUT_CLUSTER = (("decode",), ("dump-log",))
+WITHOUT_CLUSTER = (
+    ("decode",),
+    ("dump-log",),
+    ("scenario", "list"),
+    ("scenario", "check"),
+    ("scenario", "run"),
+    ("swap-matrix",),
+)
 
 
 @pytest.mark.parametrize("path", KAFKA_TOOLS, ids=" ".join)
@@ -61,6 +68,8 @@ def test_the_commands_of_the_project_are_there() -> None:
         "brokers stop",
         "brokers restart",
         "brokers kill",
+        "brokers pause",
+        "brokers resume",
         "log-dirs describe",
         "log-dirs fail",
         "log-dirs heal",
@@ -68,6 +77,9 @@ def test_the_commands_of_the_project_are_there() -> None:
         "log-dirs replace",
         "log-dirs restart-partition",
         "log-dirs move",
+        "faults add",
+        "faults list",
+        "faults clear",
         "topics list",
         "topics create",
         "topics describe",
@@ -78,9 +90,13 @@ def test_the_commands_of_the_project_are_there() -> None:
         "rebalance run",
         "rebalance undo",
         "report",
+        "scenario list",
+        "scenario check",
+        "scenario run",
         "demo",
         "decode",
         "dump-log",
+        "swap-matrix",
         "kafka-log-dirs",
         "kafka-reassign-partitions",
         "kafka-topics",
