@@ -70,9 +70,16 @@ class MarkCollector:
         for item in session.items:
             for marker in item.iter_markers(self.marker):
                 for entry in marker.args:
-                    name = item.nodeid.partition("[")[0]
+                    name = _name(item, marker)
                     if name not in self.shown.setdefault(entry, []):
                         self.shown[entry].append(name)
+
+
+def _name(item: pytest.Item, marker: pytest.Mark) -> str:
+    """Name the test, with its case if that alone is marked."""
+    callspec = getattr(item, "callspec", None)
+    is_own = callspec is not None and marker in callspec.marks
+    return item.nodeid if is_own else item.nodeid.partition("[")[0]
 
 
 def read_titles(text: str) -> dict[int, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from jbodlab.scenario_files import load_plan, shipped_files
 from tests.scenarios import (
     CATALOGUE,
     Coverage,
@@ -23,7 +24,11 @@ def marked(marker: str) -> dict[int | str, str]:
     for file in sorted(TESTS.rglob("test_*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(f"mark.{marker}"):
-                found.update({ast.literal_eval(arg): file.name for arg in node.args})
+                numbers = [arg for arg in node.args if not isinstance(arg, ast.Starred)]
+                found.update({ast.literal_eval(arg): file.name for arg in numbers})
+    if marker == "scenario":
+        for file in shipped_files():
+            found.update(dict.fromkeys(load_plan(str(file)).scenarios, file.name))
     return found
 
 

@@ -120,11 +120,18 @@ class ReplicaIn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FutureReplica:
-    """The broker has a future replica in this log dir; without ``log_dir``: in any."""
+    """The broker has a future replica in this log dir; without ``log_dir``: in any.
+
+    Its lag, in offsets behind the current replica, is this number, or lies between two.
+    """
 
     of: PartitionsRef
     broker: BrokerRef
     log_dir: LogDirRef | None = None
+    lag: int | None = None
+    """-1: there is no current replica to compare with."""
+    lag_at_least: int | None = None
+    lag_at_most: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +140,7 @@ class Offsets:
 
     of: PartitionsRef
     earliest: int | None = None
+    earliest_at_least: int | None = None
     latest: int | None = None
     latest_at_least: int | None = None
 

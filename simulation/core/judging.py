@@ -130,10 +130,14 @@ def _leader_epoch(condition: LeaderEpoch, sight: _Sight) -> Judgement:
 
 
 def _within(condition: LeaderEpoch | Count | Metric, value: float) -> bool:
+    return _between(value, condition.is_, condition.at_least, condition.at_most)
+
+
+def _between(value: float, exact: float | None, least: float | None, most: float | None) -> bool:
     return (
-        condition.is_ in {None, value}
-        and (condition.at_least is None or value >= condition.at_least)
-        and (condition.at_most is None or value <= condition.at_most)
+        exact in {None, value}
+        and (least is None or value >= least)
+        and (most is None or value <= most)
     )
 
 
@@ -228,7 +232,20 @@ def _replica_in(condition: ReplicaIn, sight: _Sight) -> Judgement:
 
 
 def _future_replica(condition: FutureReplica, sight: _Sight) -> Judgement:
-    return _replica(condition, sight, "future replica", lambda log_dir: log_dir.futures)
+    found = _replica(condition, sight, "future replica", lambda log_dir: log_dir.futures)
+    if not found.holds:
+        return found
+    broker = broker_meant(condition.broker, sight.now)
+    meant = partitions_meant(condition.of, sight.partitions)
+    lags = [
+        log_dir.futures[partition].offset_lag
+        for (owner, _), log_dir in sight.now.log_dirs.items()
+        for partition in meant
+        if owner == broker and partition in log_dir.futures
+    ]
+    bounds = condition.lag, condition.lag_at_least, condition.lag_at_most
+    holds = all(_between(lag, *bounds) for lag in lags)
+    return Judgement(holds, f"{found.says} with a lag of {', '.join(map(str, lags))}")
 
 
 def _replica(
@@ -264,9 +281,8 @@ def _offsets(condition: Offsets, sight: _Sight) -> Judgement:
             return Judgement(holds=None, says=f"nobody tells the offsets of {partition}")
         words = f"{partition} has offsets {seen.earliest} to {seen.latest}"
         if not (
-            condition.earliest in {None, seen.earliest}
-            and condition.latest in {None, seen.latest}
-            and seen.latest >= (condition.latest_at_least or 0)
+            _between(seen.earliest, condition.earliest, condition.earliest_at_least, None)
+            and _between(seen.latest, condition.latest, condition.latest_at_least, None)
         ):
             return Judgement(holds=False, says=words)
     return Judgement(bool(meant), words)

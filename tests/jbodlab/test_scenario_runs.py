@@ -20,7 +20,13 @@ def plan(rest: str = "") -> Plan:
     return parse_plan(SHORT + rest, source="test")
 
 
-@pytest.mark.parametrize("file", shipped_files(), ids=lambda file: file.stem)
+SHIPPED = [
+    pytest.param(file, id=file.stem, marks=pytest.mark.scenario(*load_plan(str(file)).scenarios))
+    for file in shipped_files()
+]
+
+
+@pytest.mark.parametrize("file", SHIPPED)
 def test_a_shipped_scenario_comes_out_as_it_must(file: Path) -> None:
     verdict = run_scenario(load_plan(str(file)), "simulated", 0)
 

@@ -44,6 +44,8 @@ from simulation.core.observation import (
 ORDERS_0 = TopicPartition("orders", 0)
 ORDERS_1 = TopicPartition("orders", 1)
 SOME = ReplicaSeen(size_bytes=10, offset_lag=0)
+FUTURE_OF_2 = "the future replica of orders-0 on broker-2 is in d1 with a lag of 6"
+BEHIND = ReplicaSeen(size_bytes=4, offset_lag=6)
 
 
 def partition(**changes: object) -> PartitionSeen:
@@ -59,7 +61,7 @@ SEEN = Observation(
     log_dirs={
         (1, "d1"): LogDirSeen(error="KAFKA_STORAGE_ERROR"),
         (1, "d2"): LogDirSeen(error="NONE", is_cordoned=True, replicas={ORDERS_0: SOME}),
-        (2, "d1"): LogDirSeen(error="NONE", futures={ORDERS_0: SOME}),
+        (2, "d1"): LogDirSeen(error="NONE", futures={ORDERS_0: BEHIND}),
     },
     reassigning=(ORDERS_1,),
     offsets={ORDERS_0: OffsetsSeen(earliest=3, latest=100)},
@@ -163,7 +165,23 @@ SEEN = Observation(
         (
             FutureReplica(of="orders-0", broker="leader of orders-0"),
             True,
-            "the future replica of orders-0 on leader of orders-0 is in d1",
+            "the future replica of orders-0 on leader of orders-0 is in d1 with a lag of 6",
+        ),
+        (
+            FutureReplica(of="orders-0", broker="broker-2", lag=6, lag_at_least=6, lag_at_most=6),
+            True,
+            FUTURE_OF_2,
+        ),
+        (
+            AnyOf(
+                (
+                    FutureReplica(of="orders-0", broker="broker-2", lag=5),
+                    FutureReplica(of="orders-0", broker="broker-2", lag_at_least=7),
+                    FutureReplica(of="orders-0", broker="broker-2", lag_at_most=5),
+                )
+            ),
+            False,
+            f"{'; '.join([FUTURE_OF_2] * 3)}, says broker-2",
         ),
         (
             Not(FutureReplica(of="orders-0", broker="broker-1")),
@@ -176,6 +194,12 @@ SEEN = Observation(
             "nobody tells of the log dirs of broker-3, says broker-2",
         ),
         (Offsets(of="orders-0", earliest=3, latest=100), True, "orders-0 has offsets 3 to 100"),
+        (Offsets(of="orders-0", earliest_at_least=3), True, "orders-0 has offsets 3 to 100"),
+        (
+            Offsets(of="orders-0", earliest_at_least=4),
+            False,
+            "orders-0 has offsets 3 to 100, says broker-2",
+        ),
         (
             Offsets(of="orders-0", latest_at_least=101),
             False,
