@@ -1,11 +1,12 @@
 # Everything a user needs, one line each. `make help` lists it.
 PYTHON ?= python3
+JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 UV_VERSION := 0.13.9
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo demo-svg test lint scenarios matrix bench lock clean
+.PHONY: help setup demo demo-svg test lint scenarios matrix sweep bench lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,6 +42,9 @@ scenarios: setup  ## which numbered scenarios, and which bugs of Kafka, the test
 
 matrix: setup  ## crash a simulated cluster at every disk operation, as a table
 	$(BIN)/jbodlab swap-matrix
+
+sweep: setup  ## ten thousand seeds of the simulated world, to the first violation
+	$(BIN)/jbodlab simulate --seeds 1..10000 --jobs $(JOBS) --reduce build/reduced
 
 bench: setup  ## the benchmarks; PEER=kafka also measures Apache Kafka
 	$(BIN)/python -m benchmarks $(if $(PEER),--peer $(PEER))

@@ -16,6 +16,7 @@ from jbodlab.commands.reassignments import reassignments
 from jbodlab.commands.rebalance import rebalance
 from jbodlab.commands.report import report
 from jbodlab.commands.scenario import scenario
+from jbodlab.commands.simulate import simulate
 from jbodlab.commands.swap_matrix import swap_matrix
 from jbodlab.commands.topics import topics
 from jbodlab.errors import ExitCode, LabError
@@ -70,6 +71,7 @@ for command in (
     rebalance,
     report,
     scenario,
+    simulate,
     demo,
     decode,
     dump_log,

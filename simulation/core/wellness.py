@@ -43,7 +43,8 @@ def _complaints(seen: Observation, brokers: int) -> Iterator[str]:
         yield f"{len(seen.metadata)} of {brokers} brokers answer"
     for broker, view in seen.metadata.items():
         for partition, tells in view.items():
-            yield from (f"{partition} {wish}, says broker-{broker}" for wish in _wishes(tells))
+            wishes = (*_wishes(tells), *_without_reason(tells, seen))
+            yield from (f"{partition} {wish}, says broker-{broker}" for wish in wishes)
     yield from _under_way(seen)
 
 
@@ -53,6 +54,16 @@ def _under_way(seen: Observation) -> Iterator[str]:
     if seen.reassigning is None:
         yield "nobody tells of reassignments"
     yield from (f"{each} is still reassigned" for each in seen.reassigning or ())
+
+
+def _without_reason(tells: PartitionSeen, seen: Observation) -> Iterator[str]:
+    """Find replicas that count as offline although their broker shows all its log dirs online."""
+    if all(member in tells.offline_replicas for member in tells.isr):
+        return
+    for replica in tells.offline_replicas:
+        found = [log_dir for (broker, _), log_dir in seen.log_dirs.items() if broker == replica]
+        if found and all(log_dir.error == "NONE" for log_dir in found):
+            yield f"has replica {replica} offline, whose broker and log dirs are online"
 
 
 def _wishes(tells: PartitionSeen) -> Iterator[str]:

@@ -10,7 +10,7 @@ from protocol.fault_document import fault_content
 from protocol.fault_model import DiskFault, broker_id_of
 from simulation.core import actions as do
 from simulation.core.references import ALL
-from simulation.run.scene import Scene
+from simulation.run.scene import Scene, StepError
 
 
 async def _fault(scene: Scene, action: do.Fault) -> None:
@@ -27,9 +27,10 @@ async def _fault(scene: Scene, action: do.Fault) -> None:
 async def _clear(scene: Scene, action: do.Clear) -> None:
     names = list(scene.active_faults) if action.fault == ALL else [action.fault]
     for name in names:
+        if name not in scene.active_faults:
+            raise StepError(f"{name} is not in force")
         await scene.stage.clear_fault(name)
-        if name in scene.active_faults:
-            scene.active_faults.remove(name)
+        scene.active_faults.remove(name)
 
 
 async def _kill(scene: Scene, action: do.Kill) -> None:

@@ -167,6 +167,8 @@ class _Run:
         try:
             self._healed_after_ms = await heal(scene, self._plan.ending, self._story)
             await end_workloads(scene, self._plan.ending, self._story)
+            # Connections that died unnoticed still take replicas out of the Isr for a while.
+            await heal(scene, self._plan.ending, self._story)
         except StepError as error:
             self._note(HEALING, [str(error)])
             await scene.workloads.end_writers()

@@ -42,6 +42,18 @@ def test_offline_replicas_are_not_missed() -> None:
     assert complaints(seen(replace(WELL, isr=(1,), offline_replicas=(2,))), 2) == ()
 
 
+def test_a_replica_is_not_offline_for_long_where_everything_is_online() -> None:
+    fenced = replace(
+        seen(replace(WELL, isr=(1,), offline_replicas=(2,))),
+        log_dirs={(2, "d1"): LogDirSeen(error="NONE")},
+    )
+    assert complaints(fenced, 2)[0] == (
+        "a-0 has replica 2 offline, whose broker and log dirs are online, says broker-1"
+    )
+    broken = replace(fenced, log_dirs={(2, "d1"): LogDirSeen(error="KAFKA_STORAGE_ERROR")})
+    assert complaints(broken, 2, may_be_broken=True) == ()
+
+
 def test_a_partition_without_an_online_isr_member_has_no_wish() -> None:
     lost = replace(WELL, leader=-1, isr=(2,), offline_replicas=(2,))
 

@@ -1,0 +1,144 @@
+"""``simulate``: a cluster, its clients and its faults from a seed or a file, on virtual time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from jbodlab.commands.simulation_words import run_content, run_summary, tally_summary
+from jbodlab.errors import ExitCode
+
+if TYPE_CHECKING:
+    from jbodlab.simulations import Request
+    from simulation.simulate import SimulatedRun
+
+
+class SeedRange(click.ParamType[range]):
+    """``A..B``, both included."""
+
+    name = "A..B"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> range:
+        """Return the range that a text means."""
+        if isinstance(value, range):
+            return value
+        first, dots, last = str(value).partition("..")
+        if not (dots and first.isdecimal() and last.isdecimal()) or int(first) > int(last):
+            self.fail(f"{value!r} is no range of seeds such as 1..1000", param, ctx)
+        return range(int(first), int(last) + 1)
+
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command()
+@click.option("--seed", type=click.IntRange(min=0), help="Draw everything from this number.")
+@click.option("--scenario", metavar="NAME|FILE", help="Run a written plan in the world of --seed.")
+@click.option("--seeds", type=SeedRange(), help="Run many seeds, to the first violation.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--seconds", type=click.IntRange(min=1), help="How long a drawn story lasts.")
+@click.option("--plan", "plan_file", type=_FILE, help="Write the resolved plan here.")
+@click.option(
+    "--history", "history_file", type=_FILE, help="Write what clients saw: .edn, or JSON lines."
+)
+@click.option("--dump", "dump_dir", type=_FOLDER, help="Write metric rows here, for Spark.")
+@click.option("--keep-log", "log_file", type=_FILE, help="Write what the nodes log here.")
+@click.option(
+    "--reduce", "reduce_dir", type=_FOLDER, help="Reduce what fails; a scenario and a test go here."
+)
+@click.option("--json", "is_json", is_flag=True, help="Write the result as JSON.")
+@click.pass_context
+def simulate(context: click.Context, *, is_json: bool, **options: Any) -> None:
+    """Run a cluster and its faults in one process, exactly repeatable from its seed.
+
+    Tells the story and what the checkers found. The exit code is 1 when they found anything.
+    """
+    if options["seeds"] is not None and (options["seed"], options["scenario"]) != (None, None):
+        raise click.UsageError("--seeds goes with neither --seed nor --scenario")
+    if (options["seeds"], options["seed"], options["scenario"]) == (None, None, None):
+        raise click.UsageError("give --seed N, --seeds A..B or --scenario FILE")
+    # The brokers that a simulated world runs take a moment to load; no other command waits for it.
+    from jbodlab.simulations import Request  # noqa: PLC0415
+
+    request = Request(**options)
+    show = _show_many if request.seeds is not None else _show_one
+    if not show(request, is_json=is_json):
+        context.exit(ExitCode.FAILED)
+
+
+def _show_one(request: Request, *, is_json: bool) -> bool:
+    """Run one plan and tell of it; return whether nothing was found."""
+    from jbodlab.simulations import commit, run_one  # noqa: PLC0415
+    from simulation.simulate import replay_header  # noqa: PLC0415
+
+    plan = request.plan()
+    run = run_one(request, plan, lambda line: click.echo(str(line), err=is_json))
+    header = replay_header(commit())
+    if is_json:
+        click.echo(json.dumps({**run_content(run), "replay": header}, indent=2))
+    else:
+        click.echo(run_summary(run, header))
+    if run.verdict.is_ok:
+        return True
+    _tell_failure(request, run)
+    return False
+
+
+def _show_many(request: Request, *, is_json: bool) -> bool:
+    """Run many seeds and tell what they came to; return whether nothing was found."""
+    from jbodlab.simulations import run_many  # noqa: PLC0415
+
+    assert request.seeds is not None
+    with _progress() as progress:
+        task = progress.add_task("seeds", total=len(request.seeds))
+        tally, failed = run_many(request, request.seeds, lambda _: progress.advance(task))
+        elapsed_s = progress.tasks[0].elapsed or 0.0
+    if is_json:
+        click.echo(json.dumps({**tally.content(), "wall_s": elapsed_s}, indent=2))
+    else:
+        click.echo(tally_summary(tally, elapsed_s))
+    if failed is None:
+        return True
+    _tell_failure(request, failed)
+    return False
+
+
+def _tell_failure(request: Request, run: SimulatedRun) -> None:
+    from jbodlab.simulations import plan_of_seed, reduce_run  # noqa: PLC0415
+
+    violations = run.verdict.violations
+    click.echo(f"jbodlab: seed {run.seed}: {len(violations)} violation(s)", err=True)
+    for violation in violations:
+        click.echo(f"  {violation}", err=True)
+    click.echo(f"again: {request.replay(run.seed)}", err=True)
+    if request.reduce_dir is None:
+        return
+    plan = plan_of_seed(run.seed, request.seconds) if request.scenario is None else request.plan()
+    attempts = 0
+    with Console(stderr=True).status("reducing") as status:
+
+        def count(_: Any) -> None:
+            nonlocal attempts
+            attempts += 1
+            status.update(f"reducing: run {attempts}")
+
+        files = reduce_run(plan, run, request.reduce_dir, count)
+    click.echo(f"reduced in {attempts} runs: {', '.join(map(str, files))}", err=True)
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )

@@ -1,0 +1,64 @@
+"""What a simulated run and a sweep came to, in words and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simulation.simulate import SimulatedRun
+    from simulation.tally import Tally
+
+
+def run_summary(run: SimulatedRun, header: Mapping[str, str]) -> str:
+    """Return the lines below a story."""
+    verdict = run.verdict
+    healed = verdict.healed_after_ms
+    well = "" if healed is None else f", all well {healed / 1000:.3f} s after the faults"
+    lines = [
+        f"{verdict.plan}: {'as it must be' if verdict.is_ok else 'NOT as it must be'}; "
+        f"{verdict.acknowledged} records acknowledged, {verdict.read} read{well}",
+        f"seed {run.seed}, trace {run.trace_hash[:16]}, {run.steps} steps, "
+        f"{run.virtual_ms / 1000:.1f} virtual seconds in {run.wall_s:.1f} s",
+        f"faults: {_counts(run.fired)}",
+        f"transitions covered: {len(run.transitions)}",
+        f"replay needs: {', '.join(f'{name} {value}' for name, value in header.items())}",
+    ]
+    if run.last_events:
+        lines += ["the last events:", *(f"  {event}" for event in run.last_events)]
+    return "\n".join(lines)
+
+
+# Any: JSON.
+def run_content(run: SimulatedRun) -> dict[str, Any]:
+    """Return a run as JSON would have it."""
+    content = asdict(run)
+    verdict: dict[str, Any] = content["verdict"]
+    verdict["is_ok"] = run.verdict.is_ok
+    verdict["violations"] = [violation._asdict() for violation in run.verdict.violations]
+    verdict["story"] = [line._asdict() for line in run.verdict.story]
+    content["transitions"] = {str(one): count for one, count in run.transitions.items()}
+    return content
+
+
+def tally_summary(tally: Tally, wall_s: float) -> str:
+    """Return what a sweep came to."""
+    coverage = tally.coverage
+    seen, never = coverage.seen, coverage.never_seen
+    speed = tally.virtual_ms / 1000 / wall_s if wall_s else 0.0
+    lines = [
+        f"{tally.seeds} seeds, {tally.steps} steps, {tally.virtual_ms / 1000:.0f} virtual seconds "
+        f"in {wall_s:.0f} s ({speed:.0f} times as fast)",
+        f"{tally.acknowledged} records acknowledged, {tally.read} read",
+        f"faults fired: {_counts(tally.fired)}",
+        f"done: {_counts(tally.done)}",
+        f"transitions: {len(seen)} of {len(seen) + len(never)} seen",
+        *(f"  never: {transition}" for transition in never),
+        *(f"  not declared: {transition}" for transition in coverage.undeclared),
+    ]
+    return "\n".join(lines)
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"

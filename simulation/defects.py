@@ -1,0 +1,77 @@
+"""Errors that are nobody's fault but the code's: raised where nothing should raise.
+
+Brokers and controller log such an error with its traceback and go on; here each is a violation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from types import TracebackType
+from typing import Final, cast
+
+from broker.app import StartupError
+from simulation.core.checkers.evidence import Violation
+from simulation.world.cluster import SimCluster
+from simulation.world.process import CURRENT
+
+NAME: Final = "defects"
+LOGGERS: Final = ("broker", "controller", "protocol", "simulation", "asyncio")
+
+
+class Defects(logging.Handler):
+    """Gathers them while it is entered."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.found: list[Violation] = []
+
+    def __enter__(self) -> Defects:
+        for name in LOGGERS:
+            logging.getLogger(name).addHandler(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for name in LOGGERS:
+            logging.getLogger(name).removeHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take an error that was logged with its traceback."""
+        if record.exc_info and record.exc_info[1] is not None:
+            process = CURRENT.get()
+            node = "world" if process is None else process.name
+            self._add(f"{node} logs {record.getMessage()}: {_words(record.exc_info[1])}")
+
+    def look_into(self, cluster: SimCluster) -> None:
+        """Take what processes ended with, and what no code caught. Call it on the loop."""
+        for name, node in cluster.nodes.items():
+            for error in node.crashes:
+                if not isinstance(error, StartupError):
+                    self._add(f"{name} ended with {_words(error)}")
+        for context in cluster.loop.unhandled:
+            error = context.get("exception")
+            what = str(context.get("message")) if error is None else _words(error)
+            self._add(f"nobody caught {what}")
+
+    def _add(self, text: str) -> None:
+        now_us = int(asyncio.get_running_loop().time() * 1_000_000)
+        self.found.append(Violation(NAME, now_us, text))
+
+
+def _words(error: BaseException) -> str:
+    """Say what was raised and where, those inside of groups too."""
+    if isinstance(error, BaseExceptionGroup):
+        inner = cast("BaseExceptionGroup[BaseException]", error).exceptions  # of any kind
+        return "; ".join(map(_words, inner))
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None:
+        return repr(error)
+    code = traceback.tb_frame.f_code
+    return f"{error!r} in {code.co_qualname}, line {traceback.tb_lineno}"

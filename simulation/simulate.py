@@ -1,0 +1,148 @@
+"""One plan in one simulated world: run, and all that is to be told of it, as values.
+
+It prints nothing and judges nothing: ``jbodlab.commands.simulate`` shows, the checkers judge.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+
+from protocol.metric_writer import NewRowWriter
+from simulation.core.actions import Fault
+from simulation.core.coverage import Coverage, Transition
+from simulation.core.draw import draw_plan
+from simulation.core.history import History
+from simulation.core.plan import Plan
+from simulation.core.samples import Samples
+from simulation.core.verdict import StoryLine, Verdict
+from simulation.defects import Defects
+from simulation.run.runner import run_plan
+from simulation.run.simulated import simulated_spec
+from simulation.world.chance import Chance
+from simulation.world.cluster import SimCluster
+from simulation.world.loop import SimLoop
+from simulation.world.rows import NoRows
+from simulation.world.sim_stage import SimStage
+
+NODE_FAULTS: Final = ("kill", "stop", "power_cut", "pause", "slow_cpu", "skew_clock")
+"""Words of actions that are faults of nodes."""
+_PACKAGES: Final = ("aiokafka", "crc32c", "cramjam", "construct")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedRun:
+    """One run that is over. It can be sent between processes."""
+
+    seed: int
+    verdict: Verdict
+    trace_hash: str
+    """The same whenever this seed runs this plan."""
+    steps: int
+    """Of the loop."""
+    virtual_ms: int
+    wall_s: float
+    fired: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Kind of fault -> operations that it changed, or how often a node met it."""
+    transitions: Mapping[Transition, int] = field(default_factory=dict[Transition, int])
+    last_events: tuple[str, ...] = ()
+    """The last ones of the trace, where something was found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a plan is run; nothing here changes what happens."""
+
+    show: Callable[[StoryLine], None] | None = None
+    """Hears every line of the story when it happens."""
+    keep_history: Callable[[History], None] | None = None
+    """Is given the history at the end."""
+    new_row_writer: NewRowWriter = NoRows
+    """Takes metric rows."""
+
+
+def plan_of_seed(seed: int, length_s: int | None = None) -> Plan:
+    """Return the plan that a seed draws; always the same one."""
+    chance = Chance(seed)
+    return draw_plan(seed, lambda name: chance.stream(f"draw:{name}"), length_s)
+
+
+def simulate(plan: Plan, seed: int, options: Options | None = None) -> SimulatedRun:
+    """Run ``plan`` in the world of ``seed``.
+
+    Raises:
+        CannotRunError, StageError: as ``run_plan``.
+    """
+    options = options or Options()
+    began_s = time.perf_counter()
+    loop = SimLoop(seed)
+    coverage = Coverage()
+    last_events: list[str] = []
+
+    async def run() -> Verdict:
+        cluster = SimCluster(
+            loop, simulated_spec(plan.cluster), options.new_row_writer, witness=coverage
+        )
+        stage = _Stage(cluster)
+        verdict = await run_plan(
+            plan,
+            stage,
+            chance=loop.chance.stream("workloads"),
+            show=options.show,
+            keep_history=options.keep_history,
+        )
+        last_events.extend(stage.last_events)
+        defects.look_into(cluster)
+        return replace(verdict, violations=(*verdict.violations, *defects.found))
+
+    with Defects() as defects, asyncio.Runner(loop_factory=lambda: loop) as runner:
+        verdict = runner.run(run())
+        trace_hash = loop.trace.hexdigest()
+    return SimulatedRun(
+        seed=seed,
+        verdict=verdict,
+        trace_hash=trace_hash,
+        steps=loop.steps,
+        virtual_ms=loop.now_us // 1000,
+        wall_s=time.perf_counter() - began_s,
+        fired=_fired(plan, verdict),
+        transitions=coverage.counts,
+        last_events=() if verdict.is_ok else tuple(last_events),
+    )
+
+
+class _Stage(SimStage):
+    """Remembers what happened last before the verdict: what follows is only the shutdown."""
+
+    last_events: tuple[str, ...] = ()
+
+    async def samples(self) -> Samples:
+        """See ``Stage.samples``."""
+        self.last_events = tuple(map(str, self.cluster.loop.trace.last))
+        return await super().samples()
+
+
+def replay_header(commit: str | None) -> dict[str, str]:
+    """Return what a run depends on besides its seed and plan."""
+    header = {"commit": commit or "unknown", "python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            header[package] = version(package)
+        except PackageNotFoundError:
+            header[package] = "none"
+    return header
+
+
+def _fired(plan: Plan, verdict: Verdict) -> dict[str, int]:
+    """Sum what faults have met, by their kind."""
+    fired = {word: verdict.done[word] for word in NODE_FAULTS if word in verdict.done}
+    for action in plan.actions:
+        if isinstance(action, Fault):
+            mode = action.rule.mode.value
+            fired[mode] = fired.get(mode, 0) + verdict.fault_hits.get(action.name, 0)
+    return fired

@@ -1,0 +1,64 @@
+"""What many runs came to: how much was run, what broke, which transitions were made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from simulation.core.coverage import Coverage
+from simulation.simulate import SimulatedRun
+
+
+@dataclass(slots=True)
+class Tally:
+    """Adds runs up."""
+
+    seeds: int = 0
+    steps: int = 0
+    virtual_ms: int = 0
+    acknowledged: int = 0
+    """Records."""
+    read: int = 0
+    fired: dict[str, int] = field(default_factory=dict[str, int])
+    """Kind of fault -> how much it met."""
+    seeds_by_kind: dict[str, int] = field(default_factory=dict[str, int])
+    """Kind of fault -> in how many runs it met anything."""
+    done: dict[str, int] = field(default_factory=dict[str, int])
+    """Word of an action -> how often it was carried out."""
+    coverage: Coverage = field(default_factory=Coverage)
+
+    def add(self, run: SimulatedRun) -> None:
+        """Count one run."""
+        self.seeds += 1
+        self.steps += run.steps
+        self.virtual_ms += run.virtual_ms
+        self.acknowledged += run.verdict.acknowledged
+        self.read += run.verdict.read
+        _add(self.fired, run.fired)
+        _add(self.seeds_by_kind, {kind: 1 for kind, count in run.fired.items() if count})
+        _add(self.done, run.verdict.done)
+        self.coverage.add(run.transitions)
+
+    # Any: JSON.
+    def content(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        coverage = self.coverage
+        return {
+            "seeds": self.seeds,
+            "steps": self.steps,
+            "virtual_ms": self.virtual_ms,
+            "acknowledged": self.acknowledged,
+            "read": self.read,
+            "fired": dict(sorted(self.fired.items())),
+            "seeds_by_kind": dict(sorted(self.seeds_by_kind.items())),
+            "done": dict(sorted(self.done.items())),
+            "transitions_seen": {str(one): coverage.counts[one] for one in coverage.seen},
+            "transitions_never_seen": [str(one) for one in coverage.never_seen],
+            "transitions_undeclared": [str(one) for one in coverage.undeclared],
+        }
+
+
+def _add(sums: dict[str, int], counts: Mapping[str, int]) -> None:
+    for name, count in counts.items():
+        sums[name] = sums.get(name, 0) + count

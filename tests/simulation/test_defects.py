@@ -1,0 +1,44 @@
+"""Errors of the code itself, as violations."""
+
+from __future__ import annotations
+
+import logging
+
+from simulation.core.checkers.evidence import Violation
+from simulation.defects import Defects
+from simulation.world.cluster import SimCluster
+from simulation.world.loop import SimLoop, run_world
+from tests.simulation.world.worlds import small_cluster
+
+
+def found_by(error: BaseException | None, *, is_logged: bool) -> list[Violation]:
+    async def main(loop: SimLoop) -> list[Violation]:
+        cluster = SimCluster(loop, small_cluster())
+        await cluster.start()
+        with Defects() as defects:
+            if error is not None and is_logged:
+                logging.getLogger("broker.engine").error("it failed", exc_info=error)
+            elif error is not None:
+                cluster.brokers[1].crashes.append(error)
+            defects.look_into(cluster)
+        logging.getLogger("broker.engine").error("after", exc_info=ValueError("too late"))
+        return defects.found
+
+    return run_world(1, main)
+
+
+def test_a_clean_run_has_none() -> None:
+    assert found_by(None, is_logged=False) == []
+
+
+def test_an_error_that_was_logged_with_its_traceback_is_one() -> None:
+    assert [violation.text for violation in found_by(KeyError("x"), is_logged=True)] == [
+        "world logs it failed: KeyError('x')"
+    ]
+
+
+def test_an_error_that_ended_a_process_is_one_with_all_that_it_holds() -> None:
+    group = ExceptionGroup("tasks", [KeyError("x"), ValueError("y")])
+    assert [violation.text for violation in found_by(group, is_logged=False)] == [
+        "broker-1 ended with KeyError('x'); ValueError('y')"
+    ]

@@ -1,0 +1,51 @@
+"""What many runs come to."""
+
+from __future__ import annotations
+
+import json
+
+from simulation.core.coverage import DECLARED, Transition
+from simulation.core.verdict import Verdict
+from simulation.simulate import SimulatedRun
+from simulation.tally import Tally
+
+SEEN = Transition("PartitionPhase", "NEW", "ONLINE")
+
+
+def run(seed: int, fired: dict[str, int]) -> SimulatedRun:
+    verdict = Verdict(
+        plan="p", violations=(), story=(), lasted_ms=1, acknowledged=10, read=7, done={"kill": 2}
+    )
+    return SimulatedRun(
+        seed=seed,
+        verdict=verdict,
+        trace_hash="",
+        steps=100,
+        virtual_ms=1000,
+        wall_s=1.0,
+        fired=fired,
+        transitions={SEEN: 3},
+    )
+
+
+def test_runs_are_added_up() -> None:
+    tally = Tally()
+    tally.add(run(1, {"eio": 5, "cut": 0}))
+    tally.add(run(2, {"eio": 1}))
+    content = tally.content()
+    assert content["seeds"] == 2
+    assert content["steps"] == 200
+    assert content["virtual_ms"] == 2000
+    assert (content["acknowledged"], content["read"]) == (20, 14)
+    assert content["fired"] == {"cut": 0, "eio": 6}
+    assert content["seeds_by_kind"] == {"eio": 2}
+    assert content["done"] == {"kill": 4}
+
+
+def test_transitions_seen_and_never_seen_are_all_that_are_declared() -> None:
+    tally = Tally()
+    tally.add(run(1, {}))
+    content = tally.content()
+    assert content["transitions_seen"] == {str(SEEN): 3}
+    assert len(content["transitions_never_seen"]) == len(DECLARED) - 1
+    json.dumps(content)
