@@ -34,6 +34,7 @@ class Fault:
     """Set a fault. It must meet something before the run ends."""
 
     name: NewName
+    """Its ``id`` in a file."""
     rule: FaultRule
     """Where it meets what, and what it does; nodes and log dirs are named as in any step."""
 

@@ -28,7 +28,8 @@ from simulation.core.plan_shape import Name
 
 SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _ANY_PORT: Final = 20_000
-_BOUNDED: Final = (Count, LeaderEpoch, Metric, Offsets)
+BOUNDED: Final = (Count, LeaderEpoch, Metric, Offsets)
+"""Conditions that say nothing without a bound."""
 _NOT_BOUNDS: Final = ("workload", "what", "of", "broker", "name")
 
 
@@ -130,7 +131,7 @@ def _bound_mistakes(condition: Condition, path: Path) -> Iterator[str]:
                 yield from _bound_mistakes(part, path)
         case Not(condition=part):
             yield from _bound_mistakes(part, path)
-        case _ if isinstance(condition, _BOUNDED):
+        case _ if isinstance(condition, BOUNDED):
             bounds = [name for name in type(condition).__slots__ if name not in _NOT_BOUNDS]
             if all(getattr(condition, name) is None for name in bounds):
                 words = ", ".join(name.removesuffix("_") for name in bounds)

@@ -148,7 +148,7 @@ def _beside(value: Any) -> dict[str, Any]:
 def _content(value: Any) -> Any:
     """Return what stands below the word of an action or condition."""
     if isinstance(value, Fault):
-        return {"name": value.name, **fault_content(value.rule)}
+        return {"id": value.name, **fault_content(value.rule)}
     first, *rest = (word for word in words_of(_class_of(value)) if not word.is_beside)
     is_mapping = isinstance(getattr(value, first.field), Mapping)  # would be read as the fields
     if not is_mapping and not any(word.is_required or _says(value, word) for word in rest):

@@ -222,13 +222,14 @@ class ShapeReader:
         return self._fields(value, words, path)
 
     def _fault(self, value: Any, path: Path) -> dict[str, Any]:
-        """Read a fault: its name, and the keys of its rule beside it."""
+        """Read a fault: its id, and the keys of its rule beside it."""
         if not isinstance(value, dict):
             raise self._wrong(path, "a mapping of keys", value)
         rule: dict[Any, Any] = dict(cast("dict[Any, Any]", value))
-        if "name" not in rule:
-            self.mistake((*path, "name"), "is missing")
-        name = self._name(rule.pop("name", ""), (str, Means.NEW_NAME), (*path, "name"))
+        if "id" not in rule:
+            self.mistake((*path, "id"), "is missing")
+            raise _WrongShapeError
+        name = self._name(rule.pop("id"), (str, Means.NEW_NAME), (*path, "id"))
         role = self._role(rule, path)
         fault, mistakes = read_fault(rule, path=path)
         self.mistakes += mistakes

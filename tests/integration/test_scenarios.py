@@ -24,13 +24,13 @@ steps:
   - until: {isr: {of: a-0, are: [1, 2]}}
   - resume: 3
   - until: {full_isr: a}
-  - fault: {name: cut, mode: cut, from: broker-2, to: "*"}
+  - fault: {id: cut, mode: cut, from: broker-2, to: "*"}
   - until: {isr: {of: a-0, are: [1, 3]}}
   - clear: cut
   - until: {full_isr: a}
   - kill: 2
   - expect: {node: {node: 2, state: stopped}}
-  - fault: {name: dead, broker: 2, log_dir: d1, mode: eio}
+  - fault: {id: dead, broker: 2, log_dir: d1, mode: eio}
   - start: 2
   - until: {log_dir: {broker: 2, log_dir: d1, state: offline}}
   - clear: dead

@@ -26,7 +26,7 @@ workloads:
 steps:
   - at: 2s
     says: The disk dies.
-    fault: {name: dead, broker: leader of orders-0, log_dir: of orders-0, mode: eio}
+    fault: {id: dead, broker: leader of orders-0, log_dir: of orders-0, mode: eio}
   - until:
       all:
         - leader: {of: orders-0, is: 2}

@@ -58,7 +58,7 @@ def test_what_has_not_the_shape_of_a_class_is_told(content: Any, told: list[str]
             "create_topic.configs.b: must be text, a number, true or false, is [1]",
         ),
         ({"fault": "eio"}, "fault: must be a mapping of keys, is 'eio'"),
-        ({"fault": {"mode": "eio", "broker": 1}}, "fault.name: is missing"),
+        ({"fault": {"mode": "eio", "broker": 1}}, "fault.id: is missing"),
         ({"until": {"led": "a-0", "isr": {}}}, "until: must be one condition, as in"),
         ({"skew_clock": {"node": 1, "by": "soon"}}, "skew_clock.by: must be a time"),
     ],

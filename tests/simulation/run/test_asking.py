@@ -25,7 +25,7 @@ def test_a_leader_answers_and_a_follower_refuses(api: str) -> None:
 def test_a_replica_on_a_failed_log_dir_answers_with_a_storage_error() -> None:
     verdict = play(
         """
-        - fault: {name: dead, broker: 1, log_dir: d1, mode: eio}
+        - fault: {id: dead, broker: 1, log_dir: d1, mode: eio}
         - {ask: {api: Produce, of: a-0, broker: 1}, answers: KAFKA_STORAGE_ERROR}
         - {ask: {api: Fetch, version: 5, of: a-0, broker: 1}, answers: NOT_LEADER_OR_FOLLOWER}
         - {ask: {api: Fetch, version: 6, of: a-0, broker: 1}, answers: KAFKA_STORAGE_ERROR}

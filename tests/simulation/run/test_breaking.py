@@ -52,7 +52,7 @@ def test_power_is_cut_cpus_slow_down_and_clocks_go_wrong() -> None:
 def test_a_fault_is_set_where_a_partition_is_and_cleared() -> None:
     verdict = play(
         """
-        - fault: {name: dead, broker: leader of a-0, log_dir: of a-0, mode: eio}
+        - fault: {id: dead, broker: leader of a-0, log_dir: of a-0, mode: eio}
         - until: {log_dir: {broker: 1, log_dir: of a-0, state: offline}}
           may_fail: true
           within: 1s
@@ -73,7 +73,7 @@ def test_a_dead_disk_is_replaced_by_an_empty_one() -> None:
     verdict = play(
         """
         - until: {count: {workload: load, at_least: 10}}
-        - fault: {name: dead, broker: 1, log_dir: of a-0, mode: eio}
+        - fault: {id: dead, broker: 1, log_dir: of a-0, mode: eio}
         - until: {leader: {of: a-0, is: 2}}
         - clear: "*"
         - replace_log_dir: {broker: 1, log_dir: d1}
@@ -90,7 +90,7 @@ def test_one_partition_is_brought_back() -> None:
     verdict = play(
         """
         - until: {count: {workload: load, at_least: 5}}
-        - fault: {name: dead, broker: 1, log_dir: of a-0, mode: eio}
+        - fault: {id: dead, broker: 1, log_dir: of a-0, mode: eio}
         - until: {not: {led: a-0}}
         - {restart_partition: {of: a-0, broker: 1}, may_fail: true}
         """,

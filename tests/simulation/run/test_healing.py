@@ -7,7 +7,7 @@ def test_what_is_down_or_paused_or_broken_is_repaired_in_the_end() -> None:
     verdict = play(
         """
         - until: {count: {workload: load, at_least: 5}}
-        - fault: {name: dead, broker: 1, log_dir: of a-0, mode: eio}
+        - fault: {id: dead, broker: 1, log_dir: of a-0, mode: eio}
         - until: {leader: {of: a-0, is: 2}}
         - kill: 3
         - pause: 2
@@ -28,7 +28,7 @@ def test_a_plan_may_leave_nodes_down_and_log_dirs_broken() -> None:
     verdict = play(
         """
         - until: {count: {workload: load, at_least: 5}}
-        - fault: {name: dead, broker: 1, log_dir: of a-0, mode: eio}
+        - fault: {id: dead, broker: 1, log_dir: of a-0, mode: eio}
         - until: {leader: {of: a-0, is: 2}}
         - kill: 3
         - until: {isr: {of: a-0, are: [2]}}

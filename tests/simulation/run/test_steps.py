@@ -114,7 +114,7 @@ def test_a_step_that_may_fail_ends_nothing() -> None:
         """
         - {create_topic: a, may_fail: true}
         - {start: 1, may_fail: true}
-        - {fault: {name: idle, broker: 1, log_dir: d2, mode: hang, operations: [truncate]},
+        - {fault: {id: idle, broker: 1, log_dir: d2, mode: hang, operations: [truncate]},
            may_fail: true}
         - create_topic: b
         """
@@ -128,7 +128,7 @@ def test_a_step_that_may_fail_ends_nothing() -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_fault_that_met_nothing_is_wrong(seed: int) -> None:
     verdict = play(
-        "- fault: {name: idle, broker: 1, log_dir: d2, mode: hang, operations: [truncate]}",
+        "- fault: {id: idle, broker: 1, log_dir: d2, mode: hang, operations: [truncate]}",
         seed=seed,
     )
 
