@@ -96,6 +96,14 @@ def _same_name_mistakes(plan: Plan) -> Iterator[str]:
             yield f"{kind}: the name {name} is given {names.count(name)} times"
 
 
+def _workload_mistakes(plan: Plan) -> Iterator[str]:
+    for index, workload in enumerate(plan.workloads):
+        if workload.client == "aiokafka" and workload.kind == "move":
+            yield f"workloads[{index}].client: aiokafka moves no replicas"
+        if workload.idempotent and workload.acks != "all":
+            yield f"workloads[{index}].acks: must be all of an idempotent producer"
+
+
 def _step_mistakes(plan: Plan) -> Iterator[str]:
     yield from _sequence_mistakes(plan.steps, ("steps",))
 
@@ -145,5 +153,6 @@ _CHECKS: Final[tuple[Callable[[Plan], Iterator[str]], ...]] = (
     _cluster_mistakes,
     _topic_mistakes,
     _same_name_mistakes,
+    _workload_mistakes,
     _step_mistakes,
 )

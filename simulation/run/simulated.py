@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,7 @@ from simulation.core.plan import ClusterPlan, Plan
 from simulation.core.verdict import StoryLine, Verdict
 from simulation.run.runner import run_plan
 from simulation.world.cluster import SimCluster
+from simulation.world.foreign_clocks import foreign_clocks
 from simulation.world.loop import SimLoop
 from simulation.world.sim_stage import SimStage
 
@@ -40,5 +42,12 @@ def run_simulated(
         stage = SimStage(SimCluster(loop, simulated_spec(plan.cluster)))
         return await run_plan(plan, stage, chance=loop.chance.stream("workloads"), show=show)
 
-    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+    with asyncio.Runner(loop_factory=lambda: loop) as runner, libraries_of(plan, loop):
         return runner.run(run())
+
+
+def libraries_of(plan: Plan, loop: SimLoop) -> AbstractContextManager[None]:
+    """Return the context in which the client libraries of ``plan`` live in the world of ``loop``."""
+    if any(workload.client == "aiokafka" for workload in plan.workloads):
+        return foreign_clocks(loop)
+    return nullcontext()

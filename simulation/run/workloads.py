@@ -64,7 +64,9 @@ class Workloads:
         """Let a workload begin, as a new client each time."""
         self._count += 1
         connection = ClusterClient(self._addresses, name)
-        client = self._client(self._workloads[name], connection)
+        workload = self._workloads[name]
+        make = self._library if workload.client == "aiokafka" else self._client
+        client = make(workload, connection)
         task = self._group.create_task(client.run(), name=f"workload {name}")
         self._begun[name].append(_Running(client, connection, task))
 
@@ -105,6 +107,21 @@ class Workloads:
             name: _sum([running.client.progress for running in begun])
             for name, begun in self._begun.items()
         }
+
+    def _library(self, workload: Workload, connection: ClusterClient) -> _Client:
+        # A large library, loaded only by runs in which it takes part.
+        from simulation.workload.aiokafka_clients import (  # noqa: PLC0415
+            AiokafkaConsumerWorkload,
+            AiokafkaProducerWorkload,
+        )
+
+        client_id = connection.client_id
+        if workload.kind == "consume":
+            reading = ConsumerSettings(topic=workload.topic)
+            return AiokafkaConsumerWorkload(self._addresses, client_id, self._history, reading)
+        return AiokafkaProducerWorkload(
+            self._count, self._addresses, client_id, self._history, _producer_settings(workload)
+        )
 
     def _client(self, workload: Workload, connection: ClusterClient) -> _Client:
         match workload.kind:

@@ -101,3 +101,16 @@ def test_names_are_given_once() -> None:
 )
 def test_a_plan_says_what_it_is(text: str, told: str) -> None:
     assert mistakes_of(text) == [told]
+
+
+@pytest.mark.parametrize(
+    ("workload", "told"),
+    [
+        ("client: aiokafka, kind: move", "workloads[0].client: aiokafka moves no replicas"),
+        ('idempotent: true, acks: "1"', "workloads[0].acks: must be all of an idempotent producer"),
+    ],
+)
+def test_a_client_that_cannot_be_is_told(workload: str, told: str) -> None:
+    text = HEAD.replace("topic: orders}]", f"topic: orders, {workload}}}]")
+
+    assert mistakes_of(text) == [told]

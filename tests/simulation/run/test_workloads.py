@@ -27,6 +27,22 @@ def test_a_producer_with_a_limit_ends_there() -> None:
     assert found(verdict) == []
 
 
+def test_the_clients_of_a_library_take_part() -> None:
+    verdict = play(
+        """
+        - until: {count: {workload: load, at_least: 10}}
+        - until: {count: {workload: reader, what: read, at_least: 10}}
+        """,
+        rest="""
+workloads:
+  - {name: load, topic: a, client: aiokafka}
+  - {name: reader, topic: a, client: aiokafka, kind: consume}
+""",
+    )
+
+    assert found(verdict) == []
+
+
 def test_a_mover_moves() -> None:
     verdict = play(
         "- until: {replica_in: {of: a-0, broker: 1, log_dir: d2}}",
