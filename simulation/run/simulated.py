@@ -47,7 +47,7 @@ def run_simulated(
 
 
 def libraries_of(plan: Plan, loop: SimLoop) -> AbstractContextManager[None]:
-    """Return the context in which the client libraries of ``plan`` live in the world of ``loop``."""
+    """Return the context in which the client libraries of ``plan`` live in the world of a loop."""
     if any(workload.client == "aiokafka" for workload in plan.workloads):
         return foreign_clocks(loop)
     return nullcontext()
