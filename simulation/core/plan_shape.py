@@ -227,7 +227,8 @@ class ShapeReader:
             raise self._wrong(path, "a mapping of keys", value)
         rule: dict[Any, Any] = dict(cast("dict[Any, Any]", value))
         if "id" not in rule:
-            self.mistake((*path, "id"), "is missing")
+            hint = "; name is a pattern of files" if "name" in rule else ""
+            self.mistake((*path, "id"), f"is missing: what clear and fault_hits call it{hint}")
             raise _WrongShapeError
         name = self._name(rule.pop("id"), (str, Means.NEW_NAME), (*path, "id"))
         role = self._role(rule, path)
