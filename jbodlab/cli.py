@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import click
 
-from jbodlab.commands.decode import decode
-from jbodlab.commands.demo import demo
-from jbodlab.commands.dump_log import dump_log
-from jbodlab.commands.faults import faults
-from jbodlab.commands.lifecycle import brokers, down, status, up
-from jbodlab.commands.log_dirs import log_dirs
-from jbodlab.commands.reassignments import reassignments
-from jbodlab.commands.rebalance import rebalance
-from jbodlab.commands.report import report
-from jbodlab.commands.scenario import scenario
-from jbodlab.commands.simulate import simulate
-from jbodlab.commands.swap_matrix import swap_matrix
-from jbodlab.commands.topics import topics
+from jbodlab.commands.lazy_group import LazyGroup
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.kafka_tools.configs import kafka_configs
-from jbodlab.kafka_tools.leader_election import kafka_leader_election
-from jbodlab.kafka_tools.log_dirs import kafka_log_dirs
-from jbodlab.kafka_tools.reassign_partitions import kafka_reassign_partitions
-from jbodlab.kafka_tools.topics import kafka_topics
 from protocol.errors import KafkaError
 
+COMMANDS: Final = {
+    "up": "jbodlab.commands.lifecycle:up",
+    "down": "jbodlab.commands.lifecycle:down",
+    "status": "jbodlab.commands.lifecycle:status",
+    "brokers": "jbodlab.commands.lifecycle:brokers",
+    "log-dirs": "jbodlab.commands.log_dirs:log_dirs",
+    "faults": "jbodlab.commands.faults:faults",
+    "topics": "jbodlab.commands.topics:topics",
+    "reassignments": "jbodlab.commands.reassignments:reassignments",
+    "rebalance": "jbodlab.commands.rebalance:rebalance",
+    "report": "jbodlab.commands.report:report",
+    "scenario": "jbodlab.commands.scenario:scenario",
+    "simulate": "jbodlab.commands.simulate:simulate",
+    "demo": "jbodlab.commands.demo:demo",
+    "decode": "jbodlab.commands.decode:decode",
+    "dump-log": "jbodlab.commands.dump_log:dump_log",
+    "swap-matrix": "jbodlab.commands.swap_matrix:swap_matrix",
+    "kafka-log-dirs": "jbodlab.kafka_tools.log_dirs:kafka_log_dirs",
+    "kafka-reassign-partitions": (
+        "jbodlab.kafka_tools.reassign_partitions:kafka_reassign_partitions"
+    ),
+    "kafka-topics": "jbodlab.kafka_tools.topics:kafka_topics",
+    "kafka-leader-election": "jbodlab.kafka_tools.leader_election:kafka_leader_election",
+    "kafka-configs": "jbodlab.kafka_tools.configs:kafka_configs",
+}
+"""Where each command is; a command's module is imported when it is asked for."""
 
-class _OneLineErrors(click.Group):
+
+class _OneLineErrors(LazyGroup):
     """Shows what went wrong on stderr, in words of the user's world, never as a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -48,7 +58,11 @@ class _OneLineErrors(click.Group):
             )
 
 
-@click.group(cls=_OneLineErrors, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_OneLineErrors,
+    table=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="jbodlab")
 def main() -> None:
     """A Kafka cluster made to have its disks broken."""
@@ -57,29 +71,3 @@ def main() -> None:
 def _fail(ctx: click.Context, code: ExitCode, message: str) -> None:
     click.echo(f"jbodlab: {message}", err=True)
     ctx.exit(code)
-
-
-for command in (
-    up,
-    down,
-    status,
-    brokers,
-    log_dirs,
-    faults,
-    topics,
-    reassignments,
-    rebalance,
-    report,
-    scenario,
-    simulate,
-    demo,
-    decode,
-    dump_log,
-    swap_matrix,
-    kafka_log_dirs,
-    kafka_reassign_partitions,
-    kafka_topics,
-    kafka_leader_election,
-    kafka_configs,
-):
-    main.add_command(command)

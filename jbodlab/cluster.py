@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from broker.exit_codes import ExitCode as BrokerExitCode
 from jbodlab.admin import ClusterAdmin
 from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
@@ -280,6 +279,9 @@ def broker_name(broker_id: int) -> str:
 
 def death_line(process: Process) -> str:
     """Say how a process ended, in one line."""
+    # Only a death needs it: commands that see none import nothing of the broker.
+    from broker.exit_codes import ExitCode as BrokerExitCode  # noqa: PLC0415
+
     code = process.exit_code
     known = [each.name.lower() for each in BrokerExitCode if each == code]
     meaning = f", {known[0].replace('_', ' ')}" if known and process.name != CONTROLLER else ""

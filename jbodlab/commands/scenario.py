@@ -55,11 +55,16 @@ def list_scenarios(is_json: bool) -> None:  # noqa: FBT001 - click passes it by 
 
 @scenario.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-def check(files: tuple[str, ...]) -> None:
+@click.option("--json", "is_json", is_flag=True, help="Write one line of JSON per file.")
+def check(files: tuple[str, ...], is_json: bool) -> None:  # noqa: FBT001 - click passes it by name
     """Read scenario FILEs and tell every mistake in them."""
     for file in files:
         plan = load_plan(file)
-        click.echo(f"{file}: {plan.name}, {len(plan.actions)} steps, is well")
+        steps = len(plan.actions)
+        content = {"file": file, "name": plan.name, "steps": steps}
+        click.echo(
+            json.dumps(content) if is_json else f"{file}: {plan.name}, {steps} steps, is well"
+        )
 
 
 @scenario.command()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -18,7 +20,10 @@ def all_commands(
     group: click.Group, path: tuple[str, ...] = ()
 ) -> dict[tuple[str, ...], click.Command]:
     found: dict[tuple[str, ...], click.Command] = {}
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         if isinstance(command, click.Group):
             found.update(all_commands(command, (*path, name)))
         else:
@@ -35,8 +40,10 @@ WITHOUT_CLUSTER = (
     ("scenario", "list"),
     ("scenario", "check"),
     ("scenario", "run"),
+    ("simulate",),
     ("swap-matrix",),
 )
+HEAVY = ("kafka", "aiokafka", "confluent_kafka", "pyspark", "dpkt", "broker", "simulation")
 
 
 @pytest.mark.parametrize("path", KAFKA_TOOLS, ids=" ".join)
@@ -61,48 +68,78 @@ def test_every_command_explains_itself_and_speaks_json(path: tuple[str, ...]) ->
 
 def test_the_commands_of_the_project_are_there() -> None:
     assert [" ".join(path) for path in COMMANDS] == [
-        "up",
-        "down",
-        "status",
-        "brokers start",
-        "brokers stop",
-        "brokers restart",
         "brokers kill",
         "brokers pause",
+        "brokers restart",
         "brokers resume",
+        "brokers start",
+        "brokers stop",
+        "decode",
+        "demo",
+        "down",
+        "dump-log",
+        "faults add",
+        "faults clear",
+        "faults list",
+        "kafka-configs",
+        "kafka-leader-election",
+        "kafka-log-dirs",
+        "kafka-reassign-partitions",
+        "kafka-topics",
         "log-dirs describe",
         "log-dirs fail",
         "log-dirs heal",
-        "log-dirs restart",
-        "log-dirs replace",
-        "log-dirs restart-partition",
         "log-dirs move",
-        "faults add",
-        "faults list",
-        "faults clear",
-        "topics list",
-        "topics create",
-        "topics describe",
-        "topics delete",
-        "reassignments list",
+        "log-dirs replace",
+        "log-dirs restart",
+        "log-dirs restart-partition",
         "reassignments cancel",
+        "reassignments list",
         "rebalance plan",
         "rebalance run",
         "rebalance undo",
         "report",
-        "scenario list",
         "scenario check",
+        "scenario list",
         "scenario run",
-        "demo",
-        "decode",
-        "dump-log",
+        "simulate",
+        "status",
         "swap-matrix",
-        "kafka-log-dirs",
-        "kafka-reassign-partitions",
-        "kafka-topics",
-        "kafka-leader-election",
-        "kafka-configs",
+        "topics create",
+        "topics delete",
+        "topics describe",
+        "topics list",
+        "up",
     ]
+
+
+def test_the_main_help_shows_a_line_of_each_command() -> None:
+    result = jbodlab("--help")
+    assert result.exit_code == ExitCode.OK
+    shown = result.stdout.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in shown] == sorted({path[0] for path in COMMANDS})
+    assert "  status                     Show processes, brokers and partitions." in shown
+
+
+def test_a_command_that_is_not_there_is_named() -> None:
+    result = jbodlab("stauts")
+    assert result.exit_code == ExitCode.USAGE
+    assert "No such command 'stauts'" in result.stderr
+
+
+def test_a_command_imports_nothing_that_it_does_not_need() -> None:
+    source = (
+        "import sys\n"
+        "from jbodlab.cli import main\n"
+        "main(['status', '--help'], standalone_mode=False)\n"
+        f"print(sorted(set({HEAVY!r}).intersection(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=True
+    )
+    *shown, imported = done.stdout.splitlines()
+    assert "Show processes, brokers and partitions." in "".join(shown)
+    assert imported == "[]"
 
 
 def test_all_mistakes_of_the_cluster_file_are_told(tmp_path: Path) -> None:

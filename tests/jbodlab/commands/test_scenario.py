@@ -36,6 +36,8 @@ def test_a_file_is_checked(tmp_path: Path) -> None:
     file = written(tmp_path)
 
     assert jbodlab("scenario", "check", file).stdout == f"{file}: short, 1 steps, is well\n"
+    (line,) = jbodlab("scenario", "check", "--json", file).stdout.splitlines()
+    assert json.loads(line) == {"file": file, "name": "short", "steps": 1}
 
 
 def test_every_mistake_of_a_file_is_told(tmp_path: Path) -> None:

@@ -1,0 +1,43 @@
+"""A group that imports what is asked for, and nothing else."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from jbodlab.commands.lazy_group import LazyGroup
+
+TABLE = {
+    "decode": "jbodlab.commands.decode:decode",
+    "gone": "jbodlab.commands.nowhere:gone",
+    "words": "jbodlab.commands.decode:KINDS",
+}
+
+
+def test_names_are_told_without_an_import() -> None:
+    group = LazyGroup(table=TABLE)
+    group.add_command(click.Command("added"))
+    assert group.list_commands(click.Context(group)) == ["added", "decode", "gone", "words"]
+    assert list(group.commands) == ["added"]
+
+
+def test_a_command_is_loaded_once_under_the_name_of_the_table() -> None:
+    group = LazyGroup(table=TABLE)
+    context = click.Context(group)
+    found = group.get_command(context, "decode")
+    assert found is not None
+    assert found.name == "decode"
+    assert group.get_command(context, "decode") is found
+
+
+def test_a_name_that_is_not_there_is_no_command() -> None:
+    group = LazyGroup(table=TABLE)
+    assert group.get_command(click.Context(group), "encode") is None
+
+
+def test_a_wrong_line_of_the_table_is_our_own_mistake() -> None:
+    group = LazyGroup(table=TABLE)
+    with pytest.raises(ModuleNotFoundError):
+        group.get_command(click.Context(group), "gone")
+    with pytest.raises(AssertionError, match="KINDS is no command"):
+        group.get_command(click.Context(group), "words")
