@@ -223,6 +223,7 @@ class Parts:
             loop_ms=lambda: int(loop.time() * 1000),
             wall_ms=self._world.clock.now_ms,
             elapsed_us=self._world.elapsed_us,
+            until_epoch_known=self.session.until_epoch_known,
         )
 
     def dump(self) -> MetricDump:

@@ -6,7 +6,7 @@ It builds nothing and decides nothing; ``broker.app`` fills it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Protocol
@@ -246,6 +246,11 @@ class Context:
     """Milliseconds of the wall clock, for the timestamps of records."""
     elapsed_us: Callable[[], int]
     """Microseconds from any start, for latencies only."""
+    until_epoch_known: Callable[[], Awaitable[None]]
+    """Returns once the controller has given this process its broker epoch.
+
+    Requests of a controller wait for it: what comes before is meant for an earlier process.
+    """
 
     @property
     def config(self) -> BrokerConfig:

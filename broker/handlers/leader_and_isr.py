@@ -36,6 +36,7 @@ async def handle(
     context: Context, request: LeaderAndIsrRequest, version: int
 ) -> LeaderAndIsrResponse:
     """Have the topics' settings at hand, then let the engine decide and act."""
+    await context.until_epoch_known()
     request.topic_states = _topic_states(request, version)
     await context.topic_configs.ensure(topic.topic_name for topic in request.topic_states)
     return _in_layout_of(version, await context.engine.leader_and_isr(request))

@@ -44,6 +44,7 @@ async def handle(
     context: Context, request: StopReplicaRequest, version: int
 ) -> StopReplicaResponse:
     """Bring old layouts into that of version 3 and let the engine act."""
+    await context.until_epoch_known()
     request.topic_states = _topic_states(request, version)
     return await context.engine.stop_replica(request)
 

@@ -38,6 +38,7 @@ async def handle(
     context: Context, request: UpdateMetadataRequest, version: int
 ) -> UpdateMetadataResponse:
     """Update the metadata, then the settings that are said to have changed."""
+    await context.until_epoch_known()
     if version < _GROUPED_SINCE:
         request.topic_states = _topic_states(request)
     if version == 0:

@@ -113,9 +113,10 @@ class ControllerSession:
         """Whether the last request to the controller was answered."""
         return bool(self._connected)
 
-    async def wait_registered(self) -> None:
+    async def until_epoch_known(self) -> None:
         """Wait for the first accepted registration."""
-        await self._registered.wait()
+        if self.broker_epoch == _NO_EPOCH:
+            await self._registered.wait()
 
     def log_dir_failed(self, failed: FailedLogDir) -> None:
         """Tell the controller at once, without waiting for a heartbeat that is under way."""

@@ -356,8 +356,15 @@ class FakeBroker:
             loop_ms=lambda: int(asyncio.get_running_loop().time() * 1000),
             wall_ms=lambda: WALL_MS,
             elapsed_us=lambda: int(asyncio.get_running_loop().time() * 1_000_000),
+            until_epoch_known=self._until_epoch_known,
         )
+        self.epoch_known = asyncio.Event()
+        """Set from the beginning; requests of the controller wait for it."""
+        self.epoch_known.set()
         self.dispatcher = Dispatcher(self.context)
+
+    async def _until_epoch_known(self) -> None:
+        await self.epoch_known.wait()
 
     async def ask(self, request: object, version: int) -> Any:
         """Send ``request`` as bytes; return the decoded answer, None when there is none."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from protocol.errors import ErrorCode
@@ -66,3 +68,17 @@ async def test_a_defect_marks_the_top_and_every_partition(broker: FakeBroker, ve
     assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     errors = response.topics[0].partition_errors if version >= 5 else response.partition_errors
     assert [e.error_code for e in errors] == [-1, -1]
+
+
+async def test_it_waits_until_the_broker_knows_its_epoch(broker: FakeBroker):
+    """A controller that has not heard of this process may speak to the one before."""
+    broker.epoch_known.clear()
+    async with asyncio.TaskGroup() as group:
+        asking = group.create_task(broker.ask(request(7), 7))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert not broker.engine.leader_and_isr_requests
+        assert not asking.done()
+        broker.epoch_known.set()
+
+    assert broker.engine.leader_and_isr_requests

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from protocol.messages.control import (
@@ -59,3 +61,17 @@ async def test_a_defect_marks_the_top_and_every_partition(broker: FakeBroker):
     response = await broker.ask(request(1), 1)
     assert response.error_code == -1
     assert [e.error_code for e in response.partition_errors] == [-1, -1]
+
+
+async def test_it_waits_until_the_broker_knows_its_epoch(broker: FakeBroker):
+    """A controller that has not heard of this process may speak to the one before."""
+    broker.epoch_known.clear()
+    async with asyncio.TaskGroup() as group:
+        asking = group.create_task(broker.ask(request(4), 4))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert not broker.engine.stop_replica_requests
+        assert not asking.done()
+        broker.epoch_known.set()
+
+    assert broker.engine.stop_replica_requests

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from protocol.errors import ErrorCode
@@ -64,3 +66,17 @@ async def test_a_refused_update_changes_nothing(broker: FakeBroker):
 async def test_a_defect_is_told_at_the_top(broker: FakeBroker):
     broker.engine.error = RuntimeError("defect")
     assert (await broker.ask(update_metadata(), 8)).error_code == -1
+
+
+async def test_it_waits_until_the_broker_knows_its_epoch(broker: FakeBroker):
+    """A controller that has not heard of this process may speak to the one before."""
+    broker.epoch_known.clear()
+    async with asyncio.TaskGroup() as group:
+        asking = group.create_task(broker.ask(in_version(8), 8))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert not broker.engine.metadata.has_partition(TopicPartition("fresh", 1))
+        assert not asking.done()
+        broker.epoch_known.set()
+
+    assert broker.engine.metadata.has_partition(TopicPartition("fresh", 1))

@@ -111,6 +111,20 @@ async def test_it_registers_and_the_first_heartbeat_follows_at_once(
         assert registration.previous_broker_epoch == -1
 
 
+async def test_the_broker_epoch_is_waited_for_once(
+    controller: FakeController, link: ControllerLink
+):
+    lab = Lab(link, NEVER_MS)
+    async with asyncio.TaskGroup() as group:
+        early = group.create_task(lab.session.until_epoch_known())
+        await asyncio.sleep(0)
+        assert not early.done()
+        async with lab.running() as session:
+            await early
+            await session.until_epoch_known()
+            assert session.broker_epoch == 7
+
+
 async def test_heartbeats_go_on_at_their_interval(controller: FakeController, link: ControllerLink):
     lab = Lab(link, 5)
     async with lab.running() as session:
