@@ -99,6 +99,8 @@ class DiskQueue:
         self.on_failed = on_failed
         """Called once, on the loop, before the futures of the lost work end."""
         self.failure: LogDirFailed | None = None
+        self.is_closed = False
+        """It takes no work because it was closed, and did not fail before."""
         self.deadline_ms = deadline_ms
         self.queue_depth_max = queue_depth_max
         self.queue_depth = 0
@@ -211,6 +213,7 @@ class DiskQueue:
         """Wait for all queued work, then end the worker. Nothing to do after a failure."""
         if self.failure is None:
             await self.submit("close", _nothing)
+            self.is_closed = True
             self.failure = LogDirFailed(self.path, "close", RuntimeError("the log dir is closed"))
             self._stop()
 

@@ -57,9 +57,10 @@ class BrokerWatch:
 
     def _look_at_log_dirs(self, state: EngineState, now_us: int) -> None:
         for path, log_dir in state.dirs.items():
-            if self._online.get(path) != log_dir.online:
-                self._online[path] = log_dir.online
-                sample = LogDirSample(now_us, self._node.id, path, log_dir.online)
+            is_online = log_dir.online or log_dir.is_closed
+            if self._online.get(path) != is_online:
+                self._online[path] = is_online
+                sample = LogDirSample(now_us, self._node.id, path, is_online)
                 self._samples.log_dirs.append(sample)
 
     def _look_at_replicas(self, state: EngineState, now_us: int) -> None:

@@ -126,3 +126,17 @@ async def test_queues_are_written_down_with_the_most_they_held() -> None:
 
     assert len(gauges) == len(watched.samples.gauges) == 5
     assert 0 < gauges["bytes of tails"].value <= gauges["bytes of tails"].bound
+
+
+async def test_a_log_dir_that_is_closed_at_the_end_did_not_fail() -> None:
+    lab = await Lab.running()
+    watched = Watched(lab.cluster, 1)
+    watched.look()
+    node = lab.cluster.brokers[1]
+    assert node.broker is not None
+    log_dirs = node.broker.surface.log_dirs.values()
+    node.ask_to_end()
+    await lab.cluster.until(lambda: any(one.is_closed for one in log_dirs), 10_000)
+    watched.look()
+
+    assert [sample.is_online for sample in watched.samples.log_dirs] == [True, True]
