@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -18,6 +19,7 @@ import yaml
 from jbodlab.cluster import Cluster
 from jbodlab.control import ControlClient
 from jbodlab.errors import LabError
+from jbodlab.files_by_hand import remove_by_hand, texts_below, write_by_hand
 from jbodlab.free_ports import free_ports
 from protocol.fault_document import fault_content, read_fault
 from protocol.fault_model import (
@@ -92,10 +94,12 @@ class RealStage:
 
     async def stop_node(self, node: str) -> None:
         """See ``Stage.stop_node``."""
+        await self._count_hits()
         await _in_thread(self._cluster.stop, [node])
 
     async def kill_node(self, node: str) -> None:
         """See ``Stage.kill_node``."""
+        await self._count_hits()
         self._paused.pop(node, None)
         await _in_thread(self._cluster.kill, node)
 
@@ -184,6 +188,18 @@ class RealStage:
         """See ``Stage.restart_partition``."""
         await _in_thread(self._controls[broker].restart_partition, *partition)
 
+    async def write_file(self, broker: int, path: str, name: str, text: str) -> None:
+        """See ``Stage.write_file``."""
+        await _in_thread(write_by_hand, Path(path), name, text)
+
+    async def remove_file(self, broker: int, path: str, name: str) -> None:
+        """See ``Stage.remove_file``."""
+        await _in_thread(remove_by_hand, Path(path), name)
+
+    async def files(self, broker: int, path: str) -> Mapping[str, str]:
+        """See ``Stage.files``."""
+        return await _in_thread(texts_below, Path(path))
+
     async def metrics(self, broker: int) -> Mapping[str, float]:
         """See ``Stage.metrics``."""
         values: dict[str, float] = {}
@@ -196,6 +212,11 @@ class RealStage:
     async def samples(self) -> Samples:
         """See ``Stage.samples``: nobody looks inside."""
         return Samples()
+
+    async def _count_hits(self) -> None:
+        """Ask a last time before a process ends, which takes its counts with it."""
+        with suppress(StageError):  # one that is not up yet tells nothing
+            await self.fault_hits()
 
     def _write_config(self) -> None:
         """Write the cluster file anew: processes that start find the faults in it."""
@@ -224,9 +245,9 @@ async def _in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) ->
     """Call something that blocks.
 
     Raises:
-        StageError: instead of a LabError.
+        StageError: instead of a LabError or an OSError.
     """
     try:
         return await asyncio.to_thread(call, *args, **kwargs)
-    except LabError as error:
+    except (LabError, OSError) as error:
         raise StageError(str(error)) from error

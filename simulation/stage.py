@@ -137,6 +137,26 @@ class Stage(Protocol):
         """
         ...
 
+    async def write_file(self, broker: int, path: str, name: str, text: str) -> None:
+        """Put a file below a log dir, durable, with the directories above it.
+
+        Raises:
+            StageError: a file is where a directory must be, or the other way round.
+        """
+        ...
+
+    async def remove_file(self, broker: int, path: str, name: str) -> None:
+        """Take away what has this name below a log dir; ``.`` is all that it holds.
+
+        Raises:
+            StageError: there is nothing of this name.
+        """
+        ...
+
+    async def files(self, broker: int, path: str) -> Mapping[str, str]:
+        """Return what lies below a log dir: name -> text, "" for what is no small text."""
+        ...
+
     async def metrics(self, broker: int) -> Mapping[str, float]:
         """Return the broker's metrics, by name with labels as in Prometheus' text.
 

@@ -16,6 +16,7 @@ from simulation.core.references import (
     BrokerRef,
     CodeName,
     FaultRef,
+    FileRef,
     LogDirRef,
     NewName,
     NewTopic,
@@ -208,11 +209,21 @@ class DeleteRecords:
 class Ask:
     """Send one request about partitions to one broker, to see what it answers."""
 
-    api: Literal["Produce", "Fetch", "ListOffsets", "OffsetForLeaderEpoch", "DescribeProducers"]
+    api: Literal[
+        "Produce",
+        "Fetch",
+        "ListOffsets",
+        "OffsetForLeaderEpoch",
+        "DeleteRecords",
+        "DescribeProducers",
+        "Metadata",
+    ]
     of: PartitionsRef
     broker: BrokerRef
     version: int | None = None
-    """None: the newest that is served."""
+    """None: the newest that names topics, not their ids."""
+    offset: int = 0
+    """Of a Fetch; before it a DeleteRecords deletes."""
     answers: CodeName = "NONE"
 
 
@@ -239,6 +250,26 @@ class RestartPartition:
 
     of: PartitionsRef
     broker: BrokerRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteFile:
+    """Put a text file into a log dir by hand, with the directories above it; it is durable."""
+
+    broker: BrokerRef
+    log_dir: LogDirRef
+    file: FileRef
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveFile:
+    """Take a file, or a directory with all that is in it, out of a log dir by hand."""
+
+    broker: BrokerRef
+    log_dir: LogDirRef
+    file: FileRef
+    """``.`` is the log dir itself; of a simulated disk an empty one stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +352,8 @@ Action: TypeAlias = (
     | RestartLogDir
     | ReplaceLogDir
     | RestartPartition
+    | WriteFile
+    | RemoveFile
     | StartWorkload
     | StopWorkload
     | Wait

@@ -14,6 +14,7 @@ from simulation.core.references import (
     BrokerRef,
     CodeName,
     FaultRef,
+    FileRef,
     LogDirRef,
     NodeRef,
     PartitionsRef,
@@ -196,6 +197,18 @@ class FaultHits:
     at_least: int = 1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileIn:
+    """A log dir holds such a file or directory, whether or not its broker runs."""
+
+    broker: BrokerRef
+    log_dir: LogDirRef
+    name: FileRef
+    """It may be a pattern with ``*`` and ``?``; ``*`` stands for slashes too."""
+    text: str | None = None
+    """A part of what it holds; for small text files."""
+
+
 @dataclass(frozen=True, slots=True)
 class AllOf:
     """Each of these holds."""
@@ -237,6 +250,7 @@ Condition: TypeAlias = (
     | NodeIs
     | Metric
     | FaultHits
+    | FileIn
     | AllOf
     | AnyOf
     | Not

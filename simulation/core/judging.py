@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple
 
 from protocol.ids import TopicPartition
@@ -18,6 +19,7 @@ from simulation.core.conditions import (
     Count,
     ErrorSeen,
     FaultHits,
+    FileIn,
     FullIsr,
     FutureReplica,
     InIsr,
@@ -330,6 +332,24 @@ def _fault_hits(condition: FaultHits, sight: _Sight) -> Judgement:
     return Judgement(hits >= condition.at_least, f"the fault {condition.fault} met {hits}")
 
 
+def _file(condition: FileIn, sight: _Sight) -> Judgement:
+    owner = broker_meant(condition.broker, sight.now)
+    name = None if owner is None else log_dir_meant(condition.log_dir, owner, sight.now)
+    place = f"{condition.log_dir} of {condition.broker}"
+    files = sight.now.files.get((owner or 0, name or ""))
+    if files is None:
+        return Judgement(holds=None, says=f"nobody tells what is in {place}")
+    found = [each for each in files if fnmatchcase(each, condition.name)]
+    if not found:
+        return Judgement(holds=False, says=f"{place} holds no {condition.name}")
+    told = ", ".join(found)
+    if condition.text is None:
+        return Judgement(holds=True, says=f"{place} holds {told}")
+    holds = any(condition.text in files[each] for each in found)
+    reads = "reads" if holds else "does not read"
+    return Judgement(holds, f"{told} in {place} {reads} {condition.text!r}")
+
+
 def _all(condition: AllOf, sight: _Sight) -> Judgement:
     return _together([_judge(part, sight) for part in condition.conditions], decisive=False)
 
@@ -378,6 +398,7 @@ _JUDGES: Final[dict[type, Callable[[Any, _Sight], Judgement]]] = {
     NodeIs: _node,
     Metric: _metric,
     FaultHits: _fault_hits,
+    FileIn: _file,
     AllOf: _all,
     AnyOf: _any,
     Not: _not,

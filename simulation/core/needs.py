@@ -20,6 +20,7 @@ class Need(Enum):
     OFFSETS = "offsets"
     METRICS = "metrics"
     FAULT_HITS = "fault hits"
+    FILES = "files"
 
 
 _BY_CLASS: Final[dict[type, tuple[Need, ...]]] = {
@@ -39,6 +40,7 @@ _BY_CLASS: Final[dict[type, tuple[Need, ...]]] = {
     conditions.Offsets: (Need.METADATA, Need.OFFSETS),
     conditions.Metric: (Need.METRICS,),
     conditions.FaultHits: (Need.FAULT_HITS,),
+    conditions.FileIn: (Need.FILES,),
 }
 
 

@@ -98,6 +98,10 @@ class Observation:
         default_factory=dict[TopicPartition, OffsetsSeen]
     )
     workloads: Mapping[str, WorkloadSeen] = field(default_factory=dict[str, WorkloadSeen])
+    files: Mapping[LogDirName, Mapping[str, str]] = field(
+        default_factory=dict[LogDirName, Mapping[str, str]]
+    )
+    """Names of files and directories below a log dir -> text, "" for what is no small text."""
     nodes: Mapping[str, NodeSeen] = field(default_factory=dict[str, NodeSeen])
     metrics: Mapping[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
     """(node, name of the metric with its labels as in the text that brokers serve) -> value."""

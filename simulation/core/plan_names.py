@@ -45,6 +45,7 @@ class KnownNames:
             Means.TOPIC: lambda: self._topic(text),
             Means.WORKLOAD: lambda: _unknown("workload", text, self._workloads),
             Means.FAULT: lambda: _unknown("fault", text, [ALL, *self._faults]),
+            Means.FILE: lambda: _file_mistake(text),
         }
         return checks.get(means, lambda: _form_mistake(means, text))()
 
@@ -82,6 +83,12 @@ def _unknown(kind: str, text: str, known: Sequence[str]) -> str | None:
     if text in known:
         return None
     return f"there is no {kind} {text}{did_you_mean(text, list(known))}"
+
+
+def _file_mistake(text: str) -> str | None:
+    if text == "." or all(part not in {"", ".", ".."} for part in text.split("/")):
+        return None
+    return f"must be a path below the log dir, is {text!r}"
 
 
 def _form_mistake(means: Means, text: str) -> str | None:

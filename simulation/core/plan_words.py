@@ -20,6 +20,7 @@ from simulation.core.conditions import Condition
 _OWN_WORDS: Final = {
     conditions.AllOf: "all",
     conditions.AnyOf: "any",
+    conditions.FileIn: "file",
     conditions.LogDirIs: "log_dir",
     conditions.NodeIs: "node",
 }

@@ -27,6 +27,7 @@ class Means(Enum):
     CODE = "code"
     WORKLOAD = "workload"
     FAULT = "fault"
+    FILE = "file"
     NEW_NAME = "new name"
 
 
@@ -44,6 +45,8 @@ CodeName: TypeAlias = Annotated[str, Means.CODE]
 """Kafka's name of an error code, such as KAFKA_STORAGE_ERROR; NONE is success."""
 WorkloadRef: TypeAlias = Annotated[str, Means.WORKLOAD]
 FaultRef: TypeAlias = Annotated[str, Means.FAULT]
+FileRef: TypeAlias = Annotated[str, Means.FILE]
+"""A name below a log dir, such as ``orders-0/leader-epoch-checkpoint``."""
 NewName: TypeAlias = Annotated[str, Means.NEW_NAME]
 
 ALL: Final = "*"

@@ -11,6 +11,7 @@ from typing import Any, Final
 from protocol.errors import ErrorCode, Malformed
 from protocol.ids import TopicPartition
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -21,6 +22,11 @@ from protocol.messages.offsets import (
 )
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.messages.producer_ids import DescribeProducersRequest, TopicRequest
+from protocol.messages.topics import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from protocol.records.build import NewRecord, build_batch
 from simulation.core.history import Function, History, Send
 from simulation.core.payload import payload, record_number
@@ -36,7 +42,9 @@ _VERSIONS: Final = {
     "Fetch": 12,
     "ListOffsets": 6,
     "OffsetForLeaderEpoch": 4,
+    "DeleteRecords": 2,
     "DescribeProducers": 0,
+    "Metadata": 9,
 }
 """Those that name topics, not ids."""
 
@@ -50,9 +58,14 @@ class Asker:
         self._written = 0
 
     async def ask(
-        self, api: str, broker: int, tp: TopicPartition, version: int | None = None
+        self,
+        api: str,
+        broker: int,
+        tp: TopicPartition,
+        version: int | None = None,
+        offset: int = 0,
     ) -> ErrorCode:
-        """Return the code that ``broker`` answers for ``tp``.
+        """Return the code that ``broker`` answers for ``tp``; ``offset`` is where that matters.
 
         Raises:
             OSError, Malformed: it does not answer.
@@ -60,7 +73,7 @@ class Asker:
         chosen = _VERSIONS[api] if version is None else version
         if api == "Produce":
             return await self._produce(broker, tp, chosen)
-        answer = await self._client.ask(broker, _REQUESTS[api](tp), chosen)
+        answer = await self._client.ask(broker, _REQUESTS[api](tp, offset), chosen)
         return _code(api, answer)
 
     async def _produce(self, broker: int, tp: TopicPartition, version: int) -> ErrorCode:
@@ -92,6 +105,8 @@ class Asker:
 def _code(api: str, answer: Any) -> ErrorCode:
     topics = answer.responses if api == "Fetch" else answer.topics
     for topic in topics:
+        if getattr(topic, "error_code", 0):
+            return ErrorCode(topic.error_code)
         for part in topic.partitions:
             return ErrorCode(part.error_code)
     if getattr(answer, "error_code", 0):
@@ -99,8 +114,10 @@ def _code(api: str, answer: Any) -> ErrorCode:
     raise Malformed(f"{api} is answered without a partition")
 
 
-def _fetch(tp: TopicPartition) -> FetchRequest:
-    part = FetchPartition(partition=tp.partition, fetch_offset=0, partition_max_bytes=_MAX_BYTES)
+def _fetch(tp: TopicPartition, offset: int) -> FetchRequest:
+    part = FetchPartition(
+        partition=tp.partition, fetch_offset=offset, partition_max_bytes=_MAX_BYTES
+    )
     return FetchRequest(
         max_wait_ms=0,
         min_bytes=0,
@@ -111,26 +128,39 @@ def _fetch(tp: TopicPartition) -> FetchRequest:
     )
 
 
-def _list_offsets(tp: TopicPartition) -> ListOffsetsRequest:
+def _list_offsets(tp: TopicPartition, _: int) -> ListOffsetsRequest:
     part = ListOffsetsPartition(partition_index=tp.partition, timestamp=LATEST)
     topic = ListOffsetsTopic(name=tp.topic, partitions=[part])
     return ListOffsetsRequest(replica_id=-1, isolation_level=0, topics=[topic])
 
 
-def _end_of_epoch(tp: TopicPartition) -> OffsetForLeaderEpochRequest:
+def _end_of_epoch(tp: TopicPartition, _: int) -> OffsetForLeaderEpochRequest:
     part = OffsetForLeaderPartition(partition=tp.partition, leader_epoch=0)
     topic = OffsetForLeaderTopic(topic=tp.topic, partitions=[part])
     return OffsetForLeaderEpochRequest(replica_id=-1, topics=[topic])
 
 
-def _producers(tp: TopicPartition) -> DescribeProducersRequest:
+def _delete_before(tp: TopicPartition, offset: int) -> DeleteRecordsRequest:
+    part = DeleteRecordsPartition(partition_index=tp.partition, offset=offset)
+    topic = DeleteRecordsTopic(name=tp.topic, partitions=[part])
+    return DeleteRecordsRequest(topics=[topic], timeout_ms=1000)
+
+
+def _producers(tp: TopicPartition, _: int) -> DescribeProducersRequest:
     topic = TopicRequest(name=tp.topic, partition_indexes=[tp.partition])
     return DescribeProducersRequest(topics=[topic])
 
 
-_REQUESTS: Final[dict[str, Callable[[TopicPartition], Any]]] = {
+def _metadata(tp: TopicPartition, _: int) -> MetadataRequest:
+    topic = MetadataRequestTopic(topic_id=bytes(16), name=tp.topic)
+    return MetadataRequest(topics=[topic], allow_auto_topic_creation=False)
+
+
+_REQUESTS: Final[dict[str, Callable[[TopicPartition, int], Any]]] = {
     "Fetch": _fetch,
     "ListOffsets": _list_offsets,
     "OffsetForLeaderEpoch": _end_of_epoch,
+    "DeleteRecords": _delete_before,
     "DescribeProducers": _producers,
+    "Metadata": _metadata,
 }

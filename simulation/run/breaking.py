@@ -86,6 +86,17 @@ async def _restart_partition(scene: Scene, action: do.RestartPartition) -> None:
         await scene.stage.restart_partition(broker, partition)
 
 
+async def _write_file(scene: Scene, action: do.WriteFile) -> None:
+    broker = scene.broker(action.broker)
+    path = scene.path(broker, action.log_dir)
+    await scene.stage.write_file(broker, path, action.file, action.text)
+
+
+async def _remove_file(scene: Scene, action: do.RemoveFile) -> None:
+    broker = scene.broker(action.broker)
+    await scene.stage.remove_file(broker, scene.path(broker, action.log_dir), action.file)
+
+
 async def _start_workload(scene: Scene, action: do.StartWorkload) -> None:
     scene.workloads.begin(action.workload)
 
@@ -109,6 +120,8 @@ BREAKS: Final[Mapping[type, Callable[[Scene, Any], Awaitable[None]]]] = {
     do.RestartLogDir: _restart_log_dir,
     do.ReplaceLogDir: _replace_log_dir,
     do.RestartPartition: _restart_partition,
+    do.WriteFile: _write_file,
+    do.RemoveFile: _remove_file,
     do.StartWorkload: _start_workload,
     do.StopWorkload: _stop_workload,
 }

@@ -66,6 +66,7 @@ class Lookout:
             log_dirs=dirs,
             reassigning=await self._reassigning() if Need.REASSIGNMENTS in needs else None,
             offsets=await self._offsets(metadata) if Need.OFFSETS in needs else {},
+            files=await self._files() if Need.FILES in needs else {},
             workloads=self._workloads(),
             nodes=self._nodes(),
             metrics=await self._metrics() if Need.METRICS in needs else {},
@@ -90,6 +91,12 @@ class Lookout:
             for broker, dirs in answers.items()
             for each in dirs
             if (broker, each.path) in self._log_dir_names
+        }
+
+    async def _files(self) -> dict[LogDirName, Mapping[str, str]]:
+        return {
+            (broker, name): await self._stage.files(broker, path)
+            for (broker, path), name in self._log_dir_names.items()
         }
 
     async def _reassigning(self) -> tuple[TopicPartition, ...] | None:

@@ -87,7 +87,7 @@ async def _delete_records(scene: Scene, action: do.DeleteRecords) -> None:
 async def _ask(scene: Scene, action: do.Ask) -> None:
     broker = scene.broker(action.broker)
     for partition in scene.partitions(action.of):
-        code = await scene.asker.ask(action.api, broker, partition, action.version)
+        code = await scene.asker.ask(action.api, broker, partition, action.version, action.offset)
         _check(code, action.answers)
 
 

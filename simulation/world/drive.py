@@ -37,7 +37,7 @@ class Drive:
         """Called before every operation; an OSError that it raises is the disk's."""
         self._hits_before = 0
         self.losses_count = 0
-        """How often it lost what it had been given: by a power cut, or as an empty one came."""
+        """How often it lost what it had been given: by a power cut, by hand, for an empty one."""
         self.disk, self.faults = self._make()
 
     @property

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Final, TypeVar
 
-from broker.app import Broker
+from broker.app import Broker, StartupError
+from broker.exit_codes import ExitCode
 from broker.storage.faults import FaultyDisk
 from broker.world import World
 from controller.app import Controller
@@ -58,6 +59,16 @@ class SimNode:
     def is_running(self) -> bool:
         """Whether it has a process, be it paused."""
         return self.process is not None
+
+    @property
+    def exit_code(self) -> int | None:
+        """The code of the last process, as ``python -m broker`` gives it; None: it was killed."""
+        ended = self.ended_with
+        if isinstance(ended, StartupError):
+            return ended.exit_code
+        if isinstance(ended, BaseException):
+            return ExitCode.UNEXPECTED_ERROR
+        return ended if isinstance(ended, int) else None
 
     def start(self) -> None:
         """Begin a new process."""

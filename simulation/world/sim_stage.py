@@ -5,11 +5,13 @@ What a run asks of a broker beyond Kafka's protocol is asked of its process at o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 from broker.control import ControlError, ReplaceRequest, RestartRequest
 from broker.exposition import exposition
+from broker.storage.memory_disk import MemoryDisk
 from broker.surface import Surface
 from protocol.fault_model import ANY_NODE, DiskFault, NetworkFault
 from protocol.ids import TopicPartition
@@ -18,6 +20,7 @@ from simulation.core.capability import Capability
 from simulation.core.observation import NodeSeen
 from simulation.core.samples import Samples
 from simulation.stage import StageError
+from simulation.world.by_hand import holds_records, remove_by_hand, texts_below, write_by_hand
 from simulation.world.cluster import STOP_TIMEOUT_MS, SimCluster
 from simulation.world.fault_plane import FaultPlane, FaultRefusedError
 from simulation.world.loop import SimLoop
@@ -125,8 +128,7 @@ class SimStage:
         found = self._node(node)
         if found.is_running:
             return NodeSeen(state="paused" if found.is_paused else "running")
-        ended = found.ended_with
-        return NodeSeen(state="stopped", exit_code=ended if isinstance(ended, int) else None)
+        return NodeSeen(state="stopped", exit_code=found.exit_code)
 
     async def add_fault(self, name: str, rule: Mapping[str, Any]) -> None:
         """See ``Stage.add_fault``."""
@@ -159,6 +161,20 @@ class SimStage:
         """See ``Stage.restart_partition``."""
         self._ask(broker, lambda surface: surface.restart_partition(partition))
 
+    async def write_file(self, broker: int, path: str, name: str, text: str) -> None:
+        """See ``Stage.write_file``."""
+        with self._by_hand(broker, path, name) as memory:
+            write_by_hand(memory, name, text)
+
+    async def remove_file(self, broker: int, path: str, name: str) -> None:
+        """See ``Stage.remove_file``."""
+        with self._by_hand(broker, path, name) as memory:
+            remove_by_hand(memory, name)
+
+    async def files(self, broker: int, path: str) -> Mapping[str, str]:
+        """See ``Stage.files``."""
+        return texts_below(self.cluster.brokers[broker].drives[path].disk.memory)
+
     async def samples(self) -> Samples:
         """See ``Stage.samples``."""
         return await self._observer.finish()
@@ -172,6 +188,22 @@ class SimStage:
                 name, _, value = line.rpartition(" ")
                 values[name] = float(value)
         return values
+
+    @contextmanager
+    def _by_hand(self, broker: int, path: str, name: str) -> Generator[MemoryDisk]:
+        """Give the disk to be changed, and remember when records go.
+
+        Raises:
+            StageError: it cannot be done.
+        """
+        drive = self.cluster.brokers[broker].drives[path]
+        memory = drive.disk.memory
+        held_records = holds_records(memory, name)
+        try:
+            yield memory
+        except OSError as error:
+            raise StageError(f"{name}: {error.strerror}") from error
+        drive.losses_count += held_records
 
     def _node(self, name: str) -> SimNode:
         try:

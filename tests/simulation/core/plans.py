@@ -26,11 +26,13 @@ NAMES: dict[Means, list[str]] = {
     Means.CODE: ["NONE", "KAFKA_STORAGE_ERROR"],
     Means.WORKLOAD: ["load"],
     Means.FAULT: ["dead", "*"],
+    Means.FILE: ["meta.properties", "orders-0/*.log"],
     Means.NEW_NAME: ["slow-disk"],
 }
 RULES = [
     DiskFault(mode=DiskMode.EIO, node="broker-1", log_dir="d1"),
     DiskFault(mode=DiskMode.SLOW, node="leader of orders-0", delay_ms=20),
+    DiskFault(mode=DiskMode.EIO, node="broker-2", name="orders-0"),
     NetworkFault(mode=NetworkMode.LATENCY, source="*", target="controller", latency_ms=3),
 ]
 _PLAIN: dict[Any, SearchStrategy[Any]] = {

@@ -12,6 +12,7 @@ from simulation.core.conditions import (
     Count,
     ErrorSeen,
     FaultHits,
+    FileIn,
     FullIsr,
     FutureReplica,
     InIsr,
@@ -72,7 +73,12 @@ SEEN = Observation(
     },
     metrics={("broker-2", "offline_log_dir_count"): 1.0},
     fault_hits={"dead": 3},
+    files={(1, "d2"): {"orders-0": "", "orders-0/a.log": "", "meta.properties": "broker.id=1"}},
 )
+
+
+def file_in(name: str, text: str | None = None, *, log_dir: str = "d2") -> FileIn:
+    return FileIn(broker="broker-1", log_dir=log_dir, name=name, text=text)
 
 
 @pytest.mark.parametrize(
@@ -243,6 +249,20 @@ SEEN = Observation(
         ),
         (Metric(broker="broker-1", name="x", is_=1), None, "broker-1 has no metric x"),
         (FaultHits(fault="dead", at_least=3), True, "the fault dead met 3"),
+        (file_in("orders-0"), True, "d2 of broker-1 holds orders-0"),
+        (file_in("orders-*"), True, "d2 of broker-1 holds orders-0, orders-0/a.log"),
+        (file_in("*-delete"), False, "d2 of broker-1 holds no *-delete"),
+        (
+            file_in("meta.properties", "id=1"),
+            True,
+            "meta.properties in d2 of broker-1 reads 'id=1'",
+        ),
+        (
+            file_in("meta.properties", "id=2"),
+            False,
+            "meta.properties in d2 of broker-1 does not read 'id=2'",
+        ),
+        (file_in("x", log_dir="d9"), None, "nobody tells what is in d9 of broker-1"),
         (FaultHits(fault="dead", at_least=4), False, "the fault dead met 3"),
     ],
 )

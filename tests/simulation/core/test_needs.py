@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from protocol.fault_model import DiskFault, DiskMode
 from simulation.core.actions import Fault, Kill, RestartLogDir
-from simulation.core.conditions import AllOf, Led, LogDirIs, NodeIs, Not, ReplicaIn
+from simulation.core.conditions import AllOf, FileIn, Led, LogDirIs, NodeIs, Not, ReplicaIn
 from simulation.core.needs import Need, needs_of
 
 
@@ -17,6 +17,12 @@ def test_a_condition_needs_what_its_parts_need_each_once() -> None:
     )
 
     assert needs_of(condition) == (Need.METADATA, Need.LOG_DIRS)
+
+
+def test_files_are_looked_at_without_asking_a_broker() -> None:
+    condition = FileIn(broker="broker-1", log_dir="d1", name="meta.properties")
+
+    assert needs_of(condition) == (Need.FILES,)
 
 
 def test_a_role_needs_metadata() -> None:

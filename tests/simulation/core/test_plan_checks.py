@@ -42,6 +42,14 @@ def mistakes_of(text: str) -> list[str]:
             "{delete_topic: orders, answers: UNKNOWN_TOPIC}",
             "steps[0].answers: no code of Kafka's: UNKNOWN_TOPIC (did you mean UNKNOWN_TOPIC_ID?)",
         ),
+        (
+            "remove_file: {broker: 1, log_dir: d1, file: ../d2}",
+            "steps[0].remove_file.file: must be a path below the log dir, is '../d2'",
+        ),
+        (
+            "until: {file: {broker: 1, log_dir: d1, name: /etc}}",
+            "steps[0].until.file.name: must be a path below the log dir, is '/etc'",
+        ),
         ("create_topic: a-1", "steps[0].create_topic: must not end in a hyphen and a number"),
         ("create_topic: a b", "steps[0].create_topic: must be 1 to 249 letters"),
         (

@@ -4,12 +4,21 @@ import pytest
 
 from tests.simulation.run.played import found, play
 
-APIS = ["Produce", "Fetch", "ListOffsets", "OffsetForLeaderEpoch", "DescribeProducers"]
+APIS = [
+    "Produce",
+    "Fetch",
+    "ListOffsets",
+    "OffsetForLeaderEpoch",
+    "DeleteRecords",
+    "DescribeProducers",
+    "Metadata",
+]
+OF_ANYBODY = ("Fetch", "DescribeProducers", "Metadata")
 
 
 @pytest.mark.parametrize("api", APIS)
 def test_a_leader_answers_and_a_follower_refuses(api: str) -> None:
-    refusal = "NONE" if api in ("Fetch", "DescribeProducers") else "NOT_LEADER_OR_FOLLOWER"
+    refusal = "NONE" if api in OF_ANYBODY else "NOT_LEADER_OR_FOLLOWER"
     verdict = play(
         f"""
         - ask: {{api: {api}, of: a-0, broker: leader of a-0}}
@@ -33,6 +42,20 @@ def test_a_replica_on_a_failed_log_dir_answers_with_a_storage_error() -> None:
         - {ask: {api: OffsetForLeaderEpoch, of: a-0, broker: 1}, answers: KAFKA_STORAGE_ERROR}
         - {ask: {api: DescribeProducers, of: a-0, broker: 1}, answers: KAFKA_STORAGE_ERROR}
         - {delete_records: {of: a-0, before: 0}, answers: LEADER_NOT_AVAILABLE}
+        """
+    )
+
+    assert found(verdict) == []
+
+
+def test_an_offset_is_fetched_that_may_not_be_there_and_a_topic_asked_for_that_is_not() -> None:
+    verdict = play(
+        """
+        - {ask: {api: Fetch, of: a-0, broker: 1, offset: 1}, answers: OFFSET_OUT_OF_RANGE}
+        - ask: {api: Produce, of: a-0, broker: 1}
+        - ask: {api: Fetch, of: a-0, broker: 1, offset: 1}
+        - ask: {api: Metadata, of: no-such-topic-0, broker: 1}
+          answers: UNKNOWN_TOPIC_OR_PARTITION
         """
     )
 

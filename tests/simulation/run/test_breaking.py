@@ -120,3 +120,22 @@ def test_workloads_begin_and_end_by_steps() -> None:
     )
 
     assert found(verdict) == []
+
+
+def test_files_are_put_into_log_dirs_and_taken_away_by_hand() -> None:
+    verdict = play(
+        """
+        - stop: 2
+        - write_file: {broker: 2, log_dir: d2, file: some-9/notes.txt, text: remember}
+        - expect: {file: {broker: 2, log_dir: d2, name: "*/notes.txt", text: member}}
+        - expect: {not: {file: {broker: 2, log_dir: d1, name: "*/notes.txt"}}}
+        - remove_file: {broker: 2, log_dir: d2, file: some-9}
+        - expect: {not: {file: {broker: 2, log_dir: d2, name: "some-9*"}}}
+        - start: 2
+        - {remove_file: {broker: 2, log_dir: d2, file: some-9}, may_fail: true}
+        """,
+        brokers=2,
+    )
+
+    assert found(verdict) == []
+    assert verdict.done["remove_file"] == 1

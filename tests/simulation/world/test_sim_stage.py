@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from broker.exit_codes import ExitCode
 from protocol.ids import TopicPartition
 from simulation.core.capability import Capability
 from simulation.core.observation import NodeSeen
@@ -87,6 +88,21 @@ async def test_a_log_dir_is_replaced_by_an_empty_one():
     await stage.replace_log_dir(1, "/b1/d1", accept_loss=True)
     drive = stage.cluster.brokers[1].drives["/b1/d1"]
     await stage.cluster.until(lambda: drive.disk is not before, TIMEOUT_MS)
+
+
+async def test_files_are_changed_by_hand_while_nobody_runs():
+    stage = await running_stage(brokers=1)
+    await stage.stop_node("broker-1")
+    before = await stage.files(1, "/b1/d1")
+    assert "broker.id=1" in before["meta.properties"]
+    await stage.write_file(1, "/b1/d1", "meta.properties", "version=0\nbroker.id=7\n")
+    await stage.start_node("broker-1")
+    await stage.cluster.until(lambda: not stage.cluster.brokers[1].is_running, TIMEOUT_MS)
+    assert stage.node("broker-1").exit_code == ExitCode.BAD_LOG_DIRS
+    await stage.remove_file(1, "/b1/d1", ".")
+    assert await stage.files(1, "/b1/d1") == {}
+    with pytest.raises(StageError, match=r"meta\.properties: No such file"):
+        await stage.remove_file(1, "/b1/d1", "meta.properties")
 
 
 async def test_what_a_broker_refuses_is_told():
