@@ -15,6 +15,9 @@ from typing import Final
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, BrokerId
 
+NEVER_MS: Final = -(1 << 62)
+"""A loop time before any other: clocks of loops may begin at 0."""
+
 
 @dataclass(slots=True)
 class FollowerState:
@@ -23,9 +26,9 @@ class FollowerState:
     log_end_offset: int = NO_OFFSET
     """-1 until it fetched from this leader epoch."""
     log_start_offset: int = NO_OFFSET
-    last_caught_up_ms: int = 0
+    last_caught_up_ms: int = NEVER_MS
     """Loop time at which it last had everything that the leader had then."""
-    last_fetch_ms: int = 0
+    last_fetch_ms: int = NEVER_MS
     last_fetch_leader_end_offset: int = 0
     """The leader's end at that fetch."""
     broker_epoch: int = -1
@@ -37,8 +40,8 @@ class FollowerState:
         """
         self.log_end_offset = NO_OFFSET
         self.log_start_offset = NO_OFFSET
-        self.last_caught_up_ms = now_ms if in_isr else 0
-        self.last_fetch_ms = now_ms if in_isr else 0
+        self.last_caught_up_ms = now_ms if in_isr else NEVER_MS
+        self.last_fetch_ms = now_ms if in_isr else NEVER_MS
         self.last_fetch_leader_end_offset = leader_end_offset
 
     def on_fetch(

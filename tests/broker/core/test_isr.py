@@ -72,11 +72,18 @@ def test_a_fetch_from_the_end_catches_up_now() -> None:
 def test_a_follower_that_reaches_the_former_end_was_caught_up_then() -> None:
     state = FollowerState()
     state.on_fetch(5, 0, leader_end_offset=10, now_ms=500)
-    assert state.last_caught_up_ms == 0
+    assert not state.is_caught_up(10, now_ms=500, lag_time_max_ms=LAG_MS)
     state.on_fetch(10, 0, leader_end_offset=20, now_ms=900)
     assert state.last_caught_up_ms == 500
     state.on_fetch(15, 0, leader_end_offset=30, now_ms=1000)
     assert state.last_caught_up_ms == 500
+
+
+def test_a_clock_that_has_just_begun_catches_nobody_up() -> None:
+    state = FollowerState()
+    assert not state.is_caught_up(10, now_ms=0, lag_time_max_ms=LAG_MS)
+    state.on_fetch(0, 0, leader_end_offset=10, now_ms=0)
+    assert not state.is_caught_up(10, now_ms=1, lag_time_max_ms=LAG_MS)
 
 
 def test_a_new_leader_epoch_gives_isr_members_their_time() -> None:
@@ -84,7 +91,7 @@ def test_a_new_leader_epoch_gives_isr_members_their_time() -> None:
     member.on_leader_epoch(in_isr=True, leader_end_offset=10, now_ms=100)
     other.on_leader_epoch(in_isr=False, leader_end_offset=10, now_ms=100)
     assert member.is_caught_up(10, now_ms=100 + LAG_MS, lag_time_max_ms=LAG_MS)
-    assert not other.is_caught_up(10, now_ms=101 + LAG_MS, lag_time_max_ms=LAG_MS)
+    assert not other.is_caught_up(10, now_ms=100, lag_time_max_ms=LAG_MS)
     assert member.log_end_offset == -1
 
 
