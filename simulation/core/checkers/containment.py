@@ -103,19 +103,24 @@ class _Places:
     def __init__(self, samples: Sequence[ReplicaSample]) -> None:
         self._known: dict[tuple[int, TopicPartition], list[tuple[int, str]]] = {}
         for sample in samples:
-            if sample.role in (Role.LEADER, Role.FOLLOWER):
-                steps = self._known.setdefault((sample.broker, sample.tp), [])
-                if not steps or steps[-1][1] != sample.log_dir:
-                    steps.append((sample.at_us, sample.log_dir))
+            steps = self._known.setdefault((sample.broker, sample.tp), [])
+            path = self._path(sample, steps)
+            if not steps or steps[-1][1] != path:
+                steps.append((sample.at_us, path))
+
+    def _path(self, sample: ReplicaSample, steps: Sequence[tuple[int, str]]) -> str:
+        if sample.role is Role.GONE:
+            return ""
+        return sample.log_dir or next((path for _, path in reversed(steps) if path), "")
 
     def at(self, broker: int, tp: TopicPartition, at_us: int) -> str:
-        """Return the path, also after it failed; "" when there was none yet."""
+        """Return the path, also after it failed; "" when there was none."""
         steps = self._known.get((broker, tp), ())
         return next((path for since_us, path in reversed(steps) if since_us <= at_us), "")
 
     def all_of(self, broker: int, tp: TopicPartition) -> list[str]:
         """Return every path at which it ever was."""
-        return [path for _, path in self._known.get((broker, tp), ())]
+        return [path for _, path in self._known.get((broker, tp), ()) if path]
 
 
 def _bad_service(evidence: Evidence, spans: list[_Span]) -> Iterator[Violation]:

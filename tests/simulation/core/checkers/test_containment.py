@@ -101,6 +101,27 @@ def test_a_replica_made_anew_elsewhere_answers() -> None:
     assert _texts(story) == []
 
 
+def test_a_replica_that_is_gone_is_nowhere_until_it_is_made_anew() -> None:
+    story = _story()
+    _fail(story.at(2))
+    story.at(3).replica(1, Role.GONE, tp=HERE, log_dir="d1")
+    story.at(3.5).send(1, tp=HERE)
+
+    assert _texts(story) == []
+
+
+def test_a_replica_that_is_offline_after_a_restart_is_where_it_was() -> None:
+    story = _story()
+    _fail(story.at(2))
+    story.at(3).replica(1, Role.GONE, tp=HERE, log_dir="d1")
+    story.at(4).replica(1, Role.OFFLINE, tp=HERE, log_dir="")
+    story.at(5).send(1, tp=HERE)
+
+    (text,) = _texts(story)
+
+    assert text.endswith("its log is in d1, offline since 2.000000 s")
+
+
 def test_nobody_answers_acks_0() -> None:
     story = _story()
     _fail(story.at(2))
