@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import yaml
 
+from broker.world import SystemClock
 from jbodlab.cluster import Cluster
 from jbodlab.control import ControlClient
 from jbodlab.errors import LabError
@@ -30,6 +31,7 @@ from protocol.fault_model import (
     broker_node,
 )
 from protocol.ids import TopicPartition
+from protocol.ports import WallClock
 from protocol.spec import ClusterSpec
 from simulation.core.capability import Capability
 from simulation.core.cluster_text import cluster_text, port_count
@@ -75,6 +77,11 @@ class RealStage:
     def now_ms(self) -> int:
         """See ``Stage.now_ms``."""
         return int((time.monotonic() - self._began_s) * 1000)
+
+    @property
+    def clock(self) -> WallClock:
+        """See ``Stage.clock``."""
+        return SystemClock()
 
     async def start(self) -> None:
         """See ``Stage.start``."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from protocol.ids import TopicPartition
+from protocol.ports import WallClock
 from protocol.spec import ClusterSpec
 from simulation.core.capability import Capability
 from simulation.core.observation import NodeSeen
@@ -36,6 +37,11 @@ class Stage(Protocol):
 
     def now_ms(self) -> int:
         """Return the time since the stage was made."""
+        ...
+
+    @property
+    def clock(self) -> WallClock:
+        """The time of day where its clients live."""
         ...
 
     async def start(self) -> None:

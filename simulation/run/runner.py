@@ -128,6 +128,7 @@ class _Run:
             addresses_of(self._stage.spec),
             self.history,
             self._chance,
+            self._stage.clock,
             group,
         )
         return Scene(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from protocol.ids import TopicPartition
+from protocol.ports import WallClock
 from simulation.core.history import History
 from simulation.core.observation import OffsetsSeen, WorkloadSeen
 from simulation.core.plan import Workload
@@ -49,6 +50,7 @@ class Workloads:
         addresses: Mapping[int, tuple[str, int]],
         history: History,
         chance: Chance,
+        clock: WallClock,
         group: asyncio.TaskGroup,
     ) -> None:
         """``group`` runs them."""
@@ -56,6 +58,7 @@ class Workloads:
         self._addresses = addresses
         self._history = history
         self._chance = chance
+        self._clock = clock
         self._group = group
         self._begun: dict[str, list[_Running]] = {name: [] for name in workloads}
         self._count = 0
@@ -127,7 +130,11 @@ class Workloads:
         match workload.kind:
             case "produce":
                 return ProducerWorkload(
-                    self._count, connection, self._history, _producer_settings(workload)
+                    self._count,
+                    connection,
+                    self._history,
+                    _producer_settings(workload),
+                    self._clock,
                 )
             case "consume":
                 settings = ConsumerSettings(topic=workload.topic)

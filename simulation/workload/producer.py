@@ -13,6 +13,7 @@ from typing import Final
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import TopicPartition
 from protocol.messages.producer_ids import InitProducerIdRequest
+from protocol.ports import WallClock
 from protocol.records.build import NewRecord
 from simulation.core.history import Function, History, Send
 from simulation.core.payload import payload, record_number
@@ -20,8 +21,6 @@ from simulation.workload.clients import ClusterClient
 from simulation.workload.lane import Batch, Identity, Lane, LaneSettings, Sender
 from simulation.workload.progress import Progress, code_of
 
-NO_TIMESTAMP: Final = -1
-"""It has no clock of the day: retention goes by when files were written."""
 IDEMPOTENT_IN_FLIGHT_MAX: Final = 5
 """As many batches of a producer as a leader remembers. Source: ProducerStateEntry.java."""
 
@@ -50,15 +49,29 @@ class ProducerWorkload:
     """One producer. ``run`` it once; ``stop`` ends it when all that it made has ended."""
 
     def __init__(
-        self, number: int, client: ClusterClient, history: History, settings: ProducerSettings
+        self,
+        number: int,
+        client: ClusterClient,
+        history: History,
+        settings: ProducerSettings,
+        clock: WallClock,
     ) -> None:
-        """``number`` is the workload's own in the run, from which its records' numbers come."""
+        """Prepare.
+
+        Args:
+            number: the workload's own in the run, from which its records' numbers come.
+            client: of its own.
+            history: where it writes down what it does.
+            settings: what is written, how often and how.
+            clock: stamps the records; brokers forget producers and delete records by it.
+        """
         assert not settings.is_idempotent or settings.acks == -1
         self.progress = Progress()
         self._number = number
         self._client = client
         self._history = history
         self._settings = settings
+        self._clock = clock
         self._identity: Identity | None = None
         self._identifying = asyncio.Lock()
         self._stopping = asyncio.Event()
@@ -130,14 +143,14 @@ class ProducerWorkload:
         )
         self._made += len(numbers)
         send = Send(tp, numbers, settings.acks)
-        loop = asyncio.get_running_loop()
+        now_ms, now_s = self._clock.now_ms(), asyncio.get_running_loop().time()
         return Batch(
             invocation=self._history.begin(self._client.client_id, Function.SEND, send),
             records=tuple(
-                NewRecord(payload(each, settings.record_bytes), timestamp_ms=NO_TIMESTAMP)
+                NewRecord(payload(each, settings.record_bytes), timestamp_ms=now_ms)
                 for each in numbers
             ),
-            deadline_s=loop.time() + settings.delivery_timeout_ms / 1000,
+            deadline_s=now_s + settings.delivery_timeout_ms / 1000,
         )
 
     async def _pause(self) -> None:

@@ -15,12 +15,14 @@ from broker.storage.memory_disk import MemoryDisk
 from broker.surface import Surface
 from protocol.fault_model import ANY_NODE, DiskFault, NetworkFault
 from protocol.ids import TopicPartition
+from protocol.ports import WallClock
 from protocol.spec import ClusterSpec
 from simulation.core.capability import Capability
 from simulation.core.observation import NodeSeen
 from simulation.core.samples import Samples
 from simulation.stage import StageError
 from simulation.world.by_hand import holds_records, remove_by_hand, texts_below, write_by_hand
+from simulation.world.clock import SimClock
 from simulation.world.cluster import STOP_TIMEOUT_MS, SimCluster
 from simulation.world.fault_plane import FaultPlane, FaultRefusedError
 from simulation.world.loop import SimLoop
@@ -57,6 +59,11 @@ class SimStage:
     def now_ms(self) -> int:
         """See ``Stage.now_ms``."""
         return (self._loop.now_us - self._began_us) // 1000
+
+    @property
+    def clock(self) -> WallClock:
+        """See ``Stage.clock``."""
+        return SimClock(lambda: self._loop.now_us)
 
     async def start(self) -> None:
         """See ``Stage.start``."""

@@ -16,6 +16,7 @@ from simulation.workload.admin import Admin
 from simulation.workload.clients import ClusterClient, addresses_of
 from simulation.workload.consumer import ConsumerSettings, ConsumerWorkload
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
+from simulation.world.clock import SimClock
 from simulation.world.cluster import SimCluster
 from simulation.world.observer import Observer
 from simulation.world.transport import SimTransport
@@ -32,6 +33,7 @@ class Trial:
         self.cluster = SimCluster(self.loop, small_cluster(configs=configs))
         self.observer = Observer(self.cluster)
         self.history = History(lambda: self.loop.now_us)
+        self.clock = SimClock(lambda: self.loop.now_us)
         self.client = self.new_client("client")
         self.admin = Admin(self.new_client("admin"), self.history)
         self._workloads = 0
@@ -103,7 +105,7 @@ class Trial:
             delivery_timeout_ms=settings.get("delivery_timeout_ms", 30_000),
         )
         client = self.new_client(f"writer-{number}")
-        return ProducerWorkload(number, client, self.history, shape)
+        return ProducerWorkload(number, client, self.history, shape, self.clock)
 
     async def read(self, topic: str = "orders", seconds: float = 2) -> None:
         """Read a topic from its beginning, with a new client."""

@@ -9,6 +9,7 @@ from protocol.ids import TopicPartition
 from simulation.core.history import Function, History, Kind, Operation
 from simulation.workload.admin import Admin
 from simulation.workload.clients import ClusterClient, addresses_of
+from simulation.world.clock import SimClock
 from simulation.world.cluster import SimCluster
 from tests.simulation.world.worlds import sim_loop, small_cluster
 
@@ -22,6 +23,7 @@ class Lab:
         loop = sim_loop()
         self.cluster = SimCluster(loop, small_cluster())
         self.history = History(lambda: loop.now_us)
+        self.clock = SimClock(lambda: loop.now_us)
         self.client = self.new_client("client")
         self.admin = Admin(self.new_client("admin"), self.history)
 

@@ -120,7 +120,7 @@ async def test_leaders_are_elected(lab: Lab) -> None:
 async def test_records_are_deleted(lab: Lab) -> None:
     await lab.create()
     settings = ProducerSettings(topic="orders", records_max=5)
-    await ProducerWorkload(0, lab.new_client("writer"), lab.history, settings).run()
+    await ProducerWorkload(0, lab.new_client("writer"), lab.history, settings, lab.clock).run()
 
     assert await lab.admin.delete_records(TP, 3) is ErrorCode.NONE
     assert await lab.admin.delete_records(TP, 99) is ErrorCode.OFFSET_OUT_OF_RANGE

@@ -39,7 +39,7 @@ async def _write(lab: Lab, count: int, *, number: int = 0) -> None:
     settings = ProducerSettings(
         topic="orders", records_max=count, batch_records=3, interval_ms=20, is_idempotent=True
     )
-    await ProducerWorkload(number, lab.new_client("writer"), lab.history, settings).run()
+    await ProducerWorkload(number, lab.new_client("writer"), lab.history, settings, lab.clock).run()
 
 
 async def test_it_reads_what_is_there_and_what_comes(lab: Lab) -> None:

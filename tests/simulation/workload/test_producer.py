@@ -4,9 +4,11 @@ import asyncio
 
 import pytest
 
+from protocol.records.batch import read_batch_header
 from simulation.core.history import Function, Kind, Send
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
-from tests.simulation.workload.lab import Lab
+from simulation.world.disk_look import look_at_disks
+from tests.simulation.workload.lab import TP, Lab
 
 
 def _sends(lab: Lab, kind: Kind = Kind.OK) -> list[Send]:
@@ -16,7 +18,7 @@ def _sends(lab: Lab, kind: Kind = Kind.OK) -> list[Send]:
 
 def _producer(lab: Lab, **settings: object) -> ProducerWorkload:
     shape = ProducerSettings(topic="orders", **settings)  # type: ignore[arg-type]
-    return ProducerWorkload(3, lab.new_client("writer"), lab.history, shape)
+    return ProducerWorkload(3, lab.new_client("writer"), lab.history, shape, lab.clock)
 
 
 @pytest.mark.parametrize("acks", [-1, 1, 0])
@@ -101,3 +103,18 @@ async def test_a_batch_too_large_fails_at_once(lab: Lab) -> None:
     (failed,) = lab.ended(Function.SEND, Kind.FAIL)
     assert failed.error == "MESSAGE_TOO_LARGE"
     assert producer.progress.errors == {"MESSAGE_TOO_LARGE": 1}
+
+
+async def test_records_bear_the_time_of_day(lab: Lab) -> None:
+    """Without it brokers take them for ages old, and forget their producers at the next start."""
+    await lab.create()
+    before_ms = lab.clock.now_ms()
+    await _producer(lab, records_max=1).run()
+
+    (log,) = look_at_disks(lab.cluster)
+    data = (
+        lab.cluster.brokers[log.broker]
+        .drives[log.log_dir]
+        .disk.memory.read_file(f"{TP}/{0:020d}.log")
+    )
+    assert before_ms <= read_batch_header(data).max_timestamp <= lab.clock.now_ms()

@@ -16,7 +16,7 @@ async def _with_records(lab: Lab, count: int) -> int:
     await lab.admin.create_topic("orders", assignment=[(1, 2)])
     await lab.until_led("orders")
     settings = ProducerSettings(topic="orders", records_max=count)
-    await ProducerWorkload(0, lab.new_client("writer"), lab.history, settings).run()
+    await ProducerWorkload(0, lab.new_client("writer"), lab.history, settings, lab.clock).run()
     return 1
 
 
@@ -39,7 +39,7 @@ async def test_a_failed_log_dir_is_told_with_its_error(lab: Lab) -> None:
     (path,) = [each.path for each in await questions.log_dirs(lab.client, 1) if each.logs]
     lab.cluster.faults("broker-1", path).set_fault(DiskMode.EIO)
     settings = ProducerSettings(topic="orders", records_max=5)
-    await ProducerWorkload(0, lab.new_client("writer"), lab.history, settings).run()
+    await ProducerWorkload(0, lab.new_client("writer"), lab.history, settings, lab.clock).run()
 
     dirs = await questions.log_dirs(lab.client, 1)
 

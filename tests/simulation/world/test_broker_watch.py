@@ -29,7 +29,7 @@ class Watched:
 
 async def _write(lab: Lab, count: int) -> None:
     settings = ProducerSettings(topic="orders", records_max=count)
-    await ProducerWorkload(0, lab.new_client("writer"), lab.history, settings).run()
+    await ProducerWorkload(0, lab.new_client("writer"), lab.history, settings, lab.clock).run()
 
 
 async def test_replicas_are_written_down_when_something_changed() -> None:

@@ -16,7 +16,7 @@ async def _with_records() -> Lab:
     await lab.admin.create_topic("orders", assignment=[(1, 2)])
     await lab.until_led("orders")
     settings = ProducerSettings(topic="orders", records_max=6, batch_records=2, is_idempotent=True)
-    await ProducerWorkload(4, lab.new_client("writer"), lab.history, settings).run()
+    await ProducerWorkload(4, lab.new_client("writer"), lab.history, settings, lab.clock).run()
     await asyncio.sleep(2)
     return lab
 

@@ -29,7 +29,7 @@ async def test_a_cluster_at_work_answers_everything_once() -> None:
     await lab.create(replication_factor=3)
     for acks in (0, 1, -1):
         settings = ProducerSettings(topic="orders", records_max=5, acks=acks)
-        await ProducerWorkload(0, lab.new_client("writer"), lab.history, settings).run()
+        await ProducerWorkload(0, lab.new_client("writer"), lab.history, settings, lab.clock).run()
     lab.cluster.brokers[2].kill()
     await asyncio.sleep(10)
     lab.cluster.brokers[2].start()

@@ -24,7 +24,7 @@ async def _watched() -> tuple[Lab, Observer]:
 async def _work(lab: Lab) -> None:
     await lab.create(partitions=2, replication_factor=3)
     settings = ProducerSettings(topic="orders", records_max=50, is_idempotent=True)
-    producer = ProducerWorkload(0, lab.new_client("writer"), lab.history, settings)
+    producer = ProducerWorkload(0, lab.new_client("writer"), lab.history, settings, lab.clock)
     async with asyncio.TaskGroup() as group:
         group.create_task(producer.run())
         await asyncio.sleep(1)
