@@ -59,6 +59,8 @@ async def _brokers(
         answer: DescribeClusterResponse = await context.controller.forward(
             request, version, timeout_ms=_FORWARD_TIMEOUT_MS
         )
+        if answer.error_code != ErrorCode.NONE:
+            raise KafkaError(ErrorCode(answer.error_code), answer.error_message or "")
         return answer.brokers
     return [
         DescribeClusterBroker(

@@ -36,6 +36,15 @@ async def test_a_controller_that_is_away_is_told(broker: FakeBroker):
     assert (response.error_code, response.error_message) == (7, "no answer")
 
 
+async def test_a_controller_that_refuses_is_no_cluster_without_brokers(broker: FakeBroker):
+    broker.controller.answer = DescribeClusterResponse(
+        error_code=ErrorCode.NOT_CONTROLLER, error_message="not I"
+    )
+    response = await broker.ask(DescribeClusterRequest(include_fenced_brokers=True), 2)
+    assert (response.error_code, response.error_message) == (41, "not I")
+    assert not response.brokers
+
+
 async def test_operations_come_on_request(broker: FakeBroker):
     request = DescribeClusterRequest(include_cluster_authorized_operations=True)
     assert (await broker.ask(request, 1)).cluster_authorized_operations == 8096
