@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from jbodlab.errors import ExitCode, LabError
+from jbodlab.node_logs import node_logs
 from jbodlab.real_stage import RealStage
 from simulation.core.plan import Plan, World
 from simulation.core.verdict import StoryLine, Verdict
@@ -23,6 +24,7 @@ def run_scenario(
     seed: int,
     *,
     folder: Path | None = None,
+    log_file: Path | None = None,
     show: Callable[[StoryLine], None] | None = None,
 ) -> Verdict:
     """Run ``plan``.
@@ -32,6 +34,7 @@ def run_scenario(
         world: in which.
         seed: of all chance in a simulated world; in the real one of what workloads choose.
         folder: where real processes keep everything; None: in one that is removed afterwards.
+        log_file: gets what the nodes of a simulated world log; without it nobody does.
         show: hears every line of the story when it happens.
 
     Raises:
@@ -42,7 +45,8 @@ def run_scenario(
         raise LabError(ExitCode.USAGE, f"{plan.name} runs in this world only: {worlds}")
     try:
         if world == "simulated":
-            return run_simulated(plan, seed, show=show)
+            with node_logs(log_file):
+                return run_simulated(plan, seed, show=show)
         return _run_real(plan, seed, folder, show)
     except CannotRunError as error:
         raise LabError(ExitCode.USAGE, f"{error}; try --world simulated") from error

@@ -6,7 +6,6 @@ Prints nothing; who calls is told of lines and results as they come.
 from __future__ import annotations
 
 import asyncio
-import logging
 import subprocess
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from jbodlab.errors import ExitCode, LabError
+from jbodlab.node_logs import node_logs
 from jbodlab.scenario_files import load_plan
 from simulation.core.history import History
 from simulation.core.history_text import edn_lines, json_lines
@@ -28,10 +28,8 @@ from simulation.simulate import Options, SimulatedRun, plan_of_seed, simulate
 from simulation.stage import StageError
 from simulation.sweep import AHEAD_PER_JOB, processes, sweep
 from simulation.tally import Tally
-from simulation.world.process import CURRENT
 from simulation.world.rows import RowKeeper
 
-LOGGERS = ("broker", "controller", "protocol", "asyncio", "aiokafka")
 ATTEMPTS_MAX = 300
 """Runs that a reduction may take."""
 
@@ -88,7 +86,7 @@ def run_one(request: Request, plan: Plan, show: Callable[[StoryLine], None]) -> 
     options = Options(show=show, keep_history=keep)
     if request.dump_dir is not None:
         options = replace(options, new_row_writer=rows.new_writer)
-    with _logs(request.log_file), _refusals():
+    with node_logs(request.log_file), _refusals():
         run = simulate(plan, request.world_seed, options)
     if request.dump_dir is not None:
         asyncio.run(rows.write(str(request.dump_dir)))
@@ -116,7 +114,7 @@ def run_many(
 
 def run_quietly(seconds: int | None, seed: int) -> SimulatedRun:
     """Run what a seed draws, without a word."""
-    with _logs(None):
+    with node_logs(None):
         return simulate(plan_of_seed(seed, seconds), seed)
 
 
@@ -130,7 +128,7 @@ def reduce_run(
     def still_fails(candidate: Plan) -> bool:
         nonlocal last
         on_attempt(candidate)
-        with _logs(None):
+        with node_logs(None):
             found = simulate(candidate, failed.seed).verdict.violations
         fails = any(violation.checker in checkers for violation in found)
         if fails:
@@ -174,35 +172,3 @@ def _refusals() -> Generator[None, None, None]:
         raise LabError(ExitCode.USAGE, str(error)) from error
     except StageError as error:
         raise LabError(ExitCode.FAILED, str(error)) from error
-
-
-class _VirtualTime(logging.Formatter):
-    """Virtual time and the node, before what a node logs."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """See ``logging.Formatter.format``."""
-        process = CURRENT.get()
-        node = "world" if process is None else process.name
-        now_s = asyncio.get_running_loop().time()
-        return f"{now_s:12.6f} {node:<10} {record.levelname:<7} {super().format(record)}"
-
-
-@contextmanager
-def _logs(path: Path | None) -> Generator[None, None, None]:
-    """Have all nodes log into one file, or nowhere; never to where the story is told."""
-    handler = logging.NullHandler() if path is None else logging.FileHandler(path, "w", "utf-8")
-    handler.setFormatter(_VirtualTime())
-    loggers = [logging.getLogger(name) for name in LOGGERS]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.addHandler(handler)
-        logger.propagate = False
-        logger.setLevel(logging.ERROR if path is None else logging.INFO)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.removeHandler(handler)
-            logger.propagate = True
-            logger.setLevel(level)
-        handler.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,16 +77,31 @@ def check(files: tuple[str, ...], is_json: bool) -> None:  # noqa: FBT001 - clic
     type=click.Path(path_type=Path, file_okay=False),
     help="Where real processes keep logs and data; without it they are removed.",
 )
+@click.option(
+    "--keep-log",
+    "log_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write what the nodes of a simulated world log here, with virtual times.",
+)
 @click.option("--json", "is_json", is_flag=True, help="Write the verdict as JSON.")
-def run(name: str, world: World, seed: int, folder: Path | None, is_json: bool) -> None:  # noqa: FBT001 - click passes it by name
+def run(
+    name: str,
+    *,
+    world: World,
+    seed: int,
+    folder: Path | None,
+    log_file: Path | None,
+    is_json: bool,
+) -> None:
     """Run the scenario NAME, or one in a FILE, and tell its story and what came of it."""
     # The brokers that a simulated world runs take a moment to load; no other command waits for it.
     from jbodlab.scenario_runs import run_scenario  # noqa: PLC0415
 
+    if log_file is not None and world == "real":
+        raise click.UsageError("--keep-log is for the simulated world; real processes: --folder")
     plan = load_plan(name)
-    verdict = run_scenario(
-        plan, world, seed, folder=folder, show=lambda line: _show(line, is_json=is_json)
-    )
+    show = partial(_show, is_json=is_json)
+    verdict = run_scenario(plan, world, seed, folder=folder, log_file=log_file, show=show)
     if is_json:
         click.echo(json.dumps(_content(verdict), indent=2))
     else:

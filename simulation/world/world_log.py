@@ -5,38 +5,35 @@ Nothing of it is part of the trace. It chooses no words: those are the processes
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from simulation.world.process import CURRENT
-from simulation.world.virtual_loop import VirtualLoop
 
 
 class _WorldHandler(logging.Handler):
     """Writes one line per record."""
 
-    def __init__(self, loop: VirtualLoop, write: Callable[[str], None]) -> None:
+    def __init__(self, write: Callable[[str], None]) -> None:
         super().__init__()
-        self._loop = loop
         self._write = write
 
     def emit(self, record: logging.LogRecord) -> None:
         process = CURRENT.get()
-        node = self._loop.world.name if process is None else process.name
-        head = f"{self._loop.time():12.6f} {node} {record.levelname}"
+        node = "world" if process is None else process.name
+        head = f"{_now_s():12.6f} {node} {record.levelname}"
         self._write(f"{head} {record.name}: {self.format(record)}")
 
 
 @contextmanager
-def world_log(
-    loop: VirtualLoop, write: Callable[[str], None], level: int = logging.INFO
-) -> Generator[None]:
+def world_log(write: Callable[[str], None], level: int = logging.INFO) -> Generator[None]:
     """Hand every line that is logged meanwhile to ``write``, and to nobody else.
 
     One world of a process at a time. With a ``write`` that drops lines a run is silent.
     """
-    root, handler = logging.getLogger(), _WorldHandler(loop, write)
+    root, handler = logging.getLogger(), _WorldHandler(write)
     before, level_before = root.handlers[:], root.level
     root.handlers[:] = [handler]
     root.setLevel(level)
@@ -45,3 +42,11 @@ def world_log(
     finally:
         root.handlers[:] = before
         root.setLevel(level_before)
+
+
+def _now_s() -> float:
+    """Return the time of the world; 0 before it begins and after its end."""
+    try:
+        return asyncio.get_running_loop().time()
+    except RuntimeError:
+        return 0.0

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from jbodlab.errors import ExitCode
@@ -55,6 +56,29 @@ def test_a_run_tells_its_story_and_what_came_of_it(tmp_path: Path) -> None:
     assert lines[0].endswith("short: A topic is led.")
     assert any(line.endswith("a-0 is led by broker-1") for line in lines)
     assert lines[-1].startswith("short: as it must be; ")
+
+
+def test_what_nodes_log_stands_in_a_file_with_virtual_times_and_never_in_the_story(
+    tmp_path: Path,
+) -> None:
+    file = written(tmp_path, WELL + "  - kill: 1\n  - wait: 30s\n  - start: 1\n")
+    log = tmp_path / "nodes.log"
+
+    kept = jbodlab("scenario", "run", file, "--keep-log", str(log))
+    dropped = jbodlab("scenario", "run", file)
+
+    assert kept.stdout == dropped.stdout
+    assert (kept.stderr, dropped.stderr) == ("", "")
+    assert " WARNING " in log.read_text()
+    assert re.search(r"^ +[0-9]+\.[0-9]{6} broker-1 INFO broker\.", log.read_text(), re.MULTILINE)
+
+
+def test_real_processes_keep_their_own_logs(tmp_path: Path) -> None:
+    words = (written(tmp_path), "--world", "real", "--keep-log", str(tmp_path / "log"))
+    result = jbodlab("scenario", "run", *words)
+
+    assert result.exit_code == ExitCode.USAGE
+    assert "real processes: --folder" in result.stderr
 
 
 def test_a_run_that_comes_out_wrong_ends_with_a_code_of_its_own(tmp_path: Path) -> None:
