@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from protocol.ids import NO_EPOCH, NO_LEADER, TopicPartition
+
+SEEN_WITHIN_US: Final = 20_000
+"""What changes while clients work is in the samples so much later at most."""
 
 
 class Role(StrEnum):

@@ -15,7 +15,7 @@ from typing import Final
 from controller.core.snapshot import snapshot
 from controller.core.state import ClusterState
 from controller.journal import replay
-from simulation.core.samples import Fault, JournalSample, NodeSample, Samples
+from simulation.core.samples import SEEN_WITHIN_US, Fault, JournalSample, NodeSample, Samples
 from simulation.world.broker_watch import BrokerWatch
 from simulation.world.cluster import SimCluster
 from simulation.world.controller_watch import ControllerWatch
@@ -24,7 +24,7 @@ from simulation.world.drive_watch import DriveWatch
 from simulation.world.exchange_watch import ExchangeWatch
 from simulation.world.journal_disk import JOURNAL_FILE
 
-INTERVAL_US_MAX: Final = 20_000
+INTERVAL_US_MAX: Final = SEEN_WITHIN_US
 """The longest time between two looks; half of it on average."""
 IDLE_INTERVAL_US_MAX: Final = 640_000
 """The same when nothing changes, and nobody asks for anything that may change something."""

@@ -122,6 +122,15 @@ def test_a_replica_that_is_offline_after_a_restart_is_where_it_was() -> None:
     assert text.endswith("its log is in d1, offline since 2.000000 s")
 
 
+def test_a_replica_may_have_been_made_anew_since_the_last_look() -> None:
+    story = _story()
+    _fail(story.at(2))
+    story.at(3).send(1, tp=HERE)
+    story.at(3.02).replica(1, Role.LEADER, tp=HERE, log_dir="d2")
+
+    assert _texts(story) == []
+
+
 def test_nobody_answers_acks_0() -> None:
     story = _story()
     _fail(story.at(2))
