@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar, Final
 
 from broker.core.log_dirs import LogDirFailed
@@ -23,6 +24,7 @@ PROBE_FILE: Final = ".probe"
 """Written by ``LogDir.probe`` in the root; the loader ignores plain files, Kafka's as ours."""
 
 _SYNCS_PER_PROBE_MAX: Final = 16
+"""Late small files; the others wait for the next probe."""
 
 
 class LogDir(DiskQueue):
@@ -59,7 +61,8 @@ class LogDir(DiskQueue):
         self._threads_count = 1
         self._leaving = itertools.count(1)
         self._left_count = 0
-        self._probe: asyncio.Future[None] | None = None
+        self._probe: asyncio.Future[int] | None = None
+        self._late_sync: asyncio.Future[int] | None = None
 
     def work_beside(self, disk: Disk, worker: DiskWorker) -> None:
         """Take a second thread, before any work.
@@ -77,16 +80,18 @@ class LogDir(DiskQueue):
         if self.beside is not self:
             self.beside.fail(operation, cause)
 
-    def probe(self) -> asyncio.Future[None]:
+    def probe(self) -> asyncio.Future[int]:
         """Check that the path still leads to this directory and that it can be written.
 
-        Sync late small files.
+        Return how many small files wait for their sync; they get it behind the probe, each in a job
+        of its own.
 
         Run it every few seconds and after suspicion: open descriptors keep working in a dir that
         was renamed away.
         """
         if self._probe is None or self._probe.done():
             self._probe = self.submit("probe", self._run_probe)
+            self._probe.add_done_callback(self._on_probed)
         return self._probe
 
     async def close(self) -> None:
@@ -113,10 +118,27 @@ class LogDir(DiskQueue):
     def _left(self) -> None:
         self.thread_left()
 
-    def _run_probe(self) -> None:
+    def _run_probe(self) -> int:
         self.disk.check_root()
         self.disk.write_atomic(PROBE_FILE, b"")
-        self.files.sync_replaced(count_max=_SYNCS_PER_PROBE_MAX)
+        return self.files.unsynced_count
+
+    def _on_probed(self, probe: asyncio.Future[int]) -> None:
+        if self.online and self._late_sync is None and probe.result():
+            self._sync_late(_SYNCS_PER_PROBE_MAX)
+
+    def _sync_late(self, count_max: int) -> None:
+        """Sync one late small file, then the next: what clients wait for goes between.
+
+        The files are synced here, not beside: their logs may rename or remove them.
+        """
+        self._late_sync = self.submit("sync", partial(self.files.sync_replaced, count_max=1))
+        self._late_sync.add_done_callback(partial(self._on_late_synced, count_max - 1))
+
+    def _on_late_synced(self, count_max: int, synced: asyncio.Future[int]) -> None:
+        self._late_sync = None
+        if self.online and count_max and synced.result():
+            self._sync_late(count_max)
 
 
 class _BesideQueue(DiskQueue):

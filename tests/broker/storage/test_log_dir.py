@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -87,15 +88,71 @@ async def test_a_probe_notices_a_dir_whose_open_files_still_work(tmp_path: Path)
         assert not log_dir.online
 
 
-async def test_a_probe_under_way_is_not_queued_twice_and_syncs_late_files() -> None:
+async def test_a_probe_under_way_is_not_queued_twice() -> None:
+    log_dir = inline_log_dir(MemoryDisk())
+    probe = log_dir.probe()
+    assert log_dir.probe() is probe
+    assert await probe == 0
+    assert log_dir.probe() is not probe
+
+
+async def test_a_probe_of_an_idle_log_dir_is_one_job() -> None:
+    log_dir = inline_log_dir(MemoryDisk())
+    await log_dir.probe()
+    await log_dir.submit("look", lambda: None)
+    assert log_dir.jobs_count == 2
+
+
+async def test_late_small_files_are_synced_behind_a_probe() -> None:
     disk = MemoryDisk()
     log_dir = inline_log_dir(disk)
     log_dir.files.replace("small", b"content")
-    probe = log_dir.probe()
-    assert log_dir.probe() is probe
-    await probe
+    log_dir.files.replace("other", b"more")
+    assert await log_dir.probe() == 2
+    async with asyncio.timeout(DEADLINE_S):
+        while log_dir.files.unsynced_count:
+            await log_dir.submit("look", lambda: None)
     disk.power_cut()
     assert disk.read_file("small") == b"content"
+    assert disk.read_file("other") == b"more"
+
+
+async def test_appends_go_between_the_syncs_of_late_small_files() -> None:
+    log_dir = inline_log_dir(MemoryDisk())
+    log = made_log(log_dir)
+    log_dir.files.sync_replaced()
+    for number in range(5):
+        log_dir.files.replace(f"small-{number}", b"content")
+    await log_dir.probe()
+    left: list[int] = []
+    for number in range(4):
+        await log_dir.submit_append(log, [batch(number)], 0)
+        left.append(log_dir.files.unsynced_count)
+    assert left == sorted(left, reverse=True)
+    assert all(before - after <= 1 for before, after in itertools.pairwise([5, *left]))
+
+
+async def test_a_probe_syncs_no_more_late_small_files_than_it_may() -> None:
+    log_dir = inline_log_dir(MemoryDisk())
+    for number in range(20):
+        log_dir.files.replace(f"small-{number}", b"content")
+    await log_dir.probe()
+    for _ in range(20):
+        await log_dir.submit("look", lambda: None)
+    assert log_dir.files.unsynced_count == 4
+
+
+async def test_a_late_small_file_that_cannot_be_synced_fails_the_log_dir() -> None:
+    disk, failures = MemoryDisk(), Failures()
+    log_dir = inline_log_dir(disk, on_failed=failures)
+    for name in ("small", "other"):
+        log_dir.files.replace(name, b"content")
+    disk.remove("small")
+    await log_dir.probe()
+    with contextlib.suppress(LogDirFailed):
+        for _ in range(2):
+            await log_dir.submit("look", lambda: None)
+    assert [failure.operation for failure in failures.seen] == ["sync"]
 
 
 async def test_the_thread_of_a_failed_dir_closes_its_files_and_drops_the_lock(
