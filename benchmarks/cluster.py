@@ -23,7 +23,7 @@ from benchmarks.runs import Figure
 from benchmarks.targets import Target
 
 _BUILD_DIR = Path(__file__).resolve().parent.parent / "build"
-_PARTS = ("start", "rates", "create", "move", "failover")
+_PARTS = ("start", "rates", "latency", "create", "move", "failover")
 
 
 @click.command()
@@ -33,13 +33,16 @@ _PARTS = ("start", "rates", "create", "move", "failover")
     "--seconds", default=10.0, show_default=True, help="Length of one produce run, about."
 )
 @click.option(
+    "--records", default=3000, show_default=True, help="Produced one at a time, for latencies."
+)
+@click.option(
     "--replicas", default="1,100,1000,5000", show_default=True, help="On the failing log dir."
 )
 @click.option("--create", default="200,2000", show_default=True, help="Partitions to create.")
 @click.option("--move-mib", default=512, show_default=True, help="Size of the moved replica.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(*, peer: str | None, only: tuple[str, ...], as_json: bool, **sizes: object) -> None:
-    """Measure a three-broker cluster: start, memory, rates, creation, moves, failover."""
+    """Measure a three-broker cluster: start, memory, rates, latency, creation, moves, failover."""
     console = Console(stderr=True)
     makers: list[Callable[[Path], Target]] = [JbodlabTarget]
     if peer is not None:
@@ -106,6 +109,8 @@ def _run(part: str, target: Target, sizes: dict[str, object]) -> list[Figure]:
     match part:
         case "rates":
             return runs.rates(target, seconds_per_run=float(str(sizes["seconds"])))
+        case "latency":
+            return runs.latency(target, count=int(str(sizes["records"])))
         case "create":
             return runs.creation(target, counts["create"])
         case "move":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
@@ -59,14 +59,7 @@ class PacedLoad:
         """Do ``work``; return how long records waited that were acknowledged meanwhile."""
         first = len(self._taken_s)
         work()
-        taken = sorted(self._taken_s[first:])
-        assert taken, "nothing was acknowledged meanwhile"
-        return Latencies(
-            len(taken),
-            1000 * _percentile(taken, 0.5),
-            1000 * _percentile(taken, 0.99),
-            1000 * taken[-1],
-        )
+        return latencies_of(self._taken_s[first:])
 
     def _run(self) -> None:
         value, sent, began_s = bytes(1024), 0, time.monotonic()
@@ -87,6 +80,18 @@ class PacedLoad:
             self._failed.append(error)
         else:
             self._taken_s.append(message.latency() or 0.0)
+
+
+def latencies_of(taken_s: Sequence[float]) -> Latencies:
+    """Return what seconds, one for each acknowledged record, come to."""
+    ordered = sorted(taken_s)
+    assert ordered, "nothing was acknowledged meanwhile"
+    return Latencies(
+        len(ordered),
+        1000 * _percentile(ordered, 0.5),
+        1000 * _percentile(ordered, 0.99),
+        1000 * ordered[-1],
+    )
 
 
 def _percentile(ordered: list[float], share: float) -> float:

@@ -18,6 +18,7 @@ from confluent_kafka.admin import AdminClient
 from kafka import KafkaAdminClient
 
 from benchmarks.load import consume, produce
+from benchmarks.one_at_a_time import one_at_a_time
 from benchmarks.targets import Target
 
 BROKER_IDS = (1, 2, 3)
@@ -117,6 +118,16 @@ def rates(target: Target, *, seconds_per_run: float) -> list[Figure]:
                 read = consume(target.bootstrap, topic, partitions=PARTITIONS, count=count)
                 figures.append(Figure(f"consume {size_bytes} B", read.megabytes_per_s, "MB/s"))
     return figures
+
+
+def latency(target: Target, *, count: int) -> list[Figure]:
+    """Produce one record of 1 KiB at a time with RF 3 and acks=all."""
+    create_topic(target, "one-at-a-time", partitions=1, replicas=3)
+    found = one_at_a_time(target.bootstrap, "one-at-a-time", count=count, size_bytes=1024)
+    return [
+        Figure("one record at a time RF 3 acks=all p50", found.p50_ms, "ms", "lower"),
+        Figure("one record at a time RF 3 acks=all p99", found.p99_ms, "ms", "lower"),
+    ]
 
 
 def creation(target: Target, counts: tuple[int, ...]) -> list[Figure]:

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from benchmarks import cluster
 from benchmarks.load import Rate
+from benchmarks.paced import latencies_of
 from benchmarks.runs import Figure
 
 
@@ -33,6 +34,17 @@ def test_the_table_has_a_column_per_target_and_a_ratio_where_there_is_a_peer() -
 def test_a_figure_that_the_peer_lacks_has_no_ratio() -> None:
     text = rendered([("jbodlab", [Figure("only ours", 1.0, "s")]), ("kafka", [])])
     assert text.count("- ") >= 2
+
+
+def test_percentiles_of_latencies_are_those_of_records_that_were_acknowledged() -> None:
+    found = latencies_of([number / 1000 for number in range(100, 0, -1)])
+    assert found == (100, 50.0, 99.0, 100.0)
+
+
+def test_a_lower_latency_has_a_ratio_below_one() -> None:
+    ours = ("jbodlab", [Figure("p50", 1.1, "ms", "lower")])
+    theirs = ("kafka", [Figure("p50", 2.2, "ms", "lower")])
+    assert "0.50" in rendered([ours, theirs])
 
 
 def test_json_lists_every_figure_with_its_target_and_unit() -> None:
