@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from protocol.ids import TopicPartition
 from simulation.core.conditions import (
     AllOf,
     AnyOf,
@@ -12,73 +11,24 @@ from simulation.core.conditions import (
     Count,
     ErrorSeen,
     FaultHits,
-    FileIn,
     FullIsr,
-    FutureReplica,
     InIsr,
     Isr,
     Leader,
     LeaderEpoch,
     Led,
-    LogDirIs,
     Metric,
     NodeIs,
     Not,
     OfflineReplicas,
     Offsets,
     Reassigning,
-    ReplicaIn,
     Replicas,
     TopicExists,
 )
 from simulation.core.judging import judge
-from simulation.core.observation import (
-    LogDirSeen,
-    NodeSeen,
-    Observation,
-    OffsetsSeen,
-    PartitionSeen,
-    ReplicaSeen,
-    WorkloadSeen,
-)
-
-ORDERS_0 = TopicPartition("orders", 0)
-ORDERS_1 = TopicPartition("orders", 1)
-SOME = ReplicaSeen(size_bytes=10, offset_lag=0)
-FUTURE_OF_2 = "the future replica of orders-0 on broker-2 is in d1 with a lag of 6"
-BEHIND = ReplicaSeen(size_bytes=4, offset_lag=6)
-
-
-def partition(**changes: object) -> PartitionSeen:
-    seen = PartitionSeen(
-        leader=2, leader_epoch=4, replicas=(1, 2, 3), isr=(3, 2), offline_replicas=(1,)
-    )
-    return replace(seen, **changes)
-
-
-SEEN = Observation(
-    now_ms=0,
-    metadata={2: {ORDERS_0: partition(), ORDERS_1: partition(leader=-1)}},
-    log_dirs={
-        (1, "d1"): LogDirSeen(error="KAFKA_STORAGE_ERROR"),
-        (1, "d2"): LogDirSeen(error="NONE", is_cordoned=True, replicas={ORDERS_0: SOME}),
-        (2, "d1"): LogDirSeen(error="NONE", futures={ORDERS_0: BEHIND}),
-    },
-    reassigning=(ORDERS_1,),
-    offsets={ORDERS_0: OffsetsSeen(earliest=3, latest=100)},
-    workloads={"load": WorkloadSeen(acknowledged=7, read=2, errors={"KAFKA_STORAGE_ERROR": 2})},
-    nodes={
-        "broker-2": NodeSeen(state="running"),
-        "broker-1": NodeSeen(state="stopped", exit_code=1),
-    },
-    metrics={("broker-2", "offline_log_dir_count"): 1.0},
-    fault_hits={"dead": 3},
-    files={(1, "d2"): {"orders-0": "", "orders-0/a.log": "", "meta.properties": "broker.id=1"}},
-)
-
-
-def file_in(name: str, text: str | None = None, *, log_dir: str = "d2") -> FileIn:
-    return FileIn(broker="broker-1", log_dir=log_dir, name=name, text=text)
+from simulation.core.observation import Observation, WorkloadSeen
+from tests.simulation.core.observed import ORDERS_0, SEEN, partition
 
 
 @pytest.mark.parametrize(
@@ -128,77 +78,6 @@ def file_in(name: str, text: str | None = None, *, log_dir: str = "d2") -> FileI
         (Reassigning("*"), True, "reassigned are orders-1"),
         (Reassigning("orders-1"), True, "reassigned are orders-1"),
         (Reassigning("orders-0"), False, "no reassignment of orders-0 is under way"),
-        (
-            LogDirIs(broker="broker-1", log_dir="d1", state="offline"),
-            True,
-            "d1 of broker-1 is offline (KAFKA_STORAGE_ERROR)",
-        ),
-        (
-            LogDirIs(broker="broker-1", log_dir="of orders-0", state="online"),
-            True,
-            "d2 of broker-1 is online and cordoned",
-        ),
-        (
-            LogDirIs(broker="broker-1", log_dir="d2", state="cordoned"),
-            True,
-            "d2 of broker-1 is online and cordoned",
-        ),
-        (
-            LogDirIs(broker="broker-2", log_dir="d1", state="cordoned"),
-            False,
-            "d1 of broker-2 is online",
-        ),
-        (
-            LogDirIs(broker="broker-3", log_dir="d1", state="online"),
-            None,
-            "nobody tells of d1 of broker-3",
-        ),
-        (
-            ReplicaIn(of="orders-0", broker="broker-1", log_dir="d2"),
-            True,
-            "the current replica of orders-0 on broker-1 is in d2",
-        ),
-        (
-            ReplicaIn(of="orders-0", broker="broker-1"),
-            True,
-            "the current replica of orders-0 on broker-1 is in d2",
-        ),
-        (
-            ReplicaIn(of="orders-0", broker="broker-1", log_dir="d1"),
-            False,
-            "the current replica of orders-0 on broker-1 is in d2, says broker-2",
-        ),
-        (
-            FutureReplica(of="orders-0", broker="leader of orders-0"),
-            True,
-            "the future replica of orders-0 on leader of orders-0 is in d1 with a lag of 6",
-        ),
-        (
-            FutureReplica(of="orders-0", broker="broker-2", lag=6, lag_at_least=6, lag_at_most=6),
-            True,
-            FUTURE_OF_2,
-        ),
-        (
-            AnyOf(
-                (
-                    FutureReplica(of="orders-0", broker="broker-2", lag=5),
-                    FutureReplica(of="orders-0", broker="broker-2", lag_at_least=7),
-                    FutureReplica(of="orders-0", broker="broker-2", lag_at_most=5),
-                )
-            ),
-            False,
-            f"{'; '.join([FUTURE_OF_2] * 3)}, says broker-2",
-        ),
-        (
-            Not(FutureReplica(of="orders-0", broker="broker-1")),
-            True,
-            "the future replica of orders-0 on broker-1 is nowhere",
-        ),
-        (
-            Not(FutureReplica(of="orders-0", broker="broker-3")),
-            None,
-            "nobody tells of the log dirs of broker-3, says broker-2",
-        ),
         (Offsets(of="orders-0", earliest=3, latest=100), True, "orders-0 has offsets 3 to 100"),
         (Offsets(of="orders-0", earliest_at_least=3), True, "orders-0 has offsets 3 to 100"),
         (
@@ -249,20 +128,6 @@ def file_in(name: str, text: str | None = None, *, log_dir: str = "d2") -> FileI
         ),
         (Metric(broker="broker-1", name="x", is_=1), None, "broker-1 has no metric x"),
         (FaultHits(fault="dead", at_least=3), True, "the fault dead met 3"),
-        (file_in("orders-0"), True, "d2 of broker-1 holds orders-0"),
-        (file_in("orders-*"), True, "d2 of broker-1 holds orders-0, orders-0/a.log"),
-        (file_in("*-delete"), False, "d2 of broker-1 holds no *-delete"),
-        (
-            file_in("meta.properties", "id=1"),
-            True,
-            "meta.properties in d2 of broker-1 reads 'id=1'",
-        ),
-        (
-            file_in("meta.properties", "id=2"),
-            False,
-            "meta.properties in d2 of broker-1 does not read 'id=2'",
-        ),
-        (file_in("x", log_dir="d9"), None, "nobody tells what is in d9 of broker-1"),
         (FaultHits(fault="dead", at_least=4), False, "the fault dead met 3"),
     ],
 )
