@@ -28,12 +28,14 @@ from protocol.ids import TopicPartition
 class FollowedLog:
     """A replica as its fetcher sees it. See `broker.replication.followed.FollowedReplica`."""
 
-    __slots__ = ("_logs", "_replica", "_state")
+    __slots__ = ("_inside_batch", "_logs", "_replica", "_state")
 
     def __init__(self, state: EngineState, logs: Logs, replica: Replica) -> None:
         self._state = state
         self._logs = logs
         self._replica = replica
+        self._inside_batch: int | None = None
+        """The leader's log start, while this log is empty and begins at the batch that holds it."""
 
     @property
     def tp(self) -> TopicPartition:
@@ -51,11 +53,16 @@ class FollowedLog:
         return self._replica.is_follower_throttled
 
     def position(self) -> FetchPosition:
-        """Return where to fetch from."""
+        """Return where to fetch from.
+
+        Of the batch that its log start lies in a leader serves nothing but that offset: asked for
+        the batch's first one it would answer OFFSET_OUT_OF_RANGE, for ever.
+        """
         partition = self._replica.partition
-        return FetchPosition(
-            partition.next_offset, partition.log_start_offset, partition.epochs.latest
-        )
+        offset = self._inside_batch
+        if offset is None or partition.next_offset != partition.log_start_offset:
+            offset = partition.next_offset
+        return FetchPosition(offset, partition.log_start_offset, partition.epochs.latest)
 
     def settle(self) -> asyncio.Future[Any] | None:
         """Return a future while appends or a swap are under way."""
@@ -81,7 +88,9 @@ class FollowedLog:
             log_is_empty=partition.next_offset == partition.log_start_offset,
         )
         if checked.restart_at is not None:
+            self._inside_batch = partition.next_offset
             return self._logs.restart_at(replica, checked.restart_at)
+        self._inside_batch = None
         if not checked.batches:
             self.note_high_watermark(fetched)
             return None
@@ -164,6 +173,7 @@ class FollowedLog:
     def return_to_range(self, leader_start: int, leader_end: int) -> asyncio.Future[Any] | None:
         """Bring the log into the leader's range. Source: fetchOffsetAndTruncate."""
         replica = self._replica
+        self._inside_batch = None
         if replica.pause is not None:
             return replica.pause
         next_offset = replica.partition.next_offset

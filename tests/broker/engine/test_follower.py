@@ -133,6 +133,23 @@ async def test_a_follower_out_of_the_leaders_range_starts_at_its_end(lab: Lab) -
     assert lab[2].disk_bytes() == lab[1].disk_bytes()
 
 
+async def test_a_follower_joins_where_the_leaders_log_starts_inside_a_batch(lab: Lab) -> None:
+    """The leader serves the batch whole, but nothing before its start is asked of it again."""
+    await lab.create(replicas=[1, 2])
+    await lab[1].produce(["a", "b", "c", "d"])
+    await lab[1].produce("e")
+    (deleted,) = await lab[1].engine.delete_records([(ORDERS, 2)], timeout_ms=1000)
+    assert (deleted.error_code, deleted.low_watermark) == (ErrorCode.NONE, 2)
+    partition = lab.led[ORDERS]
+    partition.replicas = [1, 2, 3]
+    partition.leader_epoch += 1
+    await lab.tell(ORDERS)
+    await asyncio.sleep(2)
+    assert sorted(lab.led[ORDERS].isr) == [1, 2, 3]
+    assert lab[3].disk_bytes() == lab[1].disk_bytes()
+    assert lab[3].replica(ORDERS).partition.log_start_offset == 2
+
+
 @pytest.mark.kafka_bug("KAFKA-5864", "KAFKA-8346")
 @pytest.mark.scenario(50)
 async def test_a_broken_follower_partition_is_left_out_and_the_others_go_on(lab: Lab) -> None:
