@@ -209,8 +209,12 @@ class ProducerStates:
     def expire(self, now_ms: int, expiration_ms: int) -> list[int]:
         """Forget producers that are idle for ``expiration_ms`` and have nothing open.
 
+        One that was found on disk with records that bear no time counts from now on.
         Returns their ids.
         """
+        for producer in self._producers.values():
+            if producer.last_seen_ms < 0:
+                producer.seen_ms = now_ms
         expired = [
             producer_id
             for producer_id, producer in self._producers.items()

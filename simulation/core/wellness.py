@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from protocol.ids import TopicPartition
 from simulation.core.observation import Observation, PartitionSeen
 
 
@@ -23,6 +24,21 @@ def complaints(
     down = () if may_be_down else _down(seen)
     broken = () if may_be_broken else _broken(seen)
     return (*down, *broken, *_complaints(seen, brokers))
+
+
+def left_out(seen: Observation) -> tuple[tuple[int, TopicPartition], ...]:
+    """Return the replicas that stay offline although their broker shows all log dirs online.
+
+    Their log dir came back for another partition alone (KIP-18).
+    """
+    found = {
+        (replica, partition): None
+        for view in seen.metadata.values()
+        for partition, tells in view.items()
+        for replica in tells.offline_replicas
+        if _is_whole(replica, seen)
+    }
+    return tuple(sorted(found))
 
 
 def _down(seen: Observation) -> Iterator[str]:
@@ -61,9 +77,13 @@ def _without_reason(tells: PartitionSeen, seen: Observation) -> Iterator[str]:
     if all(member in tells.offline_replicas for member in tells.isr):
         return
     for replica in tells.offline_replicas:
-        found = [log_dir for (broker, _), log_dir in seen.log_dirs.items() if broker == replica]
-        if found and all(log_dir.error == "NONE" for log_dir in found):
+        if _is_whole(replica, seen):
             yield f"has replica {replica} offline, whose broker and log dirs are online"
+
+
+def _is_whole(broker: int, seen: Observation) -> bool:
+    errors = [log_dir.error for (owner, _), log_dir in seen.log_dirs.items() if owner == broker]
+    return bool(errors) and all(error == "NONE" for error in errors)
 
 
 def _wishes(tells: PartitionSeen) -> Iterator[str]:

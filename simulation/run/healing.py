@@ -6,12 +6,13 @@ import asyncio
 from typing import Final
 
 from protocol.fault_model import broker_id_of
+from protocol.ids import TopicPartition
 from simulation.core.actions import Clear
 from simulation.core.needs import Need
 from simulation.core.observation import LogDirName, Observation
 from simulation.core.plan import Ending
 from simulation.core.references import ALL
-from simulation.core.wellness import complaints
+from simulation.core.wellness import complaints, left_out
 from simulation.run.acting import act
 from simulation.run.scene import Scene, StepError
 from simulation.run.story import Story
@@ -109,6 +110,15 @@ class _Repair:
         for (broker, name), log_dir in seen.log_dirs.items():
             if log_dir.error != "NONE" and (broker, name) not in self._restarted:
                 await self._restart(broker, name)
+        for broker, partition in left_out(seen):
+            await self._restart_left_out(broker, partition)
+
+    async def _restart_left_out(self, broker: int, partition: TopicPartition) -> None:
+        try:
+            await self._scene.stage.restart_partition(broker, partition)
+        except StageError:
+            return  # nothing was left out, or it is lost: the broker knows better
+        self._story.tell(f"{partition} of broker-{broker} is brought back")
 
     async def _restart(self, broker: int, name: str) -> None:
         try:

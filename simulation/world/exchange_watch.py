@@ -48,7 +48,8 @@ class ExchangeWatch:
         """Write down what was never answered, and follow no more."""
         self._loop.network.tap(None)
         for exchange, server in self._exchanges.values():
-            if not server.is_lost and not server.peer.is_lost:
+            ends = (server, server.peer)
+            if not any(end.is_lost or end.is_mute for end in ends):
                 now_us = self._loop.now_us
                 self._samples.misanswers += exchange.unanswered(now_us, PATIENCE_US)
 

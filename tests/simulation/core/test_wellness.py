@@ -10,7 +10,7 @@ from simulation.core.observation import (
     PartitionSeen,
     ReplicaSeen,
 )
-from simulation.core.wellness import complaints
+from simulation.core.wellness import complaints, left_out
 
 TP = TopicPartition("a", 0)
 WELL = PartitionSeen(leader=1, leader_epoch=0, replicas=(1, 2), isr=(2, 1), offline_replicas=())
@@ -52,6 +52,15 @@ def test_a_replica_is_not_offline_for_long_where_everything_is_online() -> None:
     )
     broken = replace(fenced, log_dirs={(2, "d1"): LogDirSeen(error="KAFKA_STORAGE_ERROR")})
     assert complaints(broken, 2, may_be_broken=True) == ()
+
+
+def test_what_a_log_dir_left_out_when_it_came_back_is_named() -> None:
+    half_back = replace(
+        seen(replace(WELL, isr=(1,), offline_replicas=(2,))),
+        log_dirs={(2, "d1"): LogDirSeen(error="NONE")},
+    )
+    assert left_out(half_back) == ((2, TP),)
+    assert left_out(replace(half_back, log_dirs={})) == ()
 
 
 def test_a_partition_without_an_online_isr_member_has_no_wish() -> None:
