@@ -27,6 +27,7 @@ from protocol.messages.topics import (
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
+from protocol.ports import WallClock
 from protocol.records.build import NewRecord, build_batch
 from simulation.core.history import Function, History, Send
 from simulation.core.payload import payload, record_number
@@ -52,7 +53,9 @@ _VERSIONS: Final = {
 class Asker:
     """Asks, and remembers how many records it wrote."""
 
-    def __init__(self, client: ClusterClient, history: History) -> None:
+    def __init__(self, client: ClusterClient, history: History, clock: WallClock) -> None:
+        """``clock`` stamps what it writes."""
+        self._clock = clock
         self._client = client
         self._history = history
         self._written = 0
@@ -79,7 +82,8 @@ class Asker:
     async def _produce(self, broker: int, tp: TopicPartition, version: int) -> ErrorCode:
         record = record_number(WORKLOAD, self._written)
         self._written += 1
-        batch = build_batch([NewRecord(payload(record, _RECORD_BYTES))])
+        now_ms = self._clock.now_ms()
+        batch = build_batch([NewRecord(payload(record, _RECORD_BYTES), timestamp_ms=now_ms)])
         request = ProduceRequest(
             acks=-1,
             timeout_ms=self._client.request_timeout_ms,

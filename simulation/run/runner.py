@@ -135,7 +135,7 @@ class _Run:
             stage=self._stage,
             lookout=Lookout(self._stage, looking, workloads.seen),
             admin=Admin(client, self.history),
-            asker=Asker(client, self.history),
+            asker=Asker(client, self.history, self._stage.clock),
             workloads=workloads,
         )
 

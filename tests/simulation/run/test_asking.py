@@ -60,3 +60,15 @@ def test_an_offset_is_fetched_that_may_not_be_there_and_a_topic_asked_for_that_i
     )
 
     assert found(verdict) == []
+
+
+def test_what_was_written_is_not_taken_by_its_age() -> None:
+    verdict = play(
+        """
+        - ask: {api: Produce, of: a-0, broker: 1}
+        - wait: 2min
+        - expect: {offsets: {of: a-0, earliest: 0, latest: 1}}
+        """
+    )
+
+    assert found(verdict) == []
