@@ -195,14 +195,16 @@ def _verdict(
 
 
 def _may_rebuild(loss: Loss, state: LeaderAndIsrPartitionState, broker_id: BrokerId) -> bool:
-    """Tell whether a log that is lost may begin empty: never as the only holder of its records.
+    """Tell whether a log that is lost may begin empty: from another member of the Isr only.
 
-    Kafka lets an empty disk lead where its broker is the only member of the Isr, and so loses what
-    was acknowledged without a word.
+    Not while this broker stands in the Isr beside others: it could be elected with nothing. The
+    controller takes it out when it hears of the loss. Kafka lets an empty disk stand there, and
+    lead where its broker is the only member, and so loses what was acknowledged without a word.
     """
-    if loss is Loss.ACCEPTED:
-        return True
-    return state.leader != broker_id and any(member != broker_id for member in state.isr)
+    others = [member for member in state.isr if member != broker_id]
+    if others:
+        return state.leader != broker_id and broker_id not in state.isr
+    return loss is Loss.ACCEPTED
 
 
 def _same_or_older_epoch(

@@ -31,6 +31,9 @@ from protocol.ids import ZERO_UUID, TopicPartition
 
 RELEASE_TIMEOUT_MS: Final = 5_000
 """How long the thread of a failed log dir may take to let go of it."""
+ASK_AGAIN_MS: Final = 500
+ASK_AGAIN_MS_MAX: Final = 30_000
+"""How often, at least, the controller is asked again for replicas that could not begin empty."""
 logger = logging.getLogger(__name__)
 
 
@@ -93,12 +96,18 @@ class LogDirReturns:
     """``run`` it once; ``ask`` at any time."""
 
     def __init__(
-        self, ports: ReturnPorts, engine: Callable[[], Engine], session: ControllerSession
+        self,
+        ports: ReturnPorts,
+        engine: Callable[[], Engine],
+        session: ControllerSession,
+        *,
+        ask_again_ms: int = ASK_AGAIN_MS,
     ) -> None:
         self._ports = ports
         self._engine = engine
         self._session = session
         self._wishes: asyncio.Queue[Return] = asyncio.Queue()
+        self._first_ask_again_ms = self._ask_again_ms = ask_again_ms
         self._last: dict[str, Return] = {}
 
     def last(self, path: str) -> Return | None:
@@ -118,9 +127,29 @@ class LogDirReturns:
         return begun
 
     async def run(self) -> None:
-        """Serve wishes until cancelled."""
+        """Serve wishes until cancelled.
+
+        A lost replica begins empty only when it is out of the Isr, which the controller decides
+        when it hears of the loss. So it is asked again and again while replicas wait for that.
+        """
         while True:
-            await self._serve(await self._wishes.get())
+            wait_s = self._ask_again_ms / 1000 if self._has_lost_replicas() else None
+            try:
+                async with asyncio.timeout(wait_s):
+                    asked = await self._wishes.get()
+            except TimeoutError:
+                self._ask_again_ms = min(2 * self._ask_again_ms, ASK_AGAIN_MS_MAX)
+                await self._session.log_dirs_returned([])
+            else:
+                self._ask_again_ms = self._first_ask_again_ms
+                await self._serve(asked)
+
+    def _has_lost_replicas(self) -> bool:
+        """Tell whether a log is known to be gone and was not made anew."""
+        if not self._last:
+            return False
+        offline = self._engine().offline_replicas()
+        return any(replica.loss is not None for replica in offline.values())
 
     def _check(self, wish: Wish) -> None:
         present = {log_dir.path: log_dir for log_dir in self._ports.log_dirs()}

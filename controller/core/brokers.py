@@ -199,8 +199,14 @@ def _take_registration(
 
 
 def _take_log_dirs(step: Step, request: BrokerRegistrationRequest, known: Broker) -> None:
-    """Notice log dirs, or single replicas, that the same process brought back."""
+    """Notice log dirs, or single replicas, that the same process brought back.
+
+    One that is gone without a word was replaced before its failure could be told.
+    """
     online = tuple(map(bytes, request.log_dirs))
+    gone = tuple(d for d in known.log_dirs if d not in online and d not in known.offline_log_dirs)
+    if gone and step.state.is_reachable(known.broker_id):
+        failures.log_dirs_failed(step, known.broker_id, gone)
     returned = [d for d in online if d not in known.log_dirs or d in known.offline_log_dirs]
     if returned:
         step.note(f"{len(returned)} log dirs of broker {known.broker_id} are back")

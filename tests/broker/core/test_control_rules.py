@@ -53,6 +53,7 @@ def state(
     epoch: int = 6,
     leader: int = 2,
     replicas: tuple[int, ...] = (2, 1),
+    isr: tuple[int, ...] | None = None,
     is_new: bool = False,
 ) -> LeaderAndIsrPartitionState:
     return LeaderAndIsrPartitionState(
@@ -60,7 +61,7 @@ def state(
         controller_epoch=1,
         leader=leader,
         leader_epoch=epoch,
-        isr=list(replicas),
+        isr=list(replicas if isr is None else isr),
         partition_epoch=0,
         replicas=list(replicas),
         adding_replicas=[],
@@ -130,12 +131,20 @@ def test_an_offline_partition_is_a_storage_error_whatever_is_asked() -> None:
 
 def test_a_lost_replica_is_made_anew_from_another_member_of_the_isr_only() -> None:
     lost = ReplicaView(HostedState.OFFLINE, topic_id=ID, loss=Loss.REBUILD)
-    assert decide(lost, state(leader=2)) == CREATE
-    assert decide(lost, state(leader=2), any_offline=True) == CREATE
-    assert decide(lost, state(leader=-1), any_offline=True) == CREATE
+    assert decide(lost, state(leader=2, isr=(2, 3))) == CREATE
+    assert decide(lost, state(leader=2, isr=(2,)), any_offline=True) == CREATE
+    assert decide(lost, state(leader=-1, isr=(2,)), any_offline=True) == CREATE
     assert decide(lost, state(leader=1), any_offline=True) == STORAGE_ERROR
     assert decide(lost, state(leader=1, replicas=(1,))) == STORAGE_ERROR
     assert decide(lost, state(leader=-1, replicas=(1,))) == STORAGE_ERROR
+    assert decide(lost, state(leader=2, isr=())) == STORAGE_ERROR
+
+
+@pytest.mark.parametrize("loss", Loss)
+def test_a_lost_replica_does_not_begin_empty_while_it_stands_in_the_isr(loss: Loss) -> None:
+    lost = ReplicaView(HostedState.OFFLINE, topic_id=ID, loss=loss)
+    assert decide(lost, state(leader=2, isr=(1, 2))) == STORAGE_ERROR
+    assert decide(lost, state(leader=-1, isr=(1, 2))) == STORAGE_ERROR
 
 
 def test_a_loss_that_was_accepted_lets_a_replica_begin_empty() -> None:

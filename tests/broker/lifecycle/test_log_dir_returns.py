@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from broker.core.hosted import Loss, ReturnedReplicas, ReturnRule
+from broker.core.hosted import Loss, OfflineReplica, ReturnedReplicas, ReturnRule
 from broker.lifecycle.log_dir_returns import (
     LogDirReturns,
     Return,
@@ -34,6 +34,8 @@ class Fakes:
 
     def __init__(self) -> None:
         self.told: list[tuple[str, object]] = []
+        self.offline: dict[TopicPartition, OfflineReplica] = {}
+        self.registered: asyncio.Queue[int] = asyncio.Queue()
         self.disks: dict[str, Disk] = {path: MemoryDisk(path) for path in ("/d1", "/d2")}
         self.log_dirs = {path: self.open(path, False) for path in self.disks}
         self.owner = Owner(
@@ -51,6 +53,7 @@ class Fakes:
             ),
             lambda: self,  # pyright: ignore[reportArgumentType] - the part of both that is used
             self,  # pyright: ignore[reportArgumentType]
+            ask_again_ms=1,
         )
 
     def open(self, path: str, is_empty: bool) -> LogDir:
@@ -75,12 +78,16 @@ class Fakes:
         self.told.append(("brought back", (log_dir.path, rule)))
         return ReturnedReplicas((T0,), (), ())
 
+    def offline_replicas(self) -> dict[TopicPartition, OfflineReplica]:
+        return self.offline
+
     async def release(self, tps: list[TopicPartition]) -> tuple[TopicPartition, ...]:
         self.told.append(("released", tps))
         return tuple(tps)
 
     async def log_dirs_returned(self, old: list[bytes]) -> None:
         self.told.append(("registered", old))
+        self.registered.put_nowait(len(self.told))
 
     async def serve(self, wish: Wish) -> Return:
         asked = self.returns.ask(wish)
@@ -163,3 +170,22 @@ async def test_wishes_that_make_no_sense_are_refused_at_once(fakes: Fakes) -> No
     fakes.returns.ask(Wish("/d2"))
     with pytest.raises(ReturnRefusedError, match="already on its way: waiting"):
         fakes.returns.ask(Wish("/d2"))
+
+
+async def test_the_controller_is_asked_again_while_lost_replicas_wait(fakes: Fakes) -> None:
+    """They begin empty only out of the Isr, which takes the controller a moment."""
+    fakes.offline[T0] = OfflineReplica(bytes(16), "/d1", Loss.REBUILD)
+    async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(fakes.returns.run())
+        await fakes.returns.ask(Wish("/d1", is_replaced=True)).ended.wait()
+        for _ in range(3):
+            await fakes.registered.get()
+        running.cancel()
+
+    assert fakes.told[-2:] == [("registered", [])] * 2
+
+
+async def test_nobody_is_asked_again_when_nothing_is_lost(fakes: Fakes) -> None:
+    fakes.offline[T0] = OfflineReplica(bytes(16), "/d1")
+    await fakes.serve(Wish("/d1", is_replaced=True))
+    assert fakes.told.count(("registered", [])) == 0

@@ -335,3 +335,26 @@ def test_producer_ids_come_in_blocks_that_nobody_gets_twice() -> None:
 def test_a_new_cluster_has_no_deadline_but_the_look_for_preferred_leaders() -> None:
     cluster = Cluster()
     assert cluster.machine.next_deadline_ms() == cluster.now_ms + 5000
+
+
+def test_a_log_dir_that_is_gone_without_a_word_has_failed() -> None:
+    """Its disk was replaced before the failure could be told, as when this controller was away."""
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.brokers[2].bad = [tp("t-0")]
+
+    again = registration(
+        2,
+        incarnation=cluster.state.brokers[2].incarnation,
+        log_dirs=(log_dir(2, 2), log_dir(2, 9)),
+    )
+    cluster.call(again, 4)
+    cluster.settle()
+
+    assert cluster.state.partition(tp("t-0")).isr == (1,)
+    assert tp("t-0") in cluster.state.offline[2]
+    assert cluster.state.brokers[2].log_dirs == (log_dir(2, 2), log_dir(2, 9))
+    cluster.brokers[2].bad = []
+    cluster.call(again, 4)
+    cluster.settle()
+    assert cluster.state.offline.get(2, {}) == {}
