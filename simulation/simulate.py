@@ -26,6 +26,7 @@ from simulation.run.runner import run_plan
 from simulation.run.simulated import simulated_spec
 from simulation.world.chance import Chance
 from simulation.world.cluster import SimCluster
+from simulation.world.garbage import garbage_of_one_world
 from simulation.world.loop import SimLoop
 from simulation.world.rows import NoRows
 from simulation.world.sim_stage import SimStage
@@ -78,7 +79,11 @@ def simulate(plan: Plan, seed: int, options: Options | None = None) -> Simulated
     Raises:
         CannotRunError, StageError: as ``run_plan``.
     """
-    options = options or Options()
+    with garbage_of_one_world():
+        return _simulated(plan, seed, options or Options())
+
+
+def _simulated(plan: Plan, seed: int, options: Options) -> SimulatedRun:
     began_s = time.perf_counter()
     loop = SimLoop(seed)
     coverage = Coverage()

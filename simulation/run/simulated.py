@@ -15,6 +15,7 @@ from simulation.core.verdict import StoryLine, Verdict
 from simulation.run.runner import run_plan
 from simulation.world.cluster import SimCluster
 from simulation.world.foreign_clocks import foreign_clocks
+from simulation.world.garbage import garbage_of_one_world
 from simulation.world.loop import SimLoop
 from simulation.world.sim_stage import SimStage
 
@@ -36,8 +37,11 @@ def run_simulated(
     Raises:
         CannotRunError, StageError: as ``run_plan``.
     """
-    loop = SimLoop(seed)
+    with garbage_of_one_world():
+        return _run_in(SimLoop(seed), plan, show)
 
+
+def _run_in(loop: SimLoop, plan: Plan, show: Callable[[StoryLine], None] | None) -> Verdict:
     async def run() -> Verdict:
         stage = SimStage(SimCluster(loop, simulated_spec(plan.cluster)))
         return await run_plan(plan, stage, chance=loop.chance.stream("workloads"), show=show)

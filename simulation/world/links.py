@@ -182,7 +182,9 @@ class Links:
 
     def is_silent(self, link: Link) -> bool:
         """Tell whether nothing that is sent over ``link`` arrives now."""
-        return link.is_cut or bool(self._dark and link.target in self._dark)
+        if link.rules and link.is_cut:
+            return True
+        return bool(self._dark) and link.target in self._dark
 
     def _apply(self) -> None:
         for (source, target), link in self._links.items():

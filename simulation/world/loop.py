@@ -9,12 +9,12 @@ No sockets, no threads, no signals: what asks for them is refused.
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import Callable, Coroutine
 from contextvars import Context
 from functools import partial
 from typing import Any, TypeVar
 
+from simulation.world.garbage import garbage_of_one_world
 from simulation.world.journal_disk import SimExecutor
 from simulation.world.network import ProtocolFactory, SimNetwork, SimServer
 from simulation.world.refusals import Refusals
@@ -74,18 +74,15 @@ def run_world(
     steps_max: int = STEPS_MAX,
 ) -> T:
     """Run ``main`` in a new world to its end, and let go of all that it leaves running."""
-    loop = SimLoop(seed, steps_max=steps_max)
-    # What was made before needs no look; in the world the loop says when garbage is collected.
-    was_enabled = gc.isenabled()
-    gc.freeze()
-    gc.disable()
+    with garbage_of_one_world():
+        return _run(SimLoop(seed, steps_max=steps_max), main)
+
+
+def _run(loop: SimLoop, main: Callable[[SimLoop], Coroutine[Any, Any, T]]) -> T:
     try:
         return loop.run_until_complete(main(loop))
     finally:
         loop.close()
-        gc.unfreeze()
-        if was_enabled:
-            gc.enable()
 
 
 def _is_in_a_loop() -> bool:

@@ -34,7 +34,7 @@ class Trace:
 
     def __init__(self, last_events: int = LAST_EVENTS) -> None:
         self._hash = hashlib.sha256()
-        self._last: deque[TraceEvent] = deque(maxlen=last_events)
+        self._last: deque[tuple[int, str, str, int]] = deque(maxlen=last_events)
         self.events_count = 0
 
     def note(self, at_us: int, node: str, what: str, content: Iterable[Buffer] = ()) -> None:
@@ -45,13 +45,13 @@ class Trace:
             update(part)
             size_bytes += len(part)
         update(f"\n{at_us} {node} {what} {size_bytes}\n".encode())
-        self._last.append(TraceEvent(at_us, node, what, size_bytes))
+        self._last.append((at_us, node, what, size_bytes))
         self.events_count += 1
 
     @property
     def last(self) -> list[TraceEvent]:
         """The last events, oldest first."""
-        return list(self._last)
+        return [TraceEvent(*event) for event in self._last]
 
     def hexdigest(self) -> str:
         """Return the hash of everything so far; more can be added behind it."""

@@ -208,7 +208,8 @@ class SimTransport(asyncio.Transport):
         if not isinstance(segment, Signal):
             self._unread_bytes += len(segment)
         self._carrier.carry(self, segment)
-        if not self._is_writing_paused and self.get_write_buffer_size() > self._high_bytes:
+        waiting_bytes = self._unread_bytes - WINDOW_BYTES
+        if waiting_bytes > self._high_bytes and not self._is_writing_paused:
             self._is_writing_paused = True
             self._protocol.pause_writing()
 
@@ -239,6 +240,12 @@ class SimTransport(asyncio.Transport):
             self.close()
 
     def _fill(self, protocol: asyncio.BufferedProtocol, segment: bytes) -> None:
+        buffer = memoryview(protocol.get_buffer(-1))
+        if len(segment) <= len(buffer):  # As nearly all do, it fits.
+            buffer[: len(segment)] = segment
+            self.peer.count_read(len(segment))
+            protocol.buffer_updated(len(segment))
+            return
         rest = memoryview(segment)
         while rest and not self._is_closing:
             if self._is_reading_paused:

@@ -20,6 +20,7 @@ from contextvars import Context, copy_context
 from typing import Any, Final, TypeAlias, TypeVar
 
 from simulation.world.chance import Chance
+from simulation.world.handles import SimHandle, SimTimerHandle
 from simulation.world.process import CURRENT, Process
 from simulation.world.tasks import SimTask, bury, describe_tasks
 from simulation.world.trace import Trace
@@ -33,52 +34,9 @@ _CANCELLED_TIMERS_MIN: Final = 256
 """So many cancelled timers are not worth sweeping out."""
 
 
-class _Handle(asyncio.Handle):
-    """A callback, without what only asyncio's debug mode needs."""
+_Timer: TypeAlias = "tuple[int, int, SimTimerHandle]"
 
-    __slots__ = ()
-
-    def __init__(
-        self,
-        callback: Callable[..., Any],
-        args: tuple[Any, ...],
-        loop: asyncio.AbstractEventLoop,
-        context: Context | None,
-    ) -> None:
-        self._context = copy_context() if context is None else context
-        self._loop = loop
-        self._callback = callback
-        self._args = args
-        self._cancelled = False
-        self._repr = None
-        self._source_traceback = None
-
-
-class _TimerHandle(asyncio.TimerHandle):
-    """A callback with its time and its process, as lean."""
-
-    __slots__ = ("process",)
-
-    def __init__(
-        self,
-        when: float,
-        callback: Callable[..., Any],
-        args: tuple[Any, ...],
-        loop: asyncio.AbstractEventLoop,
-        context: Context | None,
-    ) -> None:
-        self._context = copy_context() if context is None else context
-        self._loop = loop
-        self._callback = callback
-        self._args = args
-        self._cancelled = False
-        self._repr = None
-        self._source_traceback = None
-        self._when = when
-        self._scheduled = True
-
-
-_Timer: TypeAlias = "tuple[int, int, _TimerHandle]"
+_new: Final = object.__new__
 
 
 class DeadlockError(AssertionError):
@@ -104,10 +62,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Whose code belongs to no process of the cluster."""
         self._steps_max = steps_max
         self._break_at_steps = min(_STEPS_PER_COLLECTION, steps_max)
-        self._now_us = 0
+        self.now_us = 0
+        """Microseconds since the world began; only the loop changes it."""
         self._timers: list[_Timer] = []
         self._timers_made = 0
-        self._timers_cancelled = 0
+        self.timers_cancelled = 0
+        """How many of the timers that are kept were cancelled; they count themselves."""
         self._tasks_made = 0
         self._runnable: list[Process] = []
         self._draw = self.chance.stream("schedule").random
@@ -116,14 +76,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.at_end: dict[object, Callable[[], None]] = {}
         """What is called when the world ends, by what it closes."""
 
-    @property
-    def now_us(self) -> int:
-        """Microseconds since the world began."""
-        return self._now_us
-
     def time(self) -> float:
         """Return seconds since the world began."""
-        return self._now_us / 1_000_000
+        return self.now_us / 1_000_000
 
     @property
     def timers_count(self) -> int:
@@ -134,7 +89,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
         """Run ``callback`` behind all that its process runs before; never when that is dead."""
-        handle = _Handle(callback, args, self, context)
+        handle = _new(SimHandle)
+        handle._context = copy_context() if context is None else context
+        handle._loop = self
+        handle._callback = callback
+        handle._args = args
+        handle._cancelled = False
         process = (CURRENT.get() if context is None else context.get(CURRENT)) or self.world
         if process.is_dead or self._is_ending:
             handle.cancel()
@@ -149,20 +109,20 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self, delay: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Run ``callback`` in ``delay`` seconds, rounded up to whole microseconds."""
-        when = self._now_us / 1_000_000 + delay
-        return self._set_timer(_rounded_up_us(when), when, callback, args, context)
+        at_us = _rounded_up_us(self.now_us / 1_000_000 + delay)
+        return self._set_timer(at_us, callback, args, context)
 
     def call_at(
         self, when: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Run ``callback`` at the first microsecond that is not before ``when``."""
-        return self._set_timer(_rounded_up_us(when), when, callback, args, context)
+        return self._set_timer(_rounded_up_us(when), callback, args, context)
 
     def call_at_us(
         self, at_us: int, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Run ``callback`` at a microsecond since the world began."""
-        return self._set_timer(at_us, at_us / 1_000_000, callback, args, context)
+        return self._set_timer(at_us, callback, args, context)
 
     def create_task(
         self,
@@ -223,12 +183,18 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def _set_timer(
         self,
         at_us: int,
-        when: float,
         callback: Callable[..., Any],
         args: tuple[Any, ...],
         context: Context | None,
     ) -> asyncio.TimerHandle:
-        handle = _TimerHandle(when, callback, args, self, context)
+        handle = _new(SimTimerHandle)
+        handle._context = copy_context() if context is None else context
+        handle._loop = self
+        handle._callback = callback
+        handle._args = args
+        handle._cancelled = False
+        handle._scheduled = True
+        handle.at_us = at_us
         process = (CURRENT.get() if context is None else context.get(CURRENT)) or self.world
         if process.is_dead or self._is_ending:
             handle.cancel()
@@ -238,15 +204,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
         heapq.heappush(self._timers, (at_us, self._timers_made, handle))
         return handle
 
-    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        if handle._scheduled:
-            self._timers_cancelled += 1
-
     def _run_once(self) -> None:
         """Run until somebody stops the loop: asyncio would call it again and again."""
         timers, runnable = self._timers, self._runnable
         while not self._stopping:
-            now_us = self._now_us
+            now_us = self.now_us
             if timers and timers[0][0] <= now_us:
                 self._fire_due(now_us)
             if len(runnable) == 1:  # As most often.
@@ -255,7 +217,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
                     self._advance_to(process.free_at_us)
                     continue
             else:
-                drawn = self._draw_process(now_us)
+                drawn = self._draw_process(now_us) if runnable else None
                 if drawn is None:
                     self._advance()
                     continue
@@ -267,7 +229,18 @@ class VirtualLoop(asyncio.BaseEventLoop):
             if not handle._cancelled:
                 self.steps += 1
                 process.free_at_us = now_us + process.step_us
-                handle._run()
+                # What Handle._run does, which would be one more call.
+                try:
+                    handle._context.run(handle._callback, *handle._args)
+                except (SystemExit, KeyboardInterrupt):
+                    raise
+                except BaseException as error:  # noqa: BLE001 -- as asyncio
+                    self._report(handle, error)
+
+    def _report(self, handle: asyncio.Handle, error: BaseException) -> None:
+        message = f"Exception in callback {handle!r}"
+        context = {"message": message, "exception": error, "handle": handle}
+        self.call_exception_handler(context)
 
     def _draw_process(self, now_us: int) -> Process | None:
         """Draw one of those that can run now."""
@@ -283,7 +256,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
             handle._scheduled = False
             process = handle.process
             if handle._cancelled:
-                self._timers_cancelled -= 1
+                self.timers_cancelled -= 1
             elif not process.is_dead:
                 if not process.ready and not process.is_paused:
                     runnable.append(process)
@@ -294,21 +267,23 @@ class VirtualLoop(asyncio.BaseEventLoop):
         if self.steps >= self._break_at_steps:
             self._take_a_break()
         timers = self._timers
-        self._now_us = timers[0][0] if timers and timers[0][0] < at_us else at_us
+        self.now_us = timers[0][0] if timers and timers[0][0] < at_us else at_us
 
     def _advance(self) -> None:
         """Let time pass until something can happen."""
         timers = self._timers
         while timers and timers[0][2]._cancelled:
             heapq.heappop(timers)[2]._scheduled = False
-            self._timers_cancelled -= 1
-        at_us = min((process.free_at_us for process in self._runnable), default=_NEVER_US)
+            self.timers_cancelled -= 1
+        at_us = _NEVER_US
+        for process in self._runnable:
+            at_us = min(at_us, process.free_at_us)
         if at_us == _NEVER_US and not timers:
             raise DeadlockError(
                 f"nothing can happen any more at {self.time():.6f} s\n{describe_tasks(self)}"
             )
         self._advance_to(at_us)
-        if self._timers_cancelled > _CANCELLED_TIMERS_MIN:
+        if self.timers_cancelled > _CANCELLED_TIMERS_MIN:
             self._sweep_timers()
 
     def _take_a_break(self) -> None:
@@ -323,14 +298,14 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def _sweep_timers(self) -> None:
         """Drop cancelled timers when most are; the order of the others depends on none of them."""
-        if self._timers_cancelled < len(self._timers) // 2:
+        if self.timers_cancelled < len(self._timers) // 2:
             return
         for timer in self._timers:
             if timer[2]._cancelled:
                 timer[2]._scheduled = False
         self._timers[:] = [timer for timer in self._timers if not timer[2]._cancelled]
         heapq.heapify(self._timers)
-        self._timers_cancelled = 0
+        self.timers_cancelled = 0
 
     def _forget(self, process: Process) -> None:
         if process in self._runnable:
