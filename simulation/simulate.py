@@ -23,7 +23,7 @@ from simulation.core.samples import Samples
 from simulation.core.verdict import StoryLine, Verdict
 from simulation.defects import Defects
 from simulation.run.runner import run_plan
-from simulation.run.simulated import simulated_spec
+from simulation.run.simulated import libraries_of, simulated_spec
 from simulation.world.chance import Chance
 from simulation.world.cluster import SimCluster
 from simulation.world.garbage import garbage_of_one_world
@@ -105,7 +105,11 @@ def _simulated(plan: Plan, seed: int, options: Options) -> SimulatedRun:
         defects.look_into(cluster)
         return replace(verdict, violations=(*verdict.violations, *defects.found))
 
-    with Defects() as defects, asyncio.Runner(loop_factory=lambda: loop) as runner:
+    with (
+        Defects() as defects,
+        asyncio.Runner(loop_factory=lambda: loop) as runner,
+        libraries_of(plan, loop),
+    ):
         verdict = runner.run(run())
         trace_hash = loop.trace.hexdigest()
     return SimulatedRun(

@@ -39,6 +39,12 @@ def test_a_seed_has_one_trace_whatever_the_hash_seed(seed: int) -> None:
     assert first.endswith(" 0\n")
 
 
+def test_a_client_of_others_lives_in_the_time_of_the_world() -> None:
+    plan = plan_of_seed(11, SECONDS)
+    assert "aiokafka" in [workload.client for workload in plan.workloads]
+    assert simulate(plan, 11).trace_hash == simulate(plan, 11).trace_hash
+
+
 def test_the_file_that_a_seed_resolves_to_runs_the_same() -> None:
     plan = plan_of_seed(SEED, SECONDS)
     written = parse_plan(plan_text(plan), source="resolved")
