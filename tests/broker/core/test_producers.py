@@ -149,14 +149,6 @@ def test_idle_producers_expire_by_their_last_timestamp() -> None:
     assert len(states) == 0
 
 
-def test_a_producer_of_records_without_a_time_is_not_forgotten_when_it_is_found() -> None:
-    states = ProducerStates()
-    states.update(header(0, timestamp=-1), 0)
-    assert states.expire(10 * DAY_MS, DAY_MS) == []
-    assert states.expire(11 * DAY_MS - 1, DAY_MS) == []
-    assert states.expire(11 * DAY_MS, DAY_MS) == [7]
-
-
 def test_old_record_timestamps_do_not_expire_a_busy_producer() -> None:
     states = ProducerStates()
     states.update(header(0, timestamp=0), 0, now_ms=5 * DAY_MS)

@@ -86,3 +86,14 @@ def test_the_clock_is_what_replicated_producers_expire_by() -> None:
     note(producers, data(10, 1), marker(11, 1))
     assert producers.states.expire(WALL_MS + 49, 50) == []
     assert producers.states.expire(WALL_MS + 50, 50) == [1]
+
+
+def test_producers_found_with_records_that_bear_no_time_count_from_then_on() -> None:
+    options = BatchOptions(producer_id=1, producer_epoch=0, base_sequence=0)
+    batch = build_batch([NewRecord(b"v", timestamp_ms=-1)], options)
+    states = ProducerStates()
+    for _, header in iterate_batches(batch):
+        states.update(header, 0)
+    assert states.expire(WALL_MS, 50) == []
+    assert states.expire(WALL_MS + 49, 50) == []
+    assert states.expire(WALL_MS + 50, 50) == [1]
