@@ -36,6 +36,7 @@ class SeedRange(click.ParamType[range]):
 
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
+_TOLD_MAX = 10
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
@@ -116,8 +117,10 @@ def _tell_failure(request: Request, run: SimulatedRun) -> None:
 
     violations = run.verdict.violations
     click.echo(f"jbodlab: seed {run.seed}: {len(violations)} violation(s)", err=True)
-    for violation in violations:
+    for violation in violations[:_TOLD_MAX]:
         click.echo(f"  {violation}", err=True)
+    if len(violations) > _TOLD_MAX:
+        click.echo(f"  and {len(violations) - _TOLD_MAX} more: --json tells all", err=True)
     click.echo(f"again: {request.replay(run.seed)}", err=True)
     if request.reduce_dir is None:
         return
