@@ -109,10 +109,20 @@ class ControllerLink:
             self._all_forwards.append(self._idle_forwards[-1])
         connection = self._idle_forwards.pop()
         try:
-            while True:
-                try:
-                    return await connection.request(request, version, timeout_ms=timeout_ms)
-                except ConnectionRefusedError:
-                    await asyncio.sleep(_REFUSED_RETRY_MS / 1000)
+            return await _ask(connection, request, version, timeout_ms)
+        except asyncio.CancelledError:
+            # What it waited for may never come, and the next one would stand behind it.
+            self._all_forwards.remove(connection)
+            connection.close()
+            raise
         finally:
-            self._idle_forwards.append(connection)
+            if connection in self._all_forwards:
+                self._idle_forwards.append(connection)
+
+
+async def _ask(connection: RpcPort, request: Any, version: int, timeout_ms: int) -> Any:
+    while True:
+        try:
+            return await connection.request(request, version, timeout_ms=timeout_ms)
+        except ConnectionRefusedError:
+            await asyncio.sleep(_REFUSED_RETRY_MS / 1000)

@@ -78,3 +78,21 @@ async def test_a_controller_that_starts_meanwhile_gets_the_request(
         await asyncio.sleep(0)
         await controller.start()
     assert [topic.name for topic in waiting.result().topics] == ["new"]
+
+
+async def test_a_client_that_gives_up_leaves_no_connection_behind_that_waits(
+    controller: FakeController, link: ControllerLink
+):
+    """Its answer may never come: the next request is not to stand behind it."""
+    gate = controller.held[CreateTopicsRequest] = asyncio.Event()
+    async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as tasks:
+        given_up = tasks.create_task(link.forward(create("old"), 7, timeout_ms=60_000))
+        await controller.until(lambda: len(controller.of(CreateTopicsRequest)) == 1)
+        given_up.cancel()
+        await asyncio.gather(given_up, return_exceptions=True)
+        del controller.held[CreateTopicsRequest]
+
+        answer: CreateTopicsResponse = await link.forward(create(), 7, timeout_ms=5_000)
+
+    assert [topic.name for topic in answer.topics] == ["new"]
+    gate.set()
