@@ -63,11 +63,12 @@ class Deletions:
         self._state.cleaner_offsets.forget(log_dir.path, tp)
 
         def done(future: asyncio.Future[None]) -> None:
-            if future.exception() is None:
+            if not future.cancelled() and future.exception() is None:
                 self.renamed(tp, log, log_dir, delay_ms)
 
         renamed.add_done_callback(done)
-        return renamed
+        # Who gives up waiting does not take the renaming back.
+        return asyncio.shield(renamed)
 
     def renamed(
         self, tp: TopicPartition, log: PartitionLog, log_dir: DiskQueue, delay_ms: int

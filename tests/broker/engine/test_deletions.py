@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from broker.engine.deletions import Deletions
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
@@ -47,6 +48,20 @@ async def test_checkpoints_forget_a_log_before_another_of_its_name_is_made(alone
     node = await alone.restart(1, is_clean=False)
     await alone.elect(ORDERS, 1, [1])
     assert (node.replica().partition.log_start_offset, await node.log_end()) == (0, 1)
+
+
+async def test_who_gives_up_waiting_leaves_the_log_to_be_removed(alone: Lab) -> None:
+    """As a StopReplica whose broker is told to end while the disk is slow."""
+    await alone.create(replicas=[1])
+    node = alone[1]
+    replica = node.replica()
+    deletions = Deletions(node.engine.state, lambda _path, _tp: None)
+    deletions.set_aside(ORDERS, replica.log, replica.dir, 1000).cancel()
+    await asyncio.sleep(0.1)
+    (name,) = dirs(node)
+    assert name.endswith("-delete")
+    await asyncio.sleep(1)
+    assert dirs(node) == []
 
 
 async def test_each_log_has_its_own_delay(alone: Lab) -> None:
