@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -215,6 +215,10 @@ class RealStage:
                 name, _, value = line.rpartition(" ")
                 values[name] = float(value)
         return values
+
+    async def lacks(self) -> Sequence[str]:
+        """See ``Stage.lacks``: nobody looks inside."""
+        return ()
 
     async def samples(self) -> Samples:
         """See ``Stage.samples``: nobody looks inside."""

@@ -7,7 +7,7 @@ dirs by their path in ``spec``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from protocol.ids import TopicPartition
@@ -140,6 +140,14 @@ class Stage(Protocol):
         """Return what was seen inside the nodes, and the logs as they lie on the disks now.
 
         Asked once, when no client works any more. A stage that cannot look inside tells less.
+        """
+        ...
+
+    async def lacks(self) -> Sequence[str]:
+        """Return what nodes themselves still wait for, a sentence each.
+
+        Clients cannot see it: a leader that has not heard of its election yet. A stage that cannot
+        look inside returns nothing.
         """
         ...
 

@@ -50,6 +50,8 @@ async def heal(scene: Scene, ending: Ending, story: Story) -> int:
             may_be_down=not ending.start_nodes,
             may_be_broken=not ending.restart_log_dirs,
         )
+        if not wrong:
+            wrong = list(await scene.stage.lacks())
         lasted_ms = scene.stage.now_ms() - began_ms
         if not wrong:
             story.tell(f"all is well after {lasted_ms} ms")

@@ -5,7 +5,7 @@ What a run asks of a broker beyond Kafka's protocol is asked of its process at o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
@@ -18,6 +18,7 @@ from protocol.ids import TopicPartition
 from protocol.ports import WallClock
 from protocol.spec import ClusterSpec
 from simulation.core.capability import Capability
+from simulation.core.checkers.liveness import lacks
 from simulation.core.observation import NodeSeen
 from simulation.core.samples import Samples
 from simulation.stage import StageError
@@ -185,6 +186,11 @@ class SimStage:
     async def samples(self) -> Samples:
         """See ``Stage.samples``."""
         return await self._observer.finish()
+
+    async def lacks(self) -> Sequence[str]:
+        """See ``Stage.lacks``."""
+        self._observer.look()
+        return lacks(self._observer.samples)
 
     async def metrics(self, broker: int) -> Mapping[str, float]:
         """See ``Stage.metrics``."""

@@ -21,20 +21,18 @@ def check_liveness(evidence: Evidence) -> list[Violation]:
     samples = evidence.samples
     if samples.healed_us is None:
         return []
-    replicas = {(sample.broker, sample.tp): sample for sample in samples.replicas}
     waited_s = (samples.ended_us - samples.healed_us) / 1_000_000
     return [
         Violation(NAME, samples.ended_us, f"{text}, {waited_s:.3f} s after everything was healed")
-        for partition in last_partitions(samples.partitions).values()
-        for text in _wants(partition, replicas)
+        for text in lacks(samples)
     ]
 
 
-def is_healed(samples: Samples) -> bool:
-    """Tell whether the last samples leave nothing to wait for."""
+def lacks(samples: Samples) -> list[str]:
+    """Return what the last samples leave to wait for, a sentence each."""
     replicas = {(sample.broker, sample.tp): sample for sample in samples.replicas}
     partitions = last_partitions(samples.partitions).values()
-    return not any(text for partition in partitions for text in _wants(partition, replicas))
+    return [text for partition in partitions for text in _wants(partition, replicas)]
 
 
 def _wants(

@@ -1,6 +1,17 @@
 from __future__ import annotations
 
-from tests.simulation.run.played import found, play, story
+import asyncio
+import random
+from collections.abc import Sequence
+
+from simulation.core.verdict import Verdict
+from simulation.run.healing import LOOK_EVERY_MS
+from simulation.run.runner import run_plan
+from simulation.run.simulated import simulated_spec
+from simulation.world.cluster import SimCluster
+from simulation.world.loop import SimLoop
+from simulation.world.sim_stage import SimStage
+from tests.simulation.run.played import found, plan_of, play, story
 
 
 def test_what_is_down_or_paused_or_broken_is_repaired_in_the_end() -> None:
@@ -62,3 +73,29 @@ def test_cpus_and_clocks_are_as_before_in_the_end() -> None:
     verdict = play("- slow_cpu: {node: 1, factor: 9}\n- skew_clock: {node: 1, by: 1min}")
 
     assert found(verdict) == []
+
+
+class LateStage(SimStage):
+    """A stage whose nodes wait for something a while longer than clients can see."""
+
+    looks_count = 0
+
+    async def lacks(self) -> Sequence[str]:
+        self.looks_count += 1
+        return ["broker 1 has not heard"] if self.looks_count < 8 else await super().lacks()
+
+
+def test_all_is_well_only_when_the_nodes_themselves_wait_for_nothing() -> None:
+    plan = plan_of("- expect: {full_isr: a}", brokers=2)
+    loop = SimLoop(0)
+
+    async def run() -> Verdict:
+        stage = LateStage(SimCluster(loop, simulated_spec(plan.cluster)))
+        return await run_plan(plan, stage, chance=random.Random(0))
+
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        verdict = runner.run(run())
+
+    assert found(verdict) == []
+    assert verdict.healed_after_ms is not None
+    assert verdict.healed_after_ms >= 7 * LOOK_EVERY_MS

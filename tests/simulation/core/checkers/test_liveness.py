@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from simulation.core.checkers.liveness import check_liveness, is_healed
+from simulation.core.checkers.liveness import check_liveness, lacks
 from simulation.core.samples import Role
 from tests.simulation.core.checkers.build import SECOND_US, Story
 
 
 def _texts(story: Story) -> list[str]:
     found = [violation.text for violation in check_liveness(story.evidence)]
-    assert is_healed(story.samples) == (not found)
+    assert len(lacks(story.samples)) == len(found)
     return found
 
 
