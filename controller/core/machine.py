@@ -184,6 +184,8 @@ def _answered(step: Step, event: RequestAnswered) -> None:
     progress = step.run.channels.get(event.broker_id)
     if progress is None or progress.broker_epoch != event.broker_epoch:
         return
+    if event.sequence <= progress.answered:
+        return  # of the channel before this one, which is closed when the journal has it
     assert event.sequence == progress.answered + 1
     progress.answered = event.sequence
     if isinstance(event.request, LeaderAndIsrRequest):

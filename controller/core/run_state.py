@@ -70,6 +70,8 @@ class RunState:
         default_factory=dict[TopicPartition, dict[int, ReplicaPhase]]
     )
     channels: dict[int, Progress] = field(default_factory=dict[int, Progress])
+    sequences: dict[int, int] = field(default_factory=dict[int, int])
+    """Broker id -> the last sequence of any of its channels: none is used twice."""
     last_seen_ms: dict[int, int] = field(default_factory=dict[int, int])
     """Of every unfenced broker."""
     deletion_begun: dict[str, None] = field(default_factory=dict[str, None])

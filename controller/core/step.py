@@ -94,6 +94,7 @@ class Step:
         """Put one request into a reachable broker's channel and return its sequence."""
         progress = self.run.channels[broker_id]
         progress.sent += 1
+        self.run.sequences[broker_id] = progress.sent
         if type(request) is UpdateMetadataRequest:
             progress.metadata_sent = progress.sent
         self.effects.append(Send(broker_id, progress.sent, request))
@@ -103,7 +104,8 @@ class Step:
         """Open the channel to a broker that became reachable."""
         broker = self.state.brokers[broker_id]
         endpoint = broker.endpoints[0]
-        self.run.channels[broker_id] = Progress(broker.broker_epoch)
+        begin = self.run.sequences.get(broker_id, 0)
+        self.run.channels[broker_id] = Progress(broker.broker_epoch, sent=begin, answered=begin)
         self.effects.append(
             ConnectBroker(broker_id, broker.broker_epoch, endpoint.host, endpoint.port)
         )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from controller.core.events import Tick
+from controller.core.events import RequestAnswered, Tick
 from controller.core.records import LeadershipChanged, LogDirsFailed
 from protocol.errors import ErrorCode
 from protocol.messages.lifecycle import (
@@ -129,6 +129,21 @@ def test_a_silent_broker_is_fenced_and_lives_again_when_it_speaks() -> None:
     epoch = cluster.state.brokers[1].broker_epoch
 
     assert not cluster.beat(1).is_fenced
+    assert cluster.state.brokers[1].broker_epoch == epoch
+
+
+def test_answers_on_the_channel_of_before_count_for_nothing() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    epoch = cluster.state.brokers[1].broker_epoch
+    late = RequestAnswered(1, epoch, cluster.machine.run.channels[1].sent, None, None)
+
+    cluster.expire(1)
+    cluster.beat(1)
+    cluster.feed(late)
+
+    progress = cluster.machine.run.channels[1]
+    assert late.sequence <= progress.answered <= progress.sent
     assert cluster.state.brokers[1].broker_epoch == epoch
 
 
