@@ -105,6 +105,7 @@ _REPLAYED: Final[tuple[tuple[Mark, Mark], ...]] = (
 _HOSTED: Final = (
     (HostedState.ABSENT, HostedState.ONLINE),
     (HostedState.ABSENT, HostedState.OFFLINE),
+    (HostedState.ABSENT, HostedState.ABSENT),  # an idle log is deleted
     (HostedState.ONLINE, HostedState.OFFLINE),
     (HostedState.ONLINE, HostedState.ABSENT),
     (HostedState.OFFLINE, HostedState.OFFLINE),
