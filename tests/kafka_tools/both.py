@@ -53,6 +53,15 @@ class Both:
         assert plain(ours) == plain(java), command
         return ours
 
+    def same_in_the_end(self, command: str) -> None:
+        """As ``same``, as soon as every broker has heard of what was changed before.
+
+        Each of the tools asks a broker of its own choice.
+        """
+        end = time.monotonic() + DEADLINE_S
+        while plain(self.ours(command)) != plain(java := self.java.run(command)):
+            assert time.monotonic() < end, f"{command} prints {java}"
+
     def alike(self, command: str, content: object = None) -> Printed:
         """Run a command with both, each about a topic of its own; they print the same.
 

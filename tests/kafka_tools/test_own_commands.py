@@ -142,7 +142,7 @@ def test_settings_live_alike(both: Both):
             both.same(f"kafka-configs --describe {entity}")
         both.ours(f"kafka-configs --alter {entity} --delete-config {rate}")
         both.until_without(f"kafka-configs --describe {entity}", rate)
-        both.same(f"kafka-configs --alter {entity} --delete-config {rate}")
+        both.same_in_the_end(f"kafka-configs --alter {entity} --delete-config {rate}")
 
 
 def test_log_dirs_are_described_alike(both: Both):
