@@ -20,7 +20,7 @@ def test_two_hundred_seeds_come_out_as_they_must() -> None:
     result = subprocess.run(
         [
             *(sys.executable, "-m", "jbodlab", "simulate", "--json"),
-            *("--seeds", f"1..{SEEDS}", "--jobs", "2"),
+            *("--seeds", f"1..{SEEDS}", "--jobs", "2", "--seconds", "5"),
         ],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
