@@ -10,7 +10,7 @@ import copy
 import errno
 import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from broker.storage.memory_tree import (
     MemoryDir,
@@ -166,6 +166,14 @@ class MemoryDisk:
     def list_dir(self, name: str) -> list[str]:
         """See ``Disk.list_dir``."""
         return sorted(self._as_dir(self._find(name), name).children)
+
+    def names_below(self, name: str = "") -> Iterator[str]:
+        """Give every name below a directory, directories before what is in them."""
+        for base in self.list_dir(name):
+            path = f"{name}/{base}" if name else base
+            yield path
+            if self.is_dir(path):
+                yield from self.names_below(path)
 
     def exists(self, name: str) -> bool:
         """See ``Disk.exists``."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -14,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from jbodlab.errors import ExitCode
+from jbodlab.node_logs import node_logs
 from simulation.matrix.outcome import Crash, Moment, Outcome, Row
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def swap_matrix(
     """
     told = _stories(stories)
     kinds = [crash for crash in Crash if not crashes or crash.name.lower() in crashes]
-    with _silence():
+    with node_logs(None):
         rows = _run(told, kinds, jobs)
     if is_json:
         click.echo(json.dumps(_content(rows), indent=2))
@@ -83,17 +82,6 @@ def _stories(names: Sequence[str]) -> list[Story]:
         if name not in known:
             raise click.BadParameter(f"{name!r} is none of {', '.join(known)}")
     return [story for name, story in known.items() if not names or name in names]
-
-
-@contextmanager
-def _silence() -> Generator[None]:
-    """Keep thousands of starts from telling what they found."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.disable(before)
 
 
 def _run(stories: Sequence[Story], crashes: Sequence[Crash], jobs: int) -> list[Row]:

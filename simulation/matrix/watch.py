@@ -109,7 +109,7 @@ class Watch:
             if moment.crash is not Crash.KILL:
                 left = disk.copy()
                 left.power_cut(_chance(moment))
-            for name in _files_of(left, ""):
+            for name in left.names_below():
                 found.update(f"{left.root}/{name} ".encode())
                 if not left.is_dir(name):
                     found.update(left.read_file(name))
@@ -151,11 +151,3 @@ def _promised(promises: Collection[Promise]) -> bytes:
         f"{len(one.acknowledged)} {len(one.sent)} {one.is_created} {one.is_deleted};"
         for one in promises
     ).encode()
-
-
-def _files_of(disk: MemoryDisk, name: str) -> Iterator[str]:
-    for child in disk.list_dir(name):
-        path = f"{name}/{child}" if name else child
-        yield path
-        if disk.is_dir(path):
-            yield from _files_of(disk, path)

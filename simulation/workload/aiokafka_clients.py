@@ -31,6 +31,7 @@ from simulation.core.history import (
 )
 from simulation.core.payload import number_of, payload, record_number
 from simulation.workload.consumer import ConsumerSettings
+from simulation.workload.pause import pause
 from simulation.workload.producer import ProducerSettings
 from simulation.workload.progress import Progress
 
@@ -84,7 +85,7 @@ class AiokafkaProducerWorkload:
             while not self._is_over():
                 for _ in range(settings.batch_records):
                     await self._send(producer)
-                await _pause(self._stopping, settings.interval_ms)
+                await pause(self._stopping, settings.interval_ms)
         finally:
             await producer.stop()
             for invocation in self._under_way.values():
@@ -213,19 +214,11 @@ async def _started(client: Any, progress: Progress, stopping: asyncio.Event) -> 
             await client.start()
         except AiokafkaError as error:
             progress.count_error(error_name(error))
-            await _pause(stopping, 500)
+            await pause(stopping, 500)
         else:
             return True
     await client.stop()
     return False
-
-
-async def _pause(stopping: asyncio.Event, for_ms: int) -> None:
-    try:
-        async with asyncio.timeout(for_ms / 1000):
-            await stopping.wait()
-    except TimeoutError:
-        return
 
 
 def _read(tp: Any, records: Any) -> Read:

@@ -20,6 +20,7 @@ from protocol.records.records import iterate_records
 from simulation.core.history import Function, History, Poll, Read
 from simulation.core.payload import number_of
 from simulation.workload.clients import ClusterClient
+from simulation.workload.pause import pause
 from simulation.workload.progress import Progress, code_of
 from simulation.workload.questions import EARLIEST, end_of_epoch, list_offsets
 
@@ -77,7 +78,7 @@ class ConsumerWorkload:
                     if broker not in self._loops:
                         self._loops[broker] = None
                         group.create_task(self._read_from(broker), name=f"read from {broker}")
-                await self._pause(self._settings.look_interval_ms)
+                await pause(self._stopping, self._settings.look_interval_ms)
 
     async def _look(self) -> None:
         topic = self._settings.topic
@@ -93,7 +94,7 @@ class ConsumerWorkload:
             led = [each for each in self.positions.values() if self._leader(each.tp) == broker]
             is_good = bool(led) and await self._read(broker, led)
             if not is_good:
-                await self._pause(self._settings.retry_backoff_ms)
+                await pause(self._stopping, self._settings.retry_backoff_ms)
 
     def _leader(self, tp: TopicPartition) -> int:
         leader = self._client.leader(tp)
@@ -223,10 +224,3 @@ class ConsumerWorkload:
             elif end.end_offset < position.offset:
                 position.offset, position.epoch = end.end_offset, end.leader_epoch
         position.checked_epoch = current
-
-    async def _pause(self, for_ms: int) -> None:
-        try:
-            async with asyncio.timeout(for_ms / 1000):
-                await self._stopping.wait()
-        except TimeoutError:
-            return

@@ -13,6 +13,7 @@ from protocol.errors import ErrorCode, Malformed
 from protocol.ids import TopicPartition
 from simulation.workload.admin import Admin
 from simulation.workload.clients import ClusterClient
+from simulation.workload.pause import pause
 from simulation.workload.progress import Progress, code_of
 from simulation.workload.questions import LogDirView, log_dirs
 
@@ -54,7 +55,7 @@ class MoverWorkload:
     async def run(self) -> None:
         """Order moves until stopped."""
         while not self._stopping.is_set():
-            await self._pause()
+            await pause(self._stopping, self._settings.interval_ms)
             if self._stopping.is_set():
                 return
             try:
@@ -74,13 +75,6 @@ class MoverWorkload:
             self.progress.acknowledged += 1
         else:
             self.progress.count_error(code.name)
-
-    async def _pause(self) -> None:
-        try:
-            async with asyncio.timeout(self._settings.interval_ms / 1000):
-                await self._stopping.wait()
-        except TimeoutError:
-            return
 
 
 def _choices(dirs: list[LogDirView], topic: str) -> list[tuple[TopicPartition, str]]:

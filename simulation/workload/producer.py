@@ -19,6 +19,7 @@ from simulation.core.history import Function, History, Send
 from simulation.core.payload import payload, record_number
 from simulation.workload.clients import ClusterClient
 from simulation.workload.lane import Batch, Identity, Lane, LaneSettings, Sender
+from simulation.workload.pause import pause
 from simulation.workload.progress import Progress, code_of
 
 IDEMPOTENT_IN_FLIGHT_MAX: Final = 5
@@ -113,7 +114,7 @@ class ProducerWorkload:
             lane = lanes[turn % len(lanes)] if lanes else None
             if lane is not None and not lane.is_full:
                 lane.add(self._batch(lane.tp))
-            await self._pause()
+            await pause(self._stopping, self._settings.interval_ms)
 
     def _is_over(self) -> bool:
         limit = self._settings.records_max
@@ -152,13 +153,6 @@ class ProducerWorkload:
             ),
             deadline_s=now_s + settings.delivery_timeout_ms / 1000,
         )
-
-    async def _pause(self) -> None:
-        try:
-            async with asyncio.timeout(self._settings.interval_ms / 1000):
-                await self._stopping.wait()
-        except TimeoutError:
-            return
 
     async def _identify(self, is_fresh: bool) -> Identity:  # noqa: FBT001 -- a port
         async with self._identifying:

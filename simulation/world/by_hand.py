@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
 
 from broker.storage.layout import LOG_SUFFIX
 from broker.storage.memory_disk import MemoryDisk
@@ -56,14 +55,7 @@ def holds_records(memory: MemoryDisk, name: str) -> bool:
 
 def texts_below(memory: MemoryDisk) -> dict[str, str]:
     """Return every name with its text, as ``Stage.files`` does."""
-    return dict(_texts(memory, ""))
-
-
-def _texts(memory: MemoryDisk, above: str) -> Iterator[tuple[str, str]]:
-    for base in memory.list_dir(above):
-        name = f"{above}/{base}" if above else base
-        if memory.is_dir(name):
-            yield name, ""
-            yield from _texts(memory, name)
-        else:
-            yield name, small_text(memory.read_file(name))
+    return {
+        name: "" if memory.is_dir(name) else small_text(memory.read_file(name))
+        for name in memory.names_below()
+    }

@@ -158,11 +158,6 @@ class Links:
             self._rules.remove(rule)
             self._apply()
 
-    def clear_rules(self) -> None:
-        """Take all rules out of force."""
-        self._rules.clear()
-        self._apply()
-
     def link(self, source: str, target: str) -> Link:
         """Return the way from one node to another."""
         link = self._links.get((source, target))

@@ -12,7 +12,6 @@ import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Final, TypeVar
 
 from broker.storage.batch_scan import CorruptBatch
@@ -20,6 +19,7 @@ from broker.storage.memory_disk import MemoryDisk
 from broker.storage.recovery import StartupRefused
 from protocol.fault_model import DiskMode
 from protocol.ids import TopicPartition
+from simulation.matrix.outcome import Crash, Outcome
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.node import Node
 from tests.broker.engine.virtual_loop import VirtualLoop
@@ -31,27 +31,6 @@ T = TypeVar("T")
 Promises = dict[TopicPartition, Promise]
 _SEED: Final = 1_000_000
 """Names and ids of the start afterwards are others than those of the story."""
-
-
-class Outcome(Enum):
-    """What a start after a crash came to."""
-
-    RECOVERED = "recovered"
-    OFFLINE = "offline"
-    """A log dir was taken for broken though it is not."""
-    REFUSED = "refused"
-    LOST = "lost"
-    """Something promised is missing, or something is there that nobody wrote, or does not agree."""
-
-
-class Crash(Enum):
-    """How it ended."""
-
-    KILL = "kill -9"
-    POWER_CUT = "power cut"
-    TORN = "torn power cut"
-    """A part of what was not synced survives."""
-    ERROR = "disk error"
 
 
 @dataclass(slots=True)
@@ -125,19 +104,11 @@ def _fingerprint(disks: list[MemoryDisk], promises: Promises, crash: Crash) -> b
     """Return the same bytes for what needs to be judged but once: many changes leave no trace."""
     found = hashlib.blake2b(f"{crash is Crash.KILL} {promises}".encode())
     for disk in disks:
-        for name in _files_of(disk, ""):
+        for name in disk.names_below():
             found.update(f"{disk.root}/{name} ".encode())
             if not disk.is_dir(name):
                 found.update(disk.read_file(name))
     return found.digest()
-
-
-def _files_of(disk: MemoryDisk, name: str) -> Iterator[str]:
-    for child in disk.list_dir(name):
-        path = f"{name}/{child}" if name else child
-        yield path
-        if disk.is_dir(path):
-            yield from _files_of(disk, path)
 
 
 # Disks that break.

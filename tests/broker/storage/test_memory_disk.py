@@ -129,3 +129,13 @@ def test_a_copy_knows_what_is_durable_and_goes_its_own_way() -> None:
     assert other.read_file("a") == b"synced and not"
     other.power_cut()
     assert other.read_file("a") == b"synced"
+
+
+def test_every_name_below_a_directory_is_given_directories_first() -> None:
+    disk = MemoryDisk()
+    disk.make_dir("b")
+    disk.write_file("b/x", b"1")
+    disk.write_file("a", b"2")
+
+    assert list(disk.names_below()) == ["a", "b", "b/x"]
+    assert list(disk.names_below("b")) == ["b/x"]
