@@ -109,6 +109,12 @@ class BrokerConfig(TopicDefaults):
         "Not Kafka's: how often the root of each log dir is looked at: is it still where it was?",
         at_least(1),
     )
+    jbodlab_tail_cache_bytes: int = key(
+        ConfigType.LONG,
+        32 << 20,
+        "Not Kafka's: memory for the newest records of all partitions; 0 reads all from disks.",
+        at_least(0),
+    )
     jbodlab_reassignment_throttles_remove: bool = key(
         ConfigType.BOOLEAN,
         default=True,

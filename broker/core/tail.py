@@ -35,12 +35,12 @@ NOTHING: Final = TailRead((), 0, -1)
 class TailCache:
     """The budget all tails of a broker share."""
 
-    __slots__ = ("_tail_bytes_max", "_tails", "_total_bytes_max", "size_bytes")
+    __slots__ = ("_tail_bytes_max", "_tails", "size_bytes", "total_bytes_max")
 
     def __init__(
         self, *, total_bytes_max: int = TOTAL_BYTES_MAX, tail_bytes_max: int = TAIL_BYTES_MAX
     ) -> None:
-        self._total_bytes_max = total_bytes_max
+        self.total_bytes_max = total_bytes_max
         self._tail_bytes_max = tail_bytes_max
         self._tails: OrderedDict[Tail, None] = OrderedDict()
         self.size_bytes = 0
@@ -64,7 +64,7 @@ class TailCache:
         self._tails.move_to_end(tail)
         while tail.size_bytes > self._tail_bytes_max:
             tail.evict_first()
-        while self.size_bytes > self._total_bytes_max:
+        while self.size_bytes > self.total_bytes_max:
             oldest = next(iter(self._tails))
             oldest.evict_first()
             if oldest.size_bytes == 0:

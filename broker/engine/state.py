@@ -58,7 +58,7 @@ class EngineState:
         self.configure(config)
         self.hosted: HostedPartitions[Replica, IdleReplica] = HostedPartitions(ports.witness)
         self.metadata = MetadataImage(broker_id=broker_id)
-        self.tails = TailCache()
+        self.tails = TailCache(total_bytes_max=config.jbodlab_tail_cache_bytes)
         self.cleaning_pauses = CleaningPauses()
         self.cleaner_offsets = CleanerOffsets()
         self.loose_futures: dict[TopicPartition, LooseFuture] = {}

@@ -45,6 +45,8 @@ class Clear:
     """Take a fault off; ``"*"`` takes off all."""
 
     fault: FaultRef
+    once_met: bool = False
+    """Not before it has met something; until then it stays, and the steps go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +376,8 @@ class Step:
     says: str | None = None
     """A sentence for the story."""
     may_fail: bool = False
-    """What comes of it is told and does not end the run; a fault may meet nothing.
+    """What comes of it is told and does not end the run.
 
-    For steps that chance put there: a node to be killed may be down already.
+    For steps that chance put there: a node to be killed may be down already. A fault that was set
+    must meet something all the same.
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simulation.core.actions import Step, Wait, When
+from simulation.core.actions import StartWorkload, Step, Wait, When
 from simulation.core.conditions import NodeIs
 from simulation.core.dice import Dice, Streams, some
 from simulation.core.draw_cluster import draw_cluster, draw_workloads
@@ -18,13 +18,18 @@ from simulation.core.draw_faults import (
     NODE_KINDS,
     Scene,
     Span,
+    Timed,
     draw_faults,
+    timed_steps,
 )
-from simulation.core.draw_orders import ORDER_KINDS, Order, draw_orders
-from simulation.core.plan import Plan
+from simulation.core.draw_orders import ORDER_KINDS, draw_orders
+from simulation.core.plan import Ending, Plan, Workload
 
 LENGTHS_S: Final = (5, 10, 15, 20)
 """How long a story lasts before it is healed, where nobody says otherwise."""
+
+MET_WITHIN_MS: Final = 60_000
+"""How long faults that met nothing in the story stay on, with what provokes them."""
 
 
 def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
@@ -41,13 +46,20 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
     scene = Scene(cluster, length * 1000)
     spans = _faults(streams("faults"), scene)
     orders = _orders(streams("orders"), scene)
+    clients = streams("workload")
+    workloads = draw_workloads(clients, cluster)
     return Plan(
         name=f"seed-{seed}",
         shows=f"What seed {seed} draws.",
         worlds=("simulated",),
         cluster=cluster,
-        workloads=draw_workloads(streams("workload"), cluster),
-        steps=(*_beside(orders), *_in_time(spans), _until(scene.length_ms)),
+        workloads=workloads,
+        steps=(
+            *_beside(orders),
+            *_in_time([*timed_steps(spans), *_late(clients, scene, workloads)]),
+            _until(scene.length_ms),
+        ),
+        ending=Ending(met_within_ms=MET_WITHIN_MS),
     )
 
 
@@ -58,21 +70,28 @@ def _faults(dice: Dice, scene: Scene) -> list[Span]:
     return draw_faults(dice, scene, kinds, 1 + per_10_s * scene.length_ms // 10_000)
 
 
-def _orders(dice: Dice, scene: Scene) -> list[Order]:
+def _orders(dice: Dice, scene: Scene) -> list[Timed]:
     kinds = some(dice, ORDER_KINDS, 0.35)
-    per_10_s = dice.randint(0, 10)
+    per_10_s = dice.randint(0, 20)
     return draw_orders(dice, scene, kinds, per_10_s * scene.length_ms // 10_000)
 
 
-def _in_time(spans: list[Span]) -> list[Step]:
-    """Put all begins and ends in order; of those at one time, begins come first."""
-    begins = [(span.begin_ms, 0, number, span.begin) for number, span in enumerate(spans)]
-    ends = [(span.end_ms, 1, number, span.end) for number, span in enumerate(spans)]
-    ordered = sorted([*begins, *ends], key=lambda each: each[:3])
-    return [Step(action=action, at_ms=at_ms, may_fail=True) for at_ms, _, _, action in ordered]
+def _in_time(timed: list[Timed]) -> list[Step]:
+    """Put everything in order; what has the same time stays in the order it is in."""
+    ordered = sorted(timed, key=lambda each: each.at_ms)
+    return [Step(action=each.action, at_ms=each.at_ms, may_fail=True) for each in ordered]
 
 
-def _beside(orders: list[Order]) -> list[Step]:
+def _late(dice: Dice, scene: Scene, workloads: tuple[Workload, ...]) -> list[Timed]:
+    """Let those begin that do not begin by themselves."""
+    return [
+        Timed(dice.randint(scene.length_ms // 4, scene.length_ms), StartWorkload(workload.name))
+        for workload in workloads
+        if not workload.begins
+    ]
+
+
+def _beside(orders: list[Timed]) -> list[Step]:
     """Let the orders go on beside the faults: waiting for an answer delays no fault's end."""
     if not orders:
         return []

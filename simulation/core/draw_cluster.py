@@ -30,6 +30,7 @@ _CONFIGS: Final[dict[str, tuple[str, ...]]] = {
     "log.segment.bytes": ("16384", "131072", "1073741824"),
     "log.index.interval.bytes": ("256", "4096"),
     "replica.alter.log.dirs.io.max.bytes.per.second": ("5000000", "50000000"),
+    "jbodlab.tail.cache.bytes": ("0", "2000", "100000"),
 }
 """Keys whose values change what a short run gets to see; one of each is drawn.
 
@@ -83,10 +84,19 @@ def _workloads_of(dice: Dice, topic: str) -> list[Workload]:
     if dice.random() < 0.3:
         found.append(_producer(dice, topic, "b"))
     if dice.random() < 0.7:
-        found.append(
-            Workload(name=f"{topic}-reader", topic=topic, kind="consume", client=_client(dice))
-        )
+        found.append(_reader(dice, topic))
     return found
+
+
+def _reader(dice: Dice, topic: str) -> Workload:
+    """Draw a consumer; one that begins late reads what is no longer in memory."""
+    return Workload(
+        name=f"{topic}-reader",
+        topic=topic,
+        kind="consume",
+        client=_client(dice),
+        begins=dice.random() < 0.6,
+    )
 
 
 def _producer(dice: Dice, topic: str, letter: str) -> Workload:

@@ -1,4 +1,7 @@
-"""Draws what is broken, where, from when to when. Undoes every fault within the story.
+"""Draws what is broken, where, from when to when.
+
+Every fault is drawn where it can meet something, some together with what makes that happen, and
+stays until it has; processes and clocks are right again when the story ends.
 
 **Fault model.** Any fault here may meet any node at any time, several at once. What Kafka promises
 under it, the checkers know (``checkers.fault_model``): a record acknowledged with acks=all stays
@@ -14,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from protocol.fault_model import (
     ANY_NODE,
@@ -32,6 +35,13 @@ from simulation.core.dice import Dice, chosen, skewed
 from simulation.core.plan import ClusterPlan
 
 
+class Timed(NamedTuple):
+    """One action at its time."""
+
+    at_ms: int
+    action: Action
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
     """One fault: what begins it, what ends it, and when."""
@@ -40,6 +50,8 @@ class Span:
     end_ms: int
     begin: Action
     end: Action
+    between: tuple[Timed, ...] = ()
+    """What makes it meet something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,41 +75,62 @@ def draw_faults(dice: Dice, scene: Scene, kinds: list[str], count: int) -> list[
     return [_span(dice, scene, dice.choice(kinds), number) for number in range(1, count + 1)]
 
 
+def timed_steps(spans: list[Span]) -> list[Timed]:
+    """Return all that the spans are made of, begins first and ends last."""
+    return [
+        *(Timed(span.begin_ms, span.begin) for span in spans),
+        *(timed for span in spans for timed in span.between),
+        *(Timed(span.end_ms, span.end) for span in spans),
+    ]
+
+
 def _span(dice: Dice, scene: Scene, kind: str, number: int) -> Span:
     begin_ms = dice.randint(200, max(scene.length_ms * 4 // 5, 200))
-    end_ms = min(begin_ms + skewed(dice, 100, 12_000), scene.length_ms)
+    end_ms = max(begin_ms, min(begin_ms + skewed(dice, 100, 12_000), scene.length_ms))
+    between: tuple[Timed, ...] = ()
     if kind in NODE_KINDS:
         begin, end = _NODE_FAULTS[kind](dice, _any_node(dice, scene.cluster))
     else:
         name = f"fault-{number}"
         is_of_disk = kind in DISK_KINDS
         rule = _disk_fault(dice, scene, kind) if is_of_disk else _network_fault(dice, scene, kind)
-        begin, end = Fault(name=name, rule=rule), Clear(name)
-    return Span(begin_ms=begin_ms, end_ms=max(end_ms, begin_ms), begin=begin, end=end)
+        begin, end = Fault(name=name, rule=rule), Clear(name, once_met=True)
+        if isinstance(rule, DiskFault) and kind in _LIES and dice.random() < 0.7:
+            between = _restart(dice, rule.node, begin_ms, end_ms)
+    return Span(begin_ms=begin_ms, end_ms=end_ms, begin=begin, end=end, between=between)
 
 
 def _any_node(dice: Dice, cluster: ClusterPlan) -> str:
     return dice.choice(cluster.node_names)
 
 
-def _any_broker(dice: Dice, cluster: ClusterPlan) -> str:
-    """Name a broker, now and then by what it does."""
-    if dice.random() < 0.3:
-        return f"leader of {dice.choice(cluster.topics).name}-0"
-    return dice.choice(cluster.node_names[1:])
+def _place(dice: Dice, cluster: ClusterPlan) -> tuple[str, str | None]:
+    """Draw a broker and one of its log dirs, or all of them; half the time by what is there."""
+    topic = dice.choice(cluster.topics)
+    if dice.random() < 0.5:
+        partition = f"{topic.name}-{dice.randint(0, topic.partitions - 1)}"
+        is_led = topic.replication_factor == 1 or dice.random() < 0.7
+        return f"{'leader' if is_led else 'follower'} of {partition}", f"of {partition}"
+    node, log_dir = _fixed_place(dice, cluster)
+    return node, None if dice.random() < 0.1 else log_dir
+
+
+def _fixed_place(dice: Dice, cluster: ClusterPlan) -> tuple[str, str]:
+    return dice.choice(cluster.node_names[1:]), dice.choice(cluster.log_dir_names)
 
 
 def _disk_fault(dice: Dice, scene: Scene, kind: str) -> DiskFault:
     mode = DiskMode(kind)
     is_narrow = dice.random() < 0.4
-    lies = mode in _LIES
+    lies = kind in _LIES
+    node, log_dir = (_fixed_place if lies else _place)(dice, scene.cluster)
     return DiskFault(
         mode=mode,
-        node=_any_broker(dice, scene.cluster),
-        log_dir=dice.choice(scene.cluster.log_dir_names),
+        node=node,
+        log_dir=log_dir,
         operations=_operations(dice, mode) if is_narrow else None,
         files=(FileClass.LOG,) if lies else None,
-        from_nth=skewed(dice, 1, 200) if dice.random() < 0.3 else 1,
+        from_nth=skewed(dice, 1, 4 if is_narrow or lies else 40) if dice.random() < 0.3 else 1,
         times=dice.randint(1, 3) if lies or dice.random() < 0.2 else None,
         delay_ms=skewed(dice, 1, 400) if mode is DiskMode.SLOW else 0,
         bytes_per_second=(
@@ -105,33 +138,46 @@ def _disk_fault(dice: Dice, scene: Scene, kind: str) -> DiskFault:
             if mode is DiskMode.SLOW and dice.random() < 0.3
             else None
         ),
-        capacity_bytes=skewed(dice, 0, 200_000) if mode is DiskMode.ENOSPC else 0,
+        capacity_bytes=skewed(dice, 0, 5_000) if mode is DiskMode.ENOSPC and not is_narrow else 0,
     )
 
 
-_LIES: Final = (
-    DiskMode.BIT_FLIP,
-    DiskMode.SHORT_READ,
-)
+_LIES: Final = (DiskMode.BIT_FLIP.value, DiskMode.SHORT_READ.value)
+"""Only of logs, and a few times."""
+_RARE: Final = (Operation.TRUNCATE, Operation.REMOVE)
+"""Too rare for a rule about them alone."""
 
 
 def _operations(dice: Dice, mode: DiskMode) -> tuple[Operation, ...]:
-    possible = [operation for operation in Operation if operation in MET_BY[mode]]
+    possible = [each for each in Operation if each in MET_BY[mode] and each not in _RARE]
     return (dice.choice(possible),)
+
+
+def _restart(dice: Dice, node: str, begin_ms: int, end_ms: int) -> tuple[Timed, ...]:
+    """Draw how a broker comes to read its logs from the disk; mostly it reads all of the end."""
+    down_ms = dice.randint(begin_ms, end_ms)
+    end = chosen(dice, {actions.Kill: 3, actions.Stop: 1, actions.PowerCut: 2})
+    return Timed(down_ms, end(node)), Timed(dice.randint(down_ms, end_ms), actions.Start(node))
 
 
 def _network_fault(dice: Dice, scene: Scene, kind: str) -> NetworkFault:
     mode = NetworkMode(kind)
-    source, target = dice.sample(scene.cluster.node_names, 2)
+    source, target = _link(dice, scene.cluster)
     return NetworkFault(
         mode=mode,
         source=source,
-        target=ANY_NODE if dice.random() < 0.3 else target,
+        target=target,
         both_ways=mode is NetworkMode.HALF_OPEN or dice.random() < 0.6,
         latency_ms=skewed(dice, 1, 500) if mode is NetworkMode.LATENCY else 0,
         jitter_ms=skewed(dice, 0, 200) if mode is NetworkMode.LATENCY else 0,
-        probability=dice.randint(1, 30) / 100 if mode is NetworkMode.LOSS else 1.0,
+        probability=dice.randint(5, 30) / 100 if mode is NetworkMode.LOSS else 1.0,
     )
+
+
+def _link(dice: Dice, cluster: ClusterPlan) -> tuple[str, str]:
+    """Draw two nodes, or one and all others."""
+    source, target = dice.sample(cluster.node_names, 2)
+    return source, ANY_NODE if dice.random() < 0.3 else target
 
 
 def _kill(_dice: Dice, node: str) -> tuple[Action, Action]:

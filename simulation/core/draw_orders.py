@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from simulation.core import actions
 from simulation.core.actions import Action
 from simulation.core.dice import Dice, chosen, skewed
 from simulation.core.draw_cluster import draw_topic
-from simulation.core.draw_faults import Scene
+from simulation.core.draw_faults import Scene, Timed
 from simulation.core.plan import ClusterPlan
 
 
-class Order(NamedTuple):
-    """One action at its time."""
-
-    at_ms: int
-    action: Action
-
-
-def draw_orders(dice: Dice, scene: Scene, kinds: list[str], count: int) -> list[Order]:
+def draw_orders(dice: Dice, scene: Scene, kinds: list[str], count: int) -> list[Timed]:
     """Draw ``count`` orders of these kinds, some of which Kafka will refuse; in order of time.
 
     What is given and taken back, such as a topic, counts once and is two in the list.
     """
-    orders: list[Order] = []
+    orders: list[Timed] = []
     for number in range(1, count + 1):
         at_ms = dice.randint(100, scene.length_ms)
         kind = chosen(dice, {kind: _OFTEN.get(kind, 1) for kind in kinds})
         for action in _ORDERS[kind](dice, scene.cluster, number):
-            orders.append(Order(at_ms, action))
+            orders.append(Timed(at_ms, action))
             at_ms = min(at_ms + skewed(dice, 1, 5000), scene.length_ms)
     return sorted(orders, key=lambda order: order.at_ms)
 

@@ -116,6 +116,11 @@ class Ending:
     """Start what is down, resume what is paused."""
     restart_log_dirs: bool = True
     """Bring offline log dirs back, once no fault is on them."""
+    met_within_ms: int = 0
+    """How long faults that have met nothing stay on after the steps, while all else is repaired.
+
+    What they wait for is made to happen, if it can be. 0: they must have met something by then.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -12,6 +13,8 @@ from simulation.core import actions as do
 from simulation.core.references import ALL
 from simulation.run.scene import Scene, StepError
 
+LOOK_EVERY_MS: Final = 50
+
 
 async def _fault(scene: Scene, action: do.Fault) -> None:
     rule = action.rule
@@ -21,16 +24,33 @@ async def _fault(scene: Scene, action: do.Fault) -> None:
         if broker is not None and rule.log_dir is not None:
             rule = replace(rule, log_dir=scene.path(broker, rule.log_dir))
     await scene.stage.add_fault(action.name, fault_content(rule))
-    scene.active_faults.append(action.name)
+    scene.active_faults[action.name] = rule
 
 
 async def _clear(scene: Scene, action: do.Clear) -> None:
-    names = list(scene.active_faults) if action.fault == ALL else [action.fault]
-    for name in names:
-        if name not in scene.active_faults:
-            raise StepError(f"{name} is not in force")
+    name = action.fault
+    if name == ALL:
+        for each in list(scene.active_faults):
+            await _take_off(scene, each)
+    elif name not in scene.active_faults:
+        raise StepError(f"{name} is not in force")
+    elif action.once_met and name in await scene.unmet_faults():
+        scene.group.create_task(_clear_once_met(scene, name), name=f"clear {name}")
+    else:
+        await _take_off(scene, name)
+
+
+async def _clear_once_met(scene: Scene, name: str) -> None:
+    while True:
+        if name not in await scene.unmet_faults():
+            await _take_off(scene, name)
+            return
+        await asyncio.sleep(LOOK_EVERY_MS / 1000)
+
+
+async def _take_off(scene: Scene, name: str) -> None:
+    if scene.active_faults.pop(name, None) is not None:
         await scene.stage.clear_fault(name)
-        scene.active_faults.remove(name)
 
 
 async def _kill(scene: Scene, action: do.Kill) -> None:

@@ -20,13 +20,18 @@ from simulation.stage import StageError
 
 LOOK_EVERY_MS: Final = 100
 _TOLD_MAX: Final = 5
-_NEEDS: Final = (Need.METADATA, Need.LOG_DIRS, Need.REASSIGNMENTS)
+NEEDS: Final = (Need.METADATA, Need.LOG_DIRS, Need.REASSIGNMENTS)
 
 
 async def end_faults(scene: Scene, ending: Ending, story: Story) -> None:
     """Take off every fault, and start what is down if the plan says so."""
     story.tell("faults end")
     await act(scene, Clear(ALL))
+    await end_breakage(scene, ending, story)
+
+
+async def end_breakage(scene: Scene, ending: Ending, story: Story) -> None:
+    """Set CPUs and clocks right, and start what is down if the plan says so."""
     for node in scene.touched_nodes:
         await scene.stage.slow_cpu(node, 1)
         await scene.stage.skew_clock(node, 0)
@@ -40,10 +45,10 @@ async def heal(scene: Scene, ending: Ending, story: Story) -> int:
     Raises:
         StepError: it did not come to that in time.
     """
-    repair = _Repair(scene, ending, story)
+    repair = Repair(scene, ending, story)
     began_ms = scene.stage.now_ms()
     while True:
-        seen = await scene.lookout.look(_NEEDS)
+        seen = await scene.lookout.look(NEEDS)
         wrong = complaints(
             seen,
             repair.brokers_wanted(seen),
@@ -84,7 +89,7 @@ async def end_workloads(scene: Scene, ending: Ending, story: Story) -> None:
     story.tell(f"all is read after {lasted_ms} ms")
 
 
-class _Repair:
+class Repair:
     """Brings back log dirs that are offline, and nodes that ended before their faults did."""
 
     def __init__(self, scene: Scene, ending: Ending, story: Story) -> None:

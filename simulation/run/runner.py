@@ -9,17 +9,19 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from simulation.core.actions import Step, Until
+from simulation.core.actions import Fault, Step, Until
 from simulation.core.capability import needed_capabilities
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.table import check_all
 from simulation.core.conditions import FullIsr
 from simulation.core.history import History
 from simulation.core.plan import Plan
+from simulation.core.plan_document import value_text
 from simulation.core.verdict import StoryLine, Verdict
 from simulation.run.asking import Asker
 from simulation.run.healing import end_faults, end_workloads, heal
 from simulation.run.lookout import Lookout
+from simulation.run.provoking import provoke
 from simulation.run.scene import Scene, StepError
 from simulation.run.steps import Player
 from simulation.run.story import Story
@@ -137,6 +139,7 @@ class _Run:
             admin=Admin(client, self.history),
             asker=Asker(client, self.history, self._stage.clock),
             workloads=workloads,
+            group=group,
         )
 
     async def _play(self, scene: Scene, player: Player) -> None:
@@ -155,14 +158,12 @@ class _Run:
             await player.play(self._plan.steps)
         self._note(STEPS, player.failures)
 
-    async def _end(self, scene: Scene, faults: list[str]) -> None:
+    async def _end(self, scene: Scene, faults: list[Fault]) -> None:
         """End the faults, wait until all is well, end the workloads."""
+        await provoke(scene, self._plan.ending, self._story)
         hits = await self._stage.fault_hits()
         if not self._violations:
-            inert = [
-                f"the fault {name} never met anything" for name in faults if not hits.get(name)
-            ]
-            self._note(FAULTS, inert)
+            self._note(FAULTS, [_inert(fault) for fault in faults if not hits.get(fault.name)])
         await end_faults(scene, self._plan.ending, self._story)
         self._healed_us = _loop_us()
         try:
@@ -198,6 +199,13 @@ class _Run:
 
     def _note(self, checker: str, texts: list[str]) -> None:
         self._violations += [Violation(checker, _loop_us(), text) for text in texts]
+
+
+def _inert(fault: Fault) -> str:
+    return (
+        f"the fault {fault.name} never met anything: {value_text(fault)}; "
+        "set it where work is done, narrow it less, or let it stay for longer"
+    )
 
 
 def _loop_us() -> int:

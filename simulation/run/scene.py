@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 
 from protocol.fault_model import broker_id_of
 from protocol.ids import TopicPartition
-from simulation.core.actions import Action
+from simulation.core.actions import Action, FaultRule
 from simulation.core.needs import Need, needs_of
 from simulation.core.observation import Observation
 from simulation.core.references import log_dir_meant, node_meant, partition_named, partitions_meant
@@ -30,11 +31,18 @@ class Scene:
     admin: Admin
     asker: Asker
     workloads: Workloads
-    active_faults: list[str] = field(default_factory=list[str])
-    """The names of those that are in force."""
+    group: asyncio.TaskGroup
+    """Runs what goes on beside the steps, and ends by itself when no fault is in force."""
+    active_faults: dict[str, FaultRule] = field(default_factory=dict[str, FaultRule])
+    """Those in force, by their names; their places are what the plan's names meant then."""
     touched_nodes: dict[str, None] = field(default_factory=dict[str, None])
     """Those whose CPU or clock is not as it was."""
     seen: Observation = field(default_factory=lambda: Observation(now_ms=0))
+
+    async def unmet_faults(self) -> tuple[str, ...]:
+        """Return the names of the faults in force that have met nothing yet."""
+        hits = await self.stage.fault_hits()
+        return tuple(name for name in self.active_faults if not hits.get(name))
 
     async def look_for(self, action: Action) -> None:
         """See what the names in ``action`` mean now."""

@@ -35,7 +35,7 @@ class Player:
 
     def __init__(self, scene: Scene, story: Story) -> None:
         self.failures: list[str] = []
-        self.faults: list[str] = []
+        self.faults: list[Fault] = []
         """Those that were set and must meet something."""
         self.done: dict[str, int] = {}
         """The word of an action -> how often it went as the plan says."""
@@ -90,8 +90,8 @@ class Player:
                 await act(self._scene, action)
                 word = word_of(type(action))
                 self.done[word] = self.done.get(word, 0) + 1
-                if isinstance(action, Fault) and not step.may_fail:
-                    self.faults.append(action.name)
+                if isinstance(action, Fault):
+                    self.faults.append(action)
 
     async def _until(self, condition: Condition, within_ms: int) -> None:
         began_ms = self._story.now_ms

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from broker.core.tail import TOTAL_BYTES_MAX
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.storage.disk_queue import QUEUED_BYTES_MAX
@@ -155,4 +154,4 @@ def _gauges(state: EngineState) -> Iterator[tuple[str, int, int]]:
         yield f"jobs queued for {path}", log_dir.queue_depth, 2 * log_dir.queue_depth_max
         bytes_max = QUEUED_BYTES_MAX + FRAME_SIZE_BYTES_MAX
         yield f"bytes queued for {path}", log_dir.queued_bytes, bytes_max
-    yield "bytes of tails", state.tails.size_bytes, TOTAL_BYTES_MAX
+    yield "bytes of tails", state.tails.size_bytes, state.tails.total_bytes_max

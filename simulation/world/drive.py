@@ -1,6 +1,7 @@
 """One log dir of a simulated node as a piece of hardware: content, speed and faults.
 
-It stays when the processes that use it end, and faults stay with it until they are cleared.
+It stays when the processes that use it end, and faults stay with it until they are cleared. Those
+that met nothing on a disk wait for the one that takes its place; the others go with their disk.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 
+from broker.storage.fault_rules import FaultRule
 from broker.storage.faults import FaultyDisk
 from broker.storage.memory_disk import MemoryDisk
 from protocol.fault_model import Operation
@@ -36,6 +38,8 @@ class Drive:
         self.before_operation: Callable[[Operation], None] | None = None
         """Called before every operation; an OSError that it raises is the disk's."""
         self._hits_before = 0
+        self._gone: list[FaultyDisk] = []
+        """Disks that were in this place; jobs may still hang on their faults."""
         self.losses_count = 0
         """How often it lost what it had been given: by a power cut, by hand, for an empty one."""
         self.disk, self.faults = self._make()
@@ -52,11 +56,21 @@ class Drive:
         def install() -> None:
             self._hits_before = self.fault_hits
             self.losses_count += 1
+            for rule in self.faults.rules:
+                if not rule.hits:
+                    self.faults.drop_rule(rule)
+                    faults.add_rule(rule)
+            self._gone.append(self.faults)
             self.disk, self.faults = disk, faults
             disk.on_prepare = _nothing
 
         disk.on_prepare = install
         return faults
+
+    def drop_rule(self, rule: FaultRule) -> None:
+        """Take a fault off this disk and off those that were in its place: it may hang there."""
+        for faults in (self.faults, *self._gone):
+            faults.drop_rule(rule)
 
     def let_go(self) -> None:
         """Forget the lock of a process that is gone."""

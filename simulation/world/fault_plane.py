@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker.storage.fault_rules import FaultRule
-from broker.storage.faults import FaultyDisk
 from protocol.fault_document import read_fault
 from protocol.fault_model import DiskFault, NetworkFault, NetworkMode
 from simulation.world.cluster import SimCluster
+from simulation.world.drive import Drive
 from simulation.world.links import LinkRule
 
 
@@ -72,23 +72,21 @@ class FaultPlane:
         return {name: fault.hits() for name, fault in self._faults.items()}
 
     def _set_on_disks(self, fault: DiskFault) -> _InForce:
-        rules = [(disk, FaultRule.of(fault)) for disk in self._disks(fault)]
-        for disk, rule in rules:
-            disk.add_rule(rule)
+        rules = [(drive, FaultRule.of(fault)) for drive in self._drives(fault)]
+        for drive, rule in rules:
+            drive.faults.add_rule(rule)
 
         def clear() -> None:
-            for disk, rule in rules:
-                disk.drop_rule(rule)
+            for drive, rule in rules:
+                drive.drop_rule(rule)
 
         return _InForce(lambda: sum(rule.hits for _, rule in rules), clear)
 
-    def _disks(self, fault: DiskFault) -> list[FaultyDisk]:
+    def _drives(self, fault: DiskFault) -> list[Drive]:
         node = self._cluster.nodes.get(fault.node)
         if node is None:
             raise FaultRefusedError(f"no node is named {fault.node}")
-        found = [
-            drive.faults for path, drive in node.drives.items() if fault.log_dir in {None, path}
-        ]
+        found = [drive for path, drive in node.drives.items() if fault.log_dir in {None, path}]
         if not found:
             raise FaultRefusedError(f"{fault.node} has no log dir {fault.log_dir}")
         return found
@@ -96,6 +94,10 @@ class FaultPlane:
     def _set_on_links(self, fault: NetworkFault) -> _InForce:
         if fault.mode is NetworkMode.HALF_OPEN:
             count = self._cluster.loop.network.half_open(fault.source, fault.target)
+            if not count:
+                raise FaultRefusedError(
+                    f"{fault.source} and {fault.target} have no connection that could be dead"
+                )
             return _InForce(lambda: count, lambda: None)
         rule = self._links.add_rule(LinkRule.of(fault))
         return _InForce(lambda: rule.hits, lambda: self._links.remove_rule(rule))

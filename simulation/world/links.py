@@ -42,7 +42,7 @@ class LinkRule:
     reset: float = 0.0
     """The share of segments in whose place the connection is reset."""
     hits: int = 0
-    """Segments and attempts to connect that it met."""
+    """Segments and attempts to connect that it changed."""
 
     @classmethod
     def of(cls, fault: NetworkFault) -> LinkRule:
@@ -94,9 +94,10 @@ class Link:
         return any(rule.is_cut for rule in self.rules)
 
     def hit(self) -> None:
-        """Count one use against every rule of this link."""
+        """Count one use against the rules of this link; loss counts what it loses."""
         for rule in self.rules:
-            rule.hits += 1
+            if not rule.loss:
+                rule.hits += 1
 
     def is_reset(self) -> bool:
         """Draw whether the connection is reset in place of a segment."""
@@ -125,6 +126,8 @@ class Link:
         while self._chance.random() < rule.loss and resend_us < _RESEND_US_MAX:
             lost_us += resend_us
             resend_us *= 2
+        if lost_us:
+            rule.hits += 1
         return lost_us
 
 

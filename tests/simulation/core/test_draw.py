@@ -8,9 +8,10 @@ import sys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulation.core.actions import When
+from simulation.core.actions import StartWorkload, Step, When
 from simulation.core.dice import Dice, Streams
 from simulation.core.draw import draw_plan
+from simulation.core.plan import Plan
 from simulation.core.plan_document import parse_plan, plan_text
 from tests.simulation.core.streams import streams_of
 
@@ -56,7 +57,23 @@ def test_another_workload_leaves_cluster_and_faults_as_they_are() -> None:
     plan = draw_plan(5, streams_of(5))
     other = draw_plan(5, with_another("workload", 5, 6))
     assert other.workloads != plan.workloads
-    assert (other.cluster, other.steps) == (plan.cluster, plan.steps)
+    assert other.cluster == plan.cluster
+    assert _of_others(other) == _of_others(plan)
+
+
+def _of_others(plan: Plan) -> list[Step]:
+    """Return the steps that begin no client."""
+    return [step for step in plan.steps if not isinstance(step.action, StartWorkload)]
+
+
+def test_clients_that_do_not_begin_by_themselves_are_started_in_the_story() -> None:
+    for seed in range(1, 60):
+        plan = draw_plan(seed, streams_of(seed))
+        late = [each.name for each in plan.workloads if not each.begins]
+        started = [
+            step.action.workload for step in plan.steps if isinstance(step.action, StartWorkload)
+        ]
+        assert sorted(started) == sorted(late)
 
 
 def test_other_orders_leave_faults_as_they_are() -> None:

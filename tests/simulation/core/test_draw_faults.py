@@ -25,7 +25,7 @@ def test_faults_of_every_kind_are_sound_and_end_within_the_story(kind: str) -> N
                 node = content.get("node")
                 if node is None or " of " not in node:
                     assert read_fault(content) == (span.begin.rule, [])
-                assert span.end == Clear(span.begin.name)
+                assert span.end == Clear(span.begin.name, once_met=True)
 
 
 def test_every_fault_has_a_name_of_its_own() -> None:

@@ -7,6 +7,8 @@ from random import Random
 
 import pytest
 
+from broker.storage.fault_rules import FaultRule
+from protocol.fault_model import DiskMode, Operation
 from tests.simulation.world.drives import new_drive
 
 
@@ -46,3 +48,15 @@ async def test_an_empty_disk_takes_the_place_of_the_other_when_it_is_used_and_ke
     assert drive.faults is new
     assert not drive.faults.exists("a")
     assert drive.fault_hits == 1
+
+
+async def test_a_fault_that_met_nothing_waits_for_the_disk_that_comes():
+    drive = new_drive()
+    rule = FaultRule(mode=DiskMode.EIO, operations=frozenset({Operation.MAKE_DIR}))
+    drive.faults.add_rule(rule)
+    drive.empty().prepare()
+    with pytest.raises(OSError, match="injected"):
+        drive.faults.make_dir("a")
+    assert rule.hits == 1
+    drive.drop_rule(rule)
+    drive.faults.make_dir("a")

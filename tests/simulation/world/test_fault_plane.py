@@ -88,6 +88,14 @@ async def test_half_open_connections_are_counted_and_overcome():
     assert cluster.is_up()
 
 
+async def test_nodes_without_a_connection_have_none_that_could_be_dead():
+    cluster = await running_cluster()
+    plane = FaultPlane(cluster)
+    with pytest.raises(FaultRefusedError, match="have no connection that could be dead"):
+        plane.add("dead", {"mode": "half_open", "from": "nobody", "to": "controller"})
+    assert plane.hits() == {}
+
+
 async def test_a_rule_that_never_met_anything_says_so():
     cluster = await running_cluster()
     plane = FaultPlane(cluster)

@@ -59,6 +59,8 @@ def test_a_lost_segment_comes_when_it_is_sent_again():
     link = one.link("a", "b")
     lost = sum(link.arrival_us(0, 1) > 200_000 for _ in range(1000))
     assert lost == pytest.approx(500, abs=100)
+    link.hit()
+    assert link.rules[0].hits == lost
 
 
 def test_uses_of_a_link_count_for_its_rules_and_no_others():
