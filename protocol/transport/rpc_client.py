@@ -7,16 +7,20 @@ It needs nothing of the loop but ``create_connection`` and timers.
 from __future__ import annotations
 
 import asyncio
+import functools
+import math
 from collections import deque
-from collections.abc import Sequence
-from typing import Any, Protocol, cast
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, Protocol, cast
 
-from protocol.apis import APIS, Api
+from protocol.apis import APIS
 from protocol.connection import ClientConnection, ResponseReceived
 from protocol.errors import Malformed
 from protocol.ports import Buffer
 from protocol.wire.fast import codec
 from protocol.wire.table import META
+
+_NEVER_S: Final = math.inf
 
 
 class Way(Protocol):
@@ -73,10 +77,10 @@ class RpcClient:
             TimeoutError: no answer in ``timeout_ms``; the connection is closed, as in Kafka.
             Malformed: the answer cannot be decoded.
         """
-        api = _api_of(message)
-        body = codec(api.request, version).encode_parts(message)
-        answer = await self.request_raw(api.key, version, body, timeout_ms=timeout_ms)
-        return codec(api.response, version).decode(answer)
+        exchange = _exchange_of(message.__class__, version)
+        body = exchange.encode_parts(message)
+        answer = await self.request_raw(exchange.api_key, version, body, timeout_ms=timeout_ms)
+        return exchange.decode(answer)
 
     async def request_raw(
         self,
@@ -92,17 +96,21 @@ class RpcClient:
             ConnectionError: as ``request``.
             TimeoutError: as ``request``.
         """
-        link: _Link | None = None
+        until_s = _NEVER_S
+        if timeout_ms is not None:
+            until_s = asyncio.get_running_loop().time() + timeout_ms / 1000
+        link, way = self._link, self._way
         try:
-            async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
-                link = await self._connected()
-                if self._way is None:
-                    return await (await link.begin(api_key, api_version, body))
-                return await _request_by(self._way, link, api_key, api_version, body)
+            if link is None or not link.is_free or (way is not None and way.is_troubled):
+                link = await self._free_link(until_s)
+            answer = await link.ask(api_key, api_version, body, until_s)
+            if way is not None and way.is_troubled:
+                await _receive(way, link, until_s)
         except TimeoutError:
             if link is not None:
                 link.abort(f"{self._name} did not answer in {timeout_ms} ms")
             raise TimeoutError(f"{self._name} did not answer in {timeout_ms} ms") from None
+        return answer
 
     async def begin(self, message: Any, version: int) -> asyncio.Future[memoryview]:
         """Send ``message`` and return the future that gets the encoded response body.
@@ -114,12 +122,13 @@ class RpcClient:
         Raises:
             ConnectionError: no connection; the future's error when it is lost later.
         """
-        api = _api_of(message)
+        exchange = _exchange_of(message.__class__, version)
         link = await self._connected()
         if self._way is not None and self._way.is_troubled:
             await self._way.send(link.number)
-        body = codec(api.request, version).encode_parts(message)
-        return await link.begin(api.key, version, body)
+        body = exchange.encode_parts(message)
+        await link.until_free()
+        return link.ask(exchange.api_key, version, body)
 
     async def notify(self, message: Any, version: int) -> None:
         """Send ``message``, to which no answer comes (Produce with acks=0).
@@ -127,11 +136,13 @@ class RpcClient:
         Raises:
             ConnectionError: no connection.
         """
-        api = _api_of(message)
+        exchange = _exchange_of(message.__class__, version)
         link = await self._connected()
         if self._way is not None and self._way.is_troubled:
             await self._way.send(link.number)
-        await link.notify(api.key, version, codec(api.request, version).encode_parts(message))
+        body = exchange.encode_parts(message)
+        await link.until_free()
+        link.notify(exchange.api_key, version, body)
 
     def drop(self, reason: str) -> None:
         """Lose the connection, if there is one; waiting requests end with ConnectionError."""
@@ -146,6 +157,21 @@ class RpcClient:
     @property
     def _name(self) -> str:
         return f"{self.host}:{self.port}"
+
+    async def _free_link(self, until_s: float) -> _Link:
+        """Return a connection that takes a request now; the way to its node is behind it."""
+        link: _Link | None = None
+        try:
+            async with asyncio.timeout_at(None if until_s == _NEVER_S else until_s):
+                link = await self._connected()
+                if self._way is not None and self._way.is_troubled:
+                    await self._way.send(link.number)
+                await link.until_free()
+        except (ConnectionError, TimeoutError) as error:
+            if link is not None:
+                link.abort(str(error) or f"no request reached {self._name} in its time")
+            raise
+        return link
 
     async def _connected(self) -> _Link:
         if self._link is not None and not self._link.is_closed:
@@ -173,25 +199,30 @@ class RpcClient:
         return link
 
 
-async def _request_by(
-    way: Way, link: _Link, api_key: int, api_version: int, body: Sequence[Buffer]
-) -> memoryview:
+async def _receive(way: Way, link: _Link, until_s: float) -> None:
+    """Have an answer come by a broken way."""
     try:
-        if way.is_troubled:
-            await way.send(link.number)
-        answer = await (await link.begin(api_key, api_version, body))
-        if way.is_troubled:
+        async with asyncio.timeout_at(None if until_s == _NEVER_S else until_s):
             await way.receive(link.number)
     except ConnectionError as error:
         link.abort(str(error))
         raise
-    return answer
 
 
-def _api_of(message: Any) -> Api:
-    key = META[type(message)].api_key
+class _Exchange(NamedTuple):
+    """How one request class is sent at one version, and its response read."""
+
+    api_key: int
+    encode_parts: Callable[[Any], list[Buffer]]
+    decode: Callable[[Buffer], Any]
+
+
+@functools.cache
+def _exchange_of(request: type[Any], version: int) -> _Exchange:
+    key = META[request].api_key
     assert key is not None
-    return APIS[key]
+    encode_parts = codec(request, version).encode_parts
+    return _Exchange(key, encode_parts, codec(APIS[key].response, version).decode)
 
 
 class _Link(asyncio.BufferedProtocol):
@@ -201,7 +232,11 @@ class _Link(asyncio.BufferedProtocol):
         self._name = name
         self.number = number
         self._connection = ClientConnection(client_id)
-        self._waiting: deque[asyncio.Future[memoryview]] = deque()
+        self._waiting: deque[tuple[asyncio.Future[memoryview], float]] = deque()
+        """The requests without an answer, and until when each waits, in loop time."""
+        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_s = _NEVER_S
+        """No request waits for less long."""
         self._transport: asyncio.Transport
         self._writable: asyncio.Future[None] | None = None
         self._reason = ""
@@ -230,9 +265,11 @@ class _Link(asyncio.BufferedProtocol):
         self.is_closed = True
         reason = self._reason or f"connection to {self._name} lost"
         while self._waiting:
-            waiting = self._waiting.popleft()
+            waiting, _ = self._waiting.popleft()
             if not waiting.done():
                 waiting.set_exception(ConnectionResetError(reason))
+        if self._alarm is not None:
+            self._alarm.cancel()
         if self._writable is not None and not self._writable.done():
             self._writable.set_result(None)
 
@@ -244,19 +281,32 @@ class _Link(asyncio.BufferedProtocol):
             self._writable.set_result(None)
         self._writable = None
 
-    async def begin(
-        self, api_key: int, api_version: int, body: Sequence[Buffer]
+    @property
+    def is_free(self) -> bool:
+        """Whether a request can be sent without waiting."""
+        return self._writable is None and not self.is_closed
+
+    async def until_free(self) -> None:
+        """Wait until a request can be sent; ConnectionResetError when the connection is lost."""
+        # A loop, as others that waited too may have filled the buffer again.
+        while self._writable is not None and not self.is_closed:
+            await asyncio.shield(self._writable)
+        if self.is_closed:
+            raise ConnectionResetError(f"connection to {self._name} lost")
+
+    def ask(
+        self, api_key: int, api_version: int, body: Sequence[Buffer], until_s: float = _NEVER_S
     ) -> asyncio.Future[memoryview]:
-        """Send a request; its future gets the body of the response."""
-        await self._until_writable()
+        """Send a request; its future gets the body of the response, or a TimeoutError then."""
         self._transport.writelines(self._connection.send_request(api_key, api_version, body))
         waiting: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiting)
+        self._waiting.append((waiting, until_s))
+        if until_s < self._alarm_s:
+            self._set_alarm(until_s)
         return waiting
 
-    async def notify(self, api_key: int, api_version: int, body: Sequence[Buffer]) -> None:
+    def notify(self, api_key: int, api_version: int, body: Sequence[Buffer]) -> None:
         """Send a request that has no response."""
-        await self._until_writable()
         self._transport.writelines(
             self._connection.send_request(api_key, api_version, body, expects_response=False)
         )
@@ -267,14 +317,28 @@ class _Link(asyncio.BufferedProtocol):
         self.is_closed = True
         self._transport.abort()
 
-    async def _until_writable(self) -> None:
-        # A loop, as others that waited too may have filled the buffer again.
-        while self._writable is not None and not self.is_closed:
-            await asyncio.shield(self._writable)
-        if self.is_closed:
-            raise ConnectionResetError(f"connection to {self._name} lost")
+    def _set_alarm(self, at_s: float) -> None:
+        """Have one timer for all requests: answers come, and it seldom has anything to do."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm_s = at_s
+        self._alarm = asyncio.get_running_loop().call_at(at_s, self._ring)
+
+    def _ring(self) -> None:
+        """End the requests whose time is up."""
+        now_s, self._alarm, self._alarm_s = self._alarm_s, None, _NEVER_S
+        next_s = _NEVER_S
+        for waiting, until_s in self._waiting:
+            if waiting.done():
+                continue
+            if until_s <= now_s:
+                waiting.set_exception(TimeoutError())
+            else:
+                next_s = min(next_s, until_s)
+        if next_s < _NEVER_S:
+            self._set_alarm(next_s)
 
     def _answer(self, response: ResponseReceived) -> None:
-        waiting = self._waiting.popleft()
+        waiting, _ = self._waiting.popleft()
         if not waiting.done():
             waiting.set_result(response.body)
