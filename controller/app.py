@@ -95,6 +95,8 @@ class Controller:
         self._next_token = 0
         self._commits: list[_Commit] = []
         self._rows: list[MetricRow] = []
+        self._is_committing = False
+        """Whether decisions are on their way to the journal, their effects still to come."""
         self._has_commits = asyncio.Event()
         self._has_rows = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -202,9 +204,11 @@ class Controller:
             self._stopping.set()
             raise
         arrived_ms = self._clock.now_ms()
-        if decision.records or decision.effects:
+        if decision.records or self._commits or self._is_committing:
             self._commits.append(_Commit(decision.records, decision.effects, arrived_ms))
             self._has_commits.set()
+        else:  # As most heartbeats: nothing has to be durable before.
+            self._do_all(decision.effects, arrived_ms)
         self._arm()
 
     def _give_up(self, broker_id: int) -> None:
@@ -218,14 +222,19 @@ class Controller:
             await self._has_commits.wait()
             self._has_commits.clear()
             commits, self._commits = self._commits, []
+            self._is_committing = True
             decisions = [commit.records for commit in commits if commit.records]
             if decisions:
                 await self._journal.append(decisions)
             for commit in commits:
-                for effect in commit.effects:
-                    self._do(effect, commit.arrived_ms)
+                self._do_all(commit.effects, commit.arrived_ms)
+            self._is_committing = False
             if self._journal.should_compact and not self._commits:
                 await self._journal.compact(self._machine.state)
+
+    def _do_all(self, effects: list[Effect], arrived_ms: int) -> None:
+        for effect in effects:
+            self._do(effect, arrived_ms)
 
     def _do(self, effect: Effect, arrived_ms: int) -> None:
         match effect:

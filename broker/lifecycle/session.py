@@ -209,11 +209,11 @@ class ControllerSession:
         pause_ms = self._interval_ms
         if not all(self._offline.values()):
             pause_ms = min(pause_ms, _URGENT_RETRY_MS)
+        alarm = asyncio.get_running_loop().call_later(pause_ms / 1000, self._wake.set)
         try:
-            async with asyncio.timeout(pause_ms / 1000):
-                await self._wake.wait()
-        except TimeoutError:
-            return
+            await self._wake.wait()
+        finally:
+            alarm.cancel()
 
     async def _register(self, identity: Identity) -> None:
         backoff_ms = _BACKOFF_MS_MIN

@@ -48,7 +48,25 @@ class Delivery:
         """See ``Carrier.carry``."""
         if self.tap is not None:
             self.tap(sender, segment)
-        link = self._link_of(sender)
+        link = sender.link
+        is_in_trouble = link.rules or self._links.dark or self._parked
+        if is_in_trouble or sender.is_mute or sender.peer.is_lost:
+            self._carry_in_trouble(link, sender, segment)
+        else:
+            self._send(link, sender, segment)
+
+    def lost(self, end: SimTransport) -> None:
+        """See ``Carrier.lost``."""
+        self.ends.pop(end, None)
+        self._given_up.pop(end, None)
+
+    def reset_later(self, end: SimTransport) -> None:
+        """Have an end learn that the other one knows nothing of the connection."""
+        there = end.link.arrival_us(self._loop.now_us, 0)
+        at_us = end.peer.link.arrival_us(there, 0)
+        self._loop.call_at_us(at_us, end.arrive, Signal.RST, context=end.context)
+
+    def _carry_in_trouble(self, link: Link, sender: SimTransport, segment: Segment) -> None:
         if sender.is_mute:
             self._give_up_later(sender)
             return
@@ -64,29 +82,15 @@ class Delivery:
         elif segment is not Signal.FIN:
             self.reset_later(sender)
 
-    def lost(self, end: SimTransport) -> None:
-        """See ``Carrier.lost``."""
-        self.ends.pop(end, None)
-        self._given_up.pop(end, None)
-
-    def reset_later(self, end: SimTransport) -> None:
-        """Have an end learn that the other one knows nothing of the connection."""
-        there = self._link_of(end).arrival_us(self._loop.now_us, 0)
-        back = self._links.link(end.peer.process.name, end.process.name)
-        at_us = back.arrival_us(there, 0)
-        self._loop.call_at_us(at_us, end.arrive, Signal.RST, context=end.context)
-
-    def _link_of(self, sender: SimTransport) -> Link:
-        return self._links.link(sender.process.name, sender.peer.process.name)
-
     def _send(self, link: Link, sender: SimTransport, segment: Segment) -> None:
         size_bytes = 0 if isinstance(segment, Signal) else len(segment)
         arrival_us = link.arrival_us(self._loop.now_us, size_bytes)
-        sender.last_arrival_us = max(arrival_us, sender.last_arrival_us)
+        if arrival_us < sender.last_arrival_us:
+            arrival_us = sender.last_arrival_us  # Behind what was sent before.
+        else:
+            sender.last_arrival_us = arrival_us
         peer = sender.peer
-        self._loop.call_at_us(
-            sender.last_arrival_us, self._arrive, peer, segment, context=peer.context
-        )
+        self._loop.call_at_us(arrival_us, self._arrive, peer, segment, context=peer.context)
 
     def _give_up_later(self, sender: SimTransport) -> None:
         """Have an end learn, after all its attempts, that nobody answers."""
@@ -124,7 +128,7 @@ class Delivery:
         self._loop.call_at_us(at_us, self._try_again, sender, context=self._nobody)
 
     def _try_again(self, sender: SimTransport) -> None:
-        parked, link = self._parked[sender], self._link_of(sender)
+        parked, link = self._parked[sender], sender.link
         if not self._links.is_silent(link):
             del self._parked[sender]
             self._send_parked(link, sender, parked)

@@ -106,6 +106,8 @@ class Link:
     def arrival_us(self, now_us: int, size_bytes: int) -> int:
         """Return when ``size_bytes`` that leave now arrive."""
         delay_us = int(self._latency_us * (0.5 + self._chance.random()))
+        if not self.rules:
+            return now_us + (delay_us or 1)
         for rule in self.rules:
             delay_us += rule.latency_us
             if rule.jitter_us:
@@ -139,7 +141,8 @@ class Links:
         self._latency_us = latency_us
         self._links: dict[tuple[str, str], Link] = {}
         self._rules: list[LinkRule] = []
-        self._dark: dict[str, None] = {}
+        self.dark: dict[str, None] = {}
+        """The nodes that are off."""
 
     @property
     def rules(self) -> list[LinkRule]:
@@ -172,17 +175,17 @@ class Links:
 
     def darken(self, node: str) -> None:
         """Let a node answer nobody: its machine is off."""
-        self._dark[node] = None
+        self.dark[node] = None
 
     def light(self, node: str) -> None:
         """Let a node answer again."""
-        self._dark.pop(node, None)
+        self.dark.pop(node, None)
 
     def is_silent(self, link: Link) -> bool:
         """Tell whether nothing that is sent over ``link`` arrives now."""
         if link.rules and link.is_cut:
             return True
-        return bool(self._dark) and link.target in self._dark
+        return bool(self.dark) and link.target in self.dark
 
     def _apply(self) -> None:
         for (source, target), link in self._links.items():

@@ -221,6 +221,8 @@ class SimNetwork:
         near = self._make_end(process, copy_context())
         far = self._make_end(server.process, server.context.copy())
         near.peer, far.peer = far, near
+        near.link = self.links.link(process.name, server.process.name)
+        far.link = self.links.link(server.process.name, process.name)
         own = ("127.0.0.1", self._free_port())
         near.addresses = {"sockname": own, "peername": server.address}
         far.addresses = {"sockname": server.address, "peername": own}

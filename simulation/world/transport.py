@@ -1,6 +1,6 @@
 """SimTransport: one end of a connection in memory, for ``Protocol`` and ``BufferedProtocol``.
 
-What is written is copied and carried by the network in order. It knows no links and no rules.
+What is written is copied and carried by the network in order. It asks nothing of links and rules.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any, Final, Protocol, TypeAlias
 
 from protocol.ports import Buffer
+from simulation.world.links import Link
 from simulation.world.process import Process
 
 WINDOW_BYTES: Final = 256 * 1024
@@ -61,6 +62,8 @@ class SimTransport(asyncio.Transport):
         self.number = number
         """Of the connection; both ends have the same."""
         self.peer: SimTransport
+        self.link: Link
+        """The way from here to the other end."""
         self.addresses: dict[str, tuple[str, int]] = {}
         """``sockname`` and ``peername``."""
         self.last_arrival_us = 0
@@ -71,6 +74,8 @@ class SimTransport(asyncio.Transport):
         self._loop = loop
         self._carrier = carrier
         self._protocol: asyncio.BaseProtocol
+        self._buffered: asyncio.BufferedProtocol | None = None
+        """The protocol, if it is one that has buffers."""
         self._received: deque[Segment] = deque()
         self._is_connected = False
         self._is_reading_paused = False
@@ -83,7 +88,7 @@ class SimTransport(asyncio.Transport):
 
     def connect(self, protocol: asyncio.BaseProtocol) -> None:
         """Hand the connection to its protocol, and then what came meanwhile."""
-        self._protocol = protocol
+        self.set_protocol(protocol)
         self._is_connected = True
         protocol.connection_made(self)
         if self._received:
@@ -96,6 +101,7 @@ class SimTransport(asyncio.Transport):
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
         """Hand what comes from now on to another protocol."""
         self._protocol = protocol
+        self._buffered = protocol if isinstance(protocol, asyncio.BufferedProtocol) else None
 
     def get_protocol(self) -> asyncio.BaseProtocol:
         """Return the protocol."""
@@ -208,8 +214,7 @@ class SimTransport(asyncio.Transport):
         if not isinstance(segment, Signal):
             self._unread_bytes += len(segment)
         self._carrier.carry(self, segment)
-        waiting_bytes = self._unread_bytes - WINDOW_BYTES
-        if waiting_bytes > self._high_bytes and not self._is_writing_paused:
+        if self._unread_bytes > WINDOW_BYTES + self._high_bytes and not self._is_writing_paused:
             self._is_writing_paused = True
             self._protocol.pause_writing()
 
@@ -221,10 +226,10 @@ class SimTransport(asyncio.Transport):
         try:
             if segment is Signal.RST:
                 self.fail(errno.ECONNRESET)
-            elif isinstance(segment, Signal):
+            elif segment is Signal.FIN:
                 self._hand_over_eof()
-            elif isinstance(self._protocol, asyncio.BufferedProtocol):
-                self._fill(self._protocol, segment)
+            elif self._buffered is not None:
+                self._fill(self._buffered, segment)
             else:
                 self.peer.count_read(len(segment))
                 self._protocol.data_received(segment)  # type: ignore[attr-defined]
@@ -241,10 +246,11 @@ class SimTransport(asyncio.Transport):
 
     def _fill(self, protocol: asyncio.BufferedProtocol, segment: bytes) -> None:
         buffer = memoryview(protocol.get_buffer(-1))
-        if len(segment) <= len(buffer):  # As nearly all do, it fits.
-            buffer[: len(segment)] = segment
-            self.peer.count_read(len(segment))
-            protocol.buffer_updated(len(segment))
+        size_bytes = len(segment)
+        if size_bytes <= len(buffer):  # As nearly all do, it fits.
+            buffer[:size_bytes] = segment
+            self.peer.count_read(size_bytes)
+            protocol.buffer_updated(size_bytes)
             return
         rest = memoryview(segment)
         while rest and not self._is_closing:

@@ -29,7 +29,6 @@ T = TypeVar("T")
 
 STEPS_MAX: Final = 200_000_000
 _STEPS_PER_COLLECTION: Final = 100_000
-_NEVER_US: Final = 1 << 62
 _CANCELLED_TIMERS_MIN: Final = 256
 """So many cancelled timers are not worth sweeping out."""
 
@@ -110,19 +109,34 @@ class VirtualLoop(asyncio.BaseEventLoop):
     ) -> asyncio.TimerHandle:
         """Run ``callback`` in ``delay`` seconds, rounded up to whole microseconds."""
         at_us = _rounded_up_us(self.now_us / 1_000_000 + delay)
-        return self._set_timer(at_us, callback, args, context)
+        return self.call_at_us(at_us, callback, *args, context=context)
 
     def call_at(
         self, when: float, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Run ``callback`` at the first microsecond that is not before ``when``."""
-        return self._set_timer(_rounded_up_us(when), callback, args, context)
+        return self.call_at_us(_rounded_up_us(when), callback, *args, context=context)
 
     def call_at_us(
         self, at_us: int, callback: Callable[..., Any], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Run ``callback`` at a microsecond since the world began."""
-        return self._set_timer(at_us, callback, args, context)
+        handle = _new(SimTimerHandle)
+        handle._context = copy_context() if context is None else context
+        handle._loop = self
+        handle._callback = callback
+        handle._args = args
+        handle._cancelled = False
+        handle._scheduled = True
+        handle.at_us = at_us
+        process = (CURRENT.get() if context is None else context.get(CURRENT)) or self.world
+        if process.is_dead or self._is_ending:
+            handle.cancel()
+            return handle
+        handle.process = process
+        self._timers_made += 1
+        heapq.heappush(self._timers, (at_us, self._timers_made, handle))
+        return handle
 
     def create_task(
         self,
@@ -180,44 +194,17 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._dead_tasks.clear()
         super().close()
 
-    def _set_timer(
-        self,
-        at_us: int,
-        callback: Callable[..., Any],
-        args: tuple[Any, ...],
-        context: Context | None,
-    ) -> asyncio.TimerHandle:
-        handle = _new(SimTimerHandle)
-        handle._context = copy_context() if context is None else context
-        handle._loop = self
-        handle._callback = callback
-        handle._args = args
-        handle._cancelled = False
-        handle._scheduled = True
-        handle.at_us = at_us
-        process = (CURRENT.get() if context is None else context.get(CURRENT)) or self.world
-        if process.is_dead or self._is_ending:
-            handle.cancel()
-            return handle
-        handle.process = process
-        self._timers_made += 1
-        heapq.heappush(self._timers, (at_us, self._timers_made, handle))
-        return handle
-
     def _run_once(self) -> None:
         """Run until somebody stops the loop: asyncio would call it again and again."""
-        timers, runnable = self._timers, self._runnable
+        runnable = self._runnable
         while not self._stopping:
-            now_us = self.now_us
-            if timers and timers[0][0] <= now_us:
-                self._fire_due(now_us)
             if len(runnable) == 1:  # As most often.
                 process = runnable[0]
-                if process.free_at_us > now_us:
+                if process.free_at_us > self.now_us:
                     self._advance_to(process.free_at_us)
                     continue
             else:
-                drawn = self._draw_process(now_us) if runnable else None
+                drawn = self._draw_process() if runnable else None
                 if drawn is None:
                     self._advance()
                     continue
@@ -228,7 +215,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
                 runnable.remove(process)
             if not handle._cancelled:
                 self.steps += 1
-                process.free_at_us = now_us + process.step_us
+                process.free_at_us = self.now_us + process.step_us
                 # What Handle._run does, which would be one more call.
                 try:
                     handle._context.run(handle._callback, *handle._args)
@@ -242,16 +229,40 @@ class VirtualLoop(asyncio.BaseEventLoop):
         context = {"message": message, "exception": error, "handle": handle}
         self.call_exception_handler(context)
 
-    def _draw_process(self, now_us: int) -> Process | None:
+    def _draw_process(self) -> Process | None:
         """Draw one of those that can run now."""
+        now_us = self.now_us
         free = [process for process in self._runnable if process.free_at_us <= now_us]
         if len(free) < 2:
             return free[0] if free else None
         return free[int(self._draw() * len(free))]
 
-    def _fire_due(self, now_us: int) -> None:
+    def _advance(self) -> None:
+        """Let time pass until something can happen."""
+        timers = self._timers
+        while timers and timers[0][2]._cancelled:
+            heapq.heappop(timers)[2]._scheduled = False
+            self.timers_cancelled -= 1
+        if self._runnable:
+            self._advance_to(min([process.free_at_us for process in self._runnable]))
+        elif timers:
+            self._advance_to(max(timers[0][0], self.now_us))
+        else:
+            raise DeadlockError(
+                f"nothing can happen any more at {self.time():.6f} s\n{describe_tasks(self)}"
+            )
+        if self.timers_cancelled > _CANCELLED_TIMERS_MIN:
+            self._sweep_timers()
+
+    def _advance_to(self, at_us: int) -> None:
+        """Let time pass until then, or until the next timer before; hand over what is due."""
+        if self.steps >= self._break_at_steps:
+            self._take_a_break()
         timers, runnable = self._timers, self._runnable
-        while timers and timers[0][0] <= now_us:
+        if timers and timers[0][0] < at_us:
+            at_us = max(timers[0][0], self.now_us)
+        self.now_us = at_us
+        while timers and timers[0][0] <= at_us:
             handle = heapq.heappop(timers)[2]
             handle._scheduled = False
             process = handle.process
@@ -261,30 +272,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
                 if not process.ready and not process.is_paused:
                     runnable.append(process)
                 process.ready.append(handle)
-
-    def _advance_to(self, at_us: int) -> None:
-        """Let time pass until then, or until the next timer before."""
-        if self.steps >= self._break_at_steps:
-            self._take_a_break()
-        timers = self._timers
-        self.now_us = timers[0][0] if timers and timers[0][0] < at_us else at_us
-
-    def _advance(self) -> None:
-        """Let time pass until something can happen."""
-        timers = self._timers
-        while timers and timers[0][2]._cancelled:
-            heapq.heappop(timers)[2]._scheduled = False
-            self.timers_cancelled -= 1
-        at_us = _NEVER_US
-        for process in self._runnable:
-            at_us = min(at_us, process.free_at_us)
-        if at_us == _NEVER_US and not timers:
-            raise DeadlockError(
-                f"nothing can happen any more at {self.time():.6f} s\n{describe_tasks(self)}"
-            )
-        self._advance_to(at_us)
-        if self.timers_cancelled > _CANCELLED_TIMERS_MIN:
-            self._sweep_timers()
 
     def _take_a_break(self) -> None:
         """Collect garbage: finalizers run code, so that must be at the same step in every run."""
