@@ -122,6 +122,26 @@ async def test_no_answer_in_time_closes_the_connection() -> None:
         assert await client.request_raw(METADATA, 1, [b"again"], timeout_ms=5000) == b"again"
 
 
+async def test_a_request_may_have_less_time_than_the_one_before_it() -> None:
+    async with node() as (answering, _, client), asyncio.TaskGroup() as group:
+
+        async def wait_long() -> None:
+            with pytest.raises(ConnectionError, match="did not answer in 1 ms"):
+                await client.request_raw(METADATA, 1, [b"hold"], timeout_ms=60_000)
+
+        group.create_task(wait_long())
+        await answering.held.wait()
+        with pytest.raises(TimeoutError, match="did not answer in 1 ms"):
+            await client.request_raw(METADATA, 1, [b"behind"], timeout_ms=1)
+
+
+async def test_the_time_of_a_request_that_was_answered_ends_no_later_one() -> None:
+    async with node() as (_, _, client):
+        assert await client.request_raw(METADATA, 1, [b"first"], timeout_ms=20) == b"first"
+        with pytest.raises(TimeoutError, match="did not answer in 40 ms"):
+            await client.request_raw(METADATA, 1, [b"hold"], timeout_ms=40)
+
+
 async def test_a_cancelled_request_leaves_the_connection_to_the_others() -> None:
     async with node() as (answering, _, client), asyncio.TaskGroup() as group:
         held = group.create_task(client.request_raw(METADATA, 1, [b"hold"]))
