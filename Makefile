@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 UV_VERSION := 0.13.9
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo demo-svg test lint scenarios matrix sweep bench lock clean
+.PHONY: help setup demo demo-svg test style lint scenarios matrix sweep bench lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,12 +27,20 @@ demo: setup  ## break a disk under load and watch the cluster survive it
 demo-svg: setup  ## the same, and write docs/demo.svg, the picture in README.md
 	$(BIN)/jbodlab demo --svg docs/demo.svg
 
-test: lint  ## linters, types, import contracts and all tests
-	$(BIN)/pytest
+# Types and contracts are checked beside the tests, with what processor time those leave. What they
+# say is printed last unless only tests failed, so that the end always shows what is wrong.
+test: style  ## linters, types, import contracts and all tests
+	@nice $(MAKE) --no-print-directory lint >$(VENV)/lint.txt 2>&1 & lint=$$!; \
+	$(BIN)/pytest -n 2; tests=$$?; \
+	wait $$lint; lint=$$?; \
+	if [ $$lint -ne 0 ] || [ $$tests -eq 0 ]; then cat $(VENV)/lint.txt; fi; \
+	exit $$((lint | tests))
 
-lint: setup  ## linters, types and import contracts
+style: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+lint: style  ## linters, types and import contracts
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports --no-cache
 

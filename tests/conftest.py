@@ -1,10 +1,19 @@
-"""What all tests share: the slow ones come last. Fixtures live beside the tests that use them."""
+"""What all tests share: the slow ones come last, and lanes. Fixtures live beside their tests."""
 
 from __future__ import annotations
 
 import pytest
+from xdist.remote import Producer  # pyright: ignore[reportMissingTypeStubs] - it has none
+
+from tests.lanes import LaneScheduling
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run what starts real processes after everything else, so that a broken rule shows first."""
     items.sort(key=lambda item: item.get_closest_marker("integration") is not None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LaneScheduling:
+    """Divide the tests among workers by lane."""
+    return LaneScheduling(config, log)

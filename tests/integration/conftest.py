@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.labs import Lab, running_lab
+from jbodlab.lab_spec import LabShape
+from tests.integration.labs import FAST, PATIENT_MS, SUSPICIOUS, Lab, running_lab
 
 FOLDER = Path(__file__).parent
 
@@ -21,7 +22,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="module")
 def shared_lab(tmp_path_factory: pytest.TempPathFactory) -> Generator[Lab]:
     """One cluster for a whole module, for tests that leave it whole."""
-    with running_lab(tmp_path_factory.mktemp("lab")) as lab:
+    shape = LabShape(configs=FAST, session_timeout_ms=PATIENT_MS)
+    with running_lab(tmp_path_factory.mktemp("lab"), shape) as lab:
         yield lab
 
 
@@ -29,4 +31,11 @@ def shared_lab(tmp_path_factory: pytest.TempPathFactory) -> Generator[Lab]:
 def lab(tmp_path: Path) -> Generator[Lab]:
     """A cluster for one test that breaks it."""
     with running_lab(tmp_path) as lab:
+        yield lab
+
+
+@pytest.fixture
+def suspicious_lab(tmp_path: Path) -> Generator[Lab]:
+    """The same for a test that makes a log dir hang."""
+    with running_lab(tmp_path, LabShape(configs=SUSPICIOUS)) as lab:
         yield lab

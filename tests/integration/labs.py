@@ -27,9 +27,14 @@ DEADLINE_MS = 30_000
 FAST = {
     # An idle bad log dir is noticed by the checkpoint; tests do not want to wait 5 s for it.
     "replica.high.watermark.checkpoint.interval.ms": "200",
-    "jbodlab.log.dir.io.deadline.ms": "1000",
+    # A disk of a busy machine answers late; that is not what a test is about.
+    "jbodlab.log.dir.io.deadline.ms": "30000",
     "replica.lag.time.max.ms": "5000",
 }
+SUSPICIOUS = FAST | {"jbodlab.log.dir.io.deadline.ms": "1000"}
+"""For tests of log dirs that hang."""
+PATIENT_MS = 30_000
+"""The session timeout where no broker is killed: one that answers late is not dead."""
 
 
 class Lab:

@@ -73,7 +73,8 @@ def test_an_empty_disk_is_filled_at_the_rate_that_was_asked_for(lab: Lab) -> Non
     assert took_s >= 0.9 * (size / rate - 1.25)
 
 
-def test_a_repaired_log_dir_comes_back_with_its_data_under_load(lab: Lab) -> None:
+def test_a_repaired_log_dir_comes_back_with_its_data_under_load(suspicious_lab: Lab) -> None:
+    lab = suspicious_lab
     lab.create("t", assignment={0: [1, 2, 3]})
     load = lab.load("t")
     lab.wait_for_records(load, 200)

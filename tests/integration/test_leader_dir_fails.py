@@ -31,7 +31,6 @@ WAYS: dict[str, Break] = {
     "eio": by_fault("eio"),
     "enospc": by_fault("enospc"),
     "read_only": by_fault("read_only"),
-    "hang": by_fault("hang"),
     "sync_failure": by_fault("sync_failure"),
 }
 
@@ -41,13 +40,23 @@ WAYS: dict[str, Break] = {
 def test_another_replica_leads_and_every_acknowledged_record_is_there_once(
     lab: Lab, way: str
 ) -> None:
+    fail_over(lab, WAYS[way])
+
+
+@pytest.mark.scenario(2, 48, 49, 59, 255)
+def test_a_log_dir_that_hangs_counts_as_failed(suspicious_lab: Lab) -> None:
+    fail_over(suspicious_lab, by_fault("hang"))
+
+
+def fail_over(lab: Lab, break_it: Break) -> None:
+    """Break the leader's log dir under load and look at everything that must follow."""
     lab.create("t")
     leader = lab.partition("t").leader
     broken = lab.log_dir_of(leader, "t").path
     load = lab.load("t")
     lab.wait_for_records(load, 100)
 
-    WAYS[way](lab, leader, broken)
+    break_it(lab, leader, broken)
 
     assert lab.wait_for_new_leader("t", leader) < FAILOVER_MS_MAX
     lab.wait_for_records(load, 200)

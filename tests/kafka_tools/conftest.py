@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.peer.kafka import PeerMissingError
 from jbodlab.lab_spec import LabShape
-from tests.integration.labs import FAST, Lab, running_lab
+from tests.integration.labs import FAST, PATIENT_MS, Lab, running_lab
 from tests.kafka_tools.plans import PlanFile
 from tests.kafka_tools.tools import RELEASES, KafkaTools
 
@@ -30,7 +30,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Generator[Lab]:
     """Three brokers, three log dirs each; throttles stay until a tool takes them off."""
-    shape = LabShape(configs={**FAST, "jbodlab.reassignment.throttles.remove": "false"})
+    shape = LabShape(
+        configs={**FAST, "jbodlab.reassignment.throttles.remove": "false"},
+        session_timeout_ms=PATIENT_MS,
+    )
     with running_lab(tmp_path_factory.mktemp("tools-lab"), shape) as lab:
         yield lab
 

@@ -1,0 +1,56 @@
+"""``make test``: lanes, checks beside them; one that fails fails the whole and is seen last."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.lanes import lane_of
+
+ROOT = Path(__file__).parents[1]
+TOOLS = ("ruff", "basedpyright", "lint-imports", "pytest")
+
+
+def make_test(venv: Path, broken: str = "") -> tuple[int, str]:
+    """Run ``make test`` with tools that say their name; return its code and what it printed."""
+    (venv / "bin").mkdir()
+    for tool in TOOLS:
+        script = venv / "bin" / tool
+        script.write_text(f"#!/bin/sh\necho {tool} has run\nexit {int(tool == broken)}\n")
+        script.chmod(0o755)
+    (venv / ".installed").touch()
+    result = subprocess.run(
+        ["make", "test", f"VENV={venv}"],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"]},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return result.returncode, result.stdout
+
+
+def test_everything_runs_once_and_is_seen(tmp_path: Path) -> None:
+    code, printed = make_test(tmp_path)
+    assert code == 0
+    assert printed.count("basedpyright has run") == 1
+    assert printed.count("lint-imports has run") == 1
+    assert printed.count("pytest has run") == 1
+
+
+@pytest.mark.parametrize("broken", TOOLS)
+def test_one_that_fails_fails_the_whole_and_is_seen_last(tmp_path: Path, broken: str) -> None:
+    code, printed = make_test(tmp_path, broken)
+    assert code != 0
+    said = [line for line in printed.splitlines() if line.endswith("has run")]
+    assert said[-1] == f"{broken} has run"
+
+
+def test_clusters_have_a_lane_of_their_own() -> None:
+    assert lane_of("tests/integration/test_demo.py::test_x") == "clusters"
+    assert lane_of("tests/kafka_tools/test_topics.py::test_x[3.9.2]") == "rest"
+    assert lane_of("tests/test_lanes.py::test_x") == "rest"
