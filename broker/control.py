@@ -58,6 +58,8 @@ class ControlPorts:
     """Returns the path of its log dir; may raise ControlError."""
     shut_down: Callable[[], None]
     metric_families: Callable[[], Sequence[Family]]
+    replicas: Callable[[], Mapping[str, Any]]
+    """May raise ControlError."""
 
 
 class FailRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -229,6 +231,10 @@ async def _get_log_dirs(ports: ControlPorts, _body: bytes) -> Answer:
     return _json(200, {"log_dirs": await ports.log_dirs()})
 
 
+async def _get_replicas(ports: ControlPorts, _body: bytes) -> Answer:
+    return _json(200, ports.replicas())
+
+
 async def _get_metrics(ports: ControlPorts, _body: bytes) -> Answer:
     from broker.exposition import exposition  # noqa: PLC0415 - most brokers are never scraped
 
@@ -313,6 +319,7 @@ _ROUTES: Final[dict[str, dict[str, _Route]]] = {
     "/log-dirs/restart": {"POST": _restart_log_dir},
     "/log-dirs/replace": {"POST": _replace_log_dir},
     "/partitions/restart": {"POST": _restart_partition},
+    "/replicas": {"GET": _get_replicas},
     "/metrics": {"GET": _get_metrics},
     "/shutdown": {"POST": _shut_down},
 }

@@ -21,6 +21,7 @@ from broker.control import (
 from broker.engine.engine import Engine
 from broker.engine.types import LogDirDescription
 from broker.fault_plane import FaultPlane, FaultRefusedError
+from broker.holdings import holdings
 from broker.lifecycle.log_dir_returns import LogDirReturns, ReturnRefusedError, Wish
 from broker.lifecycle.session import ControllerSession
 from broker.loading import Loading
@@ -76,6 +77,7 @@ class Surface:
             restart_partition=self.restart_partition,
             shut_down=self.shut_down,
             metric_families=self.metric_families,
+            replicas=self.describe_replicas,
         )
 
     def status(self) -> Mapping[str, Any]:
@@ -103,6 +105,16 @@ class Surface:
         if self.engine is not None:
             described = {one.path: one for one in await self.engine.describe_log_dirs(None)}
         return [self._log_dir(path, described.get(path)) for path in self.log_dirs]
+
+    def describe_replicas(self) -> Mapping[str, Any]:
+        """Describe all replicas and log dirs as they are at this moment.
+
+        Raises:
+            ControlError: there are none yet.
+        """
+        if self.engine is None:
+            raise ControlError(409, "the broker is still starting")
+        return {"pid": os.getpid(), **holdings(self.engine.state)}
 
     def fail_log_dir(self, wish: FailRequest) -> None:
         """Lay one fault over the disk instead of all others.

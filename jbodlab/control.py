@@ -29,6 +29,10 @@ class ControlClient:
         """Return the state of each log dir, faults and hit counts included."""
         return self._call("GET", "/log-dirs", None)["log_dirs"]
 
+    def replicas(self) -> dict[str, Any]:
+        """Return all replicas and log dirs with their offsets, as they are at one moment."""
+        return self._call("GET", "/replicas", None)
+
     def metrics(self) -> str:
         """Return the broker's metrics as Prometheus reads them."""
         return self._exchange("GET", "/metrics", None).decode()

@@ -35,7 +35,7 @@ class ExitCode(IntEnum):
     STOPPED = 11
     """A run was stopped on the way; it can be gone on with."""
     VIOLATION = 12
-    """A scenario did not come out as it must."""
+    """Something was found that must never be: by a checker, a plan's own steps, or the matrix."""
 
 
 class LabError(Exception):

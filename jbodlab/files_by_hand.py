@@ -6,6 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
+from broker.storage.layout import LOG_SUFFIX
 from simulation.core.file_text import WHOLE_LOG_DIR, small_text
 
 
@@ -34,6 +35,12 @@ def remove_by_hand(log_dir: Path, name: str) -> None:
         shutil.rmtree(path)
     else:
         path.unlink()
+
+
+def holds_records(log_dir: Path, name: str) -> bool:
+    """Tell whether records lie under this name."""
+    path = log_dir if name == WHOLE_LOG_DIR else log_dir / name
+    return path.suffix == LOG_SUFFIX or any(path.rglob(f"*{LOG_SUFFIX}"))
 
 
 def texts_below(log_dir: Path) -> dict[str, str]:

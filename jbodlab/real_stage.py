@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -20,8 +20,9 @@ from broker.world import SystemClock
 from jbodlab.cluster import Cluster
 from jbodlab.control import ControlClient
 from jbodlab.errors import LabError
-from jbodlab.files_by_hand import remove_by_hand, texts_below, write_by_hand
+from jbodlab.files_by_hand import holds_records, remove_by_hand, texts_below, write_by_hand
 from jbodlab.free_ports import free_ports
+from jbodlab.real_look import RealLook
 from protocol.fault_document import fault_content, read_fault
 from protocol.fault_model import (
     DiskFault,
@@ -60,6 +61,8 @@ class RealStage:
         """Those in force, by name."""
         self._hits: dict[str, dict[int, int]] = {}
         """Name -> pid -> what that process counted."""
+        self._look = RealLook(self.spec, self.node, self._count_hits)
+        self._looking = AsyncExitStack()
         self._controls = {
             broker.id: ControlClient(broker.id, broker.control_port) for broker in self.spec.brokers
         }
@@ -85,10 +88,15 @@ class RealStage:
 
     async def start(self) -> None:
         """See ``Stage.start``."""
+        group = await self._looking.enter_async_context(asyncio.TaskGroup())
+        looking = group.create_task(self._look.run(), name="look into the cluster")
+        self._looking.callback(looking.cancel)
         await _in_thread(self._cluster.start)
 
     async def stop(self) -> None:
         """See ``Stage.stop``."""
+        await self._looking.aclose()
+        self._look.close()
         for name in list(self._paused):
             await self.resume_node(name)
         await _in_thread(self._cluster.stop)
@@ -153,6 +161,7 @@ class RealStage:
             rules = [{"id": name, **fault_content(fault)}]
             await _in_thread(self._controls[broker].add_faults, rules)
         self._faults[name] = fault
+        self._look.fault_began(name, fault)
         self._write_config()
 
     async def clear_fault(self, name: str) -> None:
@@ -161,6 +170,7 @@ class RealStage:
         fault = self._faults.pop(name, None)
         if fault is None:
             return
+        self._look.fault_ended(name)
         self._write_config()
         broker = broker_in_charge(fault)
         assert broker is not None, name
@@ -170,18 +180,23 @@ class RealStage:
             await _in_thread(control.clear_faults, [one["id"] for one in _about(told, fault)])
 
     async def fault_hits(self) -> Mapping[str, int]:
-        """See ``Stage.fault_hits``; those of a process that has ended are what was last seen."""
+        """See ``Stage.fault_hits``; of a process that does not answer, what was last seen."""
         for broker, control in self._controls.items():
             node = broker_node(broker)
             if not self._faults or node in self._paused or not self._cluster.is_running(node):
                 continue
-            told = await _in_thread(control.faults)
-            for name, fault in self._faults.items():
-                if broker_in_charge(fault) == broker:
-                    counted = self._hits.setdefault(name, {})
-                    hits = sum(one["hits"] for one in _about(told, fault))
-                    counted[self._cluster.processes[node].pid] = hits
-        return {name: sum(counted.values()) for name, counted in self._hits.items()}
+            with suppress(StageError):
+                self._keep_hits(broker, await _in_thread(control.faults))
+        hits = {name: sum(counted.values()) for name, counted in self._hits.items()}
+        self._look.faults_hit(hits)
+        return hits
+
+    def _keep_hits(self, broker: int, told: list[dict[str, Any]]) -> None:
+        for name, fault in self._faults.items():
+            if broker_in_charge(fault) == broker:
+                counted = self._hits.setdefault(name, {})
+                hits = sum(one["hits"] for one in _about(told, fault))
+                counted[self._cluster.processes[broker_node(broker)].pid] = hits
 
     async def restart_log_dir(self, broker: int, path: str) -> None:
         """See ``Stage.restart_log_dir``."""
@@ -189,6 +204,7 @@ class RealStage:
 
     async def replace_log_dir(self, broker: int, path: str, *, accept_loss: bool) -> None:
         """See ``Stage.replace_log_dir``."""
+        self._look.damaged(broker, path, "an empty disk in its place")
         await _in_thread(self._controls[broker].replace, path, accept_loss=accept_loss)
 
     async def restart_partition(self, broker: int, partition: TopicPartition) -> None:
@@ -201,7 +217,10 @@ class RealStage:
 
     async def remove_file(self, broker: int, path: str, name: str) -> None:
         """See ``Stage.remove_file``."""
+        held_records = await _in_thread(holds_records, Path(path), name)
         await _in_thread(remove_by_hand, Path(path), name)
+        if held_records:
+            self._look.damaged(broker, path, "records were taken away by hand")
 
     async def files(self, broker: int, path: str) -> Mapping[str, str]:
         """See ``Stage.files``."""
@@ -217,17 +236,17 @@ class RealStage:
         return values
 
     async def lacks(self) -> Sequence[str]:
-        """See ``Stage.lacks``: nobody looks inside."""
-        return ()
+        """See ``Stage.lacks``: what leaders have not heard of yet, say journal and brokers."""
+        return await self._look.lacks()
 
     async def samples(self) -> Samples:
-        """See ``Stage.samples``: nobody looks inside."""
-        return Samples()
+        """See ``Stage.samples``."""
+        await self._count_hits()
+        return await self._look.finish()
 
     async def _count_hits(self) -> None:
-        """Ask a last time before a process ends, which takes its counts with it."""
-        with suppress(StageError):  # one that is not up yet tells nothing
-            await self.fault_hits()
+        """Ask before a process ends, which takes its counts with it, or damages go unnoticed."""
+        await self.fault_hits()
 
     def _write_config(self) -> None:
         """Write the cluster file anew: processes that start find the faults in it."""

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from jbodlab.commands.output import PIPE_WIDTH
+from jbodlab.commands.simulation_words import checks_lines
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.scenario_files import load_plan, shipped_files
 from simulation.core.capability import needed_capabilities
@@ -125,6 +126,10 @@ def _worlds(plan: Plan) -> list[str]:
 
 
 def _summary(verdict: Verdict) -> str:
+    return "\n".join([_outcome(verdict), *checks_lines(verdict)])
+
+
+def _outcome(verdict: Verdict) -> str:
     healed = (
         "" if verdict.healed_after_ms is None else f", well {verdict.healed_after_ms} ms after them"
     )
@@ -140,5 +145,6 @@ def _content(verdict: Verdict) -> dict[str, Any]:
     content = asdict(verdict)
     content["is_ok"] = verdict.is_ok
     content["violations"] = [each._asdict() for each in verdict.violations]
+    content["checks"] = [each._asdict() for each in verdict.checks]
     content["story"] = [line._asdict() for line in verdict.story]
     return content

@@ -60,7 +60,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 def simulate(context: click.Context, *, is_json: bool, **options: Any) -> None:
     """Run a cluster and its faults in one process, exactly repeatable from its seed.
 
-    Tells the story and what the checkers found. The exit code is 1 when they found anything.
+    Tells the story and what the checkers found. The exit code is 12 when they found anything.
     """
     if options["seeds"] is not None and (options["seed"], options["scenario"]) != (None, None):
         raise click.UsageError("--seeds goes with neither --seed nor --scenario")
@@ -72,7 +72,7 @@ def simulate(context: click.Context, *, is_json: bool, **options: Any) -> None:
     request = Request(**options)
     show = _show_many if request.seeds is not None else _show_one
     if not show(request, is_json=is_json):
-        context.exit(ExitCode.FAILED)
+        context.exit(ExitCode.VIOLATION)
 
 
 def _show_one(request: Request, *, is_json: bool) -> bool:

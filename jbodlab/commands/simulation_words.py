@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from simulation.core.checkers.seen import Reach
+from simulation.core.verdict import Verdict
+
 if TYPE_CHECKING:
     from simulation.simulate import SimulatedRun
     from simulation.tally import Tally
@@ -22,12 +25,22 @@ def run_summary(run: SimulatedRun, header: Mapping[str, str]) -> str:
         f"seed {run.seed}, trace {run.trace_hash[:16]}, {run.steps} steps, "
         f"{run.virtual_ms / 1000:.1f} virtual seconds in {run.wall_s:.1f} s",
         f"faults: {_counts(run.fired)}",
+        *checks_lines(verdict),
         f"transitions covered: {len(run.transitions)}",
         f"replay needs: {', '.join(f'{name} {value}' for name, value in header.items())}",
     ]
     if run.last_events:
         lines += ["the last events:", *(f"  {event}" for event in run.last_events)]
     return "\n".join(lines)
+
+
+def checks_lines(verdict: Verdict) -> list[str]:
+    """Return which checkers could see, which saw less, and which saw nothing; a line each."""
+    return [
+        f"{reach.value}: {'; '.join(map(str, checks))}"
+        for reach in Reach
+        if (checks := verdict.checks_of(reach))
+    ]
 
 
 # Any: JSON.
@@ -37,6 +50,7 @@ def run_content(run: SimulatedRun) -> dict[str, Any]:
     verdict: dict[str, Any] = content["verdict"]
     verdict["is_ok"] = run.verdict.is_ok
     verdict["violations"] = [violation._asdict() for violation in run.verdict.violations]
+    verdict["checks"] = [check._asdict() for check in run.verdict.checks]
     verdict["story"] = [line._asdict() for line in run.verdict.story]
     content["transitions"] = {str(one): count for one, count in run.transitions.items()}
     return content

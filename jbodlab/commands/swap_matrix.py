@@ -54,7 +54,7 @@ def swap_matrix(
 
     The broker is killed, loses power, or one of its disks fails, while replicas are created, moved,
     swapped, deleted, rebuilt; it starts again, and the cluster must heal and keep its promises.
-    The exit code is 1 when any start was refused or anything acknowledged is lost.
+    The exit code is 12 when any start was refused or anything acknowledged is lost.
     """
     told = _stories(stories)
     kinds = [crash for crash in Crash if not crashes or crash.name.lower() in crashes]
@@ -65,7 +65,7 @@ def swap_matrix(
     else:
         _print(rows)
     if any(row.is_bad for row in rows):
-        context.exit(ExitCode.FAILED)
+        context.exit(ExitCode.VIOLATION)
 
 
 def _stories(names: Sequence[str]) -> list[Story]:

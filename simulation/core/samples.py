@@ -14,7 +14,23 @@ from typing import Any, Final, NamedTuple
 from protocol.ids import NO_EPOCH, NO_LEADER, TopicPartition
 
 SEEN_WITHIN_US: Final = 20_000
-"""What changes while clients work is in the samples so much later at most."""
+"""What changes while clients work is in the samples of a simulation so much later at most."""
+
+
+class Sight(StrEnum):
+    """Where a stage can look, in words."""
+
+    CLIENTS = "what clients saw"
+    """Always: it is the history."""
+    DECISIONS = "the controller's decisions"
+    REPLICAS = "replicas in brokers"
+    LOG_DIRS = "log dirs in brokers"
+    LOGS = "logs on disks"
+    JOURNAL = "the controller's journal"
+    CONTROLLER = "the controller's memory"
+    """Without it the journal is held against what leaders were told."""
+    QUEUES = "queues"
+    CONNECTIONS = "connections"
 
 
 class Role(StrEnum):
@@ -161,7 +177,7 @@ class JournalSample(NamedTuple):
 
     at_us: int
     decided: tuple[Any, ...]
-    """Records (``controller.core.records``) that rebuild the state."""
+    """Records (``controller.core.records``) that rebuild the state; or what leaders were told."""
     replayed: tuple[Any, ...]
 
 
@@ -190,6 +206,10 @@ class Samples:
     journals: list[JournalSample] = field(default_factory=list[JournalSample])
     logs: list[LogSample] = field(default_factory=list[LogSample])
     """Of the end."""
+    sights: tuple[Sight, ...] = (Sight.CLIENTS,)
+    """Where somebody looked; whether anything was there is another question."""
+    seen_within_us: int = SEEN_WITHIN_US
+    """What changed is here so much later at most."""
     healed_us: int | None = None
     """When the last fault was taken off and everything was started again; None: never."""
     ended_us: int = 0

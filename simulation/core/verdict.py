@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from simulation.core.checkers.evidence import Violation
+from simulation.core.checkers.seen import Check, Reach
 
 
 class StoryLine(NamedTuple):
@@ -39,6 +40,13 @@ class Verdict:
     """By the name of the fault."""
     done: Mapping[str, int] = field(default_factory=dict[str, int])
     """The word of an action -> how often it was done and went as the plan says."""
+
+    checks: tuple[Check, ...] = ()
+    """How far each checker could see; none: the run did not come to them."""
+
+    def checks_of(self, reach: Reach) -> tuple[Check, ...]:
+        """Return the checkers that could see so far."""
+        return tuple(check for check in self.checks if check.reach is reach)
 
     @property
     def is_ok(self) -> bool:

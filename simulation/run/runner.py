@@ -12,6 +12,7 @@ from typing import Final
 from simulation.core.actions import Fault, Step, Until
 from simulation.core.capability import needed_capabilities
 from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.checkers.seen import checks_of
 from simulation.core.checkers.table import check_all
 from simulation.core.conditions import FullIsr
 from simulation.core.history import History
@@ -180,8 +181,8 @@ class _Run:
         samples = await self._stage.samples()
         samples.healed_us = self._healed_us
         samples.ended_us = _loop_us()
-        found = check_all(Evidence(history=self.history.operations, samples=samples))
-        self._violations += found
+        evidence = Evidence(history=self.history.operations, samples=samples)
+        self._violations += check_all(evidence)
         seen = scene.workloads.seen().values()
         return Verdict(
             plan=self._plan.name,
@@ -195,6 +196,7 @@ class _Run:
             read=sum(each.read for each in seen),
             fault_hits=dict(await self._stage.fault_hits()),
             done=dict(done),
+            checks=checks_of(evidence),
         )
 
     def _note(self, checker: str, texts: list[str]) -> None:

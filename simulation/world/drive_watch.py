@@ -5,23 +5,10 @@ What a fault breaks and tells of is no damage: the broker knows, and does not ac
 
 from __future__ import annotations
 
-from typing import Final
-
 from protocol.fault_model import DiskMode
 from simulation.core.samples import Damage, Samples
+from simulation.look.places import DAMAGING
 from simulation.world.node import BrokerNode
-
-_DAMAGING: Final = {
-    DiskMode.BIT_FLIP: False,
-    DiskMode.LOST_ENTRY: False,
-    DiskMode.MISDIRECTED_WRITE: True,
-    DiskMode.SHORT_READ: False,
-    DiskMode.SYNC_FAILURE: False,
-}
-"""Modes that lose or change data, and whether that lasts when the end of a log is fetched again.
-
-What was read wrongly counts: a broker that starts cuts its logs there.
-"""
 
 
 class DriveWatch:
@@ -40,7 +27,7 @@ class DriveWatch:
                 self._losses[path] = drive.losses_count
                 self._note(now_us, path, "lost what was not durable", is_lasting=False)
             for number, rule in enumerate(drive.faults.rules):
-                is_lasting = _DAMAGING.get(rule.mode)
+                is_lasting = DAMAGING.get(rule.mode)
                 key = (path, number, rule.mode)
                 if is_lasting is not None and rule.hits > self._hits.get(key, 0):
                     self._hits[key] = rule.hits

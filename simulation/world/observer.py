@@ -15,7 +15,14 @@ from typing import Final
 from controller.core.snapshot import snapshot
 from controller.core.state import ClusterState
 from controller.journal import replay
-from simulation.core.samples import SEEN_WITHIN_US, Fault, JournalSample, NodeSample, Samples
+from simulation.core.samples import (
+    SEEN_WITHIN_US,
+    Fault,
+    JournalSample,
+    NodeSample,
+    Samples,
+    Sight,
+)
 from simulation.world.broker_watch import BrokerWatch
 from simulation.world.cluster import SimCluster
 from simulation.world.controller_watch import ControllerWatch
@@ -36,7 +43,7 @@ class Observer:
     """The observer of one cluster. ``start`` first, ``finish`` last; both once."""
 
     def __init__(self, cluster: SimCluster) -> None:
-        self.samples = Samples()
+        self.samples = Samples(sights=tuple(Sight))
         self.looks_count = 0
         self._cluster = cluster
         self._loop = cluster.loop

@@ -13,7 +13,6 @@ from broker.control import ControlError, ReplaceRequest, RestartRequest
 from broker.exposition import exposition
 from broker.storage.memory_disk import MemoryDisk
 from broker.surface import Surface
-from protocol.fault_model import ANY_NODE, DiskFault, NetworkFault
 from protocol.ids import TopicPartition
 from protocol.ports import WallClock
 from protocol.spec import ClusterSpec
@@ -21,6 +20,7 @@ from simulation.core.capability import Capability
 from simulation.core.checkers.liveness import lacks
 from simulation.core.observation import NodeSeen
 from simulation.core.samples import Samples
+from simulation.look.places import place_of
 from simulation.stage import StageError
 from simulation.world.by_hand import holds_records, remove_by_hand, texts_below, write_by_hand
 from simulation.world.clock import SimClock
@@ -144,7 +144,7 @@ class SimStage:
             fault = self._faults.add(name, rule)
         except FaultRefusedError as error:
             raise StageError(str(error)) from error
-        self._observer.fault_began(name, [_place(fault)], fault.mode.value)
+        self._observer.fault_began(name, [place_of(fault)], fault.mode.value)
 
     async def clear_fault(self, name: str) -> None:
         """See ``Stage.clear_fault``."""
@@ -243,10 +243,3 @@ class SimStage:
             return node.call(ask, node.broker.surface)
         except ControlError as error:
             raise StageError(str(error)) from error
-
-
-def _place(fault: DiskFault | NetworkFault) -> tuple[str, str]:
-    """Return node and log dir of a fault; "" where it is more than one."""
-    if isinstance(fault, NetworkFault) or fault.node == ANY_NODE:
-        return "", ""
-    return fault.node, fault.log_dir or ""

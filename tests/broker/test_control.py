@@ -51,6 +51,7 @@ class FakeBroker:
             restart_partition=self.restart_partition,
             shut_down=self.shut_down,
             metric_families=self.metrics.families,
+            replicas=lambda: {"pid": 7, "replicas": []},
         )
 
     async def log_dirs(self) -> list[Mapping[str, Any]]:
@@ -105,6 +106,10 @@ async def test_a_log_dir_is_asked_to_come_back_with_its_data_or_empty(broker: Fa
     assert broker.replaced[1:] == [ReplaceRequest("/d1", throttle_bytes_per_second=1000)]
     wish = {"path": "/d1", "throttle_bytes_per_second": 0}
     assert (await ask(broker, "POST", "/log-dirs/replace", wish))[0] == 400
+
+
+async def test_replicas_are_told_as_they_are_held(broker: FakeBroker):
+    assert await ask(broker, "GET", "/replicas") == (200, {"pid": 7, "replicas": []})
 
 
 async def test_one_partition_is_asked_to_come_back(broker: FakeBroker):

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from jbodlab.real_stage import RealStage
 from jbodlab.scenario_files import load_plan
 from jbodlab.scenario_runs import run_scenario
+from simulation.core.checkers.seen import Reach
 from simulation.core.plan_document import parse_plan
+from simulation.core.samples import Samples
+from simulation.run.runner import run_plan
 
 EVERYTHING = """
 name: everything
@@ -39,6 +44,46 @@ steps:
 """
 
 
+BROKEN = """
+name: broken
+shows: A cluster of real processes in which something is broken behind its back.
+cluster: {brokers: 2, topics: [{name: a, assignment: [[1, 2]], log_dir: d1}]}
+workloads: [{name: load, topic: a}]
+steps:
+  - until: {count: {workload: load, at_least: 10}}
+  - write_file: {broker: 1, log_dir: d2, file: %s, text: ""}
+"""
+STRAY = f"a-0.{'0' * 32}-future/{0:020}.log"
+
+
+class _Spoiling(RealStage):
+    """Flips a bit of a follower's log and of the journal, when nobody works any more."""
+
+    async def samples(self) -> Samples:
+        folder = Path(self.spec.controller.data_dir)
+        spoil(folder / "journal.jsonl", 20)
+        spoil(Path(self.spec.broker(2).log_dirs[0].path) / "a-0" / f"{0:020}.log", 80)
+        return await super().samples()
+
+
+def spoil(file: Path, position: int) -> None:
+    data = bytearray(file.read_bytes())
+    data[position] ^= 1
+    file.write_bytes(data)
+
+
+async def test_a_real_cluster_that_is_broken_behind_its_back_fails(tmp_path: Path) -> None:
+    plan = parse_plan(BROKEN % STRAY, source="test")
+
+    verdict = await run_plan(plan, _Spoiling(plan.cluster, tmp_path), chance=Random(0))
+
+    found = {violation.checker: violation.text for violation in verdict.violations}
+    assert list(found) == ["logs agree", "one log per replica", "journal"]
+    assert "a-0 differs from offset 0 on, below the high watermark" in found["logs agree"]
+    assert "has a future log of a-0" in found["one log per replica"]
+    assert "the checksum does not match" in found["journal"]
+
+
 @pytest.mark.parametrize(
     "name", ["kip-112-log-dir-broken-at-start", "kip-113-moves-inside-brokers"]
 )
@@ -52,5 +97,10 @@ def test_everything_that_real_processes_can_do_is_done(tmp_path: Path) -> None:
     verdict = run_scenario(parse_plan(EVERYTHING, source="test"), "real", 0, folder=tmp_path)
 
     assert [str(violation) for violation in verdict.violations] == []
+    assert verdict.checks_of(Reach.NOT_SEEN) == ()
+    assert [str(check) for check in verdict.checks_of(Reach.IN_PART)] == [
+        "journal (without the controller's memory)",
+        "answers (without connections)",
+    ]
     assert verdict.fault_hits["cut"] > 0
     assert verdict.fault_hits["dead"] > 0

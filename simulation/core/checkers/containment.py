@@ -13,7 +13,7 @@ from protocol.ids import TopicPartition
 from simulation.core.checkers.evidence import Evidence, ServiceLevel, Violation
 from simulation.core.checkers.timeline import last_partitions
 from simulation.core.history import Kind, Operation, Poll, Send
-from simulation.core.samples import SEEN_WITHIN_US, Fault, ReplicaSample, Role, Samples
+from simulation.core.samples import Fault, ReplicaSample, Role, Samples
 
 NAME: Final = "containment"
 
@@ -59,7 +59,8 @@ def _answers_from_failed(evidence: Evidence, spans: list[_Span]) -> Iterator[Vio
     for span in spans:
         for broker, tp in _answered(span.end):
             path = places.at(broker, tp, span.end.at_us)
-            is_seen = path == places.at(broker, tp, span.end.at_us + SEEN_WITHIN_US)
+            later_us = span.end.at_us + evidence.samples.seen_within_us
+            is_seen = path == places.at(broker, tp, later_us)
             for outage in outages:
                 is_there = is_seen and (outage.broker, outage.path) == (broker, path)
                 if (

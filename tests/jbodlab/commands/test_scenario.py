@@ -55,7 +55,8 @@ def test_a_run_tells_its_story_and_what_came_of_it(tmp_path: Path) -> None:
     lines = result.stdout.splitlines()
     assert lines[0].endswith("short: A topic is led.")
     assert any(line.endswith("a-0 is led by broker-1") for line in lines)
-    assert lines[-1].startswith("short: as it must be; ")
+    assert lines[-2].startswith("short: as it must be; ")
+    assert lines[-1].startswith("checked: durability; one leader per epoch; ")
 
 
 def test_what_nodes_log_stands_in_a_file_with_virtual_times_and_never_in_the_story(
@@ -96,5 +97,7 @@ def test_the_verdict_is_json_when_asked_for(tmp_path: Path) -> None:
     verdict = json.loads(result.stdout)
     assert verdict["is_ok"] is True
     assert verdict["violations"] == []
+    durability = {"checker": "durability", "reach": "checked", "without": []}
+    assert verdict["checks"][0] == durability
     assert verdict["story"][0]["text"] == "short: A topic is led."
     assert "a-0 is led by broker-1" in result.stderr

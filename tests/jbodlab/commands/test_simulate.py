@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from jbodlab.cli import main
+from jbodlab.errors import ExitCode
 from simulation.core.plan_document import parse_plan
 from simulation.simulate import plan_of_seed
 
@@ -63,7 +64,7 @@ def test_a_violation_is_told_reduced_and_ends_with_1(tmp_path: Path) -> None:
     scenario = tmp_path / "impossible.yaml"
     scenario.write_text(IMPOSSIBLE)
     result = run("--scenario", str(scenario), "--reduce", str(tmp_path / "small"))
-    assert result.exit_code == 1
+    assert result.exit_code == ExitCode.VIOLATION
     assert "violation(s)" in result.stderr
     assert f"again: jbodlab simulate --scenario {scenario} --seed 0" in result.stderr
     small = parse_plan((tmp_path / "small" / "impossible-reduced.yaml").read_text(), source="small")

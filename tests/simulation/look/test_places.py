@@ -1,0 +1,29 @@
+"""Where faults are."""
+
+from __future__ import annotations
+
+from protocol.fault_model import ANY_NODE, DiskFault, DiskMode, NetworkFault, NetworkMode
+from simulation.look.places import DAMAGING, place_of
+
+
+def test_a_fault_of_one_log_dir_is_there() -> None:
+    fault = DiskFault(mode=DiskMode.EIO, node="broker-1", log_dir="/d1")
+
+    assert place_of(fault) == ("broker-1", "/d1")
+
+
+def test_a_fault_of_all_log_dirs_is_on_its_node() -> None:
+    assert place_of(DiskFault(mode=DiskMode.EIO, node="broker-1")) == ("broker-1", "")
+
+
+def test_what_concerns_more_than_one_node_is_everywhere() -> None:
+    network = NetworkFault(mode=NetworkMode.CUT, source="broker-1", target="broker-2")
+
+    assert place_of(network) == ("", "")
+    assert place_of(DiskFault(mode=DiskMode.EIO, node=ANY_NODE, log_dir="/d1")) == ("", "")
+
+
+def test_only_what_is_written_elsewhere_lasts() -> None:
+    assert [mode for mode, is_lasting in DAMAGING.items() if is_lasting] == [
+        DiskMode.MISDIRECTED_WRITE
+    ]
