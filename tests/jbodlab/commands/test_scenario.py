@@ -97,7 +97,6 @@ def test_the_verdict_is_json_when_asked_for(tmp_path: Path) -> None:
     verdict = json.loads(result.stdout)
     assert verdict["is_ok"] is True
     assert verdict["violations"] == []
-    durability = {"checker": "durability", "reach": "checked", "without": []}
-    assert verdict["checks"][0] == durability
+    assert verdict["checks"][0] == {"checker": "durability", "reach": "checked", "without": []}
     assert verdict["story"][0]["text"] == "short: A topic is led."
     assert "a-0 is led by broker-1" in result.stderr
