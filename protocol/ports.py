@@ -54,10 +54,6 @@ class DiskFile(Protocol):
         """Make content and size durable (fsync)."""
         ...
 
-    def begin_sync(self) -> None:
-        """Let the system start to write back what was appended: a hint, for a short ``sync``."""
-        ...
-
     def close(self) -> None:
         """Release the descriptor.
 

@@ -32,8 +32,16 @@ class MoveTurns:
                 dict.fromkeys(paths)
             ):  # Alike for all, so that no two wait crosswise.
                 await held.enter_async_context(self._turns.setdefault(path, asyncio.Lock()))
-            loop = asyncio.get_running_loop()
-            began_s, before_count = loop.time(), self._appends_count()
-            yield
-            appends_count = self._appends_count() - before_count
-            await asyncio.sleep(rest_s(loop.time() - began_s, appends_count=appends_count))
+            async with self.resting():
+                yield
+
+    @asynccontextmanager
+    async def resting(self) -> AsyncGenerator[None]:
+        """Rest after a block of work; not after an error."""
+        loop = asyncio.get_running_loop()
+        began_s, before_count = loop.time(), self._appends_count()
+        yield
+        appends_count = self._appends_count() - before_count
+        left_s = rest_s(loop.time() - began_s, appends_count=appends_count)
+        if left_s > 0:
+            await asyncio.sleep(left_s)

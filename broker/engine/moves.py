@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import islice
 from typing import Final
 
 from broker.core.future_log import (
@@ -41,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 REPORT_MS: Final = 500
 """Time between two progress rows of one move."""
-_DECISIONS_AT_ONCE: Final = 16
+_ORDERS_AT_ONCE: Final = 4
 """Of one request, before what came in meanwhile has its turn: requests may name thousands."""
 _ROW_STATES: Final = {
     MoveState.TRUNCATING: metric_rows.MoveState.COPYING,
@@ -96,10 +97,23 @@ class Moves:
     ) -> dict[TopicPartition, ErrorCode]:
         """Begin, change or cancel moves; of a partition named twice the last path counts."""
         answers: dict[TopicPartition, ErrorCode] = {}
+        orders = iter(dict(parts).items())
+        while some := list(islice(orders, _ORDERS_AT_ONCE)):
+            await asyncio.sleep(0)
+            async with self._tools.turns.resting():
+                answers |= await self._alter(some)
+        for tp, path in dict(parts).items():
+            if answers[tp] is ErrorCode.KAFKA_STORAGE_ERROR:
+                logger.warning("%s does not move to %s: KAFKA_STORAGE_ERROR", tp, path)
+        return answers
+
+    async def _alter(
+        self, orders: Iterable[tuple[TopicPartition, str]]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Obey; ends when the future logs are there."""
+        answers: dict[TopicPartition, ErrorCode] = {}
         creating: dict[TopicPartition, asyncio.Future[bool]] = {}
-        for number, (tp, path) in enumerate(dict(parts).items()):
-            if number % _DECISIONS_AT_ONCE == 0:
-                await asyncio.sleep(0)
+        for tp, path in orders:
             replica = self._state.hosted.online(tp)
             while replica is not None and replica.pause is not None:
                 await asyncio.shield(replica.pause)
@@ -118,9 +132,6 @@ class Moves:
         for tp, created in creating.items():
             if not await created:
                 answers[tp] = ErrorCode.KAFKA_STORAGE_ERROR
-        for tp, path in dict(parts).items():
-            if answers[tp] is ErrorCode.KAFKA_STORAGE_ERROR:
-                logger.warning("%s does not move to %s: KAFKA_STORAGE_ERROR", tp, path)
         return answers
 
     def _carry_out(

@@ -185,8 +185,6 @@ class MovingLog:
         self._unsynced_bytes += copied
         if self._unsynced_bytes >= SYNC_BYTES:
             await self._sync()
-        elif copied >= COPY_BYTES:
-            await self._queue.submit("begin sync", partial(_begin_sync, self._log))
         return copied
 
     async def _sync(self) -> None:
@@ -382,10 +380,6 @@ class MovingLog:
             self._tools.logs.assign_topic_id(replica, replica.topic_id)
         if self.move.on(MoveEvent.SWAP_DONE):
             self._state.move_ended(self.tp)
-
-
-def _begin_sync(log: PartitionLog) -> None:
-    log.segments[-1].begin_sync()
 
 
 def _nothing() -> None:

@@ -15,11 +15,10 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Final
 
+from broker.storage.descriptors import DirectWriter, read_all, write_all
 from protocol.ports import Buffer, DiskFile, DiskUsage
 
 LOCK_FILE: Final = ".lock"
-_BUFFERS_PER_CALL_MAX: Final = 1024
-"""Linux refuses more buffers in one pwritev (IOV_MAX)."""
 
 
 class _UsedBytes:
@@ -62,6 +61,8 @@ class FileDisk:
         self._lock_descriptor: int | None = None
         self.operations_count = 0
         """See ``Disk.operations_count``."""
+        self.write = write_all
+        """Writes buffers to a descriptor from a position on."""
 
     @property
     def root(self) -> str:
@@ -69,9 +70,10 @@ class FileDisk:
         return self._root
 
     def beside(self) -> FileDisk:
-        """See ``Disk.beside``."""
+        """See ``Disk.beside``; what is large goes past the page cache there."""
         other = copy(self)
         other.operations_count = 0
+        other.write = DirectWriter().write
         return other
 
     def prepare(self) -> None:
@@ -106,7 +108,7 @@ class FileDisk:
         """See ``Disk.read_file``."""
         descriptor = os.open(self._path(name), os.O_RDONLY | os.O_CLOEXEC)
         try:
-            return _read_all(descriptor, 0, os.fstat(descriptor).st_size)
+            return read_all(descriptor, 0, os.fstat(descriptor).st_size)
         finally:
             os.close(descriptor)
 
@@ -257,7 +259,7 @@ class FileDisk:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         descriptor = os.open(self._path(name), flags, 0o644)
         try:
-            _write_all(descriptor, [data], 0)
+            write_all(descriptor, [data], 0)
             if durable:
                 os.fsync(descriptor)
         finally:
@@ -270,27 +272,26 @@ class FileDiskFile:
     The end is counted here, so that a torn append is overwritten by the next.
     """
 
-    __slots__ = ("_begun_bytes", "_descriptor", "_disk", "_size_bytes")
+    __slots__ = ("_descriptor", "_disk", "_size_bytes")
 
     def __init__(self, disk: FileDisk, descriptor: int, size_bytes: int) -> None:
         self._disk = disk
         self._descriptor = descriptor
         self._size_bytes = size_bytes
-        self._begun_bytes = size_bytes
 
     def append(self, buffers: Sequence[Buffer]) -> int:
         """See ``DiskFile.append``."""
         total_bytes = sum(map(len, buffers))
         self._disk.operations_count += 1
         self._disk.reserve(total_bytes)
-        _write_all(self._descriptor, buffers, self._size_bytes)
+        self._disk.write(self._descriptor, buffers, self._size_bytes)
         self._size_bytes += total_bytes
         return self._size_bytes
 
     def read(self, position: int, size_bytes: int) -> bytes:
         """See ``DiskFile.read``."""
         self._disk.operations_count += 1
-        return _read_all(self._descriptor, position, size_bytes)
+        return read_all(self._descriptor, position, size_bytes)
 
     def size(self) -> int:
         """See ``DiskFile.size``."""
@@ -308,13 +309,6 @@ class FileDiskFile:
         self._disk.operations_count += 1
         os.fdatasync(self._descriptor)
 
-    def begin_sync(self) -> None:
-        """See ``DiskFile.begin_sync``. Giving up the cache of dirty pages begins their writing."""
-        start, self._begun_bytes = min(self._begun_bytes, self._size_bytes), self._size_bytes
-        if hasattr(os, "posix_fadvise"):
-            advice = os.POSIX_FADV_DONTNEED
-            os.posix_fadvise(self._descriptor, start, self._size_bytes - start, advice)
-
     def close(self) -> None:
         """See ``DiskFile.close``."""
         os.close(self._descriptor)
@@ -325,36 +319,6 @@ def _holds_data(path: str) -> bool:
     if not os.path.isdir(path):
         return os.path.lexists(path)
     return any(name != "lost+found" for name in os.listdir(path))
-
-
-def _write_all(descriptor: int, buffers: Sequence[Buffer], position: int) -> None:
-    for start in range(0, len(buffers), _BUFFERS_PER_CALL_MAX):
-        group = buffers[start : start + _BUFFERS_PER_CALL_MAX]
-        size_bytes = sum(map(len, group))
-        written = os.pwritev(descriptor, group, position)
-        if written < size_bytes:
-            _finish_short_write(descriptor, b"".join(group), position, written)
-        position += size_bytes
-
-
-def _finish_short_write(descriptor: int, data: bytes, position: int, written: int) -> None:
-    while written < len(data):
-        count = os.pwrite(descriptor, memoryview(data)[written:], position + written)
-        if count == 0:
-            raise OSError(errno.EIO, f"wrote {written} of {len(data)} bytes")
-        written += count
-
-
-def _read_all(descriptor: int, position: int, size_bytes: int) -> bytes:
-    data = os.pread(descriptor, size_bytes, position)
-    if len(data) == size_bytes or not data:
-        return data
-    parts = [data]
-    missing = size_bytes - len(data)
-    while missing and (data := os.pread(descriptor, missing, position + size_bytes - missing)):
-        parts.append(data)
-        missing -= len(data)
-    return b"".join(parts)
 
 
 def _sync_path(path: str) -> None:

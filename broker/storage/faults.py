@@ -382,13 +382,6 @@ class _FaultyFile:
         self._inner.sync()
         self._disk.pages.on_sync(self._name)
 
-    def begin_sync(self) -> None:
-        """See ``DiskFile.begin_sync``: a hint, but what fails then fails as in a sync."""
-        if self._disk.check(Operation.SYNC, self._name) is not None:
-            self._disk.pages.lose(self._name, self._inner)
-            raise injected(errno.EIO, self._name)
-        self._inner.begin_sync()
-
     def close(self) -> None:
         """See ``DiskFile.close``; never fails."""
         self._inner.close()

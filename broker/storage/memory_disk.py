@@ -314,9 +314,6 @@ class _OpenFile:
         self._disk.changes("sync", self._name)
         self._file.sync()
 
-    def begin_sync(self) -> None:
-        """See ``DiskFile.begin_sync``: nothing begins here."""
-
     def close(self) -> None:
         """See ``DiskFile.close``."""
 

@@ -332,10 +332,6 @@ class Segment:
         self.files.sync_indexes()
         self.has_unsynced_indexes = False
 
-    def begin_sync(self) -> None:
-        """Let the system write back what was appended, so that the next sync is short."""
-        self.file().begin_sync()
-
     def delete(self) -> None:
         """Remove all files of the segment."""
         self.directory.files.unloaded(self)

@@ -244,10 +244,6 @@ class _SimFile:
         self._disk.change(Operation.SYNC, self._name)
         self._inner.sync()
 
-    def begin_sync(self) -> None:
-        """See ``DiskFile.begin_sync``."""
-        self._inner.begin_sync()
-
     def close(self) -> None:
         """See ``DiskFile.close``."""
         self._inner.close()

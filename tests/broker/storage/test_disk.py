@@ -35,16 +35,6 @@ def file_disk(tmp_path: Path) -> FileDisk:
 
 
 class TestAnyDisk:
-    def test_beginning_a_sync_changes_nothing_that_can_be_read(self, disk: Disk) -> None:
-        file = disk.open("a", create=True)
-        file.append([b"x" * 10_000])
-        file.begin_sync()
-        file.truncate(5)
-        file.begin_sync()
-        file.append([b"y"])
-        file.begin_sync()
-        assert file.read(0, 100) == b"xxxxxy"
-
     def test_appends_go_to_the_end_and_the_new_size_comes_back(self, disk: Disk) -> None:
         file = disk.open("a", create=True)
         assert file.append([b"one", bytearray(b"two")]) == 6

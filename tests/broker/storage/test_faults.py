@@ -55,7 +55,6 @@ def test_every_operation_meets_a_broken_disk(disk: FaultyDisk) -> None:
         disk.lock,
         disk.unlock,
         file.sync,
-        file.begin_sync,
         lambda: file.read(0, 1),
         lambda: file.truncate(0),
         lambda: disk.open("a", create=True),
