@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -38,7 +39,8 @@ class Checkpoints:
         self._changed: dict[str, None] = {}
         self._gone: dict[str, dict[TopicPartition, asyncio.Future[None] | None]] = {}
         self._written: dict[str, dict[TopicPartition, int]] = {}
-        self._looking: dict[str, None] = {}
+        self._looking: dict[str, asyncio.Future[None]] = {}
+        """The last look at each root, by path."""
 
     # What lives where.
 
@@ -199,16 +201,14 @@ class Checkpoints:
         A look that takes long is not followed by another one.
         """
         for log_dir in self._online():
-            if log_dir.path not in self._looking:
+            looking = self._looking.get(log_dir.path)
+            if looking is None or looking.done():
                 self._look_at_root(log_dir)
 
     def _look_at_root(self, log_dir: LogDir) -> None:
-        try:
-            looked = log_dir.submit("look at root", log_dir.disk.check_root)
-        except LogDirFailed:
-            return
-        self._looking[log_dir.path] = None
-        looked.add_done_callback(lambda _looked: self._looking.pop(log_dir.path, None))
+        with suppress(LogDirFailed):
+            looking = log_dir.submit("look at root", log_dir.disk.check_root)
+            self._looking[log_dir.path] = looking
 
     def look_at_usage(self, log_dir: LogDir) -> asyncio.Future[DiskUsage] | None:
         """Ask a disk for its space; None when it is offline."""
