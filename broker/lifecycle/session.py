@@ -98,8 +98,13 @@ class ControllerSession:
         self._deadlines: dict[bytes, asyncio.TimerHandle] = {}
         """By when it has to."""
         self._wake = asyncio.Event()
+        self._alarm: asyncio.TimerHandle | None = None
+        """Sets ``_wake``."""
         self._registered = asyncio.Event()
-        self._in_flight = 0
+        self._is_beating = False
+        """Whether the regular heartbeat waits for its answer."""
+        self._further_beats: asyncio.TaskGroup
+        self._further_count = 0
         self._want_shut_down = False
         self._want_fence = False
         self._connected: bool | None = None
@@ -126,7 +131,7 @@ class ControllerSession:
         self._deadlines[failed.directory_id] = asyncio.get_running_loop().call_later(
             self._failure_timeout_ms / 1000, self._on_deadline, failed
         )
-        self._wake.set()
+        self._tell_news()
 
     def _on_deadline(self, failed: FailedLogDir) -> None:
         """Give up, unless the controller never knew this broker with that log dir.
@@ -167,14 +172,14 @@ class ControllerSession:
     async def want_shut_down(self) -> None:
         """Say in every heartbeat that this broker is leaving, and wait for the leave to go."""
         self._want_shut_down = True
-        self._wake.set()
+        self._tell_news()
         await self._may_stop.wait()
 
     async def say_goodbye(self) -> None:
         """Ask to be fenced: this broker does not serve any more. Call it after ``run`` ended."""
         self._want_fence = True
         self._want_shut_down = False
-        await self._send_heartbeat()
+        await self._beat()
 
     async def run(self, identity: Identity) -> None:
         """Register as ``identity`` and heartbeat until cancelled.
@@ -183,37 +188,48 @@ class ControllerSession:
             RegistrationRefusedError: within an ExceptionGroup, when trying again is of no use.
         """
         try:
-            async with asyncio.TaskGroup() as beats:
-                await self._keep_alive(identity, beats)
+            async with asyncio.TaskGroup() as self._further_beats:
+                await self._keep_alive(identity)
         finally:
+            self._drop_alarm()
             for directory_id in list(self._deadlines):
                 self._reported(directory_id)
 
-    async def _keep_alive(self, identity: Identity, beats: asyncio.TaskGroup) -> None:
+    async def _keep_alive(self, identity: Identity) -> None:
         while True:
             if not self._registered.is_set():
                 await self._register(identity)
                 await self._ports.registered()
             self._wake.clear()
-            if self._may_beat():
-                self._in_flight += 1
-                beats.create_task(self._beat())
-            await self._pause()
+            self._set_alarm()
+            self._is_beating = True
+            await self._beat()
+            self._is_beating = False
+            await self._wake.wait()
 
-    def _may_beat(self) -> bool:
-        """Allow one heartbeat under way, and one more per piece of news."""
+    def _tell_news(self) -> None:
+        """Heartbeat now, also beside one that is under way: one more for each piece of news."""
+        if not self._is_beating:
+            self._wake.set()
+            return
+        self._set_alarm()
         news = sum(not told for told in self._offline.values()) + self._want_shut_down
-        return self._in_flight < 1 + news
+        if self._further_count < news:
+            self._further_count += 1
+            self._further_beats.create_task(self._beat_further())
 
-    async def _pause(self) -> None:
+    def _set_alarm(self) -> None:
+        """Have the next heartbeat begin after the pause; sooner with news that was not told."""
         pause_ms = self._interval_ms
         if not all(self._offline.values()):
             pause_ms = min(pause_ms, _URGENT_RETRY_MS)
-        alarm = asyncio.get_running_loop().call_later(pause_ms / 1000, self._wake.set)
-        try:
-            await self._wake.wait()
-        finally:
-            alarm.cancel()
+        self._drop_alarm()
+        loop = asyncio.get_running_loop()
+        self._alarm = loop.call_later(pause_ms / 1000, self._wake.set)
+
+    def _drop_alarm(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
 
     async def _register(self, identity: Identity) -> None:
         backoff_ms = _BACKOFF_MS_MIN
@@ -255,13 +271,13 @@ class ControllerSession:
             logger.warning("registration not accepted yet: %s", error_code.name)
         return error_code
 
-    async def _beat(self) -> None:
+    async def _beat_further(self) -> None:
         try:
-            await self._send_heartbeat()
+            await self._beat()
         finally:
-            self._in_flight -= 1
+            self._further_count -= 1
 
-    async def _send_heartbeat(self) -> None:
+    async def _beat(self) -> None:
         offline = list(self._offline)
         epoch = self.broker_epoch
         sent_at_ms = self._ports.clock.now_ms()
