@@ -21,6 +21,7 @@ _SUITES = (
     "moves_under_load",
     "simulation",
 )
+_WITH_PEER = ("cluster", "moves_under_load")
 
 
 @click.command()
@@ -33,7 +34,7 @@ def main(*, peer: str | None, suite: tuple[str, ...]) -> None:
 
 
 def _run(name: str, peer: str | None) -> int:
-    peers = ["--peer", peer] if peer and name == "cluster" else []
+    peers = ["--peer", peer] if peer and name in _WITH_PEER else []
     command = [sys.executable, "-m", f"benchmarks.{name}", *peers]
     return subprocess.run(command, check=False).returncode
 

@@ -18,11 +18,10 @@ from rich.table import Table
 
 from benchmarks import runs
 from benchmarks.jbodlab_target import JbodlabTarget
-from benchmarks.peer.kafka import KafkaPeer, PeerMissingError
+from benchmarks.peer.kafka import BUILD_DIR, KafkaPeer, PeerMissingError
 from benchmarks.runs import Figure
 from benchmarks.targets import Target
 
-_BUILD_DIR = Path(__file__).resolve().parent.parent / "build"
 _PARTS = ("start", "rates", "latency", "create", "move", "failover")
 
 
@@ -46,7 +45,7 @@ def main(*, peer: str | None, only: tuple[str, ...], as_json: bool, **sizes: obj
     console = Console(stderr=True)
     makers: list[Callable[[Path], Target]] = [JbodlabTarget]
     if peer is not None:
-        makers.append(lambda root: KafkaPeer(root, _BUILD_DIR))
+        makers.append(lambda root: KafkaPeer(root, BUILD_DIR))
     try:
         tables = [_measure(maker, only or _PARTS, sizes, console) for maker in makers]
     except PeerMissingError as error:

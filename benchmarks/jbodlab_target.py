@@ -30,6 +30,9 @@ class JbodlabTarget:
         """Start all processes and wait until every broker knows all."""
         self._cluster.start()
 
+    def wait_until_up(self) -> None:
+        """Nothing is left to wait for after ``launch``."""
+
     def stop(self) -> None:
         """End every process and wait for it."""
         self._cluster.stop()

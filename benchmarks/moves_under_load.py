@@ -1,16 +1,17 @@
 """Disk work beside produce: ``python -m benchmarks.moves_under_load`` prints one table.
 
-One broker with three log dirs, a steady load on each. How long produces wait is compared before and
-during two kinds of work: 200 moves ordered at once, and the compaction of a log on one dir, which
-the load leaves alone. It says nothing about throughput.
+A steady load on the three log dirs of a broker. How long produces wait is compared before and
+during two kinds of work: 200 moves ordered at once, with ``--peer kafka`` on Apache Kafka too, and
+the compaction of a log on a dir that the load leaves alone. It says nothing about throughput.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -19,8 +20,12 @@ from confluent_kafka import Producer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import runs
+from benchmarks.jbodlab_target import JbodlabTarget
 from benchmarks.load import produce
 from benchmarks.paced import Latencies, paced
+from benchmarks.peer.kafka import BUILD_DIR, KafkaPeer
+from benchmarks.targets import Target
 from jbodlab.admin import ClusterAdmin
 from jbodlab.cluster import Cluster, running
 from jbodlab.lab_spec import LabShape, write_lab_spec
@@ -41,6 +46,7 @@ _COMPACTED: Final = {"cleanup.policy": "compact", "segment.bytes": str(8 << 20)}
 class Row(NamedTuple):
     """One kind of work beside the load."""
 
+    target: str
     work: str
     before: Latencies
     during: Latencies
@@ -53,23 +59,23 @@ class Row(NamedTuple):
 @click.option("--compact-mib", default=200, show_default=True, help="What the cleaner reads.")
 @click.option("--per-second", default=1000, show_default=True, help="Records of 1 KiB.")
 @click.option("--seconds", default=5.0, show_default=True, help="How long to look before.")
-def main(*, moves: int, mib: int, compact_mib: int, per_second: int, seconds: float) -> None:
+@click.option("--peer", type=click.Choice(["kafka"]), help="Move replicas on Apache Kafka too.")
+def main(
+    *, moves: int, mib: int, compact_mib: int, per_second: int, seconds: float, peer: str | None
+) -> None:
     """Measure produce latency beside moves and beside compaction."""
-    rows = [
-        _moves(moves, mib, per_second, seconds),
-        _compaction(compact_mib, per_second, seconds),
-    ]
+    makers: list[Callable[[Path], Target]] = [JbodlabTarget]
+    if peer is not None:
+        makers.append(lambda root: KafkaPeer(root, BUILD_DIR))
+    rows = [_moves(make, (moves, mib), (per_second, seconds)) for make in makers]
+    rows.append(_compaction(compact_mib, per_second, seconds))
     table = Table(
-        "work",
-        "took s",
-        "p50 before ms",
-        "p50 during ms",
-        "p99 before ms",
-        "p99 during ms",
-        "ratio",
+        "cluster", "work", "took s", "p50 ms, before", "during", "p99 ms, before", "during"
     )
+    table.add_column("p99, ratio")
     for row in rows:
         table.add_row(
+            row.target,
             row.work,
             f"{row.took_s:.2f}",
             f"{row.before.p50_ms:.2f}",
@@ -82,27 +88,53 @@ def main(*, moves: int, mib: int, compact_mib: int, per_second: int, seconds: fl
     Console(width=None if console.is_terminal else 110).print(table)
 
 
-def _moves(count: int, mib: int, per_second: int, seconds: float) -> Row:
-    """Fill replicas on the first log dir, then send all of them to the second one."""
-    with _cluster(log_dirs=3, loaded_dirs=[0, 1, 2]) as (cluster, admin):
-        source, target = (Path(one.path) for one in cluster.spec.broker(BROKER).log_dirs[:2])
-        everything = list(range(count))
-        _place(admin, str(source), "moved", everything)
-        admin.create_topic(_topic("moved", count))
-        produce(
-            _servers(cluster),
-            "moved",
-            partitions=count,
-            size_bytes=1024,
-            count=mib * 1024 // 6000 * 6000,
-            acks="1",
-        )
+def _moves(make: Callable[[Path], Target], sizes: tuple[int, int], load: tuple[int, float]) -> Row:
+    """Fill ``count`` replicas of ``mib`` in all on the first log dir, then send all to the second.
 
-        def move() -> None:
-            admin.move_replicas(BROKER, str(target), {"moved": everything})
-            _until(lambda: all((target / f"moved-{number}").is_dir() for number in everything))
+    All of it happens on one of three brokers.
+    """
+    count, mib = sizes
+    with tempfile.TemporaryDirectory(prefix="jbodlab-bench-") as root:
+        target = make(Path(root))
+        try:
+            target.launch()
+            target.wait_until_up()
+            dirs = target.log_dirs(BROKER)
+            _create(target, LOADED, dict(enumerate(dirs)))
+            _create(target, "moved", dict.fromkeys(range(count), dirs[0]))
+            produce(
+                target.bootstrap,
+                "moved",
+                partitions=count,
+                size_bytes=1024,
+                count=mib * 1024 // 6000 * 6000,
+                acks="1",
+            )
+            move = partial(_move, target, [("moved", index, BROKER) for index in range(count)])
+            work = f"{count} moves, {mib} MiB"
+            return _beside(target.name, work, target.bootstrap, (len(dirs), *load), move)
+        finally:
+            target.stop()
 
-        return _beside(f"{count} moves, {mib} MiB", cluster, (3, per_second, seconds), move)
+
+def _create(target: Target, topic: str, log_dirs: Mapping[int, Path]) -> None:
+    """Create a topic with one replica of each partition, in its log dir of ``BROKER``."""
+    wanted = {(topic, index, BROKER): str(path) for index, path in log_dirs.items()}
+    runs.alter_log_dirs(target, wanted)  # Remembered until the replicas are created (KIP-113).
+    runs.create_assigned(target, topic, [[BROKER]] * len(log_dirs))
+
+
+def _move(target: Target, replicas: Sequence[tuple[str, int, int]]) -> None:
+    path = target.log_dirs(BROKER)[1]
+    runs.alter_log_dirs(target, dict.fromkeys(replicas, str(path)))
+    left = [path / f"{topic}-{index}" for topic, index, _ in replicas]
+
+    def is_done() -> bool:
+        while left and left[-1].is_dir():
+            left.pop()
+        return not left
+
+    _until(is_done)
 
 
 def _compaction(mib: int, per_second: int, seconds: float) -> Row:
@@ -120,21 +152,24 @@ def _compaction(mib: int, per_second: int, seconds: float) -> Row:
             _alter(admin, "compacted", "min.cleanable.dirty.ratio", "0.01")
             _until(lambda: _size_bytes(log) < full_bytes // 2)
 
-        return _beside(f"compaction of {mib} MiB", cluster, (1, per_second, seconds), clean)
+        work = f"compaction of {mib} MiB"
+        return _beside("jbodlab", work, _servers(cluster), (1, per_second, seconds), clean)
 
 
 def _beside(
-    work: str, cluster: Cluster, load: tuple[int, int, float], do: Callable[[], None]
+    target: str,
+    work: str,
+    bootstrap: str,
+    load: tuple[int, int, float],
+    do: Callable[[], None],
 ) -> Row:
     partitions, per_second, seconds = load
-    with paced(
-        _servers(cluster), LOADED, partitions=partitions, per_second=per_second
-    ) as producing:
+    with paced(bootstrap, LOADED, partitions=partitions, per_second=per_second) as producing:
         time.sleep(1)  # The first records wait for connections.
         before = producing.during(lambda: time.sleep(seconds))
         began = time.perf_counter()
         during = producing.during(do)
-        return Row(work, before, during, time.perf_counter() - began)
+        return Row(target, work, before, during, time.perf_counter() - began)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -54,6 +55,12 @@ def create_topic(target: Target, name: str, *, partitions: int, replicas: int) -
     return _create(
         target, name, partitions, {"num_partitions": partitions, "replication_factor": replicas}
     )
+
+
+def create_assigned(target: Target, name: str, replicas: Sequence[Sequence[int]]) -> float:
+    """As ``create_topic``, with the brokers of each partition, leader first."""
+    assignments = {index: list(brokers) for index, brokers in enumerate(replicas)}
+    return _create(target, name, len(replicas), {"assignments": assignments})
 
 
 def _create(target: Target, name: str, partitions: int, wanted: dict[str, object]) -> float:
@@ -154,15 +161,15 @@ def failover(target: Target, counts: tuple[int, ...]) -> list[Figure]:
     for broker_id, count in zip(BROKER_IDS, counts, strict=False):
         log_dir = target.log_dirs(broker_id)[0]
         topic = f"failover-{count}"
-        _alter_log_dirs(target, {(topic, index, broker_id): str(log_dir) for index in range(count)})
+        alter_log_dirs(target, {(topic, index, broker_id): str(log_dir) for index in range(count)})
         others = [other for other in BROKER_IDS if other != broker_id]
-        led_by_it = {index: [broker_id, *others] for index in range(count)}
-        _create(target, topic, count, {"assignments": led_by_it})
+        create_assigned(target, topic, [[broker_id, *others]] * count)
         figures += _break(target, topic, count, broker_id)
     return figures
 
 
-def _alter_log_dirs(target: Target, wanted: dict[tuple[str, int, int], str]) -> None:
+def alter_log_dirs(target: Target, wanted: dict[tuple[str, int, int], str]) -> None:
+    """Order replicas, as (topic, partition, broker), into log dirs; errors are not looked at."""
     admin = _admin(target)
     admin.alter_replica_log_dirs(wanted)
     admin.close()
@@ -206,7 +213,7 @@ def move(target: Target, *, size_mib: int) -> list[Figure]:
     copied_s = _copy_seconds(source, copy, synced=False)
     synced_s = _copy_seconds(source, copy, synced=True)
     start = time.perf_counter()
-    _alter_log_dirs(target, {(topic, 0, broker_id): str(other)})
+    alter_log_dirs(target, {(topic, 0, broker_id): str(other)})
     _wait_until_moved(other / f"{topic}-0")
     moved_s = time.perf_counter() - start
     return [

@@ -23,6 +23,10 @@ class Target(Protocol):
         """Start every process; does not wait until they serve."""
         ...
 
+    def wait_until_up(self) -> None:
+        """Wait until every broker serves."""
+        ...
+
     def stop(self) -> None:
         """End every process and wait for it."""
         ...

@@ -20,6 +20,8 @@ import psutil
 VERSION = "3.9.2"
 HEAP = "-Xmx512m"
 BROKER_IDS = (1, 2, 3)
+BUILD_DIR = Path(__file__).resolve().parent.parent.parent / "build"
+"""Where the jars are kept between runs."""
 _POM = Path(__file__).with_name("pom.xml")
 _BROKER = """\
 broker.id={id}
