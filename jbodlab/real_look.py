@@ -157,6 +157,12 @@ class RealLook:
         """Note that a log dir lost something, or that it was changed."""
         self.samples.damages.append(Damage(_now_us(), broker, log_dir, what, is_lasting))
 
+    def replaced(self, broker: int, log_dir: str) -> None:
+        """Note that an empty disk takes the place of a log dir: a fault of one moment."""
+        self.damaged(broker, log_dir, "an empty disk in its place")
+        now_us = _now_us()
+        self.samples.faults.append(Fault(now_us, now_us, broker_node(broker), log_dir, "replaced"))
+
     async def finish(self) -> Samples:
         """Look a last time, at the disks too, and return everything; the cluster still runs."""
         for name in list(self._faults):

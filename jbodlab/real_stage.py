@@ -204,7 +204,7 @@ class RealStage:
 
     async def replace_log_dir(self, broker: int, path: str, *, accept_loss: bool) -> None:
         """See ``Stage.replace_log_dir``."""
-        self._look.damaged(broker, path, "an empty disk in its place")
+        self._look.replaced(broker, path)
         await _in_thread(self._controls[broker].replace, path, accept_loss=accept_loss)
 
     async def restart_partition(self, broker: int, partition: TopicPartition) -> None:

@@ -13,6 +13,7 @@ from broker.control import ControlError, ReplaceRequest, RestartRequest
 from broker.exposition import exposition
 from broker.storage.memory_disk import MemoryDisk
 from broker.surface import Surface
+from protocol.fault_model import broker_node
 from protocol.ids import TopicPartition
 from protocol.ports import WallClock
 from protocol.spec import ClusterSpec
@@ -164,6 +165,9 @@ class SimStage:
         """See ``Stage.replace_log_dir``."""
         request = ReplaceRequest(path=path, accept_loss=accept_loss)
         self._ask(broker, lambda surface: surface.replace_log_dir(request))
+        name = f"disk of {broker_node(broker)} {path}"
+        self._observer.fault_began(name, [(broker_node(broker), path)], "replaced")
+        self._observer.fault_ended(name)
 
     async def restart_partition(self, broker: int, partition: TopicPartition) -> None:
         """See ``Stage.restart_partition``."""

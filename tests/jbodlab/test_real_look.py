@@ -106,6 +106,15 @@ async def test_a_fault_that_damages_what_it_meets_is_followed(looked: Looked) ->
     assert noted.end_us is not None
 
 
+async def test_a_replaced_disk_is_a_fault_and_a_damage(looked: Looked) -> None:
+    looked.look.replaced(1, looked.d2)
+
+    (damage,) = looked.look.samples.damages
+    (noted,) = looked.look.samples.faults
+    assert (damage.broker, damage.log_dir, damage.is_lasting) == (1, looked.d2, False)
+    assert (noted.node, noted.log_dir, noted.begin_us) == ("broker-1", looked.d2, noted.end_us)
+
+
 async def test_a_fault_that_is_told_to_the_broker_damages_nothing(looked: Looked) -> None:
     looked.look.fault_began("fault", DiskFault(mode=DiskMode.EIO, node="broker-1"))
     await looked.look.look()

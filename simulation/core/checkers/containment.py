@@ -1,7 +1,8 @@
 """A failed log dir answers nothing with success, and what lies elsewhere does not feel it.
 
 The service level is held for clients that write to no partition which a fault of that time
-concerns: answers on one connection come in order, so that others wait for those.
+concerns: answers on one connection come in order, so that others wait for those. A fault concerns
+a partition for as long as a replica is offline that it took offline.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from protocol.fault_model import broker_node
 from protocol.ids import TopicPartition
 from simulation.core.checkers.evidence import Evidence, ServiceLevel, Violation
 from simulation.core.checkers.timeline import last_partitions
@@ -99,6 +101,13 @@ def _outages(samples: Samples) -> list[_Outage]:
     return found + [_Outage(*place, at_us, samples.ended_us + 1) for place, at_us in begun.items()]
 
 
+class _Time(NamedTuple):
+    """From a time to a time; None: to the end of the run."""
+
+    begin_us: int
+    end_us: int | None
+
+
 class _Places:
     """Where each replica's log was, at any time."""
 
@@ -120,9 +129,15 @@ class _Places:
         steps = self._known.get((broker, tp), ())
         return next((path for since_us, path in reversed(steps) if since_us <= at_us), "")
 
-    def all_of(self, broker: int, tp: TopicPartition) -> list[str]:
-        """Return every path at which it ever was."""
-        return [path for _, path in self._known.get((broker, tp), ()) if path]
+    def brokers_with(self, node: str, log_dir: str, tp: TopicPartition) -> list[int]:
+        """Return the broker with this name if the partition ever was in this log dir of it."""
+        return [
+            broker
+            for (broker, known), steps in self._known.items()
+            if known == tp
+            and node == broker_node(broker)
+            and any(path == log_dir for _, path in steps)
+        ]
 
 
 def _bad_service(evidence: Evidence, spans: list[_Span]) -> Iterator[Violation]:
@@ -138,6 +153,39 @@ def _bad_service(evidence: Evidence, spans: list[_Span]) -> Iterator[Violation]:
             yield from _shortfall(span, send, evidence.service_level)
 
 
+class _OfflineTimes:
+    """When each replica was offline; a restart of its broker in the middle does not end it."""
+
+    def __init__(self, samples: Sequence[ReplicaSample]) -> None:
+        self._known: dict[tuple[int, TopicPartition], list[_Time]] = {}
+        last: dict[tuple[int, TopicPartition], ReplicaSample] = {}
+        for sample in samples:
+            key = (sample.broker, sample.tp)
+            self._add(self._known.setdefault(key, []), sample, last.get(key))
+            last[key] = sample
+
+    def _add(self, times: list[_Time], now: ReplicaSample, before: ReplicaSample | None) -> None:
+        if now.role is not Role.OFFLINE:
+            if times and times[-1].end_us is None:
+                times[-1] = times[-1]._replace(end_us=now.at_us)
+        elif before is None or before.role is not Role.OFFLINE:
+            is_again = before is not None and before.role is Role.GONE
+            if is_again and times and times[-1].end_us == before.at_us:
+                times[-1] = times[-1]._replace(end_us=None)
+            else:
+                times.append(_Time(now.at_us, None))
+
+    def lengthened(self, fault: Fault, broker: int, tp: TopicPartition, settle_us: int) -> Fault:
+        """Return the fault with the time in which the replica it took offline was offline."""
+        for time in self._known.get((broker, tp), ()):
+            if fault.end_us is None:
+                break
+            if fault.begin_us <= time.begin_us <= fault.end_us + settle_us:
+                end_us = None if time.end_us is None else max(fault.end_us, time.end_us)
+                fault = fault._replace(end_us=end_us)
+        return fault
+
+
 class _Concerns:
     """Which clients a fault may have slowed down."""
 
@@ -146,11 +194,10 @@ class _Concerns:
         self._faults = [*samples.faults, *_dead_times(samples)]
         self._settle_us = evidence.service_level.settle_us
         self._places = _Places(samples.replicas)
-        self._replicas = {
-            tp: partition.replicas for tp, partition in last_partitions(samples.partitions).items()
-        }
+        self._offline = _OfflineTimes(samples.replicas)
+        self._existing = last_partitions(samples.partitions)
         self._written: dict[str, dict[TopicPartition, None]] = {}
-        self._known: dict[tuple[str, Fault], bool] = {}
+        self._known: dict[tuple[str, Fault], list[Fault]] = {}
         for span in spans:
             if isinstance(span.begin.value, Send):
                 written = self._written.setdefault(span.begin.client, {})
@@ -158,23 +205,28 @@ class _Concerns:
 
     def is_free(self, span: _Span) -> bool:
         """Tell whether no fault of that time concerns what its client writes."""
-        faults = [fault for fault in self._faults if _overlap(span, fault, self._settle_us)]
-        return not any(self._concerns(fault, span.begin.client) for fault in faults)
+        return not any(
+            _overlap(span, felt, self._settle_us)
+            for fault in self._faults
+            for felt in self._felt(fault, span.begin.client)
+        )
 
-    def _concerns(self, fault: Fault, client: str) -> bool:
+    def _felt(self, fault: Fault, client: str) -> list[Fault]:
+        """Return the fault with the times in which it concerned what a client writes."""
         if not fault.log_dir:
-            return True
+            return [fault]
         key = (client, fault)
         if key not in self._known:
-            self._known[key] = any(self._touches(fault, tp) for tp in self._written[client])
+            written = self._written[client]
+            self._known[key] = [felt for tp in written for felt in self._felt_by(fault, tp)]
         return self._known[key]
 
-    def _touches(self, fault: Fault, tp: TopicPartition) -> bool:
-        """Tell whether a replica was ever where the fault is, or is not known any more."""
-        return tp not in self._replicas or any(
-            fault.node == f"broker-{broker}" and fault.log_dir in self._places.all_of(broker, tp)
-            for broker in self._replicas[tp]
-        )
+    def _felt_by(self, fault: Fault, tp: TopicPartition) -> Iterator[Fault]:
+        """Return it for every replica that ever was where it is; partitions not known any more."""
+        if tp not in self._existing:
+            yield fault
+        for broker in self._places.brokers_with(fault.node, fault.log_dir, tp):
+            yield self._offline.lengthened(fault, broker, tp, self._settle_us)
 
 
 def _overlap(span: _Span, fault: Fault, settle_us: int) -> bool:

@@ -88,6 +88,8 @@ async def test_a_log_dir_is_replaced_by_an_empty_one():
     await stage.replace_log_dir(1, "/b1/d1", accept_loss=True)
     drive = stage.cluster.brokers[1].drives["/b1/d1"]
     await stage.cluster.until(lambda: drive.disk is not before, TIMEOUT_MS)
+    (fault,) = (await stage.samples()).faults
+    assert (fault.node, fault.log_dir, fault.begin_us) == ("broker-1", "/b1/d1", fault.end_us)
 
 
 async def test_files_are_changed_by_hand_while_nobody_runs():

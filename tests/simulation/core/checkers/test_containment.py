@@ -230,3 +230,78 @@ def test_what_happened_before_any_log_dir_failed_is_not_judged() -> None:
     _fail(story.at(2))
 
     assert _texts(story) == []
+
+
+# What a fault leaves behind.
+
+
+def _break_beside(story: Story) -> None:
+    """Let something be broken where no client writes: service is judged only then."""
+    story.samples.faults.append(Fault(story.now_us, None, "broker-2", "d1", "EIO"))
+
+
+def _replace(story: Story) -> None:
+    """Take d1 out: it is an order of one moment, and its replica stays offline."""
+    story.samples.faults.append(Fault(story.now_us, story.now_us, "broker-1", "d1", "replaced"))
+    story.at(story.now_us / SECOND_US + 0.01).replica(1, Role.OFFLINE, tp=HERE, log_dir="d1")
+
+
+def test_a_replica_that_a_fault_took_offline_excuses_until_it_is_back() -> None:
+    story = _story()
+    _replace(story.at(2))
+    _break_beside(story)
+    story.at(30).begin_send(1, tp=HERE).fail("REQUEST_TIMED_OUT")
+    assert _texts(story) == []
+
+    story.at(40).replica(1, Role.LEADER, tp=HERE, log_dir="d1")
+    story.at(46).begin_send(2, tp=HERE).fail("REQUEST_TIMED_OUT")
+    assert len(_texts(story)) == 1
+
+
+def test_it_excuses_nobody_who_does_not_write_to_it() -> None:
+    story = _story()
+    _replace(story.at(2))
+    _break_beside(story)
+    story.at(3).begin_send(1, tp=BESIDE).fail("REQUEST_TIMED_OUT")
+
+    assert len(_texts(story)) == 1
+
+
+def test_a_restart_of_its_broker_does_not_bring_it_back() -> None:
+    story = _story()
+    _replace(story.at(2))
+    _break_beside(story)
+    story.at(20).replica(1, Role.GONE, tp=HERE, log_dir="d1")
+    story.at(40).replica(1, Role.OFFLINE, tp=HERE, log_dir="")
+    story.at(60).begin_send(1, tp=HERE).fail("REQUEST_TIMED_OUT")
+
+    assert _texts(story) == []
+
+
+def test_a_replica_that_is_gone_for_good_excuses_no_longer() -> None:
+    story = _story()
+    _replace(story.at(2))
+    _break_beside(story)
+    story.at(20).replica(1, Role.GONE, tp=HERE, log_dir="d1")
+    story.at(40).begin_send(1, tp=HERE).fail("REQUEST_TIMED_OUT")
+
+    assert len(_texts(story)) == 1
+
+
+def test_a_replica_that_went_offline_long_after_every_fault_excuses_nothing() -> None:
+    story = _story()
+    story.samples.faults.append(Fault(story.now_us, 0, "broker-1", "d1", "EIO"))
+    _break_beside(story)
+    story.at(30).replica(1, Role.OFFLINE, tp=HERE, log_dir="d1")
+    story.at(31).begin_send(1, tp=HERE).fail("REQUEST_TIMED_OUT")
+
+    assert len(_texts(story)) == 1
+
+
+def test_a_fault_concerns_a_partition_that_was_reassigned_from_there() -> None:
+    story = _story()
+    _fail(story.at(2))
+    story.at(3).begin_send(1, tp=HERE).fail("KAFKA_STORAGE_ERROR")
+    story.at(4).partition(tp=HERE, replicas=(2,), isr=(2,))
+
+    assert _texts(story) == []
