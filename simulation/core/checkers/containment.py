@@ -169,8 +169,8 @@ class _OfflineTimes:
             if times and times[-1].end_us is None:
                 times[-1] = times[-1]._replace(end_us=now.at_us)
         elif before is None or before.role is not Role.OFFLINE:
-            is_again = before is not None and before.role is Role.GONE
-            if is_again and times and times[-1].end_us == before.at_us:
+            gone_us = before.at_us if before is not None and before.role is Role.GONE else None
+            if times and times[-1].end_us == gone_us:
                 times[-1] = times[-1]._replace(end_us=None)
             else:
                 times.append(_Time(now.at_us, None))
