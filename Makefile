@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 UV_VERSION := 0.13.9
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo demo-svg test style lint scenarios matrix sweep bench lock clean
+.PHONY: help setup demo demo-svg test style lint scenarios both-worlds matrix sweep bench lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -47,6 +47,9 @@ lint: style  ## linters, types and import contracts
 scenarios: setup  ## which numbered scenarios, and which bugs of Kafka, the tests show
 	$(BIN)/python -m tests.scenarios
 	$(BIN)/python -m tests.scenarios --bugs
+
+both-worlds: setup  ## every scenario file in the simulation and in real processes, as a table
+	$(BIN)/python -m jbodlab scenario run --all --world both
 
 matrix: setup  ## crash a simulated cluster at every disk operation, as a table
 	$(BIN)/jbodlab swap-matrix

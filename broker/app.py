@@ -8,10 +8,13 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import os
 import signal
 from collections.abc import Awaitable, Mapping
 from random import Random
 from typing import Final
+
+import msgspec
 
 from broker.assembly import Parts
 from broker.context import BrokerState
@@ -33,6 +36,8 @@ STOP_TIMEOUT_MS: Final = 20_000
 """How long flushing and marking the log dirs may take before they are left as they are."""
 LEAVE_TIMEOUT_MS: Final = 1_000
 """How long the controller may take to let this broker go."""
+FAULTS_AT_THE_END: Final = "faults at the end: "
+"""Begins the line of the log that has, as JSON, what every fault has met in this process."""
 logger = logging.getLogger(__name__)
 
 
@@ -105,6 +110,7 @@ class Broker:
                 return ExitCode.ALL_LOG_DIRS_FAILED
             return await self._serve(loaded)
         finally:
+            self._tell_faults()
             await control.stop()
             self._parts.link.close()
 
@@ -242,6 +248,13 @@ class Broker:
         for spec in self._own_faults():
             if spec.at_ms == 0:
                 self._strike(spec)
+
+    def _tell_faults(self) -> None:
+        """Log what faults have met: the end of the process is theirs too, and nobody asks it."""
+        told = self.surface.faults.describe()
+        if told:
+            content = msgspec.json.encode({"pid": os.getpid(), "faults": told}).decode()
+            logger.info("%s%s", FAULTS_AT_THE_END, content)
 
     def _strike(self, spec: FaultSpec) -> None:
         logger.warning("fault of the cluster file: %s", fault_content(spec.fault))

@@ -8,6 +8,7 @@ Whatever waits for a process or a socket does so in a thread, as the loop belong
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
@@ -16,6 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import yaml
 
+from broker.app import FAULTS_AT_THE_END
 from broker.world import SystemClock
 from jbodlab.cluster import Cluster
 from jbodlab.control import ControlClient
@@ -61,6 +63,8 @@ class RealStage:
         """Those in force, by name."""
         self._hits: dict[str, dict[int, int]] = {}
         """Name -> pid -> what that process counted."""
+        self._ended: dict[int, None] = {}
+        """The pids of processes that are over, and whose last counts are known."""
         self._look = RealLook(self.spec, self.node, self._count_hits)
         self._looking = AsyncExitStack()
         self._controls = {
@@ -105,12 +109,13 @@ class RealStage:
         """See ``Stage.start_node``."""
         if self._cluster.is_running(node):
             raise StageError(f"{node} runs")
+        await self._count_hits()
         await _in_thread(self._cluster.launch, node)
 
     async def stop_node(self, node: str) -> None:
         """See ``Stage.stop_node``."""
-        await self._count_hits()
         await _in_thread(self._cluster.stop, [node])
+        await self._count_hits()
 
     async def kill_node(self, node: str) -> None:
         """See ``Stage.kill_node``."""
@@ -183,13 +188,28 @@ class RealStage:
         """See ``Stage.fault_hits``; of a process that does not answer, what was last seen."""
         for broker, control in self._controls.items():
             node = broker_node(broker)
-            if not self._faults or node in self._paused or not self._cluster.is_running(node):
+            if not self._faults or node in self._paused:
+                continue
+            if not self._cluster.is_running(node):
+                await self._count_at_the_end(broker)
                 continue
             with suppress(StageError):
                 self._keep_hits(broker, await _in_thread(control.faults))
         hits = {name: sum(counted.values()) for name, counted in self._hits.items()}
         self._look.faults_hit(hits)
         return hits
+
+    async def _count_at_the_end(self, broker: int) -> None:
+        """Take what a process that ended by itself, or was asked to, has told last in its log."""
+        process = self._cluster.processes.get(broker_node(broker))
+        if process is None or process.pid in self._ended:
+            return
+        self._ended[process.pid] = None
+        for line in (await _in_thread(process.log_file.read_text, "utf-8", "replace")).splitlines():
+            _, mark, content = line.partition(FAULTS_AT_THE_END)
+            told = json.loads(content) if mark else {}
+            if told.get("pid") == process.pid:
+                self._keep_hits(broker, told["faults"])
 
     def _keep_hits(self, broker: int, told: list[dict[str, Any]]) -> None:
         for name, fault in self._faults.items():

@@ -11,6 +11,7 @@ from pathlib import Path
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.node_logs import node_logs
 from jbodlab.real_stage import RealStage
+from simulation.core.capability import why_not
 from simulation.core.plan import Plan, World
 from simulation.core.verdict import StoryLine, Verdict
 from simulation.run.runner import CannotRunError, run_plan
@@ -40,16 +41,17 @@ def run_scenario(
     Raises:
         LabError: USAGE when it cannot run in this world, FAILED when the cluster does not start.
     """
-    if world not in plan.worlds:
-        worlds = " and ".join(plan.worlds)
-        raise LabError(ExitCode.USAGE, f"{plan.name} runs in this world only: {worlds}")
+    reason = why_not(plan, world)
+    if reason is not None:
+        where = "real processes" if world == "real" else "a simulated world"
+        raise LabError(ExitCode.USAGE, f"{plan.name} does not run in {where}: {reason}")
     try:
         if world == "simulated":
             with node_logs(log_file):
                 return run_simulated(plan, seed, show=show)
         return _run_real(plan, seed, folder, show)
     except CannotRunError as error:
-        raise LabError(ExitCode.USAGE, f"{error}; try --world simulated") from error
+        raise LabError(ExitCode.USAGE, str(error)) from error
     except StageError as error:
         raise LabError(ExitCode.FAILED, str(error)) from error
 

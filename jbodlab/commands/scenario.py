@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal, NamedTuple
 
 import click
 from rich.console import Console
@@ -20,9 +21,11 @@ from jbodlab.commands.output import PIPE_WIDTH
 from jbodlab.commands.simulation_words import checks_lines
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.scenario_files import load_plan, shipped_files
-from simulation.core.capability import needed_capabilities
+from simulation.core.capability import why_not
 from simulation.core.plan import WORLDS, Plan, World
 from simulation.core.verdict import StoryLine, Verdict
+
+BOTH: Final = "both"
 
 
 @click.group()
@@ -42,6 +45,7 @@ def list_scenarios(is_json: bool) -> None:  # noqa: FBT001 - click passes it by 
                 "shows": plan.shows,
                 "scenarios": list(plan.scenarios),
                 "worlds": _worlds(plan),
+                "because": _because(plan),
             }
             for plan in plans
         ]
@@ -50,7 +54,11 @@ def list_scenarios(is_json: bool) -> None:  # noqa: FBT001 - click passes it by 
     table = Table("name", "shows", "numbers", "worlds")
     for plan in plans:
         numbers = ", ".join(map(str, plan.scenarios))
-        table.add_row(plan.name, plan.shows, numbers, ", ".join(_worlds(plan)))
+        worlds = ", ".join(_worlds(plan))
+        because = _because(plan)
+        table.add_row(
+            plan.name, plan.shows, numbers, worlds if because is None else f"{worlds}: {because}"
+        )
     width = None if sys.stdout.isatty() else PIPE_WIDTH
     Console(highlight=False, width=width).print(table)
 
@@ -70,8 +78,9 @@ def check(files: tuple[str, ...], is_json: bool) -> None:  # noqa: FBT001 - clic
 
 
 @scenario.command()
-@click.argument("name", metavar="NAME|FILE")
-@click.option("--world", type=click.Choice(WORLDS), default="simulated", show_default=True)
+@click.argument("name", metavar="NAME|FILE", required=False)
+@click.option("--all", "is_all", is_flag=True, help="Run all that come with jbodlab.")
+@click.option("--world", type=click.Choice((*WORLDS, BOTH)), default="simulated", show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of all that chance decides.")
 @click.option(
     "--folder",
@@ -85,21 +94,43 @@ def check(files: tuple[str, ...], is_json: bool) -> None:  # noqa: FBT001 - clic
     help="Write what the nodes of a simulated world log here, with virtual times.",
 )
 @click.option("--json", "is_json", is_flag=True, help="Write the verdict as JSON.")
-def run(
-    name: str,
-    *,
-    world: World,
-    seed: int,
-    folder: Path | None,
-    log_file: Path | None,
-    is_json: bool,
-) -> None:
-    """Run the scenario NAME, or one in a FILE, and tell its story and what came of it."""
+# Any: click passes the rest of the options by name.
+def run(name: str | None, *, is_all: bool, is_json: bool, **options: Any) -> None:
+    """Run the scenario NAME, or one in a FILE, and tell its story and what came of it.
+
+    With --all, or in both worlds, a table tells what came. The exit code is 12 when a checker
+    found anything, or a step did not go as written.
+    """
+    world: World | Literal["both"] = options["world"]
+    if options["log_file"] is not None and world != "simulated":
+        raise click.UsageError("--keep-log is for the simulated world; real processes: --folder")
+    if (name is None) != is_all:
+        raise click.UsageError("give NAME or FILE, or --all")
+    if name is not None and world != BOTH:
+        _run_one(_Request(name, **options), is_json=is_json)
+        return
+    if (options["folder"], options["log_file"]) != (None, None):
+        raise click.UsageError("--folder and --keep-log are for one run in one world")
+    names = [str(file) for file in shipped_files()] if name is None else [name]
+    worlds = WORLDS if world == BOTH else (world,)
+    _run_many(names, worlds, options["seed"], is_json=is_json)
+
+
+class _Request(NamedTuple):
+    """One run in one world."""
+
+    name: str
+    world: World
+    seed: int
+    folder: Path | None
+    log_file: Path | None
+
+
+def _run_one(request: _Request, *, is_json: bool) -> None:
     # The brokers that a simulated world runs take a moment to load; no other command waits for it.
     from jbodlab.scenario_runs import run_scenario  # noqa: PLC0415
 
-    if log_file is not None and world == "real":
-        raise click.UsageError("--keep-log is for the simulated world; real processes: --folder")
+    name, world, seed, folder, log_file = request
     plan = load_plan(name)
     show = partial(_show, is_json=is_json)
     verdict = run_scenario(plan, world, seed, folder=folder, log_file=log_file, show=show)
@@ -116,13 +147,31 @@ def run(
         )
 
 
+def _run_many(names: Sequence[str], worlds: Sequence[World], seed: int, *, is_json: bool) -> None:
+    from jbodlab.commands.scenario_table import run_table, show_rows  # noqa: PLC0415
+    from jbodlab.scenario_runs import run_scenario  # noqa: PLC0415
+
+    plans = [load_plan(name) for name in names]
+    rows = run_table(plans, worlds, lambda plan, world: run_scenario(plan, world, seed))
+    show_rows(rows, is_json=is_json)
+    wrong = [f"{row.name} ({row.world})" for row in rows if not row.is_ok]
+    if wrong:
+        raise LabError(ExitCode.VIOLATION, f"not as they must be: {', '.join(wrong)}")
+
+
 def _show(line: StoryLine, *, is_json: bool) -> None:
     click.echo(str(line), err=is_json)
 
 
-def _worlds(plan: Plan) -> list[str]:
+def _worlds(plan: Plan) -> list[World]:
     """Return where it can run: real processes can do less than a simulation."""
-    return [world for world in plan.worlds if world == "simulated" or not needed_capabilities(plan)]
+    return [world for world in WORLDS if why_not(plan, world) is None]
+
+
+def _because(plan: Plan) -> str | None:
+    """Return why it does not run in every world; None: it does."""
+    reasons = [reason for world in WORLDS if (reason := why_not(plan, world)) is not None]
+    return " ".join(reasons) or None
 
 
 def _summary(verdict: Verdict) -> str:

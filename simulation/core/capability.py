@@ -7,7 +7,7 @@ from typing import Final
 
 from protocol.fault_model import NetworkFault
 from simulation.core.actions import Action, Fault, PowerCut, SkewClock, SlowCpu
-from simulation.core.plan import Plan
+from simulation.core.plan import Plan, World
 
 
 class Capability(Enum):
@@ -26,6 +26,23 @@ _BY_ACTION: Final[dict[type, Capability]] = {
     SlowCpu: Capability.SLOW_CPU,
     SkewClock: Capability.CLOCK_SKEW,
 }
+
+
+_NOT_REAL: Final[dict[Capability, str]] = {
+    Capability.POWER_CUT: "A real machine keeps its power, and what a process wrote stays.",
+    Capability.SLOW_CPU: "A real processor is as fast as it is.",
+    Capability.CLOCK_SKEW: "All real clocks are the machine's.",
+}
+
+
+def why_not(plan: Plan, world: World) -> str | None:
+    """Return why ``plan`` does not run in ``world``, in sentences; None: it does."""
+    if world not in plan.worlds:
+        return plan.because or f"Its file keeps it to this world: {', '.join(plan.worlds)}."
+    if world == "simulated":
+        return None
+    lacking = [_NOT_REAL[each] for each in needed_capabilities(plan) if each in _NOT_REAL]
+    return " ".join(lacking) or None
 
 
 def needed_capabilities(plan: Plan) -> tuple[Capability, ...]:

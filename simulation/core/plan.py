@@ -135,6 +135,8 @@ class Plan:
     """Numbers of docs/scenarios.md that it shows whole."""
     worlds: tuple[World, ...] = WORLDS
     """Where it can run."""
+    because: str | None = None
+    """Why not in every world; one sentence."""
     cluster: ClusterPlan = ClusterPlan()
     workloads: tuple[Workload, ...] = ()
     steps: tuple[Step, ...] = ()

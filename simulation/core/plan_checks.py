@@ -22,7 +22,7 @@ from simulation.core.conditions import (
     Not,
     Offsets,
 )
-from simulation.core.plan import Plan
+from simulation.core.plan import WORLDS, Plan
 from simulation.core.plan_names import KnownNames
 from simulation.core.plan_shape import Name
 
@@ -52,6 +52,10 @@ def _title_mistakes(plan: Plan) -> Iterator[str]:
         yield "shows: must be one sentence, with its full stop"
     if not plan.worlds:
         yield "worlds: must not be empty"
+    if plan.because is not None and not plan.because.endswith("."):
+        yield "because: must be one sentence, with its full stop"
+    if plan.because is not None and all(world in plan.worlds for world in WORLDS):
+        yield "because: it runs in every world"
 
 
 def _cluster_mistakes(plan: Plan) -> Iterator[str]:

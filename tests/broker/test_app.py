@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import socket
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.structs import TopicPartition
 
-from broker.app import StartupError
+from broker.app import FAULTS_AT_THE_END, StartupError
 from broker.control import FailRequest
 from broker.exit_codes import ExitCode
 from protocol.errors import ErrorCode
@@ -145,6 +148,20 @@ async def test_a_log_dir_that_fails_while_running_is_in_the_next_heartbeat(
         assert await run.stop() is ExitCode.CLEAN
     assert (tmp_path / "d1" / ".kafka_cleanshutdown").exists()
     assert not (tmp_path / "d2" / ".kafka_cleanshutdown").exists()
+
+
+async def test_what_faults_have_met_is_logged_last(
+    tmp_path: Path, controller: FakeController, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.INFO)
+    never = FaultSpec(at_ms=0, fault=DiskFault(mode=DiskMode.EIO, node="broker-1", name="nothing"))
+    async with running(cluster_spec(tmp_path, controller.port, faults=(never,))) as run:
+        await run.stop()
+
+    (line,) = [each for each in caplog.messages if each.startswith(FAULTS_AT_THE_END)]
+    told = msgspec.json.decode(line.removeprefix(FAULTS_AT_THE_END))
+    assert told["pid"] == os.getpid()
+    assert [(each["id"], each["hits"]) for each in told["faults"]] == [("fault-1", 0)]
 
 
 async def test_a_fault_at_0_ms_is_there_before_log_dirs_are_opened(

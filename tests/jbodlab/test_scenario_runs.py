@@ -43,12 +43,19 @@ def test_the_story_is_told_while_it_happens() -> None:
 
 
 def test_a_plan_for_one_world_is_refused_in_the_other() -> None:
-    with pytest.raises(LabError, match="x runs in this world only: real") as caught:
-        run_scenario(short("worlds: [real]"), "simulated", 0)
+    with pytest.raises(LabError, match="x does not run in a simulated world: Only there") as caught:
+        run_scenario(short("worlds: [real]\nbecause: Only there."), "simulated", 0)
     assert caught.value.exit_code is ExitCode.USAGE
 
 
 def test_what_real_processes_cannot_do_is_told_before_any_starts(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="x needs power cut, which this world does not have"):
+    with pytest.raises(LabError, match="not run in real processes: A real machine keeps its power"):
         run_scenario(short("steps: [{power_cut: 1}]"), "real", 0, folder=tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cluster.yaml"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_kept_to_one_world_says_why() -> None:
+    kept = [plan for file in shipped_files() if len((plan := load_plan(str(file))).worlds) == 1]
+
+    assert kept
+    assert [plan.name for plan in kept if plan.because is None] == []

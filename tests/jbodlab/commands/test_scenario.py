@@ -30,7 +30,11 @@ def test_shipped_scenarios_are_listed_with_what_they_show() -> None:
     rows = json.loads(jbodlab("scenario", "list", "--json").stdout)
     row = next(row for row in rows if row["name"] == "kip-113-good-log-dirs-unaffected")
     assert row["scenarios"] == [7]
-    assert row["worlds"] == ["simulated", "real"]
+    assert (row["worlds"], row["because"]) == (["simulated", "real"], None)
+    kept = next(row for row in rows if row["name"] == "leader-comes-back-before-the-controller")
+    assert kept["worlds"] == ["simulated"]
+    assert kept["because"] == "The power of a real machine is not cut."
+    assert kept["because"] in " ".join(result.stdout.split())
 
 
 def test_a_file_is_checked(tmp_path: Path) -> None:
@@ -100,3 +104,34 @@ def test_the_verdict_is_json_when_asked_for(tmp_path: Path) -> None:
     assert verdict["checks"][0] == {"checker": "durability", "reach": "checked", "without": []}
     assert verdict["story"][0]["text"] == "short: A topic is led."
     assert "a-0 is led by broker-1" in result.stderr
+
+
+def test_a_scenario_in_both_worlds_is_a_table(tmp_path: Path) -> None:
+    file = written(tmp_path, WELL + "  - skew_clock: {node: 1, by: 5ms}\n")
+
+    result = jbodlab("scenario", "run", file, "--world", "both")
+
+    assert result.exit_code == 0
+    assert "as it must be" in result.stdout
+    assert "All real clocks are the machine's." in result.stdout
+    assert result.stdout.splitlines()[-1] == "1 as it must be, 1 not there, 0 WRONG"
+    rows = json.loads(jbodlab("scenario", "run", file, "--world", "both", "--json").stdout)
+    assert [(row["world"], row["outcome"]) for row in rows] == [
+        ("simulated", "as it must be"),
+        ("real", "not there"),
+    ]
+
+
+def test_a_table_with_something_wrong_ends_as_one_run_does(tmp_path: Path) -> None:
+    text = WELL.replace("leader: {of: a-0, is: 1}", "topic_exists: no-such")
+    file = written(tmp_path, text + "  - power_cut: 1\n")
+
+    result = jbodlab("scenario", "run", file, "--world", "both")
+
+    assert result.exit_code == ExitCode.VIOLATION
+    assert "not as they must be: short (simulated)" in result.stderr
+
+
+def test_what_is_run_is_said_once(tmp_path: Path) -> None:
+    for words in ([], ["--all", written(tmp_path)], ["--all", "--folder", str(tmp_path)]):
+        assert jbodlab("scenario", "run", *words).exit_code == ExitCode.USAGE

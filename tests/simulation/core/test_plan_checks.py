@@ -105,6 +105,11 @@ def test_names_are_given_once() -> None:
         ("name: A b\nshows: X.", "name: must be lower-case words joined by hyphens, is 'A b'"),
         ("name: x\nshows: X", "shows: must be one sentence, with its full stop"),
         ("name: x\nshows: X.\nworlds: []", "worlds: must not be empty"),
+        ("name: x\nshows: X.\nbecause: Y.", "because: it runs in every world"),
+        (
+            "name: x\nshows: X.\nworlds: [real]\nbecause: so",
+            "because: must be one sentence, with its full stop",
+        ),
     ],
 )
 def test_a_plan_says_what_it_is(text: str, told: str) -> None:
