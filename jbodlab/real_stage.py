@@ -207,7 +207,7 @@ class RealStage:
         self._ended[process.pid] = None
         for line in (await _in_thread(process.log_file.read_text, "utf-8", "replace")).splitlines():
             _, mark, content = line.partition(FAULTS_AT_THE_END)
-            told = json.loads(content) if mark else {}
+            told: dict[str, Any] = json.loads(content) if mark else {}
             if told.get("pid") == process.pid:
                 self._keep_hits(broker, told["faults"])
 
