@@ -38,8 +38,10 @@ def parse_plan(text: str, *, source: str) -> Plan:
         PlanError: lists all mistakes.
     """
     try:
-        mistakes = list(_repeated_keys(yaml.SafeLoader(text).get_single_node(), ()))
-        content = yaml.safe_load(text)
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        mistakes = list(_repeated_keys(node, ()))
+        content = None if node is None else loader.construct_document(node)
     except yaml.YAMLError as error:
         raise PlanError(source, [f"is no YAML: {' '.join(str(error).split())}"]) from error
     if mistakes:

@@ -85,7 +85,12 @@ async def test_a_real_cluster_that_is_broken_behind_its_back_fails(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "name", ["kip-112-log-dir-broken-at-start", "kip-113-moves-inside-brokers"]
+    "name",
+    [
+        "failed-close-withholds-only-its-log-dirs-marker",
+        "kip-112-log-dir-broken-at-start",
+        "kip-113-moves-inside-brokers",
+    ],
 )
 def test_a_scenario_comes_out_in_real_processes_as_it_must(name: str, tmp_path: Path) -> None:
     verdict = run_scenario(load_plan(name), "real", 0, folder=tmp_path)

@@ -20,9 +20,10 @@ def short(rest: str = "") -> Plan:
     return parse_plan(SHORT + rest, source="test")
 
 
+PLANS = [load_plan(str(file)) for file in shipped_files()]
 SHIPPED = [
     pytest.param(plan, id=plan.name, marks=pytest.mark.scenario(*plan.scenarios))
-    for plan in (load_plan(str(file)) for file in shipped_files())
+    for plan in PLANS
     if "simulated" in plan.worlds
 ]
 
@@ -55,7 +56,7 @@ def test_what_real_processes_cannot_do_is_told_before_any_starts(tmp_path: Path)
 
 
 def test_a_file_that_is_kept_to_one_world_says_why() -> None:
-    kept = [plan for file in shipped_files() if len((plan := load_plan(str(file))).worlds) == 1]
+    kept = [plan for plan in PLANS if len(plan.worlds) == 1]
 
     assert kept
     assert [plan.name for plan in kept if plan.because is None] == []
