@@ -41,7 +41,7 @@ def parse_plan(text: str, *, source: str) -> Plan:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         mistakes = list(_repeated_keys(node, ()))
-        content = None if node is None else loader.construct_document(node)
+        content = None if node is None else _content_of(loader, node)
     except yaml.YAMLError as error:
         raise PlanError(source, [f"is no YAML: {' '.join(str(error).split())}"]) from error
     if mistakes:
@@ -84,6 +84,12 @@ def value_text(value: Any) -> str:
     content = {word_of(_class_of(value)): _content(value), **_beside(value)}
     text = yaml.safe_dump(content, sort_keys=False, width=1 << 16, default_flow_style=True)
     return text.strip().removeprefix("{").removesuffix("}")
+
+
+# Any: what a YAML reader returns.
+def _content_of(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
+    construct: Any = getattr(loader, "construct_document")  # noqa: B009 - it has no whole type
+    return construct(node)
 
 
 def _repeated_keys(node: yaml.Node | None, path: Path) -> Iterator[str]:
