@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 from jbodlab.scenario_files import load_plan, shipped_files
@@ -19,6 +20,7 @@ from tests.scenarios import (
 TESTS = Path(__file__).parent
 
 
+@cache
 def marked(marker: str) -> dict[int | str, str]:
     found: dict[int | str, str] = {}
     for file in sorted(TESTS.rglob("test_*.py")):
