@@ -16,6 +16,8 @@ from xdist.scheduler import (  # pyright: ignore[reportMissingTypeStubs] - it ha
 
 CLUSTERS: Final = "tests/integration/"
 """Mostly waits for processes, and takes about as long as all other tests."""
+SWEEP: Final = "tests/integration/test_sweep.py"
+"""Starts no cluster and waits for nothing but its own work."""
 
 
 class LaneScheduling(LoadScopeScheduling):
@@ -27,4 +29,5 @@ class LaneScheduling(LoadScopeScheduling):
 
 def lane_of(nodeid: str) -> str:
     """Return the lane of a test: ``clusters`` or ``rest``."""
-    return "clusters" if nodeid.startswith(CLUSTERS) else "rest"
+    is_cluster = nodeid.startswith(CLUSTERS) and not nodeid.startswith(SWEEP)
+    return "clusters" if is_cluster else "rest"

@@ -52,5 +52,6 @@ def test_one_that_fails_fails_the_whole_and_is_seen_last(tmp_path: Path, broken:
 
 def test_clusters_have_a_lane_of_their_own() -> None:
     assert lane_of("tests/integration/test_demo.py::test_x") == "clusters"
+    assert lane_of("tests/integration/test_sweep.py::test_x") == "rest"
     assert lane_of("tests/kafka_tools/test_topics.py::test_x[3.9.2]") == "rest"
     assert lane_of("tests/test_lanes.py::test_x") == "rest"

@@ -100,6 +100,19 @@ class Lab:
 
         return self.cluster.wait_until(full, f"every replica of {topic} is in its Isr", DEADLINE_MS)
 
+    def wait_for_reassignments(self, wanted: Mapping[tuple[str, int], Sequence[int]]) -> None:
+        """Wait until no reassignment is under way and every broker knows the wanted replicas."""
+
+        def known(admin: ClusterAdmin) -> bool:
+            views = [admin.view(each) for each in self.running_brokers()]
+            return not admin.reassignments() and all(
+                view.partition(*partition).replicas == tuple(replicas)
+                for view in views
+                for partition, replicas in wanted.items()
+            )
+
+        self.cluster.wait_until(known, "the reassignments are complete", DEADLINE_MS)
+
     def wait_for_new_leader(self, topic: str, old: int, partition: int = 0) -> float:
         """Wait until another broker leads and ``old`` counts as offline; return ms."""
 

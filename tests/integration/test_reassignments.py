@@ -19,12 +19,6 @@ def place_ahead(lab: Lab, broker: int, topic: str, partition: int) -> str:
     return free
 
 
-def wait_until_done(lab: Lab) -> None:
-    lab.cluster.wait_until(
-        lambda admin: not admin.reassignments(), "all reassignments are complete"
-    )
-
-
 @pytest.mark.scenario(6, 206)
 def test_replicas_move_to_an_unused_log_dir_of_the_next_broker_under_load(shared_lab: Lab) -> None:
     lab = shared_lab
@@ -36,8 +30,9 @@ def test_replicas_move_to_an_unused_log_dir_of_the_next_broker_under_load(shared
     new = {partition: broker % 3 + 1 for partition, broker in old.items()}
     wanted = {partition: place_ahead(lab, new[partition], "nomad", partition) for partition in new}
 
-    lab.admin.reassign({("nomad", partition): [broker] for partition, broker in new.items()})
-    wait_until_done(lab)
+    replicas = {("nomad", partition): [broker] for partition, broker in new.items()}
+    lab.admin.reassign(replicas)
+    lab.wait_for_reassignments(replicas)
 
     lab.wait_for_records(load, 500)
     report = load.stop()
@@ -67,10 +62,9 @@ def test_the_new_leader_has_the_high_watermark(shared_lab: Lab) -> None:
     lab.wait_for_records(load, 100)
     report = load.stop()
 
-    lab.admin.reassign({("marked", 0): [3, 1, 2]})
-    wait_until_done(lab)
-    lab.admin.reassign({("marked", 0): [3]})
-    wait_until_done(lab)
+    for replicas in ([3, 1, 2], [3]):
+        lab.admin.reassign({("marked", 0): replicas})
+        lab.wait_for_reassignments({("marked", 0): replicas})
 
     assert lab.partition("marked").leader == 3
     lab.assert_nothing_lost("marked", report.acknowledged)
@@ -90,7 +84,7 @@ def test_a_reassignment_outlives_its_controller_and_its_target(lab: Lab) -> None
     lab.cluster.start_controller()
     lab.cluster.kill(broker_name(3))
     lab.cluster.start_broker(3)
-    wait_until_done(lab)
+    lab.wait_for_reassignments({("steady", 0): [3, 2]})
 
     lab.wait_for_full_isr("steady")
     lab.wait_for_records(load, 100)

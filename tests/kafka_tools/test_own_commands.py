@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 
 from benchmarks.peer.kafka import KafkaPeer, PeerMissingError
-from tests.integration.labs import Lab
+from tests.integration.labs import PATIENT_MS, Lab
 from tests.kafka_tools.both import Both
 from tests.kafka_tools.conftest import BUILD
 from tests.kafka_tools.tools import KafkaTools
 
 RELEASE = "3.9.2"
+# None of its brokers is killed: one that answers late is not dead.
+PATIENT = {"auto.leader.rebalance.enable": "false", "broker.session.timeout.ms": str(PATIENT_MS)}
 # The other side's may still be under way.
 EXECUTE = "kafka-reassign-partitions --execute --additional --reassignment-json-file FILE"
 VERIFY = "kafka-reassign-partitions --verify --reassignment-json-file FILE"
@@ -38,7 +40,7 @@ def both(
             yield Both(tools, lambda b: [each.path for each in spec.broker(b).log_dirs], folder)
             tools.close()
             return
-        peer = KafkaPeer(folder / "peer", BUILD, {"auto.leader.rebalance.enable": "false"})
+        peer = KafkaPeer(folder / "peer", BUILD, PATIENT)
     except PeerMissingError as error:
         pytest.skip(str(error))
     try:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
 
 import pytest
 
-from jbodlab.admin import ClusterAdmin
 from protocol.errors import ErrorCode, KafkaError
 from tests.integration.labs import Lab, consume_with_confluent, produce_with_confluent
 from tests.kafka_tools.plans import CANCEL, EXECUTE, LIST, VERIFY, PlanFile, terse_error
@@ -54,20 +52,6 @@ def throttled_replicas(tools: KafkaTools, topic: str) -> tuple[str | None, str |
     found = settings(tools, f"--topic {topic}")
     names = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
     return found.get(names[0]), found.get(names[1])
-
-
-def wait_until_done(lab: Lab, plan: Mapping[tuple[str, int], Sequence[int]]) -> None:
-    """Wait until the reassignments are over and every broker has heard of it."""
-
-    def is_done(admin: ClusterAdmin) -> bool:
-        views = [admin.view(broker) for broker in (1, 2, 3)]
-        return not admin.reassignments() and all(
-            view.partition(*partition).replicas == tuple(replicas)
-            for view in views
-            for partition, replicas in plan.items()
-        )
-
-    lab.cluster.wait_until(is_done, "the reassignments are complete")
 
 
 def execute(plan: PlanFile, options: str = "") -> list[str]:
@@ -117,7 +101,7 @@ def test_replicas_go_where_the_plan_says(tools: KafkaTools, lab: Lab, topic: str
         f"Successfully started partition reassignments for {topic}-0,{topic}-1"
     ]
     assert len(plan.succeed(VERIFY)) >= 3, "whatever it has come to"
-    wait_until_done(lab, wanted)
+    lab.wait_for_reassignments(wanted)
     assert plan.succeed(VERIFY)[:3] == [
         "Status of partition reassignment:",
         status(f"{topic}-0", "completed"),
@@ -134,7 +118,7 @@ def test_the_plan_that_leads_back_is_printed(
     there = {(created, 0): [3, 2]}
     plan.write(there)
     back = json.loads(plan.succeed(EXECUTE)[2])
-    wait_until_done(lab, there)
+    lab.wait_for_reassignments(there)
 
     is_told = not tools.release.startswith("3.")  # KAFKA-19582
     told = [row["log_dirs"] for row in back["partitions"]]
@@ -142,7 +126,7 @@ def test_the_plan_that_leads_back_is_printed(
 
     plan.write_text(json.dumps(back))
     execute(plan)
-    wait_until_done(lab, {(created, 0): [1, 2]})
+    lab.wait_for_reassignments({(created, 0): [1, 2]})
     assert json.loads(plan.succeed(EXECUTE)[2]) == back
 
 
@@ -164,7 +148,7 @@ def test_throttles_stay_until_a_verification_takes_them_off(
 
     limited = {broker: {"300000"} for broker in (1, 2, 3)}
     assert rates(tools) == limited
-    wait_until_done(lab, wanted)
+    lab.wait_for_reassignments(wanted)
     kept = plan.succeed(f"{VERIFY} --preserve-throttles")
     assert kept[1:] == [
         status(f"{created}-0", "completed"),
@@ -209,7 +193,7 @@ def test_a_throttle_is_changed_in_the_middle(
         "The inter-broker throttle limit was set to 9000000 B/s",
         f"Successfully started partition reassignment for {created}-0",
     ]
-    wait_until_done(lab, {(created, 0): [3]})
+    lab.wait_for_reassignments({(created, 0): [3]})
     assert plan.succeed(VERIFY)[1] == status(f"{created}-0", "completed")
     assert rates(tools) == {}
     assert len(consume_with_confluent(lab, created, 50)) == 50
@@ -297,7 +281,7 @@ def test_a_plan_that_changes_nothing_raises_the_leader_epoch(
     before = lab.partition(created)
     plan.write({(created, 0): [1, 2]})
     assert execute(plan) == [f"Successfully started partition reassignment for {created}-0"]
-    wait_until_done(lab, {(created, 0): [1, 2]})
+    lab.wait_for_reassignments({(created, 0): [1, 2]})
     after = lab.partition(created)
     assert (after.leader, after.replicas, after.isr) == (before.leader, (1, 2), before.isr)
     assert after.leader_epoch > before.leader_epoch, "as Kafka does"
@@ -307,5 +291,5 @@ def test_a_rate_of_zero_is_accepted(tools: KafkaTools, lab: Lab, created: str, p
     plan.write({(created, 0): [1, 2]})
     shown = execute(plan, "--throttle 0")
     assert shown[1] == "The inter-broker throttle limit was set to 0 B/s"
-    wait_until_done(lab, {(created, 0): [1, 2]})
+    lab.wait_for_reassignments({(created, 0): [1, 2]})
     assert plan.succeed(VERIFY)[3] == CLEARING
