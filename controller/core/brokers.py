@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from controller.core import failures
+from controller.core import failures, removals
 from controller.core.election import Strategy
 from controller.core.events import RequestArrived, Tick
 from controller.core.partition_moves import bring_online
@@ -213,6 +213,7 @@ def _take_log_dirs(step: Step, request: BrokerRegistrationRequest, known: Broker
         step.change(LogDirsReturned(known.broker_id, online))
     if step.state.is_reachable(known.broker_id):
         failures.ask_offline_replicas(step, known.broker_id)
+        removals.tell_again(step, (known.broker_id,))
 
 
 def _follow_wishes(step: Step, broker: Broker, request: BrokerHeartbeatRequest) -> None:

@@ -9,6 +9,7 @@ processLeaderAndIsrResponseReceived, onReplicasBecomeOffline; KIP-112.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from controller.core import deletion, reassignment, removals
 from controller.core.events import RequestAnswered
@@ -27,6 +28,12 @@ from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition, failure_id, uuid_text
 from protocol.messages.control import LeaderAndIsrRequest, LeaderAndIsrResponse
 from protocol.metric_rows import FailoverStep
+
+_ONLINE: Final = (ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH)
+"""Codes of replicas that are there; the second one says that it was told so before.
+
+A controller that ended before it noted the first answer gets the second.
+"""
 
 
 def broker_started(step: Step, broker_id: int) -> None:
@@ -188,7 +195,7 @@ def _learn(
     for tp, code in _codes(event):
         if code == ErrorCode.KAFKA_STORAGE_ERROR and tp not in known:
             offline.append(tp)
-        elif code == ErrorCode.NONE and tp in known:
+        elif code in _ONLINE and tp in known:
             online.append(tp)
     hosted = step.state.hosted.get(event.broker_id, {})
     newly_offline = tuple(tp for tp in offline if tp in hosted)

@@ -1,8 +1,8 @@
 """Sees that replicas which a reassignment took from a broker are deleted there, however late.
 
-A broker that was dead, or whose log dir was broken, is told again when it starts. Differs from
-Kafka, where such a replica stays on the disk for ever (KAFKA-10548, KAFKA-13198). It deletes no
-topics (``deletion``).
+A broker that was dead, or whose log dir was broken, is told again when it starts or registers the
+log dir again. Differs from Kafka, where such a replica stays on the disk for ever (KAFKA-10548,
+KAFKA-13198). It deletes no topics (``deletion``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a controller does first: a new controller epoch, and everyone is told everything.
 
 Source: KafkaController.onControllerFailover. Differs from Kafka: replicas on offline log dirs are
-known from the journal, so none of them is elected for a moment.
+known from the journal, so none of them is elected for a moment; they are asked for all the same.
 """
 
 from __future__ import annotations
@@ -48,15 +48,20 @@ def _hold_deletions(step: Step) -> None:
 
 
 def _start_replicas(step: Step) -> None:
-    online: list[Replica] = []
+    """Tell live brokers their replicas, those too that are offline as far as the journal knows.
+
+    One of these may have come back while the last controller ended: the broker's answer says so.
+    """
+    told: list[Replica] = []
     offline: list[Replica] = []
     for tp in step.state.partitions():
         for broker_id in step.state.partition(tp).replicas:
             is_online = step.state.is_replica_online(tp, broker_id)
-            (online if is_online else offline).append(Replica(tp, broker_id))
+            is_asked = step.state.is_live(broker_id) and not step.state.is_deleting(tp.topic)
+            (told if is_online or is_asked else offline).append(Replica(tp, broker_id))
             phase = ReplicaPhase.ONLINE if is_online else ReplicaPhase.DELETION_INELIGIBLE
             step.run.set_replica_phase(tp, broker_id, phase)
-    move_replicas(step, online, ReplicaPhase.ONLINE)
+    move_replicas(step, told, ReplicaPhase.ONLINE)
     move_replicas(step, offline, ReplicaPhase.OFFLINE)
 
 

@@ -63,6 +63,20 @@ def test_a_log_dir_that_was_broken_is_cleaned_after_its_repair() -> None:
     assert cluster.state.removed == {}
 
 
+@pytest.mark.kafka_bug("KAFKA-10548")
+def test_a_log_dir_that_comes_back_to_a_living_broker_is_cleaned() -> None:
+    cluster = with_topic()
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    reassigned_away_from_1(cluster)
+
+    cluster.return_log_dirs(1, [1, 2], still_bad=["t-0"])
+    assert cluster.state.removed == {1: {T0: None}}
+    cluster.return_log_dirs(1, [1, 2])
+
+    assert T0 not in cluster.brokers[1].files
+    assert cluster.state.removed == {}
+
+
 def test_a_controller_that_ends_before_it_tells_leaves_it_to_the_next() -> None:
     cluster = with_topic()
     cluster.held = [1]

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from controller.core.phases import PartitionPhase, ReplicaPhase
-from protocol.messages.control import LeaderAndIsrRequest, UpdateMetadataRequest
+from controller.core.records import ReplicasProbed
+from protocol.messages.control import (
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
 from tests.controller.core.cluster import SESSION_MS, three_brokers, tp
 
 
@@ -54,11 +59,38 @@ def test_replicas_on_offline_log_dirs_are_known_from_the_journal() -> None:
         for topic in request.topic_states
         for state in topic.partition_states
     ]
-    assert leaders == []
+    assert leaders == [2, -1], "it is asked whether they are back, and leads none"
     assert after.partition("u-0").leader == -1
-    run = after.machine.run
-    assert run.phase_of(tp("u-0")) is PartitionPhase.OFFLINE
-    assert run.replica_phase_of(tp("u-0"), 1) is ReplicaPhase.OFFLINE
+    assert after.machine.run.phase_of(tp("u-0")) is PartitionPhase.OFFLINE
+    assert list(after.state.offline[1]) == [tp("t-0"), tp("u-0")]
+
+
+def test_a_replica_that_came_back_unnoticed_is_asked_and_not_stopped() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    cluster.return_log_dirs(1, [1, 2])
+    assert isinstance(cluster.records.pop(), ReplicasProbed), "its answer was the last decision"
+
+    after = cluster.restart()
+    after.settle()
+
+    assert not any(isinstance(request, StopReplicaRequest) for request in after.take()[1])
+    assert after.state.offline == {}
+
+
+def test_a_replica_of_a_topic_being_deleted_is_not_asked_for_while_it_is_offline() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    cluster.delete("t")
+
+    after = cluster.restart()
+    after.settle()
+
+    assert after.machine.run.replica_phase_of(tp("t-0"), 1) is ReplicaPhase.OFFLINE
+    after.return_log_dirs(1, [1, 2])
+    assert after.state.topics == {}
 
 
 @pytest.mark.scenario(165, 262)
