@@ -67,8 +67,10 @@ class Deletions:
                 self.renamed(tp, log, log_dir, delay_ms)
 
         renamed.add_done_callback(done)
-        # Who gives up waiting does not take the renaming back.
-        return asyncio.shield(renamed)
+        # Who gives up waiting does not take the renaming back; nobody has to wait at all.
+        waited = asyncio.shield(renamed)
+        waited.add_done_callback(lambda future: future.cancelled() or future.exception())
+        return waited
 
     def renamed(
         self, tp: TopicPartition, log: PartitionLog, log_dir: DiskQueue, delay_ms: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 
@@ -62,6 +63,22 @@ async def test_who_gives_up_waiting_leaves_the_log_to_be_removed(alone: Lab) -> 
     assert name.endswith("-delete")
     await asyncio.sleep(1)
     assert dirs(node) == []
+
+
+async def test_a_failure_that_nobody_waited_for_is_no_error_that_nobody_caught(
+    alone: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As a move that is taken back, whose future log nobody waits for (swap matrix, cancel)."""
+    await alone.create(replicas=[1])
+    node = alone[1]
+    replica = node.replica()
+    deletions = Deletions(node.engine.state, lambda _path, _tp: None)
+    node.disks[replica.dir.path].set_fault("eio")
+    deletions.set_aside(ORDERS, replica.log, replica.dir, 1000)
+    await asyncio.sleep(0.1)
+    gc.collect()
+    assert not replica.dir.online
+    assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
 
 
 async def test_each_log_has_its_own_delay(alone: Lab) -> None:
