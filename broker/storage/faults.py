@@ -71,6 +71,11 @@ class FaultyDisk:
         return self._force.rules
 
     @property
+    def may_wait(self) -> bool:
+        """Whether an operation may hang or be slow now."""
+        return any(rule.mode in _WAITS for rule in self.rules)
+
+    @property
     def hits(self) -> int:
         """How many operations the rules in force have changed."""
         return sum(rule.hits for rule in self.rules)

@@ -15,7 +15,7 @@ from broker.exit_codes import ExitCode
 from broker.storage.faults import FaultyDisk
 from broker.world import World
 from controller.app import Controller
-from controller.journal import Journal
+from controller.journal import COMPACT_BYTES_MIN, Journal
 from protocol.metric_writer import NewRowWriter
 from protocol.spec import BrokerSpec, ClusterSpec, LogDirSpec
 from protocol.witness import Witness, unwitnessed
@@ -147,7 +147,7 @@ class SimNode:
         return SimDiskWorker(
             self._loop,
             disk=lambda: drive.disk,
-            may_wait=lambda: bool(drive.faults.rules) or may_wait(),
+            may_wait=lambda: drive.faults.may_wait or may_wait(),
             chance=drive.chance,
         )
 
@@ -241,7 +241,7 @@ class BrokerNode(SimNode):
         )
 
     def _has_faults(self, path: str) -> bool:
-        return self.broker is not None and bool(self.broker.surface.disks[path].rules)
+        return self.broker is not None and self.broker.surface.disks[path].may_wait
 
 
 class ControllerNode(SimNode):
@@ -252,6 +252,8 @@ class ControllerNode(SimNode):
         super().__init__(loop, CONTROLLER, (self._journal_dir,))
         self.controller: Controller | None = None
         """The controller of the running process."""
+        self.compact_bytes_min = COMPACT_BYTES_MIN
+        """Of the next process: a journal smaller than this is never compacted."""
         self._spec = spec
         self._new_row_writer = new_row_writer
         loop.network.own(spec.controller.port, self.name)
@@ -263,7 +265,7 @@ class ControllerNode(SimNode):
         executor = SimExecutor(self.worker(path, lambda: False))
         self.controller = Controller(
             self._spec,
-            Journal(DiskJournal(disk), executor),
+            Journal(DiskJournal(disk), executor, compact_bytes_min=self.compact_bytes_min),
             self.clock,
             self.chance(),
             new_row_writer=self._new_row_writer,
