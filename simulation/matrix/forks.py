@@ -9,9 +9,12 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable
-from typing import Generic, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 Label = TypeVar("Label")
+_END: Final = b"\0"
+_TOLD_BYTES_MAX: Final = 30_000
+"""Two of these fit into a pipe that nobody reads yet."""
 
 
 class _Copy(NamedTuple, Generic[Label]):
@@ -22,8 +25,8 @@ class _Copy(NamedTuple, Generic[Label]):
 class Forks(Generic[Label]):
     """The copies of this process, at most ``jobs`` at a time."""
 
-    def __init__(self, jobs: int, on_told: Callable[[Label, str], None]) -> None:
-        """``on_told`` gets what each copy told; nothing when it died."""
+    def __init__(self, jobs: int, on_told: Callable[[Label, list[str]], None]) -> None:
+        """``on_told`` gets what each copy and its branches told; nothing of one that died."""
         self.told_by: int | None = None
         """In a copy: the pipe to tell through."""
         self._jobs = jobs
@@ -47,22 +50,32 @@ class Forks(Generic[Label]):
         self._copies[pid] = _Copy(label, reader)
         return False
 
+    def branch(self) -> bool:
+        """In a copy: make one of it, wait for its end, go on; True in the new one, as ``fork``."""
+        assert self.told_by is not None, "only a copy has branches"
+        pid = os.fork()
+        if pid == 0:
+            return True
+        os.waitpid(pid, 0)
+        return False
+
     def tell(self, text: str) -> None:
         """End this copy."""
         assert self.told_by is not None
-        os.write(self.told_by, text.encode()[:60_000])
+        os.write(self.told_by, text.encode()[:_TOLD_BYTES_MAX] + _END)
         os._exit(0)
 
     def finish(self) -> None:
         """Wait for all copies."""
         while self._copies:
             self._wait()
+        gc.unfreeze()
 
     def _wait(self) -> None:
         """Wait for the oldest copy."""
         pid = next(iter(self._copies))
         copy = self._copies.pop(pid)
         with os.fdopen(copy.pipe, "rb") as pipe:
-            told = pipe.read().decode()
+            told = pipe.read().decode().split(_END.decode())[:-1]
         os.waitpid(pid, 0)
         self._on_told(copy.label, told)

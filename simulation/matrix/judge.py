@@ -1,24 +1,28 @@
 """Whether a cluster heals after a crash, and whether it kept its promises.
 
-Logs are read from the disks as they are, whatever the brokers say of them.
+Logs are read from the disks as they are, decisions from the controller's state and journal,
+whatever the brokers say of them; what clients are told is asked of every broker.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
-from broker.storage.memory_disk import MemoryDisk
+from controller.core.snapshot import snapshot
+from controller.core.state import ClusterState
+from controller.journal import replay
 from protocol.errors import ErrorCode, Malformed
 from protocol.ids import TopicPartition
-from protocol.records.batch import iterate_batches
-from protocol.records.records import iterate_records
+from simulation.matrix.disks import log_of, place_of, strange_logs
 from simulation.matrix.outcome import Outcome, Verdict
-from simulation.matrix.scene import BROKERS, Scene
-from simulation.workload.clients import PartitionView
+from simulation.matrix.promise import Promise
+from simulation.matrix.scene import AFTER, BROKERS, CORDONED, SUBJECT, Scene
+from simulation.workload.clients import ClusterView, PartitionView
 from simulation.workload.questions import EARLIEST, list_offsets
-from simulation.world.node import BrokerNode
+from simulation.world.journal_disk import JOURNAL_FILE
 
 HEAL_S: Final = 60
 """Virtual seconds in which everything has to be well again."""
@@ -26,13 +30,15 @@ _LOOK_AGAIN_S: Final = 0.1
 
 
 class _Refused(Exception):  # noqa: N818 -- a verdict
-    """The broker ended by itself."""
+    """A node ended by itself."""
 
 
 async def judge(scene: Scene) -> Verdict:
     """Wait until the cluster is well, have it go on, and hold it against its promises."""
     try:
         await _heal(scene)
+        if scene.victim is scene.cluster.controller and not await scene.create(AFTER):
+            return Verdict(Outcome.OFFLINE, "no topic can be created")
         for tp, promise in scene.promises.items():
             if promise.is_created and not promise.is_deleted:
                 await scene.produce(1, tp)
@@ -55,49 +61,62 @@ async def _heal(scene: Scene) -> None:
 
     Raises:
         TimeoutError: something is for ``HEAL_S``.
-        _Refused: the broker ended by itself.
+        _Refused: a node ended by itself.
     """
     async with asyncio.timeout(HEAL_S):
         while await _ill(scene) is not None:
-            if not scene.victim.is_running:
-                raise _Refused(f"the broker ended: {scene.victim.ended_with}")
+            _start_stopped(scene)
             await asyncio.sleep(_LOOK_AGAIN_S)
+
+
+def _start_stopped(scene: Scene) -> None:
+    """Start the node that a story had asked to end when another one crashed.
+
+    Raises:
+        _Refused: nobody had asked.
+    """
+    for node in scene.cluster.nodes.values():
+        if not node.is_running:
+            if node is scene.victim or node.ended_with != 0:
+                raise _Refused(f"{node.name} ended: {node.ended_with}")
+            node.start()
 
 
 async def _ill(scene: Scene) -> str | None:
     """Return what is not well yet."""
     if not scene.cluster.is_up():
-        return "a broker is not up"
+        return "a node is not up"
     try:
-        view = await scene.client.view()
-    except OSError as error:
-        return str(error)
+        views = [await scene.client.view_of(broker) for broker in BROKERS]
+    except (OSError, Malformed) as error:
+        return str(error) or type(error).__name__
+    for view in views:
+        ill = _ill_view(scene, view)
+        if ill is not None:
+            return f"broker {view.broker}: {ill}"
+    if any(view.partitions != views[0].partitions for view in views):
+        return "the brokers' metadata differ"
+    partitions = views[0].partitions
+    for broker in BROKERS:
+        wanted = [str(tp) for tp, seen in partitions.items() if broker in seen.replicas]
+        node = scene.cluster.brokers[broker]
+        ill = strange_logs(node, wanted, may_have_strays=scene.has_returned)
+        if ill is not None:
+            return ill
+    return await _disagreement(scene, partitions)
+
+
+def _ill_view(scene: Scene, view: ClusterView) -> str | None:
+    for topic, topic_id in view.topic_ids.items():
+        if topic_id in scene.deleted:
+            return f"{topic} is not deleted"
     for tp, seen in view.partitions.items():
         if sorted(seen.isr) != sorted(seen.replicas) or seen.leader < 0 or seen.offline_replicas:
             return f"{tp}: replicas {seen.replicas}, isr {seen.isr}, leader {seen.leader}"
-    for broker in BROKERS:
-        ill = _ill_disks(scene.cluster.brokers[broker], view.partitions)
-        if ill is not None:
-            return ill
-    return await _disagreement(scene, view.partitions)
-
-
-def _ill_disks(node: BrokerNode, partitions: Mapping[TopicPartition, PartitionView]) -> str | None:
-    """Exactly one current log of each replica, none of others, and no future log."""
-    wanted = {str(tp) for tp, seen in partitions.items() if node.id in seen.replicas}
-    places: dict[str, str] = {}
-    for path, drive in node.drives.items():
-        memory = drive.disk.memory
-        for name in memory.list_dir(""):
-            if not memory.is_dir(name) or name.endswith("-delete"):
-                continue
-            if name in places:
-                return f"{name} is in {places[name]} and in {path}"
-            if name not in wanted:
-                return f"{path}/{name} is nobody's"
-            places[name] = path
-    missing = sorted(wanted - places.keys())
-    return f"{node.name} has no {', '.join(missing)}" if missing else None
+        promise = scene.promises.get(tp)
+        if promise is not None and promise.is_created and seen.replicas not in promise.replicas:
+            return f"{tp}: replicas {seen.replicas}, not {promise.replicas}"
+    return None
 
 
 async def _disagreement(
@@ -108,7 +127,7 @@ async def _disagreement(
         start = await _log_start(scene, tp, seen.leader)
         if start is None:
             return f"{tp}: broker {seen.leader} does not say where it starts"
-        logs = [_log(scene.cluster.brokers[broker], tp, start) for broker in seen.replicas]
+        logs = [log_of(scene.cluster.brokers[broker], tp, start) for broker in seen.replicas]
         ends = sorted({max(log, default=-1) for log in logs})
         if len(ends) > 1:
             return f"{tp}: logs end at {ends}"
@@ -123,7 +142,7 @@ async def _disagreement(
 
 
 async def _check(scene: Scene) -> None:
-    """Hold every replica against what was promised.
+    """Hold every replica and every decision against what was promised.
 
     Raises:
         AssertionError: the text says what is lost.
@@ -138,11 +157,46 @@ async def _check(scene: Scene) -> None:
         assert start is not None, f"{tp}: its leader does not say where it starts"
         for broker in seen.replicas:
             try:
-                promise.check(_log(scene.cluster.brokers[broker], tp, start))
+                promise.check(log_of(scene.cluster.brokers[broker], tp, start))
             except AssertionError as complaint:
                 raise AssertionError(f"{tp} on broker {broker}: {complaint}") from complaint
+        _check_place(scene, tp, promise)
+    _check_decisions(scene)
     errors = [str(one.get("exception") or one["message"]) for one in scene.loop.unhandled]
     assert not errors, f"nobody caught {errors[0]}"
+
+
+def _check_place(scene: Scene, tp: TopicPartition, promise: Promise) -> None:
+    """See that a replica was not put where none should be, as long as that holds."""
+    if promise.shuns and promise.shuns == scene.settings.get(CORDONED):
+        place = place_of(scene.subject, tp)
+        assert place != promise.shuns, f"{tp} is in {place}, which is cordoned"
+
+
+def _check_decisions(scene: Scene) -> None:
+    """Hold what the controller knows, and what its journal would give, against its answers."""
+    controller = scene.cluster.controller.controller
+    assert controller is not None, "there is no controller"
+    state = controller.state
+    for tp, promise in scene.promises.items():
+        topic = state.topics.get(tp.topic)
+        if topic is not None and promise.is_created:
+            assert topic.configs == promise.configs, f"{tp.topic} has configs {topic.configs}"
+    configs = state.dynamic_configs.get(str(SUBJECT), {})
+    for name, value in scene.settings.items():
+        assert configs.get(name) == value, f"{name} is {configs.get(name)}, not {value}"
+    replayed = _replayed(scene)
+    assert _records(replayed) == _records(state), "the journal gives another state"
+
+
+def _replayed(scene: Scene) -> ClusterState:
+    (drive,) = scene.cluster.controller.drives.values()
+    data = drive.disk.memory.read_file(JOURNAL_FILE)
+    return replay(data, Path(drive.disk.root) / JOURNAL_FILE).state
+
+
+def _records(state: ClusterState) -> list[str]:
+    return sorted(map(repr, snapshot(state)))
 
 
 async def _log_start(scene: Scene, tp: TopicPartition, leader: int) -> int | None:
@@ -151,24 +205,3 @@ async def _log_start(scene: Scene, tp: TopicPartition, leader: int) -> int | Non
     except (OSError, Malformed):
         return None
     return None if isinstance(offset, ErrorCode) else offset
-
-
-def _log(node: BrokerNode, tp: TopicPartition, start: int) -> dict[int, bytes]:
-    """Return the values in a replica's current log by offset, from ``start`` on."""
-    for drive in node.drives.values():
-        memory = drive.disk.memory
-        if memory.exists(str(tp)):
-            values = _values(memory, str(tp))
-            return {offset: values[offset] for offset in values if offset >= start}
-    return {}
-
-
-def _values(memory: MemoryDisk, name: str) -> dict[int, bytes]:
-    values: dict[int, bytes] = {}
-    for file in memory.list_dir(name):
-        if file.endswith(".log"):
-            data = memory.read_file(f"{name}/{file}")
-            for position, header in iterate_batches(data):
-                for record in iterate_records(data, position, header):
-                    values[record.offset] = bytes(record.value or b"")
-    return values

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Crash(Enum):
@@ -20,7 +20,13 @@ class Crash(Enum):
     TORN = "torn power cut"
     """A drawn part of what was not synced stays."""
     ERROR = "disk error"
-    """One log dir answers every operation with EIO; the broker starts again on a good disk."""
+    """One disk answers every operation with EIO; the process starts again on a good one."""
+    RETURN = "disk error, dir restarted"
+    """As before, but the process lives: the disk is repaired, the log dir restarted (KIP-18)."""
+
+
+DISK_ERRORS: Final = (Crash.ERROR, Crash.RETURN)
+"""One and the same until the story's end."""
 
 
 class Outcome(Enum):
@@ -28,9 +34,9 @@ class Outcome(Enum):
 
     RECOVERED = "recovered"
     OFFLINE = "offline"
-    """A replica or a log dir did not come back in time."""
+    """Something was not well in time."""
     REFUSED = "refused"
-    """The broker did not start."""
+    """A node did not start, or ended by itself."""
     LOST = "lost"
     """Something promised is missing, or is there twice, or is nobody's."""
 
@@ -42,7 +48,7 @@ class Moment(NamedTuple):
     """Of the disk operation of its story."""
     crash: Crash
     path: str
-    """The log dir."""
+    """The log dir, or the controller's."""
     before: str
     """The operation."""
     draw: int = 0
@@ -58,9 +64,11 @@ class Verdict(NamedTuple):
 
 @dataclass(slots=True)
 class Row:
-    """The outcomes of one story under one kind of crash."""
+    """The outcomes of one story under one kind of crash of one node."""
 
     story: str
+    node: str
+    """Who crashes: ``broker-1``, ``controller``."""
     crash: Crash
     outcomes: Counter[Outcome] = field(default_factory=Counter[Outcome])
     complaints: list[str] = field(default_factory=list[str])
@@ -76,6 +84,6 @@ class Row:
         if verdict.outcome is not Outcome.RECOVERED:
             where = f"at operation {moment.number}, {moment.before} in {moment.path}"
             self.complaints.append(
-                f"{self.story}, {self.crash.value} {where}: {verdict.outcome.value}, "
-                f"{verdict.reason}"
+                f"{self.story}, {self.node}, {self.crash.value} {where}: "
+                f"{verdict.outcome.value}, {verdict.reason}"
             )

@@ -1,4 +1,4 @@
-"""What a cluster has promised of one partition: what must be found of it, and what may be found.
+"""What a cluster has promised: what must be found of each partition, and what may be found.
 
 A record of values; it asks nobody.
 """
@@ -17,6 +17,14 @@ class Promise:
     """Whether its creation was acknowledged."""
     is_deleted: bool = False
     """Whether its deletion was begun: then it may be there or not."""
+    topic_id: bytes | None = None
+    """Of its topic, if that was asked for."""
+    configs: dict[str, str] = field(default_factory=dict[str, str])
+    """Its topic's, as it was created with."""
+    replicas: tuple[tuple[int, ...], ...] = ()
+    """It has one of these assignments; two while nobody knows whether an order arrived."""
+    shuns: str = ""
+    """The log dir that was cordoned when it was created."""
     is_compacted: bool = False
     acknowledged: dict[int, bytes] = field(default_factory=dict[int, bytes])
     """By offset."""
@@ -54,3 +62,10 @@ class Promise:
             return False
         key = self.keys[offset]
         return any(other > offset and self.keys.get(other, key) == key for other in found)
+
+    def summary(self) -> str:
+        """Return what makes it another promise than before, in few words."""
+        return (
+            f"{len(self.acknowledged)} {len(self.sent)} {self.is_created} {self.is_deleted} "
+            f"{self.kept_from} {self.replicas}"
+        )

@@ -7,38 +7,47 @@ judges nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from broker.lifecycle.log_dir_returns import ReturnRefusedError, Wish
+from broker.lifecycle.log_dir_returns import Wish
 from protocol.errors import ErrorCode, KafkaError, Malformed
+from protocol.fault_model import DiskMode
 from protocol.ids import TopicPartition
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.ports import Buffer
 from protocol.records.build import NewRecord, build_batch
 from protocol.spec import parse_cluster_spec
 from simulation.core.history import History
+from simulation.matrix.operator import Operator
+from simulation.matrix.patience import Patience
 from simulation.matrix.promise import Promise
 from simulation.workload.admin import Admin, ConfigResource
 from simulation.workload.clients import ClusterClient, addresses_of
 from simulation.world.cluster import SimCluster
+from simulation.world.journal_disk import JOURNAL_FILE
 from simulation.world.loop import SimLoop
-from simulation.world.node import BrokerNode
+from simulation.world.node import BrokerNode, SimNode
 
-VICTIM: Final = 1
-"""The broker that crashes."""
+SUBJECT: Final = 1
+"""The broker whose replicas the stories are about."""
 BROKERS: Final = (1, 2, 3)
 PATHS: Final = ("/b1/d1", "/b1/d2", "/b1/d3")
-"""The victim's log dirs."""
+"""The subject's log dirs."""
 ORDERS: Final = TopicPartition("orders", 0)
 SECOND: Final = TopicPartition("second", 0)
-PATIENCE_S: Final = 20
+THIRD: Final = TopicPartition("third", 0)
+AFTER: Final = TopicPartition("after", 0)
+"""Created when all is over."""
 MOVE_RATE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
+CORDONED: Final = "cordoned.log.dirs"
 _PRODUCE_VERSION: Final = 9
-_LOOK_AGAIN_S: Final = 0.05
 _RECORD_BYTES: Final = 60
 _KEYS: Final = 4
+_COMPACT_BYTES_MIN: Final = 3_000
+"""The controller's journal is compacted in the middle of stories."""
+_TORN_LINE: Final = b'00000000 [7, 7, [["Topic'
 _SPEC: Final = """
 cluster_id: matrix
 controller: {port: 9000, data_dir: /controller}
@@ -66,21 +75,33 @@ brokers:
 class Scene:
     """A controller, three brokers with three log dirs each, and who works with them."""
 
-    def __init__(self, loop: SimLoop) -> None:
+    def __init__(self, loop: SimLoop, victim: str = f"broker-{SUBJECT}") -> None:
+        """``victim``: the node that crashes."""
         self.loop = loop
+        self.patience = Patience(loop)
         self.begin: Callable[[], None] = _nothing
         """Called by a story when its own part begins."""
         spec = parse_cluster_spec(_SPEC, base_dir=Path("/"), source="the matrix")
         self.cluster = SimCluster(loop, spec)
+        self.cluster.controller.compact_bytes_min = _COMPACT_BYTES_MIN
+        self.victim: SimNode = self.cluster.node(victim)
+        """Who crashes."""
+        self.subject: BrokerNode = self.cluster.brokers[SUBJECT]
+        """The broker whose replicas the stories are about."""
         self.client = ClusterClient(addresses_of(spec), "matrix", request_timeout_ms=3_000)
         self.admin = Admin(self.client, History(lambda: loop.now_us))
         self.promises: dict[TopicPartition, Promise] = {}
+        self.deleted: dict[bytes, str] = {}
+        """The topics whose deletion was answered, by id: they never come back."""
+        self.settings: dict[str, str | None] = {}
+        """The subject's configs that were answered; None: taken off."""
+        self.failed: dict[str, None] = {}
+        """The log dirs whose disk failed, and which nobody brought back yet."""
+        self.has_returned = False
+        """Whether a log dir came back to a living broker: it sets aside what it has elsewhere."""
+        self._operator = Operator(self.cluster, self.patience)
+        self._is_slow = False
         self._count = 0
-
-    @property
-    def victim(self) -> BrokerNode:
-        """The broker that crashes."""
-        return self.cluster.brokers[VICTIM]
 
     # Topics.
 
@@ -90,9 +111,14 @@ class Scene:
         """Create a topic of one partition; False when it could not be."""
         given = {name.replace("_", "."): value for name, value in configs.items()}
         is_compacted = given.get("cleanup.policy") == "compact"
-        promise = self.promises[tp] = Promise(is_compacted=is_compacted)
+        promise = self.promises[tp] = Promise(
+            is_compacted=is_compacted,
+            configs=given,
+            replicas=(tuple(replicas),),
+            shuns=self.settings.get(CORDONED) or "",
+        )
         was_unanswered = False
-        async for _ in self._attempts():
+        async for _ in self.patience.attempts():
             try:
                 code = await self.admin.create_topic(
                     tp.topic, assignment=[list(replicas)], configs=given
@@ -109,12 +135,25 @@ class Scene:
 
     async def delete(self, tp: TopicPartition = ORDERS) -> bool:
         """Delete a topic; False when it could not be."""
+        topic_id = await self._topic_id(tp.topic)
         self.promises[tp].is_deleted = True
         codes = (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        is_deleted = await self._order(lambda: self.admin.delete_topic(tp.topic), codes)
+        is_deleted = await self.patience.order(lambda: self.admin.delete_topic(tp.topic), codes)
         if is_deleted:
             self.promises[tp].sent.clear()
+            if topic_id is not None:
+                self.deleted[topic_id] = tp.topic
         return is_deleted
+
+    async def _topic_id(self, topic: str) -> bytes | None:
+        async for _ in self.patience.attempts():
+            try:
+                view = await self.client.view([topic])
+            except (OSError, Malformed):
+                continue
+            if topic in view.topic_ids:
+                return view.topic_ids[topic]
+        return None
 
     # Records.
 
@@ -127,10 +166,10 @@ class Scene:
         promise = self.promises[tp]
         value = f"{tp}/{self._count}/".encode().ljust(_RECORD_BYTES, b".")
         key = f"key-{self._count % _KEYS}".encode() if promise.is_compacted else None
-        batch = build_batch([NewRecord(value, key, timestamp_ms=self.victim.clock.now_ms())])
+        batch = build_batch([NewRecord(value, key, timestamp_ms=self.subject.clock.now_ms())])
         self._count += 1
         promise.sent[value] = None
-        async for _ in self._attempts():
+        async for _ in self.patience.attempts():
             offset = await self._try_send(tp, batch)
             if offset is not None:
                 promise.acknowledged[offset] = value
@@ -171,7 +210,7 @@ class Scene:
         promise = self.promises[tp]
         end = max([*promise.acknowledged, -1]) + 1
         promise.kept_from = max(promise.kept_from, end if offset < 0 else offset)
-        await self._order(lambda: self.admin.delete_records(tp, offset))
+        await self.patience.order(lambda: self.admin.delete_records(tp, offset))
 
     def let_go(self, keep: int, tp: TopicPartition = ORDERS) -> None:
         """Let retention take what lies before the last ``keep`` acknowledged records."""
@@ -180,21 +219,21 @@ class Scene:
     # Log dirs.
 
     def path_of(self, tp: TopicPartition = ORDERS) -> str:
-        """Return the victim's log dir that holds a partition; the first one when none does."""
-        for path, drive in self.victim.drives.items():
+        """Return the subject's log dir that holds a partition; the first one when none does."""
+        for path, drive in self.subject.drives.items():
             if drive.disk.memory.exists(str(tp)):
                 return path
         return PATHS[0]
 
     def other_path(self, number: int = 0, tp: TopicPartition = ORDERS) -> str:
-        """Return a log dir of the victim that does not hold a partition."""
+        """Return a log dir of the subject that does not hold a partition."""
         return [path for path in PATHS if path != self.path_of(tp)][number]
 
     async def move(self, path: str, tp: TopicPartition = ORDERS) -> None:
-        """Order the victim to keep a replica in another log dir; does not wait for the end."""
+        """Order the subject to keep a replica in another log dir; does not wait for the end."""
 
         async def ask() -> ErrorCode:
-            return (await self.admin.move_replicas(VICTIM, path, [tp]))[tp]
+            return (await self.admin.move_replicas(SUBJECT, path, [tp]))[tp]
 
         codes = (
             ErrorCode.NONE,
@@ -202,41 +241,55 @@ class Scene:
             ErrorCode.REPLICA_NOT_AVAILABLE,
             ErrorCode.LOG_DIR_NOT_FOUND,
         )
-        await self._order(ask, codes)
+        await self.patience.order(ask, codes)
 
     async def slow_moves(self) -> None:
         """Have moves copy a little at a time."""
-        await self._set_rate("300")
+        self._is_slow = True
+        await self._set(MOVE_RATE, "300")
 
     async def moves_end(self) -> None:
-        """Let moves be quick, and wait until none is under way."""
-        await self._set_rate(None)
-        async for _ in self._attempts():
+        """Let moves be quick, and wait until none is under way that can end."""
+        await self.quicken()
+        async for _ in self.patience.attempts():
             if not self.future_logs():
                 return
 
     def future_logs(self) -> list[str]:
-        """Return the future logs on the victim's disks."""
-        return [
-            name
-            for drive in self.victim.drives.values()
-            for name in drive.disk.memory.list_dir("")
-            if name.endswith("-future")
-        ]
+        """Return the subject's future logs, but for those of moves from or to a failed disk."""
+        failed: list[str] = []
+        good: list[str] = []
+        for drive in self.subject.drives.values():
+            names = failed if drive.faults.rules else good
+            names += drive.disk.memory.list_dir("")
+        futures = [name for name in good if name.endswith("-future")]
+        return [name for name in futures if name.partition(".")[0] not in failed]
 
     async def replace(self, path: str) -> None:
         """Put an empty disk in the place of a log dir."""
-        async for _ in self._attempts():
-            broker = self.victim.broker
-            if broker is None or not broker.serving.done():
-                continue
-            try:
-                wish = Wish(path, is_replaced=True)
-                asked = self.victim.call(broker.surface.returns.ask, wish)
-            except ReturnRefusedError:
+        await self._operator.ask(Wish(path, is_replaced=True))
+
+    async def cordon(self, path: str) -> None:
+        """Keep new replicas away from a log dir; an empty path takes the cordon off."""
+        await self._set(CORDONED, path or None)
+
+    async def fail(self, path: str) -> None:
+        """Let a disk answer with errors, and wait until its broker gives the log dir up."""
+        self.failed[path] = None
+        self._operator.host(path).drives[path].faults.set_fault(DiskMode.EIO)
+        await self.patience.until(lambda: not self._operator.is_online(path))
+
+    async def bring_back(self, path: str) -> None:
+        """Repair a disk and restart its log dir while the broker lives, until it fails again."""
+        faults = self._operator.host(path).drives[path].faults
+        faults.clear()
+        async for _ in self.patience.attempts():
+            if self._operator.is_online(path):
+                self.failed.pop(path, None)
+            if path not in self.failed or faults.rules:
                 return
-            await self._until(asked.ended.is_set)
-            return
+            self.has_returned = True
+            await self._operator.ask(Wish(path))
 
     async def reassign(self, replicas: Sequence[int], tp: TopicPartition = ORDERS) -> None:
         """Give a partition other replicas; does not wait for the end."""
@@ -244,11 +297,14 @@ class Scene:
         async def ask() -> ErrorCode:
             return (await self.admin.reassign({tp: replicas}))[tp]
 
-        await self._order(ask)
+        promise = self.promises[tp]
+        promise.replicas = (*promise.replicas, tuple(replicas))
+        if await self.patience.order(ask):
+            promise.replicas = (tuple(replicas),)
 
     async def reassigned(self, replicas: Sequence[int], tp: TopicPartition = ORDERS) -> None:
         """Wait until a partition has these replicas, all in sync."""
-        async for _ in self._attempts():
+        async for _ in self.patience.attempts():
             try:
                 view = await self.client.view([tp.topic])
             except (OSError, Malformed):
@@ -257,15 +313,40 @@ class Scene:
             if seen is not None and sorted(seen.isr) == sorted(seen.replicas) == sorted(replicas):
                 return
 
-    # The broker.
+    # Nodes.
 
     async def restart(self) -> None:
-        """Stop the victim cleanly and start it again."""
-        self.victim.ask_to_end()
-        await self._until(lambda: not self.victim.is_running)
-        if not self.victim.is_running:
-            self.victim.start()
-        await self._until(self.cluster.is_up)
+        """Stop the subject cleanly and start it again."""
+        self.subject.ask_to_end()
+        await self.patience.until(lambda: not self.subject.is_running)
+        if not self.subject.is_running:
+            self.subject.start()
+        await self.patience.until(self.cluster.is_up)
+
+    def tear_journal(self) -> None:
+        """Kill the controller in the middle of a line of its journal."""
+        controller = self.cluster.controller
+        controller.kill()
+        (drive,) = controller.drives.values()
+        memory = drive.disk.memory
+        memory.write_file(JOURNAL_FILE, memory.read_file(JOURNAL_FILE) + _TORN_LINE)
+
+    async def start_controller(self) -> None:
+        """Start the controller again."""
+        self.cluster.controller.start()
+        await self.patience.until(self.cluster.is_up)
+
+    async def repair(self) -> None:
+        """End all that a story began to break or to slow, wherever it was left."""
+        for node in self.cluster.nodes.values():
+            for drive in node.drives.values():
+                drive.faults.clear()
+            if not node.is_running:
+                node.start()
+        for path in list(self.failed):
+            await self.bring_back(path)
+        if self._is_slow:
+            await self.quicken()
 
     async def rest(self, milliseconds: int) -> None:
         """Let time pass: checkpoints, retention and deletions come by themselves."""
@@ -273,45 +354,17 @@ class Scene:
 
     async def quicken(self) -> None:
         """Take the limit off that ``slow_moves`` set."""
-        await self._set_rate(None)
+        await self._set(MOVE_RATE, None)
+        self._is_slow = False
 
-    async def _set_rate(self, rate: str | None) -> None:
-        await self._order(
-            lambda: self.admin.alter_configs(ConfigResource.BROKER, str(VICTIM), {MOVE_RATE: rate})
-        )
-
-    async def _until(self, condition: Callable[[], bool]) -> None:
-        async for _ in self._attempts():
-            if condition():
-                return
-
-    async def _order(
-        self,
-        ask: Callable[[], Awaitable[ErrorCode]],
-        codes: Sequence[ErrorCode] = (ErrorCode.NONE,),
-    ) -> bool:
-        """Give an order until it is answered with one of ``codes``; tell whether it is done."""
-        async for _ in self._attempts():
-            try:
-                code = await ask()
-            except (OSError, Malformed, KafkaError):
-                continue
-            if code in codes:
-                return code not in (
-                    ErrorCode.KAFKA_STORAGE_ERROR,
-                    ErrorCode.LOG_DIR_NOT_FOUND,
-                    ErrorCode.REPLICA_NOT_AVAILABLE,
-                )
-        return False
-
-    async def _attempts(self) -> AsyncIterator[int]:
-        """Count attempts, a moment apart, as long as patience lasts."""
-        deadline_s = self.loop.time() + PATIENCE_S
-        number = 0
-        while self.loop.time() < deadline_s:
-            yield number
-            number += 1
-            await asyncio.sleep(_LOOK_AGAIN_S)
+    async def _set(self, name: str, value: str | None) -> None:
+        """Set a config of the subject."""
+        self.settings.pop(name, None)
+        resource = ConfigResource.BROKER
+        if await self.patience.order(
+            lambda: self.admin.alter_configs(resource, str(SUBJECT), {name: value})
+        ):
+            self.settings[name] = value
 
 
 def _nothing() -> None:

@@ -1,4 +1,4 @@
-"""What happens to replicas on a broker that crashes, one short story per operation.
+"""What happens to replicas on a broker while a node crashes, one short story per operation.
 
 Before ``begin`` a story sets the scene; from then on each disk operation is a moment for a crash.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
-from simulation.matrix.scene import SECOND, Scene
+from simulation.matrix.scene import SECOND, THIRD, Scene
 
 Story: TypeAlias = Callable[[Scene], Awaitable[None]]
 
@@ -175,6 +175,52 @@ async def compact(scene: Scene) -> None:
     await scene.rest(1000)
 
 
+async def fail(scene: Scene) -> None:
+    """A disk fails, is repaired, and its log dir is restarted while the broker lives (KIP-18)."""
+    await scene.create()
+    await scene.create(SECOND)
+    await scene.produce(8)
+    await scene.produce(2, SECOND)
+    path = scene.path_of()
+    scene.begin()
+    await scene.fail(path)
+    await scene.produce(3)
+    await scene.bring_back(path)
+    await scene.reassigned((1, 2, 3))
+    await scene.produce(2)
+    await scene.produce(2, SECOND)
+    await scene.rest(500)
+
+
+async def cordon(scene: Scene) -> None:
+    """A log dir is cordoned and emptied by a move, a new replica goes elsewhere (KIP-1066)."""
+    await scene.create()
+    await scene.create(SECOND)
+    await scene.produce(8)
+    path = scene.path_of()
+    scene.begin()
+    await scene.cordon(path)
+    await scene.move(scene.other_path(1))
+    await scene.produce(2)
+    await scene.moves_end()
+    await scene.create(THIRD)
+    await scene.produce(2, THIRD)
+    await scene.cordon("")
+    await scene.rest(500)
+
+
+async def start(scene: Scene) -> None:
+    """A controller that was killed in the middle of a line starts again and goes on."""
+    await scene.create()
+    await scene.produce(2)
+    scene.tear_journal()
+    scene.begin()
+    await scene.start_controller()
+    await scene.create(SECOND)
+    await scene.produce(2)
+    await scene.produce(2, SECOND)
+
+
 STORIES: Final[tuple[Story, ...]] = (
     create,
     move,
@@ -189,4 +235,20 @@ STORIES: Final[tuple[Story, ...]] = (
     retention,
     delete_records,
     compact,
+    fail,
+    cordon,
+    start,
 )
+
+_WITHOUT_DECISIONS: Final = (move, swap, retention, delete_records, compact)
+
+CASTS: Final[dict[str, tuple[Story, ...]]] = {
+    "broker-1": tuple(story for story in STORIES if story is not start),
+    "broker-2": (create, replace, reassign),
+    "controller": tuple(story for story in STORIES if story not in _WITHOUT_DECISIONS),
+}
+"""Who crashes in which stories.
+
+Broker 2 follows in ``create`` and is copied from in ``replace`` and ``reassign``. The controller
+writes nothing while a broker moves, cleans up or deletes records by itself.
+"""

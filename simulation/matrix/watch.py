@@ -1,7 +1,8 @@
 """Every operation of the victim's disks as a moment: there a copy of the world crashes.
 
-The world itself goes on undisturbed. Copies whose disks would be the same as a copy's before are
-not made: they are counted with it.
+The world itself goes on undisturbed. Copies whose disks and promises would be the same as a copy's
+before are not made: they are counted with it. A torn power cut that leaves what a plain one does is
+one of them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import errno
 import hashlib
 import os
 from collections.abc import Callable, Collection, Iterator
+from contextvars import Context
 from functools import partial
 from random import Random
 from typing import Final, NamedTuple
@@ -18,12 +20,12 @@ from typing import Final, NamedTuple
 from broker.storage.memory_disk import MemoryDisk
 from protocol.fault_model import DiskMode, Operation
 from simulation.matrix.forks import Forks
-from simulation.matrix.outcome import Crash, Moment
-from simulation.matrix.promise import Promise
+from simulation.matrix.outcome import DISK_ERRORS, Crash, Moment
 from simulation.matrix.scene import Scene
 
 TORN_DRAWS: Final = 2
 """Torn power cuts at each change."""
+_LOOK_AGAIN_S: Final = 0.01
 
 
 class Crashed(SystemExit):
@@ -63,7 +65,7 @@ class Watch:
         """Look at every operation from now on."""
         for path, drive in self._scene.victim.drives.items():
             drive.before_change = partial(self._on_change, path)
-            if Crash.ERROR in self._crashes:
+            if self._disk_errors():
                 drive.before_operation = partial(self._on_operation, path)
 
     def end(self) -> None:
@@ -82,7 +84,8 @@ class Watch:
     def _on_change(self, path: str, operation: str, name: str) -> None:
         self.count += 1
         for moment in self._moments(path, f"{operation} {name}"):
-            key = _Key(moment.crash, self._fingerprint(moment))
+            is_power = moment.crash is not Crash.KILL
+            key = _Key(Crash.POWER_CUT if is_power else Crash.KILL, self._fingerprint(moment))
             like = self._seen.setdefault(key, moment)
             if like is not moment:
                 self._on_same(moment, like)
@@ -95,7 +98,7 @@ class Watch:
             if crash is Crash.TORN:
                 for draw in range(TORN_DRAWS):
                     yield Moment(self.count, crash, path, before, draw)
-            elif crash is not Crash.ERROR:
+            elif crash in {Crash.KILL, Crash.POWER_CUT}:
                 yield Moment(self.count, crash, path, before)
 
     def _become(self, moment: Moment) -> None:
@@ -103,7 +106,7 @@ class Watch:
         self.end()
 
     def _fingerprint(self, moment: Moment) -> bytes:
-        found = hashlib.blake2b(_promised(self._scene.promises.values()))
+        found = hashlib.blake2b(_promised(self._scene))
         for disk in self._disks():
             left = disk
             if moment.crash is not Crash.KILL:
@@ -123,21 +126,36 @@ class Watch:
     def _on_operation(self, path: str, operation: Operation) -> None:
         """From here on every operation of this disk fails in a copy; the story goes on there.
 
-        Looks that follow each other find the same: only the first of them is a moment.
+        It goes on as long as there is a controller. Looks that follow each other find the same:
+        only the first of them is a moment.
         """
         is_look, self._was_look = operation is Operation.LOOK, self._was_look
         if is_look and self._was_look:
             return
         self._was_look = is_look
         self.count += 1
-        moment = Moment(self.count, Crash.ERROR, path, operation.value)
-        drive = self._scene.victim.drives[path]
+        moment = Moment(self.count, self._disk_errors()[0], path, operation.value)
+        scene = self._scene
+        drive = scene.victim.drives[path]
         if drive.faults.rules or not self._forks.fork(moment):
             return
         self._become(moment)
-        asyncio._set_running_loop(self._scene.loop)  # noqa: SLF001 -- it knows the process by its id
+        asyncio._set_running_loop(scene.loop)  # noqa: SLF001 -- it knows the process by its id
         drive.faults.set_fault(DiskMode.EIO)
+        if scene.victim is scene.cluster.controller:
+            scene.loop.call_later(_LOOK_AGAIN_S, self._crash_at_end, context=Context())
+        else:
+            scene.failed[path] = None
         raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+
+    def _crash_at_end(self) -> None:
+        """End the story of a copy when the victim has ended; its process is not this code's."""
+        if not self._scene.victim.is_running:
+            raise Crashed
+        self._scene.loop.call_later(_LOOK_AGAIN_S, self._crash_at_end)
+
+    def _disk_errors(self) -> list[Crash]:
+        return [each for each in self._crashes if each in DISK_ERRORS]
 
 
 def _chance(moment: Moment) -> Random | None:
@@ -146,8 +164,6 @@ def _chance(moment: Moment) -> Random | None:
     return None
 
 
-def _promised(promises: Collection[Promise]) -> bytes:
-    return "".join(
-        f"{len(one.acknowledged)} {len(one.sent)} {one.is_created} {one.is_deleted};"
-        for one in promises
-    ).encode()
+def _promised(scene: Scene) -> bytes:
+    promises = ";".join(promise.summary() for promise in scene.promises.values())
+    return f"{promises} {len(scene.deleted)} {scene.settings}".encode()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from simulation.matrix.judge import judge
 from simulation.matrix.outcome import Outcome
-from simulation.matrix.scene import ORDERS, Scene
+from simulation.matrix.scene import CORDONED, ORDERS, PATHS, Scene
+from simulation.world.journal_disk import JOURNAL_FILE
 
 
 async def filled(scene: Scene) -> None:
@@ -34,6 +35,61 @@ async def test_a_topic_that_is_gone_is_lost(scene: Scene) -> None:
     assert (await judge(scene)).outcome is Outcome.RECOVERED
     scene.promises[ORDERS].is_created = True
     assert (await judge(scene)).reason == "orders-0 is gone"
+
+
+async def test_a_deleted_topic_that_is_there_is_noticed(scene: Scene) -> None:
+    await filled(scene)
+    view = await scene.client.view()
+    scene.deleted[view.topic_ids[ORDERS.topic]] = ORDERS.topic
+    verdict = await judge(scene)
+    assert verdict == (Outcome.OFFLINE, "broker 1: orders is not deleted")
+
+
+async def test_other_replicas_than_were_ordered_are_noticed(scene: Scene) -> None:
+    await filled(scene)
+    scene.promises[ORDERS].replicas = ((2, 3), (3, 2))
+    verdict = await judge(scene)
+    assert verdict.outcome is Outcome.OFFLINE
+    assert "replicas (1, 2, 3), not ((2, 3), (3, 2))" in verdict.reason
+
+
+async def test_a_config_that_is_not_as_it_was_set_is_lost(scene: Scene) -> None:
+    await filled(scene)
+    await scene.cordon(PATHS[1])
+    assert (await judge(scene)).outcome is Outcome.RECOVERED
+    scene.settings[CORDONED] = PATHS[2]
+    assert (await judge(scene)).reason == f"{CORDONED} is {PATHS[1]}, not {PATHS[2]}"
+
+
+async def test_a_topic_with_other_configs_is_lost(scene: Scene) -> None:
+    await filled(scene)
+    scene.promises[ORDERS].configs["retention.bytes"] = "5"
+    assert (await judge(scene)).reason == "orders has configs {}"
+
+
+async def test_a_replica_in_a_cordoned_log_dir_is_noticed(scene: Scene) -> None:
+    await filled(scene)
+    path = scene.promises[ORDERS].shuns = scene.path_of()
+    assert (await judge(scene)).outcome is Outcome.RECOVERED, "no cordon holds"
+    await scene.cordon(path)
+    assert (await judge(scene)).reason == f"orders-0 is in {path}, which is cordoned"
+
+
+async def test_a_journal_that_gives_another_state_is_noticed(scene: Scene) -> None:
+    await filled(scene)
+    (drive,) = scene.cluster.controller.drives.values()
+    lines = drive.disk.memory.read_file(JOURNAL_FILE).splitlines(keepends=True)
+    drive.disk.memory.write_file(JOURNAL_FILE, b"".join(lines[:-1]))
+    verdict = await judge(scene)
+    assert verdict == (Outcome.LOST, "the journal gives another state")
+
+
+async def test_a_node_that_was_asked_to_end_is_started(scene: Scene) -> None:
+    await filled(scene)
+    scene.victim = scene.cluster.brokers[2]
+    scene.subject.ask_to_end()
+    assert (await judge(scene)).outcome is Outcome.RECOVERED
+    assert scene.subject.starts_count == 2
 
 
 async def test_a_second_current_log_is_noticed(scene: Scene) -> None:

@@ -58,3 +58,17 @@ def test_compaction_takes_what_a_later_record_replaces() -> None:
     known.check({1: b"1", 2: b"2"})
     with pytest.raises(AssertionError, match="1 is missing"):
         known.check({2: b"2"})
+
+
+def test_its_summary_changes_with_every_promise() -> None:
+    known = promise()
+    seen = [known.summary()]
+    known.acknowledged[3] = b"3"
+    seen.append(known.summary())
+    known.kept_from = 2
+    seen.append(known.summary())
+    known.replicas = ((1, 2),)
+    seen.append(known.summary())
+    known.is_deleted = True
+    seen.append(known.summary())
+    assert len(dict.fromkeys(seen)) == len(seen)
