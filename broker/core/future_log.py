@@ -131,15 +131,14 @@ MOVE_TABLE: Final[dict[tuple[MoveState, MoveEvent], MoveState]] = {
     (MoveState.SWAPPING, MoveEvent.CURRENT_TRUNCATED): MoveState.TRUNCATING,
     (MoveState.SWAPPING, MoveEvent.EPOCH_CHANGED): MoveState.TRUNCATING,
     (MoveState.SWAPPING, MoveEvent.SWAP_DONE): MoveState.SWAPPED,
-    (MoveState.SWAPPING, MoveEvent.ERROR): MoveState.FAILED,
     (MoveState.SWAPPING, MoveEvent.CANCEL): MoveState.CANCELLED,
     (MoveState.FAILED, MoveEvent.CURRENT_TRUNCATED): MoveState.FAILED,
     (MoveState.FAILED, MoveEvent.EPOCH_CHANGED): MoveState.TRUNCATING,
-    (MoveState.FAILED, MoveEvent.ERROR): MoveState.FAILED,
     (MoveState.FAILED, MoveEvent.CANCEL): MoveState.CANCELLED,
 }
 """Every move of a move; after SWAPPED or CANCELLED nothing may follow. Once the renames of a swap
-have begun they are not interrupted: the engine holds back other events until SWAP_DONE or ERROR."""
+have begun they are not interrupted: the engine holds back other events until SWAP_DONE. An error
+before that ends SWAPPING first (FELL_BEHIND); a failed move has nobody who could meet another."""
 
 
 class Move:

@@ -28,16 +28,17 @@ def part_of(data: bytes, chance: random.Random) -> bytes:
     return data[: chance.randrange(max(1, len(data)))]
 
 
-def write_elsewhere(disk: Disk, name: str, data: bytes, chance: random.Random) -> None:
-    """Write over a drawn place of another file of the same class, where there is one."""
+def write_elsewhere(disk: Disk, name: str, data: bytes, chance: random.Random) -> str | None:
+    """Write over a drawn place of another file of the same class; return its name, if any."""
     victims = [each for each in _files(disk, "") if _may_suffer(disk, name, each)]
     if not victims:
-        return
+        return None
     victim = victims[chance.randrange(len(victims))]
     content = bytearray(disk.read_file(victim))
     at = chance.randrange(max(1, len(content) - len(data) + 1))
     content[at : at + len(data)] = data[: len(content) - at]
     disk.write_file(victim, content)
+    return victim
 
 
 def _files(disk: Disk, below: str) -> Iterator[str]:

@@ -48,6 +48,8 @@ class FaultyDisk:
         self._force = RulesInForce()
         self._pages = PageLoss(inner)
         self._entries = EntryLoss(inner)
+        self.struck_files: dict[str, None] = {}
+        """Those that misdirected writes hit: what was to be written, and what was written over."""
 
     @property
     def root(self) -> str:
@@ -311,7 +313,8 @@ class FaultyDisk:
 
     def write_elsewhere(self, name: str, data: bytes) -> None:
         """Write what was meant for ``name`` over another file."""
-        write_elsewhere(self._inner, name, data, self._chance)
+        victim = write_elsewhere(self._inner, name, data, self._chance)
+        self.struck_files.update(dict.fromkeys((name,) if victim is None else (name, victim)))
 
     # How rules act.
 

@@ -185,6 +185,8 @@ class AlterConfigs:
     set: Mapping[str, str | None]
     topic: TopicRef | None = None
     broker: BrokerRef | None = None
+    alone: bool = False
+    """In place of all that were set before (AlterConfigs); false: besides them."""
     answers: CodeName = "NONE"
 
 

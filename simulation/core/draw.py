@@ -59,7 +59,7 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
             *_in_time([*timed_steps(spans), *_late(clients, scene, workloads)]),
             _until(scene.length_ms),
         ),
-        ending=Ending(met_within_ms=MET_WITHIN_MS),
+        ending=Ending(replace_log_dirs=True, met_within_ms=MET_WITHIN_MS),
     )
 
 

@@ -10,6 +10,7 @@ from simulation.core.actions import Action
 from simulation.core.dice import Dice, chosen, skewed
 from simulation.core.draw_cluster import draw_topic
 from simulation.core.draw_faults import Scene, Timed
+from simulation.core.draw_plots import GAP_MS_MAX, PLOTS
 from simulation.core.plan import ClusterPlan
 
 
@@ -20,11 +21,12 @@ def draw_orders(dice: Dice, scene: Scene, kinds: list[str], count: int) -> list[
     """
     orders: list[Timed] = []
     for number in range(1, count + 1):
-        at_ms = dice.randint(100, scene.length_ms)
         kind = chosen(dice, {kind: _OFTEN.get(kind, 1) for kind in kinds})
+        at_ms = dice.randint(100, scene.length_ms // 2 if kind in PLOTS else scene.length_ms)
         for action in _ORDERS[kind](dice, scene.cluster, number):
             orders.append(Timed(at_ms, action))
-            at_ms = min(at_ms + skewed(dice, 1, 5000), scene.length_ms)
+            gap_ms = skewed(dice, 1, GAP_MS_MAX if kind in PLOTS else 5000)
+            at_ms = min(at_ms + gap_ms, scene.length_ms)
     return sorted(orders, key=lambda order: order.at_ms)
 
 
@@ -89,7 +91,11 @@ def _elect(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]
 
 def _alter_topic(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
     name, values = dice.choice(_TOPIC_CHANGES)
-    return (actions.AlterConfigs(topic=_topic(dice, cluster), set={name: dice.choice(values)}),)
+    change = {name: dice.choice(values)}
+    if dice.random() < 0.3:
+        given = {key: value for key, value in change.items() if value is not None}
+        return (actions.AlterConfigs(topic=_topic(dice, cluster), set=given, alone=True),)
+    return (actions.AlterConfigs(topic=_topic(dice, cluster), set=change),)
 
 
 def _alter_broker(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
@@ -126,6 +132,9 @@ _TOPIC_CHANGES: Final[tuple[tuple[str, tuple[str | None, ...]], ...]] = (
     ("max.message.bytes", ("1048588", "4096", None)),
     ("flush.messages", ("1", "100", None)),
     ("message.timestamp.type", ("CreateTime", "LogAppendTime", None)),
+    ("retention.bytes", ("1000", "20000", None)),
+    ("retention.ms", ("500", "3000", None)),
+    ("cleanup.policy", ("compact", "delete", "compact,delete", None)),
 )
 _BROKER_CHANGES: Final[tuple[tuple[str, tuple[str | None, ...]], ...]] = (
     ("leader.replication.throttled.rate", ("100000", None)),
@@ -149,6 +158,7 @@ _ORDERS: Final[dict[str, Callable[[Dice, ClusterPlan, int], tuple[Action, ...]]]
     "replace_log_dir": _replace_log_dir,
     "restart_partition": _restart_partition,
     "delete_records": _delete_records,
+    **PLOTS,
 }
-_OFTEN: Final = {"move_replica": 4, "reassign": 3}
+_OFTEN: Final = {"move_replica": 4, "reassign": 3, "slow_move": 3}
 ORDER_KINDS: Final = tuple(_ORDERS)

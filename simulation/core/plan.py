@@ -116,6 +116,8 @@ class Ending:
     """Start what is down, resume what is paused."""
     restart_log_dirs: bool = True
     """Bring offline log dirs back, once no fault is on them."""
+    replace_log_dirs: bool = False
+    """Put empty disks in the place of those that wrote to wrong places, and accept the loss."""
     met_within_ms: int = 0
     """How long faults that have met nothing stay on after the steps, while all else is repaired.
 

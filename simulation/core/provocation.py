@@ -65,7 +65,8 @@ def _of_network(rule: NetworkFault, topic: str) -> tuple[Action, ...]:
     if len(brokers) < len(ends):
         return ()
     follow = CreateTopic(name=topic, assignment=(brokers, brokers[::-1]))
-    return (follow, *_writes(topic, rule.source))
+    no_cordons = (Cordon(broker=node, log_dirs=()) for node in (rule.source, rule.target))
+    return (*no_cordons, follow, *_writes(topic, rule.source))
 
 
 def _writes(topic: str, node: str) -> tuple[Action, ...]:

@@ -120,6 +120,10 @@ class Damage(NamedTuple):
     what: str
     is_lasting: bool = False
     """Fetching the log's end again does not heal it: bytes in its middle are others now."""
+    tp: TopicPartition | None = None
+    """The only partition that can have suffered; None: all in the log dir."""
+    is_emptied: bool = False
+    """All of it is gone, what was damaged too."""
 
 
 class BatchSample(NamedTuple):

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from protocol.fault_document import fault_content
-from protocol.fault_model import DiskFault, broker_id_of
+from protocol.fault_model import DiskFault, DiskMode, broker_id_of
 from simulation.core import actions as do
 from simulation.core.references import ALL
-from simulation.run.scene import Scene, StepError
+from simulation.run.scene import Scene, StepError, WrongWriter
 
 LOOK_EVERY_MS: Final = 50
 
@@ -25,6 +25,16 @@ async def _fault(scene: Scene, action: do.Fault) -> None:
             rule = replace(rule, log_dir=scene.path(broker, rule.log_dir))
     await scene.stage.add_fault(action.name, fault_content(rule))
     scene.active_faults[action.name] = rule
+    if isinstance(rule, DiskFault) and rule.mode is DiskMode.MISDIRECTED_WRITE:
+        _remember_wrong_writers(scene, action.name, rule)
+
+
+def _remember_wrong_writers(scene: Scene, name: str, rule: DiskFault) -> None:
+    broker = broker_id_of(rule.node)
+    assert broker is not None, f"{name} is on {rule.node}"
+    for log_dir in scene.stage.spec.broker(broker).log_dirs:
+        if rule.log_dir in {None, log_dir.path}:
+            scene.wrong_writers[WrongWriter(name, broker, log_dir.path)] = None
 
 
 async def _clear(scene: Scene, action: do.Clear) -> None:
@@ -98,6 +108,9 @@ async def _replace_log_dir(scene: Scene, action: do.ReplaceLogDir) -> None:
     broker = scene.broker(action.broker)
     path = scene.path(broker, action.log_dir)
     await scene.stage.replace_log_dir(broker, path, accept_loss=action.accept_loss)
+    for each in await scene.disks_to_replace():
+        if (each.broker, each.path) == (broker, path):
+            del scene.wrong_writers[each]
 
 
 async def _restart_partition(scene: Scene, action: do.RestartPartition) -> None:

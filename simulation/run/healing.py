@@ -55,8 +55,7 @@ async def heal(scene: Scene, ending: Ending, story: Story) -> int:
             may_be_down=not ending.start_nodes,
             may_be_broken=not ending.restart_log_dirs,
         )
-        if not wrong:
-            wrong = list(await scene.stage.lacks())
+        wrong = [*wrong, *await repair.owed()] or list(await scene.stage.lacks())
         lasted_ms = scene.stage.now_ms() - began_ms
         if not wrong:
             story.tell(f"all is well after {lasted_ms} ms")
@@ -112,6 +111,8 @@ class Repair:
         """Begin what can be begun now."""
         if self._ending.start_nodes:
             await _start_nodes(self._scene, self._story)
+        if self._ending.replace_log_dirs:
+            await self._replace_wrong_writers()
         if not self._ending.restart_log_dirs:
             return
         for (broker, name), log_dir in seen.log_dirs.items():
@@ -119,6 +120,24 @@ class Repair:
                 await self._restart(broker, name)
         for broker, partition in left_out(seen):
             await self._restart_left_out(broker, partition)
+
+    async def owed(self) -> tuple[str, ...]:
+        """Return what is to be done though nobody complains."""
+        if not self._ending.replace_log_dirs:
+            return ()
+        return tuple(
+            f"{each.path} of broker-{each.broker} wrote to wrong places and is still there"
+            for each in await self._scene.disks_to_replace()
+        )
+
+    async def _replace_wrong_writers(self) -> None:
+        for each in await self._scene.disks_to_replace():
+            try:
+                await self._scene.stage.replace_log_dir(each.broker, each.path, accept_loss=True)
+            except StageError:
+                continue  # the broker is not ready for it: the next look tries again
+            del self._scene.wrong_writers[each]
+            self._story.tell(f"{each.path} of broker-{each.broker} is replaced: it wrote elsewhere")
 
     async def _restart_left_out(self, broker: int, partition: TopicPartition) -> None:
         try:

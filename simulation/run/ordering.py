@@ -66,7 +66,8 @@ async def _alter_configs(scene: Scene, action: do.AlterConfigs) -> None:
     else:
         resource = ConfigResource.BROKER
         name = ALL_BROKERS if action.broker is None else str(scene.broker(action.broker))
-    _check(await scene.admin.alter_configs(resource, name, action.set), action.answers)
+    alter = scene.admin.replace_configs if action.alone else scene.admin.alter_configs
+    _check(await alter(resource, name, action.set), action.answers)
 
 
 async def _cordon(scene: Scene, action: do.Cordon) -> None:

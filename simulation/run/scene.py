@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from protocol.fault_model import broker_id_of
 from protocol.ids import TopicPartition
@@ -22,6 +23,14 @@ class StepError(Exception):
     """A step did not go as the plan says; the text says how it went."""
 
 
+class WrongWriter(NamedTuple):
+    """A fault that lets a disk write to wrong places, and that disk."""
+
+    fault: str
+    broker: int
+    path: str
+
+
 @dataclass(slots=True, kw_only=True)
 class Scene:
     """One cluster and who works on it."""
@@ -35,6 +44,8 @@ class Scene:
     """Runs what goes on beside the steps, and ends by itself when no fault is in force."""
     active_faults: dict[str, FaultRule] = field(default_factory=dict[str, FaultRule])
     """Those in force, by their names; their places are what the plan's names meant then."""
+    wrong_writers: dict[WrongWriter, None] = field(default_factory=dict[WrongWriter, None])
+    """Those that were set, until the disk is replaced."""
     touched_nodes: dict[str, None] = field(default_factory=dict[str, None])
     """Those whose CPU or clock is not as it was."""
     seen: Observation = field(default_factory=lambda: Observation(now_ms=0))
@@ -43,6 +54,15 @@ class Scene:
         """Return the names of the faults in force that have met nothing yet."""
         hits = await self.stage.fault_hits()
         return tuple(name for name in self.active_faults if not hits.get(name))
+
+    async def disks_to_replace(self) -> tuple[WrongWriter, ...]:
+        """Return the disks that did write to wrong places and will do so no more."""
+        hits = await self.stage.fault_hits()
+        return tuple(
+            each
+            for each in self.wrong_writers
+            if each.fault not in self.active_faults and hits.get(each.fault)
+        )
 
     async def look_for(self, action: Action) -> None:
         """See what the names in ``action`` mean now."""

@@ -13,6 +13,9 @@ from typing import Any, Final
 from protocol.errors import ErrorCode, Malformed
 from protocol.ids import TopicPartition
 from protocol.messages.configs import (
+    AlterableConfig,
+    AlterConfigsRequest,
+    AlterConfigsResource,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsRequestAlterableConfig,
     IncrementalAlterConfigsRequestAlterConfigsResource,
@@ -161,6 +164,29 @@ class Admin:
                 for key, value in changes.items()
             ],
         )
+        request = IncrementalAlterConfigsRequest(resources=[wish], validate_only=False)
+        return await self._alter(resource, name, changes, request, version=1)
+
+    async def replace_configs(
+        self, resource: ConfigResource, name: str, changes: Mapping[str, str | None]
+    ) -> ErrorCode:
+        """Set configurations in place of all that were set before, as older clients do."""
+        wish = AlterConfigsResource(
+            resource_type=resource,
+            resource_name=name,
+            configs=[AlterableConfig(name=key, value=value) for key, value in changes.items()],
+        )
+        request = AlterConfigsRequest(resources=[wish], validate_only=False)
+        return await self._alter(resource, name, changes, request, version=2)
+
+    async def _alter(
+        self,
+        resource: ConfigResource,
+        name: str,
+        changes: Mapping[str, str | None],
+        request: AlterConfigsRequest | IncrementalAlterConfigsRequest,
+        version: int,
+    ) -> ErrorCode:
         told = ", ".join(f"{key}={value}" for key, value in changes.items())
         order = Order(detail=f"{resource.name.lower()} {name}: {told}")
         # As Kafka's admin client: a broker's own are for that broker to change.
@@ -170,8 +196,8 @@ class Admin:
         return await self._one(
             Function.ALTER_CONFIGS,
             order,
-            IncrementalAlterConfigsRequest(resources=[wish], validate_only=False),
-            version=1,
+            request,
+            version=version,
             codes=lambda answer: [each.error_code for each in answer.responses],
             broker=own_broker,
         )

@@ -97,7 +97,11 @@ class AiokafkaProducerWorkload:
 
     async def _send(self, producer: Any) -> None:
         settings = self._settings
-        partitions = sorted(await producer.partitions_for(settings.topic))
+        try:
+            partitions = sorted(await producer.partitions_for(settings.topic))
+        except AiokafkaError as error:  # such as a topic that is being made anew
+            self.progress.count_error(error_name(error))
+            return
         if self._is_over() or not partitions:
             return
         tp = TopicPartition(settings.topic, partitions[self._made % len(partitions)])

@@ -5,7 +5,11 @@ What a fault breaks and tells of is no damage: the broker knows, and does not ac
 
 from __future__ import annotations
 
+from broker.storage.fault_rules import FaultRule
+from broker.storage.faults import FaultyDisk
+from broker.storage.layout import BadDirName, parse_dir_name
 from protocol.fault_model import DiskMode
+from protocol.ids import TopicPartition
 from simulation.core.samples import Damage, Samples
 from simulation.look.places import DAMAGING
 from simulation.world.node import BrokerNode
@@ -18,21 +22,38 @@ class DriveWatch:
         self._node = node
         self._samples = samples
         self._losses = dict.fromkeys(node.drives, 0)
-        self._hits: dict[tuple[str, int, DiskMode], int] = {}
+        self._disks = {path: drive.faults for path, drive in node.drives.items()}
+        self._struck = dict.fromkeys(node.drives, 0)
+        self._hits: dict[FaultRule, int] = {}
 
     def look(self, now_us: int) -> None:
         """Write down what was damaged."""
         for path, drive in self._node.drives.items():
+            damage = Damage(now_us, self._node.id, path, "lost what was not durable")
             if drive.losses_count > self._losses[path]:
                 self._losses[path] = drive.losses_count
-                self._note(now_us, path, "lost what was not durable", is_lasting=False)
-            for number, rule in enumerate(drive.faults.rules):
-                is_lasting = DAMAGING.get(rule.mode)
-                key = (path, number, rule.mode)
-                if is_lasting is not None and rule.hits > self._hits.get(key, 0):
-                    self._hits[key] = rule.hits
-                    self._note(now_us, path, rule.mode.value, is_lasting=is_lasting)
+                is_another = drive.faults is not self._disks[path]
+                self._samples.damages.append(damage._replace(is_emptied=is_another))
+            if drive.faults is not self._disks[path]:
+                self._disks[path], self._struck[path] = drive.faults, 0
+            for rule in drive.faults.rules:
+                if DAMAGING.get(rule.mode) is False and rule.hits > self._hits.get(rule, 0):
+                    self._hits[rule] = rule.hits
+                    self._samples.damages.append(damage._replace(what=rule.mode.value))
+            self._strike(path, drive.faults, damage)
 
-    def _note(self, now_us: int, path: str, what: str, *, is_lasting: bool) -> None:
-        damage = Damage(now_us, self._node.id, path, what, is_lasting)
-        self._samples.damages.append(damage)
+    def _strike(self, path: str, disk: FaultyDisk, damage: Damage) -> None:
+        """Note the partitions that misdirected writes hit since the look before."""
+        struck = list(disk.struck_files)[self._struck[path] :]
+        self._struck[path] += len(struck)
+        what = DiskMode.MISDIRECTED_WRITE.value
+        for name in struck:
+            tp = _partition_of(name)
+            self._samples.damages.append(damage._replace(what=what, is_lasting=True, tp=tp))
+
+
+def _partition_of(file: str) -> TopicPartition | None:
+    try:
+        return parse_dir_name(file.partition("/")[0]).topic_partition
+    except BadDirName:
+        return None

@@ -149,6 +149,7 @@ class SimStage:
 
     async def clear_fault(self, name: str) -> None:
         """See ``Stage.clear_fault``."""
+        self._observer.look()  # what it has damaged, before it is forgotten
         self._faults.clear(name)
         self._observer.fault_ended(name)
 

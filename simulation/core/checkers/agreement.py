@@ -11,7 +11,7 @@ from typing import Final
 from protocol.ids import TopicPartition
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.fault_model import has_lasting_damage
+from simulation.core.checkers.fault_model import EVER, forgiven_until, is_damaged
 from simulation.core.samples import BatchSample, LogSample, Samples
 
 NAME: Final = "logs agree"
@@ -21,10 +21,12 @@ def check_agreement(evidence: Evidence) -> list[Violation]:
     """Compare each replica at the end with its leader, batch by batch."""
     samples = evidence.samples
     compacted = deletions_of(evidence).compacted
+    forgiven = forgiven_until(samples)
     logs: dict[TopicPartition, list[LogSample]] = {}
     for log in samples.logs:
         is_known = log.is_readable and not log.is_future and log.tp.topic not in compacted
-        if is_known and not has_lasting_damage(samples, log.broker, log.log_dir):
+        is_promised = forgiven.get(log.tp) != EVER
+        if is_known and is_promised and not is_damaged(samples, log):
             logs.setdefault(log.tp, []).append(log)
     return [
         violation

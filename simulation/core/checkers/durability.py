@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from protocol.ids import NO_OFFSET, TopicPartition
 from simulation.core.checkers.deletions import Deletions, deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.fault_model import forgiven_until, has_lasting_damage
+from simulation.core.checkers.fault_model import forgiven_until, is_damaged
 from simulation.core.history import UNREADABLE, Kind, Operation, Poll, Send
 from simulation.core.samples import LogSample
 
@@ -132,7 +132,7 @@ def _is_trusted(log: LogSample, evidence: Evidence) -> bool:
         log.is_leader
         and log.is_readable
         and not log.is_future
-        and not has_lasting_damage(evidence.samples, log.broker, log.log_dir)
+        and not is_damaged(evidence.samples, log)
     )
 
 

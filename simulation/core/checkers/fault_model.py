@@ -9,11 +9,13 @@ Source: KIP-101, KIP-966 ("last replica standing").
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Final, assert_never
 
-from protocol.ids import TopicPartition
+from protocol.ids import NO_LEADER, TopicPartition
 from simulation.core.checkers.timeline import merged
-from simulation.core.samples import Damage, PartitionSample, ReplicaSample, Role, Samples
+from simulation.core.samples import Damage, LogSample, PartitionSample, ReplicaSample, Role, Samples
+
+EVER: Final = 2**63 - 1
 
 
 @dataclass(slots=True)
@@ -24,6 +26,7 @@ class _Holders:
     suspects: dict[int, None] = field(default_factory=dict[int, None])
     lastingly: dict[int, None] = field(default_factory=dict[int, None])
     """Suspects that do not become whole by fetching."""
+    leader: int = NO_LEADER
 
     @property
     def is_hopeless(self) -> bool:
@@ -33,8 +36,11 @@ class _Holders:
         self.suspects[damage.broker] = None
         if damage.is_lasting:
             self.lastingly[damage.broker] = None
+        elif damage.is_emptied:
+            self.lastingly.pop(damage.broker, None)
 
-    def change(self, isr: tuple[int, ...]) -> None:
+    def change(self, sample: PartitionSample) -> None:
+        isr, self.leader = sample.isr, sample.leader
         for joined in isr:
             if joined not in self.isr and joined not in self.lastingly:
                 self.suspects.pop(joined, None)
@@ -44,7 +50,9 @@ class _Holders:
 def forgiven_until(samples: Samples) -> dict[TopicPartition, int]:
     """Return until when what was acknowledged may be lost, in us; partitions without are left out.
 
-    An unclean election is forgiven here; whether it was allowed is not asked.
+    ``EVER`` for those that were led from a log in whose middle a disk had written something else:
+    followers and readers take what is there for the leader's, if it is a whole batch. An unclean
+    election is forgiven here; whether it was allowed is not asked.
     """
     forgiven: dict[TopicPartition, int] = {}
     holders: dict[TopicPartition, _Holders] = {}
@@ -57,12 +65,12 @@ def forgiven_until(samples: Samples) -> dict[TopicPartition, int]:
             case PartitionSample():
                 held = holders.setdefault(sample.tp, _Holders())
                 if _is_unclean(held, sample):
-                    forgiven[sample.tp] = sample.at_us
-                held.change(sample.isr)
+                    forgiven[sample.tp] = max(sample.at_us, forgiven.get(sample.tp, 0))
+                held.change(sample)
                 _forgive(forgiven, sample.tp, held, sample.at_us)
             case Damage():
                 for (broker, tp), log_dir in places.items():
-                    if (broker, log_dir) == (sample.broker, sample.log_dir):
+                    if broker == sample.broker and _may_concern(sample, tp, log_dir):
                         held = holders.setdefault(tp, _Holders())
                         held.damage(sample)
                         _forgive(forgiven, tp, held, sample.at_us)
@@ -78,13 +86,27 @@ def _is_unclean(held: _Holders, sample: PartitionSample) -> bool:
 def _forgive(
     forgiven: dict[TopicPartition, int], tp: TopicPartition, held: _Holders, at_us: int
 ) -> None:
-    if held.is_hopeless:
-        forgiven[tp] = at_us
+    if held.leader in held.lastingly:
+        forgiven[tp] = EVER
+    elif held.is_hopeless:
+        forgiven[tp] = max(at_us, forgiven.get(tp, at_us))
 
 
-def has_lasting_damage(samples: Samples, broker: int, log_dir: str) -> bool:
-    """Tell whether bytes in the middle of a log dir's files were changed."""
-    return any(
-        damage.is_lasting and (damage.broker, damage.log_dir) == (broker, log_dir)
-        for damage in samples.damages
-    )
+def _may_concern(damage: Damage, tp: TopicPartition, log_dir: str) -> bool:
+    """Tell whether a replica is one that suffered: by its name, where that is known.
+
+    A future log has its partition's name and another log dir; it may take the current one's place.
+    """
+    return damage.log_dir == log_dir if damage.tp is None else damage.tp == tp
+
+
+def is_damaged(samples: Samples, log: LogSample) -> bool:
+    """Tell whether bytes in the middle of a log were changed, on the disk that is there now."""
+    found = False
+    for damage in samples.damages:
+        if (damage.broker, damage.log_dir) == (log.broker, log.log_dir):
+            if damage.is_emptied:
+                found = False
+            elif damage.is_lasting and damage.tp in {None, log.tp}:
+                found = True
+    return found

@@ -7,7 +7,7 @@ from typing import Final
 
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.fault_model import forgiven_until
+from simulation.core.checkers.fault_model import EVER, forgiven_until, is_damaged
 from simulation.core.history import Send
 from simulation.core.samples import BatchSample, LogSample
 
@@ -25,6 +25,7 @@ def check_idempotence(evidence: Evidence) -> list[Violation]:
         Violation(NAME, evidence.samples.ended_us, text)
         for log in evidence.samples.logs
         if log.is_leader and log.is_readable and log.tp.topic not in compacted
+        if forgiven.get(log.tp) != EVER and not is_damaged(evidence.samples, log)
         for text in [
             *_sequence_faults(
                 log,

@@ -99,3 +99,22 @@ def test_all_is_well_only_when_the_nodes_themselves_wait_for_nothing() -> None:
     assert found(verdict) == []
     assert verdict.healed_after_ms is not None
     assert verdict.healed_after_ms >= 7 * LOOK_EVERY_MS
+
+
+def test_a_disk_that_wrote_to_wrong_places_is_replaced_where_the_plan_says_so() -> None:
+    steps = """
+        - until: {count: {workload: load, at_least: 5}}
+        - fault: {id: f, broker: 1, log_dir: of a-0, mode: misdirected_write, files: [log],
+                  times: 2}
+        - until: {fault_hits: f}
+        - until: {count: {workload: load, more: 5}}
+        """
+    verdict = play(
+        steps,
+        brokers=3,
+        rest="workloads: [{name: load, topic: a}]\nending: {replace_log_dirs: true}",
+    )
+
+    assert found(verdict) == []
+    lines = story(verdict)
+    assert any(line.endswith("is replaced: it wrote elsewhere") for line in lines)

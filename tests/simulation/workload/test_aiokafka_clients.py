@@ -128,3 +128,16 @@ def test_errors_have_kafka_s_names_where_they_have_one() -> None:
     assert error_name(NotLeaderForPartitionError()) == "NOT_LEADER_OR_FOLLOWER"
     assert error_name(KafkaTimeoutError()) == "KafkaTimeoutError"
     assert error_name(ValueError()) == "ValueError"
+
+
+async def test_a_producer_waits_for_a_topic_that_does_not_exist_yet(lab: Lab) -> None:
+    settings = ProducerSettings(topic="orders", records_max=1)
+    lab.cluster.controller.kill()  # nobody makes it by himself
+    with foreign_clocks(sim_loop()):
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_producer(lab, settings).run())
+            await asyncio.sleep(100)  # longer than it asks for metadata
+            assert _sends(lab) == []
+            lab.cluster.controller.start()
+
+    assert len(_sends(lab)) == 1

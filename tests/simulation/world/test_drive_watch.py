@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from protocol.fault_model import DiskMode
+from broker.storage.fault_rules import FaultRule
+from protocol.fault_model import DiskMode, FileClass
+from protocol.ids import TopicPartition
 from simulation.core.samples import Samples
 from simulation.world.drive_watch import DriveWatch
 from tests.simulation.workload.lab import Lab
@@ -44,7 +46,53 @@ async def test_faults_that_lose_or_change_data_are_damage_when_they_meet_somethi
     watch.look(sim_loop().now_us)
     faults.clear()
 
-    assert _told(samples) == [(1, "/b1/d1", "misdirected_write", True)]
+    assert set(_told(samples)) == {(1, "/b1/d1", "misdirected_write", True)}
+    assert {each.tp for each in samples.damages} == {None}, "no log was hit"
+
+
+async def test_misdirected_writes_concern_the_partitions_that_they_hit() -> None:
+    lab = await Lab.running()
+    samples = Samples()
+    watch = DriveWatch(lab.cluster.brokers[1], samples)
+    faults = lab.cluster.faults("broker-1", "/b1/d1")
+    for name in ("a-0/1.log", "b-7/1.log"):
+        faults.make_dir(name.partition("/")[0])
+        faults.write_file(name, b"whole")
+    rule = FaultRule(mode=DiskMode.MISDIRECTED_WRITE, file_classes=frozenset({FileClass.LOG}))
+    faults.add_rule(rule)
+    faults.write_file("a-0/1.log", b"other")
+    watch.look(5)
+    faults.drop_rule(rule)
+
+    struck = [each.tp for each in samples.damages]
+    assert struck == [TopicPartition("a", 0), TopicPartition("b", 7)]
+
+
+async def test_an_empty_disk_ends_what_was_damaged() -> None:
+    lab = await Lab.running()
+    samples = Samples()
+    watch = DriveWatch(lab.cluster.brokers[1], samples)
+    lab.cluster.brokers[1].drives["/b1/d1"].empty().prepare()
+    watch.look(5)
+
+    assert [each.is_emptied for each in samples.damages] == [True]
+
+
+async def test_a_rule_that_takes_the_place_of_another_is_damage_too() -> None:
+    lab = await Lab.running()
+    samples = Samples()
+    watch = DriveWatch(lab.cluster.brokers[1], samples)
+    faults = lab.cluster.faults("broker-1", "/b1/d1")
+    faults.write_file("a", b"whole")
+    for times in (2, 1):
+        rule = FaultRule(mode=DiskMode.BIT_FLIP, times=times)
+        faults.add_rule(rule)
+        for _ in range(times):
+            faults.read_file("a")
+        watch.look(5)
+        faults.drop_rule(rule)
+
+    assert len(samples.damages) == 2
 
 
 async def test_faults_that_a_broker_is_told_of_are_no_damage() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from simulation.core.checkers.agreement import check_agreement
 from simulation.core.samples import Damage, TopicSample
-from tests.simulation.core.checkers.build import Story, batch
+from tests.simulation.core.checkers.build import TP, Story, batch
 
 
 def _texts(story: Story) -> list[str]:
@@ -66,6 +66,19 @@ def test_what_one_log_has_deleted_is_not_compared() -> None:
     story = _story()
     story.log(2, 11, 12, start=1)
 
+    assert _texts(story) == []
+
+
+def test_logs_of_a_leader_that_a_misdirected_write_hit_are_not_compared() -> None:
+    story = Story()
+    story.log(1, 10, is_leader=True)
+    story.log(2, 11)
+    story.partition(isr=(1, 2))
+    story.replica(1)
+    story.replica(2)
+    assert len(_texts(story)) == 1
+
+    story.samples.damages.append(Damage(1, 1, "d9", "misdirected", is_lasting=True, tp=TP))
     assert _texts(story) == []
 
 

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from simulation.core.checkers.fault_model import forgiven_until, has_lasting_damage
-from simulation.core.samples import Damage
+from protocol.ids import TopicPartition
+from simulation.core.checkers.fault_model import EVER, forgiven_until, is_damaged
+from simulation.core.samples import Damage, LogSample
 from tests.simulation.core.checkers.build import SECOND_US, TP, Story
 
 
@@ -54,12 +55,59 @@ def test_an_isr_that_shrinks_to_a_damaged_member_forgives() -> None:
 
 def test_changed_bytes_are_not_healed_by_coming_back() -> None:
     story = _story()
-    _damage(story.at(1), 1, is_lasting=True)
-    story.at(2).partition(isr=(2,), leader=2, epoch=1)
+    story.at(1).partition(isr=(2,), leader=2, epoch=1)
+    _damage(story.at(2), 1, is_lasting=True)
     story.at(3).partition(isr=(2, 1), leader=2, epoch=1)
     _damage(story.at(4), 2)
 
     assert forgiven_until(story.samples) == {TP: 4 * SECOND_US}
+
+
+def _strike(story: Story, broker: int, tp: TopicPartition, *, log_dir: str = "") -> None:
+    story.samples.damages.append(
+        Damage(story.now_us, broker, log_dir or f"d{broker}", "misdirected", True, tp)
+    )
+
+
+def _empty(story: Story, broker: int) -> None:
+    story.samples.damages.append(
+        Damage(story.now_us, broker, f"d{broker}", "is a new one", is_emptied=True)
+    )
+
+
+def test_a_partition_led_from_changed_bytes_has_no_promise_left() -> None:
+    story = _story()
+    _strike(story.at(1), 1, TP)
+    story.at(2).partition(isr=(1, 2), leader=2, epoch=1)
+
+    assert forgiven_until(story.samples) == {TP: EVER}
+
+
+def test_a_damaged_follower_forgives_nothing_until_it_leads() -> None:
+    story = _story()
+    _strike(story.at(1), 2, TP)
+    assert forgiven_until(story.samples) == {}
+
+    story.at(2).partition(isr=(1, 2), leader=2, epoch=1)
+    assert forgiven_until(story.samples) == {TP: EVER}
+
+
+def test_a_write_that_went_elsewhere_concerns_no_partition_that_it_did_not_hit() -> None:
+    story = _story()
+    _strike(story.at(1), 1, TopicPartition("others", 0))
+
+    assert forgiven_until(story.samples) == {}
+
+
+def test_an_empty_disk_in_the_place_of_a_damaged_one_ends_the_damage() -> None:
+    story = _story()
+    _strike(story.at(1), 2, TP)
+    _empty(story.at(2), 2)
+    story.at(3).partition(isr=(1,), epoch=1)
+    story.at(4).partition(isr=(1, 2), epoch=1)
+    story.at(5).partition(isr=(1, 2), leader=2, epoch=2)
+
+    assert forgiven_until(story.samples) == {}
 
 
 def test_damage_to_another_log_dir_is_none_to_the_partition() -> None:
@@ -87,11 +135,19 @@ def test_a_leader_from_outside_of_the_isr_forgives_all_before() -> None:
     assert forgiven_until(story.samples) == {TP: 2 * SECOND_US}
 
 
-def test_lasting_damage_is_of_one_log_dir() -> None:
+def test_a_log_is_damaged_where_it_was_hit_until_the_disk_is_another() -> None:
     story = _story()
     _damage(story, 1, is_lasting=True)
-    _damage(story, 2)
+    _strike(story, 2, TP)
+    other = TopicPartition("others", 0)
 
-    assert has_lasting_damage(story.samples, 1, "d1")
-    assert not has_lasting_damage(story.samples, 1, "d2")
-    assert not has_lasting_damage(story.samples, 2, "d2")
+    def damaged(broker: int, log_dir: str, tp: TopicPartition) -> bool:
+        return is_damaged(story.samples, LogSample(broker, log_dir, tp, is_future=False))
+
+    assert damaged(1, "d1", TP)
+    assert damaged(1, "d1", other)
+    assert not damaged(1, "d2", TP)
+    assert damaged(2, "d2", TP)
+    assert not damaged(2, "d2", other)
+    _empty(story, 2)
+    assert not damaged(2, "d2", TP)

@@ -57,6 +57,16 @@ def test_a_gap_at_the_beginning_is_told_unless_the_beginning_is_gone() -> None:
     assert _texts(story) == []
 
 
+def test_what_a_misdirected_write_put_into_the_leaders_log_is_nobodys() -> None:
+    story = _story(batch(0, 1, producer=(7, 0, 5)), batch(1, 1, producer=(7, 0, 9)))
+    story.partition(isr=(1,), replicas=(1,))
+    story.replica(1)
+    assert len(_texts(story)) == 2
+
+    story.samples.damages.append(Damage(1, 1, "d1", "misdirected", is_lasting=True, tp=TP))
+    assert _texts(story) == []
+
+
 def test_in_a_topic_made_anew_a_producer_goes_on_with_its_number() -> None:
     story = _story(batch(0, 2, producer=(7, 0, 44)))
     story.order(Function.DELETE_TOPIC, Order(TP.topic))
