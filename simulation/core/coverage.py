@@ -134,10 +134,13 @@ _BROKER_STATES: Final = (
 )
 """By name: their class lies in a room that knows the event loop."""
 
+_NOT_ALONE: Final = (transition_of(ReplicaPhase.NEW, ReplicaPhase.OFFLINE),)
+"""Kafka's table has it; here a new replica is online before anything else is decided."""
+
 DECLARED: Final[dict[Transition, None]] = dict.fromkeys(
     [
         *_moves(PARTITION_MOVES),
-        *_moves(REPLICA_MOVES),
+        *(move for move in _moves(REPLICA_MOVES) if move not in _NOT_ALONE),
         *(transition_of(*pair) for pair in (*_REPLAYED, *_HOSTED, *_LOG_DIRS, *_ROLES)),
         *(transition_of(*pair) for pair in MOVE_TABLE),
         *(transition_of(*pair) for pair in _EVENTS),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from protocol.ids import TopicPartition
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import EVER, forgiven_until, is_damaged
-from simulation.core.history import Send
+from simulation.core.history import Kind, Send
 from simulation.core.samples import BatchSample, LogSample
 
 NAME: Final = "idempotence"
@@ -21,6 +22,7 @@ def check_idempotence(evidence: Evidence) -> list[Violation]:
     compacted = deletions.compacted
     forgiven = forgiven_until(evidence.samples)
     idempotent = dict.fromkeys(_idempotent_records(evidence))
+    given_up = _given_up_counts(evidence)
     return [
         Violation(NAME, evidence.samples.ended_us, text)
         for log in evidence.samples.logs
@@ -33,6 +35,7 @@ def check_idempotence(evidence: Evidence) -> list[Violation]:
                 is_whole=log.tp not in forgiven
                 and log.log_start_offset == 0
                 and not deletions.took_topic(log.tp.topic, 0),
+                given_up_count=given_up.get(log.tp, 0),
             ),
             *_duplicates(log, idempotent),
         ]
@@ -46,13 +49,29 @@ def _idempotent_records(evidence: Evidence) -> Iterator[int]:
             yield from value.records
 
 
-def _sequence_faults(log: LogSample, *, is_whole: bool) -> Iterator[str]:
+def _given_up_counts(evidence: Evidence) -> dict[TopicPartition, int]:
+    """Count the records whose producers were told, or had to think, that they were not written.
+
+    Of a producer that it does not know a broker takes any sequence, so that the second of two
+    batches in flight may come first; the first one then never gets in.
+    Source: ProducerAppendInfo.java checkSequence.
+    """
+    counts: dict[TopicPartition, int] = {}
+    for operation in evidence.history:
+        value = operation.value
+        if isinstance(value, Send) and operation.kind in (Kind.FAIL, Kind.INFO):
+            counts[value.tp] = counts.get(value.tp, 0) + len(value.records)
+    return counts
+
+
+def _sequence_faults(log: LogSample, *, is_whole: bool, given_up_count: int) -> Iterator[str]:
     following: dict[tuple[int, int], int] = {}
     for batch in log.batches:
         if batch.producer_id < 0 or batch.base_sequence < 0:
             continue
         producer = (batch.producer_id, batch.producer_epoch)
-        expected = following.get(producer, 0 if is_whole else batch.base_sequence)
+        may_begin = not is_whole or batch.base_sequence <= given_up_count
+        expected = following.get(producer, batch.base_sequence if may_begin else 0)
         if batch.base_sequence != expected:
             yield (
                 f"{log.tp} offset {batch.base_offset}: producer {producer[0]} epoch {producer[1]} "

@@ -67,6 +67,15 @@ def test_what_a_misdirected_write_put_into_the_leaders_log_is_nobodys() -> None:
     assert _texts(story) == []
 
 
+def test_only_as_many_records_as_were_given_up_may_be_missing_at_the_beginning() -> None:
+    story = _story(batch(0, 1, producer=(7, 0, 2)))
+    story.begin_send(1).unknown("TimeoutError")
+    assert len(_texts(story)) == 1
+
+    story.begin_send(2).fail("NOT_ENOUGH_REPLICAS")
+    assert _texts(story) == []
+
+
 def test_in_a_topic_made_anew_a_producer_goes_on_with_its_number() -> None:
     story = _story(batch(0, 2, producer=(7, 0, 44)))
     story.order(Function.DELETE_TOPIC, Order(TP.topic))
