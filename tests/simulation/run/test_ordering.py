@@ -68,6 +68,7 @@ def test_configurations_of_topics_brokers_and_all_brokers_are_set() -> None:
         - alter_configs: {topic: a, set: {retention.ms: 60000}}
         - alter_configs: {broker: 1, set: {log.cleaner.threads: 2}}
         - alter_configs: {set: {log.cleaner.threads: null}}
+        - alter_configs: {topic: a, set: {retention.bytes: 9000}, alone: true}
         - {alter_configs: {topic: a, set: {retention.ms: soon}}, answers: INVALID_CONFIG}
         """
     )
