@@ -60,6 +60,8 @@ class _Attempts:
         """Return what to try for the one whose turn it is; None: only patience helps that one."""
         self._turn += 1
         fault = unmet[self._turn % len(unmet)]
+        if fault not in self._scene.active_faults:
+            return None  # It met something meanwhile, and was taken off.
         if fault not in self._by_fault:
             topic = f"{TOPIC}{len(self._by_fault) + 1}"
             actions = provocations(self._scene.active_faults[fault], topic)

@@ -15,7 +15,7 @@ from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import NO_EPOCH, TopicPartition
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.ports import Buffer
-from protocol.records.batch import iterate_batches
+from protocol.records.batch import UnsupportedMagic, check_crc, iterate_batches
 from protocol.records.records import iterate_records
 from simulation.core.history import Function, History, Poll, Read
 from simulation.core.payload import number_of
@@ -159,23 +159,39 @@ class ConsumerWorkload:
                 self.progress.count_error(code.name)
                 reads.append(read._replace(error=code.name))
             else:
-                records = self._advance(self.positions[read.tp], part.records)
+                records, is_whole = self._advance(self.positions[read.tp], part.records or b"")
                 reads.append(read._replace(records=records, high_watermark=part.high_watermark))
+                if not is_whole:
+                    codes[read.tp] = ErrorCode.CORRUPT_MESSAGE
+                    self.progress.count_error(ErrorCode.CORRUPT_MESSAGE.name)
         return reads, codes
 
-    def _advance(self, position: Position, data: Buffer | None) -> tuple[tuple[int, int], ...]:
+    def _advance(
+        self, position: Position, data: Buffer
+    ) -> tuple[tuple[tuple[int, int], ...], bool]:
+        """Take batches to the first that is not as it was written; tell whether all were taken.
+
+        Consumers check what they read, as ``check.crcs`` says.
+        """
         records: list[tuple[int, int]] = []
-        for at, header in iterate_batches(data or b""):
-            # The batch at the fetch offset comes whole, with what lies before it.
-            records += [
-                (record.offset, number_of(record.value))
-                for record in iterate_records(data or b"", at, header)
-                if record.offset >= position.offset and not header.is_control
-            ]
-            position.offset = header.next_offset
-            position.epoch = header.partition_leader_epoch
+        is_whole = True
+        try:
+            for at, header in iterate_batches(data):
+                if not check_crc(data, at, header):
+                    is_whole = False
+                    break
+                # The batch at the fetch offset comes whole, with what lies before it.
+                records += [
+                    (record.offset, number_of(record.value))
+                    for record in iterate_records(data, at, header)
+                    if record.offset >= position.offset and not header.is_control
+                ]
+                position.offset = header.next_offset
+                position.epoch = header.partition_leader_epoch
+        except (Malformed, UnsupportedMagic):
+            is_whole = False
         self.progress.read += len(records)
-        return tuple(records)
+        return tuple(records), is_whole
 
     async def _heed(self, broker: int, codes: dict[TopicPartition, ErrorCode]) -> None:
         for tp, code in codes.items():
