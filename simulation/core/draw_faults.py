@@ -9,7 +9,8 @@ for as long as one member of the Isr keeps what it was given. Processes that are
 cut off or slow keep it, and so do disks that answer with an error or not at all. Power cuts lose
 what was not synced, for Kafka acknowledges before it syncs; failed syncs, lost entries, flipped
 bits and short reads are disks that lie. Both count as damage to the replicas there until they have
-been in the Isr anew, and where all of an Isr is damaged nothing is promised. Unclean elections are off, so that nothing else may lose a record.
+been in the Isr anew, and where all of an Isr is damaged nothing is promised. Unclean elections are
+off, so that nothing else may lose a record.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
+from protocol.fault_model import DiskMode, FileClass
 from protocol.ids import TopicPartition
 from simulation.core.history import Function, Kind, Poll, Read, Send
 from simulation.workload.consumer import ConsumerSettings, ConsumerWorkload
@@ -126,3 +127,25 @@ async def test_it_goes_back_to_where_a_log_was_cut(lab: Lab) -> None:
     read = _read_records(lab)[TP]
     assert consumer.progress.read == len(read)
     assert {record for _, record in read} >= {1_000_000_000 + number for number in range(6)}
+
+
+async def test_what_a_disk_gave_wrongly_is_fetched_again(lab: Lab) -> None:
+    await lab.create()
+    await _write(lab, 10)
+    for node in lab.cluster.brokers.values():
+        node.kill()  # and what it had in memory
+        node.start()
+    await lab.until_led("orders")
+    for node in lab.cluster.brokers.values():
+        for drive in node.drives.values():
+            drive.faults.set_fault(
+                DiskMode.BIT_FLIP, file_classes=frozenset({FileClass.LOG}), times=4
+            )
+    consumer = _consumer(lab)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(consumer.run())
+        await asyncio.sleep(3)
+        consumer.stop()
+
+    assert "CORRUPT_MESSAGE" in consumer.progress.errors
+    assert _read_records(lab) == _written(lab)
