@@ -7,9 +7,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simulation.core.checkers.seen import Reach
+from simulation.core.coverage import why_rare
 from simulation.core.verdict import Verdict
 
 if TYPE_CHECKING:
+    from simulation.core.coverage import Transition
     from simulation.simulate import SimulatedRun
     from simulation.tally import Tally
 
@@ -68,10 +70,15 @@ def tally_summary(tally: Tally, wall_s: float) -> str:
         f"faults fired: {_counts(tally.fired)}",
         f"done: {_counts(tally.done)}",
         f"transitions: {len(seen)} of {len(seen) + len(never)} seen",
-        *(f"  never: {transition}" for transition in never),
+        *(f"  never: {_with_reason(transition)}" for transition in never),
         *(f"  not declared: {transition}" for transition in coverage.undeclared),
     ]
     return "\n".join(lines)
+
+
+def _with_reason(transition: Transition) -> str:
+    reason = why_rare(transition)
+    return f"{transition} ({reason})" if reason else str(transition)
 
 
 def _counts(counts: Mapping[str, int]) -> str:

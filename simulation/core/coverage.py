@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from broker.core.future_log import MOVE_TABLE
+from broker.core.future_log import MOVE_TABLE, MoveEvent, MoveState
 from broker.core.hosted import HostedState, Role
 from broker.core.log_dirs import LogDirState
 from controller.core.events import RequestAnswered, RequestArrived, Started, Tick
@@ -19,6 +19,7 @@ from controller.core.phases import (
     PartitionPhase,
     ReplicaPhase,
 )
+from protocol.messages.cluster import DescribeClusterRequest
 from protocol.messages.control import (
     LeaderAndIsrRequest,
     StopReplicaRequest,
@@ -148,3 +149,28 @@ DECLARED: Final[dict[Transition, None]] = dict.fromkeys(
     ]
 )
 """Every move that the machines of controller and broker can make, in a fixed order."""
+
+
+def why_rare(transition: Transition) -> str:
+    """Return why a sweep of seeds hardly makes a declared move; "" where it should."""
+    return _RARE.get(transition) or _RARE_MOVES.get(transition.machine + transition.after, "")
+
+
+_RARE: Final = {
+    transition_of(RequestArrived, DescribeClusterRequest): (
+        "only who asks the controller itself sends it; brokers answer their clients"
+    ),
+    transition_of(HostedState.OFFLINE, HostedState.OFFLINE): (
+        "an offline replica is asked for again, or to be deleted, and its log dir fails once more"
+    ),
+    transition_of(MoveState.SWAPPING, MoveEvent.FELL_BEHIND): (
+        "records must come faster than the last copies under the pause"
+    ),
+}
+_RARE_MOVES: Final = {
+    "MoveStateERROR": "takes an error that copies do not retry, such as a fenced leader epoch",
+    "MoveStateCURRENT_TRUNCATED": "its replica must be cut by a new leader within the move",
+    "MoveStateEPOCH_CHANGED": "a new leader must come within a few disk operations",
+    "MoveStateCANCEL": "it must end within a few disk operations",
+}
+"""Machine and event -> why; the states that a move is in for long are not asked about."""

@@ -59,4 +59,5 @@ def test_a_sweep_lists_what_was_never_seen() -> None:
     text = tally_summary(tally, 4.0)
     assert "1 seeds, 1000 steps, 20 virtual seconds in 4 s (5 times as fast)" in text
     assert "  never: PartitionPhase OFFLINE -> ONLINE" in text
+    assert "-> DescribeClusterRequest (only who asks the controller itself sends it;" in text
     assert f"  never: {SEEN}\n" not in text
