@@ -80,7 +80,7 @@ def main(*, seconds: int, loaded_seconds: int) -> None:
     table = Table("world", "virtual s / s", "target", "steps / virtual s", "steps / s")
     rows: list[tuple[str, ClusterSpec, Work, int, str]] = [
         ("idle, heartbeats of 2 s", _spec(_KAFKAS), _sleep, seconds, "1,000"),
-        ("idle, heartbeats of 0.5 s", _spec(_OURS), _sleep, seconds, ""),
+        ("idle, heartbeats of 0.5 s", _spec(_OURS), _sleep, seconds, "1,000"),
         ("idle, 3 x 3 replicas", _spec(_OURS, has_topic=True), _sleep, seconds, ""),
         (
             "100 records/s in tens",
@@ -89,7 +89,7 @@ def main(*, seconds: int, loaded_seconds: int) -> None:
             loaded_seconds,
             "50",
         ),
-        ("100 records/s each alone", _spec(_OURS, has_topic=True), _produce, loaded_seconds, ""),
+        ("100 records/s each alone", _spec(_OURS, has_topic=True), _produce, loaded_seconds, "50"),
     ]
     for name, spec, work, virtual_s, target in rows:
         speed = measure(spec, work, virtual_s)
