@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-from protocol.fault_model import NetworkFault
+from protocol.fault_model import CONTROLLER_NODE, NetworkFault
 from simulation.core.actions import Action, Fault, PowerCut, SkewClock, SlowCpu
 from simulation.core.plan import Plan, World
 
@@ -19,6 +19,8 @@ class Capability(Enum):
     CLOCK_SKEW = "clock_skew"
     NETWORK_FAULTS = "network_faults"
     """Latency, loss and cuts between processes."""
+    CONTROLLER_DISK = "controller_disk"
+    """Faults of the disk that the controller's journal lies on."""
 
 
 _BY_ACTION: Final[dict[type, Capability]] = {
@@ -32,6 +34,7 @@ _NOT_REAL: Final[dict[Capability, str]] = {
     Capability.POWER_CUT: "A real machine keeps its power, and what a process wrote stays.",
     Capability.SLOW_CPU: "A real processor is as fast as it is.",
     Capability.CLOCK_SKEW: "All real clocks are the machine's.",
+    Capability.CONTROLLER_DISK: "A real controller's journal lies on the machine's own disk.",
 }
 
 
@@ -52,6 +55,9 @@ def needed_capabilities(plan: Plan) -> tuple[Capability, ...]:
 
 
 def _capability(action: Action) -> Capability | None:
-    if isinstance(action, Fault) and isinstance(action.rule, NetworkFault):
-        return Capability.NETWORK_FAULTS
+    if isinstance(action, Fault):
+        rule = action.rule
+        if isinstance(rule, NetworkFault):
+            return Capability.NETWORK_FAULTS
+        return Capability.CONTROLLER_DISK if rule.node == CONTROLLER_NODE else None
     return _BY_ACTION.get(type(action))

@@ -240,7 +240,8 @@ class ShapeReader:
             raise self._wrong((*path, "mode"), "of a disk or the network", fault.mode.value)
         if isinstance(fault, DiskFault):
             fault = replace(fault, node=role or fault.node)
-            self.names.append(Name((*path, "node"), Means.BROKER, fault.node))
+            whose = Means.NODE if fault.log_dir is None else Means.BROKER
+            self.names.append(Name((*path, "node"), whose, fault.node))
             if fault.log_dir is not None:
                 self.names.append(Name((*path, "log_dir"), Means.LOG_DIR, fault.log_dir))
         return {"name": name, "rule": fault}

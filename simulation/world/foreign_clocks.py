@@ -3,8 +3,9 @@
 aiokafka reads ``time`` and ``random`` as names of its own modules: there, and nowhere else in the
 process, those names are given others. Four more things of it follow no seed by themselves: records
 without a timestamp get the machine's in native code, producers without a name are counted per
-process, the hashes of partitions follow ``PYTHONHASHSEED``, and what it shuffles comes out of sets.
-Its code runs as it was released.
+process, the hashes of partitions follow ``PYTHONHASHSEED``, and so does the order in which names
+come out of its sets: ``set`` and ``frozenset`` are such names of its modules, too. Its code runs as
+it was released.
 """
 
 # aiokafka has no stubs, and its own annotations leave much open.
@@ -22,11 +23,14 @@ from types import ModuleType
 from typing import Any, Final, TypeVar
 
 from simulation.world.clock import EPOCH_MS
+from simulation.world.sorted_sets import SortedFrozenSet, SortedSet
 from simulation.world.virtual_loop import VirtualLoop
 
 T = TypeVar("T")
 
 _LIBRARY: Final = "aiokafka"
+_SETS: Final = {"set": SortedSet, "frozenset": SortedFrozenSet}
+"""Names of builtins, which none of its modules has of its own."""
 
 
 class WorldTime:
@@ -74,6 +78,9 @@ def foreign_clocks(loop: VirtualLoop) -> Generator[None]:
             for name, stand_in in names.items():
                 if isinstance(getattr(module, name, None), ModuleType):
                     _replace(undo, module, name, stand_in)
+            for name, stand_in in _SETS.items():
+                undo.callback(delattr, module, name)
+                setattr(module, name, stand_in)
         _replace(undo, BatchBuilder, "append", _stamped(BatchBuilder.append, clock))
         _replace(undo, AIOKafkaProducer, "_PRODUCER_CLIENT_ID_SEQUENCE", 0)
         _replace(undo, TopicPartition, "__hash__", _hash_of_partition)

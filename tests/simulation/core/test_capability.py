@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from protocol.fault_model import NetworkFault, NetworkMode
+from protocol.fault_model import DiskFault, DiskMode, NetworkFault, NetworkMode
 from simulation.core.actions import Fault, Kill, PowerCut, SkewClock, Step
 from simulation.core.capability import Capability, needed_capabilities, why_not
 from simulation.core.plan import Plan
@@ -48,3 +48,12 @@ def test_a_plan_that_is_kept_to_one_world_says_why_or_that_it_is() -> None:
     assert why_not(plan, "simulated") == "Its file keeps it to this world: real."
     assert why_not(replace(plan, because="Only there."), "simulated") == "Only there."
     assert why_not(plan, "real") is None
+
+
+def test_a_fault_of_the_controllers_disk_needs_a_stage_that_can_set_one() -> None:
+    rules = [DiskFault(mode=DiskMode.EIO, node=node) for node in ("broker-1", "controller")]
+    steps = tuple(Step(action=Fault(name=rule.node, rule=rule)) for rule in rules)
+
+    assert needed_capabilities(Plan(name="x", shows="X.", steps=steps)) == (
+        Capability.CONTROLLER_DISK,
+    )

@@ -39,6 +39,10 @@ def mistakes_of(text: str) -> list[str]:
         ("stop_workload: lod", "steps[0].stop_workload: there is no workload lod (did you mean"),
         ("clear: dead", "steps[0].clear: there is no fault dead"),
         (
+            "fault: {id: x, node: controller, log_dir: d1, mode: eio}",
+            "steps[0].fault.node: must be one of broker-1, broker-2, broker-3",
+        ),
+        (
             "{delete_topic: orders, answers: UNKNOWN_TOPIC}",
             "steps[0].answers: no code of Kafka's: UNKNOWN_TOPIC (did you mean UNKNOWN_TOPIC_ID?)",
         ),

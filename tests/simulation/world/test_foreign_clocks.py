@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 import time
 from random import Random
 
@@ -19,6 +22,7 @@ from aiokafka.structs import TopicPartition
 
 from simulation.world.clock import EPOCH_MS
 from simulation.world.foreign_clocks import WorldRandom, foreign_clocks
+from simulation.world.sorted_sets import SortedSet
 from tests.simulation.world.worlds import running_cluster, sim_loop
 
 TOPIC = "{name: orders, partitions: 3, replication_factor: 3}"
@@ -52,9 +56,11 @@ async def test_names_are_replaced_for_the_run_and_only_in_aiokafka():
         assert aiokafka.client.time.time() == EPOCH_MS / 1000 + sim_loop().time()
         assert aiokafka.consumer.fetcher.random is aiokafka.client.random
         assert isinstance(aiokafka.client.random, WorldRandom)
+        assert vars(aiokafka.client)["set"] is SortedSet
         assert time.monotonic() != sim_loop().time()
     assert aiokafka.client.time is time
     assert aiokafka.client.random is random
+    assert "set" not in vars(aiokafka.client)
     assert BatchBuilder.append is append
     assert TopicPartition.__hash__ is partition_hash
 
@@ -71,3 +77,19 @@ def test_chance_does_not_depend_on_the_order_in_which_it_is_given_something():
     WorldRandom(Random(7)).shuffle(first)
     WorldRandom(Random(7)).shuffle(second)
     assert first == second
+
+
+@pytest.mark.integration
+def test_clients_of_many_topics_tell_one_story_in_processes_that_hash_differently():
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.simulation.world.library_story", "5"],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        for hash_seed in ("0", "77")
+    ]
+    told = [process.communicate()[0] for process in running]
+    assert [process.returncode for process in running] == [0, 0]
+    assert told[0] == told[1]
