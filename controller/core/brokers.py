@@ -283,6 +283,6 @@ def _replicated(step: Step, broker_id: int) -> tuple[list[TopicPartition], list[
     for tp in step.state.hosted_by(broker_id):
         partition = step.state.partition(tp)
         is_replicated = len(partition.replicas) > 1 and partition.has_leadership
-        if is_replicated and not step.state.is_deleting(tp.topic):
+        if is_replicated and not step.state.is_being_deleted(tp.topic):
             (led if partition.leader == broker_id else followed).append(tp)
     return led, followed

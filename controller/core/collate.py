@@ -153,7 +153,7 @@ class RequestBatch:
         partition = self._state.partition(tp)
         if not partition.has_leadership:
             return None
-        is_deleting = self._state.is_deleting(tp.topic)
+        is_deleting = self._state.is_being_deleted(tp.topic)
         return UpdateMetadataPartitionState(
             partition_index=tp.partition,
             controller_epoch=partition.controller_epoch,
@@ -198,7 +198,7 @@ class RequestBatch:
         )
 
     def _stop_epoch(self, tp: TopicPartition) -> int:
-        if self._state.is_deleting(tp.topic):
+        if self._state.is_being_deleted(tp.topic):
             return EPOCH_DURING_DELETE
         partition = self._state.find(tp)
         return NO_EPOCH if partition is None else partition.leader_epoch

@@ -85,7 +85,7 @@ def ask_offline_replicas(step: Step, broker_id: int) -> None:
     """
     offline = step.state.offline.get(broker_id, {})
     replicas = replicas_on(step, broker_id)
-    deleting = [tp for tp in offline if step.state.is_deleting(tp.topic)]
+    deleting = [tp for tp in offline if step.state.is_being_deleted(tp.topic)]
     asked = [r for r in replicas if r.tp in offline and r.tp not in deleting]
     move_replicas(step, asked, ReplicaPhase.ONLINE)
     if deleting:
@@ -115,11 +115,12 @@ def leader_and_isr_answered(step: Step, event: RequestAnswered) -> None:
 
 def replicas_went_offline(step: Step, replicas: list[Replica]) -> int:
     """Elect leaders, shrink Isrs, fail deletions; return how many partitions got a leader."""
-    kept = [r for r in replicas if not step.state.is_deleting(r.tp.topic)]
+    dying = [r for r in replicas if step.state.is_being_deleted(r.tp.topic)]
+    kept = [r for r in replicas if not step.state.is_being_deleted(r.tp.topic)]
     move_partitions(step, _leaderless(step, kept), PartitionPhase.OFFLINE)
     outcome = elect_leaderless(step)
     move_replicas(step, kept, ReplicaPhase.OFFLINE)
-    deletion.fail_replicas(step, [r for r in replicas if step.state.is_deleting(r.tp.topic)])
+    deletion.fail_replicas(step, dying)
     if not kept and not any(outcome.values()):
         step.send_metadata(step.state.reachable_brokers(), ())
     return sum(outcome.values())

@@ -50,7 +50,7 @@ def elect_leaderless(step: Step) -> dict[TopicPartition, bool]:
 
     Source: triggerOnlinePartitionStateChange.
     """
-    tps = [tp for tp in step.run.leaderless if not step.state.is_deleting(tp.topic)]
+    tps = [tp for tp in step.run.leaderless if not step.state.is_being_deleted(tp.topic)]
     return bring_online(step, tps)
 
 

@@ -95,7 +95,7 @@ def _tell_others(step: Step, batch: RequestBatch, tp: TopicPartition, broker_id:
     partition = step.state.partition(tp)
     if not partition.has_leadership:
         batch.add_update_metadata(step.state.reachable_brokers(), (tp,))
-    elif not step.state.is_deleting(tp.topic):
+    elif not step.state.is_being_deleted(tp.topic):
         others = tuple(replica for replica in partition.replicas if replica != broker_id)
         batch.add_leader_and_isr(others, tp, is_new=False)
 

@@ -176,6 +176,18 @@ class ClusterState:
         topic = self.topics.get(topic_name)
         return topic is not None and topic.is_deleting
 
+    def is_being_deleted(self, topic_name: str) -> bool:
+        """Tell whether the topic is queued for deletion and waits for no reassignment.
+
+        Until its reassignments end a queued topic is one like any other: brokers know its name and
+        id, its replicas are told of leaders and elected. Otherwise neither the reassignment nor the
+        deletion might ever end. Kafka tells brokers at once that it has no leaders any more.
+        """
+        topic = self.topics.get(topic_name)
+        if topic is None or not topic.is_deleting:
+            return False
+        return not any(partition.is_reassigning for partition in topic.partitions)
+
     def is_reachable(self, broker_id: int) -> bool:
         """Tell whether requests go to this broker: alive, perhaps shutting down."""
         broker = self.brokers.get(broker_id)
@@ -220,7 +232,7 @@ class ClusterState:
         return [
             TopicPartition(topic.name, number)
             for topic in self.topics.values()
-            if not topic.is_deleting
+            if not self.is_being_deleted(topic.name)
             for number, partition in enumerate(topic.partitions)
             if partition.has_leadership
         ]

@@ -10,6 +10,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.control import StopReplicaRequest, UpdateMetadataRequest
 from protocol.messages.topics import DeleteTopicsRequest
 from tests.controller.core.cluster import Cluster, three_brokers, tp
+from tests.controller.core.reassigning import alter, set_isr
 
 T0 = tp("t-0")
 
@@ -221,3 +222,56 @@ def test_a_topic_made_again_in_the_absence_of_a_broker_is_made_there_when_it_ret
 
 def delete_request() -> DeleteTopicsRequest:
     return DeleteTopicsRequest(topic_names=["t"], timeout_ms=60_000)
+
+
+def held_by_a_reassignment() -> Cluster:
+    """Return a cluster with t-0, 1 leads it, on its way to 2 and 3, which is dead."""
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    alter(cluster, ("t-0", [2, 3]))
+    cluster.expire(3)
+    cluster.delete("t")
+    cluster.take()
+    assert cluster.partition("t-0").is_reassigning
+    return cluster
+
+
+def test_a_topic_whose_deletion_waits_for_a_reassignment_is_known_to_brokers() -> None:
+    """Without its id nobody could fetch it, and the reassignment would never end."""
+    cluster = held_by_a_reassignment()
+
+    cluster.start_broker(3)
+
+    metadata = [r for r in cluster.take()[3] if isinstance(r, UpdateMetadataRequest)]
+    leaders = [p.leader for r in metadata for t in r.topic_states for p in t.partition_states]
+    assert leaders
+    assert -2 not in leaders
+    set_isr(cluster, "t-0", [*cluster.partition("t-0").isr, 3])
+    assert "t" not in cluster.state.topics
+
+
+def test_a_leader_that_dies_while_the_deletion_waits_for_a_reassignment_is_replaced() -> None:
+    cluster = held_by_a_reassignment()
+
+    cluster.expire(1)
+    assert cluster.partition("t-0").leader == 2
+    cluster.start_broker(3)
+    set_isr(cluster, "t-0", [*cluster.partition("t-0").isr, 3])
+
+    assert "t" not in cluster.state.topics
+
+
+def test_a_log_dir_that_returns_while_the_deletion_waits_for_a_reassignment_is_asked() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.fail_log_dir(2, 1, ["t-0"])
+    alter(cluster, ("t-0", [2, 3]))
+    cluster.delete("t")
+    set_isr(cluster, "t-0", [*cluster.partition("t-0").isr, 3])
+
+    cluster.return_log_dirs(2, [1, 2])
+    assert T0 not in cluster.state.offline.get(2, {})
+    assert [r.__class__.__name__ for r in cluster.take()[2]].count("LeaderAndIsrRequest") > 0
+    set_isr(cluster, "t-0", [*cluster.partition("t-0").isr, 2])
+
+    assert "t" not in cluster.state.topics
