@@ -45,7 +45,7 @@ CORDONED: Final = "cordoned.log.dirs"
 _PRODUCE_VERSION: Final = 9
 _RECORD_BYTES: Final = 60
 _KEYS: Final = 4
-_COMPACT_BYTES_MIN: Final = 3_000
+_COMPACT_BYTES_MIN: Final = 1_600
 """The controller's journal is compacted in the middle of stories."""
 _TORN_LINE: Final = b'00000000 [7, 7, [["Topic'
 _SPEC: Final = """
