@@ -51,7 +51,7 @@ scenarios: setup  ## which numbered scenarios, and which bugs of Kafka, the test
 both-worlds: setup  ## every scenario file in the simulation and in real processes, as a table
 	$(BIN)/python -m jbodlab scenario run --all --world both
 
-matrix: setup  ## crash a simulated cluster at every disk operation, as a table
+matrix: setup  ## crash brokers and controller of a simulated cluster at every disk operation, as a table
 	$(BIN)/jbodlab swap-matrix
 
 sweep: setup  ## ten thousand seeds of the simulated world, to the first violation
