@@ -28,7 +28,7 @@ class _Span(NamedTuple):
 
 
 class _Outage(NamedTuple):
-    """A log dir while it was offline."""
+    """A log dir while it was offline, from the first to the last look that can tell so."""
 
     broker: int
     path: str
@@ -97,7 +97,8 @@ def _outages(samples: Samples) -> list[_Outage]:
         if not sample.is_online:
             begun.setdefault(place, sample.at_us)
         elif place in begun:
-            found.append(_Outage(*place, begun.pop(place), sample.at_us))
+            until_us = sample.at_us - samples.seen_within_us
+            found.append(_Outage(*place, begun.pop(place), until_us))
     return found + [_Outage(*place, at_us, samples.ended_us + 1) for place, at_us in begun.items()]
 
 

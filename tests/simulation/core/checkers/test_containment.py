@@ -92,6 +92,17 @@ def test_a_log_dir_that_came_back_answers_again() -> None:
     assert _texts(story) == []
 
 
+def test_a_log_dir_may_have_come_back_since_the_last_look() -> None:
+    story = _story()
+    _fail(story.at(2))
+    story.at(3).send(1, tp=HERE)
+    story.samples.log_dirs.append(LogDirSample(story.at(3.02).now_us, 1, "d1", is_online=True))
+    assert _texts(story) == []
+
+    story.samples.log_dirs[-1] = LogDirSample(story.at(3.03).now_us, 1, "d1", is_online=True)
+    assert len(_texts(story)) == 1
+
+
 def test_a_replica_made_anew_elsewhere_answers() -> None:
     story = _story()
     _fail(story.at(2))
