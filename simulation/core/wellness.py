@@ -13,7 +13,8 @@ def complaints(
 ) -> tuple[str, ...]:
     """Return what is not well; ``seen`` has metadata, log dirs and reassignments of everybody.
 
-    A partition none of whose Isr is online has no wish: nobody may lead it.
+    A partition none of whose Isr is online has no wish, and its reassignment cannot end: nobody
+    may lead it.
 
     Args:
         seen: the cluster.
@@ -69,12 +70,24 @@ def _under_way(seen: Observation) -> Iterator[str]:
         yield from (f"{each} still moves to {name} of broker-{broker}" for each in log_dir.futures)
     if seen.reassigning is None:
         yield "nobody tells of reassignments"
-    yield from (f"{each} is still reassigned" for each in seen.reassigning or ())
+    for each in seen.reassigning or ():
+        if not _is_lost(each, seen):
+            yield f"{each} is still reassigned"
+
+
+def _is_lost(partition: TopicPartition, seen: Observation) -> bool:
+    """Tell whether nobody may lead a partition, as everybody says who shows it."""
+    shown = [view[partition] for view in seen.metadata.values() if partition in view]
+    return bool(shown) and all(_has_no_isr(tells) for tells in shown)
+
+
+def _has_no_isr(tells: PartitionSeen) -> bool:
+    return all(member in tells.offline_replicas for member in tells.isr)
 
 
 def _without_reason(tells: PartitionSeen, seen: Observation) -> Iterator[str]:
     """Find replicas that count as offline although their broker shows all its log dirs online."""
-    if all(member in tells.offline_replicas for member in tells.isr):
+    if _has_no_isr(tells):
         return
     for replica in tells.offline_replicas:
         if _is_whole(replica, seen):
@@ -87,7 +100,7 @@ def _is_whole(broker: int, seen: Observation) -> bool:
 
 
 def _wishes(tells: PartitionSeen) -> Iterator[str]:
-    if all(member in tells.offline_replicas for member in tells.isr):
+    if _has_no_isr(tells):
         return
     if tells.leader < 0:
         yield f"has no leader, its Isr is {list(tells.isr)}"

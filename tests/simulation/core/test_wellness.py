@@ -67,6 +67,16 @@ def test_a_partition_without_an_online_isr_member_has_no_wish() -> None:
     lost = replace(WELL, leader=-1, isr=(2,), offline_replicas=(2,))
 
     assert complaints(seen(lost), 2) == ()
+    assert complaints(replace(seen(lost), reassigning=(TP,)), 2) == ()
+
+
+def test_a_reassignment_is_waited_for_where_anybody_shows_the_isr_online() -> None:
+    lost = replace(WELL, leader=-1, isr=(2,), offline_replicas=(2,))
+    doubtful = replace(seen(), metadata={1: {TP: lost}, 2: {TP: WELL}}, reassigning=(TP,))
+    forgotten = replace(seen(), metadata={1: {}, 2: {}}, reassigning=(TP,))
+
+    assert complaints(doubtful, 2) == ("a-0 is still reassigned",)
+    assert complaints(forgotten, 2) == ("a-0 is still reassigned",)
 
 
 def test_moves_reassignments_and_nodes_are_waited_for() -> None:
