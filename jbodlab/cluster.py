@@ -19,7 +19,7 @@ from jbodlab.free_ports import holder_of, is_free
 from jbodlab.loading import ASK_EVERY_MS, LoadingWatch
 from jbodlab.process import STOP_DEADLINE_MS, Process
 from jbodlab.run_state import ProcessNote, read_notes, run_dir, write_notes
-from protocol.spec import ClusterSpec, SpecError, load_cluster_spec
+from protocol.spec import BrokerSpec, ClusterSpec, SpecError, load_cluster_spec
 
 CONTROLLER: Final = "controller"
 START_DEADLINE_MS: Final = 30_000
@@ -65,6 +65,25 @@ class Cluster:
     def names(self) -> list[str]:
         """Return the names of all processes, the controller first."""
         return [CONTROLLER, *(broker_name(broker.id) for broker in self.spec.brokers)]
+
+    def log_dir(self, path: str) -> tuple[BrokerSpec, str]:
+        """Return the broker of the log dir at ``path``, as the file names it, and its full path.
+
+        Raises:
+            LabError: FAILED, with the log dirs that there are.
+        """
+        full_path = str(self.config_path.parent / path)
+        owners = {each.path: broker for broker in self.spec.brokers for each in broker.log_dirs}
+        if full_path not in owners:
+            known = ", ".join(map(self.short, owners))
+            raise LabError(
+                ExitCode.FAILED, f"{path} is no log dir of {self.config_path}; there are {known}"
+            )
+        return owners[full_path], full_path
+
+    def short(self, path: str) -> str:
+        """Return ``path`` as people name it: from the cluster file's folder, if it is there."""
+        return path.removeprefix(f"{self.config_path.parent}/")
 
     def is_running(self, name: str) -> bool:
         """Tell whether the process ``name`` lives."""

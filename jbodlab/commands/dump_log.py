@@ -85,6 +85,9 @@ def _dump(named: Sequence[Path], options: DumpOptions, *, is_json: bool) -> None
         if not is_json:
             click.echo(f"Dumping {path}")
         rows = dump_file(path, options, findings)
+        if rows is None and not path.exists():
+            findings.note(f"Cannot be read: {path.absolute()}", "  No such file or directory")
+            continue
         if rows is None:
             click.echo(f"Ignoring unknown file {path}", err=True)
             continue

@@ -5,8 +5,7 @@ The words are those of ``faults:`` in the cluster file; brokers carry them out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
 import click
@@ -76,12 +75,13 @@ def list_faults(lab: Lab, broker_id: int | None) -> None:
 
     One that never hit anything tested nothing.
     """
+    cluster = lab.require_running()
     rows = [
         {"broker": broker.id, **fault}
-        for broker in _running(lab.require_running(), broker_id)
+        for broker in _running(cluster, broker_id)
         for fault in _client(broker).faults()
     ]
-    lab.emit(rows, _table(rows) if rows else "no broker has a fault")
+    lab.emit(rows, _table(rows, cluster.short) if rows else "no broker has a fault")
 
 
 @faults.command()
@@ -97,12 +97,13 @@ def clear(lab: Lab, ids: tuple[str, ...], broker_id: int | None) -> None:
     One fault of one broker:
       jbodlab faults clear fault-1 --broker 1
     """
-    brokers = _running(lab.require_running(), broker_id)
+    cluster = lab.require_running()
+    brokers = _running(cluster, broker_id)
     cleared: list[dict[str, Any]] = []
     for broker, chosen in _chosen(brokers, ids):
         rows = _client(broker).clear_faults(chosen)
         cleared += [{"broker": broker.id, **row} for row in rows]
-    lab.emit(cleared, _table(cleared) if cleared else "no fault was in force")
+    lab.emit(cleared, _table(cleared, cluster.short) if cleared else "no fault was in force")
 
 
 def _content(words: Sequence[str]) -> dict[str, Any]:
@@ -123,9 +124,9 @@ def _content(words: Sequence[str]) -> dict[str, Any]:
 def _fault(cluster: Cluster, content: dict[str, Any]) -> DiskFault | NetworkFault:
     log_dir = content.get("log_dir")
     if isinstance(log_dir, str):
-        broker, content["log_dir"] = _owner(cluster, log_dir)
+        broker, content["log_dir"] = cluster.log_dir(log_dir)
         if "broker" not in content and "node" not in content:
-            content["broker"] = broker
+            content["broker"] = broker.id
     fault, mistakes = read_fault(content)
     if fault is None:
         raise LabError(ExitCode.FAILED, "\n".join(mistakes))
@@ -134,16 +135,6 @@ def _fault(cluster: Cluster, content: dict[str, Any]) -> DiskFault | NetworkFaul
         words = f"use {instead}" if instead else "only the simulation can do that"
         raise LabError(ExitCode.FAILED, f"mode {fault.mode.value} is not a broker's own: {words}")
     return fault
-
-
-def _owner(cluster: Cluster, path: str) -> tuple[int, str]:
-    """Return the broker of a log dir, and its path as brokers know it."""
-    full_path = str(cluster.config_path.parent / Path(path))
-    dirs = {one.path: broker.id for broker in cluster.spec.brokers for one in broker.log_dirs}
-    if full_path not in dirs:
-        known = ", ".join(dirs)
-        raise LabError(ExitCode.FAILED, f"log_dir: {path} is none of {known}")
-    return dirs[full_path], full_path
 
 
 def _in_charge(cluster: Cluster, fault: DiskFault | NetworkFault) -> BrokerSpec:
@@ -192,10 +183,10 @@ def _chosen(
     return [(broker, chosen[broker.id]) for broker in brokers if chosen[broker.id]]
 
 
-def _table(rows: Sequence[dict[str, Any]]) -> Table:
+def _table(rows: Sequence[dict[str, Any]], path_text: Callable[[str], str]) -> Table:
     table = Table("broker", "id", "state", "matches", "hits", "rule")
     for row in rows:
-        rule = " ".join(f"{key}={_word(value)}" for key, value in row["fault"].items())
+        rule = " ".join(f"{key}={path_text(_word(value))}" for key, value in row["fault"].items())
         state = "[red]in force[/]" if row["is_in_force"] else "over"
         counts = (str(row["matches"]), str(row["hits"]))
         table.add_row(str(row["broker"]), row["id"], state, *counts, rule)

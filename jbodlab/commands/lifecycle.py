@@ -71,7 +71,7 @@ def status(lab: Lab) -> None:
         "brokers": [] if view is None else list(view.broker_ids),
         "partitions": [] if view is None else [asdict(each) for each in view.partitions],
     }
-    lab.emit(content, _status_table(processes, view))
+    lab.emit(content, _status_table(processes, view, cluster.short))
     if not any(row["running"] for row in processes):
         raise LabError(ExitCode.NOT_RUNNING, "nothing runs: start it with `jbodlab up`")
 
@@ -228,35 +228,37 @@ def _view_or_none(cluster: Cluster) -> ClusterView | None:
         return None
 
 
-def _status_table(processes: list[dict[str, Any]], view: ClusterView | None) -> Table:
-    table = Table("process", "state", "address", "pid", "memory", "leads", "replicas", "offline")
+def _status_table(
+    processes: list[dict[str, Any]], view: ClusterView | None, path_text: Callable[[str], str]
+) -> Table:
+    table = Table("process", "state", "address", "pid", "MiB", "leads", "replicas")
     for row in processes:
         broker_id = -1 if row["name"] == CONTROLLER else int(row["name"].removeprefix("broker-"))
         table.add_row(
             row["name"],
-            _state_words(row),
+            _state_words(row, path_text),
             row["address"],
             str(row["pid"] or ""),
-            f"{row['rss_bytes'] / MIB:.0f} MiB" if row["running"] else "",
+            f"{row['rss_bytes'] / MIB:.0f}" if row["running"] else "",
             *_partition_counts(view, broker_id),
         )
     return table
 
 
-def _state_words(row: dict[str, Any]) -> str:
+def _state_words(row: dict[str, Any], path_text: Callable[[str], str]) -> str:
     if not row["running"]:
-        return f"[red]not running[/] {row['log_file']}"
+        return f"[red]not running[/] {path_text(row['log_file'])}"
     if row["paused"]:
         return "[yellow]paused[/]"
     loading = loading_words(row["loading"])
     return f"[yellow]loading[/] {loading}" if loading else "[green]running[/]"
 
 
-def _partition_counts(view: ClusterView | None, broker_id: int) -> tuple[str, str, str]:
+def _partition_counts(view: ClusterView | None, broker_id: int) -> tuple[str, str]:
     if view is None or broker_id < 0:
-        return "", "", ""
-    return (
-        str(sum(each.leader == broker_id for each in view.partitions)),
-        str(sum(broker_id in each.replicas for each in view.partitions)),
-        str(sum(broker_id in each.offline_replicas for each in view.partitions)),
-    )
+        return "", ""
+    leads_count = sum(each.leader == broker_id for each in view.partitions)
+    replica_count = sum(broker_id in each.replicas for each in view.partitions)
+    offline_count = sum(broker_id in each.offline_replicas for each in view.partitions)
+    offline = f", [red]{offline_count} offline[/]" if offline_count else ""
+    return str(leads_count), f"{replica_count}{offline}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
@@ -17,7 +16,7 @@ from rich.progress import (
 )
 
 from jbodlab.admin import ClusterAdmin, LogDirView
-from jbodlab.cluster import Cluster, broker_name
+from jbodlab.cluster import broker_name
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
@@ -26,7 +25,6 @@ from jbodlab.returns import ReturnProgress, watch_return
 from jbodlab.tables import log_dirs_table
 from protocol.errors import ErrorCode
 from protocol.fault_model import DiskMode
-from protocol.spec import BrokerSpec
 
 MODES = tuple(mode.value for mode in DiskMode if mode is not DiskMode.LOST_ENTRY)
 """What a whole log dir can be broken with; `jbodlab faults` breaks parts of it."""
@@ -48,7 +46,7 @@ def describe(lab: Lab, broker_id: int | None) -> None:
         for broker in cluster.spec.brokers:
             if broker_id in (None, broker.id) and cluster.is_running(broker_name(broker.id)):
                 views.extend(admin.log_dirs(broker.id))
-    lab.emit([_log_dir_content(view) for view in views], log_dirs_table(views))
+    lab.emit([_log_dir_content(view) for view in views], log_dirs_table(views, cluster.short))
 
 
 @log_dirs.command()
@@ -58,15 +56,15 @@ def describe(lab: Lab, broker_id: int | None) -> None:
 @lab_command
 def fail(lab: Lab, path: str, mode: str, delay_ms: int | None) -> None:
     """Break the log dir at PATH, as written in the cluster file, from now on."""
-    broker, full_path = _owner(lab.cluster, path)
+    broker, full_path = lab.cluster.log_dir(path)
     if (mode == "slow") != (delay_ms is not None):
         raise click.UsageError("--delay-ms belongs to --mode slow, which needs it")
     options = {} if delay_ms is None else {"delay_ms": delay_ms}
     answer = ControlClient(broker.id, broker.control_port).fail(full_path, mode, **options)
     lab.emit(
         {"broker": broker.id, "log_dir": full_path, "mode": mode, "answer": answer},
-        f"broker {broker.id}: {full_path} now fails with {mode}\n"
-        "next: `jbodlab log-dirs describe`, `jbodlab status`, `jbodlab log-dirs heal`",
+        f"broker {broker.id}: {path} now fails with {mode}\n"
+        f"next: `jbodlab log-dirs describe`, `jbodlab status`, `jbodlab log-dirs heal {path}`",
     )
 
 
@@ -78,7 +76,7 @@ def fail(lab: Lab, path: str, mode: str, delay_ms: int | None) -> None:
 @lab_command
 def heal(lab: Lab, path: str, with_broker: bool) -> None:  # noqa: FBT001 - click passes it by name
     """Take the fault off the log dir at PATH; `jbodlab log-dirs restart` brings it back."""
-    broker, full_path = _owner(lab.cluster, path)
+    broker, full_path = lab.cluster.log_dir(path)
     ControlClient(broker.id, broker.control_port).heal(full_path)
     if with_broker:
         with lab.working(f"restarting broker {broker.id}"):
@@ -86,7 +84,7 @@ def heal(lab: Lab, path: str, with_broker: bool) -> None:  # noqa: FBT001 - clic
     words = "restarted" if with_broker else f"next: `jbodlab log-dirs restart {path}`"
     lab.emit(
         {"broker": broker.id, "log_dir": full_path, "restarted": with_broker},
-        f"broker {broker.id}: {full_path} is healed; {words}",
+        f"broker {broker.id}: {path} is healed; {words}",
     )
 
 
@@ -96,7 +94,7 @@ def heal(lab: Lab, path: str, with_broker: bool) -> None:  # noqa: FBT001 - clic
 def restart(lab: Lab, path: str) -> None:
     """Bring the repaired log dir at PATH back with its data, its broker up all the time."""
     cluster = lab.require_running()
-    broker, full_path = _owner(cluster, path)
+    broker, full_path = cluster.log_dir(path)
     client = ControlClient(broker.id, broker.control_port)
     client.restart(full_path)
     _await_return(lab, client, full_path, "is back")
@@ -122,7 +120,7 @@ def replace(lab: Lab, path: str, accept_loss: bool, throttle: int | None) -> Non
     PATH is not deleted: it is renamed to PATH.replaced-..., unless PATH is an empty disk already.
     """
     cluster = lab.require_running()
-    broker, full_path = _owner(cluster, path)
+    broker, full_path = cluster.log_dir(path)
     client = ControlClient(broker.id, broker.control_port)
     client.replace(full_path, accept_loss=accept_loss, throttle_bytes_per_second=throttle)
     _await_return(lab, client, full_path, "is replaced")
@@ -151,40 +149,42 @@ def restart_partition(lab: Lab, topic: str, partition: int, broker_id: int) -> N
 def move(lab: Lab, topic: str, partition: int, broker_id: int, target: str) -> None:
     """Move one replica to another log dir of its broker, and wait until it is there."""
     cluster = lab.require_running()
-    broker, full_path = _owner(cluster, target)
+    broker, full_path = cluster.log_dir(target)
     if broker.id != broker_id:
         raise LabError(ExitCode.FAILED, f"{target} belongs to broker {broker.id}, not {broker_id}")
-    with ClusterAdmin(cluster.spec) as admin, move_bar(lab) as bar:
+    moved_bytes = 0
+    with ClusterAdmin(cluster.spec) as admin:
         admin.move_replicas(broker_id, full_path, {topic: [partition]})
-        task = bar.add_task(f"{topic}-{partition} to {target}", total=None)
-        moved_bytes = 0
-        for progress in watch_move(admin, broker_id, topic, partition, full_path):
-            moved_bytes = progress.total_bytes
-            bar.update(task, completed=progress.copied_bytes, total=max(1, progress.total_bytes))
+        with move_bar(lab) as bar:
+            task = bar.add_task(f"{topic}-{partition} to {target}", total=None)
+            for progress in watch_move(admin, broker_id, topic, partition, full_path):
+                moved_bytes = progress.total_bytes
+                bar.update(task, completed=progress.copied_bytes, total=progress.total_bytes)
     lab.emit(
         {"topic": topic, "partition": partition, "log_dir": full_path, "bytes": moved_bytes},
-        f"{topic}-{partition} of broker {broker_id} is in {full_path} ({moved_bytes} bytes)",
+        f"{topic}-{partition} of broker {broker_id} is in {target} ({moved_bytes} bytes)",
     )
 
 
 def _await_return(lab: Lab, client: ControlClient, path: str, words: str) -> None:
     """Show a log dir come back until its replicas are in sync."""
     progress: ReturnProgress | None = None
+    name = lab.cluster.short(path)
     with ClusterAdmin(lab.cluster.spec) as admin, move_bar(lab) as bar:
-        task = bar.add_task(path, total=None)
+        task = bar.add_task(name, total=None)
         for progress in watch_return(admin, client, path):
             bar.update(
                 task,
-                description=f"{path}: {progress.state}, "
+                description=f"{name}: {progress.state}, "
                 f"{progress.in_sync_count}/{progress.replica_count} replicas in sync"
                 f"{_throttled(progress)}",
                 completed=progress.copied_bytes,
-                total=max(1, progress.total_bytes),
+                total=progress.total_bytes,
             )
     assert progress is not None
     lab.emit(
         {"broker": client.broker_id, "log_dir": path, **asdict(progress)},
-        f"broker {client.broker_id}: {path} {words}: {progress.found_count} replicas found, "
+        f"broker {client.broker_id}: {name} {words}: {progress.found_count} replicas found, "
         f"{progress.lost_count} made anew, {progress.copied_bytes} bytes",
     )
 
@@ -211,16 +211,3 @@ def _log_dir_content(view: LogDirView) -> dict[str, Any]:
     content["error"] = ErrorCode(view.error_code).name
     content["replicas"] = list(content["replicas"])
     return content
-
-
-def _owner(cluster: Cluster, path: str) -> tuple[BrokerSpec, str]:
-    full_path = str(cluster.config_path.parent / Path(path))
-    known: list[str] = []
-    for broker in cluster.spec.brokers:
-        for log_dir in broker.log_dirs:
-            known.append(log_dir.path)
-            if log_dir.path == full_path:
-                return broker, full_path
-    raise LabError(
-        ExitCode.FAILED, f"{path} is no log dir of {cluster.config_path}; there are {known}"
-    )

@@ -105,7 +105,7 @@ def plan(lab: Lab, **options: Any) -> None:
     throttle: int | None = options["throttle"]
     if out is not None and made.movements:
         _write(out, to_json(wanted_by(made)))
-    lab.emit(plan_content(made, throttle), plan_shown(made, throttle))
+    lab.emit(plan_content(made, throttle), plan_shown(made, throttle, lab.cluster.short))
     lab.errors.print(_next_words(out, is_empty=not made.movements), soft_wrap=True)
 
 
@@ -165,7 +165,7 @@ def _log_dir(lab: Lab, situation: Situation, path: str) -> LogDirId:
     for each in situation.log_dirs:
         if each.id.path == full_path:
             return each.id
-    known = [each.id.path for each in situation.log_dirs]
+    known = ", ".join(lab.cluster.short(each.id.path) for each in situation.log_dirs)
     raise LabError(ExitCode.FAILED, f"no broker tells of a log dir {path}; there are {known}")
 
 
@@ -189,7 +189,7 @@ def _rates(lab: Lab, admin: ClusterAdmin, source: str, goal: str) -> dict[TopicP
 
 def _next_words(out: Path | None, *, is_empty: bool) -> str:
     if is_empty:
-        return "nothing is to be moved"
+        return "nothing is to be moved" + (f": {out} is not written" if out else "")
     if out is None:
         return "write it with --out plan.json"
     return f"next: `jbodlab rebalance run {out}`"
@@ -244,7 +244,7 @@ def _carry_out(lab: Lab, admin: ClusterAdmin, wanted: list[Wanted], options: Run
                 task,
                 description=f"{done_count}/{progress.replica_count} replicas in place",
                 completed=progress.copied_bytes,
-                total=max(1, progress.total_bytes),
+                total=progress.total_bytes,
             )
     assert progress is not None
     seconds = time.monotonic() - began

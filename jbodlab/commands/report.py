@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import click
-from rich.text import Text
 
+from analytics.report import print_report
 from jbodlab.commands.output import Lab, lab_command
-from jbodlab.spark_job import run_report
+from jbodlab.spark_job import read_report, run_report
 
 
 @click.command()
@@ -21,6 +21,8 @@ def report(lab: Lab, dump: Path | None, out: Path | None) -> None:
     dump_dir = dump or Path(lab.cluster.spec.metrics.dump_dir)
     out_dir = out or lab.cluster.run_dir.parent.parent / "report"
     with lab.working("Spark is at work"):
-        text = run_report(dump_dir, out_dir, as_json=lab.is_json)
-    content = {"tables": str(out_dir), "report": json.loads(text)} if lab.is_json else None
-    lab.emit(content, Text(text))
+        text = run_report(dump_dir, out_dir)
+    if lab.is_json:
+        click.echo(json.dumps({"tables": str(out_dir), "report": json.loads(text)}, indent=2))
+    else:
+        print_report(read_report(text, lab.config_path.absolute().parent), lab.console)

@@ -102,7 +102,7 @@ class Stage:
         self._broken_dir, led = self._log_dir_of_leader(victim)
         self._narrator.step(
             f"Break the log dir that holds the leader of {TOPIC}-0, under load "
-            f"({self._short(self._broken_dir)}, EIO)"
+            f"({self._cluster.short(self._broken_dir)}, EIO)"
         )
         broken_at = time.monotonic()
         self._control().fail(self._broken_dir, "eio")
@@ -141,8 +141,8 @@ class Stage:
         """Move a replica between log dirs of one healthy broker while producing."""
         broker, source, target, partition = self._move_to_make()
         self._narrator.step(
-            f"Move {TOPIC}-{partition} of broker {broker} from {self._short(source)} to "
-            f"{self._short(target)}, while producing"
+            f"Move {TOPIC}-{partition} of broker {broker} from {self._cluster.short(source)} to "
+            f"{self._cluster.short(target)}, while producing"
         )
         self._fill(partition)
         load = self._start_load(SECOND_LOAD)
@@ -166,7 +166,8 @@ class Stage:
     def repair(self) -> None:
         """Heal the log dir, restart its broker, and wait until its replicas are in sync again."""
         self._narrator.step(
-            f"Repair {self._short(self._broken_dir)} and restart broker {self._broken_broker}"
+            f"Repair {self._cluster.short(self._broken_dir)} and restart broker "
+            f"{self._broken_broker}"
         )
         self._control().heal(self._broken_dir)
         began = time.monotonic()
@@ -196,7 +197,7 @@ class Stage:
         self._narrator.found(f"Metadata, offline replicas: {', '.join(offline)}")
         self._narrator.found(f"DescribeLogDirs of broker {self._broken_broker}:")
         views = self._admin.log_dirs(self._broken_broker)
-        self._narrator.show(log_dirs_table(views, self._short))
+        self._narrator.show(log_dirs_table(views, self._cluster.short))
         broken = [view.path for view in views if view.error_code == ErrorCode.KAFKA_STORAGE_ERROR]
         if broken != [self._broken_dir] or not offline:
             raise LabError(ExitCode.FAILED, f"expected {self._broken_dir} offline, found {broken}")
@@ -270,9 +271,6 @@ class Stage:
     def _control(self) -> ControlClient:
         broker = self._cluster.spec.broker(self._broken_broker)
         return ControlClient(broker.id, broker.control_port)
-
-    def _short(self, path: str) -> str:
-        return path.removeprefix(f"{self._cluster.config_path.parent}/")
 
 
 def _partitions(admin: ClusterAdmin) -> list[PartitionView]:

@@ -6,19 +6,18 @@ Every number it tells was measured in the same run. It leaves nothing running an
 from __future__ import annotations
 
 import dataclasses
-import json
 import shutil
 import tempfile
 import time
 from pathlib import Path
 
-from analytics.report import Report, print_report
+from analytics.report import print_report
 from jbodlab.cluster import Cluster, running
 from jbodlab.demo import steps
 from jbodlab.demo.narrator import Narrator
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.lab_spec import relocated
-from jbodlab.spark_job import run_report
+from jbodlab.spark_job import read_report, run_report
 from protocol.spec import ClusterSpec, dump_cluster_spec
 
 
@@ -53,8 +52,7 @@ def _tell(cluster: Cluster, narrator: Narrator) -> None:
     narrator.step("Aggregate the brokers' metric dumps with Spark")
     began = time.monotonic()
     folder = cluster.config_path.parent
-    text = run_report(dump_dir, folder / "report", as_json=True)
-    report = Report(**json.loads(text.replace(f"{folder}/", "")))
+    report = read_report(run_report(dump_dir, folder / "report"), folder)
     # Moves and requests are in the report too; the story has told enough of them.
     print_report(dataclasses.replace(report, moves=(), requests=()), narrator.console)
     narrator.found(f"Spark took {time.monotonic() - began:.1f} s; nothing is left running")

@@ -20,7 +20,7 @@ def rates_of_dump(dump_dir: Path, out_dir: Path) -> dict[TopicPartition, float]:
     Raises:
         LabError: as ``run_report``.
     """
-    return rates_of_report(json.loads(run_report(dump_dir, out_dir, as_json=True)))
+    return rates_of_report(json.loads(run_report(dump_dir, out_dir)))
 
 
 def rates_of_report(report: Mapping[str, Any]) -> dict[TopicPartition, float]:

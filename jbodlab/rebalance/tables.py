@@ -52,9 +52,9 @@ _COLUMNS: Final = (
 )
 
 
-def plan_shown(plan: Plan, throttle: int | None) -> Group:
-    """Return the table and the sentences under it."""
-    return Group(_table(plan), *_sentences(plan, throttle))
+def plan_shown(plan: Plan, throttle: int | None, path_text: Callable[[str], str] = str) -> Group:
+    """Return the table and the sentences under it; ``path_text`` may shorten paths."""
+    return Group(_table(plan, path_text), *_sentences(plan, throttle))
 
 
 def plan_content(plan: Plan, throttle: int | None) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def plan_content(plan: Plan, throttle: int | None) -> dict[str, Any]:
     }
 
 
-def _table(plan: Plan) -> Table:
+def _table(plan: Plan, path_text: Callable[[str], str]) -> Table:
     columns = [
         column
         for column in _COLUMNS
@@ -118,7 +118,8 @@ def _table(plan: Plan) -> Table:
                 f"{bar(values[each.id], most)} {column.text(values[each.id])}"
                 for values in (now, then)
             ]
-        table.add_row(str(each.id.broker), each.id.path, _state(each, plan.wish), *cells)
+        path = path_text(each.id.path)
+        table.add_row(str(each.id.broker), path, _state(each, plan.wish), *cells)
     return table
 
 

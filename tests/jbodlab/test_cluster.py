@@ -31,6 +31,18 @@ def test_a_bad_cluster_file_is_a_lab_error(tmp_path: Path) -> None:
     assert caught.value.exit_code is ExitCode.BAD_CONFIG
 
 
+def test_log_dirs_are_named_from_the_folder_of_the_cluster_file(tmp_path: Path) -> None:
+    cluster = Cluster(write_lab_spec(tmp_path, LabShape(brokers=2, log_dirs=1)))
+    full_path = f"{tmp_path}/data/b2/d1"
+    for name in ("data/b2/d1", "data/b2/d1/", full_path):
+        broker, found = cluster.log_dir(name)
+        assert (broker.id, found) == (2, full_path)
+    assert cluster.short(full_path) == "data/b2/d1"
+    assert cluster.short("/elsewhere/d1") == "/elsewhere/d1"
+    with pytest.raises(LabError, match=r"d9 is no log dir of .*; there are data/b1/d1, data/b2/d1"):
+        cluster.log_dir("d9")
+
+
 def test_processes_of_an_earlier_run_are_found_and_stopped(tmp_path: Path) -> None:
     file = write_lab_spec(tmp_path)
     run_dir = Cluster(file).run_dir

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.spark_job import run_report
+from jbodlab.spark_job import read_report, run_report
 
 
 def test_without_a_dump_it_says_where_it_looked(tmp_path: Path) -> None:
@@ -23,3 +24,10 @@ def test_without_java_it_says_what_to_install(
     with pytest.raises(LabError, match="install Java 17 or newer") as caught:
         run_report(tmp_path, tmp_path / "out")
     assert caught.value.exit_code is ExitCode.MISSING_JAVA
+
+
+def test_a_report_names_paths_from_the_folder_of_the_cluster_file(tmp_path: Path) -> None:
+    told = {"dump": f"{tmp_path}/data/metrics", "out": "/elsewhere", "row_counts": {"replica": 3}}
+    report = read_report(json.dumps(told), tmp_path)
+    assert (report.dump, report.out) == ("data/metrics", "/elsewhere")
+    assert report.row_counts == {"replica": 3}

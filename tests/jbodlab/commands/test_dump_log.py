@@ -119,10 +119,18 @@ def test_a_file_that_is_missing_or_damaged_does_not_stop_the_others(tmp_path: Pa
     damaged.write_text("0\n2\norders 0 1\n")
     missing = tmp_path / "00000000000000000000.log"
     unknown = tmp_path / "notes.txt"
+    unknown.touch()
     result = jbodlab("dump-log", str(damaged), str(missing), str(unknown))
     assert "malformed checkpoint" in result.stderr
     assert "No such file" in result.stderr
     assert f"Ignoring unknown file {unknown}" in result.stderr
+    assert result.exit_code == ExitCode.MALFORMED
+
+
+def test_a_partition_that_lies_elsewhere_is_told_and_not_ignored(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "orders-0"
+    result = jbodlab("dump-log", str(elsewhere))
+    assert f"Cannot be read: {elsewhere}\n  No such file or directory" in result.stderr
     assert result.exit_code == ExitCode.MALFORMED
 
 

@@ -30,7 +30,7 @@ def test_a_word_without_a_value_is_shown_how_to_be_written(file: str) -> None:
         (["mode=eoi", "broker=1"], "mode: must be one of"),
         (["mode=eio", "broker=1", "operations=append,reed"], "operations[1]: must be one of"),
         (["mode=eio", "broker=9"], "there is no broker 9"),
-        (["mode=eio", "log_dir=data/b9/d1"], "log_dir: data/b9/d1 is none of"),
+        (["mode=eio", "log_dir=data/b9/d1"], "data/b9/d1 is no log dir of"),
         (["mode=cut", "from=controller", "to=client"], "a broker must be concerned"),
         (["mode=pause", "broker=1"], "use `jbodlab brokers pause`, `resume`"),
         (["mode=power_cut", "broker=1"], "only the simulation can do that"),

@@ -41,6 +41,11 @@ def test_status_of_nothing_lists_the_processes_and_fails(tmp_path: Path) -> None
     assert names == ["controller", "broker-1", "broker-2", "broker-3"]
 
 
+def test_status_names_logs_from_the_folder_of_the_cluster_file(tmp_path: Path) -> None:
+    result = jbodlab("status", "--config", str(write_lab_spec(tmp_path)))
+    assert "not running data/run/cluster/broker-1.log" in result.stdout
+
+
 def test_down_of_nothing_is_no_error(tmp_path: Path) -> None:
     result = jbodlab("down", "--config", str(write_lab_spec(tmp_path)))
     assert (result.exit_code, result.stdout) == (ExitCode.OK, "nothing was running\n")

@@ -36,6 +36,14 @@ def test_a_plan_shows_bars_and_what_it_costs() -> None:
     assert "written" not in text
 
 
+def test_log_dirs_are_named_as_the_reader_names_them() -> None:
+    console = Console(file=io.StringIO(), width=180)
+    plan = make_plan(PILED, Wish())
+    console.print(plan_shown(plan, None, lambda path: path.removeprefix("/b1/")))
+    assert isinstance(console.file, io.StringIO)
+    assert "│ d1 " in console.file.getvalue()
+
+
 def test_write_rates_are_shown_where_they_are_known() -> None:
     busy = tuple(replace(each, write_rate=512.0) for each in PILED.partitions)
     assert "2.0 KiB/s" in shown(make_plan(replace(PILED, partitions=busy), Wish()))
