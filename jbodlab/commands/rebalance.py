@@ -105,7 +105,8 @@ def plan(lab: Lab, **options: Any) -> None:
     throttle: int | None = options["throttle"]
     if out is not None and made.movements:
         _write(out, to_json(wanted_by(made)))
-    lab.emit(plan_content(made, throttle), plan_shown(made, throttle, lab.cluster.short))
+    shown = plan_shown(made, throttle, lab.cluster.short, lab.console.width)
+    lab.emit(plan_content(made, throttle), shown)
     lab.errors.print(_next_words(out, is_empty=not made.movements), soft_wrap=True)
 
 

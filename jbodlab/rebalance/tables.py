@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rich.console import Group
+from rich.console import Console, Group
 from rich.table import Table
 
 from analytics.sizes import size_text
@@ -19,7 +19,8 @@ from jbodlab.rebalance.core.plan_file import wanted_by
 from jbodlab.rebalance.core.situation import LogDir, LogDirId
 from jbodlab.rebalance.core.wish import Goal, Wish
 
-_BAR_WIDTH: Final = 14
+_BAR_WIDTHS: Final = (14, 9, 5)
+_WIDE: Final = 200
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 Measured = dict[LogDirId, float]
 
@@ -38,7 +39,7 @@ def duration_text(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def bar(value: float, most: float, width: int = _BAR_WIDTH) -> str:
+def bar(value: float, most: float, width: int = _BAR_WIDTHS[0]) -> str:
     """Return a bar of block characters; ``most`` fills the width."""
     eighths = round(8 * width * value / most) if most > 0 else 0
     full, rest = divmod(eighths, 8)
@@ -52,9 +53,20 @@ _COLUMNS: Final = (
 )
 
 
-def plan_shown(plan: Plan, throttle: int | None, path_text: Callable[[str], str] = str) -> Group:
-    """Return the table and the sentences under it; ``path_text`` may shorten paths."""
-    return Group(_table(plan, path_text), *_sentences(plan, throttle))
+def plan_shown(
+    plan: Plan,
+    throttle: int | None,
+    path_text: Callable[[str], str] = str,
+    width: int = _WIDE,
+) -> Group:
+    """Return the table and the sentences under it.
+
+    ``path_text`` may shorten paths; bars take what ``width`` leaves, and go where that is little.
+    """
+    measure = Console(width=_WIDE).measure
+    tables = (_table(plan, path_text, bar_width) for bar_width in _BAR_WIDTHS)
+    fitting = next((table for table in tables if measure(table).maximum <= width), None)
+    return Group(fitting or _table(plan, path_text, 0), *_sentences(plan, throttle))
 
 
 def plan_content(plan: Plan, throttle: int | None) -> dict[str, Any]:
@@ -99,7 +111,8 @@ def plan_content(plan: Plan, throttle: int | None) -> dict[str, Any]:
     }
 
 
-def _table(plan: Plan, path_text: Callable[[str], str]) -> Table:
+def _table(plan: Plan, path_text: Callable[[str], str], bar_width: int) -> Table:
+    """Return the table with bars of that many characters, 0 for none."""
     columns = [
         column
         for column in _COLUMNS
@@ -108,19 +121,27 @@ def _table(plan: Plan, path_text: Callable[[str], str]) -> Table:
     ]
     titles = [f"{column.title}, {when}" for column in columns for when in ("now", "then")]
     table = Table("broker", "log dir", "state", *titles)
-    measured = {column.goal: _now_and_then(plan, column.goal) for column in columns}
-    for each in plan.situation.log_dirs:
-        cells: list[str] = []
-        for column in columns:
-            now, then = measured[column.goal]
-            most = max((*now.values(), *then.values()), default=0.0)
-            cells += [
-                f"{bar(values[each.id], most)} {column.text(values[each.id])}"
-                for values in (now, then)
-            ]
+    cells = [cells for column in columns for cells in _column_cells(plan, column, bar_width)]
+    for each, *shown in zip(plan.situation.log_dirs, *cells, strict=True):
         path = path_text(each.id.path)
-        table.add_row(str(each.id.broker), path, _state(each, plan.wish), *cells)
+        table.add_row(str(each.id.broker), path, _state(each, plan.wish), *shown)
     return table
+
+
+def _column_cells(plan: Plan, column: _Column, bar_width: int) -> tuple[list[str], list[str]]:
+    """Return what a column shows of every log dir, now and then, its numbers below each other."""
+    now, then = _now_and_then(plan, column.goal)
+    most = max((*now.values(), *then.values()), default=0.0)
+    ids = [each.id for each in plan.situation.log_dirs]
+    text_width = max(
+        (len(column.text(each[id_])) for each in (now, then) for id_ in ids), default=0
+    )
+
+    def cell(value: float) -> str:
+        shown_bar = f"{bar(value, most, bar_width)} " if bar_width else ""
+        return f"{shown_bar}{column.text(value):>{text_width}}"
+
+    return [cell(now[id_]) for id_ in ids], [cell(then[id_]) for id_ in ids]
 
 
 def _now_and_then(plan: Plan, goal: Goal) -> tuple[Measured, Measured]:

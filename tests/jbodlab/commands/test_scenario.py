@@ -31,7 +31,7 @@ def test_shipped_scenarios_are_listed_with_what_they_show() -> None:
     row = next(row for row in rows if row["name"] == "kip-113-good-log-dirs-unaffected")
     assert row["scenarios"] == [7]
     assert (row["worlds"], row["because"]) == (["simulated", "real"], None)
-    kept = next(row for row in rows if row["name"] == "leader-comes-back-before-the-controller")
+    kept = next(row for row in rows if row["name"] == "bug-leader-comes-back-before-the-controller")
     assert kept["worlds"] == ["simulated"]
     assert kept["because"] == "The power of a real machine is not cut."
     assert kept["because"] in " ".join(result.stdout.split())

@@ -44,6 +44,20 @@ def test_log_dirs_are_named_as_the_reader_names_them() -> None:
     assert "│ d1 " in console.file.getvalue()
 
 
+def test_bars_take_the_room_there_is_and_no_line_is_longer() -> None:
+    plan = make_plan(PILED, Wish())
+    bars: list[int] = []
+    for width in (80, 100, 130):
+        console = Console(file=io.StringIO(), width=width)
+        console.print(plan_shown(plan, None, str, width))
+        assert isinstance(console.file, io.StringIO)
+        text = console.file.getvalue()
+        assert "…" not in text
+        assert "6.0 MiB" in text
+        bars.append(max(len(word) for word in text.split() if set(word) <= {"█", "│"}))
+    assert bars == [1, 5, 14]
+
+
 def test_write_rates_are_shown_where_they_are_known() -> None:
     busy = tuple(replace(each, write_rate=512.0) for each in PILED.partitions)
     assert "2.0 KiB/s" in shown(make_plan(replace(PILED, partitions=busy), Wish()))
