@@ -233,9 +233,14 @@ class MovingLog:
         return min(base_offset, offset)
 
     async def _read(self, offset: int) -> LogRead:
+        """Read what follows; nothing when there is none, or when it was deleted by now.
+
+        Then the next copy begins in range again.
+        Source: AbstractFetcherThread.scala handleOutOfRangeError.
+        """
         replica = self._replica
         up_to = replica.partition.log_end_offset
-        if offset >= up_to:
+        if not replica.partition.log_start_offset <= offset < up_to:
             return LogRead((), 0, offset)
         job = partial(replica.log.read, offset, self._read_bytes, up_to=up_to)
         return await replica.dir.submit("read for move", job)

@@ -71,6 +71,21 @@ async def test_a_source_that_starts_anew_starts_the_copy_anew(alone: Lab) -> Non
     assert node.replica().log.log_start_offset == 50
 
 
+@pytest.mark.scenario(143)
+async def test_records_that_are_deleted_between_two_reads_of_a_step_are_not_asked_for() -> None:
+    async with Lab.running(broker_count=1, dir_count=2, replica_fetch_max_bytes=SMALL) as lab:
+        node = await held(lab)
+        future = node.replica().future
+        assert future is not None
+        let_go(node)
+        while future.log_end_offset == 0:  # noqa: ASYNC110 -- virtual time
+            await asyncio.sleep(0)
+        node.logs.raise_log_start(node.replica(), 15)
+        await moved(node)
+        assert future.move.state is MoveState.SWAPPED
+        assert offsets_of(await node.fetch(15)) == [15, 16, 17, 18, 19]
+
+
 @pytest.mark.scenario(96)
 async def test_the_log_start_moves_along(alone: Lab) -> None:
     await alone.create(replicas=[1])
