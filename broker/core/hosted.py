@@ -129,7 +129,7 @@ class ReturnedReplicas(NamedTuple):
     lost: tuple[TopicPartition, ...]
     """No log of them is left: they are to be made anew."""
     strays: tuple[TopicPartition, ...]
-    """Hosted elsewhere by now: what was found of them is nobody's."""
+    """Hosted elsewhere by now, or of a topic made anew: what was found of them is nobody's."""
 
 
 class FailedReplicas(NamedTuple):
@@ -297,10 +297,13 @@ class HostedPartitions(Generic[P, L]):
     ) -> ReturnedReplicas:
         """Take in the logs that lie in ``log_dir`` now; what should be there and is not, is lost.
 
-        Logs that the rule leaves out are known as idle and stay Offline until ``release``.
+        Logs that the rule leaves out are known as idle and stay Offline until ``release``. Of a
+        topic that was made anew meanwhile the old log is a stray, whether or not its new one is
+        online: as an idle log it would be refused with INCONSISTENT_TOPIC_ID for ever.
         """
-        strays = tuple(tp for tp in found if tp in self._online)
-        taken = tuple(tp for tp in found if tp not in self._online)
+        strays = tuple(tp for tp, log in found.items() if self._is_stray(tp, log))
+        known = frozenset(strays)
+        taken = tuple(tp for tp in found if tp not in known)
         for tp in taken:
             self._idle[tp] = found[tp]
             self._offline[tp] = OfflineReplica(found[tp].topic_id, log_dir)
@@ -314,6 +317,14 @@ class HostedPartitions(Generic[P, L]):
             self._offline[tp] = OfflineReplica(self._offline[tp].topic_id, log_dir, rule.loss)
         released = self.release(tp for tp in taken if rule.takes(tp))
         return ReturnedReplicas(released, lost, strays)
+
+    def _is_stray(self, tp: TopicPartition, found: L) -> bool:
+        """Tell whether a log that came back is nobody's any more."""
+        offline = self._offline.get(tp)
+        if offline is None:
+            return tp in self._online
+        ids = (offline.topic_id, found.topic_id)
+        return ZERO_UUID not in ids and offline.topic_id != found.topic_id
 
     def release(self, tps: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
         """Let Offline partitions whose logs are idle on a good log dir wait for a LeaderAndIsr."""

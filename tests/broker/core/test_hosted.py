@@ -181,6 +181,16 @@ def test_a_log_never_found_is_lost_only_when_no_other_log_dir_is_offline() -> No
         assert returned.lost == lost
 
 
+def test_an_old_log_of_a_topic_made_anew_is_a_stray_though_the_new_one_is_offline() -> None:
+    for found_id, strays in ((bytes(16 * [9]), (T0,)), (ID, ()), (ZERO_UUID, ())):
+        hosted = table()
+        hosted.put_offline(T0, ID, None)
+        returned = hosted.on_log_dir_returned("/d1", {T0: Idle(topic_id=found_id)}, ReturnRule())
+        assert returned.strays == strays
+        assert hosted.is_offline(T0) == bool(strays)
+        assert dict(hosted.iterate_idle()).keys() == ({T0} - set(strays))
+
+
 def test_a_lost_replica_whose_log_dir_fails_again_is_offline_as_any_other() -> None:
     hosted = offline_in("/d1", T0)
     hosted.on_log_dir_returned("/d1", {}, ReturnRule())
