@@ -120,7 +120,6 @@ MOVE_TABLE: Final[dict[tuple[MoveState, MoveEvent], MoveState]] = {
     (MoveState.TRUNCATING, MoveEvent.TRUNCATED): MoveState.COPYING,
     (MoveState.TRUNCATING, MoveEvent.CURRENT_TRUNCATED): MoveState.TRUNCATING,
     (MoveState.TRUNCATING, MoveEvent.EPOCH_CHANGED): MoveState.TRUNCATING,
-    (MoveState.TRUNCATING, MoveEvent.ERROR): MoveState.FAILED,
     (MoveState.TRUNCATING, MoveEvent.CANCEL): MoveState.CANCELLED,
     (MoveState.COPYING, MoveEvent.CURRENT_TRUNCATED): MoveState.TRUNCATING,
     (MoveState.COPYING, MoveEvent.EPOCH_CHANGED): MoveState.TRUNCATING,
@@ -128,7 +127,6 @@ MOVE_TABLE: Final[dict[tuple[MoveState, MoveEvent], MoveState]] = {
     (MoveState.COPYING, MoveEvent.ERROR): MoveState.FAILED,
     (MoveState.COPYING, MoveEvent.CANCEL): MoveState.CANCELLED,
     (MoveState.SWAPPING, MoveEvent.FELL_BEHIND): MoveState.COPYING,
-    (MoveState.SWAPPING, MoveEvent.CURRENT_TRUNCATED): MoveState.TRUNCATING,
     (MoveState.SWAPPING, MoveEvent.EPOCH_CHANGED): MoveState.TRUNCATING,
     (MoveState.SWAPPING, MoveEvent.SWAP_DONE): MoveState.SWAPPED,
     (MoveState.SWAPPING, MoveEvent.CANCEL): MoveState.CANCELLED,
@@ -138,7 +136,9 @@ MOVE_TABLE: Final[dict[tuple[MoveState, MoveEvent], MoveState]] = {
 }
 """Every move of a move; after SWAPPED or CANCELLED nothing may follow. Once the renames of a swap
 have begun they are not interrupted: the engine holds back other events until SWAP_DONE. An error
-before that ends SWAPPING first (FELL_BEHIND); a failed move has nobody who could meet another."""
+before that ends SWAPPING first (FELL_BEHIND); a failed move has nobody who could meet another, and
+one that is being checked again forgives what its last copy met. Whoever would cut the current log
+waits for the end of SWAPPING, as appends do."""
 
 
 class Move:

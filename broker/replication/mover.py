@@ -139,7 +139,8 @@ class Mover:
             self._drop(moving)
 
     def _on_error(self, moving: MovingReplica, error: KafkaError) -> None:
-        if error.code in _RETRIED:
+        if error.code in _RETRIED or moving.move.state is MoveState.TRUNCATING:
+            # Under a new leader epoch, or after a cut, what went wrong before counts no more.
             logger.warning("move of %s pauses: %s", moving.tp, error)
             loop = asyncio.get_running_loop()
             self._delayed[moving.tp] = loop.call_later(self._backoff_s, self._undelay, moving.tp)

@@ -187,7 +187,7 @@ def moved_to(state: MoveState) -> Move:
         MoveState.TRUNCATING: [],
         MoveState.COPYING: [MoveEvent.TRUNCATED],
         MoveState.SWAPPING: [MoveEvent.TRUNCATED, MoveEvent.CAUGHT_UP],
-        MoveState.FAILED: [MoveEvent.ERROR],
+        MoveState.FAILED: [MoveEvent.TRUNCATED, MoveEvent.ERROR],
         MoveState.SWAPPED: [MoveEvent.TRUNCATED, MoveEvent.CAUGHT_UP, MoveEvent.SWAP_DONE],
         MoveState.CANCELLED: [MoveEvent.CANCEL],
     }
@@ -255,7 +255,7 @@ def test_an_equal_leader_epoch_does_not_disturb_a_copy() -> None:
 
 @pytest.mark.scenario(141)
 def test_a_cut_of_the_current_log_reaches_the_future_log() -> None:
-    driven = moved_to(MoveState.SWAPPING)
+    driven = moved_to(MoveState.COPYING)
     driven.on_current_truncated(5)
     assert driven.state is MoveState.TRUNCATING
     assert driven.fallback_offset == 5

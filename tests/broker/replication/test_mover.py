@@ -117,6 +117,20 @@ async def test_a_corrupt_batch_is_tried_again_after_the_back_off_while_others_go
     assert first.move.state is MoveState.SWAPPED
 
 
+async def test_an_error_of_a_copy_from_before_a_new_leader_epoch_fails_no_move(
+    running: Running,
+) -> None:
+    moving = running.moving(1)
+    moving.errors = [KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)]
+    running.mover.add(moving)
+    await asyncio.sleep(0.005)
+    moving.move.on_leader_epoch(1, fallback_offset=0)
+    await asyncio.sleep(0.5)
+    assert moving.move.state is MoveState.TRUNCATING
+    await asyncio.sleep(1)
+    assert moving.move.state is MoveState.SWAPPED
+
+
 async def test_a_failed_log_dir_only_takes_the_partition_out(running: Running) -> None:
     moving = running.moving(1)
     moving.errors = [LogDirFailed("/b", "append", OSError("broken"))]
