@@ -89,6 +89,8 @@ class FollowerAppend(NamedTuple):
     restart_at: int | None
     """Truncate the (empty) log fully and start at this offset first: its start lies inside a batch
     (KAFKA-6975)."""
+    gap_at: int | None
+    """Where offsets are left out that should be there; what is behind is not to be written yet."""
 
 
 def prepare_append(
@@ -175,11 +177,23 @@ def is_transactional(buffer: Buffer) -> bool:
 
 
 def check_follower_append(
-    buffer: Buffer, *, next_offset: int, log_is_empty: bool = False
+    buffer: Buffer,
+    *,
+    next_offset: int,
+    log_is_empty: bool = False,
+    doubts_gaps: bool = False,
+    known_gap: int | None = None,
 ) -> FollowerAppend:
     """Check fetched batches against the end of the local log; nothing is stamped.
 
     Call ``ReplicaProducers.note_replicated`` and ``LeaderEpochs.assign`` with the batches later.
+
+    Args:
+        buffer: whole batches, the last one perhaps cut.
+        next_offset: where the log ends.
+        log_is_empty: it may begin anew at a batch that its start lies in.
+        doubts_gaps: end at offsets that are left out, as where nothing is compacted.
+        known_gap: but not at these: they were seen to be left out before.
 
     Raises:
         KafkaError: CORRUPT_MESSAGE for a wrong CRC or offsets that go back inside ``buffer``,
@@ -188,11 +202,15 @@ def check_follower_append(
     batches: list[BatchHeader] = []
     expected = next_offset
     restart_at: int | None = None
+    gap_at: int | None = None
     size_bytes = 0
     try:
         for position, header in iterate_stored_batches(buffer):
             if not check_stored_crc(buffer, position, header):
                 raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"CRC at offset {header.base_offset}")
+            if doubts_gaps and header.base_offset > expected != known_gap:
+                gap_at = expected
+                break
             if header.base_offset < expected:
                 _check_restart(header, expected, can_restart=log_is_empty and not batches)
                 restart_at = header.base_offset
@@ -202,7 +220,7 @@ def check_follower_append(
     except Malformed as error:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
     if not batches:
-        return FollowerAppend(-1, -1, (), -1, -1, 0, None)
+        return FollowerAppend(-1, -1, (), -1, -1, 0, None, gap_at)
     newest = max(batches, key=lambda batch: batch.max_timestamp)
     return FollowerAppend(
         batches[0].base_offset,
@@ -212,6 +230,7 @@ def check_follower_append(
         newest.last_offset,
         size_bytes,
         restart_at,
+        gap_at,
     )
 
 

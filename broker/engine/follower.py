@@ -28,7 +28,7 @@ from protocol.ids import TopicPartition
 class FollowedLog:
     """A replica as its fetcher sees it. See `broker.replication.followed.FollowedReplica`."""
 
-    __slots__ = ("_inside_batch", "_logs", "_replica", "_state")
+    __slots__ = ("_gap_at", "_inside_batch", "_logs", "_replica", "_state")
 
     def __init__(self, state: EngineState, logs: Logs, replica: Replica) -> None:
         self._state = state
@@ -36,6 +36,12 @@ class FollowedLog:
         self._replica = replica
         self._inside_batch: int | None = None
         """The leader's log start, while this log is empty and begins at the batch that holds it."""
+        self._gap_at: int | None = None
+        """Where the last answer left offsets out; they are asked for once more.
+
+        A batch's base offset lies outside of its CRC. What one read made of it is gone the next
+        time; what stays is what the leader has, by an earlier compaction or by damage.
+        """
 
     @property
     def tp(self) -> TopicPartition:
@@ -86,7 +92,11 @@ class FollowedLog:
             fetched.records,
             next_offset=partition.next_offset,
             log_is_empty=partition.next_offset == partition.log_start_offset,
+            doubts_gaps=replica.compaction is None,
+            known_gap=self._gap_at,
         )
+        if checked.batches or checked.gap_at is not None:
+            self._gap_at = checked.gap_at
         if checked.restart_at is not None:
             self._inside_batch = partition.next_offset
             return self._logs.restart_at(replica, checked.restart_at)

@@ -297,6 +297,25 @@ def follower_refusal(
     return caught.value.code
 
 
+def test_offsets_that_are_left_out_end_what_is_taken_where_they_are_doubted() -> None:
+    data = replicated(10, b"a") + replicated(30, b"b") + replicated(31, b"c")
+
+    doubted = check_follower_append(data, next_offset=10, doubts_gaps=True)
+    assert (doubted.last_offset, doubted.gap_at) == (10, 11)
+    assert doubted.size_bytes == len(replicated(10, b"a"))
+    at_once = check_follower_append(data, next_offset=9, doubts_gaps=True)
+    assert (at_once.batches, at_once.gap_at) == ((), 9)
+
+
+def test_offsets_that_are_left_out_again_are_believed() -> None:
+    data = replicated(30, b"b") + replicated(40, b"c")
+
+    known = check_follower_append(data, next_offset=11, doubts_gaps=True, known_gap=11)
+    assert (known.last_offset, known.gap_at) == (30, 31)
+    believed = check_follower_append(data, next_offset=11)
+    assert (believed.last_offset, believed.gap_at) == (40, None)
+
+
 def test_fetched_batches_are_taken_whole() -> None:
     first = replicated(10, b"a", b"b", timestamp_ms=9)
     second = replicated(12, b"c", timestamp_ms=3)

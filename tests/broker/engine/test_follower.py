@@ -6,9 +6,13 @@ import asyncio
 
 import pytest
 
+from broker.core.compaction import CompactionRules
+from broker.engine.follower import FollowedLog
+from broker.replication.followed import FetchedRecords
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.fetch import FetchRequest
+from protocol.records.build import BatchOptions, NewRecord, build_batch
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
 from tests.broker.engine.throttled import BATCH_BYTES, RATE, left_behind, seconds_to_catch_up
@@ -304,3 +308,30 @@ async def test_a_leader_that_appended_nothing_forgets_its_epoch_when_it_follows(
     await asyncio.sleep(5)
     assert lab[2].replica().partition.epochs.entries == [(0, 0)]
     assert len(lab.requests) - before < 20, "it is not sent to truncate again and again"
+
+
+async def test_offsets_that_are_left_out_are_fetched_once_more_before_they_are_believed(
+    lab: Lab,
+) -> None:
+    """A base offset lies outside of the CRC: what only one read made of it must leave no hole."""
+    await lab.create(replicas=[1, 2])
+    lab[1].is_reachable = False
+    replica = lab[2].replica(ORDERS)
+    followed = FollowedLog(lab[2].state, lab[2].logs, replica)
+
+    def batch(base_offset: int) -> bytes:
+        return bytes(build_batch([NewRecord(b"v")], BatchOptions(base_offset=base_offset)))
+
+    async def append(*base_offsets: int) -> int:
+        written = followed.append(FetchedRecords(b"".join(map(batch, base_offsets)), 0, 0))
+        if written is not None:
+            await written
+        return replica.partition.next_offset
+
+    assert await append(0, 1 + 256) == 1
+    assert followed.position().fetch_offset == 1
+    assert await append(1, 2) == 3
+    assert await append(3 + 256) == 3
+    assert await append(3 + 256) == 3 + 256 + 1
+    replica.compaction = CompactionRules()
+    assert await append(300) == 301
