@@ -159,7 +159,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._forget(process)
 
     def resume(self, process: Process) -> None:
-        """Let a paused process go on with all that was held back."""
+        """Let a paused process go on with all that was held back; nothing for any other."""
+        if not process.is_paused:
+            return
         process.is_paused = False
         if process.ready and not process.is_dead:
             self._runnable.append(process)

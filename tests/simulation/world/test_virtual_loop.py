@@ -93,6 +93,14 @@ async def test_a_paused_process_runs_nothing_until_it_goes_on_and_then_all_of_it
     assert ran == [1, 2]
 
 
+async def test_a_process_that_is_not_paused_goes_on_as_it_did():
+    loop, process, ran = sim_loop(), Process("broker-1"), list[int]()
+    loop.call_soon(ran.append, 1, context=process.context())
+    loop.resume(process)
+    await asyncio.sleep(0.001)
+    assert ran == [1]
+
+
 async def test_a_killed_process_runs_nothing_any_more_not_even_its_end():
     loop, process, ran = sim_loop(), Process("broker-1"), list[str]()
 
