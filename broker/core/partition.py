@@ -8,7 +8,6 @@ Source: Partition.scala, Replica.scala (3.9).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Protocol
 
 from broker.core.isr import (
@@ -388,7 +387,3 @@ class Partition:
         """Take the controller's error for the change under way."""
         self.isr, answer = on_alter_partition_error(self.isr, code)
         return answer
-
-    def isr_lost(self) -> None:
-        """Give up the change under way: a later check may propose again."""
-        self.isr = replace(self.isr, proposed=None)

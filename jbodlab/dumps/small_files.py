@@ -21,8 +21,6 @@ from broker.storage.producer_snapshot import CorruptSnapshot, unpack_snapshot
 from jbodlab.dumps.row import Findings, Row, row_of
 from protocol.ids import uuid_text
 
-_NO_SEQUENCE = -1
-
 
 def dump_snapshot(path: Path, findings: Findings) -> Iterator[Row]:
     """Give the producers of a snapshot."""
