@@ -203,8 +203,10 @@ class ControllerSession:
             self._wake.clear()
             self._set_alarm()
             self._is_beating = True
-            await self._beat()
-            self._is_beating = False
+            try:
+                await self._beat()
+            finally:
+                self._is_beating = False
             await self._wake.wait()
 
     def _tell_news(self) -> None:

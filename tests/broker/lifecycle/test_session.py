@@ -184,6 +184,18 @@ async def test_the_news_does_not_wait_for_a_heartbeat_under_way(
         assert list(map(bytes, beats[1].offline_log_dirs)) == [D1]
 
 
+async def test_news_after_its_end_is_told_to_nobody(
+    controller: FakeController, link: ControllerLink
+):
+    lab = Lab(link, NEVER_MS)
+    gate = controller.held[BrokerHeartbeatRequest] = asyncio.Event()
+    async with lab.running() as session:
+        await controller.until_heartbeats(1)
+    session.log_dir_failed(failed(D1))
+    gate.set()
+    assert len(controller.of(BrokerHeartbeatRequest)) == 1
+
+
 async def test_an_acknowledged_failure_leaves_one_row_with_the_shared_failure_id(
     controller: FakeController, link: ControllerLink
 ):
