@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rich.console import Console, Group
-from rich.table import Table
+from rich.table import Column, Table
 
 from analytics.sizes import size_text
 from jbodlab.rebalance.core.board import Board, Slot
@@ -119,8 +119,8 @@ def _table(plan: Plan, path_text: Callable[[str], str], bar_width: int) -> Table
         if column.goal is not Goal.RATE
         or any(each.write_rate for each in plan.situation.partitions)
     ]
-    titles = [f"{column.title}, {when}" for column in columns for when in ("now", "then")]
-    table = Table("broker", "log dir", "state", *titles)
+    titles = [f"{column.title} {when}" for column in columns for when in ("now", "then")]
+    table = Table("broker", Column("log dir", no_wrap=True), "state", *titles)
     cells = [cells for column in columns for cells in _column_cells(plan, column, bar_width)]
     for each, *shown in zip(plan.situation.log_dirs, *cells, strict=True):
         path = path_text(each.id.path)

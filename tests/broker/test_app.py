@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,15 +35,6 @@ from protocol.spec import FaultSpec, parse_cluster_spec
 from protocol.transport.rpc_client import RpcClient
 from tests.broker.fake_controller import FakeController
 from tests.broker.one_broker import DEADLINE_S, cluster_spec, run_to_end, running
-
-
-@pytest.fixture
-async def controller() -> AsyncIterator[FakeController]:
-    made = FakeController()
-    made.configs["orders"] = {}
-    await made.start()
-    yield made
-    await made.stop()
 
 
 def produce(port: int, count: int) -> list[int]:

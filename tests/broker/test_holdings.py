@@ -16,15 +16,6 @@ from tests.broker.one_broker import TOPIC_ID, cluster_spec, running
 
 
 @pytest.fixture
-async def controller() -> AsyncIterator[FakeController]:
-    made = FakeController()
-    made.configs["orders"] = {}
-    await made.start()
-    yield made
-    await made.stop()
-
-
-@pytest.fixture
 async def surface(tmp_path: Path, controller: FakeController) -> AsyncIterator[Surface]:
     async with running(cluster_spec(tmp_path, controller.port)) as started:
         await controller.until_heartbeats(1)

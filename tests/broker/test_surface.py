@@ -18,15 +18,6 @@ from tests.broker.one_broker import DEADLINE_S, RunningBroker, cluster_spec, htt
 
 
 @pytest.fixture
-async def controller() -> AsyncIterator[FakeController]:
-    made = FakeController()
-    made.configs["orders"] = {}
-    await made.start()
-    yield made
-    await made.stop()
-
-
-@pytest.fixture
 async def run(tmp_path: Path, controller: FakeController) -> AsyncIterator[RunningBroker]:
     async with running(cluster_spec(tmp_path, controller.port)) as started:
         await controller.until_heartbeats(1)

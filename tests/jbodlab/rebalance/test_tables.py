@@ -49,9 +49,10 @@ def test_bars_take_the_room_there_is_and_no_line_is_longer() -> None:
     bars: list[int] = []
     for width in (80, 100, 130):
         console = Console(file=io.StringIO(), width=width)
-        console.print(plan_shown(plan, None, str, width))
+        console.print(plan_shown(plan, None, "data{}".format, width))
         assert isinstance(console.file, io.StringIO)
         text = console.file.getvalue()
+        assert "data/b1/d1" in text
         assert "…" not in text
         assert "6.0 MiB" in text
         bars.append(max(len(word) for word in text.split() if set(word) <= {"█", "│"}))
