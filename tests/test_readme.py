@@ -1,4 +1,4 @@
-"""What README.md tells people to type exists."""
+"""What README.md and the pages of docs tell people to type exists."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def command_lines(program: str) -> list[list[str]]:
+PAGES = "\n".join(page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/*.md")))
+
+
+def command_lines(program: str, text: str = README) -> list[list[str]]:
     """Return the words of every line of a code block that begins with ``program``."""
-    blocks = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
-    lines = [line.partition("#")[0].strip() for block in blocks for line in block.splitlines()]
+    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    lines = [re.split("[#<]", line)[0].strip() for block in blocks for line in block.splitlines()]
     return [shlex.split(line) for line in lines if line.startswith(f"{program} ")]
 
 
@@ -28,7 +31,7 @@ def test_every_make_target_exists(words: list[str]) -> None:
     assert words[1] in targets
 
 
-@pytest.mark.parametrize("words", command_lines("jbodlab"), ids=" ".join)
+@pytest.mark.parametrize("words", command_lines("jbodlab", README + PAGES), ids=" ".join)
 def test_every_jbodlab_command_parses(words: list[str]) -> None:
     command: click.Command = main
     arguments = words[1:]
