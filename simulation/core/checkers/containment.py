@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from protocol.fault_model import broker_node
 from protocol.ids import TopicPartition
+from simulation.core.checkers.deletions import renewals
 from simulation.core.checkers.evidence import Evidence, ServiceLevel, Violation
 from simulation.core.checkers.timeline import last_partitions
 from simulation.core.history import Kind, Operation, Poll, Send
@@ -146,10 +147,17 @@ def _bad_service(evidence: Evidence, spans: list[_Span]) -> Iterator[Violation]:
     if not broken:
         return
     concerns = _Concerns(evidence, spans)
+    renewed = list(renewals(evidence.samples.partitions))
     for span in spans:
         send = span.begin.value
         if not isinstance(send, Send) or not any(_overlap(span, fault, 0) for fault in broken):
             continue
+        until_us = span.end.at_us + evidence.samples.seen_within_us
+        if any(
+            topic == send.tp.topic and span.begin.at_us <= at_us <= until_us
+            for topic, at_us in renewed
+        ):
+            continue  # For a time there was no such topic.
         if concerns.is_free(span):
             yield from _shortfall(span, send, evidence.service_level)
 

@@ -5,12 +5,14 @@ Whether more than those are gone is for `durability`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from protocol.ids import TopicPartition
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.history import Function, Kind, Order
+from simulation.core.samples import PartitionSample
 
 _RETENTION: Final = ("retention.ms", "retention.minutes", "retention.hours", "retention.bytes")
 _TO_HIGH_WATERMARK: Final = -1
@@ -56,9 +58,24 @@ def deletions_of(evidence: Evidence) -> Deletions:
             tp = TopicPartition(order.topic, order.partition)
             before = EVERYTHING if order.offset == _TO_HIGH_WATERMARK else order.offset
             found.before[tp] = max(before, found.before.get(tp, 0))
+    for topic, gone_us in renewals(evidence.samples.partitions):
+        if topic in found.topics:
+            found.topics[topic] = max(gone_us, found.topics[topic])
     for sample in evidence.samples.topics:
         if "compact" in sample.configs.get("cleanup.policy", ""):
             found.compacted[sample.topic] = None
         if any(name in sample.configs for name in _RETENTION):
             found.retained[sample.topic] = None
     return found
+
+
+def renewals(samples: Sequence[PartitionSample]) -> Iterator[tuple[str, int]]:
+    """Give (topic, when) where another one of its name was seen first.
+
+    The order is answered when it is queued; until a reassignment has ended, clients may go on.
+    """
+    ids: dict[str, bytes] = {}
+    for sample in samples:
+        if ids.get(sample.tp.topic, sample.topic_id) != sample.topic_id:
+            yield sample.tp.topic, sample.at_us
+        ids[sample.tp.topic] = sample.topic_id

@@ -114,11 +114,11 @@ class Story:
         replicas: tuple[int, ...] = (1, 2),
         offline: tuple[int, ...] = (),
         tp: TopicPartition = TP,
+        topic_id: bytes = b"",
         is_deleted: bool = False,
     ) -> None:
-        self.samples.partitions.append(
-            PartitionSample(self.now_us, tp, b"", replicas, isr, leader, epoch, offline, is_deleted)
-        )
+        sample = PartitionSample(self.now_us, tp, topic_id, replicas, isr, leader, epoch, offline)
+        self.samples.partitions.append(sample._replace(is_deleted=is_deleted))
 
     def log(
         self,

@@ -166,6 +166,16 @@ def test_a_slow_write_beside_the_failure_is_a_violation() -> None:
     ]
 
 
+def test_not_so_where_for_a_time_there_was_no_such_topic() -> None:
+    story = _story()
+    _fail(story.at(2))
+    sent = story.at(3).begin_send(1, tp=BESIDE)
+    story.at(6).partition(tp=BESIDE, topic_id=b"another", replicas=(1,), isr=(1,))
+    sent.fail("UNKNOWN_TOPIC_OR_PARTITION")
+
+    assert _texts(story) == []
+
+
 def test_so_is_one_that_failed() -> None:
     story = _story()
     _fail(story.at(2))

@@ -50,6 +50,18 @@ def test_a_topic_takes_what_was_there_when_it_went() -> None:
     assert not found.took_topic("others", 0)
 
 
+def test_a_topic_takes_what_came_after_its_order_until_another_one_has_its_name() -> None:
+    story = Story().at(1)
+    story.partition(topic_id=b"old")
+    story.at(2).order(Function.DELETE_TOPIC, Order("orders"))
+    story.at(4).partition(topic_id=b"new")
+
+    found = deletions_of(story.evidence)
+
+    assert found.took_topic("orders", 3 * SECOND_US)
+    assert not found.took_topic("orders", 5 * SECOND_US)
+
+
 @pytest.mark.parametrize(
     ("configs", "is_compacted", "is_retained"),
     [
