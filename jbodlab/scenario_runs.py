@@ -15,7 +15,7 @@ from simulation.core.capability import why_not
 from simulation.core.plan import Plan, World
 from simulation.core.verdict import StoryLine, Verdict
 from simulation.run.runner import CannotRunError, run_plan
-from simulation.run.simulated import run_simulated
+from simulation.run.simulated import NOBODY, Audience, run_simulated
 from simulation.stage import StageError
 
 
@@ -26,7 +26,7 @@ def run_scenario(
     *,
     folder: Path | None = None,
     log_file: Path | None = None,
-    show: Callable[[StoryLine], None] | None = None,
+    audience: Audience = NOBODY,
 ) -> Verdict:
     """Run ``plan``.
 
@@ -36,7 +36,7 @@ def run_scenario(
         seed: of all chance in a simulated world; in the real one of what workloads choose.
         folder: where real processes keep everything; None: in one that is removed afterwards.
         log_file: gets what the nodes of a simulated world log; without it nobody does.
-        show: hears every line of the story when it happens.
+        audience: is told of it while it goes on.
 
     Raises:
         LabError: USAGE when it cannot run in this world, FAILED when the cluster does not start.
@@ -48,8 +48,8 @@ def run_scenario(
     try:
         if world == "simulated":
             with node_logs(log_file):
-                return run_simulated(plan, seed, show=show)
-        return _run_real(plan, seed, folder, show)
+                return run_simulated(plan, seed, audience)
+        return _run_real(plan, seed, folder, audience.show)
     except CannotRunError as error:
         raise LabError(ExitCode.USAGE, str(error)) from error
     except StageError as error:

@@ -18,10 +18,11 @@ from rich.console import Console
 from rich.table import Table
 
 from jbodlab.commands.output import PIPE_WIDTH
-from jbodlab.commands.simulation_words import checks_lines
+from jbodlab.commands.simulation_words import checks_lines, coverage_lines
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.scenario_files import load_plan, shipped_files
 from simulation.core.capability import why_not
+from simulation.core.coverage import Coverage
 from simulation.core.plan import WORLDS, Plan, World
 from simulation.core.verdict import StoryLine, Verdict
 
@@ -129,11 +130,12 @@ class _Request(NamedTuple):
 def _run_one(request: _Request, *, is_json: bool) -> None:
     # The brokers that a simulated world runs take a moment to load; no other command waits for it.
     from jbodlab.scenario_runs import run_scenario  # noqa: PLC0415
+    from simulation.run.simulated import Audience  # noqa: PLC0415
 
     name, world, seed, folder, log_file = request
     plan = load_plan(name)
-    show = partial(_show, is_json=is_json)
-    verdict = run_scenario(plan, world, seed, folder=folder, log_file=log_file, show=show)
+    audience = Audience(partial(_show, is_json=is_json))
+    verdict = run_scenario(plan, world, seed, folder=folder, log_file=log_file, audience=audience)
     if is_json:
         click.echo(json.dumps(_content(verdict), indent=2))
     else:
@@ -150,10 +152,15 @@ def _run_one(request: _Request, *, is_json: bool) -> None:
 def _run_many(names: Sequence[str], worlds: Sequence[World], seed: int, *, is_json: bool) -> None:
     from jbodlab.commands.scenario_table import run_table, show_rows  # noqa: PLC0415
     from jbodlab.scenario_runs import run_scenario  # noqa: PLC0415
+    from simulation.run.simulated import Audience  # noqa: PLC0415
 
     plans = [load_plan(name) for name in names]
-    rows = run_table(plans, worlds, lambda plan, world: run_scenario(plan, world, seed))
+    coverage = Coverage()
+    run = partial(run_scenario, seed=seed, audience=Audience(witness=coverage))
+    rows = run_table(plans, worlds, run)
     show_rows(rows, is_json=is_json)
+    if "simulated" in worlds and not is_json:
+        click.echo("\n".join(coverage_lines(coverage)))
     wrong = [f"{row.name} ({row.world})" for row in rows if not row.is_ok]
     if wrong:
         raise LabError(ExitCode.VIOLATION, f"not as they must be: {', '.join(wrong)}")

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simulation.core.checkers.seen import Reach
-from simulation.core.coverage import why_rare
+from simulation.core.coverage import RARE
 from simulation.core.verdict import Verdict
 
 if TYPE_CHECKING:
-    from simulation.core.coverage import Transition
+    from simulation.core.coverage import Coverage, Transition
     from simulation.simulate import SimulatedRun
     from simulation.tally import Tally
 
@@ -60,8 +60,6 @@ def run_content(run: SimulatedRun) -> dict[str, Any]:
 
 def tally_summary(tally: Tally, wall_s: float) -> str:
     """Return what a sweep came to."""
-    coverage = tally.coverage
-    seen, never = coverage.seen, coverage.never_seen
     speed = tally.virtual_ms / 1000 / wall_s if wall_s else 0.0
     lines = [
         f"{tally.seeds} seeds, {tally.steps} steps, {tally.virtual_ms / 1000:.0f} virtual seconds "
@@ -69,16 +67,26 @@ def tally_summary(tally: Tally, wall_s: float) -> str:
         f"{tally.acknowledged} records acknowledged, {tally.read} read",
         f"faults fired: {_counts(tally.fired)}",
         f"done: {_counts(tally.done)}",
-        f"transitions: {len(seen)} of {len(seen) + len(never)} seen",
-        *(f"  never: {_with_reason(transition)}" for transition in never),
-        *(f"  not declared: {transition}" for transition in coverage.undeclared),
+        *coverage_lines(tally.coverage),
     ]
     return "\n".join(lines)
 
 
+def coverage_lines(coverage: Coverage) -> list[str]:
+    """Return how many transitions were made, which never, and which nobody declared."""
+    seen, never = coverage.seen, coverage.never_seen
+    shown = sum(one in RARE and RARE[one].shown_by is not None for one in never)
+    rest = f", {shown} more are made by scenarios of their own" if shown else ""
+    return [
+        f"transitions: {len(seen)} of {len(seen) + len(never)} seen{rest}",
+        *(f"  never: {_with_reason(transition)}" for transition in never),
+        *(f"  not declared: {transition}" for transition in coverage.undeclared),
+    ]
+
+
 def _with_reason(transition: Transition) -> str:
-    reason = why_rare(transition)
-    return f"{transition} ({reason})" if reason else str(transition)
+    rarity = RARE.get(transition)
+    return str(transition) if rarity is None else f"{transition} ({rarity})"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from protocol.spec import ClusterSpec, parse_cluster_spec
+from protocol.witness import Witness, unwitnessed
 from simulation.core.cluster_text import cluster_text, port_count
 from simulation.core.plan import ClusterPlan, Plan
 from simulation.core.verdict import StoryLine, Verdict
@@ -29,22 +30,33 @@ def simulated_spec(cluster: ClusterPlan) -> ClusterSpec:
     return parse_cluster_spec(cluster_text(cluster, ports), base_dir=BASE_DIR, source="plan")
 
 
-def run_simulated(
-    plan: Plan, seed: int, *, show: Callable[[StoryLine], None] | None = None
-) -> Verdict:
+class Audience(NamedTuple):
+    """Who is told of a run while it goes on."""
+
+    show: Callable[[StoryLine], None] | None = None
+    """Hears every line of the story when it happens."""
+    witness: Witness = unwitnessed
+    """Is told every move of the state machines of controller and brokers; of real ones none."""
+
+
+NOBODY: Final = Audience()
+
+
+def run_simulated(plan: Plan, seed: int, audience: Audience = NOBODY) -> Verdict:
     """Run ``plan`` in the world of ``seed``; whatever chance decides there comes from it.
 
     Raises:
         CannotRunError, StageError: as ``run_plan``.
     """
     with garbage_of_one_world():
-        return _run_in(SimLoop(seed), plan, show)
+        return _run_in(SimLoop(seed), plan, audience)
 
 
-def _run_in(loop: SimLoop, plan: Plan, show: Callable[[StoryLine], None] | None) -> Verdict:
+def _run_in(loop: SimLoop, plan: Plan, audience: Audience) -> Verdict:
     async def run() -> Verdict:
-        stage = SimStage(SimCluster(loop, simulated_spec(plan.cluster)))
-        return await run_plan(plan, stage, chance=loop.chance.stream("workloads"), show=show)
+        stage = SimStage(SimCluster(loop, simulated_spec(plan.cluster), witness=audience.witness))
+        chance = loop.chance.stream("workloads")
+        return await run_plan(plan, stage, chance=chance, show=audience.show)
 
     with asyncio.Runner(loop_factory=lambda: loop) as runner, libraries_of(plan, loop):
         return runner.run(run())

@@ -10,9 +10,11 @@ from jbodlab.errors import ExitCode, LabError
 from jbodlab.node_logs import node_logs
 from jbodlab.scenario_files import load_plan, shipped_files
 from jbodlab.scenario_runs import run_scenario
+from simulation.core.coverage import DECLARED, RARE, Coverage
 from simulation.core.plan import Plan
 from simulation.core.plan_document import parse_plan
 from simulation.core.verdict import StoryLine
+from simulation.run.simulated import Audience
 from simulation.simulate import simulate
 
 SHORT = "name: x\nshows: X.\ncluster: {brokers: 1}\n"
@@ -43,15 +45,27 @@ def test_a_bug_of_old_does_not_come_back(plan: Plan, seed: int) -> None:
 
 @pytest.mark.parametrize("plan", SHIPPED)
 def test_a_shipped_scenario_comes_out_as_it_must(plan: Plan) -> None:
-    verdict = run_scenario(plan, "simulated", 0)
+    coverage = Coverage()
+
+    verdict = run_scenario(plan, "simulated", 0, audience=Audience(witness=coverage))
 
     assert [str(violation) for violation in verdict.violations] == []
+    promised = [one for one, rarity in RARE.items() if rarity.shown_by == plan.name]
+    assert [str(one) for one in promised if one not in coverage.counts] == []
+    assert coverage.undeclared == []
+
+
+def test_what_shows_a_rare_transition_comes_with_jbodlab() -> None:
+    """And each of them is run above, and goes through it."""
+    runs = [None, *(plan.name for plan in PLANS if "simulated" in plan.worlds)]
+    assert [each.shown_by for each in RARE.values() if each.shown_by not in runs] == []
+    assert [str(one) for one in RARE if one not in DECLARED] == []
 
 
 def test_the_story_is_told_while_it_happens() -> None:
     heard: list[StoryLine] = []
 
-    verdict = run_scenario(short(), "simulated", 0, show=heard.append)
+    verdict = run_scenario(short(), "simulated", 0, audience=Audience(heard.append))
 
     assert list(verdict.story) == heard
 

@@ -6,12 +6,13 @@ import json
 
 from jbodlab.commands.simulation_words import run_content, run_summary, tally_summary
 from simulation.core.checkers.evidence import Violation
-from simulation.core.coverage import Transition
+from simulation.core.coverage import DECLARED, RARE, Transition
 from simulation.core.verdict import StoryLine, Verdict
 from simulation.simulate import SimulatedRun
 from simulation.tally import Tally
 
 SEEN = Transition("PartitionPhase", "NEW", "ONLINE")
+SHOWN = sum(rarity.shown_by is not None for rarity in RARE.values())
 
 
 def a_run(*violations: Violation) -> SimulatedRun:
@@ -59,5 +60,7 @@ def test_a_sweep_lists_what_was_never_seen() -> None:
     text = tally_summary(tally, 4.0)
     assert "1 seeds, 1000 steps, 20 virtual seconds in 4 s (5 times as fast)" in text
     assert "  never: PartitionPhase OFFLINE -> ONLINE" in text
-    assert "-> DescribeClusterRequest (only who asks the controller itself sends it;" in text
+    assert "-> DescribeClusterRequest (brokers ask for it only when their client" in text
+    assert "within the last copies; see leader-is-elected-in-the-middle-of-a-swap)" in text
+    assert f"of {len(DECLARED)} seen, {SHOWN} more are made by scenarios of their own" in text
     assert f"  never: {SEEN}\n" not in text
