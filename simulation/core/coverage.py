@@ -162,7 +162,10 @@ class Rarity(NamedTuple):
         return self.why if self.shown_by is None else f"{self.why}; see {self.shown_by}"
 
 
-_DAMAGED: Final = "a copy fails only over bytes that no CRC covers and that are wrong"
+_FAILED: Final = Rarity(
+    "a copy fails only over wrong bytes that no CRC covers",
+    "move-fails-over-a-batch-that-is-out-of-order",
+)
 RARE: Final[dict[Transition, Rarity]] = {
     transition_of(RequestArrived, DescribeClusterRequest): Rarity(
         "brokers ask for it only when their client wants to see fenced brokers, too"
@@ -175,7 +178,7 @@ RARE: Final[dict[Transition, Rarity]] = {
         "a follower that copies again is cut by its new leader",
         "follower-begins-anew-while-it-moves",
     ),
-    transition_of(MoveState.COPYING, MoveEvent.ERROR): Rarity(_DAMAGED),
+    transition_of(MoveState.COPYING, MoveEvent.ERROR): _FAILED,
     transition_of(MoveState.SWAPPING, MoveEvent.FELL_BEHIND): Rarity(
         "the last copies go wrong, or the broker stops between them",
         "broker-stops-in-the-middle-of-a-swap",
@@ -188,8 +191,8 @@ RARE: Final[dict[Transition, Rarity]] = {
         "a log dir fails within the last copies",
         "destination-fails-in-the-middle-of-a-swap",
     ),
-    transition_of(MoveState.FAILED, MoveEvent.CURRENT_TRUNCATED): Rarity(_DAMAGED),
-    transition_of(MoveState.FAILED, MoveEvent.EPOCH_CHANGED): Rarity(_DAMAGED),
-    transition_of(MoveState.FAILED, MoveEvent.CANCEL): Rarity(_DAMAGED),
+    transition_of(MoveState.FAILED, MoveEvent.CURRENT_TRUNCATED): _FAILED,
+    transition_of(MoveState.FAILED, MoveEvent.EPOCH_CHANGED): _FAILED,
+    transition_of(MoveState.FAILED, MoveEvent.CANCEL): _FAILED,
 }
 """By state and event; a sweep of a few hundred seeds makes all others."""
