@@ -159,7 +159,7 @@ def _run_many(names: Sequence[str], worlds: Sequence[World], seed: int, *, is_js
     run = partial(run_scenario, seed=seed, audience=Audience(witness=coverage))
     rows = run_table(plans, worlds, run)
     show_rows(rows, is_json=is_json)
-    if "simulated" in worlds and not is_json:
+    if len(plans) > 1 and "simulated" in worlds and not is_json:
         click.echo("\n".join(coverage_lines(coverage)))
     wrong = [f"{row.name} ({row.world})" for row in rows if not row.is_ok]
     if wrong:
