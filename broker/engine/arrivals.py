@@ -9,7 +9,7 @@ import logging
 from collections.abc import Sequence
 from functools import partial
 
-from broker.core.hosted import ReturnedReplicas, ReturnRule
+from broker.core.hosted import HostedState, ReturnedReplicas, ReturnRule
 from broker.core.leader_epochs import LeaderEpochs
 from broker.core.partition import Partition
 from broker.core.replication_quota import UNLIMITED
@@ -114,18 +114,26 @@ class Arrivals:
             if not log.is_future:
                 continue
             replica = self._state.hosted.online(log.topic_partition)
-            if replica is not None and replica.future is not None:
-                self._set_aside(log_dir, log)  # Its replica moves elsewhere by now.
+            if self._is_nobodys(log.topic_partition):
+                self._set_aside(log_dir, log)
                 continue
             self._state.log_dirs.count_log(log_dir.path)
             self._put_loose(log_dir, log)
             if replica is not None:
                 self._moves.on_leader_epoch(replica)
 
+    def _is_nobodys(self, tp: TopicPartition) -> bool:
+        """Tell whether a replica moves elsewhere by now, or was deleted while this was away."""
+        hosted = self._state.hosted
+        replica = hosted.online(tp)
+        if replica is not None:
+            return replica.future is not None
+        return hosted.view(tp).state is HostedState.ABSENT and hosted.idle(tp) is None
+
     def _set_aside(self, log_dir: LogDir, found: LoadedLog) -> None:
         """Rename a log that is nobody's; the next start leaves it alone."""
         name = stray_dir_name(found.topic_partition, self._state.unique())
-        logger.warning("%s/%s -> %s: it is hosted elsewhere", log_dir.path, found.log.name, name)
+        logger.warning("%s/%s -> %s: it is no replica's", log_dir.path, found.log.name, name)
         log_dir.submit_quietly("set stray aside", partial(found.log.rename, name))
 
     def _schedule_deletions(self, log_dir: LogDir, found: LoadedLogDir) -> None:

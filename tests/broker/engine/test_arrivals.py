@@ -12,6 +12,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, leader_and_isr
+from tests.broker.engine.moved import begin, filled, names, stopped
 from tests.broker.engine.throttled import BATCH_BYTES, RATE, now_s
 
 STORAGE = ErrorCode.KAFKA_STORAGE_ERROR
@@ -136,6 +137,21 @@ async def test_a_topic_made_anew_lives_on_and_its_old_data_is_set_aside(lab: Lab
     answer = await after.engine.leader_and_isr(again)
     assert answer.topics[0].partition_errors[0].error_code == ErrorCode.NONE
     assert await after.log_end() == 1
+
+
+async def test_a_future_log_whose_partition_was_deleted_meanwhile_is_set_aside(alone: Lab) -> None:
+    """Nobody would ever finish its move, nor delete it."""
+    node = stopped(await filled(alone))
+    path = node.paths[1]
+    await begin(node, path)
+    node.log_dirs[path].fail("append", OSError(5, "broken"))
+    assert await alone.stop_replica(1, ORDERS, delete=True) == ErrorCode.NONE
+
+    await node.bring_back(path, ReturnRule())
+
+    await node.log_dirs[path].submit("wait", lambda: None)
+    assert [name.rpartition("-")[2] for name in names(node, path)] == ["stray"]
+    assert node.state.loose_futures == {}
 
 
 # At a rate of their own.
