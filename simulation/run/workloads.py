@@ -73,25 +73,22 @@ class Workloads:
         task = self._group.create_task(client.run(), name=f"workload {name}")
         self._begun[name].append(_Running(client, connection, task))
 
-    async def end(self, name: str) -> None:
-        """End a workload; what it has sent is waited for."""
-        for running in self._begun[name]:
+    async def end(self, *names: str) -> None:
+        """End workloads, all at once; what they have sent is waited for."""
+        ending = [running for name in names for running in self._begun[name]]
+        for running in ending:
             running.client.stop()
-        for running in self._begun[name]:
+        for running in ending:
             await running.task
             running.connection.close()
 
     async def end_writers(self) -> None:
         """End all that write or move; what they have sent is waited for."""
-        for name, workload in self._workloads.items():
-            if workload.kind != "consume":
-                await self.end(name)
+        await self.end(*(name for name, one in self._workloads.items() if one.kind != "consume"))
 
     async def end_readers(self) -> None:
         """End all that read."""
-        for name, workload in self._workloads.items():
-            if workload.kind == "consume":
-                await self.end(name)
+        await self.end(*(name for name, one in self._workloads.items() if one.kind == "consume"))
 
     def unread(self, offsets: Mapping[TopicPartition, OffsetsSeen]) -> list[str]:
         """Return what readers that run have yet to read, in words."""

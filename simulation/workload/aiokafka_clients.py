@@ -38,6 +38,8 @@ from simulation.workload.progress import Progress
 UNTOLD: Final = ProducerRange(-1, -1, -1)
 """The library does not say how it numbers batches."""
 POLL_MS: Final = 500
+GONE_AFTER_MS: Final = 100
+"""How long what a producer has made when it ends waits for a partition that does not exist."""
 _ACKS: Final = {-1: "all", 0: 0, 1: 1}
 _NOT_APPENDED: Final = (ErrorCode.MESSAGE_TOO_LARGE.name, "RecordTooLargeError")
 
@@ -87,9 +89,32 @@ class AiokafkaProducerWorkload:
                     await self._send(producer)
                 await pause(self._stopping, settings.interval_ms)
         finally:
-            await producer.stop()
+            await self._stop(producer)
             for invocation in self._under_way.values():
                 invocation.unknown("the producer stopped")
+
+    async def _stop(self, producer: Any) -> None:
+        """Stop the library when all that was made has ended, or its partition is gone.
+
+        While a partition has no metadata the library asks for it again at once, thousands of times
+        a second, until each record has timed out; here that ends.
+        """
+        ended = asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            ending = group.create_task(producer.stop(), name=f"stop {self._client_id}")
+            ending.add_done_callback(lambda _: ended.set())
+            while not ended.is_set():
+                await pause(ended, GONE_AFTER_MS)
+                self._let_time_out(producer)
+
+    def _let_time_out(self, producer: Any) -> None:
+        """Let records for partitions that do not exist wait no more."""
+        known = producer.client.cluster.partitions_for_topic(self._settings.topic) or ()
+        # The library has no public way to give up records.
+        waiting = producer._message_accumulator._batches  # noqa: SLF001
+        for tp, batches in waiting.items():
+            for batch in batches if tp.partition not in known else ():
+                batch._ttl = 0  # noqa: SLF001
 
     def _is_over(self) -> bool:
         limit = self._settings.records_max

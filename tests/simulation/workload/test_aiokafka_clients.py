@@ -8,6 +8,7 @@ import asyncio
 import pytest
 from aiokafka.errors import KafkaTimeoutError, NotLeaderForPartitionError
 
+from protocol.ids import TopicPartition
 from simulation.core.history import Function, Kind, Poll, Send
 from simulation.workload.aiokafka_clients import (
     UNTOLD,
@@ -141,3 +142,26 @@ async def test_a_producer_waits_for_a_topic_that_does_not_exist_yet(lab: Lab) ->
             lab.cluster.controller.start()
 
     assert len(_sends(lab)) == 1
+
+
+async def test_a_producer_that_ends_does_not_wait_for_a_partition_that_is_gone(lab: Lab) -> None:
+    await lab.create(partitions=2)
+    producer = _producer(lab, ProducerSettings(topic="orders", interval_ms=20))
+    with foreign_clocks(sim_loop()):
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(producer.run())
+            await asyncio.sleep(1)
+            leader = (
+                (await lab.client.view(["orders"])).partitions[TopicPartition("orders", 1)].leader
+            )
+            lab.cluster.brokers[leader].kill()
+            await asyncio.sleep(1)
+            await lab.admin.delete_topic("orders")
+            lab.cluster.brokers[leader].start()
+            await asyncio.sleep(1)
+            producer.stop()
+            await asyncio.sleep(1)
+            assert running.done()
+
+    assert list(producer.progress.errors) == ["NOT_LEADER_OR_FOLLOWER"]
+    assert lab.ended(Function.SEND, Kind.INFO)
