@@ -38,6 +38,7 @@ from protocol.ports import WallClock
 from protocol.spec import ClusterSpec
 from simulation.core.capability import Capability
 from simulation.core.cluster_text import cluster_text, port_count
+from simulation.core.file_text import WHOLE_LOG_DIR
 from simulation.core.observation import NodeSeen
 from simulation.core.plan import ClusterPlan
 from simulation.core.samples import Samples
@@ -225,7 +226,10 @@ class RealStage:
     async def replace_log_dir(self, broker: int, path: str, *, accept_loss: bool) -> None:
         """See ``Stage.replace_log_dir``."""
         self._look.replaced(broker, path)
-        await _in_thread(self._controls[broker].replace, path, accept_loss=accept_loss)
+        if self.node(broker_node(broker)).state == "stopped":
+            await _in_thread(remove_by_hand, Path(path), WHOLE_LOG_DIR)
+        else:
+            await _in_thread(self._controls[broker].replace, path, accept_loss=accept_loss)
 
     async def restart_partition(self, broker: int, partition: TopicPartition) -> None:
         """See ``Stage.restart_partition``."""

@@ -123,6 +123,8 @@ class Stage(Protocol):
     async def replace_log_dir(self, broker: int, path: str, *, accept_loss: bool) -> None:
         """Put an empty log dir in the place of another; return once that was begun.
 
+        A broker that is down is not asked: it finds the empty one when it starts.
+
         Raises:
             StageError: the broker refuses.
         """

@@ -9,8 +9,9 @@ for as long as one member of the Isr keeps what it was given. Processes that are
 cut off or slow keep it, and so do disks that answer with an error or not at all. Power cuts lose
 what was not synced, for Kafka acknowledges before it syncs; failed syncs, lost entries, flipped
 bits and short reads are disks that lie. Both count as damage to the replicas there until they have
-been in the Isr anew, and where all of an Isr is damaged nothing is promised. Unclean elections are
-off, so that nothing else may lose a record.
+been in the Isr anew, and where all of an Isr is damaged nothing is promised. Misdirected writes
+damage the partitions that they hit, for as long as the disk is there; it is replaced in the end.
+Unclean elections are off, so that nothing else may lose a record.
 """
 
 from __future__ import annotations
@@ -63,9 +64,7 @@ class Scene:
 
 
 NODE_KINDS: Final = ("kill", "stop", "pause", "power_cut", "slow_cpu", "clock_skew")
-_NOT_DRAWN: Final = (DiskMode.MISDIRECTED_WRITE,)
-"""For written plans only: with other faults about, not every cluster gets over it by itself."""
-DISK_KINDS: Final = tuple(mode.value for mode in DiskMode if mode not in _NOT_DRAWN)
+DISK_KINDS: Final = tuple(mode.value for mode in DiskMode)
 NETWORK_KINDS: Final = tuple(mode.value for mode in NetworkMode)
 FAULT_KINDS: Final = (*DISK_KINDS, *NETWORK_KINDS, *NODE_KINDS)
 
@@ -95,7 +94,7 @@ def _span(dice: Dice, scene: Scene, kind: str, number: int) -> Span:
         is_of_disk = kind in DISK_KINDS
         rule = _disk_fault(dice, scene, kind) if is_of_disk else _network_fault(dice, scene, kind)
         begin, end = Fault(name=name, rule=rule), Clear(name, once_met=True)
-        if isinstance(rule, DiskFault) and kind in _LIES and dice.random() < 0.7:
+        if isinstance(rule, DiskFault) and kind in _READ_LIES and dice.random() < 0.7:
             between = _restart(dice, rule.node, begin_ms, end_ms)
     return Span(begin_ms=begin_ms, end_ms=end_ms, begin=begin, end=end, between=between)
 
@@ -142,7 +141,8 @@ def _disk_fault(dice: Dice, scene: Scene, kind: str) -> DiskFault:
     )
 
 
-_LIES: Final = (DiskMode.BIT_FLIP.value, DiskMode.SHORT_READ.value)
+_READ_LIES: Final = (DiskMode.BIT_FLIP.value, DiskMode.SHORT_READ.value)
+_LIES: Final = (*_READ_LIES, DiskMode.MISDIRECTED_WRITE.value)
 """Only of logs, and a few times."""
 _RARE: Final = (Operation.TRUNCATE, Operation.REMOVE)
 """Too rare for a rule about them alone."""

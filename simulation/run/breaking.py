@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from protocol.fault_document import fault_content
-from protocol.fault_model import DiskFault, DiskMode, broker_id_of
+from protocol.fault_model import DiskFault, DiskMode, broker_id_of, broker_node
 from simulation.core import actions as do
 from simulation.core.references import ALL
 from simulation.run.scene import Scene, StepError, WrongWriter
@@ -107,10 +107,10 @@ async def _restart_log_dir(scene: Scene, action: do.RestartLogDir) -> None:
 async def _replace_log_dir(scene: Scene, action: do.ReplaceLogDir) -> None:
     broker = scene.broker(action.broker)
     path = scene.path(broker, action.log_dir)
+    if scene.stage.node(broker_node(broker)).state != "running":
+        raise StepError(f"broker {broker} does not run")
     await scene.stage.replace_log_dir(broker, path, accept_loss=action.accept_loss)
-    for each in await scene.disks_to_replace():
-        if (each.broker, each.path) == (broker, path):
-            del scene.wrong_writers[each]
+    await scene.forget_wrong_writers(broker, path)
 
 
 async def _restart_partition(scene: Scene, action: do.RestartPartition) -> None:

@@ -19,6 +19,8 @@ from simulation.run.story import Story
 from simulation.stage import StageError
 
 LOOK_EVERY_MS: Final = 100
+PATIENCE_MS: Final = 10_000
+"""How long disks that are to be replaced wait for all else to be well, lest more is lost."""
 _TOLD_MAX: Final = 5
 NEEDS: Final = (Need.METADATA, Need.LOG_DIRS, Need.REASSIGNMENTS)
 
@@ -55,8 +57,9 @@ async def heal(scene: Scene, ending: Ending, story: Story) -> int:
             may_be_down=not ending.start_nodes,
             may_be_broken=not ending.restart_log_dirs,
         )
-        wrong = [*wrong, *await repair.owed()] or list(await scene.stage.lacks())
         lasted_ms = scene.stage.now_ms() - began_ms
+        may_replace = not wrong or lasted_ms > min(PATIENCE_MS, ending.heals_within_ms // 2)
+        wrong = [*wrong, *await repair.owed()] or list(await scene.stage.lacks())
         if not wrong:
             story.tell(f"all is well after {lasted_ms} ms")
             return lasted_ms
@@ -64,6 +67,8 @@ async def heal(scene: Scene, ending: Ending, story: Story) -> int:
             told = "; ".join(wrong[:_TOLD_MAX])
             raise StepError(f"not well {lasted_ms} ms after the faults ended: {told}")
         await repair.go_on(seen)
+        if may_replace:
+            await repair.replace_wrong_writers()
         await asyncio.sleep(LOOK_EVERY_MS / 1000)
 
 
@@ -111,8 +116,6 @@ class Repair:
         """Begin what can be begun now."""
         if self._ending.start_nodes:
             await _start_nodes(self._scene, self._story)
-        if self._ending.replace_log_dirs:
-            await self._replace_wrong_writers()
         if not self._ending.restart_log_dirs:
             return
         for (broker, name), log_dir in seen.log_dirs.items():
@@ -130,14 +133,30 @@ class Repair:
             for each in await self._scene.disks_to_replace()
         )
 
-    async def _replace_wrong_writers(self) -> None:
-        for each in await self._scene.disks_to_replace():
+    async def replace_wrong_writers(self) -> None:
+        """Put empty disks in the place of those that wrote to wrong places."""
+        if not self._ending.replace_log_dirs:
+            return
+        for broker, path in {
+            (one.broker, one.path): None for one in await self._scene.disks_to_replace()
+        }:
             try:
-                await self._scene.stage.replace_log_dir(each.broker, each.path, accept_loss=True)
+                await self._replace(broker, path)
             except StageError:
                 continue  # the broker is not ready for it: the next look tries again
-            del self._scene.wrong_writers[each]
-            self._story.tell(f"{each.path} of broker-{each.broker} is replaced: it wrote elsewhere")
+            await self._scene.forget_wrong_writers(broker, path)
+            self._story.tell(f"{path} of broker-{broker} is replaced: it wrote elsewhere")
+
+    async def _replace(self, broker: int, path: str) -> None:
+        """Replace a disk while its broker runs, or between two runs if it has no other one."""
+        stage = self._scene.stage
+        node = f"broker-{broker}"
+        is_only = len(stage.spec.broker(broker).log_dirs) == 1
+        if is_only and stage.node(node).state == "running":
+            await stage.stop_node(node)
+        await stage.replace_log_dir(broker, path, accept_loss=True)
+        if is_only:
+            await stage.start_node(node)
 
     async def _restart_left_out(self, broker: int, partition: TopicPartition) -> None:
         try:

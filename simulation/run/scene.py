@@ -64,6 +64,12 @@ class Scene:
             if each.fault not in self.active_faults and hits.get(each.fault)
         )
 
+    async def forget_wrong_writers(self, broker: int, path: str) -> None:
+        """Note that a disk was replaced by one that nobody wrote to yet."""
+        for each in await self.disks_to_replace():
+            if (each.broker, each.path) == (broker, path):
+                del self.wrong_writers[each]
+
     async def look_for(self, action: Action) -> None:
         """See what the names in ``action`` mean now."""
         needs = [*needs_of(action)]

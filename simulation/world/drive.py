@@ -54,18 +54,15 @@ class Drive:
         disk, faults = self._make()
 
         def install() -> None:
-            self._hits_before = self.fault_hits
-            self.losses_count += 1
-            for rule in self.faults.rules:
-                if not rule.hits:
-                    self.faults.drop_rule(rule)
-                    faults.add_rule(rule)
-            self._gone.append(self.faults)
-            self.disk, self.faults = disk, faults
+            self._install(disk, faults)
             disk.on_prepare = _nothing
 
         disk.on_prepare = install
         return faults
+
+    def replace(self) -> None:
+        """Put a new disk in the place of this one, which nobody uses now."""
+        self._install(*self._make())
 
     def drop_rule(self, rule: FaultRule) -> None:
         """Take a fault off this disk and off those that were in its place: it may hang there."""
@@ -80,6 +77,16 @@ class Drive:
         """Lose what is not durable, but for a drawn part."""
         self.losses_count += 1
         self.disk.memory.power_cut(chance)
+
+    def _install(self, disk: SimDisk, faults: FaultyDisk) -> None:
+        self._hits_before = self.fault_hits
+        self.losses_count += 1
+        for rule in self.faults.rules:
+            if not rule.hits:
+                self.faults.drop_rule(rule)
+                faults.add_rule(rule)
+        self._gone.append(self.faults)
+        self.disk, self.faults = disk, faults
 
     def _make(self) -> tuple[SimDisk, FaultyDisk]:
         capacity = self._spec.capacity_bytes

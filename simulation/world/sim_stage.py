@@ -164,8 +164,12 @@ class SimStage:
 
     async def replace_log_dir(self, broker: int, path: str, *, accept_loss: bool) -> None:
         """See ``Stage.replace_log_dir``."""
-        request = ReplaceRequest(path=path, accept_loss=accept_loss)
-        self._ask(broker, lambda surface: surface.replace_log_dir(request))
+        node = self.cluster.brokers[broker]
+        if node.is_running:
+            request = ReplaceRequest(path=path, accept_loss=accept_loss)
+            self._ask(broker, lambda surface: surface.replace_log_dir(request))
+        else:
+            node.drives[path].replace()
         name = f"disk of {broker_node(broker)} {path}"
         self._observer.fault_began(name, [(broker_node(broker), path)], "replaced")
         self._observer.fault_ended(name)

@@ -86,6 +86,12 @@ def test_a_dead_disk_is_replaced_by_an_empty_one() -> None:
     assert found(verdict) == []
 
 
+def test_a_broker_that_is_down_replaces_no_disk() -> None:
+    verdict = play("- kill: 1\n- replace_log_dir: {broker: 1, log_dir: d1}")
+
+    assert any("broker 1 does not run" in each for each in found(verdict))
+
+
 def test_one_partition_is_brought_back() -> None:
     verdict = play(
         """

@@ -3,11 +3,12 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 from simulation.core.verdict import Verdict
 from simulation.run.healing import LOOK_EVERY_MS
 from simulation.run.runner import run_plan
-from simulation.run.simulated import simulated_spec
+from simulation.run.simulated import run_simulated, simulated_spec
 from simulation.world.cluster import SimCluster
 from simulation.world.loop import SimLoop
 from simulation.world.sim_stage import SimStage
@@ -118,3 +119,23 @@ def test_a_disk_that_wrote_to_wrong_places_is_replaced_where_the_plan_says_so() 
     assert found(verdict) == []
     lines = story(verdict)
     assert any(line.endswith("is replaced: it wrote elsewhere") for line in lines)
+
+
+def test_the_only_disk_of_a_broker_is_replaced_between_two_runs_of_it() -> None:
+    plan = plan_of(
+        """
+        - until: {count: {workload: load, at_least: 5}}
+        - fault: {id: f, broker: 1, log_dir: d1, mode: misdirected_write, files: [log], times: 1}
+        - fault: {id: g, broker: 1, log_dir: d1, mode: misdirected_write, files: [log], times: 1}
+        - until: {fault_hits: f}
+        - until: {fault_hits: g}
+        """,
+        brokers=3,
+        rest="workloads: [{name: load, topic: a}]\nending: {replace_log_dirs: true}",
+    )
+    with_one_disk = replace(plan, cluster=replace(plan.cluster, log_dirs=1))
+    verdict = run_simulated(with_one_disk, 0)
+
+    assert found(verdict) == []
+    told = "/world/data/b1/d1 of broker-1 is replaced: it wrote elsewhere"
+    assert story(verdict).count(told) == 1, "whatever the number of faults"

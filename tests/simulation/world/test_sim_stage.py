@@ -92,6 +92,17 @@ async def test_a_log_dir_is_replaced_by_an_empty_one():
     assert (fault.node, fault.log_dir, fault.begin_us) == ("broker-1", "/b1/d1", fault.end_us)
 
 
+async def test_a_broker_that_is_down_finds_an_empty_disk_when_it_starts():
+    stage = await running_stage(brokers=1)
+    await stage.stop_node("broker-1")
+    assert await stage.files(1, "/b1/d1")
+    await stage.replace_log_dir(1, "/b1/d1", accept_loss=True)
+    assert await stage.files(1, "/b1/d1") == {}
+    await stage.start_node("broker-1")
+    await stage.cluster.until(stage.cluster.is_up, TIMEOUT_MS)
+    assert "broker.id=1" in (await stage.files(1, "/b1/d1"))["meta.properties"]
+
+
 async def test_files_are_changed_by_hand_while_nobody_runs():
     stage = await running_stage(brokers=1)
     await stage.stop_node("broker-1")
