@@ -114,8 +114,6 @@ def test_a_step_that_may_fail_ends_nothing() -> None:
         """
         - {create_topic: a, may_fail: true}
         - {start: 1, may_fail: true}
-        - {fault: {id: idle, broker: 1, log_dir: d2, mode: hang, operations: [truncate]},
-           may_fail: true}
         - create_topic: b
         """
     )
@@ -127,9 +125,16 @@ def test_a_step_that_may_fail_ends_nothing() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_fault_that_met_nothing_is_wrong(seed: int) -> None:
-    verdict = play(
-        "- fault: {id: idle, broker: 1, log_dir: d2, mode: hang, operations: [truncate]}",
-        seed=seed,
-    )
+    idle = "fault: {id: idle, broker: 1, log_dir: d2, mode: hang, operations: [truncate]}"
 
-    assert found(verdict) == ["faults: the fault idle never met anything"]
+    (wrong,) = found(play(f"- {idle}", seed=seed))
+
+    assert wrong.startswith("faults: the fault idle never met anything: fault: {id: idle, ")
+
+
+def test_a_step_that_may_fail_does_not_excuse_its_fault() -> None:
+    idle = "{id: idle, broker: 1, log_dir: d2, mode: hang, operations: [truncate]}"
+
+    (wrong,) = found(play(f"- {{fault: {idle}, may_fail: true}}"))
+
+    assert wrong.startswith("faults: the fault idle never met anything")
