@@ -182,7 +182,9 @@ def _verdict(
         replica = ReplicaView(HostedState.ABSENT)
     elif differs:
         return _Verdict(ReplicaAction.REFUSE, ErrorCode.INCONSISTENT_TOPIC_ID)
-    if state.leader_epoch <= replica.leader_epoch:
+    # Kafka takes no epoch twice: what it stopped comes back in a new process only.
+    is_told_again = replica.is_stopped and state.leader_epoch == replica.leader_epoch
+    if state.leader_epoch <= replica.leader_epoch and not is_told_again:
         return _same_or_older_epoch(topic_id, state, replica, broker)
     if broker.broker_id not in state.replicas:
         return _Verdict(ReplicaAction.REFUSE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

@@ -58,6 +58,11 @@ class HostedPartition(Protocol):
         """The path of the log dir with the future log, if a move is under way."""
         ...
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether StopReplica was the last that the controller said of it."""
+        ...
+
 
 class IdleLog(Protocol):
     """A current log found on disk that no LeaderAndIsr has named yet."""
@@ -102,6 +107,8 @@ class ReplicaView(NamedTuple):
     future_log_dir: str | None = None
     loss: Loss | None = None
     """Of an Offline one."""
+    is_stopped: bool = False
+    """Of an Online one: it stays without fetchers and movers until the next LeaderAndIsr."""
 
 
 class ReturnRule(NamedTuple):
@@ -200,6 +207,7 @@ class HostedPartitions(Generic[P, L]):
                 partition.topic_id,
                 partition.log_dir,
                 partition.future_log_dir,
+                is_stopped=partition.is_stopped,
             )
         offline = self._offline.get(tp)
         if offline is not None:

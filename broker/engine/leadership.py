@@ -223,6 +223,7 @@ class Leadership:
     # Roles.
 
     def _take_role(self, replica: Replica, decision: LeaderAndIsrDecision) -> None:
+        replica.is_stopped = False
         after = Role.LEADER if decision.action is ReplicaAction.LEAD else Role.FOLLOWER
         self._state.ports.witness(replica.role, after)
         if decision.action is ReplicaAction.LEAD:

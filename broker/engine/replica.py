@@ -41,6 +41,7 @@ class Replica:
         "generation",
         "is_follower_throttled",
         "is_leader_throttled",
+        "is_stopped",
         "limits",
         "log",
         "partition",
@@ -69,6 +70,8 @@ class Replica:
         """Whether serving it to followers counts against the leader's quota."""
         self.is_follower_throttled = False
         """Whether fetching it counts against the follower's quota."""
+        self.is_stopped = False
+        """From a StopReplica that leaves the log to the next LeaderAndIsr."""
         self.generation = 0
         """Changes when appends on their way to the disk no longer count: truncated or ended."""
         self.written = ProduceWaiters()

@@ -80,6 +80,7 @@ class Stopping:
             if replica is not None and decision.action in (StopAction.STOP, StopAction.DELETE):
                 self._following.unfollow(replica)
                 self._moves.suspend(replica)
+                replica.is_stopped = True
         self._following.prune()
         renames: list[tuple[TopicPartition, asyncio.Future[None]]] = []
         failed: list[TopicPartition] = []

@@ -52,6 +52,7 @@ class Hosted:
     leader_epoch: int
     move: Move | None = None
     topic_id: bytes = TOPIC_ID
+    is_stopped: bool = False
 
     @property
     def future_log_dir(self) -> str | None:

@@ -113,6 +113,14 @@ def test_a_newer_leader_epoch_makes_a_leader_or_a_follower() -> None:
     assert decide(online(), state(epoch=100)) == FOLLOW
 
 
+def test_what_was_stopped_is_told_again_in_the_same_epoch() -> None:
+    stopped = online()._replace(is_stopped=True)
+    assert decide(stopped, state(epoch=5, leader=2)) == FOLLOW
+    assert decide(stopped, state(epoch=5, leader=1)) == LEAD
+    assert decide(stopped, state(epoch=4)) == STALE
+    assert decide(online(), state(epoch=5)) == STALE
+
+
 @pytest.mark.scenario(85)
 def test_the_same_leader_epoch_is_stale_which_is_the_normal_answer_to_a_probe() -> None:
     assert decide(online(), state(epoch=5)) == STALE

@@ -28,6 +28,7 @@ class Hosted:
     future_log_dir: str | None = None
     leader_epoch: int = 3
     topic_id: bytes = ID
+    is_stopped: bool = False
 
 
 @dataclass(slots=True)
@@ -52,6 +53,10 @@ def test_an_online_partition_is_seen_as_it_is() -> None:
     hosted = table(t0=Hosted(future_log_dir="/d2"))
     assert hosted.view(T0) == ReplicaView(HostedState.ONLINE, 3, ID, "/d1", "/d2")
     assert dict(hosted.iterate_online()) == {T0: Hosted(future_log_dir="/d2")}
+
+
+def test_a_stopped_partition_is_seen_as_stopped() -> None:
+    assert table(t0=Hosted(is_stopped=True)).view(T0).is_stopped
 
 
 def test_a_log_on_disk_is_absent_until_it_is_hosted() -> None:

@@ -88,6 +88,15 @@ async def test_a_stopped_follower_keeps_its_log_and_fetches_no_more(lab: Lab) ->
     assert await lab[2].dir_of() is not None
 
 
+async def test_a_stopped_follower_that_is_told_again_fetches_again(lab: Lab) -> None:
+    await lab.create()
+    await lab.stop_replica(2, ORDERS, delete=False)
+    assert await lab.tell(ORDERS, to=[2]) == {2: ErrorCode.NONE}
+    assert lab[2].following.source_ids == [1]
+    assert await lab.tell(ORDERS, to=[2]) == {2: ErrorCode.STALE_CONTROLLER_EPOCH}
+    assert (await lab[1].produce("a")).error_code == ErrorCode.NONE
+
+
 async def test_a_deleted_replica_answers_those_who_wait(lab: Lab) -> None:
     await lab.create()
     lab[2].is_reachable = lab[3].is_reachable = False
