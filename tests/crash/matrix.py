@@ -19,7 +19,7 @@ from broker.storage.memory_disk import MemoryDisk
 from broker.storage.recovery import StartupRefused
 from protocol.fault_model import DiskMode
 from protocol.ids import TopicPartition
-from simulation.matrix.outcome import Crash, Outcome
+from simulation.matrix.outcome import DISK_ERRORS, Crash, Outcome
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.node import Node
 from tests.broker.engine.virtual_loop import VirtualLoop
@@ -65,7 +65,7 @@ def run_virtually(work: Callable[[], Awaitable[T]]) -> T:
 def crash_everywhere(story: Story, *, draws: int) -> list[Row]:
     """Crash before every change of a disk; ``draws`` torn power cuts each. One row per kind."""
     moments = run_virtually(lambda: _moments_of(story))
-    rows = {crash: Row(story.__name__, crash) for crash in Crash if crash is not Crash.ERROR}
+    rows = {crash: Row(story.__name__, crash) for crash in Crash if crash not in DISK_ERRORS}
 
     judged: dict[bytes, tuple[Outcome, str]] = {}
 
