@@ -165,9 +165,11 @@ class BrokerUnderRules(RuleBasedStateMachine):
         self.resume_move(tp)
 
     def resume_move(self, tp: TopicPartition) -> None:
-        """Attach the future log that an earlier run left behind."""
+        """Attach the future log that an earlier run left behind, or drop it (KAFKA-16082)."""
         partition = self.hosted.online(tp)
         assert partition is not None
+        if self.futures[partition.log_dir].pop(tp, None) is not None:
+            self.log_dirs.uncount_log(partition.log_dir)  # The log was made anew beside it.
         for path in self.log_dirs.online:
             if tp in self.futures[path] and partition.move is None:
                 self.begin_move(tp, partition, path)
@@ -224,7 +226,7 @@ class BrokerUnderRules(RuleBasedStateMachine):
         if partition is None or partition.move is None:
             return
         expected = {
-            MoveState.TRUNCATING: (MoveEvent.TRUNCATED, MoveEvent.ERROR),
+            MoveState.TRUNCATING: (MoveEvent.TRUNCATED,),
             MoveState.COPYING: (MoveEvent.CAUGHT_UP, MoveEvent.ERROR),
             MoveState.SWAPPING: (MoveEvent.FELL_BEHIND,),
         }
