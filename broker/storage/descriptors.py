@@ -130,4 +130,5 @@ class DirectWriter:
                 if exc.errno != errno.EINVAL:
                     raise
                 self._is_possible = False  # This file system cannot, or wants larger blocks.
-        write_all(descriptor, [block[written:]], position + written)
+        if written < len(block):
+            write_all(descriptor, [block[written:]], position + written)

@@ -94,7 +94,7 @@ def _growing(step: Step, topic: CreatePartitionsTopic) -> Topic:
         )
     if existing.is_deleting:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is queued for deletion.")
-    if any(partition.is_reassigning for partition in existing.partitions):
+    if step.state.is_reassigning(topic.name):
         raise KafkaError(
             ErrorCode.REASSIGNMENT_IN_PROGRESS,
             f"A partition reassignment is in progress for the topic '{topic.name}'.",

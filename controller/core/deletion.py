@@ -25,7 +25,7 @@ def queue_topics(step: Step, topics: Iterable[str]) -> None:
             continue
         step.change(DeletionQueued(topic))
         step.note(f"topic {topic} queued for deletion")
-        if _is_reassigning(step, topic):
+        if step.state.is_reassigning(topic):
             step.run.deletion_ineligible[topic] = None
     resume(step)
 
@@ -35,11 +35,7 @@ def resume_topics(step: Step, topics: Iterable[str]) -> None:
 
     A topic waits until none of its partitions is reassigned.
     """
-    queued = [
-        topic
-        for topic in topics
-        if step.state.is_deleting(topic) and not _is_reassigning(step, topic)
-    ]
+    queued = [topic for topic in topics if step.state.is_being_deleted(topic)]
     for topic in queued:
         step.run.deletion_ineligible.pop(topic, None)
     if queued:
@@ -161,10 +157,6 @@ def _finish(step: Step, topic: str) -> None:
     step.run.deletion_begun.pop(topic, None)
     step.run.deletion_ineligible.pop(topic, None)
     step.note(f"topic {topic} deleted")
-
-
-def _is_reassigning(step: Step, topic: str) -> bool:
-    return any(partition.is_reassigning for partition in step.state.topics[topic].partitions)
 
 
 def _is_dying(step: Step, replica: Replica) -> bool:

@@ -183,10 +183,11 @@ class ClusterState:
         id, its replicas are told of leaders and elected. Otherwise neither the reassignment nor the
         deletion might ever end. Kafka tells brokers at once that it has no leaders any more.
         """
-        topic = self.topics.get(topic_name)
-        if topic is None or not topic.is_deleting:
-            return False
-        return not any(partition.is_reassigning for partition in topic.partitions)
+        return self.is_deleting(topic_name) and not self.is_reassigning(topic_name)
+
+    def is_reassigning(self, topic_name: str) -> bool:
+        """Tell whether a partition of the topic is being reassigned."""
+        return any(tp.topic == topic_name for tp in self.reassigning)
 
     def is_reachable(self, broker_id: int) -> bool:
         """Tell whether requests go to this broker: alive, perhaps shutting down."""

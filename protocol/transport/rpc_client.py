@@ -162,7 +162,7 @@ class RpcClient:
         """Return a connection that takes a request now; the way to its node is behind it."""
         link: _Link | None = None
         try:
-            async with asyncio.timeout_at(None if until_s == _NEVER_S else until_s):
+            async with _until(until_s):
                 link = await self._connected()
                 if self._way is not None and self._way.is_troubled:
                     await self._way.send(link.number)
@@ -202,11 +202,15 @@ class RpcClient:
 async def _receive(way: Way, link: _Link, until_s: float) -> None:
     """Have an answer come by a broken way."""
     try:
-        async with asyncio.timeout_at(None if until_s == _NEVER_S else until_s):
+        async with _until(until_s):
             await way.receive(link.number)
     except ConnectionError as error:
         link.abort(str(error))
         raise
+
+
+def _until(until_s: float) -> asyncio.Timeout:
+    return asyncio.timeout_at(None if until_s == _NEVER_S else until_s)
 
 
 class _Exchange(NamedTuple):
