@@ -117,10 +117,14 @@ class MovingLog:
     # Truncating.
 
     async def truncate(self) -> None:
-        """Cut the future log to a prefix of the current one, by leader epochs."""
+        """Cut the future log to a prefix of the current one, by leader epochs.
+
+        The current one may be cut again meanwhile: then the last answer counts for nothing.
+        """
         partition, future = self._replica.partition, self._future
         finished = False
         while not finished:
+            generation = self._replica.generation
             answer = partition.epochs.end_offset_for(future.epochs.latest, partition.log_end_offset)
             cut = decide_truncation(
                 future.epochs,
@@ -129,7 +133,7 @@ class MovingLog:
                 answer=answer,
             )
             await self._cut(cut.offset)
-            finished = cut.finished
+            finished = cut.finished and generation == self._replica.generation
             if not self._stands(MoveState.TRUNCATING):
                 return
         self.move.on(MoveEvent.TRUNCATED)

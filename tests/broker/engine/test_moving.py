@@ -60,6 +60,30 @@ async def test_a_future_log_ahead_of_its_source_is_cut(alone: Lab) -> None:
     assert offsets_of(await node.fetch(0)) == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.scenario(141)
+async def test_a_source_that_is_cut_again_meanwhile_has_its_copy_cut_again() -> None:
+    """A slow disk still cuts the future log when the current one loses more and is written anew."""
+    async with Lab.running(broker_count=1, dir_count=2, replica_fetch_max_bytes=SMALL) as lab:
+        node = await held(lab)
+        replica, future = node.replica(), node.replica().future
+        assert future is not None
+        let_go(node)
+        while future.log_end_offset < 14:  # noqa: ASYNC110 -- virtual time
+            await asyncio.sleep(0)
+        node.workers[node.paths[1]].delay_s = 1.0
+        await node.logs.truncate(replica, 10)
+        while future.log_end_offset != 10:  # noqa: ASYNC110 -- virtual time
+            await asyncio.sleep(0.01)
+        await node.logs.truncate(replica, 5)
+        await lab.elect(ORDERS, 1, [1])
+        for number in range(20):
+            await node.produce("y" * 200 + str(number))
+        written = node.disk_bytes()
+        await moved(node)
+        assert await node.dir_of() == node.paths[1]
+        assert node.disk_bytes() == written
+
+
 @pytest.mark.scenario(142)
 async def test_a_source_that_starts_anew_starts_the_copy_anew(alone: Lab) -> None:
     node = await held(alone)
