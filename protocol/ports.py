@@ -42,6 +42,13 @@ class DiskFile(Protocol):
         """Read at most ``size_bytes`` from ``position``; shorter only at the end of the file."""
         ...
 
+    def forget(self, position: int) -> None:
+        """Have what is durable behind ``position`` read from the device the next time.
+
+        What is not written back yet stays in memory. It is no operation of the disk.
+        """
+        ...
+
     def size(self) -> int:
         """Return the size in bytes."""
         ...

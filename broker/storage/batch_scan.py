@@ -29,6 +29,14 @@ class CorruptBatch(Exception):  # noqa: N818 -- says what it met
         self.position = position
 
 
+class MisplacedBatch(CorruptBatch):
+    """A whole batch that cannot stand where it does.
+
+    Base offset and leader epoch lie outside of the CRC: they were misread, here or one batch
+    before, or the log is damaged.
+    """
+
+
 def scan_headers(
     file: DiskFile, position: int, end: int, *, chunk_bytes: int = _CHUNK_BYTES
 ) -> Iterator[tuple[int, BatchHeader]]:
@@ -55,25 +63,56 @@ def scan_batches(
 ) -> Iterator[tuple[int, BatchHeader, memoryview]]:
     """Give (position, header, bytes) of each batch from ``position`` to ``end``.
 
+    What looks damaged is read once more, past the page cache, before it is called so: a read may
+    have failed and the disk be whole.
+
     Raises:
         CorruptBatch: as ``scan_headers``; with ``verify`` also when the CRC-32C is wrong.
     """
-    chunk, chunk_start = memoryview(b""), position
+    window = _Window(file, end)
     while position < end:
-        if position - chunk_start + HEADER_SIZE_BYTES > len(chunk):
-            chunk = memoryview(read_exactly(file, position, min(_CHUNK_BYTES, end - position)))
-            chunk_start = position
-        header = _read_header(chunk, position - chunk_start, position, end)
-        at = position - chunk_start
-        if at + header.size_bytes > len(chunk):
-            size_bytes = min(max(_CHUNK_BYTES, header.size_bytes), end - position)
-            chunk = memoryview(read_exactly(file, position, size_bytes))
-            chunk_start, at = position, 0
-        batch = chunk[at : at + header.size_bytes]
-        if verify and not check_stored_crc(batch, 0, header):
-            raise CorruptBatch(position, f"wrong CRC of the batch at offset {header.base_offset}")
+        try:
+            header, batch = window.batch_at(position, verify=verify)
+        except CorruptBatch:
+            window.forget(position)
+            header, batch = window.batch_at(position, verify=verify)
         yield position, header, batch
         position += header.size_bytes
+
+
+class _Window:
+    """The part of a file that is in memory; it goes forward only."""
+
+    __slots__ = ("_chunk", "_end", "_file", "_start")
+
+    def __init__(self, file: DiskFile, end: int) -> None:
+        self._file = file
+        self._end = end
+        self._chunk = memoryview(b"")
+        self._start = 0
+
+    def batch_at(self, position: int, *, verify: bool) -> tuple[BatchHeader, memoryview]:
+        """Return header and bytes of the batch at ``position``."""
+        if position - self._start + HEADER_SIZE_BYTES > len(self._chunk):
+            self._read(position, _CHUNK_BYTES)
+        header = _read_header(self._chunk, position - self._start, position, self._end)
+        if position - self._start + header.size_bytes > len(self._chunk):
+            self._read(position, max(_CHUNK_BYTES, header.size_bytes))
+        at = position - self._start
+        batch = self._chunk[at : at + header.size_bytes]
+        if verify and not check_stored_crc(batch, 0, header):
+            raise CorruptBatch(position, f"wrong CRC of the batch at offset {header.base_offset}")
+        return header, batch
+
+    def forget(self, position: int) -> None:
+        """Have what lies behind ``position`` read from the device again."""
+        self._file.forget(position)
+        self._chunk = memoryview(b"")
+
+    def _read(self, position: int, size_bytes: int) -> None:
+        size_bytes = min(size_bytes, self._end - position)
+        self._chunk = memoryview(read_exactly(self._file, position, size_bytes))
+        self._start = position
 
 
 def read_exactly(file: DiskFile, position: int, size_bytes: int) -> bytes:

@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import mmap
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -292,6 +293,12 @@ class FileDiskFile:
         """See ``DiskFile.read``."""
         self._disk.operations_count += 1
         return read_all(self._descriptor, position, size_bytes)
+
+    def forget(self, position: int) -> None:
+        """See ``DiskFile.forget``; on systems that cannot, nothing."""
+        if hasattr(os, "posix_fadvise"):
+            start = position - position % mmap.PAGESIZE
+            os.posix_fadvise(self._descriptor, start, 0, os.POSIX_FADV_DONTNEED)
 
     def size(self) -> int:
         """See ``DiskFile.size``."""

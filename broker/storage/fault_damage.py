@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterator
 from typing import Final
@@ -11,6 +12,11 @@ from protocol.ports import Disk
 
 _VICTIM_BYTES_MAX: Final = 64 << 20
 """Larger files are left alone: what is overwritten is read and written as a whole."""
+
+
+def injected(number: int, name: str) -> OSError:
+    """Return the error of a fault, told apart from a real one by its text."""
+    return OSError(number, f"{os.strerror(number)} (injected)", name)
 
 
 def flip_bit(data: bytes, chance: random.Random) -> bytes:

@@ -6,13 +6,12 @@ It breaks; it repairs nothing. Every rule counts its hits: one that never fired 
 from __future__ import annotations
 
 import errno
-import os
 import random
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import Any, Final
 
-from broker.storage.fault_damage import flip_bit, part_of, write_elsewhere
+from broker.storage.fault_damage import flip_bit, injected, part_of, write_elsewhere
 from broker.storage.fault_gates import FaultGate, ThreadGate
 from broker.storage.fault_rules import FaultRule, RulesInForce
 from broker.storage.layout import TEMPORARY_SUFFIX
@@ -372,6 +371,10 @@ class _FaultyFile:
         mode = self._disk.check(Operation.READ, self._name, size_bytes)
         return self._disk.damaged(self._inner.read(position, size_bytes), mode)
 
+    def forget(self, position: int) -> None:
+        """See ``DiskFile.forget``."""
+        self._inner.forget(position)
+
     def size(self) -> int:
         """See ``DiskFile.size``."""
         return self._inner.size()
@@ -393,8 +396,3 @@ class _FaultyFile:
     def close(self) -> None:
         """See ``DiskFile.close``; never fails."""
         self._inner.close()
-
-
-def injected(number: int, name: str) -> OSError:
-    """Return the error of a fault, told apart from a real one by its text."""
-    return OSError(number, f"{os.strerror(number)} (injected)", name)

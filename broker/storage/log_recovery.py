@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from broker.core.leader_epochs import LeaderEpochs
 from broker.core.producers import ProducerStates
-from broker.storage.batch_scan import CorruptBatch, scan_headers
+from broker.storage.batch_scan import CorruptBatch, MisplacedBatch, scan_headers
 from broker.storage.epoch_recovery import read_epochs, settle_epochs
 from broker.storage.indexes import (
     AbortedTransaction,
@@ -105,7 +105,7 @@ def open_log(
     if end is None:
         first = segment_number(segments, known.recovery_point)
         checked = _Checked(segments, first, known.whole_from)
-        end, producers = _recover(checked, snapshots, epochs, on_segments)
+        end, producers = _recover_surely(checked, snapshots, epochs, on_segments)
     _mend_transactions(segments, with_transactions, snapshots)
     snapshots.remove_above(end)
     snapshots.keep_of_segments([segment.base_offset for segment in segments])
@@ -250,15 +250,40 @@ class _Checked(NamedTuple):
         return base_offset > max(end, self.whole_from) and base_offset - end <= RELATIVE_OFFSET_MAX
 
 
-def _recover(
+def _recover_surely(
     checked: _Checked,
     snapshots: Snapshots,
     epochs: LeaderEpochs,
     on_segments: Callable[[int], None],
 ) -> tuple[int, ProducerStates]:
+    """Cut nothing that a second look finds to be whole: a read may have failed, and not the disk.
+
+    A single batch is read twice where it is scanned. Differs from Kafka, which cuts at once.
+    """
+    try:
+        return _recover(checked, snapshots, epochs, on_segments)
+    except MisplacedBatch as exc:
+        segments = checked.segments[checked.first :]
+        _LOGGER.warning("%s: read again: %s", segments[0].directory.name, exc)
+        for segment in segments:
+            segment.file().forget(0)
+        return _recover(checked, snapshots, epochs, on_segments, is_sure=True)
+
+
+def _recover(
+    checked: _Checked,
+    snapshots: Snapshots,
+    epochs: LeaderEpochs,
+    on_segments: Callable[[int], None],
+    *,
+    is_sure: bool = False,
+) -> tuple[int, ProducerStates]:
     """Check every batch from the segment of the recovery point on.
 
     Cut at the first bad one. Return the end of the log and the producers there.
+
+    Raises:
+        MisplacedBatch: unless ``is_sure``, which lets such a one be cut off, too.
     """
     segments, first, _ = checked
     end = segments[first].base_offset
@@ -278,6 +303,8 @@ def _recover(
             is_active = number == len(segments) - 1
             end = _recover_segment(segment, producers, found, is_active=is_active)
         except CorruptBatch as exc:
+            if isinstance(exc, MisplacedBatch) and not is_sure:
+                raise
             end = _cut(segments, number, exc)
             break
     for epoch, start_offset in found.entries:

@@ -300,6 +300,9 @@ class _OpenFile:
         self._disk.operations_count += 1
         return bytes(self._file.data[position : position + size_bytes])
 
+    def forget(self, position: int) -> None:
+        """See ``DiskFile.forget``; there is no cache before this memory."""
+
     def size(self) -> int:
         """See ``DiskFile.size``."""
         return len(self._file.data)

@@ -13,7 +13,11 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 from zlib import crc32
 
-from broker.storage.batch_scan import CorruptBatch, scan_batches, scan_headers
+from broker.storage.batch_scan import (
+    MisplacedBatch,
+    scan_batches,
+    scan_headers,
+)
 from broker.storage.index_check import check_last_entry
 from broker.storage.indexes import (
     NO_TIMESTAMP,
@@ -263,6 +267,7 @@ class Segment:
 
         Raises:
             CorruptBatch: the indexes hold the batches before it then.
+            MisplacedBatch: the same, for one that does not belong here.
         """
         self._reset_indexes()
         next_offset = self.base_offset
@@ -271,10 +276,10 @@ class Segment:
             for position, header, batch in batches:
                 if header.base_offset < next_offset or not self.can_hold(header.last_offset):
                     reason = f"offset {header.base_offset}, expected {next_offset} or above"
-                    raise CorruptBatch(position, reason)
+                    raise MisplacedBatch(position, reason)
                 reason = check(header, batch)
                 if reason is not None:
-                    raise CorruptBatch(position, reason)
+                    raise MisplacedBatch(position, reason)
                 self.note(header, position)
                 next_offset = header.next_offset
         finally:

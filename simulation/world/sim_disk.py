@@ -230,6 +230,10 @@ class _SimFile:
         self._disk.read(len(data))
         return data
 
+    def forget(self, position: int) -> None:
+        """See ``DiskFile.forget``."""
+        self._inner.forget(position)
+
     def size(self) -> int:
         """See ``DiskFile.size``."""
         return self._inner.size()

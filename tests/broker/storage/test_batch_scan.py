@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from broker.storage.batch_scan import CorruptBatch, scan_batches, scan_headers
+from broker.storage.faults import FaultyDisk
 from broker.storage.memory_disk import MemoryDisk
 from protocol.ports import DiskFile
 from tests.broker.storage.builders import batch, batches
@@ -72,3 +75,24 @@ def test_zeros_and_negative_offsets_are_no_batches() -> None:
         file = file_of(bad)
         with pytest.raises(CorruptBatch):
             list(scan_headers(file, 0, file.size()))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_batch_that_was_misread_once_is_read_again(seed: int) -> None:
+    parts = [batch(0), batch(1, size=600_000), batch(2)]
+    disk = FaultyDisk(MemoryDisk(), chance=random.Random(seed))
+    file = disk.open("a", create=True)
+    file.append(parts)
+    rule = disk.set_fault("bit_flip", times=1)
+    found = [bytes(data)[8:12] for _, _, data in scan_batches(file, 0, file.size(), verify=True)]
+    assert found == [part[8:12] for part in parts]
+    assert rule.hits == 1
+
+
+def test_a_batch_that_is_misread_twice_is_damaged() -> None:
+    disk = FaultyDisk(MemoryDisk(), chance=random.Random(0))
+    file = disk.open("a", create=True)
+    file.append([batch(0, size=5_000)])
+    disk.set_fault("bit_flip", times=2)
+    with pytest.raises(CorruptBatch):
+        list(scan_batches(file, 0, file.size(), verify=True))

@@ -54,6 +54,14 @@ class TestAnyDisk:
         assert file.append([b"ab"] * 3000) == 6000
         assert disk.read_file("a") == b"ab" * 3000
 
+    def test_what_was_forgotten_is_still_there(self, disk: Disk) -> None:
+        file = disk.open("a", create=True)
+        file.append([bytes(9_000), b"abc"])
+        for sync in (file.sync, lambda: None):
+            sync()
+            file.forget(5_000)
+            assert file.read(8_999, 10) == b"\0abc"
+
     def test_a_truncated_file_goes_on_at_its_new_end(self, disk: Disk) -> None:
         file = disk.open("a", create=True)
         file.append([b"onetwo"])

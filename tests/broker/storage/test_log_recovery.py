@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from broker.core.producer_entry import Duplicate
+from broker.storage.faults import FaultyDisk
 from broker.storage.files import LogDirFiles
 from broker.storage.log_recovery import KnownOffsets, OpenedLog, open_log
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
 from broker.storage.segment_files import PartitionFiles
 from protocol.errors import KafkaError
+from protocol.fault_model import FileClass
+from protocol.ports import Disk
 from protocol.records.batch import Compression, read_batch_header, stamp
 from protocol.records.build import BatchOptions, NewRecord, build_batch, build_end_marker
 from protocol.records.build_message_set import MessageSetOptions, build_message_set
@@ -31,7 +36,7 @@ CONFIG = Config(segment_bytes=900)
 SIZE = len(batch(0))
 
 
-def reopen(disk: MemoryDisk, **known: int) -> OpenedLog:
+def reopen(disk: Disk, **known: int) -> OpenedLog:
     offsets = KnownOffsets(
         recovery_point=known.get("recovery_point", 0),
         log_start_offset=known.get("log_start_offset", 0),
@@ -362,3 +367,32 @@ def test_snapshots_behind_the_recovery_point_are_taken_anew() -> None:
     opened = reopen(disk)
     assert [entry.last_sequence for entry in opened.producers.snapshot_entries()] == [11]
     assert disk.read_file(f"{NAME}/{names[1]}") != first
+
+
+class OneBit(random.Random):
+    """Flips always the same bit."""
+
+    def __init__(self, bit: int) -> None:
+        super().__init__(0)
+        self.bit = bit
+
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
+        del start, stop, step
+        return self.bit
+
+
+@pytest.mark.parametrize("byte", range(SIZE, 2 * SIZE))
+def test_a_bit_that_is_misread_once_costs_no_record(disk: MemoryDisk, byte: int) -> None:
+    """In the second batch of five: base offset and leader epoch lie outside of its CRC."""
+    faulty = FaultyDisk(disk, chance=OneBit(8 * byte + 7))
+    rule = faulty.set_fault("bit_flip", file_classes=frozenset({FileClass.LOG}), times=1)
+    opened = reopen(faulty)
+    assert rule.hits == 1
+    assert opened.log.log_end_offset == 12
+    assert offsets_read(opened.log, 0) == list(range(12))
+    assert opened.leader_epochs == [(0, 0)]
+
+
+def test_what_is_misplaced_on_the_disk_is_cut_after_a_second_look(disk: MemoryDisk) -> None:
+    corrupt(disk, FIRST, 4)
+    assert reopen(disk).log.size_bytes == SIZE
