@@ -121,7 +121,7 @@ def _cluster(configs: dict[str, str]) -> Generator[tuple[Cluster, ClusterAdmin]]
 def _fill(cluster: Cluster, size_bytes: int) -> int:
     """Produce about ``size_bytes``; return how many the leader's log has."""
     bootstrap = ",".join(cluster.bootstrap_servers)
-    produce(bootstrap, "t", partitions=1, size_bytes=1024, count=size_bytes // 1024, acks="1")
+    produce(bootstrap, "t", partitions=1, size_bytes=1024, count=size_bytes // 1024, acks="all")
     return _size_bytes(next(_logs(cluster, 1)))
 
 

@@ -1,12 +1,13 @@
 """The rate limits of replication: what leaders serve, what followers fetch, what moves copy.
 
-A rate is measured over sliding samples and asked for before each transfer. It counts bytes that
-others transfer; it neither waits nor transfers.
+A limit is asked before each transfer. It counts bytes that others transfer; it neither waits nor
+transfers.
 Source: ReplicationQuotaManager.scala, SimpleRate.java, SampledStat.java, KIP-73, KIP-113.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -21,25 +22,28 @@ SAMPLE_MS: Final = 1000
 BURSTS_PER_SAMPLE: Final = 4
 """Into so many transfers what the limit lets through in a sample is cut, so that the overshoot by
 one transfer is small beside it."""
-
-
-class _Sample:
-    __slots__ = ("size_bytes", "started_ms")
-
-    def __init__(self, started_ms: int) -> None:
-        self.started_ms = started_ms
-        self.size_bytes = 0
+SAVINGS_PER_SAMPLE: Final = 8
+"""How much of a sample may be saved up: enough for timers and turns that come late."""
 
 
 class ReplicationQuota:
     """One limit for all transfers of one kind on a broker.
 
     A transfer always goes through once it is let in, so the rate overshoots by one transfer and is
-    paid back: ask ``is_exceeded``, transfer, then ``record``. Times are of a clock that never goes
-    back.
+    paid back: ask ``is_exceeded``, transfer, then ``record``. No debt is paid for longer than all
+    samples last, so that one batch goes through however low the limit is. Time in which nothing was
+    transferred is saved up for half a burst and no more: after a stall the rate is no higher.
+    Times are of a clock that never goes back.
     """
 
-    __slots__ = ("_sample_count", "_sample_ms", "_samples", "limit_bytes_per_second")
+    __slots__ = (
+        "_burst_ms",
+        "_limit",
+        "_paid_until_ms",
+        "_recorded_ms",
+        "_savings_ms",
+        "_window_ms",
+    )
 
     def __init__(
         self,
@@ -50,16 +54,32 @@ class ReplicationQuota:
     ) -> None:
         assert sample_count > 0, f"{sample_count} samples"
         assert sample_ms > 0, f"samples of {sample_ms} ms"
-        self.limit_bytes_per_second = limit_bytes_per_second
-        """May be changed at any time; it holds from the next question on."""
-        self._sample_count = sample_count
-        self._sample_ms = sample_ms
-        self._samples: list[_Sample] = []
+        self._limit = limit_bytes_per_second
+        self._window_ms = sample_count * sample_ms
+        self._burst_ms = sample_ms / BURSTS_PER_SAMPLE
+        self._savings_ms = sample_ms / SAVINGS_PER_SAMPLE
+        self._paid_until_ms = -math.inf
+        """When all that was transferred is paid for, if nothing is forgotten."""
+        self._recorded_ms = -math.inf
+        """When something was last transferred."""
+
+    @property
+    def limit_bytes_per_second(self) -> int:
+        """What is let through; less than 1 counts as 1."""
+        return self._limit
+
+    @limit_bytes_per_second.setter
+    def limit_bytes_per_second(self, limit: int) -> None:
+        """Change the limit from the next question on; a debt costs what the higher one lets it."""
+        if limit > self._limit and self._paid_until_ms > self._recorded_ms:
+            debt_ms = self._paid_until_ms - self._recorded_ms
+            self._paid_until_ms = self._recorded_ms + debt_ms * max(self._limit, 1) / limit
+        self._limit = limit
 
     @property
     def is_limited(self) -> bool:
         """Whether there is a limit at all."""
-        return self.limit_bytes_per_second < UNLIMITED
+        return self._limit < UNLIMITED
 
     @property
     def burst_bytes(self) -> int:
@@ -67,67 +87,40 @@ class ReplicationQuota:
 
         Kafka has no such bound; with it the rate is even also when it is low.
         """
-        return max(self.limit_bytes_per_second * self._sample_ms // (1000 * BURSTS_PER_SAMPLE), 1)
+        return max(int(self._limit * self._burst_ms) // 1000, 1)
 
     def record(self, size_bytes: int, now_ms: int) -> None:
         """Count bytes that were transferred; a negative number takes back what did not happen.
 
-        Nothing is not counted: else the time since an empty transfer would be saved up for later.
+        Nothing is not counted: an empty transfer is none.
         """
-        if size_bytes == 0:
-            return
-        if not self._samples or now_ms - self._samples[-1].started_ms >= self._sample_ms:
-            self._samples.append(_Sample(now_ms))
-            if len(self._samples) > self._sample_count:
-                del self._samples[0]
-        self._samples[-1].size_bytes += size_bytes
-
-    def rate_bytes_per_second(self, now_ms: int) -> float:
-        """Return the rate since the oldest sample that still counts, over at least one sample."""
-        elapsed_ms = self._elapsed_ms(now_ms)
-        return self._total_bytes() * 1000 / elapsed_ms
+        cost_ms = size_bytes * 1000 / max(self._limit, 1)
+        if size_bytes > 0:
+            self._paid_until_ms = self._paid_at_ms(now_ms) + cost_ms
+            self._recorded_ms = now_ms
+        elif size_bytes < 0:
+            self._paid_until_ms += cost_ms
 
     def is_exceeded(self, now_ms: int) -> bool:
         """Tell whether a transfer has to wait; how long tells ``wait_ms``."""
-        return self.is_limited and self.room_bytes(now_ms) < 0
+        return self.is_limited and self._paid_at_ms(now_ms) > now_ms
 
     def room_bytes(self, now_ms: int) -> int:
-        """Return how many bytes fit under the limit now; negative when it is exceeded."""
-        elapsed_ms = self._elapsed_ms(now_ms)
-        return self.limit_bytes_per_second * elapsed_ms // 1000 - self._total_bytes()
+        """Return how many bytes are saved up; negative when the limit is exceeded."""
+        return math.floor((now_ms - self._paid_at_ms(now_ms)) * self._limit / 1000)
 
     def wait_ms(self, now_ms: int) -> int:
         """Return after how many milliseconds, with no transfer meanwhile, it is not exceeded."""
         if not self.is_exceeded(now_ms):
             return 0
-        total_bytes = self._total_bytes()
-        ready_ms = now_ms
-        for sample in self._samples:
-            expires_ms = sample.started_ms + self._sample_count * self._sample_ms
-            paid_ms = max(ready_ms, sample.started_ms + self._paid_after_ms(total_bytes))
-            if paid_ms < expires_ms:
-                return paid_ms - now_ms
-            ready_ms = max(ready_ms, expires_ms)
-            total_bytes -= sample.size_bytes
-        return ready_ms - now_ms
+        return math.ceil(self._paid_at_ms(now_ms) - now_ms)
 
-    def _paid_after_ms(self, size_bytes: int) -> int:
-        """Return how long after its first byte ``size_bytes`` are no longer too much."""
-        limit = self.limit_bytes_per_second
-        if size_bytes <= limit * self._sample_ms // 1000:
-            return 0
-        return UNLIMITED if limit <= 0 else -(-size_bytes * 1000 // limit)
-
-    def _total_bytes(self) -> int:
-        return sum(sample.size_bytes for sample in self._samples)
-
-    def _elapsed_ms(self, now_ms: int) -> int:
-        expired_ms = now_ms - self._sample_count * self._sample_ms
-        while self._samples and self._samples[0].started_ms <= expired_ms:
-            del self._samples[0]
-        if not self._samples:
-            return self._sample_ms
-        return max(now_ms - self._samples[0].started_ms, self._sample_ms)
+    def _paid_at_ms(self, now_ms: int) -> float:
+        """Return until when all is paid for; what lies before ``now_ms`` is saved up."""
+        if now_ms - self._recorded_ms >= self._window_ms:
+            return now_ms
+        forgotten_ms = self._recorded_ms + self._window_ms
+        return max(min(self._paid_until_ms, forgotten_ms), now_ms - self._savings_ms)
 
 
 class ReplicationQuotas(NamedTuple):

@@ -208,7 +208,6 @@ class Following:
         self._logs = logs
         self._sources: dict[int, _Source] = {}
         self._source_of: dict[TopicPartition, tuple[int, FollowedLog]] = {}
-        self._throttle = FollowerThrottle(state.quotas.follower, state.rebuilds, state.now_ms)
         self._group: asyncio.TaskGroup | None = None
 
     @property
@@ -268,7 +267,10 @@ class Following:
             backoff_ms=config.replica_fetch_backoff_ms,
             timeout_ms=config.replica_socket_timeout_ms,
         )
-        fetcher = Fetcher(source_id, settings, partial(self._connect, source_id), self._throttle)
+        throttle = FollowerThrottle(
+            self._state.quotas.follower, self._state.rebuilds, self._state.now_ms
+        )
+        fetcher = Fetcher(source_id, settings, partial(self._connect, source_id), throttle)
         reconciler = Reconciler(fetcher)
         tasks = (
             group.create_task(supervised(f"fetcher-{source_id}", fetcher.run)),

@@ -199,7 +199,9 @@ class Fetcher:
 
     def _hold_back(self) -> None:
         """Leave throttled partitions out while the quota is used up."""
-        held = self._throttle.held_back(self._ready.values(), self.settings.partition_max_bytes)
+        max_bytes = self.settings.partition_max_bytes
+        held, changed = self._throttle.divide(self._ready.values(), max_bytes)
+        self._changed.update((entry.key, None) for entry in changed)
         for entry in held:
             self._leave(entry, FollowState.THROTTLED)
         if held and not self._held:
@@ -324,7 +326,7 @@ class Fetcher:
                     fetch_offset=position.fetch_offset,
                     last_fetched_epoch=position.last_fetched_epoch,
                     log_start_offset=position.log_start_offset,
-                    partition_max_bytes=self._throttle.most_bytes(entry, max_bytes),
+                    partition_max_bytes=min(entry.share_bytes, max_bytes),
                 )
             )
         return [

@@ -18,6 +18,7 @@ FIRST_RETRY_MS: Final = 20
 
 A new leader often learns of its role some milliseconds after its followers do.
 """
+ALL_BYTES: Final = 2**31 - 1
 
 
 class FetchPosition(NamedTuple):
@@ -114,7 +115,15 @@ class FollowState(Enum):
 class Followed:
     """One partition of a fetcher."""
 
-    __slots__ = ("is_in_sync", "leader_epoch", "replica", "retry_ms", "state", "turn")
+    __slots__ = (
+        "is_in_sync",
+        "leader_epoch",
+        "replica",
+        "retry_ms",
+        "share_bytes",
+        "state",
+        "turn",
+    )
 
     def __init__(self, replica: FollowedReplica, leader_epoch: int) -> None:
         self.replica = replica
@@ -123,6 +132,9 @@ class Followed:
         self.retry_ms = FIRST_RETRY_MS
         self.is_in_sync = False
         """Whether it had all that was committed, when it was last fetched under a throttle."""
+        self.share_bytes = ALL_BYTES
+        """What a fetch may ask of it under the throttles, until the state changes; the fetcher's
+        own limit may be less."""
         self.turn = 0
         """Counts changes of state, so that late timers and futures are recognised."""
 
@@ -134,5 +146,6 @@ class Followed:
     def enter(self, state: FollowState) -> int:
         """Change the state; return the new turn."""
         self.state = state
+        self.share_bytes = ALL_BYTES
         self.turn += 1
         return self.turn

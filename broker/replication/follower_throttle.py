@@ -1,4 +1,4 @@
-"""The limits of what followers fetch: which partitions a fetch leaves out, and for how long.
+"""The limits of what followers fetch: how much of which partitions a fetch asks, and when.
 
 A partition counts against the quota of the log dir it is rebuilt on, if there is one, else against
 the follower's quota if its topic says so.
@@ -8,18 +8,30 @@ Source: ReplicaFetcherThread.scala shouldFollowerThrottle, KIP-73.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from broker.core.rebuild_throttle import RebuildThrottle
 from broker.core.replication_quota import ReplicationQuota
-from broker.replication.followed import Followed
+from broker.replication.followed import ALL_BYTES, Followed
 
 RECHECK_MS: Final = 1000
 """Longest wait before a quota is asked again: its limit may have been changed."""
 
 
+class Division(NamedTuple):
+    """What a fetch may ask; of partitions in neither list as much as before."""
+
+    held: list[Followed]
+    """Are left out."""
+    changed: list[Followed]
+    """Have another ``share_bytes`` than before."""
+
+
+_NOTHING: Final = Division([], [])
+
+
 class FollowerThrottle:
-    """Asks and feeds the quotas of what this broker fetches; one for all its fetchers."""
+    """Asks and feeds the quotas of what one fetcher fetches; all fetchers share the quotas."""
 
     def __init__(
         self, quota: ReplicationQuota, rebuilds: RebuildThrottle, now_ms: Callable[[], int]
@@ -27,33 +39,38 @@ class FollowerThrottle:
         self._quota = quota
         self._rebuilds = rebuilds
         self._now_ms = now_ms
+        self._is_divided = False
 
-    def held_back(self, ready: Iterable[Followed], partition_max_bytes: int) -> list[Followed]:
-        """Return those of ``ready`` that the next fetch has to leave out.
+    def divide(self, ready: Iterable[Followed], partition_max_bytes: int) -> Division:
+        """Give each of ``ready`` its share of the next fetch.
 
-        Partitions without lag go on: they would leave the Isr.
+        While a quota is exceeded its partitions are held. Else what it has room for and a burst are
+        for the first of them, and the others ask for nothing: they learn whether they lag at all. A
+        leader gives one batch all the same if nobody else has any. Partitions without lag go on as
+        always: they would leave the Isr.
         """
-        if not self._quota.is_limited and not self._rebuilds:
-            return []
+        is_limited = self._is_limited
+        if not (is_limited or self._is_divided):
+            return _NOTHING
+        self._is_divided = is_limited
         now_ms = self._now_ms()
-        rooms: dict[ReplicationQuota, int] = {}
-        held: list[Followed] = []
+        left_bytes: dict[ReplicationQuota, int] = {}
+        division = Division([], [])
         for entry in ready:
+            share_bytes = ALL_BYTES
             quota = self._limiting(entry)
-            if quota is None:
+            if quota is not None and quota.is_exceeded(now_ms):
+                division.held.append(entry)
                 continue
-            room_bytes = rooms[quota] if quota in rooms else quota.room_bytes(now_ms)
-            if room_bytes < 0:
-                held.append(entry)
-            rooms[quota] = room_bytes - min(partition_max_bytes, quota.burst_bytes)
-        return held
-
-    def most_bytes(self, entry: Followed, partition_max_bytes: int) -> int:
-        """Return how much a fetch may ask of one partition."""
-        if not self._quota.is_limited and not self._rebuilds:
-            return partition_max_bytes
-        quota = self._limiting(entry)
-        return partition_max_bytes if quota is None else min(partition_max_bytes, quota.burst_bytes)
+            if quota is not None:
+                if quota not in left_bytes:
+                    left_bytes[quota] = quota.room_bytes(now_ms) + quota.burst_bytes
+                share_bytes = min(partition_max_bytes, left_bytes[quota])
+                left_bytes[quota] -= share_bytes
+            if share_bytes != entry.share_bytes:
+                entry.share_bytes = share_bytes
+                division.changed.append(entry)
+        return division
 
     def fetched(self, entry: Followed, size_bytes: int, leader_high_watermark: int) -> None:
         """Count what came for one partition, after it was given to the log."""
@@ -65,6 +82,10 @@ class FollowerThrottle:
         entry.is_in_sync = replica.position().fetch_offset >= leader_high_watermark
         if entry.is_in_sync:
             self._rebuilds.done(replica.tp)
+
+    @property
+    def _is_limited(self) -> bool:
+        return self._quota.is_limited or bool(self._rebuilds)
 
     def wait_ms(self, held: Iterable[Followed]) -> int:
         """Return after how long one of ``held`` is worth another look."""

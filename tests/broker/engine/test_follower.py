@@ -335,3 +335,40 @@ async def test_offsets_that_are_left_out_are_fetched_once_more_before_they_are_b
     assert await append(3 + 256) == 3 + 256 + 1
     replica.compaction = CompactionRules()
     assert await append(300) == 301
+
+
+async def many_throttled(lab: Lab, *, batch_count: int) -> list[TopicPartition]:
+    tps = [TopicPartition("many", number) for number in range(60)]
+    lists = {
+        "leader_replication_throttled_replicas": "*",
+        "follower_replication_throttled_replicas": "*",
+    }
+    await left_behind(lab, *tps, batch_count=batch_count, **lists)
+    lab[1].state.quotas.leader.limit_bytes_per_second = RATE
+    lab[2].state.quotas.follower.limit_bytes_per_second = RATE
+    return tps
+
+
+async def test_many_throttled_replicas_without_records_are_in_sync_at_once(lab: Lab) -> None:
+    tps = await many_throttled(lab, batch_count=0)
+    assert await seconds_to_catch_up(lab, *tps) < 0.2
+
+
+async def test_many_throttled_replicas_with_little_each_keep_the_rate_together(lab: Lab) -> None:
+    tps = await many_throttled(lab, batch_count=1)
+    before = len(lab.requests)
+    took_s = await seconds_to_catch_up(lab, *tps)
+    assert took_s == pytest.approx(len(tps) * BATCH_BYTES / RATE, rel=0.1)
+    assert len(lab.requests) - before < 3 * len(tps)
+
+
+async def test_a_throttle_that_is_changed_half_way_holds_at_once(lab: Lab) -> None:
+    await left_behind(lab, follower_replication_throttled_replicas="*")
+    quota = lab[2].state.quotas.follower
+    quota.limit_bytes_per_second = 10 * RATE
+    catching_up = lab.begin(seconds_to_catch_up(lab))
+    before_s = now_s()
+    await asyncio.sleep(1)
+    quota.limit_bytes_per_second = RATE
+    await catching_up
+    assert now_s() - before_s == pytest.approx(1 + 100 * BATCH_BYTES / RATE, rel=0.1)
