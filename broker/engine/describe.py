@@ -36,8 +36,10 @@ class Describe:
     def log_dirs(self, topics: Mapping[str, Sequence[int]] | None) -> list[LogDirDescription]:
         """Describe every configured log dir in its order; ``topics`` filters the replicas."""
         by_dir: dict[str, list[ReplicaDescription]] = {path: [] for path in self._state.dirs}
+        # A request may name a million partitions, and the loop waits while they are compared.
+        wanted = None if topics is None else {t: frozenset(named) for t, named in topics.items()}
         for path, replica in self._replicas():
-            if topics is None or replica.tp.partition in topics.get(replica.tp.topic, ()):
+            if wanted is None or replica.tp.partition in wanted.get(replica.tp.topic, ()):
                 by_dir[path].append(replica)
         return [self._log_dir(path, replicas) for path, replicas in by_dir.items()]
 

@@ -48,6 +48,16 @@ async def test_the_filter_names_partitions_and_null_means_all(alone: Lab) -> Non
     assert await described({"nothing": [0]}) == await described({}) == []
 
 
+async def test_what_a_filter_names_is_looked_through_once_and_not_for_every_log(alone: Lab) -> None:
+    class Looked(list[int]):
+        def __contains__(self, key: object) -> bool:
+            raise AssertionError(f"a list is searched for {key}")
+
+    await alone.create(replicas=[1])
+    log_dirs = await alone[1].engine.describe_log_dirs({"orders": Looked(range(100))})
+    assert [replica.tp for one in log_dirs for replica in one.replicas] == [ORDERS]
+
+
 async def test_a_log_that_waits_for_its_first_leader_and_isr_has_no_lag(alone: Lab) -> None:
     await alone.create(replicas=[1])
     node = await alone.restart(1)
