@@ -9,7 +9,13 @@ from collections import Counter
 
 from controller.core.effects import Answer
 from controller.core.events import RequestArrived
-from controller.core.placement import check_counts, check_room, place, start_for_growth
+from controller.core.placement import (
+    check_counts,
+    check_room,
+    check_total,
+    place,
+    start_for_growth,
+)
 from controller.core.records import PartitionsAdded
 from controller.core.state import Topic
 from controller.core.step import Step
@@ -22,11 +28,17 @@ from protocol.messages.topics import (
     CreatePartitionsTopic,
     CreatePartitionsTopicResult,
 )
+from protocol.refusals import refuse_create_partitions
 
 
 def create_partitions(step: Step, event: RequestArrived) -> None:
     """Serve CreatePartitions v0-3."""
     request: CreatePartitionsRequest = event.request
+    try:
+        check_total(sum(_added(step, topic) for topic in request.topics))
+    except KafkaError as error:
+        step.answer(event.token, refuse_create_partitions(request, event.version, error))
+        return
     counts = Counter(topic.name for topic in request.topics)
     results: list[CreatePartitionsTopicResult] = []
     tps: list[TopicPartition] = []
@@ -63,6 +75,12 @@ def _answer(
         step.effects.append(late)
     else:
         step.when_told(done, late=late, deadline_ms=step.now_ms + request.timeout_ms)
+
+
+def _added(step: Step, topic: CreatePartitionsTopic) -> int:
+    """Return how many new partitions are asked for; what cannot grow is refused later."""
+    existing = step.state.topics.get(topic.name)
+    return 0 if existing is None else max(topic.count - len(existing.partitions), 0)
 
 
 def _plan(step: Step, topic: CreatePartitionsTopic, *, is_duplicate: bool) -> list[tuple[int, ...]]:

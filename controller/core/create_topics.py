@@ -12,7 +12,13 @@ from typing import Final, NamedTuple
 
 from controller.core.effects import Answer
 from controller.core.events import RequestArrived
-from controller.core.placement import check_counts, check_room, place, start_for_new_topic
+from controller.core.placement import (
+    check_counts,
+    check_room,
+    check_total,
+    place,
+    start_for_new_topic,
+)
 from controller.core.step import Step
 from controller.core.topic_rules import CLUSTER_METADATA_TOPIC, check_assignment, check_name
 from controller.core.topics import add_topic, start_partitions, usable_seats
@@ -26,6 +32,7 @@ from protocol.messages.topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from protocol.refusals import refuse_create_topics
 
 _UNSET: Final = -1
 
@@ -38,6 +45,11 @@ class _Plan(NamedTuple):
 def create_topics(step: Step, event: RequestArrived) -> None:
     """Serve CreateTopics v0-7."""
     request: CreateTopicsRequest = event.request
+    try:
+        check_total(sum(_partitions(step, topic) for topic in request.topics))
+    except KafkaError as error:
+        step.answer(event.token, refuse_create_topics(request, event.version, error))
+        return
     counts = Counter(topic.name for topic in request.topics)
     results: list[CreatableTopicResult] = []
     tps: list[TopicPartition] = []
@@ -138,12 +150,19 @@ def _check_known(step: Step, assignment: list[tuple[int, ...]]) -> None:
     check_room(step.state, named)
 
 
+def _partitions(step: Step, topic: CreatableTopic) -> int:
+    """Return how many are asked for; what is not above 0 is refused later."""
+    if topic.assignments:
+        return len(topic.assignments)
+    if topic.num_partitions == _UNSET:
+        return step.defaults.num_partitions
+    return max(topic.num_partitions, 0)
+
+
 def _place(step: Step, topic: CreatableTopic) -> list[tuple[int, ...]]:
     defaults = step.defaults
-    partitions = topic.num_partitions
+    partitions = _partitions(step, topic)
     replication_factor = topic.replication_factor
-    if partitions == _UNSET:
-        partitions = defaults.num_partitions
     if replication_factor == _UNSET:
         replication_factor = defaults.default_replication_factor
     seats = usable_seats(step)

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from controller.core.state import ClusterState
 from protocol.errors import ErrorCode, KafkaError
+
+PARTITIONS_PER_REQUEST_MAX: Final = 10_000
+"""Kafka's bound since 4.0: one request keeps the controller from nobody else for long."""
 
 
 class Chance(Protocol):
@@ -56,6 +59,20 @@ def start_for_growth(seats: Sequence[Seat], first_leader: int, partition: int) -
     """
     index = next((i for i, seat in enumerate(seats) if seat.broker_id >= first_leader), 0)
     return Start(index, index, partition)
+
+
+def check_total(partitions: int) -> None:
+    """Check how many partitions one request makes, all its topics together.
+
+    Raises:
+        KafkaError: POLICY_VIOLATION, for the request as a whole.
+
+    Source: ReplicationControlManager.java validateTotalNumberOfPartitions; KAFKA-17870, 19673.
+    """
+    if partitions > PARTITIONS_PER_REQUEST_MAX:
+        raise KafkaError(
+            ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
+        )
 
 
 def check_counts(partitions: int, replication_factor: int, seat_count: int) -> None:

@@ -124,6 +124,17 @@ def test_a_topic_listed_twice_is_refused() -> None:
     assert result.error_code == ErrorCode.INVALID_REQUEST
 
 
+@pytest.mark.parametrize("count", [10_003, 2**31 - 1])
+def test_a_request_for_too_many_partitions_is_refused_as_a_whole(count: int) -> None:
+    cluster = cluster_with_topic()
+    results = grow(cluster, wanted(count), wanted(3, name="unknown"))
+    assert [(r.name, r.error_code, r.error_message) for r in results] == [
+        (name, ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+        for name in ("t", "unknown")
+    ]
+    assert len(cluster.state.topics["t"].partitions) == 2
+
+
 def test_a_topic_being_deleted_or_reassigned_does_not_grow() -> None:
     cluster = cluster_with_topic()
     cluster.machine.state.topics["t"].partitions[0] = cluster.partition("t-0")

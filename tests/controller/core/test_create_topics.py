@@ -138,6 +138,18 @@ def test_a_name_listed_twice_is_refused_and_the_others_are_created() -> None:
     assert list(cluster.state.topics) == ["u"]
 
 
+@pytest.mark.parametrize("partitions", [10_001, 2**31 - 1])
+def test_a_request_for_too_many_partitions_is_refused_as_a_whole(partitions: int) -> None:
+    """The controller would place them while nobody else is served, until its memory ends."""
+    cluster = three_brokers()
+    results = create(cluster, topic("small"), topic("large", partitions=partitions))
+    assert [(r.name, r.error_code, r.error_message) for r in results] == [
+        (name, ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+        for name in ("small", "large")
+    ]
+    assert cluster.state.topics == {}
+
+
 def test_names_that_collide_within_one_request_are_refused() -> None:
     cluster = three_brokers()
 

@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.core.placement import (
+    PARTITIONS_PER_REQUEST_MAX,
     Seat,
     Start,
     check_counts,
+    check_total,
     place,
     start_for_growth,
     start_for_new_topic,
@@ -96,6 +98,13 @@ def test_impossible_counts_are_refused_in_kafkas_words(
     with pytest.raises(KafkaError) as error:
         check_counts(partitions, replication_factor, 3)
     assert (error.value.code, error.value.message) == (code, message)
+
+
+def test_one_request_makes_ten_thousand_partitions_and_no_more() -> None:
+    check_total(PARTITIONS_PER_REQUEST_MAX)
+    with pytest.raises(KafkaError, match="Excessively large") as error:
+        check_total(PARTITIONS_PER_REQUEST_MAX + 1)
+    assert error.value.code == ErrorCode.POLICY_VIOLATION
 
 
 def test_racks_on_some_brokers_only_are_refused() -> None:
