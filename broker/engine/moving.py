@@ -343,7 +343,6 @@ class MovingLog:
         replica = self._replica
         if not replica.is_settled:
             await replica.dir.submit("settle", _nothing)
-        self._tools.logs.raise_future_log_start(replica)
         for _ in range(SWAP_COPIES_MAX):
             if not self._stands(MoveState.SWAPPING):
                 return False
@@ -351,6 +350,8 @@ class MovingLog:
                 current_end_offset=replica.partition.log_end_offset,
                 future_end_offset=self._future.log_end_offset,
             ):
+                # It may have risen while the last records were copied.
+                self._tools.logs.raise_future_log_start(replica)
                 return True
             await self._copy(MoveState.SWAPPING)
         return False

@@ -110,6 +110,29 @@ async def test_records_that_are_deleted_between_two_reads_of_a_step_are_not_aske
         assert offsets_of(await node.fetch(15)) == [15, 16, 17, 18, 19]
 
 
+@pytest.mark.scenario(143)
+async def test_records_that_are_deleted_while_the_last_ones_are_copied_stay_deleted(
+    alone: Lab,
+) -> None:
+    """Beyond the end of the future log, which nobody empties any more."""
+    node = await held(alone)
+    replica, future = node.replica(), node.replica().future
+    assert future is not None
+    node.workers[node.paths[1]].delay_s = 0.1
+    let_go(node)
+    while future.log_end_offset < 20:  # noqa: ASYNC110 -- virtual time
+        await asyncio.sleep(0.001)
+    for _ in range(5):
+        await node.produce("late")
+    while replica.pause is None:  # noqa: ASYNC110 -- virtual time
+        await asyncio.sleep(0.001)
+    await asyncio.sleep(0.05)
+    assert future.log_end_offset == 20
+    node.logs.raise_log_start(replica, 23)
+    await moved(node)
+    assert replica.log.log_start_offset == replica.partition.log_start_offset == 23
+
+
 @pytest.mark.scenario(96)
 async def test_the_log_start_moves_along(alone: Lab) -> None:
     await alone.create(replicas=[1])
