@@ -330,7 +330,7 @@ class HostedPartitions(Generic[P, L]):
         """Tell whether a log that came back is nobody's any more."""
         offline = self._offline.get(tp)
         if offline is None:
-            return tp in self._online
+            return tp in self._online or tp in self._idle
         ids = (offline.topic_id, found.topic_id)
         return ZERO_UUID not in ids and offline.topic_id != found.topic_id
 

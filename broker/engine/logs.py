@@ -7,6 +7,7 @@ Which log is cut where is decided elsewhere.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from functools import partial
 
@@ -14,6 +15,7 @@ from broker.core.log_dirs import LogDirFailed
 from broker.core.log_start import raise_log_start
 from broker.core.partition import Partition
 from broker.core.producers import ProducerStates
+from broker.engine.future import FutureReplica
 from broker.engine.replica import IdleReplica, Replica
 from broker.engine.state import EngineState
 from broker.storage.disk_queue import DiskQueue
@@ -22,6 +24,8 @@ from broker.storage.layout import current_dir_name, future_dir_name
 from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
 from protocol.ids import ZERO_UUID, TopicPartition
+
+logger = logging.getLogger(__name__)
 
 
 class Logs:
@@ -95,6 +99,28 @@ class Logs:
         tail = self._state.tails.new_tail(idle.partition.next_offset)
         known = idle.topic_id if topic_id == ZERO_UUID else topic_id
         return self._host(Replica(idle.partition, known, idle.log, idle.dir, tail))
+
+    def keep_promoted(self, replica: Replica, future: FutureReplica) -> bool:
+        """Let a log that was promoted while its source failed wait for a LeaderAndIsr.
+
+        It is whole, and would be found at the next start. False when another log of the replica is
+        known by now, so that this one is nobody's.
+        """
+        tp, hosted, log = replica.tp, self._state.hosted, future.log
+        if log is None or not hosted.is_offline(tp) or hosted.idle(tp) is not None:
+            return False
+        partition = Partition(tp, self._state.broker_id, self._state.metadata.is_alive)
+        partition.load(
+            log_start_offset=log.log_start_offset,
+            log_end_offset=future.log_end_offset,
+            high_watermark=replica.partition.high_watermark,
+            epochs=replica.partition.epochs,
+            producers=replica.partition.producers.states,
+        )
+        hosted.put_idle(tp, IdleReplica(partition, replica.topic_id, log, future.dir))
+        hosted.release((tp,))
+        logger.info("%s waits in %s, where it was being moved", tp, future.dir.path)
+        return True
 
     def _host(self, replica: Replica) -> Replica:
         replica.configure(self._state.ports.topic_config(replica.tp.topic))

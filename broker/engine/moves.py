@@ -250,9 +250,12 @@ class Moves:
             self._remove(replica, future.log, future.dir)
 
     def drop(self, replica: Replica) -> LooseFuture | None:
-        """End a move without touching a disk; return the future log if it stays behind."""
+        """End a move without touching a disk; return the future log if it stays behind.
+
+        One that is being promoted is no future log any more: see `MovingLog.swap`.
+        """
         future = self._end(replica)
-        if future is None or future.log is None or not future.dir.online:
+        if future is None or future.log is None or not future.dir.online or future.is_promoting:
             return None
         return LooseFuture(future.log, future.dir, future.epochs, future.high_watermark)
 

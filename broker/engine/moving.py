@@ -370,7 +370,11 @@ class MovingLog:
         future.is_promoting = True
         await self._queue.submit("swap: promote", partial(swap.promote, future.dir.files))
         if self._state.hosted.online(self.tp) is not replica:
-            return  # The source failed meanwhile; the next start finds the promoted log.
+            # The source failed meanwhile, and may even be back.
+            if not self._tools.logs.keep_promoted(replica, future):
+                delay_ms = replica.delete_delay_ms
+                self._tools.deletions.set_aside(self.tp, self._log, future.dir, delay_ms)
+            return
         self._point_to_promoted(source)
         try:
             await source.submit("swap: release", partial(swap.release, source.beside.files))

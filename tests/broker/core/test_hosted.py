@@ -196,6 +196,15 @@ def test_an_old_log_of_a_topic_made_anew_is_a_stray_though_the_new_one_is_offlin
         assert dict(hosted.iterate_idle()).keys() == ({T0} - set(strays))
 
 
+def test_a_log_is_a_stray_while_another_one_waits_elsewhere() -> None:
+    """As the one that a move had promoted when its source failed."""
+    hosted = offline_in("/d1", T0)
+    hosted.put_idle(T0, Idle("/d2"))
+    assert hosted.release((T0,)) == (T0,)
+    assert hosted.on_log_dir_returned("/d1", {T0: Idle()}, ReturnRule()).strays == (T0,)
+    assert hosted.view(T0).log_dir == "/d2"
+
+
 def test_a_lost_replica_whose_log_dir_fails_again_is_offline_as_any_other() -> None:
     hosted = offline_in("/d1", T0)
     hosted.on_log_dir_returned("/d1", {}, ReturnRule())

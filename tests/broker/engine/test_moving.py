@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from broker.core.future_log import MoveState
+from broker.core.hosted import ReturnRule
 from broker.storage.layout import SWAP_NOTE_FILE
 from broker.storage.memory_disk import MemoryDisk
 from protocol.errors import ErrorCode
@@ -169,6 +170,64 @@ async def test_producers_wait_for_the_swap_and_no_longer(alone: Lab) -> None:
     assert (await waiting).error_code == ErrorCode.NONE
     assert [told.path for told in node.events.failed] == [node.paths[1]]
     assert await node.dir_of() == node.paths[0]
+
+
+async def promoting(lab: Lab) -> Node:
+    """Broker 1 follows, and the log that its replica moves to is just being promoted."""
+    node = lab[1]
+    await lab.create(replicas=[2, 1, 3])
+    for number in range(20):
+        await lab[2].produce("x" * 200 + str(number))
+    replica = node.replica()
+    node.workers[node.paths[1]].delay_s = 0.05
+    await node.engine.alter_replica_log_dirs([(ORDERS, node.paths[1])])
+    while replica.future is None or not replica.future.is_promoting:  # noqa: ASYNC110
+        await asyncio.sleep(0.001)
+    return node
+
+
+async def in_sync_after_all(lab: Lab, node: Node) -> None:
+    """What one log dir lost costs no other one, and the replica is the same as the others."""
+    await lab.elect(ORDERS, 2, [2, 3])
+    async with asyncio.timeout(30):
+        while 1 not in lab.led[ORDERS].isr:  # noqa: ASYNC110 -- virtual time
+            await asyncio.sleep(0.01)
+    assert (await lab[2].produce("after")).error_code == ErrorCode.NONE
+    await asyncio.sleep(20)
+    assert [told.path for told in node.events.failed] == [node.paths[0]]
+    disk = node.memory[node.replica().log_dir]
+    names = [name for name in disk.list_dir("orders-0") if name.endswith(".log")]
+    served = b"".join(disk.read_file(f"orders-0/{name}") for name in names)
+    assert served == lab[2].disk_bytes()
+
+
+async def test_a_source_that_fails_during_the_promotion_leaves_the_promoted_log(lab: Lab) -> None:
+    node = await promoting(lab)
+    source, target = node.paths[:2]
+    node.log_dirs[source].fail("test", OSError("broken"))
+    await asyncio.sleep(1)
+    assert await node.dir_of() == target
+    assert await node.dir_of(is_future=True) is None
+    await in_sync_after_all(lab, node)
+    returned = await node.bring_back(source, ReturnRule())
+    assert returned.strays == (ORDERS,)
+    await in_sync_after_all(lab, node)
+    assert await node.dir_of() == target
+
+
+async def test_a_source_that_returns_before_the_promoted_log_is_known_keeps_it_out(
+    lab: Lab,
+) -> None:
+    node = await promoting(lab)
+    source, target = node.paths[:2]
+    node.log_dirs[source].fail("test", OSError("broken"))
+    returned = await node.bring_back(source, ReturnRule())
+    assert returned.found == (ORDERS,)
+    await in_sync_after_all(lab, node)
+    assert await node.dir_of() == source
+    (left,) = (name for name in node.memory[target].list_dir("") if name.startswith("orders-0"))
+    assert left.endswith("-delete")
+    assert node.state.log_dirs.log_count(target) == 0
 
 
 @pytest.mark.scenario(147)
