@@ -85,7 +85,9 @@ class Parts:
             nodes=nodes_by_client_id(spec),
         )
         self.log_dirs = {path: self._log_dir(path, one) for path, one in self.disks.items()}
-        self.loading = Loading(lambda path: self.log_dirs[path].online)
+        self.loading = Loading(
+            lambda path: self.log_dirs[path].online or self.returns.is_loading(path)
+        )
         self.link = ControllerLink(self._connect_to_controller)
         self.broker_configs = BrokerConfigs(
             self.link,

@@ -17,7 +17,6 @@ import msgspec
 
 from broker.metrics import Family
 from protocol.fault_model import DiskMode
-from protocol.ids import TopicPartition
 
 LOOPBACK: Final = "127.0.0.1"
 BODY_BYTES_MAX: Final = 64 * 1024
@@ -54,7 +53,7 @@ class ControlPorts:
     """May raise ControlError."""
     replace_log_dir: Callable[[ReplaceRequest], None]
     """May raise ControlError."""
-    restart_partition: Callable[[TopicPartition], str]
+    restart_partition: Callable[[RestartPartitionRequest], str]
     """Returns the path of its log dir; may raise ControlError."""
     shut_down: Callable[[], None]
     metric_families: Callable[[], Sequence[Family]]
@@ -103,6 +102,8 @@ class ReplaceRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     path: str
     accept_loss: bool = False
     """Replicas that no other broker has in full may begin empty."""
+    force: bool = False
+    """Replace a log dir that works, too."""
     throttle_bytes_per_second: int | None = None
     """How fast replicas are copied from their leaders, all together; None: as fast as can be."""
 
@@ -112,6 +113,8 @@ class RestartPartitionRequest(msgspec.Struct, forbid_unknown_fields=True, frozen
 
     topic: str
     partition: int
+    accept_loss: bool = False
+    """It may begin empty when its log dir was replaced and no other broker has it in full."""
 
 
 class Answer(NamedTuple):
@@ -287,8 +290,7 @@ async def _replace_log_dir(ports: ControlPorts, body: bytes) -> Answer:
 
 
 async def _restart_partition(ports: ControlPorts, body: bytes) -> Answer:
-    asked = _decode(body, RestartPartitionRequest)
-    path = ports.restart_partition(TopicPartition(asked.topic, asked.partition))
+    path = ports.restart_partition(_decode(body, RestartPartitionRequest))
     return _json(202, {"path": path})
 
 

@@ -16,8 +16,10 @@ from broker.control import (
     ControlPorts,
     FailRequest,
     ReplaceRequest,
+    RestartPartitionRequest,
     RestartRequest,
 )
+from broker.core.hosted import Loss
 from broker.engine.engine import Engine
 from broker.engine.types import LogDirDescription
 from broker.fault_plane import FaultPlane, FaultRefusedError
@@ -205,7 +207,12 @@ class Surface:
         Raises:
             ControlError: it cannot be, as things are.
         """
-        wish = Wish(asked.path, is_replaced=True, accepts_loss=asked.accept_loss)
+        wish = Wish(
+            asked.path,
+            is_replaced=True,
+            accepts_loss=asked.accept_loss,
+            is_forced=asked.force,
+        )
         if asked.throttle_bytes_per_second is not None:
             wish = wish._replace(rate_bytes_per_second=asked.throttle_bytes_per_second)
         self._return_log_dir(wish)
@@ -224,19 +231,27 @@ class Surface:
         if wish.is_replaced:
             self.faults.clear_disk(wish.path)
 
-    def restart_partition(self, tp: TopicPartition) -> str:
+    def restart_partition(self, asked: RestartPartitionRequest) -> str:
         """Begin to bring one offline partition back; return the path of its log dir.
 
         Raises:
-            ControlError: it is not offline here, or it is not known where it lies.
+            ControlError: it is not offline here, it is not known where it lies, or it is lost and
+                that is not accepted.
         """
+        tp = TopicPartition(asked.topic, asked.partition)
         offline = {} if self.engine is None else self.engine.offline_replicas()
         if tp not in offline:
             raise ControlError(409, f"{tp} is not offline on broker {self.broker.id}")
         path = offline[tp].log_dir
         if path is None:
             raise ControlError(409, f"{tp} was never found: restart the offline log dirs instead")
-        self._return_log_dir(Wish(path, only=tp))
+        if offline[tp].loss is Loss.REBUILD and not asked.accept_loss:
+            raise ControlError(
+                409,
+                f"{tp} was in {path}, which was replaced: it begins anew by itself once another "
+                "broker has it in sync, or at once if its loss is accepted",
+            )
+        self._return_log_dir(Wish(path, only=tp, accepts_loss=asked.accept_loss))
         return path
 
     def metric_families(self) -> Sequence[Family]:
@@ -315,7 +330,10 @@ class Surface:
             "lost": last.lost_count,
             "throttle_bytes_per_second": throttle and throttle.limit_bytes_per_second,
             "throttled": 0 if throttle is None else throttle.replica_count,
-            "awaited": 0 if described is None else described.awaited_count,
+            "awaited": [
+                {"topic": tp.topic, "partition": tp.partition}
+                for tp in (() if described is None else described.awaited)
+            ],
         }
 
     def _fault(self, path: str) -> Mapping[str, Any] | None:

@@ -255,8 +255,7 @@ class HostedPartitions(Generic[P, L]):
         """
         self._idle.pop(tp, None)
         before = self.state_of(tp)
-        offline = self._offline.get(tp)
-        if offline is not None and offline.loss is not None:
+        if self.is_lost(tp):
             del self._offline[tp]
         ended = self._online.pop(tp, None)
         self._witness(before, self.state_of(tp))
@@ -293,11 +292,12 @@ class HostedPartitions(Generic[P, L]):
                 self._offline[tp] = OfflineReplica(offline.topic_id, log_dir)
         return failed, ended
 
-    def awaited_count(self, log_dir: str) -> int:
-        """Count the partitions that are lost and have not been made anew in ``log_dir`` yet."""
-        return sum(
-            offline.log_dir == log_dir and offline.loss is not None
-            for offline in self._offline.values()
+    def awaited(self, log_dir: str) -> tuple[TopicPartition, ...]:
+        """Return the partitions that are lost and have not been made anew in ``log_dir`` yet."""
+        return tuple(
+            tp
+            for tp, offline in self._offline.items()
+            if offline.log_dir == log_dir and offline.loss is not None
         )
 
     def on_log_dir_returned(
@@ -333,6 +333,18 @@ class HostedPartitions(Generic[P, L]):
             return tp in self._online or tp in self._idle
         ids = (offline.topic_id, found.topic_id)
         return ZERO_UUID not in ids and offline.topic_id != found.topic_id
+
+    def accept_loss(self, tps: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
+        """Let lost partitions begin empty even where no other member of the Isr has them."""
+        accepted = tuple(tp for tp in tps if self.is_lost(tp))
+        for tp in accepted:
+            self._offline[tp] = self._offline[tp]._replace(loss=Loss.ACCEPTED)
+        return accepted
+
+    def is_lost(self, tp: TopicPartition) -> bool:
+        """Tell whether ``tp`` is Offline and known to have no log here any more."""
+        offline = self._offline.get(tp)
+        return offline is not None and offline.loss is not None
 
     def release(self, tps: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
         """Let Offline partitions whose logs are idle on a good log dir wait for a LeaderAndIsr."""

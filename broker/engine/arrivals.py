@@ -83,11 +83,17 @@ class Arrivals:
         )
         return returned
 
-    async def release(self, tps: Sequence[TopicPartition]) -> tuple[TopicPartition, ...]:
-        """Let partitions that were left out of the return of their log dir come back as well."""
-        state = self._state
-        async with state.control_turn:
-            return state.hosted.release(tps)
+    async def release(
+        self, tps: Sequence[TopicPartition], *, accepts_loss: bool
+    ) -> ReturnedReplicas:
+        """Let partitions that were left out of the return of their log dir come back as well.
+
+        With ``accepts_loss`` those that are lost may begin empty, whoever else has them.
+        """
+        hosted = self._state.hosted
+        async with self._state.control_turn:
+            lost = hosted.accept_loss(tps) if accepts_loss else ()
+            return ReturnedReplicas(hosted.release(tps), lost, ())
 
     def _idle(self, log_dir: LogDir, found: LoadedLog) -> IdleReplica:
         state = self._state

@@ -54,6 +54,15 @@ class Describe:
             raise KafkaError(self._state.absence(tp))
         return replica.partition.producers.states.snapshot_entries()
 
+    def last_copies(self, path: str) -> list[TopicPartition]:
+        """Return the replicas in ``path`` that lead and are alone in their Isr."""
+        return [
+            tp
+            for tp, replica in self._state.hosted.iterate_online()
+            if replica.log_dir == path and replica.partition.is_leader
+            if len(replica.partition.isr.isr) == 1
+        ]
+
     def _log_dir(self, path: str, replicas: list[ReplicaDescription]) -> LogDirDescription:
         state = self._state
         if not state.log_dirs.is_online(path):
@@ -68,7 +77,7 @@ class Describe:
             usage.usable_bytes,
             is_cordoned=state.log_dirs.is_cordoned(path),
             replicas=replicas,
-            awaited_count=state.hosted.awaited_count(path),
+            awaited=state.hosted.awaited(path),
         )
 
     def _replicas(self) -> list[tuple[str, ReplicaDescription]]:

@@ -162,9 +162,15 @@ class Engine:
         self._checkpoints.look_at_usage(log_dir)
         return returned
 
-    async def release(self, tps: Sequence[TopicPartition]) -> tuple[TopicPartition, ...]:
-        """Let partitions come back that ``bring_back`` left out; return those it concerned."""
-        return await self._arrivals.release(tps)
+    async def release(
+        self, tps: Sequence[TopicPartition], *, accepts_loss: bool = False
+    ) -> ReturnedReplicas:
+        """Let partitions come back that ``bring_back`` left out, or that are lost."""
+        return await self._arrivals.release(tps, accepts_loss=accepts_loss)
+
+    def last_copies(self, path: str) -> list[TopicPartition]:
+        """Return what would be out of reach without the log dir ``path``."""
+        return self._describe.last_copies(path)
 
     @property
     def is_moving(self) -> bool:

@@ -165,7 +165,7 @@ class LogDirDescription:
     """-1 unknown."""
     is_cordoned: bool
     replicas: list[ReplicaDescription] = field(default_factory=list["ReplicaDescription"])
-    awaited_count: int = 0
+    awaited: tuple[TopicPartition, ...] = ()
     """Lost replicas that are to be made anew here and are not yet (KIP-18)."""
 
 

@@ -34,6 +34,8 @@ RELEASE_TIMEOUT_MS: Final = 5_000
 ASK_AGAIN_MS: Final = 500
 ASK_AGAIN_MS_MAX: Final = 30_000
 """How often, at least, the controller is asked again for replicas that could not begin empty."""
+NAMED_MAX: Final = 5
+"""So many partitions are named where some would be lost."""
 logger = logging.getLogger(__name__)
 
 
@@ -59,6 +61,8 @@ class Wish(NamedTuple):
     """An empty disk takes the place of what is there."""
     accepts_loss: bool = False
     """Replicas that no other broker has in full may begin empty."""
+    is_forced: bool = False
+    """An empty disk takes the place of one that works, too."""
     only: TopicPartition | None = None
     """This partition alone; None for all of the log dir."""
     rate_bytes_per_second: int = UNLIMITED
@@ -114,6 +118,11 @@ class LogDirReturns:
         """Return the last wish about a log dir and how far it is."""
         return self._last.get(path)
 
+    def is_loading(self, path: str) -> bool:
+        """Tell whether what lies in a log dir is being looked through for its return."""
+        last = self._last.get(path)
+        return last is not None and last.state is ReturnState.LOADING
+
     def ask(self, wish: Wish) -> Return:
         """Take a wish; it is served behind the earlier ones.
 
@@ -167,6 +176,15 @@ class LogDirReturns:
                 f"{wish.path} is the last log dir that works: without it the broker ends; "
                 "bring another one back first"
             )
+        if wish.is_replaced and not wish.is_forced:
+            raise ReturnRefusedError(self._why_it_should_stay(wish.path))
+
+    def _why_it_should_stay(self, path: str) -> str:
+        last = [str(tp) for tp in self._engine().last_copies(path)]
+        named = ", ".join(last[:NAMED_MAX])
+        more = f" and {len(last) - NAMED_MAX} more" if len(last) > NAMED_MAX else ""
+        lone = f" and nobody else has {named}{more} in sync" if last else ""
+        return f"{path} works{lone}; only by force is a log dir replaced that works"
 
     async def _serve(self, asked: Return) -> None:
         wish = asked.wish
@@ -174,8 +192,8 @@ class LogDirReturns:
             present = {log_dir.path: log_dir for log_dir in self._ports.log_dirs()}
             old = present[wish.path]
             if old.online and wish.only is not None:
-                released = await self._engine().release([wish.only])
-                asked.found_count = len(released)
+                returned = await self._engine().release([wish.only], accepts_loss=wish.accepts_loss)
+                asked.found_count, asked.lost_count = len(returned.found), len(returned.lost)
             else:
                 await self._bring_back(asked, old)
             asked.state = ReturnState.REGISTERING

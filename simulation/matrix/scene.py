@@ -267,7 +267,7 @@ class Scene:
 
     async def replace(self, path: str) -> None:
         """Put an empty disk in the place of a log dir."""
-        await self._operator.ask(Wish(path, is_replaced=True))
+        await self._operator.ask(Wish(path, is_replaced=True, is_forced=True))
 
     async def cordon(self, path: str) -> None:
         """Keep new replicas away from a log dir; an empty path takes the cordon off."""

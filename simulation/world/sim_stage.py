@@ -9,7 +9,12 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
-from broker.control import ControlError, ReplaceRequest, RestartRequest
+from broker.control import (
+    ControlError,
+    ReplaceRequest,
+    RestartPartitionRequest,
+    RestartRequest,
+)
 from broker.exposition import exposition
 from broker.storage.memory_disk import MemoryDisk
 from broker.surface import Surface
@@ -166,7 +171,7 @@ class SimStage:
         """See ``Stage.replace_log_dir``."""
         node = self.cluster.brokers[broker]
         if node.is_running:
-            request = ReplaceRequest(path=path, accept_loss=accept_loss)
+            request = ReplaceRequest(path=path, accept_loss=accept_loss, force=True)
             self._ask(broker, lambda surface: surface.replace_log_dir(request))
         else:
             node.drives[path].replace()
@@ -176,7 +181,8 @@ class SimStage:
 
     async def restart_partition(self, broker: int, partition: TopicPartition) -> None:
         """See ``Stage.restart_partition``."""
-        self._ask(broker, lambda surface: surface.restart_partition(partition))
+        request = RestartPartitionRequest(*partition)
+        self._ask(broker, lambda surface: surface.restart_partition(request))
 
     async def write_file(self, broker: int, path: str, name: str, text: str) -> None:
         """See ``Stage.write_file``."""

@@ -17,11 +17,11 @@ from broker.control import (
     ControlServer,
     FailRequest,
     ReplaceRequest,
+    RestartPartitionRequest,
     RestartRequest,
     answer,
 )
 from broker.metrics import Metrics
-from protocol.ids import TopicPartition
 
 
 class FakeBroker:
@@ -33,6 +33,7 @@ class FakeBroker:
         self.faults_added: list[Any] = []
         self.faults_cleared: list[Sequence[str] | None] = []
         self.restarted: list[RestartRequest] = []
+        self.partitions_restarted: list[RestartPartitionRequest] = []
         self.replaced: list[ReplaceRequest] = []
         self.is_shut_down = False
         self.metrics = Metrics(1)
@@ -74,9 +75,10 @@ class FakeBroker:
         self.faults_cleared.append(ids)
         return [{"id": "fault-1", "hits": 3}]
 
-    def restart_partition(self, tp: TopicPartition) -> str:
-        if tp.topic != "t":
-            raise ControlError(409, f"{tp} is not offline on broker 1")
+    def restart_partition(self, asked: RestartPartitionRequest) -> str:
+        self.partitions_restarted.append(asked)
+        if asked.topic != "t":
+            raise ControlError(409, f"{asked.topic}-0 is not offline on broker 1")
         return "/d1"
 
     def shut_down(self) -> None:
@@ -98,9 +100,9 @@ async def ask(
 async def test_a_log_dir_is_asked_to_come_back_with_its_data_or_empty(broker: FakeBroker):
     assert (await ask(broker, "POST", "/log-dirs/restart", {"path": "/d1"}))[0] == 202
     assert broker.restarted == [RestartRequest("/d1")]
-    wish = {"path": "/d1", "accept_loss": True}
+    wish = {"path": "/d1", "accept_loss": True, "force": True}
     assert await ask(broker, "POST", "/log-dirs/replace", wish) == (202, {"path": "/d1"})
-    assert broker.replaced == [ReplaceRequest("/d1", accept_loss=True)]
+    assert broker.replaced == [ReplaceRequest("/d1", accept_loss=True, force=True)]
     wish = {"path": "/d1", "throttle_bytes_per_second": 1000}
     assert (await ask(broker, "POST", "/log-dirs/replace", wish))[0] == 202
     assert broker.replaced[1:] == [ReplaceRequest("/d1", throttle_bytes_per_second=1000)]
@@ -118,6 +120,12 @@ async def test_one_partition_is_asked_to_come_back(broker: FakeBroker):
     wish = {"topic": "u", "partition": 0}
     status, said = await ask(broker, "POST", "/partitions/restart", wish)
     assert (status, said["error"]) == (409, "u-0 is not offline on broker 1")
+    wish = {"topic": "t", "partition": 1, "accept_loss": True}
+    assert (await ask(broker, "POST", "/partitions/restart", wish))[0] == 202
+    assert broker.partitions_restarted[::2] == [
+        RestartPartitionRequest("t", 0),
+        RestartPartitionRequest("t", 1, accept_loss=True),
+    ]
 
 
 async def test_faults_are_added_listed_and_cleared_by_id_or_all(broker: FakeBroker):

@@ -169,13 +169,24 @@ def test_logs_of_a_log_dir_that_came_back_wait_and_the_missing_ones_are_lost() -
 def test_what_is_lost_is_awaited_until_it_is_made_anew_or_deleted() -> None:
     hosted = table(t0=Hosted(), t1=Hosted(), t2=Hosted("/d2"))
     hosted.on_log_dir_failed("/d1")
-    assert hosted.awaited_count("/d1") == 0
+    assert hosted.awaited("/d1") == ()
     hosted.on_log_dir_returned("/d1", {}, ReturnRule())
-    assert (hosted.awaited_count("/d1"), hosted.awaited_count("/d2")) == (2, 0)
+    assert (hosted.awaited("/d1"), hosted.awaited("/d2")) == ((T0, T1), ())
     hosted.put_online(T0, Hosted())
-    assert hosted.awaited_count("/d1") == 1
+    assert hosted.awaited("/d1") == (T1,)
     hosted.put_offline(T1, ID, None)
-    assert hosted.awaited_count("/d1") == 0
+    assert hosted.awaited("/d1") == ()
+
+
+def test_the_loss_of_what_is_lost_can_be_accepted_and_of_nothing_else() -> None:
+    hosted = table(t0=Hosted(), t1=Hosted("/d2"))
+    hosted.on_log_dir_failed("/d1")
+    assert hosted.accept_loss([T0, T1, T2]) == ()
+    hosted.on_log_dir_returned("/d1", {}, ReturnRule())
+    assert hosted.accept_loss([T0, T1, T2]) == (T0,)
+    offline = hosted.offline(T0)
+    assert offline is not None
+    assert (offline.loss, offline.log_dir) == (Loss.ACCEPTED, "/d1")
 
 
 def test_a_log_never_found_is_lost_only_when_no_other_log_dir_is_offline() -> None:

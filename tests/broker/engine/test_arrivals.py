@@ -93,9 +93,25 @@ async def test_one_partition_comes_back_alone(lab: Lab) -> None:
     returned = await lab[2].bring_back(path, ReturnRule(only=TopicPartition("more", 9)))
     assert returned == ReturnedReplicas((), (), ())
     assert (await lab.tell(ORDERS))[2] == STORAGE
-    assert await lab[2].engine.release(tps) == (ORDERS,)
+    assert (await lab[2].engine.release(tps)).found == (ORDERS,)
     assert (await lab.tell(ORDERS))[2] == ErrorCode.NONE
-    assert await lab[2].engine.release(tps) == ()
+    assert await lab[2].engine.release(tps) == ReturnedReplicas((), (), ())
+
+
+async def test_the_loss_of_one_replica_is_accepted_later(lab: Lab) -> None:
+    await lab.create()
+    path = await lab[1].dir_of()
+    assert path is not None
+    lab[1].log_dirs[path].fail("append", OSError(5, "broken"))
+    await lab[1].bring_back(path, ReturnRule(), is_empty=True)
+    assert (await lab[1].engine.release([ORDERS])) == ReturnedReplicas((), (), ())
+    assert (await lab.elect(ORDERS, 1, [1]))[1] == STORAGE
+
+    accepted = await lab[1].engine.release([ORDERS], accepts_loss=True)
+
+    assert accepted == ReturnedReplicas((), (ORDERS,), ())
+    assert (await lab.elect(ORDERS, 1, [1]))[1] == ErrorCode.NONE
+    assert await lab[1].dir_of() == path
 
 
 async def test_a_log_that_is_hosted_elsewhere_by_now_is_set_aside(lab: Lab) -> None:

@@ -65,6 +65,18 @@ async def test_a_log_that_waits_for_its_first_leader_and_isr_has_no_lag(alone: L
     assert (replica.tp, replica.offset_lag) == (ORDERS, -1)
 
 
+async def test_the_last_copies_of_a_log_dir_are_those_that_lead_alone(lab: Lab) -> None:
+    await lab.create()
+    path = await lab[1].dir_of()
+    assert path is not None
+    assert lab[1].engine.last_copies(path) == []
+    await lab.elect(ORDERS, 1, [1])
+    assert lab[1].engine.last_copies(path) == [ORDERS]
+    assert lab[1].engine.last_copies(next(one for one in lab[1].paths if one != path)) == []
+    follower = await lab[2].dir_of()
+    assert lab[2].engine.last_copies(str(follower)) == []
+
+
 async def test_a_description_does_not_wait_for_a_hung_disk(alone: Lab) -> None:
     await alone.create(replicas=[1])
     for worker in alone[1].workers.values():

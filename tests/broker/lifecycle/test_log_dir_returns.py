@@ -35,6 +35,7 @@ class Fakes:
     def __init__(self) -> None:
         self.told: list[tuple[str, object]] = []
         self.offline: dict[TopicPartition, OfflineReplica] = {}
+        self.lone: dict[str, list[TopicPartition]] = {}
         self.registered: asyncio.Queue[int] = asyncio.Queue()
         self.disks: dict[str, Disk] = {path: MemoryDisk(path) for path in ("/d1", "/d2")}
         self.log_dirs = {path: self.open(path, False) for path in self.disks}
@@ -81,9 +82,12 @@ class Fakes:
     def offline_replicas(self) -> dict[TopicPartition, OfflineReplica]:
         return self.offline
 
-    async def release(self, tps: list[TopicPartition]) -> tuple[TopicPartition, ...]:
-        self.told.append(("released", tps))
-        return tuple(tps)
+    async def release(self, tps: list[TopicPartition], *, accepts_loss: bool) -> ReturnedReplicas:
+        self.told.append(("loss accepted" if accepts_loss else "released", tps))
+        return ReturnedReplicas(tuple(tps), (), ())
+
+    def last_copies(self, path: str) -> list[TopicPartition]:
+        return self.lone.get(path, [])
 
     async def log_dirs_returned(self, old: list[bytes]) -> None:
         self.told.append(("registered", old))
@@ -124,14 +128,22 @@ async def test_a_repaired_log_dir_is_loaded_brought_back_and_registered(fakes: F
     assert fakes.log_dirs["/d1"].online
 
 
-async def test_a_log_dir_that_still_works_is_taken_out_to_be_replaced(fakes: Fakes) -> None:
-    asked = await fakes.serve(Wish("/d1", is_replaced=True, accepts_loss=True))
+async def test_a_log_dir_that_works_is_replaced_by_force_only(fakes: Fakes) -> None:
+    with pytest.raises(ReturnRefusedError, match="/d1 works; only by force"):
+        fakes.returns.ask(Wish("/d1", is_replaced=True, accepts_loss=True))
+    fakes.lone["/d1"] = [TopicPartition("lone", number) for number in range(7)]
+    with pytest.raises(ReturnRefusedError, match=r"nobody else has lone-0, .* and 2 more in sync"):
+        fakes.returns.ask(Wish("/d1", is_replaced=True))
+    assert fakes.told == []
+    wish = Wish("/d1", is_replaced=True, accepts_loss=True, is_forced=True)
+    asked = await fakes.serve(wish)
     assert asked.state is ReturnState.DONE
     assert fakes.told[0] == ("failed", "/d1")
     assert ("brought back", ("/d1", ReturnRule(Loss.ACCEPTED))) in fakes.told
 
 
 async def test_the_rate_of_a_replacement_reaches_the_engine(fakes: Fakes) -> None:
+    broken(fakes, "/d1")
     await fakes.serve(Wish("/d1", is_replaced=True, rate_bytes_per_second=7))
     assert ("brought back", ("/d1", ReturnRule(rate_bytes_per_second=7))) in fakes.told
 
@@ -139,6 +151,20 @@ async def test_the_rate_of_a_replacement_reaches_the_engine(fakes: Fakes) -> Non
 async def test_one_partition_of_a_log_dir_that_is_back_is_released(fakes: Fakes) -> None:
     assert (await fakes.serve(Wish("/d1", only=T0))).state is ReturnState.DONE
     assert fakes.told == [("released", [T0]), ("registered", [bytes(16)])]
+
+
+async def test_the_loss_of_one_partition_is_accepted_in_a_log_dir_that_works(fakes: Fakes) -> None:
+    asked = await fakes.serve(Wish("/d1", only=T0, accepts_loss=True))
+    assert asked.state is ReturnState.DONE
+    assert fakes.told == [("loss accepted", [T0]), ("registered", [bytes(16)])]
+
+
+async def test_it_is_loading_while_its_content_is_looked_through(fakes: Fakes) -> None:
+    assert not fakes.returns.is_loading("/d1")
+    asked = fakes.returns.ask(Wish("/d1", only=T0))
+    assert not fakes.returns.is_loading("/d1")
+    asked.state = ReturnState.LOADING
+    assert fakes.returns.is_loading("/d1")
 
 
 async def test_a_log_dir_of_another_broker_is_refused_and_stays_offline(fakes: Fakes) -> None:
@@ -177,7 +203,7 @@ async def test_the_controller_is_asked_again_while_lost_replicas_wait(fakes: Fak
     fakes.offline[T0] = OfflineReplica(bytes(16), "/d1", Loss.REBUILD)
     async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(fakes.returns.run())
-        await fakes.returns.ask(Wish("/d1", is_replaced=True)).ended.wait()
+        await fakes.returns.ask(Wish("/d1", is_replaced=True, is_forced=True)).ended.wait()
         for _ in range(3):
             await fakes.registered.get()
         running.cancel()
@@ -187,5 +213,5 @@ async def test_the_controller_is_asked_again_while_lost_replicas_wait(fakes: Fak
 
 async def test_nobody_is_asked_again_when_nothing_is_lost(fakes: Fakes) -> None:
     fakes.offline[T0] = OfflineReplica(bytes(16), "/d1")
-    await fakes.serve(Wish("/d1", is_replaced=True))
+    await fakes.serve(Wish("/d1", is_replaced=True, is_forced=True))
     assert fakes.told.count(("registered", [])) == 0
