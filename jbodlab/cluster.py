@@ -66,6 +66,21 @@ class Cluster:
         """Return the names of all processes, the controller first."""
         return [CONTROLLER, *(broker_name(broker.id) for broker in self.spec.brokers)]
 
+    def broker(self, broker_id: int) -> BrokerSpec:
+        """Return a broker of the cluster file.
+
+        Raises:
+            LabError: FAILED, with the brokers that there are.
+        """
+        try:
+            return self.spec.broker(broker_id)
+        except KeyError as error:
+            known = ", ".join(str(broker.id) for broker in self.spec.brokers)
+            raise LabError(
+                ExitCode.FAILED,
+                f"there is no broker {broker_id} in {self.config_path}, only {known}",
+            ) from error
+
     def log_dir(self, path: str) -> tuple[BrokerSpec, str]:
         """Return the broker of the log dir at ``path``, as the file names it, and its full path.
 

@@ -64,19 +64,25 @@ class ControlClient:
         return self._call("POST", "/log-dirs/restart", {"path": path})
 
     def replace(
-        self, path: str, *, accept_loss: bool, throttle_bytes_per_second: int | None = None
+        self,
+        path: str,
+        *,
+        accept_loss: bool,
+        force: bool = False,
+        throttle_bytes_per_second: int | None = None,
     ) -> dict[str, Any]:
-        """Begin to put an empty disk in the place of a log dir."""
+        """Begin to put an empty disk in the place of a log dir, by ``force`` of one that works."""
         body = {
             "path": path,
             "accept_loss": accept_loss,
+            "force": force,
             "throttle_bytes_per_second": throttle_bytes_per_second,
         }
         return self._call("POST", "/log-dirs/replace", body)
 
-    def restart_partition(self, topic: str, partition: int) -> str:
+    def restart_partition(self, topic: str, partition: int, *, accept_loss: bool = False) -> str:
         """Begin to bring one offline partition back; return the path of its log dir."""
-        body = {"topic": topic, "partition": partition}
+        body = {"topic": topic, "partition": partition, "accept_loss": accept_loss}
         path: str = self._call("POST", "/partitions/restart", body)["path"]
         return path
 

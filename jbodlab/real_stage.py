@@ -229,7 +229,9 @@ class RealStage:
         if self.node(broker_node(broker)).state == "stopped":
             await _in_thread(remove_by_hand, Path(path), WHOLE_LOG_DIR)
         else:
-            await _in_thread(self._controls[broker].replace, path, accept_loss=accept_loss)
+            await _in_thread(
+                self._controls[broker].replace, path, accept_loss=accept_loss, force=True
+            )
 
     async def restart_partition(self, broker: int, partition: TopicPartition) -> None:
         """See ``Stage.restart_partition``."""

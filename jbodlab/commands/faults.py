@@ -141,13 +141,12 @@ def _in_charge(cluster: Cluster, fault: DiskFault | NetworkFault) -> BrokerSpec:
     broker_id = broker_in_charge(fault)
     if broker_id is None:
         raise LabError(ExitCode.FAILED, "a broker must be concerned: as broker, node, from or to")
-    try:
-        return cluster.spec.broker(broker_id)
-    except KeyError as error:
-        raise LabError(ExitCode.FAILED, f"there is no broker {broker_id}") from error
+    return cluster.broker(broker_id)
 
 
 def _running(cluster: Cluster, broker_id: int | None) -> list[BrokerSpec]:
+    if broker_id is not None:
+        cluster.broker(broker_id)
     return [
         broker
         for broker in cluster.spec.brokers

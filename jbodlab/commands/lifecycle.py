@@ -155,15 +155,8 @@ def _with_running_broker(lab: Lab, broker_id: int) -> Cluster:
 
 
 def _with_broker(lab: Lab, broker_id: int) -> Cluster:
-    cluster = lab.cluster
-    try:
-        cluster.spec.broker(broker_id)
-    except KeyError as error:
-        known = ", ".join(str(broker.id) for broker in cluster.spec.brokers)
-        raise LabError(
-            ExitCode.FAILED, f"there is no broker {broker_id} in {lab.config_path}, only {known}"
-        ) from error
-    return cluster
+    lab.cluster.broker(broker_id)
+    return lab.cluster
 
 
 def _has_topics(cluster: Cluster) -> Callable[[ClusterAdmin], bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from rich.progress import (
@@ -21,13 +21,24 @@ from jbodlab.commands.output import Lab, lab_command
 from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.moves import watch_move
-from jbodlab.returns import ReturnProgress, watch_return
+from jbodlab.returns import PATIENCE_MS, ReturnProgress, watch_return
 from jbodlab.tables import log_dirs_table
 from protocol.errors import ErrorCode
 from protocol.fault_model import DiskMode
+from protocol.ids import TopicPartition
 
 MODES = tuple(mode.value for mode in DiskMode if mode is not DiskMode.LOST_ENTRY)
 """What a whole log dir can be broken with; `jbodlab faults` breaks parts of it."""
+
+
+patience_option = click.option(
+    "--patience",
+    "patience_s",
+    type=click.IntRange(min=1),
+    default=PATIENCE_MS // 1000,
+    show_default=True,
+    help="Seconds to wait while nothing gets better.",
+)
 
 
 @click.group("log-dirs")
@@ -41,6 +52,8 @@ def log_dirs() -> None:
 def describe(lab: Lab, broker_id: int | None) -> None:
     """Show every log dir with its state, size and replicas, as DescribeLogDirs tells them."""
     cluster = lab.require_running()
+    if broker_id is not None:
+        cluster.broker(broker_id)
     views: list[LogDirView] = []
     with ClusterAdmin(cluster.spec) as admin:
         for broker in cluster.spec.brokers:
@@ -90,14 +103,15 @@ def heal(lab: Lab, path: str, with_broker: bool) -> None:  # noqa: FBT001 - clic
 
 @log_dirs.command()
 @click.argument("path")
+@patience_option
 @lab_command
-def restart(lab: Lab, path: str) -> None:
+def restart(lab: Lab, path: str, patience_s: int) -> None:
     """Bring the repaired log dir at PATH back with its data, its broker up all the time."""
     cluster = lab.require_running()
     broker, full_path = cluster.log_dir(path)
     client = ControlClient(broker.id, broker.control_port)
     client.restart(full_path)
-    _await_return(lab, client, full_path, "is back")
+    _await_return(lab, client, _Awaited(full_path, "is back", patience_s))
 
 
 @log_dirs.command()
@@ -112,32 +126,44 @@ def restart(lab: Lab, path: str) -> None:
     type=click.IntRange(min=1),
     help="Bytes per second that all its replicas together are copied with; ends by itself.",
 )
+@click.option("--force", is_flag=True, help="Take a log dir out that works, too.")
+@patience_option
 @lab_command
-def replace(lab: Lab, path: str, accept_loss: bool, throttle: int | None) -> None:  # noqa: FBT001 - click passes it by name
+def replace(lab: Lab, path: str, *, patience_s: int, throttle: int | None, **wish: bool) -> None:
     """Put an empty disk in the place of the log dir at PATH and rebuild its replicas.
 
     The replicas are copied from the other brokers, with this broker up all the time. What lies at
     PATH is not deleted: it is renamed to PATH.replaced-..., unless PATH is an empty disk already.
+    One that no other broker has in sync stays offline, unless its loss is accepted.
     """
     cluster = lab.require_running()
     broker, full_path = cluster.log_dir(path)
     client = ControlClient(broker.id, broker.control_port)
-    client.replace(full_path, accept_loss=accept_loss, throttle_bytes_per_second=throttle)
-    _await_return(lab, client, full_path, "is replaced")
+    client.replace(full_path, throttle_bytes_per_second=throttle, **wish)
+    _await_return(lab, client, _Awaited(full_path, "is replaced", patience_s))
 
 
 @log_dirs.command("restart-partition")
 @click.argument("topic")
 @click.argument("partition", type=click.IntRange(min=0))
 @click.option("--broker", "broker_id", type=int, required=True, help="Whose replica.")
+@click.option(
+    "--accept-loss",
+    is_flag=True,
+    help="Let it begin empty when its disk was replaced and no other broker has it in full.",
+)
+@patience_option
 @lab_command
-def restart_partition(lab: Lab, topic: str, partition: int, broker_id: int) -> None:
+def restart_partition(
+    lab: Lab, topic: str, partition: int, *, broker_id: int, accept_loss: bool, patience_s: int
+) -> None:
     """Bring one offline replica back, leaving the others of its log dir offline."""
     cluster = lab.require_running()
-    broker = cluster.spec.broker(broker_id)
+    broker = cluster.broker(broker_id)
     client = ControlClient(broker.id, broker.control_port)
-    path = client.restart_partition(topic, partition)
-    _await_return(lab, client, path, f"has {topic}-{partition} online again; the others stay")
+    path = client.restart_partition(topic, partition, accept_loss=accept_loss)
+    tp = TopicPartition(topic, partition)
+    _await_return(lab, client, _Awaited(path, f"has {tp} online again", patience_s, tp))
 
 
 @log_dirs.command()
@@ -166,18 +192,27 @@ def move(lab: Lab, topic: str, partition: int, broker_id: int, target: str) -> N
     )
 
 
-def _await_return(lab: Lab, client: ControlClient, path: str, words: str) -> None:
+class _Awaited(NamedTuple):
+    """What a command waits for."""
+
+    path: str
+    words: str
+    """Said of the log dir when it is so."""
+    patience_s: int
+    only: TopicPartition | None = None
+
+
+def _await_return(lab: Lab, client: ControlClient, awaited: _Awaited) -> None:
     """Show a log dir come back until its replicas are in sync."""
     progress: ReturnProgress | None = None
+    path, words, patience_s, only = awaited
     name = lab.cluster.short(path)
     with ClusterAdmin(lab.cluster.spec) as admin, move_bar(lab) as bar:
         task = bar.add_task(name, total=None)
-        for progress in watch_return(admin, client, path):
+        for progress in watch_return(admin, client, path, only=only, patience_ms=patience_s * 1000):
             bar.update(
                 task,
-                description=f"{name}: {progress.state}, "
-                f"{progress.in_sync_count}/{progress.replica_count} replicas in sync"
-                f"{_throttled(progress)}",
+                description=f"{name}: {_how_far(progress)}",
                 completed=progress.copied_bytes,
                 total=progress.total_bytes,
             )
@@ -189,9 +224,17 @@ def _await_return(lab: Lab, client: ControlClient, path: str, words: str) -> Non
     )
 
 
-def _throttled(progress: ReturnProgress) -> str:
-    rate = progress.throttle_bytes_per_second
-    return "" if rate is None else f", at most {rate:,} B/s"
+def _how_far(progress: ReturnProgress) -> str:
+    words = [progress.state]
+    if progress.unread_logs_count:
+        words.append(f"{progress.unread_logs_count} logs to look through")
+    if progress.replica_count:
+        words.append(f"{progress.in_sync_count}/{progress.replica_count} replicas in sync")
+    if progress.awaited_count:
+        words.append(f"{progress.awaited_count} not begun")
+    if progress.throttle_bytes_per_second is not None:
+        words.append(f"at most {progress.throttle_bytes_per_second:,} B/s")
+    return ", ".join(words)
 
 
 def move_bar(lab: Lab) -> Progress:

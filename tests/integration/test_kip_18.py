@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 
 from jbodlab.admin import ClusterAdmin
-from jbodlab.errors import LabError
+from jbodlab.cluster import broker_name
+from jbodlab.errors import ExitCode, LabError
 from jbodlab.returns import ReturnProgress, watch_return
 from protocol.errors import KafkaError
 from protocol.spec import TopicSpec
-from tests.integration.labs import DEADLINE_MS, Lab, produce_with_confluent
+from tests.integration.labs import (
+    DEADLINE_MS,
+    Lab,
+    consume_with_confluent,
+    produce_with_confluent,
+)
+from tests.jbodlab.command_line import jbodlab as command_line
+
+
+def jbodlab(lab: Lab, *words: str) -> Result:
+    return command_line(*words, "--config", str(lab.cluster.config_path))
 
 
 def wait_for_return(lab: Lab, broker: int, path: str) -> ReturnProgress:
-    *_, last = watch_return(lab.admin, lab.control(broker), path, deadline_ms=DEADLINE_MS)
+    *_, last = watch_return(lab.admin, lab.control(broker), path, patience_ms=DEADLINE_MS)
     return last
 
 
@@ -63,7 +76,7 @@ def test_an_empty_disk_is_filled_at_the_rate_that_was_asked_for(lab: Lab) -> Non
 
     began = time.monotonic()
     lab.control(1).replace(path, accept_loss=False, throttle_bytes_per_second=rate)
-    seen = list(watch_return(lab.admin, lab.control(1), path, deadline_ms=DEADLINE_MS))
+    seen = list(watch_return(lab.admin, lab.control(1), path, patience_ms=DEADLINE_MS))
     took_s = time.monotonic() - began
 
     assert rate in {progress.throttle_bytes_per_second for progress in seen}
@@ -104,7 +117,12 @@ def test_one_partition_comes_back_alone_and_the_others_later(lab: Lab) -> None:
     assert len(offline) > 1
     lab.control(1).heal(path)
 
-    assert lab.control(1).restart_partition("t", offline[0]) == path
+    first = ("restart-partition", "t", str(offline[0]), "--broker", "1")
+    said = jbodlab(lab, "log-dirs", *first, "--json")
+    assert said.exit_code == ExitCode.OK, said.stderr
+    assert json.loads(said.stdout)["log_dir"] == path
+    again = jbodlab(lab, "log-dirs", *first)
+    assert (again.exit_code, "is not offline on broker 1" in again.stderr) == (1, True)
 
     def back(admin: ClusterAdmin) -> list[int]:
         view = admin.any_view(["t"])
@@ -128,17 +146,91 @@ def test_the_only_copy_is_not_made_anew_silently(lab: Lab) -> None:
     assert load.stop().failed == ()
     path = break_dir(lab, 1, "t")
 
-    lab.control(1).replace(path, accept_loss=False)
-    lab.cluster.wait_until(lambda _: return_state(lab, path) == "done", "the empty disk is in use")
+    refused = jbodlab(lab, "log-dirs", "replace", path, "--patience", "600")
+    assert refused.exit_code == ExitCode.FAILED
+    assert "stay offline: t-0 (no other broker has it in sync); put what was set" in refused.stderr
     assert lab.partition("t").leader == -1
     assert lab.control(1).status()["offline_replica_count"] == 1
+    with pytest.raises(LabError, match="or at once if its loss is accepted"):
+        lab.control(1).restart_partition("t", 0)
 
-    lab.control(1).replace(path, accept_loss=True)
-    wait_for_return(lab, 1, path)
+    accepted = jbodlab(
+        lab, "log-dirs", "restart-partition", "t", "0", "--broker", "1", "--accept-loss"
+    )
+    assert accepted.exit_code == ExitCode.OK
     lab.wait_for_full_isr("t")
     again = lab.load("t")
     lab.wait_for_records(again, 50)
     assert again.stop().failed == ()
+
+
+def test_a_disk_that_was_set_aside_can_be_put_back(lab: Lab) -> None:
+    lab.create("t", assignment={0: [1]}, configs={"min.insync.replicas": "1"}, replication_factor=1)
+    produce_with_confluent(lab, "t", [b"kept"])
+    path = Path(lab.log_dir_of(1, "t").path)
+    refused = jbodlab(lab, "log-dirs", "replace", str(path))
+    assert refused.exit_code == ExitCode.FAILED
+    assert f"{path} works and nobody else has t-0 in sync; only by force" in refused.stderr
+    assert lab.partition("t").leader == 1
+    forced = jbodlab(lab, "log-dirs", "replace", str(path), "--force")
+    assert forced.exit_code == ExitCode.FAILED
+    assert "nobody else has what 1 of its replicas lost" in forced.stderr
+
+    (aside,) = path.parent.glob(f"{path.name}.replaced-*")
+    path.rename(path.with_suffix(".empty"))
+    aside.rename(path)
+    lab.cluster.wait_until(lambda _: lab.offline_dirs(1) == [str(path)], "the swap is seen")
+    assert jbodlab(lab, "log-dirs", "restart", str(path)).exit_code == ExitCode.OK
+
+    assert consume_with_confluent(lab, "t", 1) == [b"kept"]
+
+
+def test_a_new_disk_that_fails_too_ends_the_wait(lab: Lab) -> None:
+    lab.create("t", assignment={0: [2, 1]}, replication_factor=2)
+    produce_with_confluent(lab, "t", [bytes(10_000)] * 100)
+    path = break_dir(lab, 1, "t")
+    lab.control(1).replace(path, accept_loss=False, throttle_bytes_per_second=100_000)
+    watch = watch_return(lab.admin, lab.control(1), path, patience_ms=DEADLINE_MS)
+    assert any(seen.state == "done" and seen.copied_bytes for seen in watch)
+
+    lab.control(1).fail(path, "eio")
+    with pytest.raises(LabError, match=r"it failed again: .*take its fault eio off") as caught:
+        list(watch)
+
+    assert caught.value.exit_code == ExitCode.FAILED
+    lab.control(1).replace(path, accept_loss=False)
+    wait_for_return(lab, 1, path)
+    lab.wait_for_full_isr("t")
+
+
+def test_a_disk_that_is_swapped_while_its_broker_is_stopped_is_filled_again(lab: Lab) -> None:
+    """Nothing of it is elected or in the Isr before it has everything."""
+    lab.create("t", 3, assignment={n: [1, 2, 3] for n in range(3)})
+    load = lab.load("t", 3)
+    lab.wait_for_records(load, 200)
+    path = Path(lab.log_dir_of(1, "t").path)
+    beside = Path(lab.other_dir(1, str(path)))
+    old_id = (path / "meta.properties").read_text()
+
+    lab.cluster.stop([broker_name(1)])
+    lab.cluster.wait_until(
+        lambda admin: all(1 not in lab.partition("t", n).isr for n in range(3)), "it left the Isr"
+    )
+    path.rename(path.with_suffix(".old"))
+    path.mkdir()
+    lab.wait_for_records(load, 100)
+    lab.cluster.start_broker(1)
+
+    empty = jbodlab(lab, "log-dirs", "describe", "--broker", "1", "--json")
+    assert [one["error"] for one in json.loads(empty.stdout)] == ["NONE"] * 3
+    lab.wait_for_full_isr("t")
+    assert (path / "t-0").is_dir()
+    assert (path / "meta.properties").read_text() != old_id
+    assert any(beside.glob("t-*"))
+    lab.wait_for_records(load, 100)
+    report = load.stop()
+    assert report.failed == ()
+    lab.assert_nothing_lost("t", report.acknowledged, 3)
 
 
 def test_a_deleted_topic_whose_log_was_on_a_replaced_disk_goes_away(lab: Lab) -> None:
@@ -153,12 +245,6 @@ def test_a_deleted_topic_whose_log_was_on_a_replaced_disk_goes_away(lab: Lab) ->
 
     lab.cluster.wait_until(lambda admin: is_created(admin, again), "t is gone and made again")
     lab.wait_for_full_isr("t")
-
-
-def return_state(lab: Lab, path: str) -> str:
-    (found,) = [one for one in lab.control(1).log_dirs() if one["path"] == path]
-    state: str = found["return"]["state"]
-    return state
 
 
 def is_created(admin: ClusterAdmin, topic: TopicSpec) -> bool:
