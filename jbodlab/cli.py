@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Any, Final
 
 import click
@@ -48,8 +49,14 @@ class _OneLineErrors(LazyGroup):
             _fail(ctx, error.exit_code, str(error))
         except KafkaError as error:
             _fail(ctx, ExitCode.FAILED, f"the cluster answers {error}")
+        except KeyboardInterrupt:
+            _fail(ctx, ExitCode.INTERRUPTED, "interrupted")
         except BrokenPipeError:
             raise  # nobody reads on, as with `| head`; click ends quietly
+        except BaseExceptionGroup as group:
+            if group.split(BrokenPipeError)[1] is not None:
+                raise
+            raise BrokenPipeError(errno.EPIPE, "nobody reads on") from group
         except OSError as error:
             _fail(
                 ctx,

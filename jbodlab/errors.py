@@ -36,6 +36,8 @@ class ExitCode(IntEnum):
     """A run was stopped on the way; it can be gone on with."""
     VIOLATION = 12
     """Something was found that must never be: by a checker, a plan's own steps, or the matrix."""
+    INTERRUPTED = 130
+    """Ctrl-C, as a shell tells it of any program."""
 
 
 class LabError(Exception):

@@ -22,14 +22,21 @@ AHEAD_PER_JOB: Final = 4
 def processes(jobs: int) -> Generator[Executor, None, None]:
     """Yield an executor of ``jobs`` fresh processes; at the end only what runs is waited for.
 
-    Ctrl-C ends the processes at once and silently. A task and its result must be picklable.
+    Ctrl-C ends the processes at once and silently, whether or not it reaches them. A task and its
+    result must be picklable.
     """
     assert jobs >= 1, f"{jobs} jobs"
     executor = ProcessPoolExecutor(
         jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_die_silently
     )
+    older = multiprocessing.active_children()
     try:
         yield executor
+    except KeyboardInterrupt:
+        for worker in multiprocessing.active_children():
+            if worker not in older:
+                worker.kill()
+        raise
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
 

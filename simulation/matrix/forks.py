@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from typing import Final, Generic, NamedTuple, TypeVar
 
 Label = TypeVar("Label")
@@ -40,14 +42,17 @@ class Forks(Generic[Label]):
             self._wait()
         reader, writer = os.pipe()
         gc.freeze()
-        pid = os.fork()
-        if pid == 0:
-            gc.disable()
-            os.close(reader)
-            self.told_by = writer
-            return True
-        os.close(writer)
-        self._copies[pid] = _Copy(label, reader)
+        with _interrupts_held():
+            pid = os.fork()
+            # A group of its own: a copy and its branches end together, by ``abandon`` alone.
+            os.setpgid(pid, pid)
+            if pid == 0:
+                gc.disable()
+                os.close(reader)
+                self.told_by = writer
+                return True
+            os.close(writer)
+            self._copies[pid] = _Copy(label, reader)
         return False
 
     def branch(self) -> bool:
@@ -71,11 +76,32 @@ class Forks(Generic[Label]):
             self._wait()
         gc.unfreeze()
 
+    def abandon(self) -> None:
+        """End all copies at once, whatever they are at."""
+        for pid, copy in self._copies.items():
+            with suppress(ProcessLookupError, ChildProcessError):  # It was just waited for.
+                os.killpg(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+            os.close(copy.pipe)
+        self._copies.clear()
+        gc.unfreeze()
+
     def _wait(self) -> None:
         """Wait for the oldest copy."""
-        pid = next(iter(self._copies))
-        copy = self._copies.pop(pid)
-        with os.fdopen(copy.pipe, "rb") as pipe:
+        pid, copy = next(iter(self._copies.items()))
+        with os.fdopen(copy.pipe, "rb", closefd=False) as pipe:
             told = pipe.read().decode().split(_END.decode())[:-1]
         os.waitpid(pid, 0)
+        del self._copies[pid]
+        os.close(copy.pipe)
         self._on_told(copy.label, told)
+
+
+@contextmanager
+def _interrupts_held() -> Generator[None]:
+    """Hold Ctrl-C back until the end of the block: what runs at a fork would swallow it."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))

@@ -81,11 +81,13 @@ class _Run:
         """Tell the story; in a copy this does not return."""
         try:
             self._tell_story()
+            self._forks.finish()
         except BaseException:
             if self._watch.moment is None:
+                self._forks.abandon()
+                self._loop.close()
                 raise
             self._tell(Verdict(Outcome.LOST, traceback.format_exc(limit=-8)))
-        self._forks.finish()
         for moment, like in self._same:
             self._count(moment, self._verdicts[like])
         self._loop.run_until_complete(self._scene.cluster.stop())

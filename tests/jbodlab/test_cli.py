@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from jbodlab.cli import main
 from jbodlab.errors import ExitCode, LabError
@@ -209,3 +211,23 @@ def test_errors_become_one_line_and_an_exit_code(
     finally:
         del main.commands["break"]
     assert (result.exit_code, one_line(result)) == (code, line)
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "said"),
+    [
+        (KeyboardInterrupt(), ExitCode.INTERRUPTED, "jbodlab: interrupted"),
+        (ExceptionGroup("steps", [BrokenPipeError(errno.EPIPE, "head has gone")]), 1, ""),
+    ],
+)
+def test_a_command_that_is_broken_off_makes_no_more_words(
+    raised: BaseException, code: int, said: str
+) -> None:
+    group = type(main)(table={}, name="jbodlab")
+
+    @group.command()
+    def work() -> None:
+        raise raised
+
+    result = CliRunner().invoke(group, ["work"])
+    assert (result.exit_code, result.stderr.strip()) == (code, said)

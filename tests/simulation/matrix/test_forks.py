@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 from simulation.matrix.forks import Forks
 
@@ -35,3 +36,24 @@ def test_a_copy_goes_two_ways_and_tells_of_both() -> None:
         forks.tell(text)
     forks.finish()
     assert told == {"copy": ["branch", "trunk"]}
+
+
+def test_copies_that_are_abandoned_end_at_once_with_their_branches() -> None:
+    told: dict[str, list[str]] = {}
+    forks: Forks[str] = Forks(2, told.__setitem__)
+    begun, begins = os.pipe()
+    for label in ("one", "two"):
+        if forks.fork(label):
+            forks.branch()
+            os.write(begins, b".")
+            signal.pause()
+    for _ in range(2):  # The branches: their copies wait for them.
+        os.read(begun, 1)
+
+    forks.abandon()
+
+    os.close(begins)
+    assert os.read(begun, 1) == b""  # Nobody has the other end any more.
+    os.close(begun)
+    assert told == {}
+    forks.finish()
