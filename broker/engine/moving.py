@@ -22,12 +22,13 @@ from broker.core.future_log import (
     can_swap,
     decide_copy_error,
 )
-from broker.core.leader_epochs import decide_truncation
+from broker.core.leader_epochs import EpochEntry, decide_truncation
 from broker.core.log_dirs import LogDirFailed
 from broker.core.replication_quota import ReplicationQuota
 from broker.engine.deletions import Deletions
 from broker.engine.future import FutureReplica
 from broker.engine.logs import Logs
+from broker.engine.move_source import MoveSource
 from broker.engine.move_turns import MoveTurns
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
@@ -142,7 +143,8 @@ class MovingLog:
         future, log = self._future, self._log
         if offset >= future.log_end_offset:
             # An epoch without records would be asked about for ever.
-            future.epochs.truncate_from_end(future.log_end_offset)
+            if future.epochs.truncate_from_end(future.log_end_offset):
+                self._write_epochs()
             return
         future.log_end_offset = offset
         future.high_watermark = min(future.high_watermark, offset)
@@ -208,11 +210,12 @@ class MovingLog:
     async def _copy(self, state: MoveState) -> int:
         if not await self._in_range():
             return 0
+        source = MoveSource(self._replica, self._read_bytes, self._step_bytes)
         offset, copied = self._future.log_end_offset, 0
         written: asyncio.Future[int] | None = None
         try:
             while copied < self._step_bytes and self._stands(state):
-                read = await self._read(offset)
+                read = await source.read(offset)
                 if written is not None:
                     await written
                 if read.size_bytes == 0 or not self._stands(state):
@@ -235,19 +238,6 @@ class MovingLog:
         if base_offset < offset:
             await self._restart_at(base_offset)
         return min(base_offset, offset)
-
-    async def _read(self, offset: int) -> LogRead:
-        """Read what follows; nothing when there is none, or when it was deleted by now.
-
-        Then the next copy begins in range again.
-        Source: AbstractFetcherThread.scala handleOutOfRangeError.
-        """
-        replica = self._replica
-        up_to = replica.partition.log_end_offset
-        if not replica.partition.log_start_offset <= offset < up_to:
-            return LogRead((), 0, offset)
-        job = partial(replica.log.read, offset, self._read_bytes, up_to=up_to)
-        return await replica.dir.submit("read for move", job)
 
     async def _in_range(self) -> bool:
         """Bring the future log into the current log's range; False: copy in the next step."""
@@ -283,9 +273,12 @@ class MovingLog:
         written = self._queue.submit_append(self._log, buffers, self._state.wall_ms())
         written.add_done_callback(partial(self._on_written, offset, sum(map(len, buffers))))
         if changed:
-            log, entries = self._log, future.epochs.entries
-            self._queue.submit("write leader epochs", lambda: log.write_leader_epochs(entries))
+            self._write_epochs()
         return written
+
+    def _write_epochs(self) -> None:
+        log, entries = self._log, self._future.epochs.entries
+        self._queue.submit("write leader epochs", lambda: log.write_leader_epochs(entries))
 
     def _on_written(self, end_offset: int, size_bytes: int, written: asyncio.Future[int]) -> None:
         future = self._future
@@ -367,7 +360,7 @@ class MovingLog:
             beside=self._queue.files,
             unique=self._state.unique(),
         )
-        future.is_promoting = True
+        future.is_promoting, written_epochs = True, future.epochs.entries
         await self._queue.submit("swap: promote", partial(swap.promote, future.dir.files))
         if self._state.hosted.online(self.tp) is not replica:
             # The source failed meanwhile, and may even be back.
@@ -375,7 +368,7 @@ class MovingLog:
                 delay_ms = replica.delete_delay_ms
                 self._tools.deletions.set_aside(self.tp, self._log, future.dir, delay_ms)
             return
-        self._point_to_promoted(source)
+        self._point_to_promoted(source, written_epochs)
         try:
             await source.submit("swap: release", partial(swap.release, source.beside.files))
             await source.beside.submit("swap: retire", swap.retire)
@@ -384,12 +377,13 @@ class MovingLog:
         self._tools.deletions.renamed(self.tp, source_log, source.beside, replica.delete_delay_ms)
         await self._queue.submit("swap: finish", swap.finish)
 
-    def _point_to_promoted(self, source: LogDir) -> None:
+    def _point_to_promoted(self, source: LogDir, written_epochs: list[EpochEntry]) -> None:
         replica, future = self._replica, self._future
         replica.log, replica.dir, replica.future = self._log, future.dir, None
         self._state.log_dirs.uncount_log(source.path)
         self._state.cleaner_offsets.move(self.tp, source.path, future.dir.path)
-        self._tools.logs.write_epochs(replica)
+        if replica.partition.epochs.entries != written_epochs:
+            self._tools.logs.write_epochs(replica)
         if replica.topic_id != self._noted_id:
             self._tools.logs.assign_topic_id(replica, replica.topic_id)
         if self.move.on(MoveEvent.SWAP_DONE):

@@ -1,9 +1,9 @@
-"""LogDir: one disk, one failure, and two threads that share no file.
+"""LogDir: one disk, one failure, and two threads that share no open file.
 
 What clients wait for has a queue of its own; beside it goes what takes long and what nobody waits
 for: future logs, from their first file to the swap, and the removal of the logs they replace. So a
 sync of what a move copied stands in nobody's way. A log belongs to one of the two threads at a
-time (`PartitionLog.hand_over`).
+time (`PartitionLog.hand_over`); what the other reads of it, it opens for itself (`log_extents`).
 """
 
 from __future__ import annotations

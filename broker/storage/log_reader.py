@@ -132,6 +132,18 @@ def largest_timestamp(segment: Segment) -> int:
     return max(segment.time_index.last.timestamp, segment.largest_timestamp.timestamp)
 
 
+def last_whole(data: bytes, start: int) -> tuple[int, int] | None:
+    """Return end and next offset of the last whole batch from ``start``, a batch's start, on.
+
+    Raises:
+        Malformed: what stands there is no batch.
+    """
+    end = None
+    for position, header in iterate_stored_batches(data, start):
+        end = (position + header.size_bytes, header.next_offset)
+    return end
+
+
 def _find_in_batch(
     segment: Segment, position: int, header: BatchHeader, timestamp: int, log_start_offset: int
 ) -> FoundOffset | None:
@@ -150,14 +162,6 @@ def _result(buffers: Sequence[Buffer], next_offset: int) -> LogRead:
 def _whole_batches(segment: Segment, position: int, data: bytes) -> tuple[memoryview, int]:
     """Cut a tail that is no whole batch; the first batch in ``data`` is whole."""
     boundary = segment.offset_index.boundary_before(position + len(data) - 1)
-    cut = _last_whole(data, max(0, boundary - position)) or _last_whole(data, 0)
+    cut = last_whole(data, max(0, boundary - position)) or last_whole(data, 0)
     assert cut is not None, "the first batch was read whole"
     return memoryview(data)[: cut[0]], cut[1]
-
-
-def _last_whole(data: bytes, start: int) -> tuple[int, int] | None:
-    """Return end and next offset of the last whole batch from ``start`` on."""
-    end = None
-    for position, header in iterate_stored_batches(data, start):
-        end = (position + header.size_bytes, header.next_offset)
-    return end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import socket
@@ -15,7 +16,7 @@ import pytest
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.structs import TopicPartition
 
-from broker.app import FAULTS_AT_THE_END, StartupError
+from broker.app import FAULTS_AT_THE_END, StartupError, settle_memory
 from broker.control import FailRequest
 from broker.exit_codes import ExitCode
 from protocol.errors import ErrorCode
@@ -321,3 +322,14 @@ brokers: [{ id: 1, port: 9092, log_dirs: [{ path: d1 }, { path: ./d2 }] }]
 def wish(path: str) -> AlterReplicaLogDirsRequest:
     topic = AlterReplicaLogDirTopic(name="orders", partitions=[0])
     return AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=path, topics=[topic])])
+
+
+def test_what_stands_at_the_start_is_not_collected_again():
+    standing = [[number] for number in range(1000)]
+    try:
+        settle_memory()
+        later: list[object] = []
+        assert not any(one is standing for one in gc.get_objects())
+        assert any(one is later for one in gc.get_objects())
+    finally:
+        gc.unfreeze()
