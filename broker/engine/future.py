@@ -10,6 +10,7 @@ from broker.core.leader_epochs import LeaderEpochs
 from broker.storage.disk_queue import DiskQueue
 from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
+from protocol.ids import ZERO_UUID
 
 
 class FutureReplica:
@@ -24,6 +25,7 @@ class FutureReplica:
         "log",
         "log_end_offset",
         "move",
+        "noted_topic_id",
         "started_at_ms",
     )
 
@@ -38,6 +40,8 @@ class FutureReplica:
         self.copied_bytes = 0
         self.started_at_ms = started_at_ms
         """Wall-clock time."""
+        self.noted_topic_id = ZERO_UUID
+        """The topic's id as its log dir has it, as far as that is known."""
         self.is_promoting = False
         """The renames have begun: nothing may interrupt the swap any more."""
 

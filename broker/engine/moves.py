@@ -151,6 +151,7 @@ class Moves:
         start = replica.partition.log_start_offset
         future = self._attach(replica, target, fallback_offset=start)
         self._state.log_dirs.count_log(target.path)
+        future.noted_topic_id = replica.topic_id
         try:
             created = self._tools.logs.create_future(replica, target)
         except LogDirFailed:

@@ -80,7 +80,6 @@ class MovingLog:
         self._replica = replica
         self._future = future
         self._unsynced_bytes = 0
-        self._noted_id = ZERO_UUID
 
     @property
     def tp(self) -> TopicPartition:
@@ -325,9 +324,10 @@ class MovingLog:
             pause.set_result(None)
 
     def _note_topic_id(self) -> None:
-        """Write the topic's id again: it may have become known after the future log was made."""
-        topic_id = self._noted_id = self._replica.topic_id
-        if topic_id != ZERO_UUID:
+        """Write the topic's id if it became known after the future log was made."""
+        topic_id = self._replica.topic_id
+        if topic_id not in {ZERO_UUID, self._future.noted_topic_id}:
+            self._future.noted_topic_id = topic_id
             job = partial(self._log.write_partition_metadata, topic_id)
             self._queue.submit("write topic id", job)
 
@@ -384,7 +384,7 @@ class MovingLog:
         self._state.cleaner_offsets.move(self.tp, source.path, future.dir.path)
         if replica.partition.epochs.entries != written_epochs:
             self._tools.logs.write_epochs(replica)
-        if replica.topic_id != self._noted_id:
+        if replica.topic_id != future.noted_topic_id:
             self._tools.logs.assign_topic_id(replica, replica.topic_id)
         if self.move.on(MoveEvent.SWAP_DONE):
             self._state.move_ended(self.tp)
