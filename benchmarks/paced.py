@@ -55,11 +55,11 @@ class PacedLoad:
         if left or self._failed:
             raise RuntimeError(f"{left} records not acknowledged, failed: {self._failed[:1]}")
 
-    def during(self, work: Callable[[], object]) -> Latencies:
-        """Do ``work``; return how long records waited that were acknowledged meanwhile."""
+    def during(self, work: Callable[[], object]) -> list[float]:
+        """Do ``work``; return the seconds that each record acknowledged meanwhile waited."""
         first = len(self._taken_s)
         work()
-        return latencies_of(self._taken_s[first:])
+        return self._taken_s[first:]
 
     def _run(self) -> None:
         value, sent, began_s = bytes(1024), 0, time.monotonic()

@@ -10,6 +10,7 @@ from typing import Final
 
 _DEBT_MS_MAX: Final = 60_000
 """No single piece of work is paid for longer, should the rate be tiny."""
+_RESTS_PER_WORK: Final = 2
 _REST_S_MAX: Final = 0.1
 
 
@@ -34,7 +35,8 @@ class Pacer:
 def rest_s(worked_s: float, *, appends_count: int) -> float:
     """Return how long work in the background rests after ``worked_s`` seconds of it.
 
-    As long as it worked when there were appends meanwhile, but not without bound: a disk that
-    stands still is no reason to wait. Without appends nobody gains by a rest.
+    Twice as long as it worked when there were appends meanwhile, so that at most every third of
+    them can meet it, but not without bound: a disk that stands still is no reason to wait. Without
+    appends nobody gains by a rest.
     """
-    return min(worked_s, _REST_S_MAX) if appends_count else 0.0
+    return min(_RESTS_PER_WORK * worked_s, _REST_S_MAX) if appends_count else 0.0

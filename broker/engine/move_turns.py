@@ -1,7 +1,7 @@
 """Whose turn it is among moves: one at a time reads from or writes to a log dir.
 
 More would not be faster, but clients' appends would wait behind all of them. While there are such
-appends a turn rests as long as it worked: a broker has one process for both.
+appends a turn rests twice as long as it worked: a broker has one process for both.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def test_a_tiny_rate_stops_nothing_for_ever() -> None:
 
 @pytest.mark.parametrize(
     ("worked_s", "appends_count", "expected_s"),
-    [(0.02, 3, 0.02), (0.02, 0, 0.0), (30.0, 1, 0.1)],
+    [(0.02, 3, 0.04), (0.02, 0, 0.0), (30.0, 1, 0.1)],
     ids=["loaded", "idle", "a disk that stood still"],
 )
 def test_work_in_the_background_rests_only_for_appends_and_not_for_long(

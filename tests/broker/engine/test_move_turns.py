@@ -60,8 +60,8 @@ async def _hold(turns: MoveTurns) -> None:
         await asyncio.Event().wait()
 
 
-@pytest.mark.parametrize(("is_loaded", "rest_s"), [(True, 0.03), (False, 0.0)])
-async def test_a_turn_rests_as_long_as_it_worked_while_there_are_appends(
+@pytest.mark.parametrize(("is_loaded", "rest_s"), [(True, 0.06), (False, 0.0)])
+async def test_a_turn_rests_twice_as_long_as_it_worked_while_there_are_appends(
     *, is_loaded: bool, rest_s: float
 ) -> None:
     appends = itertools.count() if is_loaded else itertools.repeat(7)
