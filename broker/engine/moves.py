@@ -174,11 +174,12 @@ class Moves:
         if not is_created:
             return  # Its log dir failed, and that ended the move.
         log = created.result()
+        if self._state.log_dirs.preferred(replica.tp) == future.dir.path:
+            self._state.log_dirs.forget_preference(replica.tp)
         if replica.future is not future:
             self._remove(replica, log, future.dir)  # Abandoned while it was being created.
             return
         future.attach(log, LeaderEpochs(), high_watermark=0)
-        self._state.log_dirs.forget_preference(replica.tp)
         self._enlist(replica, future)
 
     def _attach(self, replica: Replica, target: LogDir, *, fallback_offset: int) -> FutureReplica:

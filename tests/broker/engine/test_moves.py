@@ -111,6 +111,18 @@ async def test_a_cancelled_move_leaves_no_future_log_and_no_pause(alone: Lab) ->
     assert names(node, node.paths[1]) == []
 
 
+async def test_a_move_that_is_cancelled_before_its_log_is_made_leaves_no_wish(alone: Lab) -> None:
+    node = await filled(alone)
+    node.workers[node.paths[1]].delay_s = 0.1
+    beginning = alone.begin(begin(node, node.paths[1]))
+    await asyncio.sleep(0.05)
+    assert await begin(node, node.paths[0]) == NONE
+    assert await beginning == NONE
+    assert node.state.log_dirs.preferred(ORDERS) is None
+    assert await node.dir_of() == node.paths[0]
+    assert node.state.log_dirs.log_count(node.paths[1]) == 0
+
+
 @pytest.mark.scenario(103)
 async def test_of_two_paths_for_one_partition_the_last_one_counts(alone: Lab) -> None:
     node = stopped(await filled(alone))
