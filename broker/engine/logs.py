@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
+from broker.core.leader_epochs import EpochEntry
 from broker.core.log_dirs import LogDirFailed
 from broker.core.log_start import raise_log_start
 from broker.core.partition import Partition
@@ -121,6 +122,17 @@ class Logs:
         hosted.release((tp,))
         logger.info("%s waits in %s, where it was being moved", tp, future.dir.path)
         return True
+
+    def on_promoted(self, replica: Replica, written_epochs: list[EpochEntry]) -> None:
+        """Bring a promoted log and what is known of its partition together.
+
+        ``written_epochs`` stand in its directory. After a kill the future log may remember that
+        records were deleted when the current one does not: each log dir writes its own checkpoint
+        of log starts.
+        """
+        self.raise_log_start(replica, replica.log.log_start_offset)
+        if replica.partition.epochs.entries != written_epochs:
+            self.write_epochs(replica)
 
     def _host(self, replica: Replica) -> Replica:
         replica.configure(self._state.ports.topic_config(replica.tp.topic))

@@ -382,8 +382,7 @@ class MovingLog:
         replica.log, replica.dir, replica.future = self._log, future.dir, None
         self._state.log_dirs.uncount_log(source.path)
         self._state.cleaner_offsets.move(self.tp, source.path, future.dir.path)
-        if replica.partition.epochs.entries != written_epochs:
-            self._tools.logs.write_epochs(replica)
+        self._tools.logs.on_promoted(replica, written_epochs)
         if replica.topic_id != future.noted_topic_id:
             self._tools.logs.assign_topic_id(replica, replica.topic_id)
         if self.move.on(MoveEvent.SWAP_DONE):

@@ -134,6 +134,22 @@ async def test_records_that_are_deleted_while_the_last_ones_are_copied_stay_dele
     assert replica.log.log_start_offset == replica.partition.log_start_offset == 23
 
 
+async def test_a_future_log_that_starts_later_has_its_replica_start_there(alone: Lab) -> None:
+    """As after a kill when only the destination had written its checkpoint of log starts."""
+    node = await held(alone)
+    future = node.replica().future
+    assert future is not None
+    assert future.log is not None
+    let_go(node)
+    while future.log_end_offset < 20:  # noqa: ASYNC110 -- virtual time
+        await asyncio.sleep(0)
+    future.log.raise_log_start_offset(7)
+    await moved(node)
+    assert node.replica().partition.log_start_offset == node.replica().log.log_start_offset == 7
+    assert (await node.fetch(6)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert offsets_of(await node.fetch(7))[0] == 7
+
+
 @pytest.mark.scenario(96)
 async def test_the_log_start_moves_along(alone: Lab) -> None:
     await alone.create(replicas=[1])
