@@ -8,7 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from jbodlab.admin import ClusterAdmin, ClusterView, LogDirView, PartitionView
+from jbodlab.admin import (
+    ClusterAdmin,
+    ClusterView,
+    LogDirView,
+    PartitionView,
+    ReassignmentView,
+)
 from jbodlab.rebalance.core.plan_file import Wanted
 from jbodlab.rebalance.core.situation import (
     UNKNOWN_PATH,
@@ -31,24 +37,24 @@ def look_at_cluster(
         KafkaError: the controller's answer.
         ConnectionError: no broker answers.
     """
-    changing = {TopicPartition(each.topic, each.partition) for each in admin.reassignments()}
+    under_way = admin.reassignments()
     cluster = admin.any_view()
     log_dirs = _log_dirs(admin, cluster.broker_ids, None)
-    return situation_of(cluster, log_dirs, changing, rates or {})
+    return situation_of(cluster, log_dirs, under_way, rates or {})
 
 
 def situation_of(
     cluster: ClusterView,
     log_dirs: Sequence[LogDirView],
-    changing: Iterable[TopicPartition],
+    under_way: Iterable[ReassignmentView],
     rates: Mapping[TopicPartition, float],
 ) -> Situation:
-    """Put together what metadata and DescribeLogDirs tell."""
-    places = _places(log_dirs)
-    moving = {host.tp for host, place in places.items() if place.future_path}
-    lost = _only_offline_dirs(log_dirs)
-    tps = [TopicPartition(each.topic, each.partition) for each in cluster.partitions]
-    is_changing = dict.fromkeys([*changing, *(tp for tp in tps if tp in moving)])
+    """Put together what metadata, DescribeLogDirs and the reassignments under way tell."""
+    found = _Found(
+        places=_places(log_dirs),
+        lost=_only_offline_dirs(log_dirs),
+        under_way={TopicPartition(each.topic, each.partition): each for each in under_way},
+    )
     return Situation(
         log_dirs=tuple(
             LogDir(
@@ -61,35 +67,77 @@ def situation_of(
             )
             for each in log_dirs
         ),
-        partitions=tuple(
-            Partition(
-                tp=tp,
-                replicas=tuple(_replicas(view, tp, places, lost)),
-                leader=view.leader,
-                write_rate=rates.get(tp, 0.0),
-                is_changing=tp in is_changing,
-            )
-            for tp, view in zip(tps, cluster.partitions, strict=True)
-        ),
+        partitions=tuple(_partition(view, found, rates) for view in cluster.partitions),
     )
 
 
-def _replicas(
-    view: PartitionView,
-    tp: TopicPartition,
-    places: Mapping[Host, Place],
-    lost: Mapping[int, str],
-) -> Iterable[Replica]:
+class _Found(NamedTuple):
+    places: Mapping[Host, Place]
+    lost: Mapping[int, str]
+    """Of each broker the only log dir that its offline replicas can be in."""
+    under_way: Mapping[TopicPartition, ReassignmentView]
+
+
+def _partition(
+    view: PartitionView, found: _Found, rates: Mapping[TopicPartition, float]
+) -> Partition:
+    tp = TopicPartition(view.topic, view.partition)
+    change = found.under_way.get(tp)
+    adding, removing = (change.adding, change.removing) if change else ((), ())
+    brokers = [broker for broker in view.replicas if broker not in adding]
+    whole_bytes = max(
+        (
+            found.places[host].size_bytes
+            for each in brokers
+            if (host := Host(tp, each)) in found.places
+        ),
+        default=0,
+    )
+    becoming = [
+        _replica_to_be(Host(tp, broker), found, whole_bytes)
+        for broker in (change.replicas if change else brokers)
+        if broker not in removing
+    ]
+    is_moving = any(each.future_path for each in _places_of(tp, brokers, found))
+    return Partition(
+        tp=tp,
+        replicas=tuple(_replica(view, broker, found, whole_bytes) for broker in brokers),
+        leader=view.leader,
+        write_rate=rates.get(tp, 0.0),
+        becoming=tuple(becoming) if change or is_moving else (),
+    )
+
+
+def _places_of(tp: TopicPartition, brokers: Iterable[int], found: _Found) -> Iterable[Place]:
+    for broker in brokers:
+        if place := found.places.get(Host(tp, broker)):
+            yield place
+
+
+def _replica(view: PartitionView, broker: int, found: _Found, whole_bytes: int) -> Replica:
     """A replica that nobody tells of is as large as the others, and in the broken log dir."""
-    found = [places.get(Host(tp, broker)) for broker in view.replicas]
-    whole_bytes = max((place.size_bytes for place in found if place), default=0)
-    for broker, place in zip(view.replicas, found, strict=True):
-        path = place.path if place else lost.get(broker, UNKNOWN_PATH)
-        yield Replica(
-            at=LogDirId(broker, path),
-            size_bytes=place.size_bytes if place else whole_bytes,
-            is_online=place is not None and broker not in view.offline_replicas,
-        )
+    place = found.places.get(Host(TopicPartition(view.topic, view.partition), broker))
+    path = place.path if place else found.lost.get(broker, UNKNOWN_PATH)
+    return Replica(
+        at=LogDirId(broker, path),
+        size_bytes=place.size_bytes if place else whole_bytes,
+        is_online=place is not None and broker not in view.offline_replicas,
+    )
+
+
+def _replica_to_be(host: Host, found: _Found, whole_bytes: int) -> Replica:
+    """Return a replica as it is once it is whole and where it is being moved to."""
+    place = found.places.get(host)
+    if place is None:
+        path = found.lost.get(host.broker, UNKNOWN_PATH)
+        return Replica(at=LogDirId(host.broker, path), size_bytes=whole_bytes)
+    size_bytes = max(place.size_bytes, whole_bytes)
+    there_bytes = place.future_bytes if place.future_path else place.size_bytes
+    return Replica(
+        at=LogDirId(host.broker, place.future_path or place.path),
+        size_bytes=size_bytes,
+        coming_bytes=max(0, size_bytes - there_bytes),
+    )
 
 
 def _only_offline_dirs(log_dirs: Iterable[LogDirView]) -> dict[int, str]:

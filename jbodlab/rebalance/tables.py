@@ -21,6 +21,8 @@ from jbodlab.rebalance.core.wish import Goal, Wish
 
 _BAR_WIDTHS: Final = (14, 9, 5)
 _WIDE: Final = 200
+_NAMED: Final = 10
+"""How many replicas that cannot go are named."""
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 Measured = dict[LogDirId, float]
 
@@ -66,7 +68,7 @@ def plan_shown(
     measure = Console(width=_WIDE).measure
     tables = (_table(plan, path_text, bar_width) for bar_width in _BAR_WIDTHS)
     fitting = next((table for table in tables if measure(table).maximum <= width), None)
-    return Group(fitting or _table(plan, path_text, 0), *_sentences(plan, throttle))
+    return Group(fitting or _table(plan, path_text, 0), *_sentences(plan, throttle, path_text))
 
 
 def plan_content(plan: Plan, throttle: int | None) -> dict[str, Any]:
@@ -164,7 +166,7 @@ def _network_bytes(plan: Plan) -> int:
     return sum(each.size_bytes for each in plan.movements if each.is_between_brokers)
 
 
-def _sentences(plan: Plan, throttle: int | None) -> list[str]:
+def _sentences(plan: Plan, throttle: int | None, path_text: Callable[[str], str]) -> list[str]:
     scope = "all log dirs" if plan.wish.between_brokers else "the log dirs of its broker"
     share = (
         f"by {plan.wish.goal.value}, the fullest log dir carries "
@@ -172,7 +174,7 @@ def _sentences(plan: Plan, throttle: int | None) -> list[str]:
         f"{plan.imbalance_after:.2f} times then"
     )
     cost = (
-        f"{len(plan.movements)} replicas move, {size_text(plan.moved_bytes)} "
+        f"{_counted(len(plan.movements))}, {size_text(plan.moved_bytes)} "
         f"({size_text(_network_bytes(plan))} between brokers); no plan that relieves the same "
         f"log dirs as much moves less than {size_text(plan.least_bytes)}"
     )
@@ -180,15 +182,43 @@ def _sentences(plan: Plan, throttle: int | None) -> list[str]:
     if throttle is not None:
         took = duration_text(least_seconds(plan, throttle))
         lines.append(f"at {size_text(throttle)}/s per broker that takes {took} at least")
-    lines += [f"{each.tp} stays in {each.at}: {each.reason}" for each in plan.left_behind]
-    open_drains = [
-        str(each.id)
+    changing = sum(each.is_changing for each in plan.situation.partitions)
+    if changing:
+        lines.append(
+            f"on their way already, so left alone and shown where they will be: {changing}"
+        )
+    return [*lines, *_left_behind(plan, path_text), *_open_drains(plan, path_text)]
+
+
+def _left_behind(plan: Plan, path_text: Callable[[str], str]) -> list[str]:
+    """Name some of what cannot go; after them only how many more there are."""
+    lines = [
+        f"{each.tp} stays in {_place_text(each.at, path_text)}: {each.reason}"
+        for each in plan.left_behind[:_NAMED]
+    ]
+    if len(plan.left_behind) > _NAMED:
+        lines.append(f"and {len(plan.left_behind) - _NAMED} more; --json names them all")
+    return lines
+
+
+def _place_text(at: LogDirId, path_text: Callable[[str], str]) -> str:
+    path = path_text(at.path) if at.path else "a log dir that nobody tells of"
+    return f"{path} of broker {at.broker}"
+
+
+def _counted(count: int) -> str:
+    return "1 replica moves" if count == 1 else f"{count} replicas move"
+
+
+def _open_drains(plan: Plan, path_text: Callable[[str], str]) -> list[str]:
+    paths = [
+        path_text(each.id.path)
         for each in plan.situation.log_dirs
         if plan.wish.drains(each.id) and each.accepts
     ]
-    if open_drains:
-        lines.append(
-            f"{', '.join(open_drains)} is not cordoned: new replicas may come while it is emptied "
-            "(cordoned.log.dirs keeps them away)"
-        )
-    return lines
+    if not paths:
+        return []
+    return [
+        f"{', '.join(paths)}: not cordoned, so new replicas may come meanwhile; "
+        "cordoned.log.dirs keeps them away"
+    ]

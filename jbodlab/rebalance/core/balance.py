@@ -1,14 +1,15 @@
 """Evens loads out, greedily: the fullest gives to the emptiest what brings both closest together.
 
-A bucket is what is compared: the log dirs of one broker together, or one log dir. Every move lowers
-the sum of squares of loads per share, puts no log dir above the one it relieves, and moves a
-replica once at most, so it ends.
+A bucket is what is compared: the log dirs of one broker together, or one log dir. Where no replica
+can go over, two change places. Every step lowers the sum of squares of loads per share, puts no log
+dir above the one it relieves, and moves a replica once at most, so it ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from jbodlab.rebalance.core.board import Board, Slot
 from jbodlab.rebalance.core.rules import may_go
@@ -17,64 +18,173 @@ from jbodlab.rebalance.core.wish import Wish
 
 Bucket: TypeAlias = tuple[LogDirId, ...]
 
+_NEIGHBOURS: Final = 4
+"""How many replicas on either side of the best weight are looked at for an exchange."""
+_SWAP_WORTH: Final = 0.25
+"""By what part of the tolerance an exchange has to close the gap: it copies two replicas."""
+
+
+class Step(NamedTuple):
+    """What goes where, all of it together: one replica, or two that change places."""
+
+    moves: tuple[tuple[Slot, LogDirId], ...]
+
 
 def balance(board: Board, wish: Wish, buckets: Sequence[Bucket]) -> None:
     """Move replicas between buckets until nothing that is allowed brings them closer."""
-    moved: set[Slot] = set()
-    while (found := _next_move(board, wish, buckets, moved)) is not None:
-        slot, target = found
-        board.move(slot, target)
-        moved.add(slot)
+    _Balancing(board, wish, buckets).run()
 
 
-def _next_move(
-    board: Board, wish: Wish, buckets: Sequence[Bucket], moved: set[Slot]
-) -> tuple[Slot, LogDirId] | None:
-    fair = board.bucket_fullness(each for bucket in buckets for each in bucket)
-    ranked = sorted(buckets, key=lambda bucket: (board.bucket_fullness(bucket), bucket))
-    for source in reversed(ranked):
-        if board.bucket_fullness(source) <= fair * (1 + wish.tolerance):
+class _Balancing:
+    """One run of ``balance``; remembers between which buckets nothing is to be had."""
+
+    def __init__(self, board: Board, wish: Wish, buckets: Sequence[Bucket]) -> None:
+        self._board = board
+        self._wish = wish
+        self._buckets = buckets
+        self._moved: set[Slot] = set()
+        self._nothing: dict[tuple[Bucket, Bucket], None] = {}
+
+    def run(self) -> None:
+        while (step := self._next_step() or self._next_step_of_all()) is not None:
+            for slot, target in step.moves:
+                self._forget(self._board.place(slot))
+                self._forget(target)
+                self._board.move(slot, target)
+                self._moved.add(slot)
+
+    def _next_step_of_all(self) -> Step | None:
+        """Look at all pairs again: a replica that went may let another of its partition go."""
+        if not self._nothing:
             return None
-        for target in ranked:
-            if board.bucket_fullness(target) >= fair:
-                break
-            if found := _best_move(board, wish, source, target, moved):
-                return found
-    return None
+        self._nothing.clear()
+        return self._next_step()
+
+    def _forget(self, place: LogDirId) -> None:
+        """Look again at the pairs of the bucket with a log dir."""
+        self._nothing = {pair: None for pair in self._nothing if not any(place in b for b in pair)}
+
+    def _next_step(self) -> Step | None:
+        board = self._board
+        fair = board.bucket_fullness(each for bucket in self._buckets for each in bucket)
+        ranked = sorted(self._buckets, key=lambda bucket: (board.bucket_fullness(bucket), bucket))
+        for source in reversed(ranked):
+            if board.bucket_fullness(source) <= fair * (1 + self._wish.tolerance):
+                return None
+            if step := self._step_from(source, ranked, fair):
+                return step
+        return None
+
+    def _step_from(self, source: Bucket, ranked: Sequence[Bucket], fair: float) -> Step | None:
+        """Return a step that relieves ``source``: a move if there is any, else an exchange."""
+        targets = [
+            each
+            for each in ranked
+            if self._board.bucket_fullness(each) < fair and (source, each) not in self._nothing
+        ]
+        for target in targets:
+            if step := self._best_move(source, target):
+                return step
+        for target in targets:
+            if step := self._best_exchange(source, target, fair):
+                return step
+            self._nothing[source, target] = None
+        return None
+
+    def _best_move(self, source: Bucket, target: Bucket) -> Step | None:
+        """Return the allowed move that gains most; of equals the one with the fewest bytes."""
+        board, pair = self._board, _pair(self._board, source, target)
+        emptiest_first = sorted((board.fullness(each), each) for each in target)
+        fuller = [each for each in source if board.fullness(each) > emptiest_first[0][0]]
+        gains = [
+            (-gain, board.size_bytes(slot), slot)
+            for slot in self._movable(fuller)
+            if (gain := pair.gain(board.weight(slot))) > 0
+        ]
+        for _, _, slot in sorted(gains):
+            limit, amount = board.fullness(board.place(slot)), board.weight(slot)
+            for fullness, log_dir in emptiest_first:
+                if fullness >= limit:
+                    break
+                stays_below = board.fullness(log_dir, amount) < limit
+                if stays_below and may_go(board, self._wish, slot, log_dir):
+                    return Step(((slot, log_dir),))
+        return None
+
+    def _best_exchange(self, source: Bucket, target: Bucket, fair: float) -> Step | None:
+        """Return the allowed exchange that gains most; of equals the one with the fewest bytes."""
+        board, pair = self._board, _pair(self._board, source, target)
+        worth = _SWAP_WORTH * self._wish.tolerance * fair
+        found: list[tuple[float, int, Slot, Slot]] = []
+        for given, taken in self._candidates(source, target, pair.best_amount):
+            net = board.weight(given) - board.weight(taken)
+            if (gain := pair.gain(net)) > 0 and pair.closed_by(net) >= worth:
+                size_bytes = board.size_bytes(given) + board.size_bytes(taken)
+                found.append((-gain, size_bytes, given, taken))
+        for _, _, given, taken in sorted(found):
+            if self._may_change_places(given, taken):
+                return Step(((given, board.place(taken)), (taken, board.place(given))))
+        return None
+
+    def _candidates(
+        self, source: Bucket, target: Bucket, best: float
+    ) -> Iterator[tuple[Slot, Slot]]:
+        """Yield for each replica of the source those of the target that weigh ``best`` less."""
+        board = self._board
+        fullest = max(board.fullness(each) for each in source)
+        emptiest = min(board.fullness(each) for each in target)
+        emptier = [each for each in target if board.fullness(each) < fullest]
+        fuller = [each for each in source if board.fullness(each) > emptiest]
+        lighter = sorted((board.weight(slot), slot) for slot in self._movable(emptier))
+        weights = [weight for weight, _ in lighter]
+        for slot in self._movable(fuller):
+            middle = bisect_left(weights, board.weight(slot) - best)
+            around = lighter[max(0, middle - _NEIGHBOURS) : middle + _NEIGHBOURS]
+            yield from ((slot, each) for _, each in around)
+
+    def _may_change_places(self, given: Slot, taken: Slot) -> bool:
+        board, wish = self._board, self._wish
+        here, there = board.place(given), board.place(taken)
+        net = board.weight(given) - board.weight(taken)
+        return (
+            given.partition != taken.partition
+            and board.fullness(there, net) < board.fullness(here)
+            and may_go(board, wish, given, there)
+            and may_go(board, wish, taken, here)
+        )
+
+    def _movable(self, log_dirs: Iterable[LogDirId]) -> Iterable[Slot]:
+        board = self._board
+        for log_dir in log_dirs:
+            for slot in board.contents[log_dir]:
+                partition = board.partition(slot)
+                if slot not in self._moved and partition.is_whole and not partition.is_changing:
+                    yield slot
 
 
-def _best_move(
-    board: Board, wish: Wish, source: Bucket, target: Bucket, moved: set[Slot]
-) -> tuple[Slot, LogDirId] | None:
-    """Return the allowed move that gains most; of equals the one with the fewest bytes."""
-    gains = [
-        (-gain, board.size_bytes(slot), slot)
-        for slot in _movable(board, source, moved)
-        if (gain := _gain(board, source, target, board.weight(slot))) > 0
-    ]
-    emptiest_first = sorted(target, key=lambda each: (board.fullness(each), each))
-    for _, _, slot in sorted(gains):
-        limit = board.fullness(board.place(slot))
-        for log_dir in emptiest_first:
-            stays_below = board.fullness(log_dir, board.weight(slot)) < limit
-            if stays_below and may_go(board, wish, slot, log_dir):
-                return slot, log_dir
-    return None
+class _Pair(NamedTuple):
+    """Two buckets as amounts that go from the fuller to the emptier see them."""
+
+    gap: float
+    stiffness: float
+    """By how much the gap falls for each unit that goes over."""
+
+    @property
+    def best_amount(self) -> float:
+        """After it both are as full."""
+        return self.gap / self.stiffness
+
+    def gain(self, amount: float) -> float:
+        """Return by how much the sum of squares falls when ``amount`` goes over."""
+        return amount * (2 * self.gap - amount * self.stiffness) if amount > 0 else 0.0
+
+    def closed_by(self, amount: float) -> float:
+        """Return by how much the gap is smaller when ``amount`` went over."""
+        return self.gap - abs(self.gap - amount * self.stiffness)
 
 
-def _movable(board: Board, source: Bucket, moved: set[Slot]) -> Iterable[Slot]:
-    for log_dir in source:
-        for slot in board.contents[log_dir]:
-            partition = board.partition(slot)
-            if slot not in moved and partition.is_whole and not partition.is_changing:
-                yield slot
-
-
-def _gain(board: Board, source: Bucket, target: Bucket, amount: float) -> float:
-    """Return by how much the sum of squares falls when ``amount`` goes over."""
-    if amount <= 0:
-        return 0.0
-    gap = board.bucket_fullness(source) - board.bucket_fullness(target)
-    from_share = sum(board.shares[each] for each in source)
-    to_share = sum(board.shares[each] for each in target)
-    return amount * (2 * gap - amount * (1 / from_share + 1 / to_share))
+def _pair(board: Board, source: Bucket, target: Bucket) -> _Pair:
+    return _Pair(
+        gap=board.bucket_fullness(source) - board.bucket_fullness(target),
+        stiffness=1 / board.bucket_share(source) + 1 / board.bucket_share(target),
+    )

@@ -38,6 +38,8 @@ class Board:
                 slot = Slot(number, index)
                 self.contents.setdefault(replica.at, {})[slot] = None
                 self.loads[replica.at] = self.loads.get(replica.at, 0.0) + self.weight(slot)
+                arriving_bytes = self.arriving_bytes.get(replica.at, 0) + replica.coming_bytes
+                self.arriving_bytes[replica.at] = arriving_bytes
         self.shares = _shares(wish.goal, situation.log_dirs)
 
     def partition(self, slot: Slot) -> Partition:
@@ -63,8 +65,12 @@ class Board:
 
     def bucket_fullness(self, bucket: Iterable[LogDirId], more: float = 0.0) -> float:
         """Return load per share of some log dirs together, with ``more`` on them."""
-        ids = list(bucket)
-        return (sum(self.loads[each] for each in ids) + more) / sum(self.shares[i] for i in ids)
+        ids = tuple(bucket)
+        return (sum(self.loads[each] for each in ids) + more) / self.bucket_share(ids)
+
+    def bucket_share(self, bucket: Iterable[LogDirId]) -> float:
+        """Return what some log dirs together should carry, relative to the others."""
+        return sum(self.shares[each] for each in bucket)
 
     def move(self, slot: Slot, target: LogDirId) -> None:
         """Put a replica elsewhere."""

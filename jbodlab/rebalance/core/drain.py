@@ -52,8 +52,10 @@ def _move_away(board: Board, wish: Wish, slot: Slot) -> str:
     if not targets:
         return "no log dir may take it (brokers, racks, cordons, free bytes)"
     amount, home = board.weight(slot), board.place(slot).broker
-    board.move(
-        slot,
-        min(targets, key=lambda at: (at.broker != home, board.fullness(at, amount), at)),
-    )
+
+    def preference(at: LogDirId) -> tuple[bool, float, int, LogDirId]:
+        """Empty replicas weigh nothing: they are spread by their number."""
+        return at.broker != home, board.fullness(at, amount), len(board.contents[at]), at
+
+    board.move(slot, min(targets, key=preference))
     return ""

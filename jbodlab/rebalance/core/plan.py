@@ -41,6 +41,7 @@ class Plan:
     """What is to be moved and what that brings."""
 
     situation: Situation
+    """Settled: as it is without the plan, once what is under way is complete."""
     wish: Wish
     movements: tuple[Movement, ...]
     left_behind: tuple[LeftBehind, ...]
@@ -58,7 +59,11 @@ class Plan:
 
 
 def make_plan(situation: Situation, wish: Wish) -> Plan:
-    """Plan what a wish asks for, within the rules of ``core.rules``."""
+    """Plan what a wish asks for, within the rules of ``core.rules``.
+
+    What is under way already is left alone and counts where it will be.
+    """
+    situation = situation.settled()
     board = Board(situation, wish)
     begun = Board(situation, wish)
     left: list[LeftBehind] = []

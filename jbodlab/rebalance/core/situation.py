@@ -5,7 +5,7 @@ Values only; it asks no cluster and weighs nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from protocol.ids import TopicPartition
@@ -51,6 +51,8 @@ class Replica:
     at: LogDirId
     size_bytes: int
     is_online: bool = True
+    coming_bytes: int = 0
+    """What of it is still to be copied to there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +64,13 @@ class Partition:
     leader: int = -1
     write_rate: float = 0.0
     """Bytes per second that each replica takes; 0 when nobody measured."""
-    is_changing: bool = False
-    """Whether it is being reassigned or a replica of it is being moved."""
+    becoming: tuple[Replica, ...] = ()
+    """What its replicas will be, when it is being reassigned or one of them is being moved."""
+
+    @property
+    def is_changing(self) -> bool:
+        """Whether it is being reassigned or a replica of it is being moved."""
+        return bool(self.becoming)
 
     @property
     def is_whole(self) -> bool:
@@ -77,6 +84,15 @@ class Situation:
 
     log_dirs: tuple[LogDir, ...]
     partitions: tuple[Partition, ...]
+
+    def settled(self) -> Situation:
+        """Return it with replicas where they will be when what is under way is complete."""
+        return replace(
+            self,
+            partitions=tuple(
+                replace(each, replicas=each.becoming or each.replicas) for each in self.partitions
+            ),
+        )
 
     def log_dirs_of(self, broker: int) -> tuple[LogDir, ...]:
         """Return the log dirs of one broker, in their order."""

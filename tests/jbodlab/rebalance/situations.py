@@ -36,15 +36,16 @@ def partition(
     is_changing: bool = False,
 ) -> Partition:
     """Return t-``number`` led by its first replica; ``offline`` are brokers."""
+    replicas = tuple(
+        Replica(at=place, size_bytes=size_bytes, is_online=place.broker not in offline)
+        for place in places
+    )
     return Partition(
         tp=TopicPartition("t", number),
-        replicas=tuple(
-            Replica(at=place, size_bytes=size_bytes, is_online=place.broker not in offline)
-            for place in places
-        ),
+        replicas=replicas,
         leader=places[0].broker if leader is None else leader,
         write_rate=rate,
-        is_changing=is_changing,
+        becoming=replicas if is_changing else (),
     )
 
 

@@ -2,7 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from jbodlab.admin import ClusterView, LogDirView, PartitionView, ReplicaView
+from jbodlab.admin import (
+    ClusterView,
+    LogDirView,
+    PartitionView,
+    ReassignmentView,
+    ReplicaView,
+)
 from jbodlab.rebalance.core.plan_file import ANY, Wanted
 from jbodlab.rebalance.core.situation import LogDirId
 from jbodlab.rebalance.core.steps import Host
@@ -53,9 +59,16 @@ def cluster(replicas: tuple[int, ...], offline: tuple[int, ...] = ()) -> Cluster
     return ClusterView(controller_id=1, broker_ids=replicas, partitions=views, racks={1: "r1"})
 
 
+def adding_broker_2(tp: TopicPartition) -> ReassignmentView:
+    """Return the reassignment of a partition from broker 1 to broker 2."""
+    return ReassignmentView(
+        topic=tp.topic, partition=tp.partition, replicas=(2, 1), adding=(2,), removing=(1,)
+    )
+
+
 def test_metadata_and_log_dirs_become_a_situation() -> None:
     log_dirs = [log_dir(1, "/d1", replica(0, 50), replica(1, 7)), log_dir(1, "/cordoned")]
-    situation = situation_of(cluster((1,)), log_dirs, [T1], {T0: 2.5})
+    situation = situation_of(cluster((1,)), log_dirs, [adding_broker_2(T1)], {T0: 2.5})
     first, second = situation.log_dirs
     assert (first.rack, first.accepts, first.usable_bytes) == ("r1", True, 400)
     assert second.is_cordoned
@@ -70,6 +83,16 @@ def test_a_replica_on_its_way_to_another_log_dir_is_changing() -> None:
     situation = situation_of(cluster((1,)), log_dirs, [], {})
     assert situation.partitions[0].is_changing
     assert situation.partitions[0].replicas[0].at.path == "/d1"
+    (ends,) = situation.settled().partitions[0].replicas
+    assert (ends.at, ends.size_bytes, ends.coming_bytes) == (LogDirId(1, "/d2"), 50, 41)
+
+
+def test_a_reassignment_ends_with_whole_replicas_where_they_are_being_added() -> None:
+    log_dirs = [log_dir(1, "/d1", replica(0, 50)), log_dir(2, "/d2", replica(0, 20))]
+    situation = situation_of(cluster((2, 1)), log_dirs, [adding_broker_2(T0)], {})
+    assert [each.at.broker for each in situation.partitions[0].replicas] == [1], "as it was"
+    (ends,) = situation.settled().partitions[0].replicas
+    assert (ends.at, ends.size_bytes, ends.coming_bytes) == (LogDirId(2, "/d2"), 50, 30)
 
 
 def test_what_nobody_tells_of_lies_in_the_only_broken_log_dir() -> None:

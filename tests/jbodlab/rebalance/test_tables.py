@@ -30,7 +30,7 @@ def test_a_plan_shows_bars_and_what_it_costs() -> None:
     assert "0 B" in second
     assert "3.0 MiB" in second
     assert "2.00 times the mean of the log dirs of its broker now, 1.00 times then" in text
-    assert "1 replicas move, 3.0 MiB (0 B between brokers)" in text
+    assert "1 replica moves, 3.0 MiB (0 B between brokers)" in text
     assert "less than 3.0 MiB" in text
     assert "at 1.0 MiB/s per broker that takes 3.0 s at least" in text
     assert "written" not in text
@@ -68,9 +68,25 @@ def test_a_drain_says_what_stays_and_that_more_may_come() -> None:
     wish = Wish(drained_brokers=frozenset({1}))
     plan = make_plan(replace(PILED, partitions=(partition(0, [at(1, 1)], 5),)), wish)
     text = shown(plan)
-    assert "t-0 stays in 1:/b1/d1: no log dir may take it" in text
-    assert "1:/b1/d1, 1:/b1/d2 is not cordoned" in text
+    assert "t-0 stays in /b1/d1 of broker 1: no log dir may take it" in text
+    assert "/b1/d1, /b1/d2: not cordoned" in text
     assert "online, drained" in text
+
+
+def test_of_much_that_stays_some_is_named_and_the_rest_counted() -> None:
+    stuck = tuple(partition(number, [at(1, 1)]) for number in range(13))
+    wish = Wish(drained_brokers=frozenset({1}))
+    text = shown(make_plan(replace(PILED, partitions=stuck), wish))
+    assert text.count("stays in") == 10
+    assert "and 3 more; --json names them all" in text
+
+
+def test_what_is_on_its_way_already_is_counted() -> None:
+    moving = partition(0, [at(1, 1)], is_changing=True)
+    assert "left alone and shown where they will be: 1" in shown(
+        make_plan(replace(PILED, partitions=(moving,)), Wish())
+    )
+    assert "on their way" not in shown(make_plan(PILED, Wish()))
 
 
 def test_json_says_the_same() -> None:

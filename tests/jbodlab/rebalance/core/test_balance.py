@@ -41,6 +41,73 @@ def test_of_replicas_that_gain_the_same_the_one_with_fewer_bytes_goes() -> None:
     assert board.places == [[at(1, 2)], [at(1, 1)]]
 
 
+def two_dirs(first: list[int], second: list[int], **of_all: object) -> Situation:
+    """Return replicas of those sizes in the two log dirs of one broker."""
+    sizes = [(size, at(1, 1)) for size in first] + [(size, at(1, 2)) for size in second]
+    partitions = tuple(partition(n, [place], size) for n, (size, place) in enumerate(sizes))
+    return Situation(log_dirs=log_dirs(1, **of_all), partitions=partitions)
+
+
+def test_where_no_replica_can_go_over_two_change_places() -> None:
+    board = Board(two_dirs([70, 50], [40, 40]), Wish())
+    balance(board, Wish(), SINGLE)
+    assert board.loads == {at(1, 1): 110, at(1, 2): 90}
+    assert board.place(Slot(1, 0)) == at(1, 2)
+    assert board.place(Slot(2, 0)) == at(1, 1), "one 40 for the 50"
+    assert board.place(Slot(3, 0)) == at(1, 2)
+
+
+def test_replicas_of_two_brokers_change_places_too() -> None:
+    sizes = {at(1, 1): [10, 10], at(2, 1): [8, 8]}
+    placed = [(place, size) for place, each in sizes.items() for size in each]
+    partitions = tuple(partition(n, [place], size) for n, (place, size) in enumerate(placed))
+    wish = Wish(between_brokers=True)
+    board = Board(Situation(log_dirs=log_dirs(2, 1), partitions=partitions), wish)
+    balance(board, wish, [(at(1, 1),), (at(2, 1),)])
+    assert board.loads == {at(1, 1): 18, at(2, 1): 18}
+
+
+def test_no_exchange_puts_two_replicas_of_a_partition_on_one_broker() -> None:
+    partitions = (
+        partition(0, [at(1, 1), at(2, 1)], 10),
+        partition(1, [at(1, 1), at(2, 1)], 10),
+        partition(2, [at(1, 1), at(3, 1)], 4),
+    )
+    wish = Wish(between_brokers=True, tolerance=0)
+    dirs = tuple(each for each in log_dirs(2, 1))
+    board = Board(Situation(log_dirs=dirs, partitions=partitions[:2]), wish)
+    balance(board, wish, [(at(1, 1),), (at(2, 1),)])
+    assert board.places == [[at(1, 1), at(2, 1)]] * 2
+
+
+def test_an_exchange_needs_room_for_both_copies() -> None:
+    full = two_dirs([70, 50], [40, 40], total_bytes=120, usable_bytes=45)
+    board = Board(full, Wish(reserve=0))
+    balance(board, Wish(reserve=0), SINGLE)
+    assert board.loads == {at(1, 1): 120, at(1, 2): 80}, "50 bytes find no room on the second"
+
+
+def test_an_exchange_that_brings_next_to_nothing_is_left_alone() -> None:
+    board = Board(two_dirs([1000, 1000], [995, 800]), Wish())
+    balance(board, Wish(), SINGLE)
+    assert board.loads == {at(1, 1): 2000, at(1, 2): 1795}, "1,800 copied to be as uneven again"
+
+
+def test_a_replica_goes_after_another_of_its_partition_made_room() -> None:
+    """Broker 3 takes a replica of partition 0 once its own one has gone to broker 4."""
+    partitions = (
+        partition(0, [at(1, 1), at(3, 1)], 60),
+        partition(1, [at(1, 1)], 40),
+        partition(2, [at(3, 1)], 30),
+    )
+    wish = Wish(between_brokers=True, tolerance=0)
+    board = Board(Situation(log_dirs=log_dirs(4, 1), partitions=partitions), wish)
+    buckets = [(at(broker, 1),) for broker in (1, 2, 3, 4)]
+    balance(board, wish, buckets)
+    assert max(board.loads.values()) == 60
+    assert all(len({place.broker for place in places}) == len(places) for places in board.places)
+
+
 def test_replicas_that_are_changing_or_not_whole_stay() -> None:
     partitions = (
         partition(0, [at(1, 1)], 50, is_changing=True),

@@ -25,6 +25,11 @@ def test_what_a_log_dir_held_is_spread_over_the_others_of_its_broker() -> None:
     assert board.loads == {at(1, 1): 0, at(1, 2): 50, at(1, 3): 50}
 
 
+def test_empty_replicas_are_spread_by_their_number() -> None:
+    board, _ = drained(in_one_dir([0, 0, 0, 0], at(1, 1)), ONE_DIR)
+    assert [len(board.contents[at(1, number)]) for number in (1, 2, 3)] == [0, 2, 2]
+
+
 def test_what_a_broker_held_goes_to_brokers_without_the_partition() -> None:
     one = partition(0, [at(1, 1), at(2, 1)])
     board, left = drained((one,), ONE_BROKER, brokers=3)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from jbodlab.rebalance.core.board import Board, Slot
 from jbodlab.rebalance.core.plan import Plan, least_seconds, make_plan
-from jbodlab.rebalance.core.situation import LogDirId, Situation
+from jbodlab.rebalance.core.situation import LogDirId, Replica, Situation
 from jbodlab.rebalance.core.wish import Goal, Wish
 from tests.jbodlab.rebalance.situations import (
     at,
@@ -133,6 +134,31 @@ def test_larger_disks_get_more() -> None:
     )
     plan = make_plan(Situation(log_dirs=dirs, partitions=in_one_dir([10] * 8, at(1, 1))), Wish())
     assert loads(plan) == {at(1, 1): 20, at(1, 2): 60}
+
+
+def test_what_moves_already_counts_where_it_will_be() -> None:
+    whole = partition(0, [at(1, 1)], 80)
+    moving = replace(whole, becoming=(Replica(at=at(1, 2), size_bytes=80, coming_bytes=80),))
+    others = tuple(partition(n, [at(1, 1)], 20) for n in (1, 2, 3, 4))
+    plan = make_plan(Situation(log_dirs=log_dirs(1), partitions=(moving, *others)), Wish())
+    assert plan.movements == ()
+    assert loads(plan) == {at(1, 1): 80, at(1, 2): 80}
+    leaving = make_plan(
+        Situation(log_dirs=log_dirs(1), partitions=(moving,)), Wish(drained=frozenset({at(1, 1)}))
+    )
+    assert leaving.left_behind == (), "it is leaving already"
+
+
+def test_the_room_that_moves_under_way_will_take_is_not_given_twice() -> None:
+    """80 of 100 free bytes are still to be filled by partition 0."""
+    dirs = log_dirs(1, total_bytes=1000, usable_bytes=100)
+    whole = partition(0, [at(1, 1)], 80)
+    moving = replace(whole, becoming=(Replica(at=at(1, 2), size_bytes=80, coming_bytes=80),))
+    others = tuple(partition(n, [at(1, 1)], 30) for n in range(1, 9))
+    situation = Situation(log_dirs=dirs, partitions=(moving, *others))
+    assert make_plan(situation, Wish(reserve=0)).movements == ()
+    at_rest = replace(situation, partitions=(whole, *others))
+    assert make_plan(at_rest, Wish(reserve=0)).moved_bytes == 80
 
 
 def test_every_way_has_its_own_limit() -> None:
