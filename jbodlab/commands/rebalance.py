@@ -23,7 +23,7 @@ from jbodlab.rebalance.core.plan import make_plan
 from jbodlab.rebalance.core.plan_file import Wanted, as_it_is, from_json, to_json, wanted_by
 from jbodlab.rebalance.core.situation import LogDirId, Situation
 from jbodlab.rebalance.core.wish import Goal, Wish
-from jbodlab.rebalance.look import look_at_cluster
+from jbodlab.rebalance.look import look_at_cluster, look_at_plan
 from jbodlab.rebalance.rates import measured_rates, rates_of_dump
 from jbodlab.rebalance.run import AT_ONCE, Run, RunOptions, RunProgress
 from jbodlab.rebalance.tables import plan_content, plan_shown
@@ -128,7 +128,7 @@ def run(lab: Lab, file: Path, throttle: int | None, at_once: int) -> None:
     takes back what is under way and leaves what is complete; run it again to go on. Throttles are
     off at the end, however it ends.
     """
-    wanted = _read(file)
+    wanted = _read(file, f"`jbodlab rebalance plan --out {file}`")
     with ClusterAdmin(lab.require_running().spec) as admin:
         _write_rollback(admin, _rollback_of(file), wanted)
         _carry_out(lab, admin, wanted, RunOptions(throttle=throttle, at_once=at_once))
@@ -143,10 +143,16 @@ def run(lab: Lab, file: Path, throttle: int | None, at_once: int) -> None:
 def undo(lab: Lab, file: Path, throttle: int | None, at_once: int) -> None:
     """Go back to the places in FILE, which `run` wrote before it began.
 
-    It works after a run, and in the middle of one that was stopped.
+    It works after a run, and in the middle of one that was stopped. Partitions that were deleted
+    since are passed.
     """
-    wanted = _read(file)
+    wanted = _read(file, "`jbodlab rebalance run` writes it")
     with ClusterAdmin(lab.require_running().spec) as admin:
+        seen = look_at_plan(admin, wanted)
+        gone = [str(each.tp) for each in wanted if each.tp not in seen.replicas]
+        if gone:
+            lab.errors.print(f"not there any more, passed: {', '.join(gone)}", soft_wrap=True)
+        wanted = [each for each in wanted if each.tp in seen.replicas]
         _carry_out(lab, admin, wanted, RunOptions(throttle=throttle, at_once=at_once))
 
 
@@ -196,13 +202,12 @@ def _next_words(out: Path | None, *, is_empty: bool) -> str:
     return f"next: `jbodlab rebalance run {out}`"
 
 
-def _read(file: Path) -> list[Wanted]:
+def _read(file: Path, origin: str) -> list[Wanted]:
+    """Read a plan; ``origin`` says where it would come from."""
     try:
         return from_json(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise LabError(
-            ExitCode.FAILED, f"there is no {file}: `jbodlab rebalance plan --out {file}`"
-        ) from None
+        raise LabError(ExitCode.FAILED, f"there is no {file}: {origin}") from None
     except ValueError as error:
         raise LabError(ExitCode.FAILED, f"{file} is no plan: {error}") from error
 
@@ -214,7 +219,7 @@ def _rollback_of(file: Path) -> Path:
 def _write_rollback(admin: ClusterAdmin, file: Path, wanted: list[Wanted]) -> None:
     """Write the way back, unless a run that is gone on with wrote it."""
     if file.exists():
-        if [each.tp for each in _read(file)] != [each.tp for each in wanted]:
+        if [each.tp for each in _read(file, "")] != [each.tp for each in wanted]:
             raise LabError(ExitCode.FAILED, f"{file} belongs to another plan: move it away")
         return
     try:

@@ -23,7 +23,7 @@ from jbodlab.rebalance.core.steps import (
     remaining_bytes,
     under_way,
 )
-from jbodlab.rebalance.core.throttles import Throttles, throttles_of
+from jbodlab.rebalance.core.throttles import Throttles, throttles_now, throttles_of
 from jbodlab.rebalance.look import look_at_plan
 from jbodlab.rebalance.throttling import put_on, take_off
 from protocol.errors import ErrorCode, KafkaError
@@ -83,6 +83,7 @@ class Run:
         self._options = options
         self._pause = pause
         self._throttles = Throttles(lists={}, rates={})
+        self._has_looked = False
 
     def progress(self) -> Iterator[RunProgress]:
         """Carry the plan out; yield how far it is after each look.
@@ -148,9 +149,18 @@ class Run:
 
     def _order(self, seen: Seen) -> None:
         orders = decide(self._plan, seen, self._options.at_once)
-        if self._options.throttle is not None and (orders.reassign or orders.moves):
-            put_on(self._admin, self._throttles, self._options.throttle)
+        self._throttle(seen, orders)
         self._carry_out(orders)
+        if seen.targets or orders.moves:
+            # What was under way may have ended in between, and taken its throttles with it.
+            self._throttle(seen, orders)
+
+    def _throttle(self, seen: Seen, orders: Orders) -> None:
+        """Put throttles on for what is ordered, and once for what was under way before the run."""
+        rate = self._options.throttle
+        if rate is not None and (orders != Orders() or not self._has_looked):
+            put_on(self._admin, throttles_now(self._plan, seen, orders), rate)
+        self._has_looked = True
 
     def _carry_out(self, orders: Orders) -> None:
         order_moves(self._admin, orders.chosen)

@@ -1,8 +1,9 @@
 """Evens loads out, greedily: the fullest gives to the emptiest what brings both closest together.
 
 A bucket is what is compared: the log dirs of one broker together, or one log dir. Where no replica
-can go over, two change places. Every step lowers the sum of squares of loads per share, puts no log
-dir above the one it relieves, and moves a replica once at most, so it ends.
+can go over, two change places. Every step lowers the sum of squares of loads per share, leaves each
+log dir that gets something below the fullest of those that it relieves, and moves a replica once at
+most, so it ends.
 """
 
 from __future__ import annotations
@@ -94,19 +95,18 @@ class _Balancing:
     def _best_move(self, source: Bucket, target: Bucket) -> Step | None:
         """Return the allowed move that gains most; of equals the one with the fewest bytes."""
         board, pair = self._board, _pair(self._board, source, target)
+        limit = self._fullest(source)
         emptiest_first = sorted((board.fullness(each), each) for each in target)
-        fuller = [each for each in source if board.fullness(each) > emptiest_first[0][0]]
         gains = [
             (-gain, board.size_bytes(slot), slot)
-            for slot in self._movable(fuller)
+            for slot in self._movable(source)
             if (gain := pair.gain(board.weight(slot))) > 0
         ]
         for _, _, slot in sorted(gains):
-            limit, amount = board.fullness(board.place(slot)), board.weight(slot)
             for fullness, log_dir in emptiest_first:
                 if fullness >= limit:
                     break
-                stays_below = board.fullness(log_dir, amount) < limit
+                stays_below = board.fullness(log_dir, board.weight(slot)) < limit
                 if stays_below and may_go(board, self._wish, slot, log_dir):
                     return Step(((slot, log_dir),))
         return None
@@ -121,8 +121,9 @@ class _Balancing:
             if (gain := pair.gain(net)) > 0 and pair.closed_by(net) >= worth:
                 size_bytes = board.size_bytes(given) + board.size_bytes(taken)
                 found.append((-gain, size_bytes, given, taken))
+        limit = self._fullest(source)
         for _, _, given, taken in sorted(found):
-            if self._may_change_places(given, taken):
+            if self._may_change_places(given, taken, limit):
                 return Step(((given, board.place(taken)), (taken, board.place(given))))
         return None
 
@@ -131,27 +132,26 @@ class _Balancing:
     ) -> Iterator[tuple[Slot, Slot]]:
         """Yield for each replica of the source those of the target that weigh ``best`` less."""
         board = self._board
-        fullest = max(board.fullness(each) for each in source)
-        emptiest = min(board.fullness(each) for each in target)
-        emptier = [each for each in target if board.fullness(each) < fullest]
-        fuller = [each for each in source if board.fullness(each) > emptiest]
-        lighter = sorted((board.weight(slot), slot) for slot in self._movable(emptier))
+        lighter = sorted((board.weight(slot), slot) for slot in self._movable(target))
         weights = [weight for weight, _ in lighter]
-        for slot in self._movable(fuller):
+        for slot in self._movable(source):
             middle = bisect_left(weights, board.weight(slot) - best)
             around = lighter[max(0, middle - _NEIGHBOURS) : middle + _NEIGHBOURS]
             yield from ((slot, each) for _, each in around)
 
-    def _may_change_places(self, given: Slot, taken: Slot) -> bool:
+    def _may_change_places(self, given: Slot, taken: Slot, limit: float) -> bool:
         board, wish = self._board, self._wish
         here, there = board.place(given), board.place(taken)
         net = board.weight(given) - board.weight(taken)
         return (
             given.partition != taken.partition
-            and board.fullness(there, net) < board.fullness(here)
+            and board.fullness(there, net) < limit
             and may_go(board, wish, given, there)
             and may_go(board, wish, taken, here)
         )
+
+    def _fullest(self, bucket: Bucket) -> float:
+        return max(self._board.fullness(each) for each in bucket)
 
     def _movable(self, log_dirs: Iterable[LogDirId]) -> Iterable[Slot]:
         board = self._board

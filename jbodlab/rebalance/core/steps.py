@@ -71,8 +71,8 @@ def is_done(plan: Iterable[Wanted], seen: Seen) -> bool:
 def decide(plan: Sequence[Wanted], seen: Seen, at_once: int) -> Orders:
     """Return the next orders, so that about ``at_once`` partitions are under way.
 
-    A new lot of reassignments begins when the one before has ended, because throttles go with the
-    end of a lot. A reassignment to elsewhere is turned round at once.
+    What has most left to copy begins first, so that nothing large is left alone at the end. A
+    reassignment to elsewhere is turned round at once.
     """
     reassign = {wanted.tp: wanted.brokers for wanted in _to_reassign(plan, seen, at_once)}
     return Orders(
@@ -115,9 +115,8 @@ def remaining_bytes(plan: Iterable[Wanted], seen: Seen) -> dict[Host, int]:
 
 
 def _to_reassign(plan: Sequence[Wanted], seen: Seen, at_once: int) -> Iterator[Wanted]:
-    is_busy = any(seen.targets.get(wanted.tp) == wanted.brokers for wanted in plan)
-    room = 0 if is_busy else at_once
-    for wanted in plan:
+    room = at_once - sum(seen.targets.get(wanted.tp) == wanted.brokers for wanted in plan)
+    for wanted in _largest_first(plan, seen):
         if wanted.tp in seen.targets:
             if seen.targets[wanted.tp] != wanted.brokers:
                 yield wanted
@@ -126,12 +125,19 @@ def _to_reassign(plan: Sequence[Wanted], seen: Seen, at_once: int) -> Iterator[W
             yield wanted
 
 
+def _largest_first(plan: Iterable[Wanted], seen: Seen) -> list[Wanted]:
+    left_bytes: dict[TopicPartition, int] = {}
+    for host, size_bytes in remaining_bytes(plan, seen).items():
+        left_bytes[host.tp] = left_bytes.get(host.tp, 0) + size_bytes
+    return sorted(plan, key=lambda wanted: -left_bytes.get(wanted.tp, 0))
+
+
 def _moves(plan: Sequence[Wanted], seen: Seen, at_once: int) -> Iterator[DirMove]:
     """Return moves between the log dirs of brokers; each broker has ``at_once`` under way."""
     busy: dict[int, int] = {}
     for host, place in _hosted(plan, seen):
         busy[host.broker] = busy.get(host.broker, 0) + bool(place.future_path)
-    for wanted in plan:
+    for wanted in _largest_first(plan, seen):
         for order in _dir_moves(wanted):
             place = seen.places.get(Host(order.tp, order.at.broker))
             if place is None or (place.future_path or place.path) == order.at.path:

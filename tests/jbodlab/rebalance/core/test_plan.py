@@ -117,6 +117,21 @@ def test_between_brokers_all_log_dirs_end_alike() -> None:
     assert plan.moved_bytes == plan.least_bytes == 90
 
 
+def test_brokers_are_evened_out_although_one_replica_is_more_than_a_fair_share() -> None:
+    """What is beside the large replica goes, even where its log dir was no fuller than the next."""
+    partitions = (
+        partition(0, [at(1, 1)], 120),
+        *(partition(n, [at(1, 2)], 30) for n in (1, 2)),
+        partition(3, [at(2, 1)], 30),
+    )
+    wish = Wish(between_brokers=True)
+    plan = make_plan(Situation(log_dirs=log_dirs(2, 2), partitions=partitions), wish)
+    after = loads(plan)
+    assert after[at(1, 1)] == 120
+    assert after[at(2, 1)] + after[at(2, 2)] == 90
+    assert plan.imbalance_after == plan.imbalance_before
+
+
 def test_counts_are_evened_out_with_the_smallest_replicas() -> None:
     partitions = in_one_dir([70, 5, 60, 6], at(1, 1))
     plan = make_plan(

@@ -68,19 +68,28 @@ def test_what_is_under_way_is_waited_for() -> None:
     assert not is_done(plan, now)
 
 
-def test_reassignments_go_lot_by_lot() -> None:
+def test_the_next_reassignment_begins_when_one_has_ended() -> None:
     plan = [wanted(tp, {2: ANY}) for tp in (T0, T1, T2)]
     first = decide(plan, seen(dict.fromkeys((T0, T1, T2), (1,))), at_once=2)
     assert list(first.reassign) == [T0, T1]
+    two_left = seen({T0: (1,), T1: (1,), T2: (1,)}, targets={T0: (2,), T1: (2,)})
+    assert decide(plan, two_left, at_once=2).reassign == {}
     one_left = seen({T0: (2,), T1: (1,), T2: (1,)}, targets={T1: (2,)})
-    assert decide(plan, one_left, at_once=2).reassign == {}
-    both_done = seen({T0: (2,), T1: (2,), T2: (1,)})
-    assert list(decide(plan, both_done, at_once=2).reassign) == [T2]
+    assert list(decide(plan, one_left, at_once=2).reassign) == [T2]
+
+
+def test_what_has_most_left_to_copy_begins_first() -> None:
+    plan = [wanted(tp, {2: ANY}) for tp in (T0, T1)] + [wanted(T2, {1: "/d2"})]
+    sized = {Host(T1, 1): Place(path="/d1", size_bytes=900)}
+    now = seen({T0: (1,), T1: (1,), T2: (1,)}, sized)
+    assert list(decide(plan, now, at_once=1).reassign) == [T1]
+    moves = [wanted(tp, {1: "/d2"}) for tp in (T0, T1)]
+    assert decide(moves, now, at_once=1).moves == (move(1, "/d2", T1),)
 
 
 def test_each_broker_has_so_many_moves_under_way() -> None:
     plan = [wanted(tp, {1: "/d2", 2: "/d2"}) for tp in (T0, T1)]
-    going = Place(path="/d1", size_bytes=1, future_path="/d2")
+    going = Place(path="/d1", size_bytes=100, future_path="/d2")
     now = seen({T0: (1, 2), T1: (1, 2)}, {Host(T0, 1): going})
     assert decide(plan, now, at_once=1).moves == (move(2, "/d2"),)
     assert decide(plan, now, at_once=2).moves == (
