@@ -38,22 +38,22 @@ def faults() -> None:
 @click.option("--id", "fault_id", help="Its name in `list` and `clear`; fault-1 and so on else.")
 @lab_command
 def add(lab: Lab, words: tuple[str, ...], fault_id: str | None) -> None:
-    r"""Put a fault in force, with the keys that `faults:` has in the cluster file.
+    """Put a fault in force, with the keys that `faults:` has in the cluster file.
 
     \b
     The third and all later appends to logs of `orders` fail:
-      jbodlab faults add mode=eio log_dir=data/b1/d1 operations=append files=log \
+      jbodlab faults add mode=eio log_dir=data/b1/d1 operations=append files=log \\
           'name=orders-*' from_nth=3
     One fsync fails, and what was not durable is gone:
       jbodlab faults add mode=sync_failure broker=1 times=1
     A disk of 50 operations and a megabyte per second:
-      jbodlab faults add mode=slow log_dir=data/b1/d1 operations_per_second=50 \
+      jbodlab faults add mode=slow log_dir=data/b1/d1 operations_per_second=50 \\
           bytes_per_second=1000000
     Broker 2 hears nothing of broker 1, which still hears broker 2:
       jbodlab faults add mode=cut from=broker-1 to=broker-2 both_ways=false
     Broker 1 and the controller are 200 to 250 ms apart:
       jbodlab faults add mode=latency from=broker-1 to=controller latency_ms=200 jitter_ms=50
-    """
+    """  # noqa: D301 - click leaves the lines behind the backspace as they are
     cluster = lab.cluster
     fault = _fault(cluster, _content(words))
     broker = _in_charge(cluster, fault)
@@ -89,14 +89,14 @@ def list_faults(lab: Lab, broker_id: int | None) -> None:
 @click.option("--broker", "broker_id", type=int, help="Only this broker.")
 @lab_command
 def clear(lab: Lab, ids: tuple[str, ...], broker_id: int | None) -> None:
-    r"""Take faults off by their ids, or all of them; what hangs in one goes on.
+    """Take faults off by their ids, or all of them; what hangs in one goes on.
 
     \b
     Everything is whole again:
       jbodlab faults clear
     One fault of one broker:
       jbodlab faults clear fault-1 --broker 1
-    """
+    """  # noqa: D301 - click leaves the lines behind the backspace as they are
     cluster = lab.require_running()
     brokers = _running(cluster, broker_id)
     cleared: list[dict[str, Any]] = []

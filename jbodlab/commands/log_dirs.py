@@ -10,11 +10,14 @@ from rich.progress import (
     BarColumn,
     DownloadColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TextColumn,
     TimeRemainingColumn,
-    TransferSpeedColumn,
 )
+from rich.text import Text
 
+from analytics.sizes import size_text
 from jbodlab.admin import ClusterAdmin, LogDirView
 from jbodlab.cluster import broker_name
 from jbodlab.commands.output import Lab, lab_command
@@ -237,13 +240,22 @@ def _how_far(progress: ReturnProgress) -> str:
     return ", ".join(words)
 
 
+class _Rate(ProgressColumn):
+    """Bytes per second in the units of everything else here; nothing where there is no rate."""
+
+    def render(self, task: Task) -> Text:
+        """Return the rate of all bytes at the end, of the last seconds before."""
+        speed = task.finished_speed or task.speed
+        return Text("" if not speed else f"{size_text(speed)}/s")
+
+
 def move_bar(lab: Lab) -> Progress:
     """Return a progress bar for bytes, on stderr."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
+        DownloadColumn(binary_units=True),
+        _Rate(),
         TimeRemainingColumn(),
         console=lab.errors,
     )

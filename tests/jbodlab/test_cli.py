@@ -68,6 +68,12 @@ def test_every_command_explains_itself_and_speaks_json(path: tuple[str, ...]) ->
     assert COMMANDS[path].help
 
 
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_what_a_command_says_of_itself_has_lines_as_written(path: tuple[str, ...]) -> None:
+    """A raw docstring would show the mark of click that keeps lines, and join them."""
+    assert r"\b" not in jbodlab(*path, "--help").output
+
+
 def test_the_commands_of_the_project_are_there() -> None:
     assert [" ".join(path) for path in COMMANDS] == [
         "brokers kill",

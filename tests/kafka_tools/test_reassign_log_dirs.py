@@ -234,9 +234,14 @@ def test_a_move_into_or_out_of_an_offline_log_dir_fails(broken: Place, plan: Pla
         ) in printed.out
 
 
+@pytest.mark.scenario(114)
+@pytest.mark.kafka_bug("KAFKA-17009")
 def test_a_replica_that_is_not_there_has_no_live_log_dir(lab: Lab, place: Place, plan: PlanFile):
-    plan.write({(place.topic, 0): {1: "any", 3: lab.admin.log_dirs(3)[0].path}})
-    assert NO_LIVE_DIR.format(place.topic, 3) in plan.succeed(VERIFY)
+    """Kafka's tool asks describeReplicaLogDirs, which names no log dir and throws nothing."""
+    plan.write({(place.topic, 0): {1: place.source, 3: lab.admin.log_dirs(3)[0].path}})
+    said = plan.succeed(VERIFY)
+    assert NO_LIVE_DIR.format(place.topic, 3) in said
+    assert f"Reassignment of replica {place.topic}-0-1 completed successfully." in said
 
 
 def test_moves_that_cannot_begin_in_time_are_named(lab: Lab, place: Place, plan: PlanFile):

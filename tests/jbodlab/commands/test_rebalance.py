@@ -19,7 +19,15 @@ def config(tmp_path: Path) -> str:
 def test_a_plan_that_is_missing_is_told(config: str, tmp_path: Path) -> None:
     result = jbodlab("rebalance", "run", str(tmp_path / "none.json"), "--config", config)
     assert result.exit_code == ExitCode.FAILED
-    assert "there is no" in one_line(result)
+    assert one_line(result).endswith(
+        f"none.json: `jbodlab rebalance plan --out {tmp_path}/none.json`"
+    )
+
+
+def test_a_way_back_that_is_missing_is_not_to_be_planned(config: str, tmp_path: Path) -> None:
+    result = jbodlab("rebalance", "undo", str(tmp_path / "none.json"), "--config", config)
+    assert result.exit_code == ExitCode.FAILED
+    assert one_line(result).endswith("none.json: `jbodlab rebalance run` writes it")
 
 
 def test_a_file_that_is_no_plan_is_told(config: str, tmp_path: Path) -> None:

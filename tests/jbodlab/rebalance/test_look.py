@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from jbodlab.admin import (
     ClusterView,
     LogDirView,
@@ -10,11 +12,19 @@ from jbodlab.admin import (
     ReplicaView,
 )
 from jbodlab.rebalance.core.plan_file import ANY, Wanted
-from jbodlab.rebalance.core.situation import LogDirId
+from jbodlab.rebalance.core.situation import UNKNOWN_PATH, LogDirId
 from jbodlab.rebalance.core.steps import Host
 from jbodlab.rebalance.look import look_at_cluster, look_at_plan, situation_of
 from protocol.ids import TopicPartition
-from tests.jbodlab.test_admin import admin_of
+from protocol.messages.log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+from protocol.messages.metadata import MetadataRequest
+from tests.jbodlab.test_admin import admin_of, metadata
 from tests.jbodlab.test_reassignments import growing
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -104,6 +114,26 @@ def test_what_nobody_tells_of_lies_in_the_only_broken_log_dir() -> None:
     two_broken = [*log_dirs, log_dir(2, "/d2", error_code=56)]
     (one, _) = situation_of(cluster((1, 2), (2,)), two_broken, [], {}).partitions
     assert one.replicas[1].at == LogDirId(2, "")
+
+
+@pytest.mark.scenario(97)
+def test_a_broker_that_does_not_answer_costs_its_own_replicas_only(tmp_path: Path) -> None:
+    """Broker 2 is down; broker 1 has t-0, lacks t-1, and tells of a topic that nobody knows."""
+
+    def described(_request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+        log = DescribeLogDirsPartition(partition_index=0, partition_size=50, offset_lag=0)
+        topics = [DescribeLogDirsTopic(name=name, partitions=[log]) for name in ("t", "stray")]
+        return DescribeLogDirsResponse(results=[DescribeLogDirsResult(log_dir="/d", topics=topics)])
+
+    answers = {**growing([]), MetadataRequest: metadata, DescribeLogDirsRequest: described}
+    with admin_of(tmp_path, answers) as admin:
+        situation = look_at_cluster(admin)
+
+    assert [each.id.broker for each in situation.log_dirs] == [1]
+    t0, t1 = (each.replicas for each in situation.partitions)
+    assert [each.at for each in t0] == [LogDirId(1, "/d"), LogDirId(2, UNKNOWN_PATH)]
+    assert [each.at for each in t1] == [LogDirId(1, UNKNOWN_PATH), LogDirId(2, UNKNOWN_PATH)]
+    assert not any(each.is_online for each in (t0[1], *t1))
 
 
 def test_a_replica_being_added_is_not_there_yet(tmp_path: Path) -> None:
