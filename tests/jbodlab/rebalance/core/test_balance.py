@@ -41,7 +41,7 @@ def test_of_replicas_that_gain_the_same_the_one_with_fewer_bytes_goes() -> None:
     assert board.places == [[at(1, 2)], [at(1, 1)]]
 
 
-def two_dirs(first: list[int], second: list[int], **of_all: object) -> Situation:
+def two_dirs(first: list[int], second: list[int], **of_all: int) -> Situation:
     """Return replicas of those sizes in the two log dirs of one broker."""
     sizes = [(size, at(1, 1)) for size in first] + [(size, at(1, 2)) for size in second]
     partitions = tuple(partition(n, [place], size) for n, (size, place) in enumerate(sizes))
