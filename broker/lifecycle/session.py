@@ -101,6 +101,8 @@ class ControllerSession:
         self._alarm: asyncio.TimerHandle | None = None
         """Sets ``_wake``."""
         self._registered = asyncio.Event()
+        self._is_outdated = False
+        """Whether log dirs came back since the last registration was sent."""
         self._is_beating = False
         """Whether the regular heartbeat waits for its answer."""
         self._further_beats: asyncio.TaskGroup
@@ -160,11 +162,13 @@ class ControllerSession:
         """Register the log dirs that are online now, and wait until the controller knows them.
 
         Same process, same broker epoch: the controller then asks for the replicas that were
-        offline. The old ids are reported as failed no more.
+        offline. The old ids are reported as failed no more, nor is one that is online now: its disk
+        may have come back at the path of another one.
         """
-        for directory_id in old_directory_ids:
+        for directory_id in [*old_directory_ids, *self._ports.online_directory_ids()]:
             self._offline.pop(directory_id, None)
             self._reported(directory_id)
+        self._is_outdated = True
         self._registered.clear()
         self._wake.set()
         await self._registered.wait()
@@ -237,7 +241,7 @@ class ControllerSession:
         backoff_ms = _BACKOFF_MS_MIN
         while True:
             error_code = await self._try_register(identity)
-            if error_code is ErrorCode.NONE:
+            if self._registered.is_set():
                 return
             if error_code in _REFUSED_FOR_GOOD:
                 logger.error(
@@ -250,6 +254,7 @@ class ControllerSession:
             backoff_ms = min(backoff_ms * 2, _BACKOFF_MS_MAX)
 
     async def _try_register(self, identity: Identity) -> ErrorCode:
+        self._is_outdated = False
         request = identity.registration(
             directory_ids=self._ports.online_directory_ids(),
             previous_broker_epoch=self.broker_epoch,
@@ -266,7 +271,8 @@ class ControllerSession:
                 response.broker_epoch,
             )
             self.broker_epoch = response.broker_epoch
-            self._registered.set()
+            if not self._is_outdated:
+                self._registered.set()
             for directory_id in self._offline:
                 self._offline[directory_id] = False
         else:

@@ -342,6 +342,35 @@ async def test_log_dirs_that_came_back_are_registered_by_the_same_process(
         assert list(beats[-1].offline_log_dirs) == []
 
 
+async def test_a_disk_that_came_back_at_the_path_of_another_one_may_fail_again(
+    controller: FakeController, link: ControllerLink
+):
+    lab = Lab(link, NEVER_MS)
+    async with lab.running() as session:
+        session.log_dir_failed(failed(D2))
+        await controller.until(lambda: len(lab.rows) == 1)
+        await session.log_dirs_returned([D1])
+        session.log_dir_failed(failed(D2))
+        await controller.until(lambda: len(lab.rows) == 2)
+        assert list(controller.of(BrokerHeartbeatRequest)[-1].offline_log_dirs) == [D2]
+
+
+async def test_what_came_back_while_a_registration_was_under_way_is_registered_after_it(
+    controller: FakeController, link: ControllerLink
+):
+    lab = Lab(link, NEVER_MS)
+    lab.online = [D2]
+    answered = controller.held[BrokerRegistrationRequest] = asyncio.Event()
+    async with lab.running() as session, asyncio.TaskGroup() as group:
+        await controller.until(lambda: len(controller.of(BrokerRegistrationRequest)) == 1)
+        lab.online = [D1, D2]
+        returned = group.create_task(session.log_dirs_returned([]))
+        await asyncio.sleep(0)
+        answered.set()
+        await returned
+        assert list(controller.of(BrokerRegistrationRequest)[-1].log_dirs) == [D1, D2]
+
+
 async def test_a_failure_that_cannot_be_told_in_time_ends_the_wait(
     controller: FakeController, link: ControllerLink, caplog: pytest.LogCaptureFixture
 ):
