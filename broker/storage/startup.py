@@ -102,6 +102,7 @@ async def load_log_dirs(
     await _finish_swaps(by_path, loaded)
     await _drop_empty_twins(by_path, loaded)
     await _keep_newest_futures(by_path, loaded)
+    loaded = {path: found for path, found in loaded.items() if by_path[path].online}
     _refuse_duplicates(loaded)
     return loaded
 
@@ -112,6 +113,11 @@ async def _unless_failed(future: asyncio.Future[T]) -> T | None:
     except LogDirFailed as failed:
         _LOGGER.error("%s", failed)  # noqa: TRY400 -- the failure says all; a traceback adds nothing
         return None
+
+
+async def _do(log_dir: LogDir, operation: str, job: Callable[[], T]) -> T | None:
+    """Run one more job on a log dir that was loaded; None when that fails, or did before."""
+    return await _unless_failed(log_dir.submit(operation, job)) if log_dir.online else None
 
 
 def _opener(disk: Disk, owner: Owner) -> Callable[[], bytes]:
@@ -216,7 +222,8 @@ async def _finish_swaps(log_dirs: Mapping[str, LogDir], loaded: Mapping[str, Loa
                 await _retire(log_dirs[path], found, promoted, note.delete_name)
             else:
                 await _retire(log_dirs[source_path], source, old, note.delete_name)
-                await _drop_note(log_dirs[path], promoted)
+                if log_dirs[source_path].online:
+                    await _drop_note(log_dirs[path], promoted)
 
 
 def _find_current(loaded: LoadedLogDir, topic_partition: TopicPartition) -> LoadedLog | None:
@@ -252,13 +259,13 @@ async def _retire(
         log.rename(delete_name)
         write_loaded(log_dir.disk, left)
 
-    await _unless_failed(log_dir.submit("set aside", retire))
+    await _do(log_dir, "set aside", retire)
     loaded.to_delete.append(delete_name)
 
 
 async def _drop_note(log_dir: LogDir, promoted: LoadedLog) -> None:
     files, name = log_dir.files, promoted.log.name
-    await _unless_failed(log_dir.submit("finish swap", lambda: remove_swap_note(files, name)))
+    await _do(log_dir, "finish swap", lambda: remove_swap_note(files, name))
     promoted.swap_note = None
 
 
@@ -296,7 +303,7 @@ async def _remove(log_dir: LogDir, loaded: LoadedLogDir, empty: LoadedLog) -> No
         empty.log.delete_files()
         write_loaded(log_dir.disk, left)
 
-    await _unless_failed(log_dir.submit("remove empty log", remove))
+    await _do(log_dir, "remove empty log", remove)
 
 
 async def _keep_newest_futures(
@@ -329,7 +336,7 @@ async def _made_ms(log_dir: LogDir, future: LoadedLog) -> int:
     def look() -> int:
         return log_dir.disk.modified_ms(name) if log_dir.disk.exists(name) else 0
 
-    return await _unless_failed(log_dir.submit("look at future log", look)) or 0
+    return await _do(log_dir, "look at future log", look) or 0
 
 
 def _refuse_duplicates(loaded: Mapping[str, LoadedLogDir]) -> None:

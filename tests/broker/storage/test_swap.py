@@ -15,6 +15,7 @@ from broker.storage.partition_log import PartitionLog
 from broker.storage.recovery import LoadedLogDir, StartupRefused
 from broker.storage.startup import LoadOptions, load_log_dirs
 from broker.storage.swap import Swap, SwapNote, read_swap_note, render_swap_note
+from protocol.fault_model import FileClass, Operation
 from protocol.ports import Disk
 from tests.broker.storage.builders import (
     ORDERS,
@@ -194,6 +195,29 @@ async def test_a_source_that_breaks_while_the_swap_is_finished_leaves_the_new_lo
     loaded = await loading
     assert isinstance(log_dirs[0].failure, LogDirFailed)
     assert served(loaded) == [("/destination", list(range(20)))]
+
+
+async def test_a_source_that_breaks_while_swaps_are_finished_is_offline_and_their_notes_stay() -> (
+    None
+):
+    move = Move()
+    move.swap.promote(move.destination)
+    for files in (LogDirFiles(move.memories[0]), move.destination):
+        PartitionLog.create(files, "orders-1", CONFIG, now_ms=0).append(batches(0, 5), now_ms=0)
+    note = render_swap_note(SwapNote("/source", DELETE.replace("-0.", "-1.")))
+    move.memories[1].write_file("orders-1/swap-note", note)
+    for disk in move.memories:
+        disk.kill()
+    dirs = frozenset({FileClass.OTHER})
+    move.disks[0].set_fault("eio", operations=frozenset({Operation.RENAME}), file_classes=dirs)
+    log_dirs = [inline_log_dir(disk) for disk in move.disks]
+    loaded = await load_log_dirs(log_dirs, OPTIONS)
+    assert not log_dirs[0].online
+    whole = [("/destination", list(range(20))), ("/destination", list(range(5)))]
+    assert served(loaded) == whole
+    assert list(loaded) == ["/destination"]
+    assert served(await move.restart()) == whole
+    assert len(dirs_of(move.memories[0])) == 2
 
 
 def dirs_of(disk: MemoryDisk) -> list[str]:
