@@ -50,6 +50,9 @@ class Arrivals:
 
         Its replicas wait for a LeaderAndIsr: register again afterwards. Whether other log dirs are
         offline is seen here, whatever the rule says.
+
+        Raises:
+            LogDirFailed: it failed again since it was loaded, and stays offline.
         """
         return await self._state.to_the_end(partial(self._bring_back, log_dir, found, rule))
 
@@ -58,6 +61,8 @@ class Arrivals:
     ) -> ReturnedReplicas:
         state, path = self._state, log_dir.path
         async with state.control_turn:
+            if log_dir.failure is not None:
+                raise log_dir.failure
             state.dirs[path] = log_dir
             state.log_dirs.revive(path)
             current = {log.topic_partition: log for log in found.logs if not log.is_future}

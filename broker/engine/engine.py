@@ -154,6 +154,9 @@ class Engine:
         """Put a log dir that was opened and loaded in the place of the offline one of its path.
 
         Its replicas wait for the controller: register again afterwards. Source: KIP-18.
+
+        Raises:
+            LogDirFailed: it failed again since it was loaded, and stays offline.
         """
         log_dir.on_failed = self._failures.on_log_dir_failed
         await self._cleaning.log_dir_returned(log_dir)

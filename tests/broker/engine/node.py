@@ -204,9 +204,12 @@ class Node:
         await self.engine.start(await self._load(list(self.log_dirs.values())))
 
     async def bring_back(
-        self, path: str, rule: ReturnRule, *, is_empty: bool = False
+        self, path: str, rule: ReturnRule, *, is_empty: bool = False, fails_again: bool = False
     ) -> ReturnedReplicas:
-        """Open a log dir anew while the engine runs, perhaps with another disk."""
+        """Open a log dir anew while the engine runs, perhaps with another disk.
+
+        One that ``fails_again`` does so between its loading and its return.
+        """
         self.memory[path].kill()
         if is_empty:
             self.memory[path] = MemoryDisk(path)
@@ -214,6 +217,8 @@ class Node:
         self.workers[path] = SwitchWorker(asyncio.get_running_loop())
         self.log_dirs[path] = log_dir = self._log_dir(path, self.workers[path])
         loaded = await self._load([log_dir])
+        if fails_again:
+            log_dir.fail("look at root", OSError(5, "broken again"))
         return await self.engine.bring_back(log_dir, loaded[path], rule)
 
     async def _load(self, log_dirs: list[LogDir]) -> dict[str, LoadedLogDir]:

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from broker.core.hosted import Loss, ReturnedReplicas, ReturnRule
+from broker.core.log_dirs import LogDirFailed
 from broker.core.rebuild_throttle import RebuildView
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -49,6 +50,19 @@ async def test_a_repaired_log_dir_has_its_logs_again(lab: Lab) -> None:
     assert await end_in_sync(lab, 2) == lab[1].disk_bytes()
     assert lab[2].engine.offline_directory_ids() == []
     assert lab[2].engine.gauges().offline_replica_count == 0
+
+
+async def test_a_log_dir_that_fails_before_it_is_taken_in_stays_offline(lab: Lab) -> None:
+    """Nothing may be hosted on it, and nothing is made there."""
+    path = await failed_dir(lab)
+    with pytest.raises(LogDirFailed):
+        await lab[2].bring_back(path, ReturnRule(), fails_again=True)
+    assert lab[2].engine.gauges().offline_replica_count == 1
+    assert (await lab.tell(ORDERS))[2] == STORAGE
+    await lab.create(OTHERS)
+    assert await lab[2].dir_of(OTHERS) != path
+    await lab[2].bring_back(path, ReturnRule())
+    assert (await lab.tell(ORDERS))[2] == ErrorCode.NONE
 
 
 async def test_an_empty_disk_is_filled_from_the_leader(lab: Lab) -> None:
