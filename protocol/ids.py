@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+from collections.abc import Sequence
 from typing import Final, NamedTuple, NewType
 
 BrokerId = NewType("BrokerId", int)
@@ -79,5 +80,12 @@ def failure_id(broker_id: int, directory_id: bytes, broker_epoch: int) -> str:
     return f"{broker_id}-{uuid_text(directory_id)}-{broker_epoch}"
 
 
+def listed(tps: Sequence[TopicPartition]) -> str:
+    """Name partitions for a log line, the first 20 of them."""
+    named = ", ".join(map(str, tps[:_LISTED_MAX]))
+    return named if len(tps) <= _LISTED_MAX else f"{named} and {len(tps) - _LISTED_MAX} more"
+
+
+_LISTED_MAX: Final = 20
 _URL_SAFE: Final = str.maketrans("+/", "-_")
 _URL_UNSAFE: Final = str.maketrans("-_", "+/")

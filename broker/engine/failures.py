@@ -8,6 +8,7 @@ Source: ReplicaManager.scala handleLogDirFailure, KIP-112.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from broker.core.log_dirs import LogDirFailed
 from broker.engine.follower import Following
@@ -16,13 +17,10 @@ from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.engine.types import FailedLogDir
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition, failure_id
+from protocol.ids import TopicPartition, failure_id, listed
 from protocol.metric_rows import FailoverEventRow, FailoverStep
 
 logger = logging.getLogger(__name__)
-
-_NAMED_MAX = 20
-"""Partitions named in the log line of a failure."""
 
 
 class Failures:
@@ -71,6 +69,14 @@ class Failures:
         if replica is not None:
             self._end(replica)
 
+    def tell_missing(self, tps: Sequence[TopicPartition]) -> None:
+        """Log which partitions are Offline because their logs may lie where nobody can look."""
+        if tps:
+            offline = ", ".join(self._state.log_dirs.offline)
+            logger.warning(
+                "%d replicas not found while %s is offline: %s", len(tps), offline, listed(tps)
+            )
+
     def _end(self, replica: Replica) -> None:
         self._following.unfollow(replica)
         loose = self._moves.drop(replica)
@@ -84,16 +90,13 @@ class Failures:
             del loose[tp]
 
     def _log(self, told: FailedLogDir, offline: tuple[TopicPartition, ...]) -> None:
-        named = ", ".join(map(str, offline[:_NAMED_MAX]))
-        more = "" if len(offline) <= _NAMED_MAX else f" and {len(offline) - _NAMED_MAX} more"
         logger.error(
-            "log dir %s: online -> offline: %s: %s; %d replicas offline: %s%s",
+            "log dir %s: online -> offline: %s: %s; %d replicas offline: %s",
             told.path,
             told.operation,
             told.cause,
             len(offline),
-            named,
-            more,
+            listed(offline),
         )
 
     def _emit(self, told: FailedLogDir, offline: tuple[TopicPartition, ...], at_ms: int) -> None:

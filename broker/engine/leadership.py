@@ -132,9 +132,11 @@ class Leadership:
         """Act on the decisions; return the errors met on the way."""
         failed: dict[TopicPartition, ErrorCode] = {}
         new: list[LeaderAndIsrDecision] = []
+        missing: list[TopicPartition] = []
         for decision in sorted(decisions, key=_leaders_first):
             if decision.action is ReplicaAction.HOST_OFFLINE:
                 self._failures.take_offline(decision.tp, decision.topic_id)
+                missing.append(decision.tp)
             elif decision.action is ReplicaAction.ASSIGN_TOPIC_ID:
                 self._assign_topic_id(decision)
             elif decision.action in (ReplicaAction.LEAD, ReplicaAction.FOLLOW):
@@ -142,6 +144,7 @@ class Leadership:
                     new.append(decision)
                 else:
                     self._take_role(self._existing(decision), decision)
+        self._failures.tell_missing(missing)
         while new:
             new = await self._create(self._begin(new, failed))
         self._following.prune()

@@ -25,7 +25,7 @@ from controller.core.replica_moves import Replica, move_replicas
 from controller.core.run_state import Probe
 from controller.core.step import Step
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition, failure_id, uuid_text
+from protocol.ids import TopicPartition, failure_id, listed, uuid_text
 from protocol.messages.control import LeaderAndIsrRequest, LeaderAndIsrResponse
 from protocol.metric_rows import FailoverStep
 
@@ -201,6 +201,10 @@ def _learn(
     hosted = step.state.hosted.get(event.broker_id, {})
     newly_offline = tuple(tp for tp in offline if tp in hosted)
     online = [tp for tp in online if tp in hosted]
+    if newly_offline:
+        step.warn(f"offline on broker {event.broker_id}, by its log dirs: {listed(newly_offline)}")
+    if online:
+        step.note(f"online again on broker {event.broker_id}: {listed(online)}")
     if newly_offline or online:
         step.change(ReplicasProbed(event.broker_id, newly_offline, tuple(online)))
     return newly_offline, tuple(online)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.ids import TopicPartition, failure_id, uuid_from_text, uuid_text
+from protocol.ids import TopicPartition, failure_id, listed, uuid_from_text, uuid_text
 
 
 def test_the_zero_uuid_is_written_as_kafka_writes_it() -> None:
@@ -27,3 +27,9 @@ def test_a_failure_is_named_by_broker_directory_and_epoch() -> None:
 
 def test_a_partition_is_printed_as_its_directory_is_named() -> None:
     assert str(TopicPartition("orders", 3)) == "orders-3"
+
+
+def test_only_so_many_partitions_are_named_in_a_line() -> None:
+    tps = [TopicPartition("t", number) for number in range(22)]
+    assert listed(tps[:2]) == "t-0, t-1"
+    assert listed(tps).endswith(", t-19 and 2 more")

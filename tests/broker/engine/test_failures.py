@@ -10,7 +10,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition, failure_id
 from protocol.metric_rows import FailoverEventRow, FailoverStep
 from tests.broker.engine.lab import Lab
-from tests.broker.engine.messages import BROKER_EPOCH, ORDERS
+from tests.broker.engine.messages import BROKER_EPOCH, ORDERS, Led
 
 STORAGE = ErrorCode.KAFKA_STORAGE_ERROR
 
@@ -156,3 +156,15 @@ async def test_an_idle_disk_that_cannot_be_written_is_noticed_by_the_regular_pro
     alone[1].disks[await alone[1].dir_of() or ""].set_fault("read_only")
     await asyncio.sleep(5.1)
     assert len(alone[1].events.failed) == 1
+
+
+@pytest.mark.kafka_bug("KAFKA-9016")
+async def test_replicas_that_are_not_found_while_a_log_dir_is_offline_are_named(
+    alone: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As after a start with a broken disk: nobody knows what lay there until it is asked for."""
+    path = alone[1].paths[0]
+    alone[1].log_dirs[path].fail("open", broken())
+    alone.led[ORDERS] = Led([1], 1, [1])
+    assert await alone.tell(ORDERS) == {1: STORAGE}
+    assert f"1 replicas not found while {path} is offline: orders-0" in caplog.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from controller.core.effects import Note
 from controller.core.records import TopicCreated
 from protocol.errors import ErrorCode
 from protocol.messages.control import (
@@ -49,6 +50,7 @@ def test_a_follower_on_a_failed_log_dir_leaves_the_isr() -> None:
 
     assert leadership(cluster, "t-0") == (1, 1, (1, 2))
     assert cluster.state.offline_replicas(tp("t-0")) == [3]
+    assert Note("offline on broker 3, by its log dirs: t-0", is_warning=True) in cluster.notes
 
 
 @pytest.mark.scenario(162, 174)
