@@ -108,8 +108,9 @@ def read_swap_note(files: LogDirFiles, name: str) -> SwapNote | None:
     path = f"{name}/{SWAP_NOTE_FILE}"
     if not files.disk.exists(path):
         return None
-    lines = files.disk.read_file(path).decode().split("\n")
-    if len(lines) != 4 or lines[0] != _VERSION:
+    lines = files.disk.read_file(path).decode(errors="replace").split("\n")
+    is_damaged = any("\N{REPLACEMENT CHARACTER}" in line for line in lines)
+    if is_damaged or len(lines) != 4 or lines[0] != _VERSION:
         raise OSError(errno.EIO, f"malformed swap note {lines}", path)
     return SwapNote(lines[1], lines[2])
 

@@ -176,10 +176,11 @@ async def test_two_current_logs_without_a_note_stop_the_start_and_are_both_named
         await load_log_dirs([inline_log_dir(disk) for disk in disks], OPTIONS)
 
 
-async def test_a_damaged_note_costs_the_dir_and_no_data() -> None:
+@pytest.mark.parametrize("content", [b"9\n", b"", b"0\n/sourc\xe5\nname\n"])
+async def test_a_damaged_note_costs_the_dir_and_no_data(content: bytes) -> None:
     move = Move()
     move.swap.promote(move.destination)
-    move.memories[1].write_file("orders-0/swap-note", b"9\n")
+    move.memories[1].write_file("orders-0/swap-note", content)
     loaded = await move.restart()
     assert served(loaded) == [("/source", list(range(20)))]
     assert list(loaded) == ["/source"]
