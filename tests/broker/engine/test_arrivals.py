@@ -65,6 +65,22 @@ async def test_a_log_dir_that_fails_before_it_is_taken_in_stays_offline(lab: Lab
     assert (await lab.tell(ORDERS))[2] == ErrorCode.NONE
 
 
+async def test_two_swapped_disks_bring_their_logs_to_each_others_places(lab: Lab) -> None:
+    path = await failed_dir(lab)
+    await lab.create(OTHERS)
+    other = str(await lab[2].dir_of(OTHERS))
+    lab[2].log_dirs[other].fail("append", OSError(5, "broken"))
+    memory = lab[2].memory
+    memory[path], memory[other] = memory[other], memory[path]
+    first = await lab[2].bring_back(path, ReturnRule())
+    assert first == ReturnedReplicas((OTHERS,), (ORDERS,), ())
+    second = await lab[2].bring_back(other, ReturnRule())
+    assert second == ReturnedReplicas((ORDERS,), (), ())
+    assert (await lab.tell(ORDERS, OTHERS))[2] == ErrorCode.NONE
+    assert [await lab[2].dir_of(tp) for tp in (ORDERS, OTHERS)] == [other, path]
+    assert lab[2].engine.gauges().offline_replica_count == 0
+
+
 async def test_an_empty_disk_is_filled_from_the_leader(lab: Lab) -> None:
     path = await failed_dir(lab)
     returned = await lab[2].bring_back(path, ReturnRule(), is_empty=True)
