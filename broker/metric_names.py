@@ -101,6 +101,12 @@ PLAIN: Final[tuple[tuple[str, str, MetricKind, str], ...]] = (
 LOG_DIR: Final[tuple[tuple[str, str, MetricKind, str], ...]] = (
     ("offline", "kafka_log_logmanager_logdirectoryoffline", "gauge", "1 for an offline log dir."),
     (
+        "cordoned",
+        "kafka_log_logmanager_logdirectorycordoned",
+        "gauge",
+        "1 for a cordoned log dir, online or not.",
+    ),
+    (
         "queue_depth",
         "jbodlab_broker_log_dir_queue_depth",
         "gauge",

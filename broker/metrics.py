@@ -126,6 +126,7 @@ class LogDirStats:
     append_bytes: Counter = field(default_factory=Counter)
     queue_depth: Gauge = field(default_factory=Gauge)
     offline: Gauge = field(default_factory=Gauge)
+    cordoned: Gauge = field(default_factory=Gauge)
     uncleanable_partitions: Gauge = field(default_factory=Gauge)
     uncleanable_bytes: Gauge = field(default_factory=Gauge)
     max_dirty_percent: Gauge = field(default_factory=Gauge)
@@ -233,14 +234,15 @@ class Metrics:
             yield name, kind, text, metric
 
     def _log_dir_families(self) -> Iterator[Family]:
-        offline = sum(stats.offline.value for stats in self.log_dirs.values())
-        yield Family(
-            "kafka_log_logmanager_offlinelogdirectorycount",
-            "gauge",
-            "Log dirs that are offline.",
-            (),
-            (Sample((), offline),),
-        )
+        for attribute in ("offline", "cordoned"):
+            count = sum(getattr(stats, attribute).value for stats in self.log_dirs.values())
+            yield Family(
+                f"kafka_log_logmanager_{attribute}logdirectorycount",
+                "gauge",
+                f"Log dirs that are {attribute}.",
+                (),
+                (Sample((), count),),
+            )
         for attribute, name, kind, text in LOG_DIR:
             samples = [
                 Sample((path,), getattr(stats, attribute).value)

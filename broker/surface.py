@@ -279,6 +279,9 @@ class Surface:
         metrics.under_min_isr_partitions.set(gauges.under_min_isr_count)
         metrics.partitions_with_late_transactions.set(gauges.late_transaction_count)
         metrics.producer_id_count.set(gauges.producer_id_count)
+        known = self.engine.state.log_dirs
+        for path in self.log_dirs:
+            metrics.log_dir(path).cordoned.set(known.is_cordoned(path))
         for path, cleaner in self.engine.cleaner_gauges().items():
             stats = metrics.log_dir(path)
             stats.uncleanable_partitions.set(cleaner.uncleanable_count)

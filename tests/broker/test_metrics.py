@@ -76,6 +76,7 @@ def test_the_oldest_event_row_is_dropped_and_counted_when_too_many_wait():
 def test_families_name_every_log_dir_and_every_api_once():
     metrics = Metrics(broker_id=1)
     metrics.log_dir("/d1").offline.set(1)
+    metrics.log_dir("/d2").cordoned.set(1)
     metrics.log_dir("/d2").append_count.add(3)
     metrics.request("Fetch").record(5, received_bytes=1, sent_bytes=2, failed=False)
     families = {family.name: family for family in metrics.families()}
@@ -84,5 +85,10 @@ def test_families_name_every_log_dir_and_every_api_once():
     assert families["kafka_log_logmanager_logdirectoryoffline"].samples == [
         (("/d1",), 1),
         (("/d2",), 0),
+    ]
+    assert families["kafka_log_logmanager_cordonedlogdirectorycount"].samples[0].value == 1
+    assert families["kafka_log_logmanager_logdirectorycordoned"].samples == [
+        (("/d1",), 0),
+        (("/d2",), 1),
     ]
     assert families["kafka_network_requestmetrics_requests_total"].samples == [(("Fetch",), 1)]
