@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 from protocol.config_messages import alter_response
 from protocol.config_types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import broker_id_from_text
 from protocol.messages.configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
@@ -62,7 +63,7 @@ def check_own_id(own_id: int, name: str, expected: str) -> None:
         KafkaError: INVALID_REQUEST.
     """
     try:
-        broker_id = int(name)
+        broker_id = broker_id_from_text(name)
     except ValueError:
         raise invalid_request(f"Node id must be an integer, but it is: {name}") from None
     if broker_id != own_id:

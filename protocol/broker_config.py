@@ -11,17 +11,8 @@ import sys
 from dataclasses import dataclass
 from typing import Final
 
-from protocol.config_types import (
-    LONG_MAX,
-    ConfigKey,
-    ConfigType,
-    Update,
-    at_least,
-    cordoned,
-    key,
-    keys_of,
-    one_of,
-)
+from protocol.config_checks import at_least, cordoned, one_of
+from protocol.config_types import LONG_MAX, ConfigKey, ConfigType, Update, key, keys_of
 from protocol.topic_defaults import TopicDefaults
 
 LEADER_SELECTOR: Final = "org.apache.kafka.common.replica.LeaderSelector"

@@ -10,6 +10,7 @@ A configuration is a frozen dataclass whose fields are the keys, dots written as
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Mapping
 from enum import Enum, IntEnum
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -22,6 +23,9 @@ Check: TypeAlias = Callable[[Any], str | None]
 
 LONG_MAX: Final = (1 << 63) - 1
 INT_MAX: Final = (1 << 31) - 1
+_DOUBLE: Final = re.compile(
+    r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?)"
+)
 ALL_LOG_DIRS: Final = "*"
 """As the only entry of ``cordoned.log.dirs``: every log dir."""
 
@@ -32,6 +36,16 @@ class RefusedValueError(ValueError):
     def __init__(self, reason: str, shown: str) -> None:
         super().__init__(reason)
         self.shown = shown
+
+
+class UnmetRequirementError(RefusedValueError):
+    """A value of the right type that a broker's configuration as a whole does not take.
+
+    Kafka names neither the key nor the value before the text. Source: KafkaConfig.validateValues.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, "")
 
 
 class InvalidValueError(KafkaError):
@@ -175,6 +189,8 @@ def parse(column: ConfigKey, text: str | None) -> ConfigValue:
     """
     try:
         return checked_value(column, text)
+    except UnmetRequirementError as error:
+        raise InvalidValueError(f"requirement failed: {error}") from error
     except RefusedValueError as error:
         shown = "[hidden]" if column.sensitive else error.shown
         raise InvalidValueError(
@@ -233,87 +249,6 @@ def parse_all(
     return values
 
 
-def at_least(minimum: float) -> Check:
-    """Accept numbers from ``minimum`` up. Source: ConfigDef.Range."""
-
-    def check(value: Any) -> str | None:
-        return f"Value must be at least {minimum}" if value < minimum else None
-
-    return check
-
-
-def between(minimum: float, maximum: float) -> Check:
-    """Accept numbers from ``minimum`` to ``maximum``, both included. Source: ConfigDef.Range."""
-
-    def check(value: Any) -> str | None:
-        if value > maximum:
-            return f"Value must be no more than {maximum}"
-        return f"Value must be at least {minimum}" if value < minimum else None
-
-    return check
-
-
-def one_of(*choices: str) -> Check:
-    """Accept these words only. Source: ConfigDef.ValidString."""
-
-    def check(value: Any) -> str | None:
-        return None if value in choices else f"String must be one of: {', '.join(choices)}"
-
-    return check
-
-
-def each_of(*choices: str) -> Check:
-    """Accept lists of these words; Kafka names the first other one. Source: ConfigDef.ValidList."""
-
-    def check(value: Any) -> str | None:
-        for word in value:
-            if word not in choices:
-                raise RefusedValueError(f"String must be one of: {', '.join(choices)}", word)
-        return None
-
-    return check
-
-
-def not_zero(name: str) -> Check:
-    """Accept -1 for no bound and whole numbers from 1. Source: KafkaConfig.validateValues."""
-
-    def check(value: Any) -> str | None:
-        if value == 0:
-            return f"{name} must be unlimited (-1) or, greater than or equal to 1"
-        return None
-
-    return check
-
-
-def throttled_replicas(name: str) -> Check:
-    """Accept ``*``, nothing, or a list of ``partition:broker``.
-
-    Source: ThrottledReplicaListValidator.
-    """
-
-    def check(value: Any) -> str | None:
-        if value in ((), ("*",)):
-            return None
-        pairs = [word.split(":") for word in value]
-        if all(len(pair) == 2 and pair[0].isdigit() and pair[1].isdigit() for pair in pairs):
-            return None
-        return (
-            f"{name} must be the literal '*' or a list of replicas in the following format: "
-            "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
-        )
-
-    return check
-
-
-def cordoned(value: Any) -> str | None:
-    """Refuse empty elements and ``*`` beside other values. Source: KIP-1066."""
-    if "" in value:
-        return "Configuration 'cordoned.log.dirs' values must not be empty."
-    if ALL_LOG_DIRS in value and len(value) > 1:
-        return "When cordoned.log.dirs is set to *, it must not contain other values"
-    return None
-
-
 def _wrong_type(kind: ConfigType) -> str:
     if kind is ConfigType.BOOLEAN:
         return "Expected value to be either true or false"
@@ -323,6 +258,13 @@ def _wrong_type(kind: ConfigType) -> str:
 def _shown(value: ConfigValue) -> str:
     """Return a parsed value as Java prints it."""
     return f"[{', '.join(value)}]" if isinstance(value, tuple) else str(value)
+
+
+def _parse_double(text: str) -> float:
+    """Read what Java reads, but for hexadecimal digits. Source: Double.parseDouble."""
+    if _DOUBLE.fullmatch(text) is None:
+        raise ValueError(text)
+    return float(text.rstrip("dDfF"))
 
 
 def _parse_boolean(text: str) -> bool:
@@ -336,6 +278,8 @@ def _parse_whole(bits: int) -> Callable[[str], int]:
     limit = 1 << (bits - 1)
 
     def parse_whole(text: str) -> int:
+        if "_" in text:
+            raise ValueError(text)
         number = int(text)
         if not -limit <= number < limit:
             raise ValueError(text)
@@ -354,7 +298,7 @@ _PARSERS: Final[dict[ConfigType, Callable[[str], ConfigValue]]] = {
     ConfigType.INT: _parse_whole(32),
     ConfigType.SHORT: _parse_whole(16),
     ConfigType.LONG: _parse_whole(64),
-    ConfigType.DOUBLE: float,
+    ConfigType.DOUBLE: _parse_double,
     ConfigType.LIST: _parse_list,
     ConfigType.CLASS: str,
     ConfigType.PASSWORD: str,

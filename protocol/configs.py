@@ -6,8 +6,9 @@ No key is named here (``protocol.topic_config``, ``protocol.broker_config``), no
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 from typing import Any, Final, NamedTuple
 
 from protocol.broker_config import BROKER_KEYS, BrokerConfig
@@ -67,6 +68,12 @@ def check_topic_configs(overrides: Mapping[str, str | None], broker: BrokerConfi
             ErrorCode.INVALID_CONFIG,
             f"conflict topic config setting min.compaction.lag.ms ({config.min_compaction_lag_ms})"
             f" > max.compaction.lag.ms ({config.max_compaction_lag_ms})",
+        )
+    if config.remote_log_copy_disable or config.remote_log_delete_on_disable:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            "It is invalid to set `remote.log.delete.on.disable` or `remote.log.copy.disable` "
+            "under Zookeeper's mode.",
         )
     if config.remote_storage_enable:
         raise InvalidValueError(
@@ -146,6 +153,14 @@ class BrokerOverrides:
         )
 
 
+_STAND_INS: Final = {
+    synonym.name: tuple(each.name for each in column.synonyms)
+    for column in TOPIC_KEYS.values()
+    if len(column.synonyms) > 1
+    for synonym in column.synonyms
+}
+"""Broker keys for one thing in several units. Source: DynamicBrokerConfig.brokerConfigSynonyms."""
+
 NO_OVERRIDES: Final = BrokerOverrides(static={}, dynamic={}, dynamic_default={})
 
 
@@ -165,7 +180,7 @@ def describe_broker_configs(broker: BrokerOverrides) -> list[DescribedConfig]:
     Source: ConfigHelper.createBrokerConfigEntry.
     """
     return [
-        _described(column, list(_broker_synonyms(column, broker)))
+        _described(column, _broker_synonyms(column.name, broker))
         for column in BROKER_KEYS.values()
         if not column.internal and not (column.dynamic_only and not _is_set(column.name, broker))
     ]
@@ -189,33 +204,28 @@ def _describe_topic_key(
     column: ConfigKey, overrides: Mapping[str, str | None], broker: BrokerOverrides
 ) -> DescribedConfig:
     synonyms: list[ConfigSynonym] = []
-    factors: list[int] = []
     if column.name in overrides:
         synonyms.append(ConfigSynonym(column.name, overrides[column.name], ConfigSource.TOPIC))
-        factors.append(1)
-    for synonym in column.synonyms:
-        for entry in _broker_synonyms(BROKER_KEYS[synonym.name], broker):
-            if entry.source is not ConfigSource.DEFAULT:
-                synonyms.append(entry)
-                factors.append(synonym.factor)
-    first = BROKER_KEYS[column.synonyms[0].name] if column.synonyms else None
-    described = _described(column, synonyms, default_of=first)
-    if synonyms and factors[0] != 1 and described.value is not None:
-        return replace(described, value=str(int(described.value) * factors[0]))
-    return described
+    if column.synonyms:
+        first = column.synonyms[0].name
+        of_broker = _broker_synonyms(first, broker)
+        if not of_broker:
+            # Differs from Kafka, which forgets hours and minutes where milliseconds are unset.
+            every = _places_of(first, broker)
+            of_broker = [entry for entry in every if entry.source is not ConfigSource.DEFAULT]
+        synonyms += of_broker
+    described = _described(column, synonyms)
+    factor = _factor(column, synonyms)
+    if factor == 1 or described.value is None:
+        return described
+    return replace(described, value=str(int(described.value) * factor))
 
 
-def _described(
-    column: ConfigKey, synonyms: list[ConfigSynonym], *, default_of: ConfigKey | None = None
-) -> DescribedConfig:
-    """Describe a key; ``default_of`` is the key whose default ends its synonyms."""
+def _described(column: ConfigKey, synonyms: Sequence[ConfigSynonym]) -> DescribedConfig:
     is_broker_key = BROKER_KEYS.get(column.name) is column
     value, source = format_value(column.default), ConfigSource.DEFAULT
     if synonyms:
         value, source = synonyms[0].value, synonyms[0].source
-    if default_of is not None and default_of.default is not None:
-        default = format_value(default_of.default)
-        synonyms = [*synonyms, ConfigSynonym(default_of.name, default, ConfigSource.DEFAULT)]
     return DescribedConfig(
         name=column.name,
         value=None if column.sensitive else value,
@@ -228,13 +238,32 @@ def _described(
     )
 
 
-def _broker_synonyms(column: ConfigKey, broker: BrokerOverrides) -> Iterator[ConfigSynonym]:
-    """Give where a broker's key is set; a default that is no value is no synonym, as in Kafka."""
+def _factor(column: ConfigKey, synonyms: Sequence[ConfigSynonym]) -> int:
+    """Return what the value in force is to be multiplied by."""
+    factors = {synonym.name: synonym.factor for synonym in column.synonyms}
+    return factors.get(synonyms[0].name, 1) if synonyms else 1
+
+
+def _broker_synonyms(name: str, broker: BrokerOverrides) -> list[ConfigSynonym]:
+    """Return where a broker's key is set, and behind it what would be in force without it.
+
+    Source: ConfigHelper.configSynonyms.
+    """
+    return list(dropwhile(lambda entry: entry.name != name, _places_of(name, broker)))
+
+
+def _places_of(name: str, broker: BrokerOverrides) -> Iterator[ConfigSynonym]:
+    """Give where a key and those that stand in for it are set, or have defaults."""
+    names = _STAND_INS.get(name, (name,))
     for source, layer in broker.layers():
-        if column.name in layer:
-            yield ConfigSynonym(column.name, layer[column.name], source)
-    if column.default is not None:
-        yield ConfigSynonym(column.name, format_value(column.default), ConfigSource.DEFAULT)
+        for each in names:
+            if each in layer:
+                yield ConfigSynonym(each, layer[each], source)
+    for each in names:
+        column = BROKER_KEYS[each]
+        # A default that is no value is no synonym; nor is one that Kafka does not declare.
+        if column.default is not None and not column.dynamic_only:
+            yield ConfigSynonym(each, format_value(column.default), ConfigSource.DEFAULT)
 
 
 def _is_set(name: str, broker: BrokerOverrides) -> bool:

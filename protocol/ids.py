@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple, NewType
 
@@ -18,6 +19,7 @@ TopicId = NewType("TopicId", bytes)
 DirectoryId = NewType("DirectoryId", bytes)
 """16 raw bytes: the ``directory.id`` of one log dir."""
 
+_WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 ZERO_UUID: Final = bytes(16)
 """Stands for "no id" on the wire."""
 
@@ -38,6 +40,17 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+def broker_id_from_text(text: str) -> BrokerId:
+    """Return the id that the name of a broker's configuration resource stands for.
+
+    Raises:
+        ValueError: ``text`` is no whole number as Java reads them: no blanks, no underscores.
+    """
+    if _WHOLE_NUMBER.fullmatch(text) is None:
+        raise ValueError(f"not a whole number: {text!r}")
+    return BrokerId(int(text))
 
 
 def uuid_text(uuid: bytes) -> str:

@@ -9,20 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from protocol.config_types import (
-    INT_MAX,
-    LONG_MAX,
-    ConfigKey,
-    ConfigType,
-    Synonym,
+from protocol.config_checks import (
     at_least,
     between,
     each_of,
-    key,
-    keys_of,
+    format_version,
+    gzip_level,
     one_of,
     throttled_replicas,
 )
+from protocol.config_types import INT_MAX, LONG_MAX, ConfigKey, ConfigType, Synonym, key, keys_of
 
 _HOUR_MS: Final = 3_600_000
 _MINUTE_MS: Final = 60_000
@@ -48,7 +44,7 @@ class TopicConfig:
         ConfigType.INT,
         -1,
         "Level used when the broker compresses with gzip; -1 is the library's own choice.",
-        between(-1, 9),
+        gzip_level,
         synonyms=_from("compression.gzip.level"),
     )
     compression_lz4_level: int = key(
@@ -157,6 +153,7 @@ class TopicConfig:
         ConfigType.STRING,
         "3.0-IV1",
         "Kept for old tools; the format is always batch v2.",
+        format_version,
         synonyms=_from("log.message.format.version"),
     )
     message_timestamp_after_max_ms: int = key(
@@ -231,7 +228,6 @@ class TopicConfig:
         ConfigType.LONG,
         -1,
         "Size per partition from which old segments go; -1 is no bound.",
-        at_least(-1),
         synonyms=_from("log.retention.bytes"),
     )
     retention_ms: int = key(

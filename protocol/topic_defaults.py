@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from protocol.config_types import (
-    LONG_MAX,
-    ConfigType,
-    Update,
+from protocol.config_checks import (
     at_least,
     between,
     each_of,
-    key,
+    format_version,
+    gzip_level,
+    not_below,
     not_zero,
     one_of,
 )
+from protocol.config_types import LONG_MAX, ConfigType, Update, key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class TopicDefaults:
         ConfigType.INT,
         -1,
         "Level used when the broker compresses with gzip.",
-        between(-1, 9),
+        gzip_level,
         update=Update.CLUSTER_WIDE,
     )
     compression_lz4_level: int = key(
@@ -137,7 +137,10 @@ class TopicDefaults:
         update=Update.CLUSTER_WIDE,
     )
     log_message_format_version: str = key(
-        ConfigType.STRING, "3.0-IV1", "Kept for old tools; the format is always batch v2."
+        ConfigType.STRING,
+        "3.0-IV1",
+        "Kept for old tools; the format is always batch v2.",
+        format_version,
     )
     log_message_timestamp_after_max_ms: int = key(
         ConfigType.LONG,
@@ -210,6 +213,7 @@ class TopicDefaults:
         ConfigType.LONG,
         None,
         "The same in milliseconds; goes before hours.",
+        not_below("log.roll.jitter.ms", 0),
         update=Update.CLUSTER_WIDE,
         nullable=True,
     )
@@ -217,6 +221,7 @@ class TopicDefaults:
         ConfigType.LONG,
         None,
         "Age at which a segment is closed; goes before hours.",
+        not_below("log.roll.ms", 1),
         update=Update.CLUSTER_WIDE,
         nullable=True,
     )

@@ -9,6 +9,7 @@ Source: SkimpyOffsetMap.java.
 from __future__ import annotations
 
 import hashlib
+import math
 from struct import Struct
 from typing import Final
 
@@ -17,6 +18,7 @@ from protocol.ids import NO_OFFSET
 ENTRY_BYTES: Final = 24
 LOAD_FACTOR: Final = 0.9
 """``log.cleaner.io.buffer.load.factor`` by default: fuller tables mean longer searches."""
+_LOAD_FACTOR_MIN: Final = 0.01
 _DIGEST_BYTES: Final = 16
 _FREE: Final = bytes(_DIGEST_BYTES)
 _OFFSET: Final = Struct(">q")
@@ -31,9 +33,11 @@ class OffsetMap:
         self, size_bytes_max: int, *, keys_max: int, load_factor: float = LOAD_FACTOR
     ) -> None:
         """Take at most ``size_bytes_max``, and no more than ``keys_max`` keys can need."""
+        factor = _usable(load_factor)
         slots_max = max(size_bytes_max // ENTRY_BYTES, 2)
-        self._slots = min(slots_max, int(max(keys_max, 0) / load_factor) + 2)
-        self._count_max = max(int(self._slots * load_factor), 1)
+        self._slots = min(slots_max, int(max(keys_max, 0) / factor) + 2)
+        # A search ends at a free slot.
+        self._count_max = min(max(int(self._slots * factor), 1), self._slots - 1)
         self._table = bytearray(self._slots * ENTRY_BYTES)
         self.count = 0
         """Keys held."""
@@ -86,6 +90,13 @@ class OffsetMap:
             if position == end:
                 position = 0
         return position, True
+
+
+def _usable(load_factor: float) -> float:
+    """Return the nearest factor that makes a table: the setting may be any number, and none."""
+    if math.isnan(load_factor):
+        return LOAD_FACTOR
+    return min(max(load_factor, _LOAD_FACTOR_MIN), 1.0)
 
 
 def _digest(key: bytes) -> bytes:

@@ -1,8 +1,8 @@
 """Serves: DescribeConfigs (32), the settings of topics, of this broker and of its loggers.
 
 Differs from Kafka: a topic's own settings come from the controller when this broker hosts none of
-its replicas. Client metrics and groups have no settings here: INVALID_REQUEST. A topic's
-retention.ms that the broker has in hours names the hours as its source.
+its replicas. Groups have no settings here: INVALID_REQUEST. A topic's retention.ms that the broker
+has in hours names the hours as its source.
 Versions: 0-4.
 """
 
@@ -22,6 +22,7 @@ from protocol.configs import (
     describe_topic_configs,
 )
 from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import broker_id_from_text
 from protocol.messages.configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -32,7 +33,7 @@ from protocol.messages.configs import (
 from protocol.refusals import refuse_describe_configs
 from protocol.topic_names import topic_name_problem
 
-_DESCRIBED: Final = (ResourceType.TOPIC, ResourceType.BROKER, ResourceType.BROKER_LOGGER)
+_KNOWN: Final = tuple(ResourceType)
 
 
 @handles(DescribeConfigsRequest, "0-4", refuse=refuse_describe_configs)
@@ -41,7 +42,7 @@ async def handle(
 ) -> DescribeConfigsResponse:
     """Answer each resource by itself; an unknown kind of resource refuses the whole request."""
     for asked in request.resources:
-        if asked.resource_type not in _DESCRIBED:
+        if asked.resource_type not in _KNOWN:
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST, f"Unexpected resource type {asked.resource_type}."
             )
@@ -78,6 +79,8 @@ async def _entries(
 ) -> list[DescribeConfigsResourceResult]:
     if asked.resource_type == ResourceType.BROKER_LOGGER:
         return _loggers(context, asked.resource_name)
+    if asked.resource_type == ResourceType.CLIENT_METRICS:
+        raise _invalid("Config type client-metrics is only supported on KRaft clusters")
     if asked.resource_type == ResourceType.TOPIC:
         described = await _topic(context, asked.resource_name)
     else:
@@ -125,7 +128,7 @@ def _loggers(context: Context, name: str) -> list[DescribeConfigsResourceResult]
 
 def _number(name: str) -> int:
     try:
-        return int(name)
+        return broker_id_from_text(name)
     except ValueError:
         raise _invalid(f"Broker id must be an integer, but it is: {name}") from None
 

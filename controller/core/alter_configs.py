@@ -14,7 +14,6 @@ from controller.core.config_changes import (
     Wish,
     apply_changes,
     check_broker,
-    check_thread_counts,
     check_topic,
     check_wishes,
     effective,
@@ -24,12 +23,14 @@ from controller.core.config_changes import (
 from controller.core.effects import Answer
 from controller.core.events import RequestArrived
 from controller.core.partition_moves import elect_leaderless
+from controller.core.reconfiguration import check_reconfiguration
 from controller.core.records import BrokerConfigsChanged, TopicConfigsChanged
 from controller.core.state import ALL_BROKERS
 from controller.core.step import Step
 from protocol.broker_config import BROKER_KEYS
 from protocol.config_types import AlterOperation, ResourceType
 from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import broker_id_from_text
 from protocol.messages.configs import (
     AlterConfigsRequest,
     AlterConfigsResourceResponse,
@@ -116,7 +117,8 @@ def _alter(
             if counts[resource] > 1:
                 raise _invalid("Each resource must appear at most once.")
             check_wishes(asked)
-            changes = _decide(step, resource, asked, widen)
+            kept = _kept_as(step, resource)
+            changes = _decide(step, kept, asked, widen)
         except KafkaError as error:
             responses.append(_response(resource, error.code, error.message))
             continue
@@ -126,7 +128,7 @@ def _alter(
                 if resource.type == ResourceType.TOPIC
                 else change_broker_configs
             )
-            change(step, resource.name, changes)
+            change(step, kept.name, changes)
         responses.append(_response(resource, ErrorCode.NONE, None))
     return responses
 
@@ -148,7 +150,6 @@ def _decide(
         check_topic(resource.name, apply_changes(current, changes), step.defaults)
         return changes
     if resource.type == ResourceType.BROKER:
-        _check_broker_name(step, resource.name)
         current = step.state.dynamic_configs.get(resource.name, {})
         changes = outcome(BROKER_KEYS, current, widen(current, asked))
         _check_broker(step, resource.name, changes)
@@ -172,17 +173,20 @@ def _topic_configs(step: Step, name: str) -> dict[str, str]:
     return topic.configs
 
 
-def _check_broker_name(step: Step, name: str) -> None:
-    if name == ALL_BROKERS:
-        return
+def _kept_as(step: Step, resource: _Resource) -> _Resource:
+    """Return the resource by the name that it is kept under: brokers 1, 01 and +1 are one."""
+    name = resource.name
+    if resource.type != ResourceType.BROKER or name == ALL_BROKERS:
+        return resource
     try:
-        broker_id = int(name)
+        broker_id = broker_id_from_text(name)
     except ValueError:
         raise _invalid(f"Node id must be an integer, but it is: {name}") from None
     if broker_id not in step.state.brokers:
         raise KafkaError(
             ErrorCode.BROKER_ID_NOT_REGISTERED, f"No broker with id {broker_id} found."
         )
+    return _Resource(resource.type, str(broker_id))
 
 
 def _check_broker(step: Step, name: str, changes: Mapping[str, str | None]) -> None:
@@ -195,7 +199,7 @@ def _check_broker(step: Step, name: str, changes: Mapping[str, str | None]) -> N
     defaults = {} if is_default else dynamic.get(ALL_BROKERS, {})
     own = dynamic.get(name, {})
     before = effective(static, defaults, own)
-    check_thread_counts(before, effective(static, defaults, apply_changes(own, changes)))
+    check_reconfiguration(before, effective(static, defaults, apply_changes(own, changes)))
 
 
 def _as_they_are(_current: Mapping[str, str], wishes: Sequence[Wish]) -> Sequence[Wish]:

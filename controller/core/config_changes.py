@@ -25,7 +25,6 @@ from protocol.configs import BrokerConfig, broker_config, check_topic_configs
 from protocol.errors import ErrorCode, KafkaError
 
 _CORDONED: Final = "cordoned.log.dirs"
-_THREAD_COUNTS: Final = ("num.recovery.threads.per.data.dir", "num.replica.fetchers")
 
 
 class Wish(NamedTuple):
@@ -119,24 +118,6 @@ def check_broker(
             Update.PER_BROKER,
             "Cannot update these configs at default cluster level, broker id must be specified",
         )
-
-
-def check_thread_counts(before: BrokerConfig, after: BrokerConfig) -> None:
-    """Check that a number of threads is at most doubled and at least half of what it was.
-
-    Raises:
-        KafkaError: INVALID_REQUEST.
-
-    Source: DynamicThreadPool.validateReconfiguration.
-    """
-    for name in _THREAD_COUNTS:
-        field = name.replace(".", "_")
-        old, new = int(getattr(before, field)), int(getattr(after, field))
-        problem = f"Dynamic thread count update validation failed for {name}={new}, value should "
-        if new < old // 2:
-            raise _invalid(f"{problem}be at least half the current value {old}")
-        if new > old * 2:
-            raise _invalid(f"{problem}not be greater than double the current value {old}")
 
 
 def effective(*layers: Mapping[str, str]) -> BrokerConfig:

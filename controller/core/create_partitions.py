@@ -139,7 +139,6 @@ def _check_manual(step: Step, existing: Topic, added: int, manual: list[tuple[in
             f"Increasing the number of partitions by {added} but {len(manual)} assignments "
             "provided."
         )
-    replication_factor = len(existing.partitions[0].replicas)
     for number, replicas in enumerate(manual, len(existing.partitions)):
         if not replicas:
             raise _bad(f"Cannot have replication factor of 0 for partition id {number}.")
@@ -148,11 +147,19 @@ def _check_manual(step: Step, existing: Topic, added: int, manual: list[tuple[in
                 "Duplicate brokers not allowed in replica assignment: "
                 f"{', '.join(map(str, replicas))} for partition id {number}."
             )
-        if len(replicas) != replication_factor:
-            raise _bad(
-                f"Inconsistent replication factor between partitions, partition 0 has "
-                f"{replication_factor} while partition {number} has {len(replicas)}."
-            )
+    _check_same_size(existing, manual)
+
+
+def _check_same_size(existing: Topic, manual: list[tuple[int, ...]]) -> None:
+    size = len(existing.partitions[0].replicas)
+    numbered = enumerate(manual, len(existing.partitions))
+    others = [(number, len(replicas)) for number, replicas in numbered if len(replicas) != size]
+    if others:
+        raise _bad(
+            f"Inconsistent replication factor between partitions, partition 0 has {size} while "
+            f"partitions {[number for number, _ in others]} have replication factors "
+            f"{[other for _, other in others]}, respectively."
+        )
 
 
 def _bad(message: str) -> KafkaError:

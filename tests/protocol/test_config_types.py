@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from protocol.config_checks import at_least
 from protocol.config_types import (
     LONG_MAX,
     ConfigKey,
     ConfigType,
     ConfigValue,
-    at_least,
+    InvalidValueError,
     checked_value,
     field_name,
     format_value,
@@ -75,6 +77,33 @@ def test_whole_numbers_are_bounded_by_their_type(type_: ConfigType, bits: int) -
     assert parse(column(type_), str((1 << (bits - 1)) - 1)) == (1 << (bits - 1)) - 1
     with pytest.raises(KafkaError, match="Not a number of type"):
         parse(column(type_), str(1 << (bits - 1)))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("+5", 5), (" 7 ", 7), ("-0", 0), ("007", 7), ("\u0663", 3)]
+)
+def test_whole_numbers_are_written_as_in_java(text: str, value: int) -> None:
+    assert parse(column(ConfigType.LONG), text) == value
+
+
+@pytest.mark.parametrize("text", ["", "1_000", "1e3", "0x10", "- 7", "7L", "1.0"])
+def test_what_java_takes_for_no_whole_number_is_none(text: str) -> None:
+    with pytest.raises(InvalidValueError, match="Not a number of type LONG"):
+        parse(column(ConfigType.LONG), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("0.5d", 0.5), ("1f", 1.0), (".5", 0.5), ("2.", 2.0), ("1E-1", 0.1), ("-Infinity", -math.inf)],
+)
+def test_fractions_are_written_as_in_java(text: str, value: float) -> None:
+    assert parse(column(ConfigType.DOUBLE), text) == value
+
+
+@pytest.mark.parametrize("text", ["", "nan", "inf", "0_1", "x", ".", "1e", "d", "--1"])
+def test_what_java_takes_for_no_fraction_is_none(text: str) -> None:
+    with pytest.raises(InvalidValueError, match="Not a number of type DOUBLE"):
+        parse(column(ConfigType.DOUBLE), text)
 
 
 def test_null_is_for_nullable_keys() -> None:

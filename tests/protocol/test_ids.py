@@ -2,7 +2,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.ids import TopicPartition, failure_id, listed, uuid_from_text, uuid_text
+from protocol.ids import (
+    TopicPartition,
+    broker_id_from_text,
+    failure_id,
+    listed,
+    uuid_from_text,
+    uuid_text,
+)
 
 
 def test_the_zero_uuid_is_written_as_kafka_writes_it() -> None:
@@ -33,3 +40,14 @@ def test_only_so_many_partitions_are_named_in_a_line() -> None:
     tps = [TopicPartition("t", number) for number in range(22)]
     assert listed(tps[:2]) == "t-0, t-1"
     assert listed(tps).endswith(", t-19 and 2 more")
+
+
+@pytest.mark.parametrize(("text", "broker_id"), [("1", 1), ("01", 1), ("+1", 1), ("-1", -1)])
+def test_a_broker_is_named_by_its_number(text: str, broker_id: int) -> None:
+    assert broker_id_from_text(text) == broker_id
+
+
+@pytest.mark.parametrize("text", ["", " 1", "1 ", "1_0", "1.0", "x", "\u0661"])
+def test_what_is_no_number_names_no_broker(text: str) -> None:
+    with pytest.raises(ValueError, match="not a whole number"):
+        broker_id_from_text(text)

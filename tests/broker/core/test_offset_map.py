@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,3 +52,12 @@ def test_what_was_looked_at_never_goes_back() -> None:
     offsets.advance(7)
     offsets.advance(3)
     assert offsets.latest_offset == 7
+
+
+@pytest.mark.parametrize("factor", [0.0, -1.0, 5e-324, 1.0, 2.0, math.inf, -math.inf, math.nan])
+def test_every_load_factor_makes_a_table_that_can_be_searched(factor: float) -> None:
+    offsets = OffsetMap(100 * ENTRY_BYTES, keys_max=50, load_factor=factor)
+    taken = sum(offsets.put(b"%d" % number, number) for number in range(200))
+    assert 1 <= taken < 100
+    assert offsets.get(b"0") == 0
+    assert offsets.get(b"nobody's") == -1

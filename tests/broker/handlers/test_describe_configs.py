@@ -13,7 +13,7 @@ from protocol.messages.configs import (
 )
 from tests.broker.fakes import FakeBroker, topic_state, update_metadata
 
-TOPIC, BROKER, LOGGER, CLIENT_METRICS = 2, 4, 8, 16
+TOPIC, BROKER, LOGGER, CLIENT_METRICS, UNKNOWN = 2, 4, 8, 16, 3
 
 
 def describe(kind: int, name: str, *keys: str) -> DescribeConfigsRequest:
@@ -152,7 +152,61 @@ async def test_loggers_have_levels(broker: FakeBroker):
 
 
 async def test_an_unknown_kind_refuses_the_whole_request(broker: FakeBroker):
-    request = describe(CLIENT_METRICS, "1")
+    request = describe(UNKNOWN, "1")
     request.resources = [*describe(TOPIC, "orders").resources, *request.resources]
     response = await broker.ask(request, 4)
     assert [r.error_code for r in response.results] == [ErrorCode.INVALID_REQUEST] * 2
+
+
+async def test_client_metrics_are_refused_alone(broker: FakeBroker):
+    request = describe(CLIENT_METRICS, "1")
+    request.resources = [*request.resources, *describe(BROKER, "1", "log.dirs").resources]
+    refused, described = (await broker.ask(request, 4)).results
+    assert (refused.error_code, refused.error_message) == (
+        ErrorCode.INVALID_REQUEST,
+        "Config type client-metrics is only supported on KRaft clusters",
+    )
+    assert [entry.name for entry in described.configs] == ["log.dirs"]
+
+
+async def test_what_would_be_in_force_otherwise_is_told_in_its_own_unit():
+    broker = FakeBroker()
+    broker.broker_configs.overrides = BrokerOverrides(
+        static={"log.retention.hours": "24"},
+        dynamic={},
+        dynamic_default={"log.retention.ms": "5000", "log.roll.ms": "7"},
+    )
+    request = describe(BROKER, "1", "log.retention.ms", "log.retention.hours", "log.roll.ms")
+    request.include_synonyms = True
+    entries = {entry.name: entry for entry in (await result(broker, request)).configs}
+    shown = {
+        name: [(s.name, s.value, s.source) for s in entry.synonyms]
+        for name, entry in entries.items()
+    }
+    hours = [
+        ("log.retention.hours", "24", ConfigSource.STATIC_BROKER),
+        ("log.retention.hours", "168", ConfigSource.DEFAULT),
+    ]
+    assert shown == {
+        "log.retention.ms": [
+            ("log.retention.ms", "5000", ConfigSource.DYNAMIC_DEFAULT_BROKER),
+            *hours,
+        ],
+        "log.retention.hours": hours,
+        "log.roll.ms": [
+            ("log.roll.ms", "7", ConfigSource.DYNAMIC_DEFAULT_BROKER),
+            ("log.roll.hours", "168", ConfigSource.DEFAULT),
+        ],
+    }
+
+
+async def test_a_throttle_has_no_default():
+    broker = FakeBroker()
+    name = "leader.replication.throttled.rate"
+    broker.broker_configs.overrides = BrokerOverrides(
+        static={}, dynamic={name: "5"}, dynamic_default={}
+    )
+    request = describe(BROKER, "1", name)
+    request.include_synonyms = True
+    (entry,) = (await result(broker, request)).configs
+    assert [(s.value, s.source) for s in entry.synonyms] == [("5", ConfigSource.DYNAMIC_BROKER)]

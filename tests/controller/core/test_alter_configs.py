@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from controller.core.alter_configs import TELL_TIMEOUT_MS
@@ -13,6 +16,7 @@ from tests.controller.core.altering import (
     DELETE,
     SET,
     TOPIC,
+    Entry,
     alter,
     incremental,
     replace_all,
@@ -64,6 +68,26 @@ def test_a_brokers_own_settings_are_told_to_it_alone() -> None:
         "2": {"log.segment.bytes": "100"},
         "": {"log.segment.bytes": "200"},
     }
+
+
+@pytest.mark.parametrize("name", ["02", "+2"])
+def test_a_broker_has_one_name_whatever_it_is_written_like(name: str) -> None:
+    cluster = cluster_with_topic()
+
+    answer = alter(cluster, BROKER, name, ("log.segment.bytes", SET, "100"))
+
+    assert (answer.error_code, answer.resource_name) == (0, name)
+    assert told(cluster) == {2: [""]}
+    assert cluster.state.dynamic_configs == {"2": {"log.segment.bytes": "100"}}
+
+
+@pytest.mark.parametrize("name", [" 2", "x", "2_0", "2.0"])
+def test_a_broker_is_named_by_a_number(name: str) -> None:
+    answer = alter(cluster_with_topic(), BROKER, name, ("log.segment.bytes", SET, "100"))
+    assert (answer.error_code, answer.error_message) == (
+        ErrorCode.INVALID_REQUEST,
+        f"Node id must be an integer, but it is: {name}",
+    )
 
 
 def test_the_journal_brings_settings_back() -> None:
@@ -198,3 +222,37 @@ def test_new_topics_and_elections_follow_what_all_brokers_have() -> None:
     cluster.settle()
 
     assert cluster.partition("t-0").leader == 2
+
+
+def answers_of_3_9_2() -> list[tuple[int, list[Entry], int, str | None]]:
+    """Return what a 3.9.2 broker said to changes that it was to validate only.
+
+    Its topic is called a. Keys that are not known here, and answers that are meant to differ, are
+    left out; so is what Java's exceptions put around some texts.
+    """
+    lines = Path(__file__).with_name("altered_on_3_9_2.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    return [
+        (kind, [tuple(entry) for entry in entries], code, _bare(message))
+        for kind, entries, code, message in rows
+    ]
+
+
+def _bare(message: str | None) -> str | None:
+    head = "Invalid value org.apache.kafka.common.config.ConfigException: "
+    tail = " for configuration Invalid dynamic configuration"
+    return message and message.removeprefix(head).removesuffix(tail)
+
+
+def test_changes_are_answered_as_by_a_3_9_2_broker() -> None:
+    cluster = three_brokers()
+    cluster.create("a", [1, 2])
+    names = {TOPIC: "a", BROKER: "1"}
+    expected = answers_of_3_9_2()
+    assert len(expected) > 250
+    found = []
+    for kind, entries, _, _ in expected:
+        request = incremental((kind, names[kind], entries), validate_only=True)
+        (answer,) = cluster.call(request, 1).responses
+        found.append((kind, entries, int(answer.error_code), answer.error_message))
+    assert found == expected

@@ -92,9 +92,10 @@ def test_growth_with_a_dead_first_replica_starts_at_the_second() -> None:
             "Duplicate brokers not allowed in replica assignment: 1, 1 for partition id 2.",
         ),
         (
-            wanted(3, [[1]]),
+            wanted(5, [[1], [2, 1], [1, 2, 3]]),
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-            "Inconsistent replication factor between partitions",
+            "Inconsistent replication factor between partitions, partition 0 has 2 while "
+            "partitions [2, 4] have replication factors [1, 3], respectively.",
         ),
     ],
 )
