@@ -64,6 +64,34 @@ def test_keys_headers_and_places_are_shown(tools: KafkaTools, created: str):
     ]
 
 
+def test_a_marker_stands_for_no_value(tools: KafkaTools, created: str):
+    option = "--property" if tools.release.startswith("3.") else "--reader-property"
+    options = f"{option} parse.key=true {option} null.marker=NONE {option} key.separator=:"
+    produced(tools, created, "k1:v1\nk1:NONE\n", f"{options} --batch-size 1")
+    shown = formatting(tools, "key")
+    assert consumed(tools, created, 2, f"--offset earliest {shown}") == ["k1\tv1", "k1\tnull"]
+
+
+def test_a_consumer_begins_at_the_beginning(tools: KafkaTools, created: str):
+    produced(tools, created, "one\ntwo\n")
+    assert consumed(tools, created, 2, "--from-beginning --isolation-level read_committed") == [
+        "one",
+        "two",
+    ]
+
+
+def test_records_are_sent_with_keys_that_repeat(tools: KafkaTools, created: str):
+    printed = tools.run(
+        f"kafka-verifiable-producer --topic {created} --max-messages 6 --acks -1 "
+        "--value-prefix 7 --repeating-keys 3"
+    )
+    assert (printed.code, printed.err) == (0, "")
+    shown = formatting(tools, "key")
+    assert consumed(tools, created, 6, f"--offset earliest {shown}") == [
+        f"{number % 3}\t7.{number}" for number in range(6)
+    ]
+
+
 def test_a_consumer_waits_no_longer_than_told(tools: KafkaTools, created: str):
     produced(tools, created, "only\n")
     printed = tools.run(

@@ -287,6 +287,33 @@ def test_a_plan_that_changes_nothing_raises_the_leader_epoch(
     assert after.leader_epoch > before.leader_epoch, "as Kafka does"
 
 
+@pytest.mark.parametrize(("target", "is_taken"), [([3, 1], True), ([1], False), ([1, 2, 3], False)])
+def test_the_number_of_replicas_may_be_held_fast(
+    tools: KafkaTools,
+    lab: Lab,
+    created: str,
+    plan: PlanFile,
+    target: list[int],
+    *,
+    is_taken: bool,
+):
+    if tools.release.startswith("3."):
+        pytest.skip("the option came with 4.1")
+    plan.write({(created, 0): target})
+    options = "--disallow-replication-factor-change"
+    if is_taken:
+        assert execute(plan, options) == [
+            f"Successfully started partition reassignment for {created}-0"
+        ]
+        lab.wait_for_reassignments({(created, 0): target})
+        return
+    assert terse_error(plan.run(f"{EXECUTE} {options}")).endswith(
+        f"Error reassigning partition(s):\n{created}-0: "
+        f"The replication factor is changed from 2 to {len(target)}"
+    )
+    assert lab.partition(created).replicas == (1, 2)
+
+
 def test_a_rate_of_zero_is_accepted(tools: KafkaTools, lab: Lab, created: str, plan: PlanFile):
     plan.write({(created, 0): [1, 2]})
     shown = execute(plan, "--throttle 0")

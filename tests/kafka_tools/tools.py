@@ -62,19 +62,26 @@ def main_class(tool: str, release: str) -> str:
     return {
         "kafka-broker-api-versions": f"{tools if is_new else 'kafka.admin'}."
         "BrokerApiVersionsCommand",
+        "kafka-acls": f"{tools if is_new else 'kafka.admin'}.AclCommand",
+        "kafka-client-metrics": f"{tools}.ClientMetricsCommand",
         "kafka-cluster": f"{tools}.ClusterTool",
         "kafka-configs": "kafka.admin.ConfigCommand",
+        "kafka-consumer-groups": f"{tools}.consumer.group.ConsumerGroupCommand",
         "kafka-console-consumer": f"{tools}.consumer.ConsoleConsumer",
         "kafka-console-producer": f"{tools if is_new else 'kafka.tools'}.ConsoleProducer",
         "kafka-delete-records": f"{tools}.DeleteRecordsCommand",
         "kafka-dump-log": f"{tools if is_new else 'kafka.tools'}.DumpLogSegments",
+        "kafka-features": f"{tools}.FeatureCommand",
         "kafka-get-offsets": f"{tools}.GetOffsetShell",
         "kafka-leader-election": f"{tools}.LeaderElectionCommand",
         "kafka-log-dirs": f"{tools}.LogDirsCommand",
+        "kafka-metadata-quorum": f"{tools}.MetadataQuorumCommand",
         "kafka-producer-perf-test": f"{tools}.ProducerPerformance",
         "kafka-reassign-partitions": f"{tools}.reassign.ReassignPartitionsCommand",
         "kafka-replica-verification": f"{tools}.ReplicaVerificationTool",
         "kafka-topics": f"{tools}.TopicCommand",
+        "kafka-transactions": f"{tools}.TransactionsCommand",
+        "kafka-verifiable-producer": f"{tools}.VerifiableProducer",
     }[tool]
 
 
