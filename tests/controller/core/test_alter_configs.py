@@ -250,7 +250,7 @@ def test_changes_are_answered_as_by_a_3_9_2_broker() -> None:
     names = {TOPIC: "a", BROKER: "1"}
     expected = answers_of_3_9_2()
     assert len(expected) > 250
-    found = []
+    found: list[tuple[int, list[Entry], int, str | None]] = []
     for kind, entries, _, _ in expected:
         request = incremental((kind, names[kind], entries), validate_only=True)
         (answer,) = cluster.call(request, 1).responses
