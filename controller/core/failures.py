@@ -166,15 +166,17 @@ def _take_probe(step: Step, event: RequestAnswered) -> Probe | None:
 def _tell_what_they_missed(
     step: Step, event: RequestAnswered, online: tuple[TopicPartition, ...]
 ) -> None:
-    """Tell replicas again whose leadership changed while they were asked.
+    """Tell replicas again whose leadership changed, or that were stopped, while they were asked.
 
-    Until they answered they counted as offline, and nobody tells those of elections.
+    Until they answered they counted as offline, and nobody tells those of elections. An earlier
+    answer, that they are offline, had them stopped: StopReplica follows the request answered now.
     """
     asked = _epochs(event.request)
     missed = [
         Replica(tp, event.broker_id)
         for tp in online
         if step.state.partition(tp).leader_epoch != asked[tp]
+        or step.run.replica_phase_of(tp, event.broker_id) is ReplicaPhase.OFFLINE
     ]
     move_replicas(step, missed, ReplicaPhase.ONLINE)
 

@@ -359,6 +359,25 @@ def test_a_replica_that_comes_back_during_an_election_is_told_of_it_afterwards()
     assert told[-1].topic_states[0].partition_states[0].leader_epoch == 3
 
 
+def test_a_replica_that_is_stopped_after_it_came_back_is_told_again() -> None:
+    """As when a log dir of a broker that has just come live is replaced at once."""
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.expire(2)
+    cluster.held = [2]
+    cluster.start_broker(2, bad=["t-0"])
+    cluster.beat(2, offline=[1])
+    cluster.take()
+    while "t-0" not in map(str, cluster.state.offline.get(2, {})):
+        cluster.answer_next(2)
+    cluster.brokers[2].bad = []
+    cluster.held = []
+    cluster.settle()
+    assert cluster.state.offline.get(2, {}) == {}
+    control = [r for r in cluster.take()[2] if not isinstance(r, UpdateMetadataRequest)]
+    assert [type(r) for r in control] == [StopReplicaRequest, LeaderAndIsrRequest]
+
+
 def test_a_registration_sent_twice_brings_nothing_back() -> None:
     cluster = three_brokers()
     cluster.create("t", [1, 2])
