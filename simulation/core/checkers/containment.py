@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from protocol.errors import ErrorCode
 from protocol.fault_model import broker_node
 from protocol.ids import TopicPartition
-from simulation.core.checkers.deletions import renewals
+from simulation.core.checkers.deletions import deletions_of, renewals
 from simulation.core.checkers.evidence import Evidence, ServiceLevel, Violation
 from simulation.core.checkers.timeline import last_partitions
 from simulation.core.history import Kind, Operation, Poll, Send
 from simulation.core.samples import Fault, ReplicaSample, Role, Samples
 
 NAME: Final = "containment"
+_WITHOUT_KEY: Final = ErrorCode.INVALID_RECORD.name
+"""What a topic that is compacted answers to records that have no key."""
 
 
 class _Span(NamedTuple):
@@ -148,9 +151,12 @@ def _bad_service(evidence: Evidence, spans: list[_Span]) -> Iterator[Violation]:
         return
     concerns = _Concerns(evidence, spans)
     renewed = list(renewals(evidence.samples.partitions))
+    compacted = deletions_of(evidence).compacted
     for span in spans:
         send = span.begin.value
         if not isinstance(send, Send) or not any(_overlap(span, fault, 0) for fault in broken):
+            continue
+        if span.end.error == _WITHOUT_KEY and send.tp.topic in compacted:
             continue
         until_us = span.end.at_us + evidence.samples.seen_within_us
         if any(

@@ -5,7 +5,7 @@ import pytest
 from protocol.ids import TopicPartition
 from simulation.core.checkers.containment import check_containment
 from simulation.core.checkers.evidence import ServiceLevel
-from simulation.core.samples import Fault, LogDirSample, NodeSample, Role
+from simulation.core.samples import Fault, LogDirSample, NodeSample, Role, TopicSample
 from tests.simulation.core.checkers.build import SECOND_US, TP, Story
 
 HERE = TP
@@ -317,6 +317,16 @@ def test_a_replica_that_went_offline_long_after_every_fault_excuses_nothing() ->
     story.at(31).begin_send(1, tp=HERE).fail("REQUEST_TIMED_OUT")
 
     assert len(_texts(story)) == 1
+
+
+def test_a_topic_that_is_compacted_takes_no_records_without_keys() -> None:
+    story = _story()
+    _fail(story.at(2))
+    story.at(10).begin_send(1, tp=BESIDE).fail("INVALID_RECORD")
+    assert len(_texts(story)) == 1
+
+    story.samples.topics.append(TopicSample(0, "orders", {"cleanup.policy": "compact"}))
+    assert _texts(story) == []
 
 
 def test_a_fault_concerns_a_partition_that_was_reassigned_from_there() -> None:
