@@ -52,6 +52,11 @@ from protocol.apis import APIS
 from protocol.connection import CloseConnection, Peer, RequestReceived
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from protocol.messages.control import (
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
 from protocol.ports import Buffer
 from protocol.releases import is_read, names_versions_to_try
 from protocol.transport.begun_answers import Body, LaterAnswer
@@ -88,6 +93,7 @@ _MODULES: Final = (
 )
 
 _API_VERSIONS: Final = 18
+_CONTROL: Final = (LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest)
 logger = logging.getLogger(__name__)
 
 
@@ -101,6 +107,8 @@ class _Route(NamedTuple):
     encode_parts: Callable[[Any], list[Buffer]]
     is_failed: Callable[[Any], bool]
     stats: RequestStats
+    is_control: bool
+    """Whether only controllers ask it."""
 
 
 class _Asked(NamedTuple):
@@ -122,13 +130,16 @@ class Dispatcher:
         self._context = context
         self._served = served(context.release)
         self._routes: dict[tuple[int, int], _Route] = {}
+        self._control_connection = 0
+        """On which the controller spoke last, by its number."""
 
     async def dispatch(self, received: RequestReceived, peer: Peer) -> LaterAnswer | Body:
         """Return the parts of the response's body, or None when there is no response.
 
         Raises:
             Malformed: an API or version that is not served, or bytes that are no such request.
-            CloseConnection: the handler wants the connection closed.
+            CloseConnection: the handler wants the connection closed, or the controller spoke on a
+                newer one since.
         """
         started_us = self._context.elapsed_us()
         route = self._routes.get((received.api_key, received.api_version))
@@ -136,6 +147,8 @@ class Dispatcher:
             if self._is_unknown_api_versions(received):
                 return self._unsupported_api_versions()
             route = self._open_route(received, peer)
+        if route.is_control:
+            self._check_order(received, peer)
         try:
             request = route.decode(received.body)
         except Malformed:
@@ -150,6 +163,18 @@ class Dispatcher:
             finish = partial(self._finish, asked, response)
             return LaterAnswer(response.ready, finish, response.abandon)
         return self._encoded(asked, response)
+
+    def _check_order(self, received: RequestReceived, peer: Peer) -> None:
+        """Take nothing more from a connection of the controller once it speaks on a newer one.
+
+        A network that was cut delivers late what the controller wrote before it gave this broker
+        up, behind all that it has said anew. A controller that is still there connects again.
+        Kafka tells such requests by the broker epoch, which is another one after a session ended.
+        """
+        if peer.number < self._control_connection:
+            name = APIS[received.api_key].name
+            raise CloseConnection(f"{name} on a connection that the controller has given up")
+        self._control_connection = peer.number
 
     def _finish(self, asked: _Asked, begun: Begun) -> Body:
         try:
@@ -206,6 +231,7 @@ class Dispatcher:
             codec(api.response, version).encode_parts,
             error_finder(api.response),
             self._context.metrics.request(api.name),
+            api.request in _CONTROL,
         )
         self._routes[received.api_key, version] = route
         return route

@@ -43,6 +43,8 @@ class Peer(NamedTuple):
 
     host: str
     port: int
+    number: int = 0
+    """The server counts its connections, in the order in which they were accepted."""
 
 
 class RequestReceived(NamedTuple):

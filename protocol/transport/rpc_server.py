@@ -145,7 +145,7 @@ class _Link(asyncio.BufferedProtocol):
         self._transport.set_write_buffer_limits(high=UNSENT_BYTES_MAX)
         name = transport.get_extra_info("peername")
         if name:
-            self.peer = Peer(str(name[0]), int(name[1]))
+            self.peer = Peer(str(name[0]), int(name[1]), self.number)
         self._server.link_opened(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:

@@ -366,19 +366,21 @@ class FakeBroker:
     async def _until_epoch_known(self) -> None:
         await self.epoch_known.wait()
 
-    async def ask(self, request: object, version: int) -> Any:
+    async def ask(self, request: object, version: int, *, peer: Peer = PEER) -> Any:
         """Send ``request`` as bytes; return the decoded answer, None when there is none."""
         key = META[type(request)].api_key
         assert key is not None
         body = await self.ask_raw(
-            key, version, bytes(codec(type(request), version).encode(request))
+            key, version, bytes(codec(type(request), version).encode(request)), peer=peer
         )
         response = APIS[key].response
         return None if body is None else codec(response, version).decode(body)
 
-    async def ask_raw(self, key: int, version: int, body: bytes) -> bytes | None:
+    async def ask_raw(
+        self, key: int, version: int, body: bytes, *, peer: Peer = PEER
+    ) -> bytes | None:
         received = RequestReceived(key, version, 1, "test", memoryview(bytearray(body)))
-        parts = await self.dispatcher.dispatch(received, PEER)
+        parts = await self.dispatcher.dispatch(received, peer)
         if isinstance(parts, LaterAnswer):
             await parts.ready
             parts = parts.finish()

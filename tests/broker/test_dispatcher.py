@@ -13,7 +13,7 @@ from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsRespon
 from protocol.messages.log_dirs import DescribeLogDirsRequest
 from protocol.messages.metadata import MetadataRequest
 from protocol.wire.fast import codec
-from tests.broker.fakes import FakeBroker
+from tests.broker.fakes import PEER, FakeBroker, topic_state, update_metadata
 
 PINNED = {
     0: 13, 1: 18, 2: 11, 3: 13, 4: 7, 5: 4, 6: 8, 10: 6, 18: 4, 19: 7, 20: 6, 21: 2, 22: 5, 23: 4,
@@ -103,6 +103,20 @@ async def test_closing_the_connection_passes_through(broker: FakeBroker):
     broker.engine.error = CloseConnection("on purpose")
     with pytest.raises(CloseConnection):
         await broker.ask(DescribeLogDirsRequest(topics=None), 3)
+
+
+async def test_what_the_controller_wrote_on_a_connection_before_its_last_one_closes_that(
+    broker: FakeBroker,
+):
+    """A network that was cut brings late what the controller gave up; it says all of it anew."""
+    older, newer = PEER._replace(number=3), PEER._replace(number=7)
+    await broker.ask(update_metadata(), 8, peer=older)
+    await broker.ask(update_metadata(topic_state("orders")), 8, peer=newer)
+    with pytest.raises(CloseConnection):
+        await broker.ask(update_metadata(topic_state("gone")), 8, peer=older)
+    assert not broker.engine.metadata.has_topic("gone")
+    await broker.ask(MetadataRequest(topics=None), 12, peer=older)
+    await broker.ask(update_metadata(topic_state("payments")), 8, peer=newer)
 
 
 async def test_requests_are_counted_and_timed_by_api(broker: FakeBroker):
