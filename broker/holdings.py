@@ -19,6 +19,7 @@ def holdings(state: EngineState) -> Mapping[str, Any]:
     return {
         "log_dirs": [_log_dir(path, log_dir) for path, log_dir in state.dirs.items()],
         "tail_bytes": state.tails.size_bytes,
+        "tail_bytes_max": state.tails.total_bytes_max,
         "replicas": [_online(tp, replica) for tp, replica in state.hosted.iterate_online()],
         "offline_replicas": list(_offline(state)),
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from protocol.fault_model import DiskFault, DiskMode
+from protocol.fault_model import CONTROLLER_NODE, DiskFault, DiskMode, broker_node
 from simulation.core import actions
 from simulation.core.actions import Action, Clear, CreateTopic, Fault
 from simulation.core.dice import Dice, skewed
@@ -20,7 +20,7 @@ GAP_MS_MAX: Final = 1500
 
 def _node(dice: Dice, cluster: ClusterPlan) -> tuple[int, str]:
     broker = dice.choice(cluster.broker_ids)
-    return broker, f"broker-{broker}"
+    return broker, broker_node(broker)
 
 
 def _topic_of_a_dead_broker(dice: Dice, cluster: ClusterPlan, number: int) -> tuple[Action, ...]:
@@ -37,7 +37,7 @@ def _deletion_that_waits(dice: Dice, cluster: ClusterPlan, number: int) -> tuple
     others = dice.sample(cluster.broker_ids, dice.randint(1, 2))
     replicas = tuple(dict.fromkeys((broker, *others))) if dice.random() < 0.5 else (broker,)
     topic = CreateTopic(name=f"extra{number}", assignment=(replicas,))
-    anew = (actions.Kill("controller"), actions.Start("controller"))
+    anew = (actions.Kill(CONTROLLER_NODE), actions.Start(CONTROLLER_NODE))
     return (
         topic,
         actions.Stop(node),

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from broker.core.tail import TOTAL_BYTES_MAX
 from broker.storage.disk_queue import QUEUED_BYTES_MAX
 from protocol.fault_model import broker_node
 from protocol.framing import FRAME_SIZE_BYTES_MAX
@@ -163,7 +162,7 @@ class ReplicaWatch:
             self._gauge(now_us, f"jobs queued for {path}", row["queue_depth"], 2 * depth_max)
             bytes_max = QUEUED_BYTES_MAX + FRAME_SIZE_BYTES_MAX
             self._gauge(now_us, f"bytes queued for {path}", row["queued_bytes"], bytes_max)
-        self._gauge(now_us, "bytes of tails", answer["tail_bytes"], TOTAL_BYTES_MAX)
+        self._gauge(now_us, "bytes of tails", answer["tail_bytes"], answer["tail_bytes_max"])
 
     def _gauge(self, now_us: int, name: str, value: int, bound: int) -> None:
         gauges = self._samples.gauges

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from protocol.fault_model import broker_id_of
+from protocol.fault_model import CONTROLLER_NODE, broker_id_of, broker_node
 from protocol.ids import TopicPartition
 from simulation.core.actions import Clear
 from simulation.core.needs import Need
@@ -150,7 +150,7 @@ class Repair:
     async def _replace(self, broker: int, path: str) -> None:
         """Replace a disk while its broker runs, or between two runs if it has no other one."""
         stage = self._scene.stage
-        node = f"broker-{broker}"
+        node = broker_node(broker)
         is_only = len(stage.spec.broker(broker).log_dirs) == 1
         if is_only and stage.node(node).state == "running":
             await stage.stop_node(node)
@@ -175,7 +175,8 @@ class Repair:
 
 
 async def _start_nodes(scene: Scene, story: Story) -> None:
-    for name in ("controller", *(f"broker-{broker.id}" for broker in scene.stage.spec.brokers)):
+    brokers = (broker_node(broker.id) for broker in scene.stage.spec.brokers)
+    for name in (CONTROLLER_NODE, *brokers):
         state = scene.stage.node(name).state
         if state == "paused":
             story.tell(f"{name} goes on")

@@ -42,6 +42,7 @@ async def test_a_replica_is_told_with_its_role_its_isr_and_its_offsets(surface: 
         "high_watermark": 0,
     }
     assert (told["pid"] > 0, told["tail_bytes"], told["offline_replicas"]) == (True, 0, [])
+    assert told["tail_bytes_max"] == 32 * 1024 * 1024
 
 
 async def test_a_failed_log_dir_and_its_replica_are_told_as_offline(

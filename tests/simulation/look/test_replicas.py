@@ -49,6 +49,7 @@ def answer(
             }
         ],
         "tail_bytes": 0,
+        "tail_bytes_max": 100,
         "replicas": list(replicas),
         "offline_replicas": [] if is_online else [{**is_gone, "log_dir": "/d1"}],
     }
@@ -167,3 +168,5 @@ def test_of_every_queue_the_most_is_kept() -> None:
     assert [(each.node, each.value, each.bound, each.at_us) for each in jobs] == [
         ("broker-1", 9, 8, 200)
     ]
+    tails = [each for each in watched.samples.gauges if each.name == "bytes of tails"]
+    assert [each.bound for each in tails] == [100]
