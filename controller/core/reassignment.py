@@ -17,7 +17,7 @@ from controller.core.election import Strategy
 from controller.core.partition_moves import bring_online, move_partitions, write_leaderships
 from controller.core.phases import PartitionPhase, ReplicaPhase
 from controller.core.reassignment_records import AssignmentChanged
-from controller.core.reassignment_rules import Assignment, is_complete
+from controller.core.reassignment_rules import Assignment, assignment_of, is_complete
 from controller.core.records import LeadershipChanged
 from controller.core.replica_moves import Replica, move_replicas
 from controller.core.state import Partition
@@ -82,7 +82,7 @@ def _update(step: Step, wanted: Mapping[TopicPartition, Assignment]) -> None:
     dropped: list[Replica] = []
     for tp, assignment in wanted.items():
         before = step.state.partition(tp)
-        if assignment == (before.replicas, before.adding_replicas, before.removing_replicas):
+        if assignment == assignment_of(before):
             continue
         step.change(AssignmentChanged(tp.topic, tp.partition, *assignment))
         step.note(_described(tp, before, assignment))

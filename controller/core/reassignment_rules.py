@@ -24,6 +24,11 @@ class Assignment(NamedTuple):
     removing: tuple[int, ...] = ()
 
 
+def assignment_of(partition: Partition) -> Assignment:
+    """Return the assignment as it is."""
+    return Assignment(partition.replicas, partition.adding_replicas, partition.removing_replicas)
+
+
 def reassigned(partition: Partition, target: Sequence[int]) -> Assignment:
     """Return the assignment on the way to ``target``; a reassignment under way is replaced."""
     origin = partition.origin_replicas

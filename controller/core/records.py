@@ -252,6 +252,7 @@ class TopicDeleted:
         """Forget it."""
         topic = state.topics.pop(self.name)
         del state.topic_names[topic.topic_id]
+        state.throttled_topics.pop(self.name, None)
         for tp, partition in zip(topic.keys, topic.partitions, strict=True):
             unhost(state, tp, partition.replicas)
             for broker_id in partition.replicas:

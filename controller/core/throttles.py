@@ -2,11 +2,13 @@
 
 Kafka's tool sets throttles first and asks for the reassignments then; taking them off is left to
 whoever runs it again. Here a throttle is a reassignment's when a request to reassign comes and the
-topic's lists name its partitions: an added replica as a follower, for at least one partition of the
-request. ``*`` and lists of other partitions are somebody's permanent throttles and stay. With the
-topics go the rates of the brokers concerned, but not those for all brokers. The journal knows what
-is claimed, so that a throttle outlives no controller. It takes off no throttle of moves between log
-dirs.
+lists of a topic name its partitions as the tool does: an added replica as a follower, or, where
+none is added, all replicas as leaders beside a list of followers that names none. Then all that the
+lists name of this request and of what is under way already is claimed: with ``--additional`` the
+tool throttles that, too. ``*`` and lists of other partitions are somebody's permanent throttles and
+stay. With the topics go the rates of the brokers concerned, but not those for all brokers. The
+journal knows what is claimed, so that a throttle outlives no controller. It takes off no throttle
+of moves between log dirs.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Final
 
 from controller.core.alter_configs import change_broker_configs, change_topic_configs
 from controller.core.reassignment_records import ThrottlesClaimed, ThrottlesReleased
-from controller.core.reassignment_rules import Assignment
+from controller.core.reassignment_rules import Assignment, assignment_of
 from controller.core.step import Step
 from protocol.ids import TopicPartition
 
@@ -27,15 +29,12 @@ RATES: Final = ("leader.replication.throttled.rate", "follower.replication.throt
 
 def claim(step: Step, wanted: Mapping[TopicPartition, Assignment]) -> None:
     """Find out which throttles are for these reassignments, before they begin."""
-    if not any(
-        f"{tp.partition}:{broker_id}" in _listed(step, tp.topic, FOLLOWERS)
-        for tp, assignment in wanted.items()
-        for broker_id in assignment.adding
-    ):
+    if not any(_is_throttled(step, tp, assignment) for tp, assignment in wanted.items()):
         return
+    under_way = {tp: assignment_of(step.state.partition(tp)) for tp in step.state.reassigning}
     named = [
         (tp, assignment)
-        for tp, assignment in wanted.items()
+        for tp, assignment in {**under_way, **wanted}.items()
         if any(
             f"{tp.partition}:{broker_id}" in _listed(step, tp.topic, config)
             for broker_id in assignment.replicas
@@ -67,6 +66,19 @@ def release_when_over(step: Step) -> None:
     for name in topics:
         lists = (c for c in (LEADERS, FOLLOWERS) if "*" not in _listed(step, name, c))
         change_topic_configs(step, name, dict.fromkeys(lists))
+
+
+def _is_throttled(step: Step, tp: TopicPartition, assignment: Assignment) -> bool:
+    """Tell whether the lists are those of somebody who throttles this reassignment."""
+    followers = _listed(step, tp.topic, FOLLOWERS)
+    if assignment.adding:
+        return any(f"{tp.partition}:{broker_id}" in followers for broker_id in assignment.adding)
+    if FOLLOWERS not in step.state.topics[tp.topic].configs or any(
+        entry == "*" or entry.startswith(f"{tp.partition}:") for entry in followers
+    ):
+        return False
+    leaders = _listed(step, tp.topic, LEADERS)
+    return all(f"{tp.partition}:{broker_id}" in leaders for broker_id in assignment.replicas)
 
 
 def _listed(step: Step, topic: str, config: str) -> list[str]:

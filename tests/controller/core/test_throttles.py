@@ -162,6 +162,70 @@ def test_topics_of_the_same_request_that_stay_where_they_are_are_cleared_too() -
     assert lists_of(cluster, "other") == {}
 
 
+@pytest.mark.parametrize(
+    "target", [[1], [2, 1], [1, 2]], ids=["fewer replicas", "another order", "nothing to do"]
+)
+def test_they_go_at_once_when_no_replica_is_added(target: list[int]) -> None:
+    """Kafka's tool sets them all the same: the replicas there as leaders, "" as followers."""
+    cluster = throttled_cluster(followers="")
+
+    reassign(cluster, ("t-0", target))
+
+    assert under_way(cluster) == {}
+    assert lists_of(cluster) == {}
+    assert throttled_brokers(cluster) == ["3"]
+
+
+@pytest.mark.parametrize(
+    ("leaders", "followers"),
+    [("0:1,0:2", "0:1,0:2"), ("0:1", ""), ("*", ""), ("1:1,1:2", "")],
+    ids=["both lists", "one of them", "all", "another partition"],
+)
+def test_permanent_throttles_stay_when_no_replica_is_added(leaders: str, followers: str) -> None:
+    cluster = throttled_cluster(leaders=leaders, followers=followers)
+    before = lists_of(cluster)
+
+    reassign(cluster, ("t-0", [1]))
+
+    assert lists_of(cluster) == before
+    assert throttled_brokers(cluster) == ["1", "2", "3"]
+
+
+def test_what_an_additional_request_throttles_of_those_under_way_goes_too() -> None:
+    """With --additional Kafka's tool throttles all that is under way, and asks for the new ones."""
+    cluster = three_brokers()
+    cluster.start_broker(4)
+    cluster.create("t", [1, 2])
+    cluster.create("other", [1, 2])
+    reassign(cluster, ("other-0", [1, 4]))
+    for topic, added in (("t", 3), ("other", 4)):
+        alter(cluster, TOPIC, topic, (LEADERS, SET, "0:1,0:2"), (FOLLOWERS, SET, f"0:{added}"))
+    for broker_id in (1, 2, 3, 4):
+        set_rates(cluster, str(broker_id))
+
+    reassign(cluster, ("t-0", [3, 2]))
+    catch_up(cluster)
+    assert throttled_brokers(cluster) == ["1", "2", "3", "4"]
+    set_isr(cluster, "other-0", [1, 2, 4])
+
+    assert (lists_of(cluster), lists_of(cluster, "other")) == ({}, {})
+    assert throttled_brokers(cluster) == []
+
+
+def test_a_topic_made_anew_meanwhile_keeps_the_throttle_that_somebody_gives_it() -> None:
+    cluster = throttled_cluster()
+    reassign(cluster, ("t-0", [3, 2]), ("other-0", [3, 2]))
+    catch_up(cluster)
+    cluster.delete("t")
+    cluster.create("t", [1, 2])
+    alter(cluster, TOPIC, "t", (FOLLOWERS, SET, "0:1,0:2"))
+
+    catch_up(cluster, "other-0")
+
+    assert under_way(cluster) == {}
+    assert lists_of(cluster) == {FOLLOWERS: "0:1,0:2"}
+
+
 def test_what_became_permanent_meanwhile_stays() -> None:
     cluster = throttled_cluster()
     reassign(cluster, ("t-0", [3, 2]))
