@@ -268,8 +268,15 @@ class Engine:
     async def alter_replica_log_dirs(
         self, parts: Sequence[tuple[TopicPartition, str]]
     ) -> dict[TopicPartition, ErrorCode]:
-        """Begin, change or cancel moves between log dirs."""
-        return await self._moves.alter(parts)
+        """Begin, change or cancel moves between log dirs.
+
+        An order whose replicas are all where they should be ends moves as the last swap does.
+        """
+        was_moving = self.is_moving
+        answers = await self._moves.alter(parts)
+        if not was_moving and all(code is ErrorCode.NONE for code in answers.values()):
+            self._state.tell_if_nothing_moves()
+        return answers
 
     async def describe_log_dirs(
         self, topics: Mapping[str, Sequence[int]] | None

@@ -219,7 +219,9 @@ class Leadership:
             if not log_dir.online:
                 again.append(decision)
                 continue
-            self._state.log_dirs.forget_preference(decision.tp)
+            if self._state.log_dirs.preferred(decision.tp) is not None:
+                self._state.log_dirs.forget_preference(decision.tp)
+                self._state.tell_if_nothing_moves()
             replica = self._logs.host_new(decision.tp, decision.topic_id, log, log_dir)
             self._take_role(replica, decision)
 

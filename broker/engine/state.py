@@ -104,6 +104,10 @@ class EngineState:
     def move_ended(self, tp: TopicPartition) -> None:
         """Let ``tp`` be cleaned again; tell when no replica moves any more."""
         self.cleaning_pauses.resume(tp)
+        self.tell_if_nothing_moves()
+
+    def tell_if_nothing_moves(self) -> None:
+        """Tell that an order to move replicas is carried out, unless one still moves."""
         if not self.cleaning_pauses:
             self.ports.events.moves_ended()
 

@@ -268,3 +268,28 @@ async def test_the_end_of_the_last_move_is_told_whatever_way_it_ends(alone: Lab)
     assert await begin(node, node.paths[2]) == NONE
     assert await begin(node, node.paths[1]) == NONE
     assert (node.engine.is_moving, node.events.moves_ended_count) == (False, 2)
+
+
+async def test_an_order_that_leaves_nothing_to_move_is_told_as_the_end_of_moves(
+    alone: Lab,
+) -> None:
+    """Kafka's tool has set a throttle for it, which goes then."""
+    node = await filled(alone)
+    assert await begin(node, await node.dir_of() or "") == NONE
+    assert (node.engine.is_moving, node.events.moves_ended_count) == (False, 1)
+    assert await begin(node, "/elsewhere") == ErrorCode.LOG_DIR_NOT_FOUND
+    assert node.events.moves_ended_count == 1
+
+
+async def test_a_replica_that_comes_to_where_it_was_wished_is_told_as_the_end_of_moves(
+    alone: Lab,
+) -> None:
+    node, tp = alone[1], TopicPartition("wished", 0)
+    wished = await node.engine.alter_replica_log_dirs([(tp, node.paths[2])])
+    assert wished == {tp: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert node.events.moves_ended_count == 0
+    await alone.create(tp, replicas=[1])
+    assert await node.dir_of(tp) == node.paths[2]
+    assert node.events.moves_ended_count == 1
+    await alone.create(TopicPartition("other", 0), replicas=[1])
+    assert node.events.moves_ended_count == 1
