@@ -298,12 +298,15 @@ class MovingLog:
     # Swapping.
 
     async def swap(self) -> None:
-        """Stop appends, copy the rest, let the logs change places; or go on copying."""
+        """Stop appends, copy the rest, let the logs change places; or go on copying.
+
+        In two turns: an append between them waits for one of them at most.
+        """
         async with self._turn():
-            if not self._stands(MoveState.COPYING):
-                return
-            self._note_topic_id()
-            await self._sync()
+            if self._stands(MoveState.COPYING):
+                self._note_topic_id()
+                await self._sync()
+        async with self._turn():
             if self._stands(MoveState.COPYING):
                 await self._swap()
         if self.move.state is MoveState.SWAPPED:
