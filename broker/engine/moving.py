@@ -199,7 +199,8 @@ class MovingLog:
     @property
     def _step_bytes(self) -> int:
         """What one step copies at most: under a limit one read, at most a burst."""
-        return COPY_BYTES if not self._tools.throttle.is_limited else self._read_bytes
+        is_limited = self._tools.throttle.is_limited
+        return self._read_bytes if is_limited else max(COPY_BYTES, self._read_bytes)
 
     @property
     def _read_bytes(self) -> int:
@@ -213,7 +214,7 @@ class MovingLog:
         offset, copied = self._future.log_end_offset, 0
         written: asyncio.Future[int] | None = None
         try:
-            while copied < self._step_bytes and self._stands(state):
+            while copied + self._read_bytes <= self._step_bytes and self._stands(state):
                 read = await source.read(offset)
                 if written is not None:
                     await written

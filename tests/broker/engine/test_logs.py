@@ -7,6 +7,7 @@ import asyncio
 from broker.storage.checkpoints import parse_leader_epochs
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
+from tests.broker.engine.moved import begin, filled, until_moved
 from tests.broker.engine.transactions import end, last_stable_offset, write
 
 
@@ -97,3 +98,20 @@ async def test_producers_wait_until_a_cut_log_was_read_again(alone: Lab) -> None
     written = alone.begin(write(node, 1, 1, epoch=0))
     await cut
     assert (await written).base_offset == 1
+
+
+async def test_epochs_that_change_while_a_log_is_promoted_are_written_afterwards(
+    alone: Lab,
+) -> None:
+    """What stands there already is not written again."""
+    node = await filled(alone)
+    await begin(node, node.paths[1])
+    future = node.replica().future
+    assert future is not None
+    async with asyncio.timeout(60):
+        while not future.is_promoting:  # noqa: ASYNC110 -- virtual time
+            await asyncio.sleep(0)
+    node.logs.raise_log_start(node.replica(), 15)
+    await until_moved(node, node.paths[1])
+    await asyncio.sleep(0)
+    assert epochs_on_disk(alone) == [(0, 15)]

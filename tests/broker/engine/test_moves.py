@@ -293,3 +293,13 @@ async def test_a_replica_that_comes_to_where_it_was_wished_is_told_as_the_end_of
     assert node.events.moves_ended_count == 1
     await alone.create(TopicPartition("other", 0), replicas=[1])
     assert node.events.moves_ended_count == 1
+
+
+async def test_under_a_limit_a_step_copies_no_more_than_a_burst(alone: Lab) -> None:
+    node = await filled(alone, count=60)
+    node.set_move_limit(4_000)
+    await begin(node, node.paths[1])
+    future = node.replica().future
+    assert future is not None
+    await asyncio.sleep(0.05)
+    assert 0 < future.copied_bytes <= node.state.quotas.moves.burst_bytes

@@ -392,18 +392,3 @@ async def test_a_replica_made_anew_where_its_future_log_lies_needs_no_move(lab: 
     assert folders(node) == {target: ["orders-0"]}
     assert node.disk_bytes() == lab[1].disk_bytes()
     assert node.events.failed == []
-
-
-async def test_epochs_on_the_disk_are_those_that_the_promoted_log_knows(alone: Lab) -> None:
-    """Nothing is written again that stands there; what changes during the swap is."""
-    node = await held(alone)
-    future = node.replica().future
-    assert future is not None
-    let_go(node)
-    while not future.is_promoting:  # noqa: ASYNC110 -- virtual time
-        await asyncio.sleep(0)
-    node.logs.raise_log_start(node.replica(), 15)
-    await moved(node)
-    await asyncio.sleep(0)
-    written = node.memory[node.paths[1]].read_file("orders-0/leader-epoch-checkpoint")
-    assert written == b"0\n1\n0 15\n"
