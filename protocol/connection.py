@@ -46,6 +46,9 @@ class Peer(NamedTuple):
     number: int = 0
     """The server counts its connections, in the order in which they were accepted."""
 
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
 
 class RequestReceived(NamedTuple):
     """A whole request. ``body`` lies in writable memory that belongs to this request alone."""

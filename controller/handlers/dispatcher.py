@@ -49,7 +49,7 @@ class Dispatcher:
         try:
             response = await self._ask(request, version)
         except Exception:  # the dispatcher is where unforeseen errors end
-            logger.exception("%s v%d from %s:%d failed", handler.api.name, version, *peer)
+            logger.exception("%s v%d from %s failed", handler.api.name, version, peer)
             response = handler.refuse(request, version, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
         return codec(handler.api.response, version).encode_parts(response)
 

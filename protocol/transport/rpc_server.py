@@ -236,11 +236,11 @@ class _Link(asyncio.BufferedProtocol):
     def _log_end(self, error: Exception) -> None:
         match error:
             case CloseConnection():
-                logger.debug("%s:%d: closed: %s", *self.peer, error)
+                logger.debug("%s: closed: %s", self.peer, error)
             case Malformed():
-                logger.warning("%s:%d: closed, it sent no request: %s", *self.peer, error)
+                logger.warning("%s: closed, it sent no request: %s", self.peer, error)
             case _:
-                logger.error("%s:%d: closed, its request failed", *self.peer, exc_info=error)
+                logger.error("%s: closed, its request failed", self.peer, exc_info=error)
 
     def abort(self) -> None:
         """End the connection and the request under way."""
