@@ -86,12 +86,14 @@ def watch_return(
     path: str,
     *,
     only: TopicPartition | None = None,
+    accepts_loss: bool = False,
     patience_ms: int = PATIENCE_MS,
 ) -> Iterator[ReturnProgress]:
     """Yield how far ``path`` is until all its replicas are in sync, or the one of ``only``.
 
     It goes on for as long as it gets better, however slowly: ``patience_ms`` is how long nothing
-    may, besides what a throttle takes for its largest transfer.
+    may, besides what a throttle takes for its largest transfer. With ``accepts_loss`` also what
+    nobody else has is waited for: it begins empty.
 
     Raises:
         LabError: FAILED when it was refused, failed again, or cannot be waited for; TIMED_OUT.
@@ -104,7 +106,7 @@ def watch_return(
         yield progress
         if progress.is_done:
             return
-        _refuse_hopeless(client.broker_id, path, progress)
+        _refuse_hopeless(client.broker_id, path, progress, accepts_loss=accepts_loss)
         standing = progress.standing()
         if not best or any(now > once for now, once in zip(standing, best, strict=True)):
             best = tuple(map(max, standing, best or standing))
@@ -124,7 +126,9 @@ def throttled_patience_ms(patience_ms: int, throttle_bytes_per_second: int | Non
     return patience_ms + min(transfer_ms, _THROTTLED_PATIENCE_MS_MAX)
 
 
-def _refuse_hopeless(broker_id: int, path: str, progress: ReturnProgress) -> None:
+def _refuse_hopeless(
+    broker_id: int, path: str, progress: ReturnProgress, *, accepts_loss: bool
+) -> None:
     """Raise when nothing gets better by waiting.
 
     Raises:
@@ -140,7 +144,7 @@ def _refuse_hopeless(broker_id: int, path: str, progress: ReturnProgress) -> Non
             f"broker {broker_id}: it failed again: {progress.failure}; {mend}, then `jbodlab "
             f"log-dirs restart {path}`, or replace it once more",
         )
-    if progress.left and all(each.is_alone for each in progress.left):
+    if progress.left and not accepts_loss and all(each.is_alone for each in progress.left):
         raise LabError(
             ExitCode.FAILED,
             f"broker {broker_id}: {path} works, but nobody else has what {len(progress.left)} of "

@@ -166,7 +166,9 @@ def restart_partition(
     client = ControlClient(broker.id, broker.control_port)
     path = client.restart_partition(topic, partition, accept_loss=accept_loss)
     tp = TopicPartition(topic, partition)
-    _await_return(lab, client, _Awaited(path, f"has {tp} online again", patience_s, tp))
+    _await_return(
+        lab, client, _Awaited(path, f"has {tp} online again", patience_s, tp, accept_loss)
+    )
 
 
 @log_dirs.command()
@@ -203,16 +205,24 @@ class _Awaited(NamedTuple):
     """Said of the log dir when it is so."""
     patience_s: int
     only: TopicPartition | None = None
+    accepts_loss: bool = False
 
 
 def _await_return(lab: Lab, client: ControlClient, awaited: _Awaited) -> None:
     """Show a log dir come back until its replicas are in sync."""
     progress: ReturnProgress | None = None
-    path, words, patience_s, only = awaited
+    path, words = awaited.path, awaited.words
     name = lab.cluster.short(path)
     with ClusterAdmin(lab.cluster.spec) as admin, move_bar(lab) as bar:
         task = bar.add_task(name, total=None)
-        for progress in watch_return(admin, client, path, only=only, patience_ms=patience_s * 1000):
+        for progress in watch_return(
+            admin,
+            client,
+            path,
+            only=awaited.only,
+            accepts_loss=awaited.accepts_loss,
+            patience_ms=awaited.patience_s * 1000,
+        ):
             bar.update(
                 task,
                 description=f"{name}: {_how_far(progress)}",

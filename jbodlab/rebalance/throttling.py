@@ -7,7 +7,9 @@ else stood in lists of throttled replicas stays.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from jbodlab.admin import ClusterAdmin
 from jbodlab.rebalance.core.throttles import Throttles, with_entries, without_entries
@@ -19,9 +21,15 @@ from protocol.messages.configs import (
     DescribeConfigsResource,
 )
 
+_OBEYED_S: Final = 5.0
+"""How long a broker may take to hear of its own rates."""
+_LOOK_S: Final = 0.02
+
 
 def put_on(admin: ClusterAdmin, throttles: Throttles, bytes_per_second: int) -> None:
-    """Set all lists and rates.
+    """Set all lists and rates, and wait until the brokers go by their rates.
+
+    They hear of them from the controller, and may hear of what is ordered next before.
 
     Raises:
         KafkaError: the first refusal.
@@ -33,6 +41,27 @@ def put_on(admin: ClusterAdmin, throttles: Throttles, bytes_per_second: int) -> 
         _alter(admin, ResourceType.TOPIC, topic, dict(changes))
     for broker, keys in throttles.rates.items():
         _alter(admin, ResourceType.BROKER, str(broker), dict.fromkeys(keys, str(bytes_per_second)))
+    for broker, keys in throttles.rates.items():
+        _wait_until_obeyed(admin, broker, dict.fromkeys(keys, str(bytes_per_second)))
+
+
+def _wait_until_obeyed(admin: ClusterAdmin, broker: int, rates: Mapping[str, str]) -> None:
+    """A broker that is away or slow to hear is not waited for: it throttles when it hears."""
+    deadline = time.monotonic() + _OBEYED_S
+    with contextlib.suppress(OSError, _GoneError):
+        while _rates(admin, broker, list(rates)) != rates and time.monotonic() < deadline:
+            time.sleep(_LOOK_S)
+
+
+def _rates(admin: ClusterAdmin, broker: int, keys: Sequence[str]) -> dict[str, str]:
+    """Return what a broker goes by itself."""
+    resource = DescribeConfigsResource(
+        resource_type=ResourceType.BROKER, resource_name=str(broker), configuration_keys=list(keys)
+    )
+    request = DescribeConfigsRequest(resources=[resource])
+    (result,) = admin.ask(request, 4, broker).results
+    _check(result.error_code, result.error_message)
+    return {each.name: each.value or "" for each in result.configs if each.name in keys}
 
 
 def take_off(admin: ClusterAdmin, throttles: Throttles) -> None:

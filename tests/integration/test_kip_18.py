@@ -157,7 +157,7 @@ def test_the_only_copy_is_not_made_anew_silently(lab: Lab) -> None:
     accepted = jbodlab(
         lab, "log-dirs", "restart-partition", "t", "0", "--broker", "1", "--accept-loss"
     )
-    assert accepted.exit_code == ExitCode.OK
+    assert accepted.exit_code == ExitCode.OK, accepted.stderr
     lab.wait_for_full_isr("t")
     again = lab.load("t")
     lab.wait_for_records(again, 50)

@@ -162,6 +162,14 @@ def test_what_nobody_else_has_is_not_waited_for(broker: Broker) -> None:
     assert "`jbodlab log-dirs restart-partition --accept-loss`" in said
 
 
+def test_what_nobody_else_has_is_waited_for_once_its_loss_is_accepted(broker: Broker) -> None:
+    broker.lost = [PARTITIONS["alone"]]
+    broker.isrs = {PARTITIONS["alone"]: (1,)}
+    code, said = broker.refusal(accepts_loss=True)
+    assert code == ExitCode.TIMED_OUT
+    assert "not t-2 (no other broker has it in sync)" in said
+
+
 def test_a_refusal_of_the_broker_is_passed_on(broker: Broker) -> None:
     broker.returning |= {"state": "refused", "detail": "it belongs to another broker"}
     assert broker.refusal() == (ExitCode.FAILED, "broker 1: it belongs to another broker")

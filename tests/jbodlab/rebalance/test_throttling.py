@@ -30,6 +30,8 @@ class Configs:
     def __init__(self, code: ErrorCode = ErrorCode.NONE) -> None:
         self.code = code
         self.own: dict[str, dict[str, str]] = {"t": {FOLLOWERS: "7:7"}, "1": {}}
+        self.unheard: list[dict[str, str]] = []
+        """What broker 1 still goes by, look for look."""
 
     @property
     def answers(self) -> dict[type, Answer]:
@@ -40,9 +42,12 @@ class Configs:
 
     def describe(self, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
         (resource,) = request.resources
+        own = self.own[resource.resource_name]
+        if resource.resource_name == "1" and self.unheard:
+            own = self.unheard.pop()
         configs = [
             DescribeConfigsResourceResult(name=name, value=value, config_source=1)
-            for name, value in self.own[resource.resource_name].items()
+            for name, value in own.items()
         ]
         configs.append(DescribeConfigsResourceResult(name=LEADERS, value="9:9", config_source=5))
         result = DescribeConfigsResult(
@@ -74,6 +79,14 @@ def test_throttles_are_put_on_and_taken_off_beside_what_others_set(tmp_path: Pat
         }
         take_off(admin, THROTTLES)
     assert configs.own == {"t": {FOLLOWERS: "7:7"}, "1": {}}
+
+
+def test_a_rate_is_put_on_when_its_broker_goes_by_it(tmp_path: Path) -> None:
+    configs = Configs()
+    configs.unheard = [{}, {LEADER_RATE: "7"}]
+    with admin_of(tmp_path, configs.answers) as admin:
+        put_on(admin, THROTTLES, 500)
+    assert configs.unheard == []
 
 
 @pytest.mark.parametrize(
