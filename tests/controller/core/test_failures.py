@@ -395,24 +395,3 @@ def test_replicas_on_a_log_dir_that_is_still_offline_stay_offline() -> None:
     cluster.beat(1, offline=[2])
     assert cluster.state.offline_replicas(tp("t-0")) == []
     assert cluster.state.offline_replicas(tp("t-1")) == [1]
-
-
-def test_a_deletion_that_waited_for_a_log_dir_goes_on_when_it_is_back() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2])
-    cluster.fail_log_dir(1, 1, ["t-0"])
-    cluster.delete("t")
-    assert "t" in cluster.state.topics
-    cluster.return_log_dirs(1, [1, 2])
-    assert "t" not in cluster.state.topics
-
-
-def test_a_deletion_goes_on_waiting_while_its_replica_is_offline() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2])
-    cluster.fail_log_dir(1, 1, ["t-0"])
-    cluster.delete("t")
-    cluster.return_log_dirs(1, [1, 2], still_bad=["t-0"])
-    assert "t" in cluster.state.topics
-    cluster.return_log_dirs(1, [1, 2])
-    assert "t" not in cluster.state.topics
