@@ -16,6 +16,9 @@ from typing import Final
 from click.testing import CliRunner
 
 from jbodlab.cli import main
+from jbodlab.kafka_tools.client import ClusterClient
+from jbodlab.kafka_tools.core.properties import ClientSettings
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.kafka_tools.tools import KafkaTools, Printed
 
 DEADLINE_S: Final = 30
@@ -78,14 +81,17 @@ class Both:
         return printed[OURS]
 
     def create(self, command: str) -> None:
-        """Have both create their topics, and wait until all replicas are in sync."""
+        """Have both create their topics; wait until all replicas are in sync, as every broker says.
+
+        Each of the tools asks a broker of its own choice afterwards.
+        """
         self.alike(f"kafka-topics --create {command}")
         end = time.monotonic() + DEADLINE_S
         topic = re.findall(r"--topic (\S+)", command)[0]
         for side in (JAVA, OURS):
             name = topic.replace("TOPIC", f"TOPIC-{side}")
             check = f"kafka-topics --describe --topic {name}"
-            while self._has_gaps(check):
+            while self._has_gaps(check) or not self._all_say_the_same(name):
                 assert time.monotonic() < end, f"{name} is not in sync after {DEADLINE_S} s"
 
     def until(self, command: str, text: str) -> None:
@@ -99,6 +105,23 @@ class Both:
         end = time.monotonic() + DEADLINE_S
         while text in (printed := self.ours(command)).out:
             assert time.monotonic() < end, f"{command} prints {printed.out}"
+
+    def _all_say_the_same(self, topic: str) -> bool:
+        request = MetadataRequest(
+            topics=[MetadataRequestTopic(topic_id=bytes(16), name=topic)],
+            allow_auto_topic_creation=False,
+            include_cluster_authorized_operations=False,
+            include_topic_authorized_operations=False,
+        )
+        settings = ClientSettings(
+            bootstrap=self.java.bootstrap,
+            client_id="test",
+            request_timeout_ms=10_000,
+            api_timeout_ms=10_000,
+        )
+        with ClusterClient(settings) as client:
+            told = [client.ask_broker(broker, request).topics for broker in client.nodes()]
+        return all(topics == told[0] for topics in told)
 
     def _has_gaps(self, check: str) -> bool:
         described, missing = self.ours(check), self.ours(f"{check} --under-replicated-partitions")
