@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from jbodlab.admin import ClusterAdmin, PartitionView
 from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
-from protocol.ids import TopicPartition
+from protocol.ids import TopicPartition, listed
 
 PATIENCE_MS: Final = 30_000
 NAMED_MAX: Final = 5
@@ -174,9 +174,7 @@ def _standstill(path: str, progress: ReturnProgress, patience_s: float) -> str:
 
 
 def _named(left: Sequence[LeftReplica]) -> str:
-    named = ", ".join(f"{each.name} ({each.why})" for each in left[:NAMED_MAX])
-    more = len(left) - NAMED_MAX
-    return f"{named} and {more} more" if more > 0 else named
+    return listed([f"{each.name} ({each.why})" for each in left], NAMED_MAX)
 
 
 def _look(

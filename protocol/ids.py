@@ -93,12 +93,12 @@ def failure_id(broker_id: int, directory_id: bytes, broker_epoch: int) -> str:
     return f"{broker_id}-{uuid_text(directory_id)}-{broker_epoch}"
 
 
-def listed(tps: Sequence[TopicPartition]) -> str:
-    """Name partitions for a log line, the first 20 of them."""
-    named = ", ".join(map(str, tps[:_LISTED_MAX]))
-    return named if len(tps) <= _LISTED_MAX else f"{named} and {len(tps) - _LISTED_MAX} more"
+def listed(partitions: Sequence[object], count_max: int = 20) -> str:
+    """Name partitions in one line, the first ``count_max`` of them."""
+    named = ", ".join(map(str, partitions[:count_max]))
+    more = len(partitions) - count_max
+    return named if more <= 0 else f"{named} and {more} more"
 
 
-_LISTED_MAX: Final = 20
 _URL_SAFE: Final = str.maketrans("+/", "-_")
 _URL_UNSAFE: Final = str.maketrans("-_", "+/")

@@ -47,10 +47,7 @@ COPY_BYTES: Final = 8 * 1024 * 1024
 CLOSE_BYTES: Final = 4 * 1024 * 1024
 """A gap of up to this is closed while appends wait: some milliseconds."""
 SYNC_BYTES: Final = 256 * 1024 * 1024
-"""The promoted log has to be durable: synced in parts, so that no part takes its disk for long.
-
-Each step begins the writing of what it copied, so that a sync finds little left to do.
-"""
+"""The promoted log has to be durable: synced in parts, so that no part takes its disk for long."""
 SWAP_COPIES_MAX: Final = 8
 """Copies under the pause before the swap is given up for now."""
 

@@ -27,7 +27,7 @@ from broker.storage.startup import (
     open_log_dirs,
     refuse_same_ids,
 )
-from protocol.ids import ZERO_UUID, TopicPartition
+from protocol.ids import ZERO_UUID, TopicPartition, listed
 
 RELEASE_TIMEOUT_MS: Final = 5_000
 """How long the thread of a failed log dir may take to let go of it."""
@@ -180,10 +180,8 @@ class LogDirReturns:
             raise ReturnRefusedError(self._why_it_should_stay(wish.path))
 
     def _why_it_should_stay(self, path: str) -> str:
-        last = [str(tp) for tp in self._engine().last_copies(path)]
-        named = ", ".join(last[:NAMED_MAX])
-        more = f" and {len(last) - NAMED_MAX} more" if len(last) > NAMED_MAX else ""
-        lone = f" and nobody else has {named}{more} in sync" if last else ""
+        last = self._engine().last_copies(path)
+        lone = f" and nobody else has {listed(last, NAMED_MAX)} in sync" if last else ""
         return f"{path} works{lone}; only by force is a log dir replaced that works"
 
     async def _serve(self, asked: Return) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from broker.storage.batch_scan import CorruptBatch
 from broker.storage.indexes import OffsetIndex
 from broker.storage.layout import LOG_SUFFIX
-from broker.storage.log_reader import LogRead, last_whole, segment_number
+from broker.storage.log_reader import LogRead, bounds, last_whole, segment_number
 from broker.storage.partition_log import PartitionLog
 from protocol.errors import Malformed
 from protocol.ports import Disk
@@ -54,12 +54,10 @@ def find_pieces(
 def _pieces(log: PartitionLog, offset: int, end: int, sizes: tuple[int, int]) -> list[Piece]:
     number = segment_number(log.segments, offset)
     segment = log.segments[number]
-    is_last = segment is log.segments[-1]
-    segment_end = log.log_end_offset if is_last else log.segments[number + 1].base_offset
+    segment_end, limit = bounds(log.segments, number, end, log.log_end_offset)
     found = segment.locate(offset)
     if found is None:
         return []
-    limit = segment.size_bytes if segment_end <= end else segment.position_of(end)
     index, name = segment.offset_index, segment.files.name(LOG_SUFFIX)
     pieces: list[Piece] = []
     position = found[0]

@@ -58,9 +58,7 @@ def read_batches(
     left_bytes, next_offset = max_bytes, offset
     for number in range(segment_number(segments, offset), len(segments)):
         segment = segments[number]
-        is_last = number + 1 == len(segments)
-        segment_end = log_end_offset if is_last else segments[number + 1].base_offset
-        limit = segment.size_bytes if segment_end <= end else segment.position_of(end)
+        segment_end, limit = bounds(segments, number, end, log_end_offset)
         found = segment.locate(next_offset)
         if found is None:
             next_offset = max(next_offset, min(segment_end, end))
@@ -88,6 +86,20 @@ def read_batches(
 def segment_number(segments: Sequence[Segment], offset: int) -> int:
     """Return the number of the segment that ``offset`` belongs to, 0 for smaller offsets."""
     return max(0, bisect_right(segments, offset, key=lambda segment: segment.base_offset) - 1)
+
+
+def bounds(
+    segments: Sequence[Segment], number: int, end: int, log_end_offset: int
+) -> tuple[int, int]:
+    """Return the offset where segment ``number`` ends, and the position of what is before ``end``.
+
+    Raises:
+        CorruptBatch: what stands in its file is no batch.
+    """
+    segment, is_last = segments[number], number + 1 == len(segments)
+    segment_end = log_end_offset if is_last else segments[number + 1].base_offset
+    limit = segment.size_bytes if segment_end <= end else segment.position_of(end)
+    return segment_end, limit
 
 
 def find_timestamp(

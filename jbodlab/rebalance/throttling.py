@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from jbodlab.admin import ClusterAdmin
 from jbodlab.rebalance.core.throttles import Throttles, with_entries, without_entries
@@ -24,6 +24,7 @@ from protocol.messages.configs import (
 _OBEYED_S: Final = 5.0
 """How long a broker may take to hear of its own rates."""
 _LOOK_S: Final = 0.02
+_OWN: Final = (ConfigSource.TOPIC, ConfigSource.DYNAMIC_BROKER)
 
 
 def put_on(admin: ClusterAdmin, throttles: Throttles, bytes_per_second: int) -> None:
@@ -36,7 +37,7 @@ def put_on(admin: ClusterAdmin, throttles: Throttles, bytes_per_second: int) -> 
         OSError: a broker does not answer.
     """
     for topic, keys in throttles.lists.items():
-        present = _lists(admin, topic, keys)
+        present = _present(admin, ResourceType.TOPIC, topic, keys)
         changes = {key: with_entries(present[key], entries) for key, entries in keys.items()}
         _alter(admin, ResourceType.TOPIC, topic, dict(changes))
     for broker, keys in throttles.rates.items():
@@ -49,19 +50,11 @@ def _wait_until_obeyed(admin: ClusterAdmin, broker: int, rates: Mapping[str, str
     """A broker that is away or slow to hear is not waited for: it throttles when it hears."""
     deadline = time.monotonic() + _OBEYED_S
     with contextlib.suppress(OSError, _GoneError):
-        while _rates(admin, broker, list(rates)) != rates and time.monotonic() < deadline:
+        while (
+            _present(admin, ResourceType.BROKER, str(broker), rates) != rates
+            and time.monotonic() < deadline
+        ):
             time.sleep(_LOOK_S)
-
-
-def _rates(admin: ClusterAdmin, broker: int, keys: Sequence[str]) -> dict[str, str]:
-    """Return what a broker goes by itself."""
-    resource = DescribeConfigsResource(
-        resource_type=ResourceType.BROKER, resource_name=str(broker), configuration_keys=list(keys)
-    )
-    request = DescribeConfigsRequest(resources=[resource])
-    (result,) = admin.ask(request, 4, broker).results
-    _check(result.error_code, result.error_message)
-    return {each.name: each.value or "" for each in result.configs if each.name in keys}
 
 
 def take_off(admin: ClusterAdmin, throttles: Throttles) -> None:
@@ -72,7 +65,7 @@ def take_off(admin: ClusterAdmin, throttles: Throttles) -> None:
     """
     for topic, keys in throttles.lists.items():
         with contextlib.suppress(OSError, _GoneError):
-            present = _lists(admin, topic, keys)
+            present = _present(admin, ResourceType.TOPIC, topic, keys)
             left = {key: without_entries(present[key], entries) for key, entries in keys.items()}
             _alter(
                 admin, ResourceType.TOPIC, topic, {key: text or None for key, text in left.items()}
@@ -86,33 +79,34 @@ class _GoneError(KafkaError):
     """The topic or the broker does not exist any more."""
 
 
-def _lists(admin: ClusterAdmin, topic: str, keys: Mapping[str, object]) -> dict[str, str]:
-    """Return the topic's own values; "" where there is none."""
+def _present(
+    admin: ClusterAdmin, kind: ResourceType, name: str, keys: Mapping[str, object]
+) -> dict[str, str]:
+    """Return a topic's own values, or those that a broker itself goes by; "" where none is set."""
     resource = DescribeConfigsResource(
-        resource_type=ResourceType.TOPIC, resource_name=topic, configuration_keys=list(keys)
+        resource_type=kind, resource_name=name, configuration_keys=list(keys)
     )
-    (result,) = admin.ask_any(DescribeConfigsRequest(resources=[resource]), 4).results
+    response = _ask(admin, kind, name, DescribeConfigsRequest(resources=[resource]), 4)
+    (result,) = response.results
     _check(result.error_code, result.error_message)
-    own = {
-        each.name: each.value or ""
-        for each in result.configs
-        if each.config_source == ConfigSource.TOPIC
-    }
+    own = {each.name: each.value or "" for each in result.configs if each.config_source in _OWN}
     return {key: own.get(key, "") for key in keys}
 
 
 def _alter(
     admin: ClusterAdmin, kind: ResourceType, name: str, changes: Mapping[str, str | None]
 ) -> None:
-    """Set keys, or unset those that are None. A broker is asked itself, as in Kafka."""
-    request = alter_request(kind, {name: changes})
-    response = (
-        admin.ask(request, 1, int(name))
-        if kind == ResourceType.BROKER
-        else admin.ask_any(request, 1)
-    )
+    """Set keys, or unset those that are None."""
+    response = _ask(admin, kind, name, alter_request(kind, {name: changes}), 1)
     for each in response.responses:
         _check(each.error_code, each.error_message)
+
+
+def _ask(admin: ClusterAdmin, kind: ResourceType, name: str, message: Any, version: int) -> Any:
+    """A broker is asked itself for its own configs, as in Kafka."""
+    if kind is ResourceType.BROKER:
+        return admin.ask(message, version, int(name))
+    return admin.ask_any(message, version)
 
 
 def _check(error_code: int, message: str | None) -> None:
