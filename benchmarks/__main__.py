@@ -19,6 +19,7 @@ _SUITES = (
     "throttles",
     "isolation",
     "moves_under_load",
+    "hostile",
     "simulation",
 )
 _WITH_PEER = ("cluster", "moves_under_load")
