@@ -42,11 +42,11 @@ from broker.world import World
 from protocol.broker_config import BROKER_KEYS
 from protocol.config_types import ALL_LOG_DIRS
 from protocol.configs import BrokerConfig, broker_config
-from protocol.fault_model import CONTROLLER_NODE, broker_node
+from protocol.fault_model import CLIENT_NODE, CONTROLLER_NODE, broker_node
 from protocol.ids import BrokerId, fetcher_client_id, node_client_id
 from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
 from protocol.spec import BrokerSpec, ClusterSpec, LogDirSpec
-from protocol.transport.network_faults import CLIENT_NODE, NetworkFaults
+from protocol.transport.network_faults import NetworkFaults
 from protocol.transport.rpc_client import RpcClient
 
 ALTER_PARTITION_VERSION: Final = 3
@@ -244,7 +244,9 @@ class Parts:
             broker=self._own,
             metrics=self.metrics,
             disks=self.disks,
-            faults=FaultPlane(self.network.own, self.disks, self.network),
+            faults=FaultPlane(
+                tuple(each.id for each in self._spec.brokers), self.disks, self.network
+            ),
             log_dirs=self.log_dirs,
             session=self.session,
             returns=self.returns,

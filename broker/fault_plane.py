@@ -14,7 +14,7 @@ from broker.storage.fault_rules import FaultRule
 from broker.storage.faults import FaultyDisk
 from protocol.document_shape import Path, place
 from protocol.fault_document import fault_content, read_fault
-from protocol.fault_model import DiskFault, NetworkFault, NodeFault
+from protocol.fault_model import DiskFault, NetworkFault, NodeFault, unknown_nodes
 from protocol.transport.network_faults import NetworkFaults, NetworkRule
 
 ENDED_MAX: Final = 1_000
@@ -44,15 +44,21 @@ class _Laid:
 class FaultPlane:
     """What is broken in one broker."""
 
-    def __init__(self, node: str, disks: Mapping[str, FaultyDisk], network: NetworkFaults) -> None:
+    def __init__(
+        self,
+        broker_ids: tuple[int, ...],
+        disks: Mapping[str, FaultyDisk],
+        network: NetworkFaults,
+    ) -> None:
         """Break nothing yet.
 
         Args:
-            node: the name of this broker's node.
+            broker_ids: of all brokers of the cluster.
             disks: by path, as they are at any time.
             network: this broker's.
         """
-        self.node = node
+        self.node = network.own
+        self._broker_ids = broker_ids
         self._disks = disks
         self._network = network
         self._laid: dict[str, _Laid] = {}
@@ -161,6 +167,10 @@ class FaultPlane:
         if isinstance(fault, NetworkFault):
             if self.node not in (fault.source, fault.target):
                 mistakes.append(f"{place((*path, 'from'))}: from or to must be {self.node}")
+            for node in unknown_nodes(fault, self._broker_ids):
+                key = "from" if node == fault.source else "to"
+                ids = ", ".join(map(str, self._broker_ids))
+                mistakes.append(f"{place((*path, key))}: there is no {node}; brokers are {ids}")
         elif fault.node != self.node:
             mistakes.append(f"{place((*path, 'node'))}: this is {self.node}, not {fault.node}")
         elif fault.log_dir is not None and fault.log_dir not in self._disks:

@@ -140,11 +140,11 @@ class Surface:
         Raises:
             ControlError: no such log dir.
         """
-        self._disk(path)
+        cleared_count = len(self._disk(path).rules)
         self.faults.clear_disk(path)
         is_online = self.log_dirs[path].online
         hint = "" if is_online else "`jbodlab log-dirs restart` brings it back with its data"
-        return {"path": path, "online": is_online, "hint": hint}
+        return {"path": path, "online": is_online, "cleared": cleared_count, "hint": hint}
 
     def add_fault(self, fault: DiskFault | NetworkFault) -> str:
         """Put one fault in force; return its id.

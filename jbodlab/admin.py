@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from jbodlab.errors import BrokerAwayError
 from jbodlab.rpc import BlockingClient
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import ZERO_UUID, TopicPartition
@@ -141,7 +142,7 @@ class ClusterAdmin:
         """Ask one broker for metadata; None asks for all topics.
 
         Raises:
-            OSError: the broker does not answer.
+            BrokerAwayError: the broker does not answer.
         """
         named = (
             None
@@ -154,7 +155,7 @@ class ClusterAdmin:
             include_cluster_authorized_operations=False,
             include_topic_authorized_operations=False,
         )
-        response = self._clients[broker_id].request(request, 9)
+        response = self.ask(request, 9, broker_id)
         return ClusterView(
             controller_id=response.controller_id,
             broker_ids=tuple(sorted(broker.node_id for broker in response.brokers)),
@@ -215,11 +216,7 @@ class ClusterAdmin:
             KafkaError: the controller's answer.
             ConnectionError: no broker answers.
         """
-        request = DeleteTopicsRequest(
-            topics=[],
-            topic_names=[name],
-            timeout_ms=self._timeout_ms,
-        )
+        request = DeleteTopicsRequest(topics=[], topic_names=[name], timeout_ms=self._timeout_ms)
         response = self.ask_any(request, 5)
         for result in response.responses:
             _check(result.error_code, result.error_message)
@@ -230,7 +227,7 @@ class ClusterAdmin:
         """Describe every log dir of one broker; of all partitions, or of some by topic.
 
         Raises:
-            OSError: the broker does not answer.
+            BrokerAwayError: the broker does not answer.
         """
         topics = (
             None
@@ -248,9 +245,9 @@ class ClusterAdmin:
 
         Raises:
             KafkaError: the first partition's error.
-            OSError: the broker does not answer.
+            BrokerAwayError: the broker does not answer.
         """
-        response = self._clients[broker_id].request(_move_request({path: partitions}), 2)
+        response = self.ask(_move_request({path: partitions}), 2, broker_id)
         for topic in response.results:
             for partition in topic.partitions:
                 _check(partition.error_code, f"{topic.topic_name}-{partition.partition_index}")
@@ -311,9 +308,15 @@ class ClusterAdmin:
         """Send any request to one broker and return its answer, whatever codes are in it.
 
         Raises:
-            OSError: the broker does not answer.
+            BrokerAwayError: it does not answer.
         """
-        return self._clients[broker_id].request(message, version)
+        client = self._clients[broker_id]
+        try:
+            return client.request(message, version)
+        except OSError as error:
+            where = f"broker {broker_id} at {client.host}:{client.port}"
+            words = f"{where} does not answer ({error.strerror or error})"
+            raise BrokerAwayError(words) from error
 
     def ask_any(self, message: Any, version: int) -> Any:
         """Send any request to the first broker that answers.
@@ -321,9 +324,9 @@ class ClusterAdmin:
         Raises:
             ConnectionError: none does.
         """
-        for client in self._clients.values():
+        for broker_id in self._clients:
             try:
-                return client.request(message, version)
+                return self.ask(message, version, broker_id)
             except OSError:
                 continue
         raise ConnectionError("no broker answers")

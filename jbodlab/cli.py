@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from jbodlab.commands.lazy_group import LazyGroup
-from jbodlab.errors import ExitCode, LabError
+from jbodlab.errors import BrokerAwayError, ExitCode, LabError
 from protocol.errors import KafkaError
 
 COMMANDS: Final = {
@@ -57,6 +57,8 @@ class _OneLineErrors(LazyGroup):
             if group.split(BrokenPipeError)[1] is not None:
                 raise
             raise BrokenPipeError(errno.EPIPE, "nobody reads on") from group
+        except BrokerAwayError as error:
+            _fail(ctx, ExitCode.NOT_RUNNING, f"{error}: see `jbodlab status`, `jbodlab brokers`")
         except OSError as error:
             _fail(
                 ctx,

@@ -5,25 +5,29 @@ Knows processes, ports and readiness; what the cluster says is ``jbodlab.admin``
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from jbodlab.admin import ClusterAdmin
 from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.free_ports import holder_of, is_free
+from jbodlab.interrupts import interrupts_deferred, sigterm_interrupts
 from jbodlab.loading import ASK_EVERY_MS, LoadingWatch
+from jbodlab.nodes import broker_troubles, controller_answers, death_line, stop_together
 from jbodlab.process import STOP_DEADLINE_MS, Process
 from jbodlab.run_state import ProcessNote, read_notes, run_dir, write_notes
-from protocol.spec import BrokerSpec, ClusterSpec, SpecError, load_cluster_spec
+from protocol.spec import BrokerSpec, ClusterSpec, SpecError, load_cluster_spec, spec_file
 
 CONTROLLER: Final = "controller"
 START_DEADLINE_MS: Final = 30_000
 _POLL_MS: Final = 10
+_CONTROL_TIMEOUT_S: Final = 3
 
 
 def _keep_quiet(_words: str) -> None:
@@ -32,6 +36,14 @@ def _keep_quiet(_words: str) -> None:
 
 def _stands_still() -> bool:
     return False
+
+
+class Condition(NamedTuple):
+    """Something to wait for."""
+
+    holds: Callable[[ClusterAdmin], bool]
+    what: str
+    """Said when it does not come about, as in "every broker knows all brokers"."""
 
 
 class Cluster:
@@ -44,7 +56,7 @@ class Cluster:
     """
 
     def __init__(self, config_path: Path, command_prefix: Sequence[str] = ()) -> None:
-        self.config_path = config_path.absolute()
+        self.config_path = spec_file(config_path)
         self._command_prefix = command_prefix
         try:
             self.spec: ClusterSpec = load_cluster_spec(self.config_path)
@@ -82,19 +94,24 @@ class Cluster:
             ) from error
 
     def log_dir(self, path: str) -> tuple[BrokerSpec, str]:
-        """Return the broker of the log dir at ``path``, as the file names it, and its full path.
+        """Return the broker of the log dir at ``path``, and its full path as the broker names it.
+
+        ``path`` may begin at the folder of the cluster file or at the current one, and lead there
+        through links.
 
         Raises:
             LabError: FAILED, with the log dirs that there are.
         """
-        full_path = str(self.config_path.parent / path)
         owners = {each.path: broker for broker in self.spec.brokers for each in broker.log_dirs}
-        if full_path not in owners:
-            known = ", ".join(map(self.short, owners))
-            raise LabError(
-                ExitCode.FAILED, f"{path} is no log dir of {self.config_path}; there are {known}"
-            )
-        return owners[full_path], full_path
+        places = {os.path.realpath(each): each for each in owners}
+        for folder in (self.config_path.parent, Path.cwd()):
+            full_path = places.get(os.path.realpath(folder / path))
+            if full_path is not None:
+                return owners[full_path], full_path
+        known = ", ".join(map(self.short, owners))
+        raise LabError(
+            ExitCode.FAILED, f"{path} is no log dir of {self.config_path}; there are {known}"
+        )
 
     def short(self, path: str) -> str:
         """Return ``path`` as people name it: from the cluster file's folder, if it is there."""
@@ -106,27 +123,29 @@ class Cluster:
         return process is not None and process.is_running
 
     def start(
-        self, deadline_ms: int = START_DEADLINE_MS, *, show: Callable[[str], None] = _keep_quiet
+        self,
+        deadline_ms: int = START_DEADLINE_MS,
+        *,
+        show: Callable[[str], None] = _keep_quiet,
+        then: Condition | None = None,
     ) -> list[str]:
         """Start what does not run and wait until every broker knows all; return what was started.
 
         ``show`` is told what brokers load meanwhile; the deadline counts from their last progress.
+        ``then`` is waited for last.
 
         Raises:
             LabError: PORT_IN_USE before anything is started; PROCESS_DIED or TIMED_OUT, after
-                which everything that this call started has been ended.
+                which everything that this call started has been ended, as after Ctrl-C.
         """
         missing = [name for name in self.names if not self.is_running(name)]
         self._check_ports(missing)
-        try:
-            for name in missing:
-                self._spawn(name)
-            what = "every broker knows all brokers"
-            self.wait_until(self.is_ready, what, deadline_ms, self._watch(missing, show))
-        except LabError:
-            self.stop(missing)
-            raise
-        return missing
+        started: list[str] = []
+        with self._ended_unless_done(started):
+            self._start_until_ready(missing, started, deadline_ms, show)
+            if then is not None:
+                self.wait_until(then.holds, then.what, deadline_ms)
+        return started
 
     def start_broker(
         self,
@@ -144,13 +163,15 @@ class Cluster:
         """
         name = broker_name(broker_id)
         self._check_ports([name])
-        self._spawn(name)
-        self.wait_until(
-            lambda admin: broker_id in admin.view(broker_id, []).broker_ids,
-            f"broker {broker_id} is registered",
-            deadline_ms,
-            self._watch([name], show),
-        )
+        started: list[str] = []
+        with self._ended_unless_done(started):
+            self._spawn_all([name], started)
+            self.wait_until(
+                lambda admin: broker_id in admin.view(broker_id, []).broker_ids,
+                f"broker {broker_id} is registered",
+                deadline_ms,
+                LoadingWatch(self._control_clients([name]), show, every_ms=ASK_EVERY_MS),
+            )
 
     def start_controller(self) -> None:
         """Start the controller again; brokers find it by themselves.
@@ -188,16 +209,22 @@ class Cluster:
         self.processes[name].resume()
 
     def stop(self, names: list[str] | None = None, deadline_ms: int = STOP_DEADLINE_MS) -> None:
-        """Stop processes cleanly, brokers before the controller; all of them by default."""
+        """Stop processes cleanly, brokers before the controller; all of them by default.
+
+        Those that have not ended at the deadline are killed; so are all at once on Ctrl-C.
+        """
         wanted = self.names if names is None else names
-        brokers = [name for name in wanted if name != CONTROLLER and name in self.processes]
-        for name in brokers:
-            self.processes[name].terminate()
-        for name in brokers:
-            self.processes[name].stop(deadline_ms)
-        if CONTROLLER in wanted and CONTROLLER in self.processes:
-            self.processes[CONTROLLER].stop(deadline_ms)
-        self._write_notes()
+        known = [self.processes[name] for name in wanted if name in self.processes]
+        brokers = [process for process in known if process.name != CONTROLLER]
+        try:
+            stop_together(brokers, deadline_ms)
+            stop_together([each for each in known if each.name == CONTROLLER], deadline_ms)
+        except KeyboardInterrupt:
+            for process in known:
+                process.kill()
+            raise
+        finally:
+            self._write_notes()
 
     def is_ready(self, admin: ClusterAdmin) -> bool:
         """Tell whether every broker answers metadata that names all brokers."""
@@ -227,20 +254,75 @@ class Cluster:
                 if is_moving():
                     moved = time.monotonic()
                 if (time.monotonic() - moved) * 1000 > deadline_ms:
+                    words = [f"{what}: not so after {deadline_ms} ms", *self.troubles()]
                     raise LabError(
-                        ExitCode.TIMED_OUT,
-                        f"{what}: not so after {deadline_ms} ms; logs are in {self.run_dir}",
+                        ExitCode.TIMED_OUT, f"{'; '.join(words)}; logs are in {self.run_dir}"
                     )
         return (time.monotonic() - started) * 1000
 
-    def _watch(self, names: list[str], show: Callable[[str], None]) -> LoadingWatch:
-        """Watch what brokers load."""
-        clients = [
-            ControlClient(broker.id, broker.control_port)
+    def troubles(self) -> list[str]:
+        """Return what keeps the cluster from being whole, as far as processes and brokers tell."""
+        ends = [f"{name} does not run" for name in self.names if not self.is_running(name)]
+        living = [each for each in self.processes.values() if each.is_running]
+        still = [f"{each.name} stands still (SIGSTOP)" for each in living if each.is_paused]
+        asked = self._control_clients([each.name for each in living if not each.is_paused])
+        return [*ends, *still, *(words for each in asked for words in broker_troubles(each))]
+
+    def _start_until_ready(
+        self,
+        missing: list[str],
+        started: list[str],
+        deadline_ms: int,
+        show: Callable[[str], None],
+    ) -> None:
+        """Start ``missing`` and wait; what ran before and ends meanwhile is started, too.
+
+        One that was killed a moment ago, or is on its way to its end, looks as if it ran.
+        """
+        watched = LoadingWatch(self._control_clients(self.names), show, every_ms=ASK_EVERY_MS)
+        while True:
+            self._spawn_all(missing, started)
+            try:
+                what = "every broker knows all brokers and the controller"
+                self.wait_until(self._is_whole, what, deadline_ms, watched)
+            except LabError:
+                missing = [
+                    name for name in self.names if name not in started and not self.is_running(name)
+                ]
+                if not missing:
+                    raise
+            else:
+                return
+
+    def _is_whole(self, admin: ClusterAdmin) -> bool:
+        return (
+            self.is_ready(admin)
+            and controller_answers(self.spec.controller)
+            and all(not broker_troubles(client) for client in self._control_clients(self.names))
+        )
+
+    @contextmanager
+    def _ended_unless_done(self, started: list[str]) -> Generator[None]:
+        """End the processes whose names are in ``started`` by then, unless the block succeeds."""
+        with sigterm_interrupts():
+            try:
+                yield
+            except BaseException:
+                self.stop(started)
+                raise
+
+    def _spawn_all(self, names: list[str], started: list[str]) -> None:
+        for name in names:
+            with interrupts_deferred():
+                self._spawn(name)
+                started.append(name)
+
+    def _control_clients(self, names: list[str]) -> list[ControlClient]:
+        return [
+            ControlClient(broker.id, broker.control_port, timeout_s=_CONTROL_TIMEOUT_S)
             for broker in self.spec.brokers
             if broker_name(broker.id) in names
         ]
-        return LoadingWatch(clients, show, every_ms=ASK_EVERY_MS)
 
     def _check_alive(self, living: list[Process]) -> None:
         """Wait a moment on the processes; the end of one ends the waiting."""
@@ -309,20 +391,6 @@ def running(cluster: Cluster) -> Generator[Cluster]:
 def broker_name(broker_id: int) -> str:
     """Return the process name of a broker."""
     return f"broker-{broker_id}"
-
-
-def death_line(process: Process) -> str:
-    """Say how a process ended, in one line."""
-    # Only a death needs it: commands that see none import nothing of the broker.
-    from broker.exit_codes import ExitCode as BrokerExitCode  # noqa: PLC0415
-
-    code = process.exit_code
-    known = [each.name.lower() for each in BrokerExitCode if each == code]
-    meaning = f", {known[0].replace('_', ' ')}" if known and process.name != CONTROLLER else ""
-    return (
-        f"{process.name} ended with exit code {code}{meaning}: {process.last_line()} "
-        f"(log: {process.log_file})"
-    )
 
 
 def _holds(condition: Callable[[ClusterAdmin], bool], admin: ClusterAdmin) -> bool:

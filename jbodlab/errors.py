@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, and the one exception that carries one to the shell.
+"""How a command ends: exit codes, and the exceptions that carry one to the shell.
 
 Prints nothing: ``jbodlab.cli`` does.
 """
@@ -46,3 +46,7 @@ class LabError(Exception):
     def __init__(self, exit_code: ExitCode, message: str) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+class BrokerAwayError(ConnectionError):
+    """One broker cannot be reached, hung up, or did not answer in time; says which."""

@@ -5,8 +5,10 @@ A process is known by pid and start time, so that a recycled pid is never mistak
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -15,6 +17,9 @@ import psutil
 
 STOP_DEADLINE_MS: Final = 10_000
 UNKNOWN_CODE: Final = -1
+_POLL_S: Final = 0.01
+_GONE: Final = "gone"
+_ENDED: Final = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD, _GONE)
 
 
 class Process:
@@ -71,16 +76,13 @@ class Process:
 
     @property
     def is_running(self) -> bool:
-        """Whether it lives. A zombie does not."""
-        return self.wait(0) is None and self._handle.is_running()
+        """Whether it lives. One that has ended does not, even if nobody has reaped it yet."""
+        return self.wait(0) is None and self._state() not in _ENDED
 
     @property
     def is_paused(self) -> bool:
         """Whether it stands still."""
-        try:
-            return self._handle.status() == psutil.STATUS_STOPPED
-        except psutil.NoSuchProcess:
-            return False
+        return self._state() == psutil.STATUS_STOPPED
 
     def rss_bytes(self) -> int:
         """Return its resident memory; 0 when it is gone."""
@@ -94,14 +96,19 @@ class Process:
 
         The code of a process that this run did not start is not known: UNKNOWN_CODE.
         """
-        try:
-            if self._child is not None:
+        if self._child is not None:
+            try:
                 self.exit_code = self._child.wait(timeout_ms / 1000)
-            else:
-                self._handle.wait(timeout_ms / 1000)
-                self.exit_code = UNKNOWN_CODE
-        except (psutil.TimeoutExpired, subprocess.TimeoutExpired):
-            return None
+            except subprocess.TimeoutExpired:
+                return None
+            return self.exit_code
+        # Its parent may never reap it: then it is in the table of processes for good.
+        deadline = time.monotonic() + timeout_ms / 1000
+        while self._state() not in _ENDED:
+            if time.monotonic() >= deadline:
+                return None
+            time.sleep(max(0.0, min(_POLL_S, deadline - time.monotonic())))
+        self.exit_code = UNKNOWN_CODE
         return self.exit_code
 
     def terminate(self) -> None:
@@ -139,6 +146,14 @@ class Process:
         lines = [words for line in tail.splitlines() if (words := line.strip(" |+-\t"))]
         return lines[-1] if lines else ""
 
+    def _state(self) -> str:
+        """Return its state, as psutil names it; that of another process with its pid is not its."""
+        try:
+            return self._handle.status() if self._handle.is_running() else _GONE
+        except psutil.NoSuchProcess:
+            return _GONE
+
     def _signal(self, number: int) -> None:
         if self.is_running:
-            self._handle.send_signal(number)
+            with contextlib.suppress(psutil.NoSuchProcess):  # It has just ended.
+                self._handle.send_signal(number)

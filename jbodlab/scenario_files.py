@@ -7,6 +7,7 @@ from importlib import resources
 from pathlib import Path
 
 from jbodlab.errors import ExitCode, LabError
+from protocol.text_file import read_text_file
 from simulation.core.plan import Plan
 from simulation.core.plan_document import PlanError, parse_plan
 
@@ -27,9 +28,11 @@ def load_plan(name: str) -> Plan:
     """
     file = _file(name)
     try:
-        return parse_plan(file.read_text(encoding="utf-8"), source=str(file))
-    except OSError as error:
-        raise LabError(ExitCode.BAD_CONFIG, f"{file} cannot be read: {error.strerror}") from error
+        text = read_text_file(file)
+    except ValueError as error:
+        raise LabError(ExitCode.BAD_CONFIG, f"{file} {error}") from error
+    try:
+        return parse_plan(text, source=str(file))
     except PlanError as error:
         raise LabError(ExitCode.BAD_CONFIG, str(error)) from error
 

@@ -6,6 +6,7 @@ nothing itself and counts nothing; `fault_document` reads and writes these value
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias
@@ -13,6 +14,8 @@ from typing import Final, TypeAlias
 ANY_NODE: Final = "*"
 """As an end of a NetworkFault: every other node."""
 CONTROLLER_NODE: Final = "controller"
+CLIENT_NODE: Final = "client"
+"""Whoever is no node of the cluster."""
 RETRANSMIT_MS: Final = 200
 """How long TCP waits before it sends lost bytes again, unless a fault says otherwise."""
 _BROKER_PREFIX: Final = "broker-"
@@ -210,6 +213,13 @@ def broker_id_of(node: str) -> int | None:
     """Return the id of the broker that a node is, None for any other node."""
     digits = node.removeprefix(_BROKER_PREFIX)
     return int(digits) if digits != node and digits.isdecimal() else None
+
+
+def unknown_nodes(fault: DiskFault | NetworkFault, broker_ids: Collection[int]) -> list[str]:
+    """Return the names of nodes that a fault is about and that this cluster does not have."""
+    ends = (fault.source, fault.target) if isinstance(fault, NetworkFault) else (fault.node,)
+    known = {ANY_NODE, CLIENT_NODE, CONTROLLER_NODE, *map(broker_node, broker_ids)}
+    return [node for node in ends if node not in known]
 
 
 def broker_in_charge(fault: DiskFault | NetworkFault) -> int | None:

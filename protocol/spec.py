@@ -25,6 +25,8 @@ from protocol.spec_document import (
     read_document,
     release_text,
 )
+from protocol.text_file import read_text_file
+from protocol.yaml_document import read_yaml
 
 MIB: Final = 1 << 20
 
@@ -144,12 +146,21 @@ def load_cluster_spec(path: str | Path) -> ClusterSpec:
     Raises:
         SpecError: the file is missing, is no YAML, or holds mistakes; it lists all of them.
     """
-    file = Path(path)
+    file = spec_file(path)
     try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise SpecError(str(path), [f"cannot be read: {error.strerror}"]) from error
-    return parse_cluster_spec(text, base_dir=file.absolute().parent, source=str(path))
+        text = read_text_file(file)
+    except ValueError as error:
+        raise SpecError(str(path), [str(error)]) from error
+    return parse_cluster_spec(text, base_dir=file.parent, source=str(path))
+
+
+def spec_file(path: str | Path) -> Path:
+    """Return the one name of a cluster file, whatever way leads to the folder that holds it.
+
+    All processes of a cluster tell each other full paths of log dirs, which begin with that folder.
+    """
+    file = Path(path).absolute()
+    return file.parent.resolve() / file.name
 
 
 def parse_cluster_spec(text: str, *, base_dir: Path, source: str) -> ClusterSpec:
@@ -158,8 +169,13 @@ def parse_cluster_spec(text: str, *, base_dir: Path, source: str) -> ClusterSpec
     Raises:
         SpecError: lists all mistakes.
     """
-    document, mistakes = read_document(_load_yaml(text, source), reserved=KEYS_OF_THE_SPEC)
-    if document is None:
+    try:
+        content, mistakes = read_yaml(text)
+    except ValueError as error:
+        raise SpecError(source, [str(error)]) from error
+    document, more = read_document(content, reserved=KEYS_OF_THE_SPEC)
+    mistakes += more
+    if document is None or mistakes:
         raise SpecError(source, mistakes)
     return _cluster(document, base_dir)
 
@@ -169,15 +185,6 @@ def dump_cluster_spec(spec: ClusterSpec) -> str:
     import yaml  # noqa: PLC0415 - kept out of the start of processes that never dump
 
     return yaml.safe_dump(_document(spec), sort_keys=False)
-
-
-def _load_yaml(text: str, source: str) -> Any:
-    import yaml  # noqa: PLC0415 - needed once; loaded only where a file is read
-
-    try:
-        return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except yaml.YAMLError as error:
-        raise SpecError(source, [f"is no YAML: {' '.join(str(error).split())}"]) from error
 
 
 def _cluster(document: ClusterDocument, base_dir: Path) -> ClusterSpec:

@@ -18,6 +18,7 @@ from protocol.document_shape import Leaves, Path, place, shape_mistakes, shown
 from protocol.fault_document import read_fault
 from protocol.fault_model import (
     ANY_NODE,
+    CLIENT_NODE,
     CONTROLLER_NODE,
     Fault,
     NodeFault,
@@ -37,6 +38,8 @@ Release: TypeAlias = str | float
 TopicName: TypeAlias = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 
 LOOPBACK: Final = "127.0.0.1"
+MIB_MAX: Final = 2**43
+"""Bytes are counted in 64 bits."""
 CORDONED_LOG_DIRS: Final = "cordoned.log.dirs"
 
 
@@ -56,7 +59,7 @@ class LogDirDocument(Struct, kw_only=True):
     """``brokers[].log_dirs[]``."""
 
     path: Name
-    capacity_mib: Annotated[float, Meta(gt=0)] | None = None
+    capacity_mib: Annotated[float, Meta(gt=0, le=MIB_MAX)] | None = None
 
 
 class BrokerDocument(Struct, kw_only=True):
@@ -233,6 +236,8 @@ def _cordon_mistakes(leaves: Leaves) -> Iterator[str]:
                     yield f"{key}: broker {broker} has no log dir {entry}"
 
 
+_OTHER_NODES: Final = (CONTROLLER_NODE, CLIENT_NODE, ANY_NODE)
+"""That a fault may be about, beside brokers."""
 FAULT_TIMES: Final = ("at_ms", "until_ms")
 """Keys of ``faults[]`` beside those of the fault."""
 
@@ -266,7 +271,7 @@ def _unknown_node_mistakes(
         yield f"{place((*path, 'broker'))}: there is no broker {content['broker']}"
     for key in ("node", "from", "to"):
         node = content.get(key, ANY_NODE)
-        if node not in (CONTROLLER_NODE, ANY_NODE) and broker_id_of(str(node)) not in broker_ids:
+        if node not in _OTHER_NODES and broker_id_of(str(node)) not in broker_ids:
             yield f"{place((*path, key))}: there is no node {node}"
 
 

@@ -78,7 +78,7 @@ class Shown:
         return "\n".join(lines)
 
 
-@click.command()
+@click.command(short_help="Show requests and responses as JSON.")
 @click.argument("source", required=False)
 @click.option("--api", help="Its name or key: SOURCE is one body of this API, of --version.")
 @click.option("--version", type=int, help="The version of the body, or of the responses.")

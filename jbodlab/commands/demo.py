@@ -11,7 +11,7 @@ from rich.console import Console
 from jbodlab.commands.output import Lab, lab_command
 
 
-@click.command()
+@click.command(short_help="Break a disk under load and watch.")
 @click.option("--svg", type=click.Path(path_type=Path), help="Also write the terminal's picture.")
 @lab_command
 def demo(lab: Lab, svg: Path | None) -> None:

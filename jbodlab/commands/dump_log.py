@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jbodlab.dumps.row import DumpOptions, Row
 
 
-@click.command("dump-log")
+@click.command("dump-log", short_help="Show what is in the files of a log dir.")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--files", help="The same as PATHS, with commas between.")
 @click.option("--deep-iteration", is_flag=True, help="Show records below their batch.")

@@ -12,12 +12,20 @@ import click
 import yaml
 from rich.table import Table
 
-from jbodlab.cluster import Cluster, broker_name
+from jbodlab.cluster import Cluster
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
 from protocol.fault_document import fault_content, read_fault
-from protocol.fault_model import DiskFault, NetworkFault, NodeFault, NodeMode, broker_in_charge
+from protocol.fault_model import (
+    CLIENT_NODE,
+    DiskFault,
+    NetworkFault,
+    NodeFault,
+    NodeMode,
+    broker_in_charge,
+    unknown_nodes,
+)
 from protocol.spec import BrokerSpec
 
 _INSTEAD: Final = {
@@ -28,12 +36,14 @@ _INSTEAD: Final = {
 _LISTS: Final = ("operations", "files")
 
 
-@click.group()
+@click.group(short_help="Break disks and networks by rules.")
 def faults() -> None:
     """Break disks and networks by rules: by operation, file, count or chance."""
 
 
-@faults.command(epilog="The modes and what each does: docs/faults.md.")
+@faults.command(
+    short_help="Put a fault in force.", epilog="The modes and what each does: docs/faults.md."
+)
 @click.argument("words", nargs=-1, required=True, metavar="KEY=VALUE...")
 @click.option("--id", "fault_id", help="Its name in `list` and `clear`; fault-1 and so on else.")
 @lab_command
@@ -57,9 +67,10 @@ def add(lab: Lab, words: tuple[str, ...], fault_id: str | None) -> None:
     cluster = lab.cluster
     fault = _fault(cluster, _content(words))
     broker = _in_charge(cluster, fault)
+    _check_nodes(cluster, fault)
     named = {} if fault_id is None else {"id": fault_id}
     content = fault_content(fault)
-    (added,) = _client(broker).add_faults([{**content, **named}])
+    (added,) = lab.control(broker).add_faults([{**content, **named}])
     lab.emit(
         {"broker": broker.id, "id": added, "fault": content},
         f"broker {broker.id}: {added} is in force\n"
@@ -67,7 +78,7 @@ def add(lab: Lab, words: tuple[str, ...], fault_id: str | None) -> None:
     )
 
 
-@faults.command("list")
+@faults.command("list", short_help="Show every fault and what it met.")
 @click.option("--broker", "broker_id", type=int, help="Only this broker.")
 @lab_command
 def list_faults(lab: Lab, broker_id: int | None) -> None:
@@ -75,16 +86,16 @@ def list_faults(lab: Lab, broker_id: int | None) -> None:
 
     One that never hit anything tested nothing.
     """
-    cluster = lab.require_running()
+    cluster = lab.cluster
     rows = [
         {"broker": broker.id, **fault}
-        for broker in _running(cluster, broker_id)
+        for broker in _running(lab, broker_id)
         for fault in _client(broker).faults()
     ]
     lab.emit(rows, _table(rows, cluster.short) if rows else "no broker has a fault")
 
 
-@faults.command()
+@faults.command(short_help="Take faults off, some or all of them.")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--broker", "broker_id", type=int, help="Only this broker.")
 @lab_command
@@ -97,8 +108,8 @@ def clear(lab: Lab, ids: tuple[str, ...], broker_id: int | None) -> None:
     One fault of one broker:
       jbodlab faults clear fault-1 --broker 1
     """  # noqa: D301 - click leaves the lines behind the backspace as they are
-    cluster = lab.require_running()
-    brokers = _running(cluster, broker_id)
+    cluster = lab.cluster
+    brokers = _running(lab, broker_id)
     cleared: list[dict[str, Any]] = []
     for broker, chosen in _chosen(brokers, ids):
         rows = _client(broker).clear_faults(chosen)
@@ -144,14 +155,28 @@ def _in_charge(cluster: Cluster, fault: DiskFault | NetworkFault) -> BrokerSpec:
     return cluster.broker(broker_id)
 
 
-def _running(cluster: Cluster, broker_id: int | None) -> list[BrokerSpec]:
+def _check_nodes(cluster: Cluster, fault: DiskFault | NetworkFault) -> None:
+    """Refuse what could never meet anything."""
+    unknown = unknown_nodes(fault, [broker.id for broker in cluster.spec.brokers])
+    if unknown:
+        known = ", ".join([*cluster.names, CLIENT_NODE])
+        raise LabError(
+            ExitCode.FAILED,
+            f"there is no node {unknown[0]} in {cluster.config_path}; there are {known}",
+        )
+
+
+def _running(lab: Lab, broker_id: int | None) -> list[BrokerSpec]:
+    """Return the brokers to ask; those that cannot answer are told about on stderr.
+
+    Raises:
+        LabError: NOT_RUNNING: none can, or the one that was named cannot.
+    """
     if broker_id is not None:
-        cluster.broker(broker_id)
-    return [
-        broker
-        for broker in cluster.spec.brokers
-        if broker_id in (None, broker.id) and cluster.is_running(broker_name(broker.id))
-    ]
+        lab.require_broker(broker_id)
+        return [lab.cluster.broker(broker_id)]
+    lab.require_running()
+    return lab.awake()
 
 
 def _client(broker: BrokerSpec) -> ControlClient:

@@ -11,7 +11,7 @@ import click
 from rich.table import Table
 
 from jbodlab.admin import ClusterAdmin, ClusterView
-from jbodlab.cluster import CONTROLLER, Cluster, broker_name
+from jbodlab.cluster import CONTROLLER, Cluster, Condition, broker_name
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
@@ -21,15 +21,15 @@ MIB = 1 << 20
 STATUS_TIMEOUT_S = 3
 
 
-@click.command()
+@click.command(short_help="Start what does not run, in the background.")
 @lab_command
 def up(lab: Lab) -> None:
     """Start what does not run yet, and stay in the background."""
     cluster = lab.cluster
     began = time.monotonic()
     with lab.working("starting the controller and the brokers") as shown:
-        started = cluster.start(show=shown.update)
-        cluster.wait_until(_has_topics(cluster), "the topics of the cluster file are there")
+        topics = Condition(_has_topics(cluster), "the topics of the cluster file are there")
+        started = cluster.start(show=shown.update, then=topics)
     seconds = time.monotonic() - began
     lab.emit(
         {
@@ -76,7 +76,7 @@ def status(lab: Lab) -> None:
         raise LabError(ExitCode.NOT_RUNNING, "nothing runs: start it with `jbodlab up`")
 
 
-@click.group()
+@click.group(short_help="Start, stop, pause or kill one broker.")
 def brokers() -> None:
     """Start, stop, restart, pause, resume or kill one broker."""
 
@@ -87,6 +87,13 @@ def brokers() -> None:
 def start_broker(lab: Lab, broker_id: int) -> None:
     """Start one broker that does not run."""
     cluster = _with_broker(lab, broker_id)
+    if cluster.is_running(broker_name(broker_id)):
+        raise LabError(
+            ExitCode.FAILED,
+            f"broker {broker_id} runs already: `jbodlab brokers restart {broker_id}` stops it "
+            "first, `resume` lets one that stands still go on",
+        )
+    lab.require_controller()
     with lab.working(f"starting broker {broker_id}") as shown:
         cluster.start_broker(broker_id, show=shown.update)
     lab.emit({"started": broker_id}, f"broker {broker_id} is registered")
@@ -103,12 +110,13 @@ def stop_broker(lab: Lab, broker_id: int) -> None:
     lab.emit({"stopped": broker_id}, f"broker {broker_id} has stopped")
 
 
-@brokers.command("restart")
+@brokers.command("restart", short_help="Stop one broker cleanly and start it again.")
 @click.argument("broker_id", type=int)
 @lab_command
 def restart_broker(lab: Lab, broker_id: int) -> None:
     """Stop one broker cleanly and start it; a healed log dir is used again after that."""
     cluster = _with_broker(lab, broker_id)
+    lab.require_controller()
     with lab.working(f"restarting broker {broker_id}"):
         cluster.restart_broker(broker_id)
     lab.emit({"restarted": broker_id}, f"broker {broker_id} is registered again")
@@ -124,7 +132,7 @@ def kill_broker(lab: Lab, broker_id: int) -> None:
     lab.emit({"killed": broker_id}, f"broker {broker_id} is gone")
 
 
-@brokers.command("pause")
+@brokers.command("pause", short_help="Let one broker stand still (SIGSTOP).")
 @click.argument("broker_id", type=int)
 @lab_command
 def pause_broker(lab: Lab, broker_id: int) -> None:
@@ -150,7 +158,11 @@ def resume_broker(lab: Lab, broker_id: int) -> None:
 def _with_running_broker(lab: Lab, broker_id: int) -> Cluster:
     cluster = _with_broker(lab, broker_id)
     if not cluster.is_running(broker_name(broker_id)):
-        raise LabError(ExitCode.NOT_RUNNING, f"broker {broker_id} does not run")
+        raise LabError(
+            ExitCode.NOT_RUNNING,
+            f"broker {broker_id} does not run: see `jbodlab status`, `jbodlab brokers start "
+            f"{broker_id}`",
+        )
     return cluster
 
 

@@ -44,12 +44,12 @@ patience_option = click.option(
 )
 
 
-@click.group("log-dirs")
+@click.group("log-dirs", short_help="See, break, heal log dirs; move replicas.")
 def log_dirs() -> None:
     """Look at log dirs, break them, heal them, move replicas between them."""
 
 
-@log_dirs.command()
+@log_dirs.command(short_help="Show log dirs: state, size, replicas.")
 @click.option("--broker", "broker_id", type=int, help="Only this broker.")
 @lab_command
 def describe(lab: Lab, broker_id: int | None) -> None:
@@ -65,7 +65,7 @@ def describe(lab: Lab, broker_id: int | None) -> None:
     lab.emit([_log_dir_content(view) for view in views], log_dirs_table(views, cluster.short))
 
 
-@log_dirs.command()
+@log_dirs.command(short_help="Break the log dir at PATH.")
 @click.argument("path")
 @click.option("--mode", type=click.Choice(MODES), default="eio", show_default=True)
 @click.option("--delay-ms", type=click.IntRange(min=1), help="Of mode slow: added to each call.")
@@ -76,7 +76,7 @@ def fail(lab: Lab, path: str, mode: str, delay_ms: int | None) -> None:
     if (mode == "slow") != (delay_ms is not None):
         raise click.UsageError("--delay-ms belongs to --mode slow, which needs it")
     options = {} if delay_ms is None else {"delay_ms": delay_ms}
-    answer = ControlClient(broker.id, broker.control_port).fail(full_path, mode, **options)
+    answer = lab.control(broker).fail(full_path, mode, **options)
     lab.emit(
         {"broker": broker.id, "log_dir": full_path, "mode": mode, "answer": answer},
         f"broker {broker.id}: {path} now fails with {mode}\n"
@@ -84,7 +84,7 @@ def fail(lab: Lab, path: str, mode: str, delay_ms: int | None) -> None:
     )
 
 
-@log_dirs.command()
+@log_dirs.command(short_help="Take the fault off the log dir at PATH.")
 @click.argument("path")
 @click.option(
     "--restart", "with_broker", is_flag=True, help="Restart the broker too, as Kafka needs it."
@@ -93,31 +93,33 @@ def fail(lab: Lab, path: str, mode: str, delay_ms: int | None) -> None:
 def heal(lab: Lab, path: str, with_broker: bool) -> None:  # noqa: FBT001 - click passes it by name
     """Take the fault off the log dir at PATH; `jbodlab log-dirs restart` brings it back."""
     broker, full_path = lab.cluster.log_dir(path)
-    ControlClient(broker.id, broker.control_port).heal(full_path)
+    if with_broker:
+        lab.require_controller()
+    answer = lab.control(broker).heal(full_path)
     if with_broker:
         with lab.working(f"restarting broker {broker.id}"):
             lab.cluster.restart_broker(broker.id)
-    words = "restarted" if with_broker else f"next: `jbodlab log-dirs restart {path}`"
+    told = {name: answer[name] for name in ("cleared", "online")}
+    words = "is healed; restarted" if with_broker else _healed_words(path, **told)
     lab.emit(
-        {"broker": broker.id, "log_dir": full_path, "restarted": with_broker},
-        f"broker {broker.id}: {path} is healed; {words}",
+        {"broker": broker.id, "log_dir": full_path, "restarted": with_broker, **told},
+        f"broker {broker.id}: {path} {words}",
     )
 
 
-@log_dirs.command()
+@log_dirs.command(short_help="Bring a repaired log dir back with its data.")
 @click.argument("path")
 @patience_option
 @lab_command
 def restart(lab: Lab, path: str, patience_s: int) -> None:
     """Bring the repaired log dir at PATH back with its data, its broker up all the time."""
-    cluster = lab.require_running()
-    broker, full_path = cluster.log_dir(path)
-    client = ControlClient(broker.id, broker.control_port)
+    broker, full_path = lab.cluster.log_dir(path)
+    client = lab.control(broker)
     client.restart(full_path)
     _await_return(lab, client, _Awaited(full_path, "is back", patience_s))
 
 
-@log_dirs.command()
+@log_dirs.command(short_help="Put an empty disk in the place of a log dir.")
 @click.argument("path")
 @click.option(
     "--accept-loss",
@@ -139,14 +141,13 @@ def replace(lab: Lab, path: str, *, patience_s: int, throttle: int | None, **wis
     PATH is not deleted: it is renamed to PATH.replaced-..., unless PATH is an empty disk already.
     One that no other broker has in sync stays offline, unless its loss is accepted.
     """
-    cluster = lab.require_running()
-    broker, full_path = cluster.log_dir(path)
-    client = ControlClient(broker.id, broker.control_port)
+    broker, full_path = lab.cluster.log_dir(path)
+    client = lab.control(broker)
     client.replace(full_path, throttle_bytes_per_second=throttle, **wish)
     _await_return(lab, client, _Awaited(full_path, "is replaced", patience_s))
 
 
-@log_dirs.command("restart-partition")
+@log_dirs.command("restart-partition", short_help="Bring one offline replica back.")
 @click.argument("topic")
 @click.argument("partition", type=click.IntRange(min=0))
 @click.option("--broker", "broker_id", type=int, required=True, help="Whose replica.")
@@ -161,9 +162,7 @@ def restart_partition(
     lab: Lab, topic: str, partition: int, *, broker_id: int, accept_loss: bool, patience_s: int
 ) -> None:
     """Bring one offline replica back, leaving the others of its log dir offline."""
-    cluster = lab.require_running()
-    broker = cluster.broker(broker_id)
-    client = ControlClient(broker.id, broker.control_port)
+    client = lab.control(lab.cluster.broker(broker_id))
     path = client.restart_partition(topic, partition, accept_loss=accept_loss)
     tp = TopicPartition(topic, partition)
     _await_return(
@@ -171,7 +170,7 @@ def restart_partition(
     )
 
 
-@log_dirs.command()
+@log_dirs.command(short_help="Move one replica to another log dir.")
 @click.argument("topic")
 @click.argument("partition", type=click.IntRange(min=0))
 @click.option("--broker", "broker_id", type=int, required=True, help="Whose replica.")
@@ -179,12 +178,12 @@ def restart_partition(
 @lab_command
 def move(lab: Lab, topic: str, partition: int, broker_id: int, target: str) -> None:
     """Move one replica to another log dir of its broker, and wait until it is there."""
-    cluster = lab.require_running()
-    broker, full_path = cluster.log_dir(target)
+    lab.require_broker(broker_id)
+    broker, full_path = lab.cluster.log_dir(target)
     if broker.id != broker_id:
         raise LabError(ExitCode.FAILED, f"{target} belongs to broker {broker.id}, not {broker_id}")
     moved_bytes = 0
-    with ClusterAdmin(cluster.spec) as admin:
+    with lab.admin() as admin:
         admin.move_replicas(broker_id, full_path, {topic: [partition]})
         with move_bar(lab) as bar:
             task = bar.add_task(f"{topic}-{partition} to {target}", total=None)
@@ -195,6 +194,14 @@ def move(lab: Lab, topic: str, partition: int, broker_id: int, target: str) -> N
         {"topic": topic, "partition": partition, "log_dir": full_path, "bytes": moved_bytes},
         f"{topic}-{partition} of broker {broker_id} is in {target} ({moved_bytes} bytes)",
     )
+
+
+def _healed_words(path: str, *, cleared: int, online: bool) -> str:
+    """Say what healing came to, and what is next where something is."""
+    if online:
+        return "is healed and online: it goes on" if cleared else "had no fault, and is online"
+    healed = "is healed" if cleared else "had no fault of jbodlab's"
+    return f"{healed} and offline; next: `jbodlab log-dirs restart {path}`"
 
 
 class _Awaited(NamedTuple):
@@ -213,7 +220,7 @@ def _await_return(lab: Lab, client: ControlClient, awaited: _Awaited) -> None:
     progress: ReturnProgress | None = None
     path, words = awaited.path, awaited.words
     name = lab.cluster.short(path)
-    with ClusterAdmin(lab.cluster.spec) as admin, move_bar(lab) as bar:
+    with lab.admin() as admin, move_bar(lab) as bar:
         task = bar.add_task(name, total=None)
         for progress in watch_return(
             admin,

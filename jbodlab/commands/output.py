@@ -6,14 +6,18 @@ import functools
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec
 
 import click
 from rich.console import Console, RenderableType
 
-from jbodlab.cluster import Cluster
+from jbodlab.admin import ClusterAdmin
+from jbodlab.cluster import CONTROLLER, Cluster, broker_name
+from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
+from protocol.spec import BrokerSpec
 
 P = ParamSpec("P")
 PIPE_WIDTH: Final = 200
@@ -39,18 +43,96 @@ class Lab:
         return Cluster(self.config_path)
 
     def require_running(self) -> Cluster:
-        """Return the cluster, when any broker of it runs.
+        """Return the cluster, when any broker of it can answer.
 
         Raises:
             LabError: NOT_RUNNING.
         """
         cluster = self.cluster
-        if not any(cluster.is_running(name) for name in cluster.names[1:]):
+        living = [name for name in cluster.names[1:] if cluster.is_running(name)]
+        if not living:
             raise LabError(
                 ExitCode.NOT_RUNNING,
                 f"no broker of {self.config_path} runs: start the cluster with `jbodlab up`",
             )
+        if all(cluster.processes[name].is_paused for name in living):
+            raise LabError(
+                ExitCode.NOT_RUNNING,
+                f"all brokers that run stand still ({', '.join(living)}): "
+                "`jbodlab brokers resume ID` lets one go on",
+            )
         return cluster
+
+    def admin(self) -> ClusterAdmin:
+        """Return questions to the cluster; brokers that stand still are asked last.
+
+        Raises:
+            LabError: NOT_RUNNING.
+        """
+        spec = self.require_running().spec
+        return ClusterAdmin(replace(spec, brokers=tuple(sorted(spec.brokers, key=self._is_away))))
+
+    def control(self, broker: BrokerSpec) -> ControlClient:
+        """Return the control endpoint of a broker that can answer.
+
+        Raises:
+            LabError: NOT_RUNNING.
+        """
+        self.require_broker(broker.id)
+        return ControlClient(broker.id, broker.control_port)
+
+    def require_broker(self, broker_id: int) -> None:
+        """Go on when this broker can answer.
+
+        Raises:
+            LabError: FAILED: there is no such broker; NOT_RUNNING.
+        """
+        broker = self.cluster.broker(broker_id)
+        name = broker_name(broker.id)
+        if not self.cluster.is_running(name):
+            raise LabError(
+                ExitCode.NOT_RUNNING,
+                f"broker {broker_id} does not run: start it with `jbodlab brokers start "
+                f"{broker_id}`, or everything with `jbodlab up`",
+            )
+        if self._is_away(broker):
+            raise LabError(
+                ExitCode.NOT_RUNNING,
+                f"broker {broker_id} stands still and answers nothing: "
+                f"`jbodlab brokers resume {broker_id}` lets it go on",
+            )
+
+    def require_controller(self) -> None:
+        """Go on when brokers can register: without it they wait for the controller.
+
+        Raises:
+            LabError: NOT_RUNNING.
+        """
+        if not self.cluster.is_running(CONTROLLER):
+            raise LabError(
+                ExitCode.NOT_RUNNING,
+                "a broker cannot register, for the controller does not run: `jbodlab up` starts "
+                "it, and every broker that does not run",
+            )
+        process = self.cluster.processes[CONTROLLER]
+        if process.is_paused:
+            raise LabError(
+                ExitCode.NOT_RUNNING,
+                "a broker cannot register, for the controller stands still: "
+                f"`kill -CONT {process.pid}` lets it go on",
+            )
+
+    def awake(self) -> list[BrokerSpec]:
+        """Return the brokers that can answer; the others are told about on stderr."""
+        away = [broker for broker in self.cluster.spec.brokers if self._is_away(broker)]
+        if away:
+            names = ", ".join(str(broker.id) for broker in away)
+            click.echo(f"jbodlab: not asked, as they do not answer: broker {names}", err=True)
+        return [broker for broker in self.cluster.spec.brokers if broker not in away]
+
+    def _is_away(self, broker: BrokerSpec) -> bool:
+        process = self.cluster.processes.get(broker_name(broker.id))
+        return process is None or not process.is_running or process.is_paused
 
     def emit(self, content: Any, shown: RenderableType) -> None:
         """Write the result: ``content`` with ``--json``, else ``shown``."""

@@ -6,7 +6,6 @@ from dataclasses import asdict
 
 import click
 
-from jbodlab.admin import ClusterAdmin
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.reassignments import measure
 from jbodlab.tables import reassignments_table
@@ -14,7 +13,7 @@ from jbodlab.tables import reassignments_table
 _RATE_MS = 1000
 
 
-@click.group()
+@click.group(short_help="Watch and cancel reassignments.")
 def reassignments() -> None:
     """Watch and cancel reassignments of partitions to other brokers."""
 
@@ -30,7 +29,7 @@ def reassignments() -> None:
 @lab_command
 def list_reassignments(lab: Lab, interval_ms: int) -> None:
     """Show bytes, rate and time left of everything under way."""
-    with ClusterAdmin(lab.require_running().spec) as admin:
+    with lab.admin() as admin:
         progress = measure(admin, interval_ms)
     rows = [{**asdict(each), "seconds_left": each.seconds_left} for each in progress]
     lab.emit(rows, reassignments_table(progress) if rows else "no reassignment is under way")
@@ -42,7 +41,7 @@ def list_reassignments(lab: Lab, interval_ms: int) -> None:
 @lab_command
 def cancel(lab: Lab, topic: str, partition: int) -> None:
     """Take the reassignment of TOPIC's PARTITION back."""
-    with ClusterAdmin(lab.require_running().spec) as admin:
+    with lab.admin() as admin:
         admin.reassign({(topic, partition): None})
     lab.emit(
         {"cancelled": {"topic": topic, "partition": partition}},

@@ -98,7 +98,7 @@ def plan(lab: Lab, **options: Any) -> None:
             f"{_rollback_of(out)} leads back from an earlier run of {out}: "
             "choose another --out, or remove it if nobody wants to go back",
         )
-    with ClusterAdmin(lab.require_running().spec) as admin:
+    with lab.admin() as admin:
         rates = _rates(lab, admin, options["rates"], options["goal"])
         situation = look_at_cluster(admin, rates)
     made = make_plan(situation, _wish(lab, situation, options))
@@ -129,7 +129,7 @@ def run(lab: Lab, file: Path, throttle: int | None, at_once: int) -> None:
     off at the end, however it ends.
     """
     wanted = _read(file, f"`jbodlab rebalance plan --out {file}`")
-    with ClusterAdmin(lab.require_running().spec) as admin:
+    with lab.admin() as admin:
         _write_rollback(admin, _rollback_of(file), wanted)
         _carry_out(lab, admin, wanted, RunOptions(throttle=throttle, at_once=at_once))
     lab.errors.print(f"to go back: `jbodlab rebalance undo {_rollback_of(file)}`", soft_wrap=True)
@@ -147,7 +147,7 @@ def undo(lab: Lab, file: Path, throttle: int | None, at_once: int) -> None:
     since are passed.
     """
     wanted = _read(file, "`jbodlab rebalance run` writes it")
-    with ClusterAdmin(lab.require_running().spec) as admin:
+    with lab.admin() as admin:
         seen = look_at_plan(admin, wanted)
         gone = [str(each.tp) for each in wanted if each.tp not in seen.replicas]
         if gone:

@@ -12,7 +12,7 @@ from jbodlab.commands.output import Lab, lab_command
 from jbodlab.spark_job import read_report, run_report
 
 
-@click.command()
+@click.command(short_help="Aggregate metric dumps with Spark.")
 @click.option("--dump", type=click.Path(path_type=Path), help="The dump; else the cluster's own.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where the tables go.")
 @lab_command

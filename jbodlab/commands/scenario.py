@@ -29,7 +29,7 @@ from simulation.core.verdict import StoryLine, Verdict
 BOTH: Final = "both"
 
 
-@click.group()
+@click.group(short_help="Run written situations and judge them.")
 def scenario() -> None:
     """Run written scenarios: clusters, faults and what must come of them."""
 
@@ -78,7 +78,7 @@ def check(files: tuple[str, ...], is_json: bool) -> None:  # noqa: FBT001 - clic
         )
 
 
-@scenario.command()
+@scenario.command(short_help="Run a scenario, tell its story and judge it.")
 @click.argument("name", metavar="NAME|FILE", required=False)
 @click.option("--all", "is_all", is_flag=True, help="Run all that come with jbodlab.")
 @click.option("--world", type=click.Choice((*WORLDS, BOTH)), default="simulated", show_default=True)

@@ -40,7 +40,7 @@ _TOLD_MAX = 10
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
-@click.command()
+@click.command(short_help="Run a cluster and faults in one process.")
 @click.option("--seed", type=click.IntRange(min=0), help="Draw everything from this number.")
 @click.option("--scenario", metavar="NAME|FILE", help="Run a written plan in the world of --seed.")
 @click.option("--seeds", type=SeedRange(), help="Run many seeds, to the first violation.")

@@ -30,7 +30,7 @@ class _Act(NamedTuple):
     node: str
 
 
-@click.command("swap-matrix")
+@click.command("swap-matrix", short_help="Crash nodes at every disk operation.")
 @click.option(
     "--story",
     "stories",

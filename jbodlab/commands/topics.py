@@ -6,7 +6,6 @@ from dataclasses import asdict
 
 import click
 
-from jbodlab.admin import ClusterAdmin
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.tables import partitions_table
@@ -22,7 +21,7 @@ def topics() -> None:
 @lab_command
 def list_topics(lab: Lab) -> None:
     """Name all topics."""
-    with ClusterAdmin(lab.require_running().spec) as admin:
+    with lab.admin() as admin:
         names = sorted({each.topic for each in admin.any_view().partitions})
     lab.emit(names, "\n".join(names) or "there are no topics: `jbodlab topics create NAME`")
 
@@ -46,7 +45,7 @@ def create(
         replication_factor=replication_factor,
         configs={key: value for key, _, value in pairs},
     )
-    with ClusterAdmin(lab.require_running().spec) as admin:
+    with lab.admin() as admin:
         admin.create_topic(topic)
     lab.emit(
         {"created": name, "partitions": partitions, "replication_factor": replication_factor},
@@ -54,12 +53,12 @@ def create(
     )
 
 
-@topics.command()
+@topics.command(short_help="Show leaders, replicas and Isr of a topic.")
 @click.argument("name")
 @lab_command
 def describe(lab: Lab, name: str) -> None:
     """Show leaders, replicas, Isr and offline replicas of the topic NAME."""
-    with ClusterAdmin(lab.require_running().spec) as admin:
+    with lab.admin() as admin:
         views = [each for each in admin.any_view([name]).partitions if each.topic == name]
     if not views:
         raise LabError(ExitCode.FAILED, f"there is no topic {name}: see `jbodlab topics list`")
@@ -71,6 +70,6 @@ def describe(lab: Lab, name: str) -> None:
 @lab_command
 def delete(lab: Lab, name: str) -> None:
     """Delete the topic NAME and its records."""
-    with ClusterAdmin(lab.require_running().spec) as admin:
+    with lab.admin() as admin:
         admin.delete_topic(name)
     lab.emit({"deleted": name}, f"deleted {name}")

@@ -121,7 +121,7 @@ def _show_failure(failure: ToolFailure, report: Report) -> None:
 TOOL: Final = Tool(
     name="kafka-configs",
     client_id="config-command",
-    summary="Show and change settings of topics, brokers and loggers.",
+    summary="Show, change settings of topics and brokers.",
     options=OPTIONS,
     run=_run,
     show_bad_words=_show_bad_words,

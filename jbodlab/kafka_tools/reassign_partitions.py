@@ -73,7 +73,7 @@ def _show_failure(failure: ToolFailure, report: Report) -> None:
 TOOL: Final = Tool(
     name="kafka-reassign-partitions",
     client_id="reassign-partitions-tool",
-    summary="Move replicas of partitions between brokers and log dirs.",
+    summary="Move replicas between brokers and log dirs.",
     options=OPTIONS,
     run=_run,
     show_bad_words=_show_bad_words,

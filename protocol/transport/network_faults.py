@@ -12,12 +12,10 @@ from random import Random
 from typing import Final
 
 from protocol.connection import CloseConnection, Peer, RequestReceived
-from protocol.fault_model import ANY_NODE, NetworkFault, NetworkMode
+from protocol.fault_model import ANY_NODE, CLIENT_NODE, NetworkFault, NetworkMode
 from protocol.transport.begun_answers import Body, LaterAnswer
 from protocol.transport.rpc_server import Dispatch
 
-CLIENT_NODE: Final = "client"
-"""Whoever is no node of the cluster."""
 _ORDER_S: Final = 1e-6
 """Between two arrivals, so that timers keep their order."""
 

@@ -6,13 +6,13 @@ Reads and writes texts, no files. What it writes, it reads back as the same plan
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, cast
 
 import yaml
 
-from protocol.document_shape import Path, place
 from protocol.fault_document import fault_content
+from protocol.yaml_document import read_yaml
 from simulation.core.actions import Fault, Step
 from simulation.core.plan import Plan
 from simulation.core.plan_checks import plan_mistakes
@@ -38,12 +38,9 @@ def parse_plan(text: str, *, source: str) -> Plan:
         PlanError: lists all mistakes.
     """
     try:
-        loader = yaml.SafeLoader(text)
-        node = loader.get_single_node()
-        mistakes = list(_repeated_keys(node, ()))
-        content = None if node is None else _content_of(loader, node)
-    except yaml.YAMLError as error:
-        raise PlanError(source, [f"is no YAML: {' '.join(str(error).split())}"]) from error
+        content, mistakes = read_yaml(text)
+    except ValueError as error:
+        raise PlanError(source, [str(error)]) from error
     if mistakes:
         raise PlanError(source, mistakes)
     return read_plan(content, source=source)
@@ -84,27 +81,6 @@ def value_text(value: Any) -> str:
     content = {word_of(_class_of(value)): _content(value), **_beside(value)}
     text = yaml.safe_dump(content, sort_keys=False, width=1 << 16, default_flow_style=True)
     return text.strip().removeprefix("{").removesuffix("}")
-
-
-# Any: what a YAML reader returns.
-def _content_of(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
-    construct: Any = getattr(loader, "construct_document")  # noqa: B009 - it has no whole type
-    return construct(node)
-
-
-def _repeated_keys(node: yaml.Node | None, path: Path) -> Iterator[str]:
-    """Find what YAML's reader would pass over: of two values of a key it takes the last."""
-    if isinstance(node, yaml.MappingNode):
-        keys: list[str] = []
-        for key, value in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
-            name = str(key.value)
-            if name in keys:
-                yield f"{place((*path, name))}: is given twice"
-            keys.append(name)
-            yield from _repeated_keys(value, (*path, name))
-    if isinstance(node, yaml.SequenceNode):
-        for index, element in enumerate(cast("list[yaml.Node]", node.value)):
-            yield from _repeated_keys(element, (*path, index))
 
 
 def _class_of(value: Any) -> type[Any]:

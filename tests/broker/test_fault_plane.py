@@ -30,7 +30,7 @@ def network() -> NetworkFaults:
 
 @pytest.fixture
 def plane(disks: dict[str, FaultyDisk], network: NetworkFaults) -> FaultPlane:
-    return FaultPlane(NODE, disks, network)
+    return FaultPlane((1, 2, 3), disks, network)
 
 
 def eio(**details: Any) -> DiskFault:
@@ -124,6 +124,13 @@ def test_every_mistake_is_told_and_nothing_is_set(plane: FaultPlane) -> None:
     assert plane.describe() == []
 
 
+def test_a_cut_to_a_broker_that_there_is_not_is_refused(plane: FaultPlane) -> None:
+    with pytest.raises(FaultRefusedError, match=r"to: there is no broker-9; brokers are 1, 2, 3"):
+        plane.add_all([{"mode": "cut", "from": NODE, "to": "broker-9"}])
+    for other in ("controller", "client", "*"):
+        plane.add_all([{"mode": "cut", "from": NODE, "to": other}])
+
+
 def test_an_unknown_log_dir_is_told_with_the_known_ones(plane: FaultPlane) -> None:
     with pytest.raises(FaultRefusedError, match="log_dir: /d3 is none of /d1, /d2"):
         plane.add(eio(log_dir="/d3"))
@@ -133,7 +140,7 @@ def test_what_a_disk_cannot_do_takes_all_of_a_request_back(
     network: NetworkFaults, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     disks = {"/d1": faulty(FileDisk(str(tmp_path_factory.mktemp("d1"))))}
-    plane = FaultPlane(NODE, disks, network)
+    plane = FaultPlane((1, 2, 3), disks, network)
     contents = [{"mode": "eio", "broker": 1}, {"mode": "lost_entry", "broker": 1}]
     with pytest.raises(FaultRefusedError, match="lost_entry: a real file system"):
         plane.add_all(contents)

@@ -67,7 +67,7 @@ async def test_an_idle_log_dir_notices_its_fault_at_once(
     assert "injected" in failed["reason"]
     assert failed["fault"]["hits"] >= 1
     healed = surface.heal_log_dir(path)
-    assert not healed["online"]
+    assert (healed["online"], healed["cleared"]) == (False, 1)
     assert "jbodlab log-dirs restart" in healed["hint"]
     assert (await log_dirs(surface))["d2"]["fault"] is None
 

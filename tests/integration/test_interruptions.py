@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from jbodlab.errors import ExitCode
+from jbodlab.lab_spec import write_lab_spec
 from tests.integration.labs import DEADLINE_MS
 
 NODE = "--config"
@@ -78,9 +79,18 @@ class Command:
             assert time.monotonic() < deadline, f"not {count} processes"
             assert self.process.poll() is None, self.process.communicate()
 
-    def interrupt(self, *, whole_group: bool) -> tuple[int, list[str]]:
+    def until_nodes(self, folder: Path, count: int) -> None:
+        """Wait until so many brokers and controllers of a folder run."""
+        deadline = time.monotonic() + DEADLINE_MS / 1000
+        while len([pid for pid in nodes(folder) if pid != self.process.pid]) < count:
+            assert time.monotonic() < deadline, f"not {count} nodes"
+            assert self.process.poll() is None, self.process.communicate()
+
+    def interrupt(
+        self, *, whole_group: bool, number: signal.Signals = signal.SIGINT
+    ) -> tuple[int, list[str]]:
         """Press Ctrl-C, or send it to the first process alone; return exit code and stderr."""
-        (os.killpg if whole_group else os.kill)(self.process.pid, signal.SIGINT)
+        (os.killpg if whole_group else os.kill)(self.process.pid, number)
         try:
             _, errors = self.process.communicate(timeout=DEADLINE_MS / 1000)
         finally:
@@ -128,4 +138,17 @@ def test_a_scenario_in_real_processes_ends_with_its_nodes(tmp_path: Path) -> Non
         assert command.process.poll() is None
     assert len(nodes(tmp_path)) == 4
     assert command.interrupt(whole_group=True) == (INTERRUPTED[0], [INTERRUPTED[1]])
+    wait_until_gone(lambda: nodes(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("count", "number"), [(1, signal.SIGINT), (4, signal.SIGINT), (4, signal.SIGTERM)]
+)
+def test_a_start_of_a_cluster_ends_with_its_nodes(
+    tmp_path: Path, count: int, number: signal.Signals
+) -> None:
+    file = write_lab_spec(tmp_path)
+    command = Command("up", "--config", str(file))
+    command.until_nodes(tmp_path, count)
+    assert command.interrupt(whole_group=True, number=number) == (INTERRUPTED[0], [INTERRUPTED[1]])
     wait_until_gone(lambda: nodes(tmp_path))

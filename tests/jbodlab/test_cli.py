@@ -129,6 +129,25 @@ def test_the_main_help_shows_a_line_of_each_command() -> None:
     assert "  status                     Show processes, brokers and partitions." in shown
 
 
+def groups(group: click.Group, path: tuple[str, ...] = ("jbodlab",)) -> list[tuple[str, ...]]:
+    context = click.Context(group)
+    below = {name: group.get_command(context, name) for name in group.list_commands(context)}
+    nested = [
+        groups(each, (*path, name)) for name, each in below.items() if isinstance(each, click.Group)
+    ]
+    return [path, *(one for found in nested for one in found)]
+
+
+@pytest.mark.parametrize("path", groups(main), ids=" ".join)
+def test_a_line_of_a_command_is_whole_where_a_terminal_has_80_columns(
+    path: tuple[str, ...],
+) -> None:
+    result = CliRunner().invoke(main, [*path[1:], "--help"], terminal_width=80)
+    shown = result.stdout.partition("Commands:\n")[2].splitlines()
+    assert shown
+    assert [line for line in shown if line.endswith("...") or line.startswith("   ")] == []
+
+
 def test_a_command_that_is_not_there_is_named() -> None:
     result = jbodlab("stauts")
     assert result.exit_code == ExitCode.USAGE

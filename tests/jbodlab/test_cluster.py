@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jbodlab.cluster import Cluster, broker_name, death_line
+from jbodlab.cluster import Cluster, broker_name
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.lab_spec import LabShape, write_lab_spec
 from jbodlab.process import Process
@@ -43,6 +43,21 @@ def test_log_dirs_are_named_from_the_folder_of_the_cluster_file(tmp_path: Path) 
         cluster.log_dir("d9")
 
 
+def test_the_file_and_its_log_dirs_are_found_on_any_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_lab_spec(tmp_path / "lab", LabShape(brokers=2, log_dirs=1))
+    (tmp_path / "link").symlink_to(file.parent)
+    below = file.parent / "below"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    for way in (Path("../cluster.yaml"), tmp_path / "link" / "cluster.yaml"):
+        cluster = Cluster(way)
+        assert cluster.config_path == file
+        for name in ("data/b2/d1", "../data/b2/d1", f"{tmp_path}/link/data/b2/d1"):
+            assert cluster.log_dir(name)[1] == f"{file.parent}/data/b2/d1"
+
+
 def test_processes_of_an_earlier_run_are_found_and_stopped(tmp_path: Path) -> None:
     file = write_lab_spec(tmp_path)
     run_dir = Cluster(file).run_dir
@@ -76,15 +91,6 @@ def test_a_process_that_ends_while_waited_for_is_told(tmp_path: Path) -> None:
     with pytest.raises(LabError) as caught:
         cluster.wait_until(lambda _: False, "never", DEADLINE_MS)
     assert caught.value.exit_code in (ExitCode.PROCESS_DIED, ExitCode.NOT_RUNNING)
-
-
-def test_the_end_of_a_broker_is_told_with_code_meaning_words_and_log(tmp_path: Path) -> None:
-    code = "print('port 1 is taken'); raise SystemExit(3)"
-    process = Process.start("broker-1", [sys.executable, "-c", code], tmp_path / "b.log")
-    process.wait(DEADLINE_MS)
-    assert death_line(process) == (
-        f"broker-1 ended with exit code 3, port in use: port 1 is taken (log: {tmp_path}/b.log)"
-    )
 
 
 def test_brokers_are_named_by_id() -> None:

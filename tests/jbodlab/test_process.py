@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from jbodlab.process import Process
+from jbodlab.process import UNKNOWN_CODE, Process
 
 DEADLINE_MS = 10_000
 FOREVER = "import signal; print('up', flush=True); signal.pause()"
@@ -100,3 +100,15 @@ def test_a_paused_process_stands_still_and_goes_on(tmp_path: Path) -> None:
         assert os.waitid(os.P_PID, process.pid, os.WCONTINUED) is not None
     finally:
         process.kill()
+
+
+def test_a_process_that_was_killed_and_is_not_reaped_does_not_run(tmp_path: Path) -> None:
+    process = start(FOREVER, tmp_path)
+    found = Process.attach("p", process.pid, process.started_at, process.log_file)
+    assert found is not None
+    os.kill(process.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # A zombie, as nobody asks for it.
+    assert not found.is_running
+    assert found.wait(0) == UNKNOWN_CODE
+    assert Process.attach("p", process.pid, process.started_at, process.log_file) is None
+    assert process.wait(0) == -signal.SIGKILL

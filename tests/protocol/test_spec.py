@@ -221,5 +221,35 @@ def test_a_missing_file_is_a_spec_error(tmp_path: Path) -> None:
         load_cluster_spec(tmp_path / "none.yaml")
 
 
+def test_a_file_in_another_encoding_is_a_spec_error(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text(GOOD.replace("lab", "größe", 1), encoding="utf-16")
+    with pytest.raises(SpecError, match="is no UTF-8: byte 0xff in line 1"):
+        load_cluster_spec(tmp_path / "cluster.yaml")
+
+
+def test_a_key_that_is_given_twice_is_told_beside_other_mistakes() -> None:
+    text = GOOD.replace("{ port: 9090 }", "{ port: 9090, port: 0 }")
+    assert mistakes_of(text) == [
+        "controller.port: is given twice, in lines 3 and 3",
+        "controller.port: must be >= 1, is 0",
+    ]
+
+
+def test_a_capacity_without_end_is_a_mistake() -> None:
+    (mistake,) = mistakes_of(GOOD.replace("capacity_mib: 1.5", "capacity_mib: .inf"))
+    assert mistake.startswith("brokers[0].log_dirs[0].capacity_mib: must be ")
+
+
+def test_paths_are_the_same_whatever_way_leads_to_the_file(tmp_path: Path) -> None:
+    folder, other = tmp_path / "lab", tmp_path / "other"
+    folder.mkdir()
+    other.mkdir()
+    (tmp_path / "link").symlink_to(folder)
+    (folder / "cluster.yaml").write_text(GOOD)
+    spec = load_cluster_spec(folder / "cluster.yaml")
+    for way in ("other/../lab", "link", "other/../link"):
+        assert load_cluster_spec(tmp_path / way / "cluster.yaml") == spec
+
+
 def test_an_empty_file_is_a_spec_error() -> None:
     assert mistakes_of("") == ["the file: must be a mapping of keys, is empty"]

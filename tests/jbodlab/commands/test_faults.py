@@ -56,9 +56,15 @@ def test_a_mistake_is_told_before_any_broker_is_asked(
 def test_the_broker_that_is_in_charge_is_asked(file: str, words: list[str], broker: int) -> None:
     result = jbodlab("faults", "add", *words, "--config", file)
     assert result.exit_code == ExitCode.NOT_RUNNING
-    assert one_line(result).startswith(f"broker {broker} does not answer on its control port")
+    assert one_line(result).startswith(f"broker {broker} does not run: start it with ")
 
 
 def test_without_a_cluster_there_is_nothing_to_list_or_clear(file: str) -> None:
     for command in ("list", "clear"):
         assert jbodlab("faults", command, "--config", file).exit_code == ExitCode.NOT_RUNNING
+
+
+@pytest.mark.parametrize("words", ["from=broker-1 to=broker-9", "from=brocker-1 to=broker-2"])
+def test_a_cut_to_a_node_that_there_is_not_is_refused(file: str, words: str) -> None:
+    result = jbodlab("faults", "add", "mode=cut", *words.split(), "--config", file)
+    assert result.exit_code == ExitCode.FAILED

@@ -6,6 +6,8 @@ import json
 import socket
 from pathlib import Path
 
+import pytest
+
 from jbodlab.errors import ExitCode
 from jbodlab.lab_spec import write_lab_spec
 from protocol.spec import load_cluster_spec
@@ -31,7 +33,15 @@ def test_an_unknown_broker_is_refused_with_the_known_ones(tmp_path: Path) -> Non
 
 def test_killing_what_does_not_run_is_refused(tmp_path: Path) -> None:
     result = jbodlab("brokers", "kill", "1", "--config", str(write_lab_spec(tmp_path)))
-    assert (result.exit_code, one_line(result)) == (ExitCode.NOT_RUNNING, "broker 1 does not run")
+    assert result.exit_code == ExitCode.NOT_RUNNING
+    assert one_line(result).startswith("broker 1 does not run: see `jbodlab status`")
+
+
+@pytest.mark.parametrize("verb", ["start", "restart"])
+def test_a_broker_that_could_not_register_is_not_started(tmp_path: Path, verb: str) -> None:
+    result = jbodlab("brokers", verb, "2", "--config", str(write_lab_spec(tmp_path)))
+    assert result.exit_code == ExitCode.NOT_RUNNING
+    assert one_line(result).startswith("a broker cannot register, for the controller does not run")
 
 
 def test_status_of_nothing_lists_the_processes_and_fails(tmp_path: Path) -> None:

@@ -29,4 +29,6 @@ def test_a_fault_for_a_broker_that_does_not_run_says_so(tmp_path: Path) -> None:
     file = str(write_lab_spec(tmp_path))
     result = jbodlab("log-dirs", "fail", "data/b1/d1", "--config", file)
     assert result.exit_code == ExitCode.NOT_RUNNING
-    assert one_line(result).startswith("broker 1 does not answer on its control port")
+    assert one_line(result).startswith(
+        "broker 1 does not run: start it with `jbodlab brokers start 1`"
+    )

@@ -162,7 +162,7 @@ steps:
     ("text", "told"),
     [
         ("[1]", "the file: must be a mapping of keys, is [1]"),
-        ("a:\n- {name: x, name: y}", "a[0].name: is given twice"),
+        ("a:\n- {name: x, name: y}", "a[0].name: is given twice, in lines 2 and 2"),
         ("a: [", "is no YAML: while parsing"),
     ],
 )
