@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV_VERSION := 0.13.9
 STAMP := $(VENV)/.installed
+# Tests start hundreds of processes: none of them shall compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo demo-svg test style lint scenarios both-worlds matrix sweep bench lock clean
 
@@ -31,7 +33,7 @@ demo-svg: setup  ## the same, and write docs/demo.svg, the picture in README.md
 # say is printed last unless only tests failed, so that the end always shows what is wrong.
 test: style  ## linters, types, import contracts and all tests
 	@nice $(MAKE) --no-print-directory lint >$(VENV)/lint.txt 2>&1 & lint=$$!; \
-	$(BIN)/pytest -n 2; tests=$$?; \
+	$(BIN)/pytest -n 2 --costs; tests=$$?; \
 	wait $$lint; lint=$$?; \
 	if [ $$lint -ne 0 ] || [ $$tests -eq 0 ]; then cat $(VENV)/lint.txt; fi; \
 	exit $$((lint | tests))

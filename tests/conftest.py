@@ -1,11 +1,30 @@
-"""What all tests share: the slow ones come last, and lanes. Fixtures live beside their tests."""
+"""What all tests share: the slow ones come last, lanes, costs. Fixtures live beside their tests."""
 
 from __future__ import annotations
 
 import pytest
 from xdist.remote import Producer  # pyright: ignore[reportMissingTypeStubs] - it has none
 
+from tests.costs import Costs
 from tests.lanes import LaneScheduling
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of this suite."""
+    parser.addoption(
+        "--costs",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="print what was slowest, by the clock and by the processor; to FILE: all, as JSON",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measure what tests cost, where that is asked for."""
+    file: str | None = config.getoption("costs")
+    if file is not None:
+        config.pluginmanager.register(Costs(file))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
