@@ -1,6 +1,8 @@
 # Everything a user needs, one line each. `make help` lists it.
 PYTHON ?= python3
 JOBS ?= 2
+LANES := 4
+FUZZ_S ?= 180
 VENV := .venv
 BIN := $(VENV)/bin
 UV_VERSION := 0.13.9
@@ -8,7 +10,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: none of them shall compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo demo-svg test style lint scenarios both-worlds matrix sweep bench lock clean
+.PHONY: help setup demo demo-svg test test-all unsampled test-busy heavy fuzz style lint scenarios both-worlds matrix sweep bench lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -31,12 +33,29 @@ demo-svg: setup  ## the same, and write docs/demo.svg, the picture in README.md
 
 # Types and contracts are checked beside the tests, with what processor time those leave. What they
 # say is printed last unless only tests failed, so that the end always shows what is wrong.
-test: style  ## linters, types, import contracts and all tests
+test: style  ## linters, types, import contracts and all tests, of exhaustive ones a sample
 	@nice $(MAKE) --no-print-directory lint >$(VENV)/lint.txt 2>&1 & lint=$$!; \
-	$(BIN)/pytest -n 2 --costs; tests=$$?; \
+	$(BIN)/pytest -n $(LANES) --costs; tests=$$?; \
 	wait $$lint; lint=$$?; \
 	if [ $$lint -ne 0 ] || [ $$tests -eq 0 ]; then cat $(VENV)/lint.txt; fi; \
+	if [ $$lint -ne 0 ]; then echo "make test: types or import contracts are broken (above)"; fi; \
+	if [ $$tests -ne 0 ]; then echo "make test: tests failed (pytest's summary names them)"; fi; \
+	if [ $$((lint | tests)) -eq 0 ]; then echo "make test: linters, types, import contracts and tests are fine"; fi; \
 	exit $$((lint | tests))
+
+test-all: test heavy  ## all of the above and what takes long, nothing sampled
+
+# What .ci/run runs after `make test`: within an hour, both together, on two cores.
+heavy: unsampled fuzz  ## what takes long: exhaustive tests in full, fuzzing
+
+unsampled: setup  ## the exhaustive tests of which `make test` runs a sample, in full
+	$(BIN)/pytest -n $(JOBS) --dist worksteal --unsampled -m sampled --costs
+
+fuzz: setup  ## random bytes into every decoder for FUZZ_S seconds
+	$(BIN)/python -m tests.fuzz -max_total_time=$(FUZZ_S)
+
+test-busy: setup  ## all tests beside six loops that keep the machine busy
+	$(BIN)/python -m tests.busy
 
 style: setup
 	$(BIN)/ruff check .

@@ -165,7 +165,7 @@ class Load:
         except KafkaTimeoutError as error:
             self._on_failed(error)
         finally:
-            producer.close(timeout=0 if self._is_abandoned else 5)
+            close(producer, timeout_s=0 if self._is_abandoned else 5)
 
     def _send_round(self, producer: Any) -> None:
         for partition in self._partitions:
@@ -182,6 +182,23 @@ class Load:
 
     def _on_failed(self, error: BaseException) -> None:
         self._collected.failed.append(f"{type(error).__name__}: {error}")
+
+
+# Any: kafka-python has no types.
+def close(producer: Any, *, timeout_s: float) -> None:
+    """Close a producer, also one whose records nobody will acknowledge any more.
+
+    Its ``close`` flushes first and stays open when that takes longer; once more does not flush.
+    """
+    try:
+        producer.close(timeout=timeout_s)
+    except KafkaTimeoutError:
+        producer.flush = _flush_nothing
+        producer.close(timeout=0)
+
+
+def _flush_nothing(timeout: float | None = None) -> None:
+    """Stand in for the ``flush`` of a producer that is given up."""
 
 
 def read_numbers(

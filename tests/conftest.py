@@ -1,4 +1,4 @@
-"""What all tests share: the slow ones come last, lanes, costs. Fixtures live beside their tests."""
+"""What all tests share: order, lanes, sampling, costs. Fixtures live beside their tests."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from xdist.remote import Producer  # pyright: ignore[reportMissingTypeStubs] - i
 
 from tests.costs import Costs
 from tests.lanes import LaneScheduling
+from tests.sampling import left_out
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -18,6 +19,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="print what was slowest, by the clock and by the processor; to FILE: all, as JSON",
     )
+    parser.addoption(
+        "--unsampled", action="store_true", help="run sampled tests with all of their parameters"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -27,12 +31,21 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Costs(file))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run what starts real processes after everything else, so that a broken rule shows first."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Sample; run what starts real processes last, so that a broken rule shows first."""
+    if not config.getoption("unsampled"):
+        _sample(config, items)
     items.sort(key=lambda item: item.get_closest_marker("integration") is not None)
 
 
+def _sample(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # Without pytest-randomly there is no seed, and the sample is always the same.
+    names = left_out(items, config.getoption("randomly_seed", None) or 0)
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in names])
+    items[:] = [item for item in items if item.nodeid not in names]
+
+
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LaneScheduling:
-    """Divide the tests among workers by lane."""
-    return LaneScheduling(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LaneScheduling | None:
+    """Divide the tests among workers by lane, unless ``--dist`` asks for something else."""
+    return LaneScheduling(config, log) if config.getoption("dist") == "load" else None

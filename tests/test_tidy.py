@@ -67,6 +67,13 @@ VIRTUAL_TIME = (
     "tests/simulation/",
 )
 """Their loop jumps to the next timer, so that sleeping takes no time."""
+CLOCKS = ("time.monotonic", "time.perf_counter", "time.time", "time.monotonic_ns")
+AT_LEAST = {
+    "tests/integration/test_kip_18.py",
+    "tests/integration/test_replication.py",
+    "tests/integration/test_throttles.py",
+}
+"""They show that a throttle takes its time: what takes longer on a busy machine passes."""
 LOCK_FILES = ("requirements.lock", "requirements-runtime.lock")
 
 
@@ -250,3 +257,31 @@ def is_sleep(call: ast.Call, *, virtual: bool) -> bool:
         len(call.args) == 1 and isinstance(call.args[0], ast.Constant) and call.args[0].value == 0
     )
     return name == "sleep" and not yields
+
+
+def test_no_test_measures_by_the_clock_how_fast_something_is() -> None:
+    """A busy machine would fail it. Benchmarks measure; tests have tests/deadlines.py."""
+    found = [
+        f"{name}:{node.lineno}"
+        for name in TESTS
+        if name not in AT_LEAST
+        for node in ast.walk(tree_of(name))
+        if isinstance(node, ast.expr)
+        and (
+            measures_by_the_clock(node)
+            or (name.startswith("tests/integration/") and reads_a_rate(node))
+        )
+    ]
+    assert found == []
+
+
+def measures_by_the_clock(node: ast.expr) -> bool:
+    """Tell whether it takes one time of day from another."""
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)):
+        return False
+    return isinstance(node.left, ast.Call) and ast.unparse(node.left.func) in CLOCKS
+
+
+def reads_a_rate(node: ast.expr) -> bool:
+    """Tell whether it reads what a load measured by the clock."""
+    return isinstance(node, ast.Attribute) and node.attr in {"longest_gap_ms", "records_per_second"}

@@ -36,8 +36,8 @@ from protocol.ports import Buffer
 from protocol.transport.rpc_client import RpcClient
 from protocol.transport.rpc_server import RpcServer
 from protocol.wire.fast import codec
+from tests.deadlines import DEADLINE_S
 
-DEADLINE_S = 10
 BROKER_RESOURCE = 4
 
 

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Generator
 from contextlib import contextmanager
 
-DEADLINE_S = 10
+from tests.deadlines import DEADLINE_S
 
 
 class LogWatch(logging.Handler):

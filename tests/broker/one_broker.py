@@ -35,8 +35,8 @@ from protocol.spec import (
     MetricsSpec,
 )
 from protocol.transport.rpc_client import RpcClient
+from tests.deadlines import DEADLINE_S
 
-DEADLINE_S = 20
 TOPIC_ID = bytes(range(16))
 
 

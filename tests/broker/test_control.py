@@ -22,6 +22,7 @@ from broker.control import (
     answer,
 )
 from broker.metrics import Metrics
+from tests.deadlines import DEADLINE_S
 
 
 class FakeBroker:
@@ -215,7 +216,7 @@ async def port(broker: FakeBroker) -> AsyncIterator[int]:
 async def exchange(port: int, data: bytes) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(data)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(DEADLINE_S):
         reply = await reader.read()
     writer.close()
     return reply

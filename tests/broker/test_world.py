@@ -9,6 +9,7 @@ from random import Random
 
 from broker.world import SystemClock, real_world
 from protocol.spec import LogDirSpec
+from tests.deadlines import DEADLINE_S
 
 
 def test_the_clock_counts_milliseconds_since_1970():
@@ -27,6 +28,6 @@ async def test_a_worker_runs_jobs_elsewhere_and_answers_on_the_loop():
     worker = real_world(Random(1)).worker("/d1")
     answered: asyncio.Future[list[object]] = asyncio.get_running_loop().create_future()
     worker.run([lambda: 1, lambda: 2], answered.set_result)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(DEADLINE_S):
         assert await answered == [1, 2]
     worker.abandon()

@@ -21,8 +21,7 @@ from protocol.transport.rpc_server import RpcServer
 from protocol.wire.fast import codec
 from tests.controller.core.broker_model import BrokerModel
 from tests.controller.core.cluster import log_dir
-
-DEADLINE_S = 5.0
+from tests.deadlines import DEADLINE_S
 
 
 class FakeBroker:

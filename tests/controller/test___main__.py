@@ -18,11 +18,11 @@ from protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsRes
 from protocol.messages.producer_ids import AllocateProducerIdsRequest
 from protocol.messages.topics import CreatableTopic, CreateTopicsRequest
 from tests.controller.fake_broker import FakeBroker
+from tests.deadlines import DEADLINE_S
 
 pytestmark = pytest.mark.integration
 
 CLUSTER = "process-under-test"
-DEADLINE_S = 20.0
 
 
 def cluster_file(folder: Path, port: int) -> Path:

@@ -32,9 +32,9 @@ from protocol.metric_rows import FailoverStep
 from protocol.spec import ClusterSpec, parse_cluster_spec
 from tests.controller.core.cluster import tp
 from tests.controller.fake_broker import FakeBroker
+from tests.deadlines import DEADLINE_S
 
 CLUSTER = "app-under-test-cluster"
-DEADLINE_S = 10.0
 
 
 class FixedClock:

@@ -10,8 +10,7 @@ from typing import Any
 from controller.channels import QUEUED_REQUESTS_MAX, Channels
 from controller.core.events import RequestAnswered
 from protocol.messages.control import StopReplicaRequest, UpdateMetadataRequest
-
-DEADLINE_S = 5.0
+from tests.deadlines import DEADLINE_S
 
 
 class FakeClient:

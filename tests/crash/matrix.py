@@ -62,9 +62,12 @@ def run_virtually(work: Callable[[], Awaitable[T]]) -> T:
 # Crashes that leave a picture of the disks.
 
 
-def crash_everywhere(story: Story, *, draws: int) -> list[Row]:
-    """Crash before every change of a disk; ``draws`` torn power cuts each. One row per kind."""
-    moments = run_virtually(lambda: _moments_of(story))
+def crash_everywhere(story: Story, *, draws: int, part: int = 0, parts: int = 1) -> list[Row]:
+    """Crash before every change of a disk; ``draws`` torn power cuts each. One row per kind.
+
+    Of ``parts`` equal parts of the changes it takes the one with the number ``part``.
+    """
+    moments = run_virtually(lambda: _moments_of(story))[part::parts]
     rows = {crash: Row(story.__name__, crash) for crash in Crash if crash not in DISK_ERRORS}
 
     judged: dict[bytes, tuple[Outcome, str]] = {}

@@ -30,10 +30,10 @@ from protocol.messages.produce import PartitionProduceData, ProduceRequest, Topi
 from protocol.messages.topics import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.records.build import NewRecord, build_batch
 from protocol.spec import ClusterSpec, TopicSpec, dump_cluster_spec, load_cluster_spec
+from tests.deadlines import DEADLINE_S
 from tests.differential.tap import Taps
 
 BROKER_IDS = (1, 2, 3)
-DEADLINE_S = 30
 _CONFIGS = {
     "min.insync.replicas": "1",
     "jbodlab.reassignment.throttles.remove": "false",

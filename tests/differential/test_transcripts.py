@@ -19,7 +19,7 @@ from tests.differential.told import Request, last_rows, rows, transcript
 from tests.kafka_tools.tools import KafkaTools
 
 BUILD = Path(__file__).parents[2] / "build"
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.integration
 
 
 class Played:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from protocol.messages.metadata import MetadataRequest
 from protocol.stored_records import stored_message
 from protocol.wire.fast import codec
+from tests.deadlines import DEADLINE_S
 from tests.fuzz.decoding import TARGETS, check, check_body, fuzz_input
 from tests.golden.message_vectors import class_of, message_vectors
 from tests.golden.vectors import load_vectors
@@ -85,13 +86,13 @@ def test_only_malformed_comes_out_of_any_bytes(data: bytes) -> None:
 def test_atheris_finds_nothing_in_a_few_seconds(tmp_path: Path) -> None:
     for number, data in enumerate(GOLDEN[::40]):
         (tmp_path / f"{number}").write_bytes(data)
-    limits = ("-rss_limit_mb=512", "-timeout=5", "-max_len=2048", "-seed=1")
+    limits = ("-rss_limit_mb=512", "-timeout=60", "-max_len=2048", "-seed=1")
     run = subprocess.run(
         [sys.executable, "-m", "tests.fuzz", str(tmp_path), f"-max_total_time={SECONDS}", *limits],
         cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=5 * DEADLINE_S,
         check=False,
     )
     assert run.returncode == 0, run.stderr[-4000:]

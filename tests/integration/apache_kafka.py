@@ -20,9 +20,9 @@ from benchmarks.peer.kafka import PeerMissingError, fetch, free_port
 from jbodlab.rpc import BlockingClient
 from protocol.ids import uuid_text
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from tests.deadlines import DEADLINE_S
 
 BUILD_DIR = Path(__file__).parents[2] / "build"
-DEADLINE_S = 60
 METADATA_VERSION = 12
 _BROKER = """\
 broker.id={broker_id}
@@ -83,7 +83,13 @@ def run_tool(libs: Path, main: str, *arguments: str, cwd: Path, stdin: str = "")
     """Run one of Kafka's command line tools; return what it printed."""
     command = ["java", *_FAST_JVM, "-cp", f"{libs}/*", main, *arguments]
     done = subprocess.run(
-        command, input=stdin, capture_output=True, text=True, check=False, cwd=cwd, timeout=60
+        command,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        timeout=DEADLINE_S,
     )
     noise = ("log4j:", "WATCHER::", "WatchedEvent")
     lines = (done.stdout + done.stderr).splitlines()

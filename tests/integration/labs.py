@@ -22,8 +22,8 @@ from jbodlab.lab_spec import LabShape, write_lab_spec
 from jbodlab.load import Acknowledged, Load, read_numbers, verify
 from jbodlab.rpc import BlockingClient
 from protocol.spec import TopicSpec
+from tests.deadlines import DEADLINE_MS
 
-DEADLINE_MS = 30_000
 FAST = {
     # An idle bad log dir is noticed by the checkpoint; tests do not want to wait 5 s for it.
     "replica.high.watermark.checkpoint.interval.ms": "200",

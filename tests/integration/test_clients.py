@@ -15,14 +15,13 @@ from confluent_kafka.admin import (  # its own examples import these names from 
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.structs import TopicPartition
 
+from tests.deadlines import DEADLINE_S
 from tests.integration.labs import (
     Lab,
     consume_with_confluent,
     kafka_admin,
     produce_with_confluent,
 )
-
-DEADLINE_S = 30
 
 
 def confluent_admin(lab: Lab) -> Any:

@@ -15,6 +15,7 @@ from jbodlab.cluster import Cluster
 from jbodlab.errors import ExitCode
 from jbodlab.lab_spec import LabShape, write_lab_spec
 from protocol.spec import TopicSpec
+from tests.deadlines import DEADLINE_S
 from tests.integration.labs import FAST
 
 TOPIC = TopicSpec(name="orders", partitions=3, replication_factor=3, configs={})
@@ -30,7 +31,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
 
 def run(config: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "jbodlab", *arguments, "--config", str(config)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=DEADLINE_S)
 
 
 def answer(config: Path, *arguments: str) -> Any:

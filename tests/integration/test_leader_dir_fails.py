@@ -10,7 +10,6 @@ import pytest
 
 from tests.integration.labs import Lab
 
-FAILOVER_MS_MAX = 10_000
 Break = Callable[[Lab, int, str], None]
 
 
@@ -58,7 +57,7 @@ def fail_over(lab: Lab, break_it: Break) -> None:
 
     break_it(lab, leader, broken)
 
-    assert lab.wait_for_new_leader("t", leader) < FAILOVER_MS_MAX
+    lab.wait_for_new_leader("t", leader)
     lab.wait_for_records(load, 200)
     report = load.stop()
     assert report.failed == ()
@@ -75,6 +74,7 @@ def test_the_broker_serves_its_other_log_dirs_on(lab: Lab) -> None:
     lab.create("whole", assignment={0: [1, 2, 3]})
     broken = lab.log_dir_of(1, "broken").path
     assert lab.log_dir_of(1, "whole").path != broken
+    before = lab.partition("whole")
     load = lab.load("whole")
 
     lab.control(1).fail(broken, "eio")
@@ -83,22 +83,27 @@ def test_the_broker_serves_its_other_log_dirs_on(lab: Lab) -> None:
     lab.wait_for_records(load, 200)
     report = load.stop()
     assert report.failed == ()
-    assert report.longest_gap_ms([0], after=0) < 1000
-    whole = lab.partition("whole")
-    assert (whole.leader, sorted(whole.isr), whole.offline_replicas) == (1, [1, 2, 3], ())
+    # That it does not wait either, in virtual time: tests/properties/test_isolation.py.
+    assert lab.partition("whole") == before
+    assert (before.leader, sorted(before.isr), before.offline_replicas) == (1, [1, 2, 3], ())
     lab.assert_nothing_lost("whole", report.acknowledged)
 
 
-def test_a_slow_log_dir_stays_online_and_slows_only_itself(lab: Lab) -> None:
+def test_a_slow_log_dir_stays_online_and_harms_no_other(lab: Lab) -> None:
     lab.create("slow", assignment={0: [1, 2, 3]})
     lab.create("fast", assignment={0: [1, 2, 3]})
-    lab.control(1).fail(lab.log_dir_of(1, "slow").path, "slow", delay_ms=50)
+    before = lab.partition("fast")
+    path = lab.log_dir_of(1, "slow").path
+    assert lab.log_dir_of(1, "fast").path != path
+    lab.control(1).fail(path, "slow", delay_ms=50)
     slow, fast = lab.load("slow"), lab.load("fast")
     lab.wait_for_records(fast, 300)
     slow_report, fast_report = slow.stop(), fast.stop()
     assert slow_report.failed == fast_report.failed == ()
-    assert fast_report.records_per_second > slow_report.records_per_second
+    assert [one["hits"] > 0 for one in lab.control(1).clear_faults()] == [True]
+    assert lab.partition("fast") == before
     assert lab.offline_dirs(1) == []
+    lab.assert_nothing_lost("fast", fast_report.acknowledged)
     lab.assert_nothing_lost("slow", slow_report.acknowledged)
 
 

@@ -15,9 +15,9 @@ from confluent_kafka import TopicPartition as ConfluentPartition
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.structs import TopicPartition
 
+from tests.deadlines import DEADLINE_S
 from tests.integration.labs import Lab, consume_with_confluent, produce_with_confluent
 
-DEADLINE_S = 30
 VALUES = [b"%d" % number for number in range(200)]
 LIBRDKAFKA_0_9 = {"api.version.request": False, "broker.version.fallback": "0.9.0", "log_level": 3}
 

@@ -17,6 +17,7 @@ from jbodlab.rebalance.core.plan_file import Wanted, from_json
 from jbodlab.rebalance.look import look_at_cluster
 from protocol.configs import ConfigSource
 from protocol.ids import TopicPartition
+from tests.deadlines import DEADLINE_S
 from tests.integration.labs import Lab
 from tests.integration.test_configs import BROKER, MOVE_LIMIT, TOPIC, change, found
 
@@ -32,7 +33,11 @@ def command(lab: Lab, *arguments: str) -> list[str]:
 
 def answer(lab: Lab, *arguments: str) -> Any:
     done = subprocess.run(
-        command(lab, *arguments), capture_output=True, text=True, check=False, timeout=100
+        command(lab, *arguments),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=5 * DEADLINE_S,
     )
     assert done.returncode == ExitCode.OK, done.stderr
     return json.loads(done.stdout)
@@ -127,7 +132,7 @@ def test_a_run_is_stopped_half_way_gone_on_with_and_taken_back(lab: Lab, tmp_pat
     lab.cluster.wait_until(lambda admin: bool(admin.reassignments()), "something is under way")
     assert not is_unthrottled(lab, "stopped")
     running.send_signal(signal.SIGINT)
-    _, words = running.communicate(timeout=30)
+    _, words = running.communicate(timeout=DEADLINE_S)
     assert running.returncode == ExitCode.STOPPED
     assert b"stopped; what was under way is taken back" in words
     assert lab.admin.reassignments() == []

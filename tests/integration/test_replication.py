@@ -108,7 +108,8 @@ def test_a_replica_catches_up_at_the_rate_of_its_throttle(lab: Lab, side: str) -
     lab.cluster.start_broker(3)
     lab.wait_for_full_isr("t")
     seconds = time.monotonic() - began
-    assert 3.0 < seconds < 6.5, "4 MB at 1 MB/s, and the start of a broker"
+    # One burst comes at once. That it is no slower than this: tests/broker/engine/test_follower.py.
+    assert seconds > 3.0, "4 MB at 1 MB/s"
 
 
 def test_leaders_go_back_to_where_they_are_preferred_without_an_error(lab: Lab) -> None:

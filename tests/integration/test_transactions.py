@@ -24,11 +24,11 @@ from protocol.messages.transactions import (
     WriteTxnMarkersRequest,
 )
 from protocol.records.build import BatchOptions, NewRecord, build_batch
+from tests.deadlines import DEADLINE_S
 from tests.integration.apache_kafka import jars, run_tool
 from tests.integration.labs import Lab
 
 TRANSACTION = 1
-DEADLINE_S = 20
 
 
 class Transactions:

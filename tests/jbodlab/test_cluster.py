@@ -12,8 +12,7 @@ from jbodlab.errors import ExitCode, LabError
 from jbodlab.lab_spec import LabShape, write_lab_spec
 from jbodlab.process import Process
 from jbodlab.run_state import ProcessNote, write_notes
-
-DEADLINE_MS = 10_000
+from tests.deadlines import DEADLINE_MS
 
 
 def test_a_cluster_knows_its_processes_and_addresses(tmp_path: Path) -> None:

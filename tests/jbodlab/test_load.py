@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from kafka.errors import KafkaTimeoutError
 
-from jbodlab.load import Acknowledged, LoadReport, verify
+from jbodlab.load import Acknowledged, LoadReport, close, verify
 
 
 def report(*acknowledged: tuple[int, float]) -> LoadReport:
@@ -42,3 +43,23 @@ def test_losses_and_doubles_are_named() -> None:
 
 def test_records_that_were_never_acknowledged_may_be_there() -> None:
     assert verify([Acknowledged(1, 0, 0.0)], [1, 2]).is_clean
+
+
+class Unanswered:
+    """A producer as kafka-python's: closing it flushes first, which nobody answers."""
+
+    def __init__(self) -> None:
+        self.is_closed = False
+
+    def flush(self, timeout: float | None = None) -> None:
+        raise KafkaTimeoutError(f"Timeout waiting for future: {timeout}")
+
+    def close(self, timeout: float) -> None:
+        self.flush(timeout)
+        self.is_closed = True
+
+
+def test_a_producer_that_nobody_answers_is_closed_without_an_error() -> None:
+    producer = Unanswered()
+    close(producer, timeout_s=0)
+    assert producer.is_closed

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from jbodlab.process import UNKNOWN_CODE, Process
+from tests.deadlines import DEADLINE_MS
 
-DEADLINE_MS = 10_000
 FOREVER = "import signal; print('up', flush=True); signal.pause()"
 STUBBORN = (
     "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); "

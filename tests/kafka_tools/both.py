@@ -11,7 +11,6 @@ import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 from click.testing import CliRunner
 
@@ -19,9 +18,9 @@ from jbodlab.cli import main
 from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.properties import ClientSettings
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.deadlines import DEADLINE_S
 from tests.kafka_tools.tools import KafkaTools, Printed
 
-DEADLINE_S: Final = 30
 JAVA, OURS = "java", "ours"
 """Parts of topic names: each side has a topic of its own."""
 

@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from simulation.sweep import sweep
+from tests.deadlines import DEADLINE_S
 
 FOREVER = """
 import time
@@ -136,12 +137,12 @@ def test_ctrl_c_ends_all_processes_and_says_nothing_but_that(tmp_path: Any) -> N
         assert process.stdout is not None
         assert process.stdout.readline() == "done 1\n"
         os.killpg(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=DEADLINE_S)
     assert process.returncode in (1, -signal.SIGINT)
     assert "KeyboardInterrupt" in errors
     assert "Process SpawnProcess" not in errors
     # The tracker of multiprocessing ends by itself, a moment later.
-    deadline_s = time.monotonic() + 30
+    deadline_s = time.monotonic() + DEADLINE_S
     while left := workers_of(process.pid):
         assert time.monotonic() < deadline_s, left
         psutil.wait_procs(left, timeout=0.1)

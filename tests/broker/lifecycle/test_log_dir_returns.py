@@ -24,8 +24,8 @@ from broker.storage.worker import InlineDiskWorker
 from protocol.ids import TopicPartition
 from protocol.ports import Disk
 from tests.broker.storage.builders import Config
+from tests.deadlines import DEADLINE_S
 
-DEADLINE_S = 10
 T0 = TopicPartition("t", 0)
 
 

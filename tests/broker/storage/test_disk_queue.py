@@ -25,8 +25,7 @@ from tests.broker.storage.builders import (
     inline_log_dir,
     offsets_read,
 )
-
-DEADLINE_S = 10.0
+from tests.deadlines import DEADLINE_S
 
 
 class HeldWorker:

@@ -16,8 +16,7 @@ from broker.storage.faults import FaultyDisk
 from broker.storage.memory_disk import MemoryDisk
 from protocol.fault_model import DiskMode, FileClass, Operation
 from tests.broker.storage.builders import faulty
-
-DEADLINE_S = 10.0
+from tests.deadlines import DEADLINE_S
 
 
 @pytest.fixture

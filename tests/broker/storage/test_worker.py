@@ -12,8 +12,7 @@ import pytest
 
 from broker.storage.worker import InlineDiskWorker, ThreadDiskWorker, run_jobs
 from protocol.ports import DiskWorker
-
-DEADLINE_S = 10.0
+from tests.deadlines import DEADLINE_S
 
 
 def fail(error: Exception) -> None:

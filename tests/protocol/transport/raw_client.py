@@ -11,10 +11,10 @@ from protocol.connection import ClientConnection, Peer, RequestReceived
 from protocol.ports import Buffer
 from protocol.transport.begun_answers import Body, LaterAnswer
 from protocol.transport.rpc_server import RpcServer
+from tests.deadlines import DEADLINE_S
 
 HOST = "127.0.0.1"
 METADATA = 3
-DEADLINE_S = 10
 
 Answer = Callable[[RequestReceived], Awaitable[LaterAnswer | Sequence[Buffer] | None]]
 

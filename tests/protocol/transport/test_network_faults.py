@@ -16,10 +16,10 @@ from protocol.transport.begun_answers import Body, LaterAnswer
 from protocol.transport.network_faults import NetworkFaults, NetworkRule
 from protocol.transport.rpc_client import RpcClient
 from protocol.transport.rpc_server import RpcServer
+from tests.deadlines import DEADLINE_S
 
 HOST = "127.0.0.1"
 METADATA = 3
-DEADLINE_S = 10
 ASKING, ANSWERING = "broker-1", "broker-2"
 
 

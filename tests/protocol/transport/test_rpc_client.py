@@ -10,11 +10,11 @@ from protocol.ports import Buffer
 from protocol.transport.rpc_client import RpcClient
 from protocol.transport.rpc_server import RpcServer
 from protocol.wire.fast import codec
+from tests.deadlines import DEADLINE_S
 
 HOST = "127.0.0.1"
 METADATA = 3
 API_VERSIONS = 18
-DEADLINE_S = 10
 
 
 class Node:

@@ -1,0 +1,60 @@
+"""Exhaustive tests: a seed repeats its sample, other tests are whole, ``--unsampled`` is all."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXHAUSTIVE = """
+import pytest
+
+@pytest.mark.sampled("part", kept=2)
+@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("story", ["a", "b"])
+def test_exhaustive(story, part):
+    pass
+
+@pytest.mark.parametrize("number", range(3))
+def test_other(number):
+    pass
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    (tmp_path / "test_it.py").write_text(EXHAUSTIVE)
+    (tmp_path / "conftest.py").write_text((ROOT / "tests/conftest.py").read_text())
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = sampled: x\n")
+    return tmp_path
+
+
+def chosen(suite: Path, *options: str) -> list[str]:
+    """Return the tests that pytest would run."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", *options]
+    listed = subprocess.run(
+        command,
+        cwd=suite,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return sorted(line for line in listed.stdout.splitlines() if "::" in line)
+
+
+def test_a_seed_repeats_its_sample_and_every_other_parameter_has_as_many(suite: Path) -> None:
+    sample = chosen(suite, "-p", "randomly", "--randomly-seed=1")
+    assert sample == chosen(suite, "-p", "randomly", "--randomly-seed=1")
+    assert sum("test_exhaustive[a-" in name for name in sample) == 2
+    assert sum("test_exhaustive[b-" in name for name in sample) == 2
+    assert sum("test_other" in name for name in sample) == 3
+    others = [chosen(suite, "-p", "randomly", f"--randomly-seed={seed}") for seed in (2, 3)]
+    assert [sample, sample] != others
+
+
+def test_unsampled_leaves_nothing_out(suite: Path) -> None:
+    assert len(chosen(suite, "--unsampled")) == 23
