@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Final, TypeAlias, cast
 
 from protocol.connection import CloseConnection, Peer, RequestReceived, ServerConnection
@@ -35,6 +36,9 @@ UNSENT_BYTES_MAX: Final = 1024 * 1024
 """No further request is begun while this much of the answers waits in the transport."""
 COLLECTED_BUFFERS_MAX: Final = 128
 """Small answers that may leave together."""
+ANSWER_TIMEOUT_MS: Final = 2_000
+CLOSE_TIMEOUT_MS: Final = 500
+"""How long a stop then waits for clients to take what was sent."""
 
 
 class RpcServer:
@@ -43,14 +47,24 @@ class RpcServer:
     ``start`` first, ``stop`` last; both once.
     """
 
-    def __init__(self, dispatch: Dispatch, *, size_bytes_max: int = FRAME_SIZE_BYTES_MAX) -> None:
+    def __init__(
+        self,
+        dispatch: Dispatch,
+        *,
+        size_bytes_max: int = FRAME_SIZE_BYTES_MAX,
+        answer_timeout_ms: int = ANSWER_TIMEOUT_MS,
+    ) -> None:
+        """``answer_timeout_ms``: how long a stop waits for answers that are begun."""
         self._dispatch = dispatch
+        self._answer_timeout_ms = answer_timeout_ms
         self._size_bytes_max = size_bytes_max
         self._receive_buffer = bytearray(RECEIVE_BUFFER_BYTES)
         self._links: dict[int, _Link] = {}
         self._links_made = 0
         self._server: asyncio.Server | None = None
         self._stopping = asyncio.Event()
+        self._all_answered: asyncio.Future[None] | None = None
+        """Set while the server stops and answers are begun."""
         self._group: asyncio.TaskGroup | None = None
         self._supervisor: asyncio.Task[None] | None = None
 
@@ -80,13 +94,49 @@ class RpcServer:
         return bound
 
     async def stop(self) -> None:
-        """Stop listening, cancel the requests under way, close the connections."""
+        """Stop listening, answer what is begun, cancel other requests, close the connections.
+
+        What is begun has happened: a producer that is not told would send it again, to a broker
+        that may know no more than its last batch. A connection with such an answer takes no further
+        request; others are served meanwhile, as followers have to fetch what is to be answered.
+        It takes ``answer_timeout_ms`` and ``CLOSE_TIMEOUT_MS`` at most.
+        """
         if self._server is None or self._supervisor is None:
             return
         self._server.close()
+        await self._answer_begun()
         self._stopping.set()
         await self._supervisor
         await self._server.wait_closed()
+
+    async def _answer_begun(self) -> None:
+        if not any(link.has_begun for link in self._links.values()):
+            return
+        self._all_answered = asyncio.get_running_loop().create_future()
+        for link in self._links.values():
+            if link.has_begun:
+                link.take_no_more()
+        try:
+            async with asyncio.timeout(self._answer_timeout_ms / 1000):
+                await self._all_answered
+        except TimeoutError:
+            count = sum(link.has_begun for link in self._links.values())
+            logger.warning(
+                "%d connections close with requests unanswered after %d ms",
+                count,
+                self._answer_timeout_ms,
+            )
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether ``stop`` was called and answers are begun, or none are any more."""
+        return self._all_answered is not None or self._stopping.is_set()
+
+    def link_answered(self) -> None:
+        """Note that a connection has no begun answer left."""
+        waiting = self._all_answered
+        if waiting is not None and not any(link.has_begun for link in self._links.values()):
+            _wake_up(waiting)
 
     async def _supervise(self, ready: asyncio.Future[None]) -> None:
         async with asyncio.TaskGroup() as group:
@@ -94,6 +144,12 @@ class RpcServer:
             ready.set_result(None)
             await self._stopping.wait()
             links = list(self._links.values())
+            for link in links:
+                link.end()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CLOSE_TIMEOUT_MS / 1000):
+                    for link in links:
+                        await asyncio.shield(link.closed)
             for link in links:
                 link.abort()
             for link in links:
@@ -130,6 +186,7 @@ class _Link(asyncio.BufferedProtocol):
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._is_reading_paused = False
         self._is_over = False
+        self._takes_requests = True
         self._transport: asyncio.Transport
         self._unsent: list[Buffer] = []
         self._begun = BegunAnswers(self._send_all, self._fail)
@@ -153,7 +210,10 @@ class _Link(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self._queued_bytes += nbytes
-        self._queue.extend(self._connection.received(nbytes))
+        requests = self._connection.received(nbytes)
+        if not self._takes_requests:
+            return  # It was read only so that closing does not reset the connection.
+        self._queue.extend(requests)
         if (
             len(self._queue) >= QUEUED_REQUESTS_MAX
             or (self._queue and self._queued_bytes >= QUEUED_BYTES_MAX)
@@ -171,6 +231,7 @@ class _Link(asyncio.BufferedProtocol):
         self.closed.set_result(None)
         self._queue.clear()
         self._begun.abandon()
+        self._server.link_answered()
         _wake_up(self._readable)
         _wake_up(self._writable)
         self._forget_if_over()
@@ -192,6 +253,7 @@ class _Link(asyncio.BufferedProtocol):
             await self._begun.until_empty()
         finally:
             self._begun.abandon()
+            self._server.link_answered()
             self._flush()
             self._transport.close()
             self._is_over = True
@@ -216,6 +278,8 @@ class _Link(asyncio.BufferedProtocol):
     def _begin(self, request: RequestReceived, answer: LaterAnswer | Body) -> None:
         if not self.closed.done():
             self._begun.add(request, answer)
+            if self._server.is_stopping:
+                self.take_no_more()
         elif isinstance(answer, LaterAnswer):
             answer.abandon()
 
@@ -226,6 +290,8 @@ class _Link(asyncio.BufferedProtocol):
             else:
                 self._unsent += self._connection.send_response(request, body)
         self._flush()
+        if not self._begun:
+            self._server.link_answered()
 
     def _fail(self, error: Exception) -> None:
         """Close because an answer that was begun could not be finished."""
@@ -242,11 +308,32 @@ class _Link(asyncio.BufferedProtocol):
             case _:
                 logger.error("%s: closed, its request failed", self.peer, exc_info=error)
 
-    def abort(self) -> None:
-        """End the connection and the request under way."""
-        self._transport.abort()
+    @property
+    def has_begun(self) -> bool:
+        """Whether an answer is begun and not sent."""
+        return len(self._begun) > 0
+
+    def take_no_more(self) -> None:
+        """Begin no further request; those that wait are dropped."""
+        self._takes_requests = False
+        self._queue.clear()
+        is_open = not self._transport.is_closing() and self._connection.malformed is None
+        if self._is_reading_paused and is_open:
+            self._is_reading_paused = False
+            self._transport.resume_reading()
+
+    def end(self) -> None:
+        """End the request under way, and the connection once what was answered is sent."""
+        self.take_no_more()
         if self.worker is not None:
             self.worker.cancel()
+        self._begun.abandon()
+        self._flush()
+        self._transport.close()
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        self._transport.abort()
 
     def _forget_if_over(self) -> None:
         if self._is_over and self.closed.done():
