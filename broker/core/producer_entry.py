@@ -7,6 +7,7 @@ Source: ProducerStateEntry.java, BatchMetadata.java.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from protocol.errors import ErrorCode, KafkaError
@@ -112,6 +113,20 @@ class Producer:
             coordinator_epoch=self.coordinator_epoch,
             transaction_first_offset=self.transaction_first_offset,
         )
+
+    def lacks_batches(self, first_offset: int) -> bool:
+        """Tell whether it wrote more before its batches here, while behind ``first_offset``."""
+        batches = self.batches
+        return (
+            0 < len(batches) < BATCHES_KEPT
+            and batches[0].base_sequence > 0
+            and batches[-1].last_offset >= first_offset
+        )
+
+    def recall(self, batches: Sequence[WrittenBatch]) -> None:
+        """Take over batches that the log has of this epoch, if the last one is the same."""
+        if self.batches and batches[-1].last_offset == self.batches[-1].last_offset:
+            self.batches = list(batches[-BATCHES_KEPT:])
 
     @property
     def last_seen_ms(self) -> int:

@@ -186,6 +186,31 @@ class ProducerStates:
         at = header.max_timestamp
         return self.end_transaction(marker, header.base_offset, timestamp=at, now_ms=now_ms)
 
+    # What a snapshot left out.
+
+    def lacks_batches(self, first_offset: int) -> bool:
+        """Tell whether a producer that wrote at ``first_offset`` or behind has more in the log."""
+        return any(producer.lacks_batches(first_offset) for producer in self._producers.values())
+
+    def recall(self, headers: Iterable[BatchHeader]) -> None:
+        """Fill in the last batches of producers that come from a snapshot, which names one each.
+
+        ``headers`` are of the log's batches up to the snapshot, in order, without a gap.
+        """
+        found: dict[int, list[WrittenBatch]] = {}
+        for header in headers:
+            producer = self._producers.get(header.producer_id)
+            if producer is None or header.is_control or header.producer_epoch != producer.epoch:
+                continue
+            delta, at = header.last_offset_delta, header.max_timestamp
+            found.setdefault(header.producer_id, []).append(
+                WrittenBatch(
+                    header.base_sequence, header.last_sequence, header.last_offset, delta, at
+                )
+            )
+        for producer_id, batches in found.items():
+            self._producers[producer_id].recall(batches)
+
     # What is open.
 
     @property

@@ -101,6 +101,17 @@ class OffsetIndex:
         number = bisect_right(range(len(self)), offset, key=lambda n: self.entry(n).offset) - 1
         return self.entry(number).position if number >= 0 else 0
 
+    def boundary_after(self, position: int) -> int | None:
+        """Return the smallest indexed batch start that is not before ``position``, 0 included."""
+        if position <= 0:
+            return 0
+        number = bisect_left(range(len(self)), position, key=lambda n: self.entry(n).position)
+        return self.entry(number).position if number < len(self) else None
+
+    def count_before(self, offset: int) -> int:
+        """Return how many entries are of batches that end before ``offset``."""
+        return bisect_left(range(len(self)), offset, key=lambda n: self.entry(n).offset)
+
     def boundary_before(self, position: int) -> int:
         """Return the largest indexed batch start that is not behind ``position``."""
         number = bisect_right(range(len(self)), position, key=lambda n: self.entry(n).position) - 1
@@ -108,8 +119,7 @@ class OffsetIndex:
 
     def truncate_to(self, offset: int) -> None:
         """Drop the entries of ``offset`` and above."""
-        number = bisect_left(range(len(self)), offset, key=lambda n: self.entry(n).offset)
-        del self.entries[number * _OFFSET_ENTRY.size :]
+        del self.entries[self.count_before(offset) * _OFFSET_ENTRY.size :]
 
 
 class TimeIndex:

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from broker.core.producers import ProducerStates
 from broker.storage.batch_scan import scan_headers
+from broker.storage.earlier_batches import recall_batches
 from broker.storage.indexes import AbortedTransaction, aborted_entry
 from broker.storage.layout import SNAPSHOT_SUFFIX
 from broker.storage.producer_snapshot import (
@@ -68,11 +69,12 @@ class Snapshots:
         self._remove([known for known in self._offsets if known not in keep])
 
     def load(self, segments: Sequence[Segment], end: int) -> ProducerStates:
-        """Return the state at ``end``.
+        """Return the state at ``end``, with the last batches of each producer.
 
-        The newest good snapshot and the batches written after it.
+        The newest good snapshot, the batches that it leaves out, and those written after it.
         """
         start, producers = self._newest(end)
+        recall_batches(segments, start, producers)
         for number, segment in enumerate(segments):
             is_last = number + 1 == len(segments)
             if is_last or segments[number + 1].base_offset > start:
