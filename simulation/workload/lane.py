@@ -302,7 +302,7 @@ class Lane:
         if batch.producer is None:
             return
         while self._waiting and self._waiting[0].producer is not None:
-            _end(self._waiting.popleft(), code.name)
+            _end(self._waiting.popleft(), f"behind one that ended with {code.name}")
         self._identity = None
         self._is_fresh_needed = True
 

@@ -1,4 +1,4 @@
-"""Idempotent producers leave no duplicates and no gaps."""
+"""Idempotent producers leave no duplicates and no gaps, and none is ended for what it did right."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from simulation.core.samples import BatchSample, LogSample
 
 NAME: Final = "idempotence"
 _SEQUENCE_COUNT: Final = 2**31
+_OUT_OF_ORDER: Final = "OUT_OF_ORDER_SEQUENCE_NUMBER"
 
 
 def check_idempotence(evidence: Evidence) -> list[Violation]:
@@ -22,6 +23,7 @@ def check_idempotence(evidence: Evidence) -> list[Violation]:
     compacted = deletions.compacted
     forgiven = forgiven_until(evidence.samples)
     idempotent = dict.fromkeys(_idempotent_records(evidence))
+    disowned = _disowned_records(evidence)
     given_up = _given_up_counts(evidence)
     return [
         Violation(NAME, evidence.samples.ended_us, text)
@@ -38,6 +40,7 @@ def check_idempotence(evidence: Evidence) -> list[Violation]:
                 given_up_count=given_up.get(log.tp, 0),
             ),
             *_duplicates(log, idempotent),
+            *_disowned(log, disowned),
         ]
     ]
 
@@ -47,6 +50,20 @@ def _idempotent_records(evidence: Evidence) -> Iterator[int]:
         value = operation.value
         if isinstance(value, Send) and value.producer is not None:
             yield from value.records
+
+
+def _disowned_records(evidence: Evidence) -> dict[int, str]:
+    """Return the records whose producers were told that they are out of order, and by whom.
+
+    That ends a producer for good. It is true where the broker lacks what comes before; of a batch
+    that is in the log it never is, for no producer here has more in flight than a leader remembers.
+    """
+    return {
+        record: operation.client
+        for operation in evidence.history
+        if isinstance(operation.value, Send) and operation.error == _OUT_OF_ORDER
+        for record in operation.value.records
+    }
 
 
 def _given_up_counts(evidence: Evidence) -> dict[TopicPartition, int]:
@@ -83,6 +100,16 @@ def _sequence_faults(log: LogSample, *, is_whole: bool, given_up_count: int) -> 
 def _after(batch: BatchSample) -> int:
     count = batch.next_offset - batch.base_offset
     return (batch.base_sequence + count) % _SEQUENCE_COUNT
+
+
+def _disowned(log: LogSample, disowned: dict[int, str]) -> Iterator[str]:
+    for batch in log.batches:
+        for offset, record in batch.records:
+            if record in disowned:
+                yield (
+                    f"{log.tp} has record {record} at offset {offset}, and {disowned[record]} was "
+                    f"ended with {_OUT_OF_ORDER} for it"
+                )
 
 
 def _duplicates(log: LogSample, idempotent: dict[int, None]) -> Iterator[str]:

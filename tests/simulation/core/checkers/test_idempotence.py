@@ -111,3 +111,24 @@ def test_compacted_topics_have_gaps() -> None:
     story.samples.topics.append(TopicSample(0, "orders", {"cleanup.policy": "compact"}))
 
     assert _texts(story) == []
+
+
+def test_a_producer_may_not_be_ended_for_a_batch_that_is_in_the_log() -> None:
+    story = _story(batch(0, 1, producer=(7, 0, 0)), batch(1, 2, producer=(7, 0, 1)))
+    story.begin_send(2).unknown("OUT_OF_ORDER_SEQUENCE_NUMBER")
+    (text,) = _texts(story)
+    assert "has record 2 at offset 1" in text
+    assert "was ended with OUT_OF_ORDER_SEQUENCE_NUMBER for it" in text
+
+
+def test_a_producer_may_be_ended_for_a_batch_whose_predecessors_never_came() -> None:
+    story = _story(batch(0, 1, producer=(7, 0, 0)))
+    story.begin_send(3).fail("OUT_OF_ORDER_SEQUENCE_NUMBER")
+    assert _texts(story) == []
+
+
+def test_what_went_down_with_a_batch_that_was_out_of_order_is_no_fault_of_its_own() -> None:
+    story = _story(batch(0, 1, producer=(7, 0, 0)), batch(1, 3, producer=(7, 0, 1)))
+    send = story.begin_send(3)
+    send.unknown("behind one that ended with OUT_OF_ORDER_SEQUENCE_NUMBER")
+    assert _texts(story) == []
