@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: none of them shall compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo demo-svg test test-all unsampled test-busy heavy fuzz style lint scenarios both-worlds matrix sweep bench lock clean
+.PHONY: help setup demo demo-svg test test-all unsampled test-busy heavy fuzz style lint scenarios both-worlds matrix sweep restarts bench lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -80,6 +80,9 @@ sweep: setup  ## ten thousand seeds of the simulated world, to the first violati
 
 bench: setup  ## the benchmarks; PEER=kafka also measures Apache Kafka
 	$(BIN)/python -m benchmarks $(if $(PEER),--peer $(PEER))
+
+restarts: setup  ## a hundred clean restarts and a hundred with kill -9 under producers of three clients
+	$(BIN)/python -m tests.restarts
 
 lock: setup  ## write the lock files from requirements*.in
 	$(BIN)/uv pip compile requirements.in --no-emit-index-url --generate-hashes --no-header --no-annotate --universal --python-version 3.11 -q -o requirements.lock
