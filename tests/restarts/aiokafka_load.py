@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
@@ -44,7 +45,9 @@ class AiokafkaLoad:
                 if len(self._unacked) < UNACKED_MAX:
                     await self._send(producer, self._places[turn % len(self._places)])
                 turn += 1
-            await asyncio.sleep(TICK_S)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TICK_S):
+                    await stop.wait()
             if pace.reports():
                 self._tell_acked()
         if self._unacked:
