@@ -101,7 +101,6 @@ def _as_json(outcome: Outcome) -> dict[str, object]:
         "restarts": outcome.restarts,
         "leaders_moved": outcome.leaders_moved,
         "fatal_in": outcome.fatal_in,
-        "seconds": round(outcome.seconds, 1),
         "topics": [
             {"client": client, "topic": topic, **dataclasses.asdict(verdict)}
             for client, topics in outcome.verdicts.items()
@@ -115,7 +114,7 @@ def _print(outcome: Outcome) -> None:
     counts = ", ".join(f"{count} {way}" for way, count in outcome.restarts.items())
     table = Table(
         "topic",
-        title=f"{counts}: {outcome.leaders_moved} leaderships moved, {outcome.seconds:.0f} s",
+        title=f"{counts}: {outcome.leaders_moved} leaderships moved",
     )
     words = ("acknowledged", "failed", "fatal", "lost", "twice", "out of order")
     for word in words:

@@ -53,7 +53,6 @@ class Outcome:
     """Leaderships of replicated partitions that were elsewhere after a round."""
     fatal_in: dict[Way, dict[Client, int]] = field(default_factory=dict[Way, dict[Client, int]])
     """Producers that were ended for good, by the way of the round in which that was told."""
-    seconds: float = 0.0
     verdicts: dict[Client, dict[str, Verdict]] = field(
         default_factory=dict[Client, dict[str, Verdict]]
     )
@@ -74,7 +73,6 @@ class Rounds:
         self._cluster = cluster
         self._loads = loads
         self._turn = 0
-        self._began_s = time.monotonic()
         self.outcome = Outcome()
 
     def play(self, way: Way) -> None:
@@ -136,7 +134,6 @@ class Rounds:
                 # A fatal error is told once for both topics and stands with the first.
                 fatal = load.fatal if topic == load.topics[0] else ()
                 verdicts[topic] = judge(ended, fatal, _read(bootstrap, topic))
-        self.outcome.seconds = time.monotonic() - self._began_s
         return self.outcome
 
 
