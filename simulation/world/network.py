@@ -206,6 +206,8 @@ class SimNetwork:
         """Try as a system does, later and later."""
         first_us = self.loop.now_us
         there.hit()
+        if self.links.is_silent(back):
+            back.hit()
         while self.links.is_silent(there) or self.links.is_silent(back):
             at_us = next_attempt_us(first_us, self.loop.now_us, _CONNECT_AGAIN_US)
             if at_us - first_us > _CONNECT_US_MAX:
