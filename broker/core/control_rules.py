@@ -179,9 +179,21 @@ def _verdict(
         # The topic may have been deleted and made again meanwhile (KAFKA-16157).
         if not is_rebuilt and not (differs and state.is_new):
             return _Verdict(ReplicaAction.REFUSE, ErrorCode.KAFKA_STORAGE_ERROR)
-        replica = ReplicaView(HostedState.ABSENT)
+        replica = ReplicaView(HostedState.ABSENT, failed_epoch=replica.failed_epoch)
     elif differs:
         return _Verdict(ReplicaAction.REFUSE, ErrorCode.INCONSISTENT_TOPIC_ID)
+    return _host(topic_id, state, replica, broker, is_rebuilt=is_rebuilt)
+
+
+def _host(
+    topic_id: bytes,
+    state: LeaderAndIsrPartitionState,
+    replica: ReplicaView,
+    broker: _Broker,
+    *,
+    is_rebuilt: bool,
+) -> _Verdict:
+    """Decide for a replica that is neither on a failed log dir nor of another topic."""
     # Kafka takes no epoch twice: what it stopped comes back in a new process only.
     is_told_again = replica.is_stopped and state.leader_epoch == replica.leader_epoch
     if state.leader_epoch <= replica.leader_epoch and not is_told_again:
@@ -191,9 +203,20 @@ def _verdict(
     create_log = replica.log_dir is None
     if create_log and broker.any_log_dir_offline and not (state.is_new or is_rebuilt):
         return _Verdict(ReplicaAction.HOST_OFFLINE, ErrorCode.KAFKA_STORAGE_ERROR)
-    leads = state.leader == broker.broker_id
-    action = ReplicaAction.LEAD if leads else ReplicaAction.FOLLOW
-    return _Verdict(action, ErrorCode.NONE, create_log)
+    if state.leader == broker.broker_id:
+        return _lead(state, replica, create_log=create_log)
+    return _Verdict(ReplicaAction.FOLLOW, ErrorCode.NONE, create_log)
+
+
+def _lead(state: LeaderAndIsrPartitionState, replica: ReplicaView, *, create_log: bool) -> _Verdict:
+    """Let no replica lead again within the epoch in which its log dir failed.
+
+    It may come back with less than it had; then other records would get the offsets of those that
+    followers and readers already have, within one leader epoch, where nobody can tell them apart.
+    """
+    if not state.is_new and state.leader_epoch <= replica.failed_epoch:
+        return _Verdict(ReplicaAction.REFUSE, ErrorCode.KAFKA_STORAGE_ERROR)
+    return _Verdict(ReplicaAction.LEAD, ErrorCode.NONE, create_log)
 
 
 def _may_rebuild(loss: Loss, state: LeaderAndIsrPartitionState, broker_id: BrokerId) -> bool:

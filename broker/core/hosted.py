@@ -109,6 +109,8 @@ class ReplicaView(NamedTuple):
     """Of an Offline one."""
     is_stopped: bool = False
     """Of an Online one: it stays without fetchers and movers until the next LeaderAndIsr."""
+    failed_epoch: int = NO_EPOCH
+    """Of one that is not Online: the last leader epoch accepted before its log dir failed."""
 
 
 class ReturnRule(NamedTuple):
@@ -157,13 +159,15 @@ L = TypeVar("L", bound=IdleLog)
 class HostedPartitions(Generic[P, L]):
     """The table of one broker: P is an online partition, L a log that nobody asked for yet."""
 
-    __slots__ = ("_idle", "_offline", "_online", "_witness")
+    __slots__ = ("_failed_epochs", "_idle", "_offline", "_online", "_witness")
 
     def __init__(self, witness: Witness = unwitnessed) -> None:
         self._witness = witness
         self._online: dict[TopicPartition, P] = {}
         self._offline: dict[TopicPartition, OfflineReplica] = {}
         self._idle: dict[TopicPartition, L] = {}
+        self._failed_epochs: dict[TopicPartition, int] = {}
+        """Partition -> its last leader epoch before its log dir failed, until it is Online."""
 
     @property
     def partition_count(self) -> int:
@@ -209,6 +213,9 @@ class HostedPartitions(Generic[P, L]):
                 partition.future_log_dir,
                 is_stopped=partition.is_stopped,
             )
+        return self._not_online(tp)._replace(failed_epoch=self._failed_epochs.get(tp, NO_EPOCH))
+
+    def _not_online(self, tp: TopicPartition) -> ReplicaView:
         offline = self._offline.get(tp)
         if offline is not None:
             return ReplicaView(HostedState.OFFLINE, topic_id=offline.topic_id, loss=offline.loss)
@@ -234,6 +241,7 @@ class HostedPartitions(Generic[P, L]):
         self._witness(self.state_of(tp), HostedState.ONLINE)
         self._offline.pop(tp, None)
         self._idle.pop(tp, None)
+        self._failed_epochs.pop(tp, None)
         self._online[tp] = partition
 
     def put_idle(self, tp: TopicPartition, log: L) -> None:
@@ -246,7 +254,10 @@ class HostedPartitions(Generic[P, L]):
         self._witness(self.state_of(tp), HostedState.OFFLINE)
         self._idle.pop(tp, None)
         self._offline[tp] = OfflineReplica(topic_id, log_dir)
-        return self._online.pop(tp, None)
+        ended = self._online.pop(tp, None)
+        if ended is not None:
+            self._failed_epochs[tp] = ended.leader_epoch
+        return ended
 
     def remove(self, tp: TopicPartition) -> P | None:
         """Forget an online partition or idle log: it is being deleted.
@@ -258,6 +269,8 @@ class HostedPartitions(Generic[P, L]):
         if self.is_lost(tp):
             del self._offline[tp]
         ended = self._online.pop(tp, None)
+        if not self.is_offline(tp):
+            self._failed_epochs.pop(tp, None)
         self._witness(before, self.state_of(tp))
         return ended
 

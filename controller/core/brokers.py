@@ -212,6 +212,8 @@ def _take_log_dirs(step: Step, request: BrokerRegistrationRequest, known: Broker
         step.note(f"{len(returned)} log dirs of broker {known.broker_id} are back")
         step.change(LogDirsReturned(known.broker_id, online))
     if step.state.is_reachable(known.broker_id):
+        sent = step.run.channels[known.broker_id].sent
+        step.run.asked_before_return[known.broker_id] = sent
         failures.ask_offline_replicas(step, known.broker_id)
         removals.tell_again(step, (known.broker_id,))
 

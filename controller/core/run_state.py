@@ -79,6 +79,8 @@ class RunState:
     waiting: list[Waiting] = field(default_factory=list[Waiting])
     probes: dict[int, list[Probe]] = field(default_factory=dict[int, list[Probe]])
     """Broker id -> probes not answered yet."""
+    asked_before_return: dict[int, int] = field(default_factory=dict[int, int])
+    """Broker id -> the last sequence sent to it before it last said what came back there."""
     wanted_topics: list[WantedTopic] = field(default_factory=list[WantedTopic])
     wanted_since_ms: int | None = None
     """Since when enough brokers for every wanted topic are there."""

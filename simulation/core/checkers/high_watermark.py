@@ -18,12 +18,16 @@ _Replicas = dict[TopicPartition, dict[int, ReplicaSample]]
 def check_high_watermark(evidence: Evidence) -> list[Violation]:
     """Follow every leader's high watermark, and hold it against its followers' logs."""
     replicas: _Replicas = {}
+    leading: _Replicas = {}
     violations: list[Violation] = []
     for _, samples in moments(evidence.samples.replicas):
         for sample in samples:
             hosts = replicas.setdefault(sample.tp, {})
-            violations += _falls(hosts.get(sample.broker), sample)
             hosts[sample.broker] = sample
+            if sample.role is Role.LEADER:
+                led = leading.setdefault(sample.tp, {})
+                violations += _falls(led.get(sample.broker), sample)
+                led[sample.broker] = sample
         # All of a moment first: one change may be of two brokers.
         for tp in dict.fromkeys(sample.tp for sample in samples):
             violations += _passes(replicas[tp], samples[0].at_us)
@@ -31,7 +35,8 @@ def check_high_watermark(evidence: Evidence) -> list[Violation]:
 
 
 def _falls(before: ReplicaSample | None, now: ReplicaSample) -> Iterator[Violation]:
-    if now.role is not Role.LEADER or before is None or before.role is not Role.LEADER:
+    """Compare with when it last led: it may have been offline in between."""
+    if before is None:
         return
     is_same = (
         before.boot == now.boot

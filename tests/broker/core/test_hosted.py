@@ -118,6 +118,18 @@ def test_an_offline_partition_keeps_its_topic_id() -> None:
     assert dict(hosted.iterate_offline()).keys() == {T0, T1}
 
 
+def test_the_epoch_that_a_failed_replica_had_is_known_until_it_is_online_again() -> None:
+    hosted = table(t0=Hosted(), t1=Hosted())
+    hosted.on_log_dir_failed("/d1")
+    assert hosted.view(T0).failed_epoch == 3
+    hosted.on_log_dir_returned("/d1", {T0: Idle()}, ReturnRule())
+    assert (hosted.view(T0).failed_epoch, hosted.view(T1).failed_epoch) == (3, 3)
+    hosted.put_online(T0, Hosted())
+    hosted.put_offline(T0, ID, "/d1")
+    assert hosted.remove(T1) is None
+    assert (hosted.view(T0).failed_epoch, hosted.view(T1).failed_epoch) == (3, -1)
+
+
 def test_going_offline_gives_the_partition_back_to_be_ended() -> None:
     hosted = table(t0=Hosted())
     assert hosted.put_offline(T0, ID, "/d1") == Hosted()
@@ -162,7 +174,9 @@ def test_logs_of_a_log_dir_that_came_back_wait_and_the_missing_ones_are_lost() -
     hosted = offline_in("/d1", T0, T1)
     returned = hosted.on_log_dir_returned("/d1", {T0: Idle()}, ReturnRule(Loss.ACCEPTED))
     assert returned == ReturnedReplicas((T0,), (T1,), ())
-    assert hosted.view(T0) == ReplicaView(HostedState.ABSENT, topic_id=ID, log_dir="/d1")
+    assert hosted.view(T0) == ReplicaView(
+        HostedState.ABSENT, topic_id=ID, log_dir="/d1", failed_epoch=3
+    )
     assert hosted.view(T1).loss is Loss.ACCEPTED
 
 
@@ -220,7 +234,7 @@ def test_a_lost_replica_whose_log_dir_fails_again_is_offline_as_any_other() -> N
     hosted = offline_in("/d1", T0)
     hosted.on_log_dir_returned("/d1", {}, ReturnRule())
     hosted.on_log_dir_failed("/d1")
-    assert hosted.view(T0) == ReplicaView(HostedState.OFFLINE, topic_id=ID)
+    assert hosted.view(T0) == ReplicaView(HostedState.OFFLINE, topic_id=ID, failed_epoch=3)
 
 
 def test_what_is_lost_can_be_deleted_and_what_is_offline_cannot() -> None:

@@ -383,3 +383,8 @@ def three_brokers(*records: Record, config: Settings | None = None) -> Cluster:
     cluster.settle()
     cluster.take()
     return cluster
+
+
+def leadership(cluster: Cluster, name: str) -> tuple[int, int, tuple[int, ...]]:
+    partition = cluster.partition(name)
+    return partition.leader, partition.leader_epoch, partition.isr

@@ -373,3 +373,25 @@ def test_a_log_dir_that_is_gone_without_a_word_has_failed() -> None:
     cluster.call(again, 4)
     cluster.settle()
     assert cluster.state.offline.get(2, {}) == {}
+
+
+def test_what_stays_offline_after_a_return_is_asked_about_once() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1])
+    cluster.held = [1]
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    cluster.return_log_dirs(1, [1, 2], still_bad=["t-0"])
+    cluster.take()
+    cluster.held = []
+    cluster.settle()
+    assert cluster.state.offline_replicas(tp("t-0")) == [1]
+    asked = [type(r).__name__ for r in cluster.take()[1]]
+    assert asked.count("LeaderAndIsrRequest") == 1
+
+
+def test_a_registration_sent_twice_brings_nothing_back() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.take()
+    cluster.return_log_dirs(1, [1, 2])
+    assert cluster.take() == {}

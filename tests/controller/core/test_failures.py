@@ -13,12 +13,7 @@ from protocol.messages.control import (
     UpdateMetadataRequest,
 )
 from protocol.metric_rows import FailoverStep
-from tests.controller.core.cluster import Cluster, settings, three_brokers, tp
-
-
-def leadership(cluster: Cluster, name: str) -> tuple[int, int, tuple[int, ...]]:
-    partition = cluster.partition(name)
-    return partition.leader, partition.leader_epoch, partition.isr
+from tests.controller.core.cluster import leadership, settings, three_brokers, tp
 
 
 @pytest.mark.scenario(2, 174)
@@ -378,14 +373,6 @@ def test_a_replica_that_is_stopped_after_it_came_back_is_told_again() -> None:
     assert [type(r) for r in control] == [StopReplicaRequest, LeaderAndIsrRequest]
 
 
-def test_a_registration_sent_twice_brings_nothing_back() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2])
-    cluster.take()
-    cluster.return_log_dirs(1, [1, 2])
-    assert cluster.take() == {}
-
-
 def test_replicas_on_a_log_dir_that_is_still_offline_stay_offline() -> None:
     cluster = three_brokers()
     cluster.create("t", [1, 2], [1, 3])
@@ -395,3 +382,18 @@ def test_replicas_on_a_log_dir_that_is_still_offline_stay_offline() -> None:
     cluster.beat(1, offline=[2])
     assert cluster.state.offline_replicas(tp("t-0")) == []
     assert cluster.state.offline_replicas(tp("t-1")) == [1]
+
+
+def test_a_storage_error_that_a_return_overtook_is_asked_about_again() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1])
+    cluster.held = [1]
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    cluster.return_log_dirs(1, [1, 2], still_bad=["t-0"])
+    cluster.answer_next(1)
+    assert leadership(cluster, "t-0") == (-1, 1, (1,))
+    cluster.brokers[1].bad = []
+    cluster.held = []
+    cluster.settle()
+    assert cluster.state.offline_replicas(tp("t-0")) == []
+    assert leadership(cluster, "t-0") == (1, 2, (1,))
