@@ -190,7 +190,9 @@ class Broker:
 
         The server ends before them: no request may meet an engine that does not run any more.
         """
-        if await self._end is ExitCode.CLEAN:
+        code = await self._end
+        self._parts.client_gate.shut()
+        if code is ExitCode.CLEAN:
             await self._leave()
         self._enter(BrokerState.SHUTTING_DOWN)
         await server.stop()

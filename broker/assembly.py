@@ -11,6 +11,7 @@ from functools import partial
 from random import Random
 from typing import Final
 
+from broker.client_gate import ClientGate
 from broker.context import Context
 from broker.core.fetch_session import SESSION_ID_MAX, FetchSessions
 from broker.core.log_dirs import LogDirFailed
@@ -104,6 +105,7 @@ class Parts:
         self.session = self._session()
         self.auto_topics = AutoTopics(self.link)
         self.returns = self._returns()
+        self.client_gate = ClientGate()
         self.move_throttles = MoveThrottles(
             self.link,
             self.broker_configs,
@@ -221,6 +223,7 @@ class Parts:
                 slot_count=self.config.max_incremental_fetch_session_cache_slots,
                 first_session_id=self._world.random.randint(1, SESSION_ID_MAX),
             ),
+            client_gate=self.client_gate,
             metrics=self.metrics,
             loop_ms=lambda: int(loop.time() * 1000),
             wall_ms=self._world.clock.now_ms,
@@ -251,6 +254,7 @@ class Parts:
             session=self.session,
             returns=self.returns,
             loading=self.loading,
+            client_gate=self.client_gate,
             shut_down=shut_down,
         )
 

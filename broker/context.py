@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Protocol
 
+from broker.client_gate import ClientGate
 from broker.core.fetch_session import FetchSessions
 from broker.core.metadata_answer import MetadataAnswers
 from broker.core.metadata_image import MetadataImage
@@ -239,6 +240,8 @@ class Context:
     topic_configs: TopicConfigSource
     auto_topics: TopicCreator
     fetch_sessions: FetchSessions[FetchPart]
+    client_gate: ClientGate
+    """Opened by the first UpdateMetadata that is taken."""
     metrics: Metrics
     loop_ms: Callable[[], int]
     """Milliseconds of the event loop's clock."""

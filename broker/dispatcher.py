@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from broker.context import Context
 from broker.core.answer_errors import error_finder
+from broker.core.first_metadata import needs_metadata
 from broker.handlers import (
     HANDLERS,
     Begun,
@@ -60,6 +61,7 @@ from protocol.messages.control import (
 from protocol.ports import Buffer
 from protocol.releases import is_read, names_versions_to_try
 from protocol.transport.begun_answers import Body, LaterAnswer
+from protocol.transport.held_request import HeldRequest
 from protocol.wire.fast import codec
 
 _MODULES: Final = (
@@ -128,18 +130,23 @@ class Dispatcher:
         """Check that what is announced is what is served."""
         check_registry()
         self._context = context
+        self._gate = context.client_gate
         self._served = served(context.release)
         self._routes: dict[tuple[int, int], _Route] = {}
         self._control_connection = 0
         """On which the controller spoke last, by its number."""
 
-    async def dispatch(self, received: RequestReceived, peer: Peer) -> LaterAnswer | Body:
+    async def dispatch(
+        self, received: RequestReceived, peer: Peer
+    ) -> LaterAnswer | HeldRequest | Body:
         """Return the parts of the response's body, or None when there is no response.
+
+        A client's request is held until the controller has told this broker of the cluster.
 
         Raises:
             Malformed: an API or version that is not served, or bytes that are no such request.
-            CloseConnection: the handler wants the connection closed, or the controller spoke on a
-                newer one since.
+            CloseConnection: the handler wants the connection closed, the controller spoke on a
+                newer one since, or too many requests are held.
         """
         started_us = self._context.elapsed_us()
         route = self._routes.get((received.api_key, received.api_version))
@@ -155,6 +162,13 @@ class Dispatcher:
             self._context.metrics.malformed_requests.add()
             raise
         asked = _Asked(route, request, received, peer, started_us)
+        if not self._gate.is_open and needs_metadata(request):
+            timeout_ms = self._context.config.request_timeout_ms
+            return self._gate.hold(len(received.body), timeout_ms, partial(self._answer, asked))
+        return await self._answer(asked)
+
+    async def _answer(self, asked: _Asked) -> LaterAnswer | Body:
+        route, request = asked.route, asked.request
         try:
             response = await route.handle(self._context, request, route.version)
         except Exception as error:  # noqa: BLE001 -- the dispatcher is where errors end

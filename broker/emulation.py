@@ -15,6 +15,7 @@ from protocol.connection import Peer, RequestReceived
 from protocol.ids import TOOL_CLIENT_ID, fetcher_client_id, node_client_id
 from protocol.spec import ClusterSpec
 from protocol.transport.begun_answers import Body, LaterAnswer
+from protocol.transport.held_request import HeldRequest
 from protocol.transport.rpc_server import Dispatch
 
 
@@ -26,7 +27,9 @@ def dispatch_for(context: Context, spec: ClusterSpec) -> Dispatch:
     as_it_is = Dispatcher(dataclasses.replace(context, release=None)).dispatch
     own = own_client_ids(spec)
 
-    def dispatch(received: RequestReceived, peer: Peer) -> Awaitable[LaterAnswer | Body]:
+    def dispatch(
+        received: RequestReceived, peer: Peer
+    ) -> Awaitable[LaterAnswer | HeldRequest | Body]:
         return (as_it_is if received.client_id in own else as_shown)(received, peer)
 
     return dispatch

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from broker.client_gate import ClientGate
 from broker.context import BrokerState
 from broker.control import (
     ControlError,
@@ -58,6 +59,7 @@ class Surface:
     session: ControllerSession
     returns: LogDirReturns
     loading: Loading
+    client_gate: ClientGate
     shut_down: Callable[[], None]
     state: BrokerState = BrokerState.STARTING
     port: int = 0
@@ -95,6 +97,9 @@ class Surface:
             "broker_epoch": session.broker_epoch,
             "is_fenced": session.is_fenced,
             "is_controller_connected": session.is_connected,
+            "is_open_to_clients": self.client_gate.is_open,
+            "waiting_client_requests": self.client_gate.waiting_count,
+            "waiting_client_bytes": self.client_gate.waiting_bytes,
             "online_log_dirs": [path for path, one in self.log_dirs.items() if one.online],
             "offline_log_dirs": [path for path, one in self.log_dirs.items() if not one.online],
             "loading": self.loading.remaining(),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from jbodlab.errors import BrokerAwayError
 from jbodlab.rpc import BlockingClient
@@ -35,6 +35,9 @@ from protocol.messages.topics import (
     DeleteTopicsRequest,
 )
 from protocol.spec import ClusterSpec, TopicSpec
+
+SOON_MS: Final = 1_500
+"""A broker that does not answer so soon may wait for the controller, and another one know more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +141,9 @@ class ClusterAdmin:
         for client in self._clients.values():
             client.close()
 
-    def view(self, broker_id: int, topics: Sequence[str] | None = None) -> ClusterView:
+    def view(
+        self, broker_id: int, topics: Sequence[str] | None = None, *, timeout_ms: int | None = None
+    ) -> ClusterView:
         """Ask one broker for metadata; None asks for all topics.
 
         Raises:
@@ -149,13 +154,8 @@ class ClusterAdmin:
             if topics is None
             else [MetadataRequestTopic(topic_id=ZERO_UUID, name=name) for name in topics]
         )
-        request = MetadataRequest(
-            topics=named,
-            allow_auto_topic_creation=False,
-            include_cluster_authorized_operations=False,
-            include_topic_authorized_operations=False,
-        )
-        response = self.ask(request, 9, broker_id)
+        request = MetadataRequest(topics=named, allow_auto_topic_creation=False)
+        response = self.ask(request, 9, broker_id, timeout_ms=timeout_ms)
         return ClusterView(
             controller_id=response.controller_id,
             broker_ids=tuple(sorted(broker.node_id for broker in response.brokers)),
@@ -168,16 +168,17 @@ class ClusterAdmin:
         )
 
     def any_view(self, topics: Sequence[str] | None = None) -> ClusterView:
-        """Ask the first broker that answers.
+        """Ask the first broker that answers; those that are slow to do so are asked last.
 
         Raises:
             ConnectionError: none does.
         """
-        for broker_id in self._clients:
-            try:
-                return self.view(broker_id, topics)
-            except OSError:
-                continue
+        for timeout_ms in (min(SOON_MS, self._timeout_ms), self._timeout_ms):
+            for broker_id in self._clients:
+                try:
+                    return self.view(broker_id, topics, timeout_ms=timeout_ms)
+                except OSError:
+                    continue
         raise ConnectionError("no broker answers")
 
     def create_topic(
@@ -304,7 +305,9 @@ class ClusterAdmin:
             for partition in topic.partitions
         ]
 
-    def ask(self, message: Any, version: int, broker_id: int) -> Any:
+    def ask(
+        self, message: Any, version: int, broker_id: int, *, timeout_ms: int | None = None
+    ) -> Any:
         """Send any request to one broker and return its answer, whatever codes are in it.
 
         Raises:
@@ -312,11 +315,10 @@ class ClusterAdmin:
         """
         client = self._clients[broker_id]
         try:
-            return client.request(message, version)
+            return client.request(message, version, timeout_ms=timeout_ms)
         except OSError as error:
             where = f"broker {broker_id} at {client.host}:{client.port}"
-            words = f"{where} does not answer ({error.strerror or error})"
-            raise BrokerAwayError(words) from error
+            raise BrokerAwayError(f"{where} does not answer ({error.strerror or error})") from error
 
     def ask_any(self, message: Any, version: int) -> Any:
         """Send any request to the first broker that answers.

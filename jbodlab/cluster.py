@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from jbodlab.admin import ClusterAdmin
+from jbodlab.admin import SOON_MS, ClusterAdmin
 from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.free_ports import holder_of, is_free
@@ -167,7 +167,7 @@ class Cluster:
         with self._ended_unless_done(started):
             self._spawn_all([name], started)
             self.wait_until(
-                lambda admin: broker_id in admin.view(broker_id, []).broker_ids,
+                lambda admin: broker_id in admin.view(broker_id, [], timeout_ms=SOON_MS).broker_ids,
                 f"broker {broker_id} is registered",
                 deadline_ms,
                 LoadingWatch(self._control_clients([name]), show, every_ms=ASK_EVERY_MS),
@@ -229,7 +229,8 @@ class Cluster:
     def is_ready(self, admin: ClusterAdmin) -> bool:
         """Tell whether every broker answers metadata that names all brokers."""
         wanted = tuple(sorted(broker.id for broker in self.spec.brokers))
-        return all(admin.view(broker, []).broker_ids == wanted for broker in wanted)
+        views = (admin.view(broker, [], timeout_ms=SOON_MS) for broker in wanted)
+        return all(view.broker_ids == wanted for view in views)
 
     def wait_until(
         self,

@@ -33,6 +33,8 @@ def broker_troubles(client: ControlClient) -> list[str]:
         return [f"{name} has no connection to the controller"]
     if told["is_fenced"]:
         return [f"{name} is fenced by the controller"]
+    if not told["is_open_to_clients"]:
+        return [f"{name} was told nothing of the cluster by the controller yet"]
     return []
 
 

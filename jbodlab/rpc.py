@@ -37,8 +37,10 @@ class BlockingClient:
         self._socket: socket.socket | None = None
         self._connection = ClientConnection(client_id)
 
-    def request(self, message: Any, version: int) -> Any:
+    def request(self, message: Any, version: int, *, timeout_ms: int | None = None) -> Any:
         """Send one request; return the decoded response.
+
+        ``timeout_ms`` takes the place of the client's own for this request.
 
         Raises:
             OSError: the node cannot be reached, hung up, or did not answer in time.
@@ -49,7 +51,8 @@ class BlockingClient:
         body = codec(api.request, version).encode_parts(message)
         self._drop_if_closed()
         try:
-            answer = self._exchange(self._connection_parts(api.key, version, body))
+            frame = self._connection_parts(api.key, version, body)
+            answer = self._exchange(frame, self._timeout_ms if timeout_ms is None else timeout_ms)
         except OSError:
             self.close()
             raise
@@ -71,12 +74,12 @@ class BlockingClient:
             # Nothing was asked, so all there can be to read is the end.
             self.close()
 
-    def _exchange(self, frame: bytes) -> memoryview:
+    def _exchange(self, frame: bytes, timeout_ms: int) -> memoryview:
+        timeout_s = timeout_ms / 1000
         if self._socket is None:
-            self._socket = socket.create_connection(
-                (self.host, self.port), timeout=self._timeout_ms / 1000
-            )
+            self._socket = socket.create_connection((self.host, self.port), timeout=timeout_s)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.settimeout(timeout_s)
         self._socket.sendall(frame)
         while True:
             data = self._socket.recv(1 << 16)

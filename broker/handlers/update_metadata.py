@@ -46,6 +46,7 @@ async def handle(
             broker.endpoints = [_endpoint(broker)]
     response = context.engine.update_metadata(request)
     if not response.error_code:
+        context.client_gate.open()
         await context.config_news.told(request)
     return response
 

@@ -2,6 +2,8 @@
 
 Source: KafkaController.onControllerFailover. Differs from Kafka: replicas on offline log dirs are
 known from the journal, so none of them is elected for a moment; they are asked for all the same.
+The first UpdateMetadata names every partition, as a broker that was just started may get it: what
+a broker is told first is what it opens to clients with.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ def controller_started(step: Step) -> None:
         step.run.last_seen_ms[broker_id] = step.now_ms
         step.connect(broker_id)
     _hold_deletions(step)
-    step.send_metadata(reachable, ())
+    step.send_metadata(reachable, step.state.led_partitions())
     _start_replicas(step)
     for tp in step.state.partitions():
         step.run.set_phase(tp, _phase(step, tp, step.state.partition(tp)))

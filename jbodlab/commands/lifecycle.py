@@ -15,7 +15,7 @@ from jbodlab.cluster import CONTROLLER, Cluster, Condition, broker_name
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.loading import Remaining, loading_words
+from jbodlab.loading import loading_words
 
 MIB = 1 << 20
 STATUS_TIMEOUT_S = 3
@@ -201,20 +201,23 @@ def _process_row(cluster: Cluster, name: str) -> dict[str, Any]:
         "rss_bytes": process.rss_bytes() if running and process is not None else 0,
         "address": _address(cluster, name),
         "log_file": str(log_file),
-        "loading": _loading(cluster, name) if running and not paused else {},
+        **_told(cluster, name, is_asked=running and not paused),
     }
 
 
-def _loading(cluster: Cluster, name: str) -> Remaining:
-    """Return what a broker has still to load, nothing when it does not say."""
-    if name == CONTROLLER:
-        return {}
+def _told(cluster: Cluster, name: str, *, is_asked: bool) -> dict[str, Any]:
+    """Return what a broker says of its start: what is to be loaded, whether clients must wait."""
+    nothing: dict[str, Any] = {"loading": {}, "waits_for_controller": False}
+    if name == CONTROLLER or not is_asked:
+        return nothing
     broker = cluster.spec.broker(int(name.removeprefix("broker-")))
     client = ControlClient(broker.id, broker.control_port, timeout_s=STATUS_TIMEOUT_S)
     try:
-        return client.status()["loading"]
+        told = client.status()
     except LabError:
-        return {}
+        return nothing
+    is_waiting = told["state"] == "running" and not told["is_open_to_clients"]
+    return {"loading": told["loading"], "waits_for_controller": is_waiting}
 
 
 def _address(cluster: Cluster, name: str) -> str:
@@ -255,6 +258,8 @@ def _state_words(row: dict[str, Any], path_text: Callable[[str], str]) -> str:
         return f"[red]not running[/] {path_text(row['log_file'])}"
     if row["paused"]:
         return "[yellow]paused[/]"
+    if row["waits_for_controller"]:
+        return "[yellow]waits for the controller[/], and its clients with it"
     loading = loading_words(row["loading"])
     return f"[yellow]loading[/] {loading}" if loading else "[green]running[/]"
 

@@ -14,6 +14,7 @@ from typing import Final
 from protocol.connection import CloseConnection, Peer, RequestReceived
 from protocol.fault_model import ANY_NODE, CLIENT_NODE, NetworkFault, NetworkMode
 from protocol.transport.begun_answers import Body, LaterAnswer
+from protocol.transport.held_request import HeldRequest
 from protocol.transport.rpc_server import Dispatch
 
 _ORDER_S: Final = 1e-6
@@ -94,7 +95,9 @@ class NetworkFaults:
     def guarded(self, dispatch: Dispatch) -> Dispatch:
         """Return ``dispatch`` behind the faults: what a server is to call."""
 
-        def call(request: RequestReceived, peer: Peer) -> Awaitable[LaterAnswer | Body]:
+        def call(
+            request: RequestReceived, peer: Peer
+        ) -> Awaitable[LaterAnswer | HeldRequest | Body]:
             return self._serve(dispatch, request, peer) if self.rules else dispatch(request, peer)
 
         return call
@@ -151,11 +154,21 @@ class NetworkFaults:
 
     async def _serve(
         self, dispatch: Dispatch, request: RequestReceived, peer: Peer
-    ) -> LaterAnswer | Body:
+    ) -> LaterAnswer | HeldRequest | Body:
         node = self._nodes.get(request.client_id, CLIENT_NODE)
         await self._check_accepted(node, peer)
         await self.carry(node, self.own)
         answer = await dispatch(request, peer)
+        if not isinstance(answer, HeldRequest):
+            return await self._carry_answer(node, answer)
+        begin = answer.begin
+
+        async def begin_and_carry() -> LaterAnswer | Body:
+            return await self._carry_answer(node, await begin())
+
+        return answer._replace(begin=begin_and_carry)
+
+    async def _carry_answer(self, node: str, answer: LaterAnswer | Body) -> LaterAnswer | Body:
         try:
             if isinstance(answer, LaterAnswer):
                 await asyncio.shield(answer.ready)

@@ -18,13 +18,15 @@ from protocol.errors import Malformed
 from protocol.framing import FRAME_SIZE_BYTES_MAX, RECEIVE_BUFFER_BYTES
 from protocol.ports import Buffer
 from protocol.transport.begun_answers import BegunAnswers, Body, LaterAnswer
+from protocol.transport.held_request import HeldRequest
 
 logger = logging.getLogger(__name__)
 
-Dispatch: TypeAlias = Callable[[RequestReceived, Peer], Awaitable[LaterAnswer | Body]]
+Dispatch: TypeAlias = Callable[[RequestReceived, Peer], Awaitable[LaterAnswer | HeldRequest | Body]]
 """Answers a request with the parts of the response body, or None for no answer (acks=0).
 
-With a ``LaterAnswer`` the next request of the connection is begun before that answer is there.
+With a ``LaterAnswer`` the next request of the connection is begun before that answer is there; a
+``HeldRequest`` is begun later, and the next ones behind it.
 Raising ``CloseConnection`` or ``Malformed`` closes the connection.
 """
 
@@ -190,6 +192,7 @@ class _Link(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport
         self._unsent: list[Buffer] = []
         self._begun = BegunAnswers(self._send_all, self._fail)
+        self._held: HeldRequest | None = None
         self._readable: asyncio.Future[None] | None = None
         self._writable: asyncio.Future[None] | None = None
         self.number = number
@@ -210,6 +213,8 @@ class _Link(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self._queued_bytes += nbytes
+        if self._held is not None:
+            self._held.received_more(nbytes)
         requests = self._connection.received(nbytes)
         if not self._takes_requests:
             return  # It was read only so that closing does not reset the connection.
@@ -232,6 +237,8 @@ class _Link(asyncio.BufferedProtocol):
         self._queue.clear()
         self._begun.abandon()
         self._server.link_answered()
+        if self._held is not None and not self._held.admitted.done():
+            self._held.admitted.set_exception(CloseConnection("it left"))
         _wake_up(self._readable)
         _wake_up(self._writable)
         self._forget_if_over()
@@ -264,6 +271,8 @@ class _Link(asyncio.BufferedProtocol):
         while self._queue or await self._has_request():
             request = self._queue.popleft()
             answer = await dispatch(request, self.peer)
+            if isinstance(answer, HeldRequest):
+                answer = await self._begin_when_admitted(answer)
             if isinstance(answer, LaterAnswer) or begun:
                 self._begin(request, answer)
                 if begun.is_full:
@@ -274,6 +283,16 @@ class _Link(asyncio.BufferedProtocol):
                 self._send(self._connection.send_response(request, answer))
             if self._writable is not None:
                 await self._writable
+
+    async def _begin_when_admitted(self, held: HeldRequest) -> LaterAnswer | Body:
+        """Begin a request later; reading goes on meanwhile, or nobody would notice a loss."""
+        self._held = held
+        try:
+            await held.admitted
+        finally:
+            self._held = None
+            held.release()
+        return await held.begin()
 
     def _begin(self, request: RequestReceived, answer: LaterAnswer | Body) -> None:
         if not self.closed.done():

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from broker.client_gate import ClientGate
 from broker.context import Context
 from broker.core.control_rules import refuse_leader_and_isr
 from broker.core.fetch_session import FetchSessions
@@ -46,6 +47,7 @@ from protocol.messages.control import (
 )
 from protocol.records.build import NewRecord, build_batch
 from protocol.transport.begun_answers import LaterAnswer
+from protocol.transport.held_request import HeldRequest
 from protocol.wire.fast import codec
 from protocol.wire.table import META
 
@@ -340,6 +342,8 @@ class FakeBroker:
         self.config_news = FakeConfigNews()
         self.auto_topics = FakeAutoTopics()
         self.metrics = Metrics(1)
+        self.client_gate = ClientGate()
+        self.client_gate.open()
         self.context = Context(
             broker_id=1,
             cluster_id="cluster",
@@ -352,6 +356,7 @@ class FakeBroker:
             topic_configs=self.topic_configs,
             auto_topics=self.auto_topics,
             fetch_sessions=FetchSessions(),
+            client_gate=self.client_gate,
             metrics=self.metrics,
             loop_ms=lambda: int(asyncio.get_running_loop().time() * 1000),
             wall_ms=lambda: WALL_MS,
@@ -381,6 +386,7 @@ class FakeBroker:
     ) -> bytes | None:
         received = RequestReceived(key, version, 1, "test", memoryview(bytearray(body)))
         parts = await self.dispatcher.dispatch(received, peer)
+        assert not isinstance(parts, HeldRequest), "the gate is open"
         if isinstance(parts, LaterAnswer):
             await parts.ready
             parts = parts.finish()

@@ -308,6 +308,7 @@ brokers: [{ id: 1, port: 9092, log_dirs: [{ path: d1 }, { path: ./d2 }] }]
     read = parse_cluster_spec(text, base_dir=tmp_path, source="cluster.yaml")
     own = replace(spec.brokers[0], log_dirs=read.brokers[0].log_dirs)
     async with running(replace(spec, brokers=(own,))) as run:
+        await run.lead()
         client = RpcClient(host="127.0.0.1", port=run.port, client_id="test")
         described = await client.request(DescribeLogDirsRequest(topics=None), 4)
         paths = [result.log_dir for result in described.results]

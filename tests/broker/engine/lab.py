@@ -26,6 +26,7 @@ from protocol.messages.control import (
     StopReplicaTopicState,
 )
 from protocol.transport.begun_answers import LaterAnswer
+from protocol.transport.held_request import HeldRequest
 from protocol.wire.fast import codec
 from protocol.wire.table import META
 from tests.broker.engine.messages import (
@@ -67,7 +68,7 @@ class LabClient:
             if self._target() is not target:
                 raise ConnectionError("another incarnation")
             assert parts is not None
-            assert not isinstance(parts, LaterAnswer), "followers do not produce"
+            assert not isinstance(parts, LaterAnswer | HeldRequest), "followers do not produce"
             return codec(APIS[key].response, version).decode(bytearray(b"".join(parts)))
 
     def _target(self) -> Node:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
+from broker.client_gate import ClientGate
 from broker.context import Context
 from broker.core.fetch_session import FetchSessions
 from broker.core.hosted import ReturnedReplicas, ReturnRule
@@ -186,6 +187,8 @@ class Node:
 
     def _context(self) -> Context:
         given: dict[str, Any] = {one.name: None for one in fields(Context)}
+        gate = ClientGate()
+        gate.open()
         given.update(
             broker_id=self.id,
             cluster_id="lab",
@@ -193,6 +196,7 @@ class Node:
             engine=self.engine,
             metadata_answers=MetadataAnswers(self.engine.metadata),
             fetch_sessions=FetchSessions(),
+            client_gate=gate,
             metrics=Metrics(self.id),
             loop_ms=lambda: int(asyncio.get_running_loop().time() * 1000),
             wall_ms=LoopClock().now_ms,

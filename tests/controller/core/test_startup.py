@@ -23,6 +23,20 @@ def test_each_controller_has_an_epoch_of_its_own() -> None:
     assert epochs == [1, 2, 3]
 
 
+def test_the_first_metadata_names_every_topic() -> None:
+    """A broker that was started while no controller was there opens to clients with it."""
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.create("u", [3])
+    cluster.expire(3)
+
+    after = cluster.restart()
+
+    for broker_id in (1, 2):
+        first = next(r for r in after.sent[broker_id] if isinstance(r, UpdateMetadataRequest))
+        assert [topic.topic_name for topic in first.topic_states] == ["t", "u"]
+
+
 @pytest.mark.scenario(178)
 def test_an_unprocessed_log_dir_failure_is_found_by_the_first_requests() -> None:
     cluster = three_brokers()
