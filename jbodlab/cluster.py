@@ -229,8 +229,7 @@ class Cluster:
     def is_ready(self, admin: ClusterAdmin) -> bool:
         """Tell whether every broker answers metadata that names all brokers."""
         wanted = tuple(sorted(broker.id for broker in self.spec.brokers))
-        views = (admin.view(broker, [], timeout_ms=SOON_MS) for broker in wanted)
-        return all(view.broker_ids == wanted for view in views)
+        return all(admin.view(each, [], timeout_ms=SOON_MS).broker_ids == wanted for each in wanted)
 
     def wait_until(
         self,

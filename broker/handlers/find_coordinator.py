@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from broker.context import Context
+from broker.core.no_coordinators import no_groups, no_transactions
 from broker.handlers import handles
-from protocol.errors import ErrorCode, KafkaError
+from protocol.errors import KafkaError
 from protocol.messages.coordinators import (
     Coordinator,
     FindCoordinatorRequest,
@@ -53,8 +54,8 @@ def refuse(
 
 @handles(FindCoordinatorRequest, "0-6", refuse=refuse)
 async def handle(
-    _context: Context, request: FindCoordinatorRequest, _version: int
+    _context: Context, request: FindCoordinatorRequest, version: int
 ) -> FindCoordinatorResponse:
     """Refuse every key."""
-    kind = "transactions" if request.key_type == _TRANSACTION else "groups"
-    raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"There are no {kind} yet.")
+    names = request.coordinator_keys if version >= _BATCHES_SINCE else [request.key]
+    raise (no_transactions if request.key_type == _TRANSACTION else no_groups)(names)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from broker.context import Context
+from broker.core.no_coordinators import no_transactions
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.producer_ids import InitProducerIdRequest, InitProducerIdResponse
@@ -32,7 +33,7 @@ async def handle(
     if request.transactional_id == "":
         raise KafkaError(ErrorCode.INVALID_REQUEST, "The transactional id is empty.")
     if request.transactional_id is not None:
-        raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "There are no transactions yet.")
+        raise no_transactions([request.transactional_id])
     if (request.producer_id == _NONE) != (request.producer_epoch == _NONE):
         raise KafkaError(
             ErrorCode.INVALID_REQUEST, "A producer id comes with its epoch, or neither does."

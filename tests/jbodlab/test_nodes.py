@@ -49,6 +49,7 @@ class Told(ControlClient):
             "state": "running",
             "is_controller_connected": True,
             "is_fenced": False,
+            "is_open_to_clients": True,
             **told,
         }
 
@@ -66,6 +67,10 @@ class Told(ControlClient):
             ["broker 2 has no connection to the controller"],
         ),
         (Told(is_fenced=True), ["broker 2 is fenced by the controller"]),
+        (
+            Told(is_open_to_clients=False),
+            ["broker 2 was told nothing of the cluster by the controller yet"],
+        ),
         (ControlClient(2, *free_ports(1)), ["broker 2 does not answer on its control port"]),
     ],
 )

@@ -9,6 +9,21 @@ from protocol.messages.coordinators import FindCoordinatorRequest
 from tests.broker.fakes import FakeBroker
 
 
+@pytest.mark.parametrize("version", [0, 6])
+async def test_the_log_names_a_client_that_waits_for_a_group_once(
+    broker: FakeBroker, version: int, caplog: pytest.LogCaptureFixture
+):
+    request = FindCoordinatorRequest()
+    if version == 0:
+        request.key = "readers"
+    else:
+        request.coordinator_keys = ["readers"]
+    for _ in range(3):
+        await broker.ask(request, version)
+    (line,) = caplog.messages
+    assert "client 'test' from 127.0.0.1 asked for the coordinator of group 'readers'" in line
+
+
 @pytest.mark.parametrize("version", range(7))
 async def test_no_coordinator_is_available(broker: FakeBroker, version: int):
     request = FindCoordinatorRequest()
