@@ -15,13 +15,19 @@ from typing import Any, Final, NamedTuple
 import h11
 import msgspec
 
+from broker.control_access import refusal
 from broker.metrics import Family
+from protocol.fault_document import DURATION_MS_MAX
 from protocol.fault_model import DiskMode
 
 LOOPBACK: Final = "127.0.0.1"
 BODY_BYTES_MAX: Final = 64 * 1024
 REQUEST_TIMEOUT_MS: Final = 10_000
 FAULT_MODES: Final = tuple(mode.value for mode in DiskMode)
+THROTTLE_BYTES_MAX: Final = (1 << 63) - 1
+PARTITION_MAX: Final = (1 << 31) - 1
+_LATIN: Final = "latin-1"
+"""Of headers: any byte is a character of it."""
 _READ_BYTES: Final = 16 * 1024
 logger = logging.getLogger(__name__)
 
@@ -134,6 +140,8 @@ async def answer(ports: ControlPorts, method: str, target: str, body: bytes) -> 
         return await _route(method, target.partition("?")[0])(ports, body)
     except ControlError as error:
         return _json(error.status, {"error": str(error)})
+    except RecursionError:  # Of what was read and then looked into.
+        return _json(400, {"error": "the body has too many brackets inside each other"})
 
 
 def _route(method: str, path: str) -> _Route:
@@ -181,6 +189,11 @@ class ControlServer:
 
     async def _reply(self, connection: h11.Connection, reader: asyncio.StreamReader) -> Answer:
         request, body = await _read_request(connection, reader)
+        headers = [(name.decode(_LATIN), each.decode(_LATIN)) for name, each in request.headers]
+        refused = refusal(request.method.decode(_LATIN), headers)
+        if refused is not None:
+            logger.warning("control request refused: %s", refused.text)
+            return _json(refused.status, {"error": refused.text})
         if len(body) > BODY_BYTES_MAX:
             return _json(413, {"error": f"the body is longer than {BODY_BYTES_MAX} bytes"})
         return await self._answer(request.method.decode(), request.target.decode(), body)
@@ -249,8 +262,10 @@ async def _fail_log_dir(ports: ControlPorts, body: bytes) -> Answer:
     wish = _decode(body, FailRequest)
     if wish.mode not in FAULT_MODES:
         raise ControlError(400, f"mode: {wish.mode!r} is none of {', '.join(FAULT_MODES)}")
-    if wish.mode == "slow" and (wish.delay_ms is None or wish.delay_ms <= 0):
-        raise ControlError(400, f"delay_ms: {wish.delay_ms!r}, mode slow needs more than 0")
+    if wish.mode == "slow" and not 0 < (wish.delay_ms or 0) <= DURATION_MS_MAX:
+        raise ControlError(
+            400, f"delay_ms: {wish.delay_ms!r}, mode slow needs 1 to {DURATION_MS_MAX}"
+        )
     if wish.mode != "slow" and wish.delay_ms is not None:
         raise ControlError(400, f"delay_ms: only mode slow takes it, not {wish.mode}")
     ports.fail_log_dir(wish)
@@ -283,14 +298,19 @@ async def _restart_log_dir(ports: ControlPorts, body: bytes) -> Answer:
 async def _replace_log_dir(ports: ControlPorts, body: bytes) -> Answer:
     wish = _decode(body, ReplaceRequest)
     rate = wish.throttle_bytes_per_second
-    if rate is not None and rate <= 0:
-        raise ControlError(400, f"throttle_bytes_per_second: {rate}, must be more than 0")
+    if rate is not None and not 0 < rate <= THROTTLE_BYTES_MAX:
+        raise ControlError(
+            400, f"throttle_bytes_per_second: {rate}, must be 1 to {THROTTLE_BYTES_MAX}"
+        )
     ports.replace_log_dir(wish)
     return _json(202, {"path": wish.path})
 
 
 async def _restart_partition(ports: ControlPorts, body: bytes) -> Answer:
-    path = ports.restart_partition(_decode(body, RestartPartitionRequest))
+    wish = _decode(body, RestartPartitionRequest)
+    if not 0 <= wish.partition <= PARTITION_MAX:
+        raise ControlError(400, f"partition: {wish.partition}, must be 0 to {PARTITION_MAX}")
+    path = ports.restart_partition(wish)
     return _json(202, {"path": path})
 
 
@@ -305,6 +325,8 @@ def _decode(body: bytes, kind: type[Any]) -> Any:
     except msgspec.DecodeError as error:
         fields = ", ".join(kind.__struct_fields__)
         raise ControlError(400, f"{error}; the body is a JSON object of {fields}") from error
+    except RecursionError:
+        raise ControlError(400, "the body has too many brackets inside each other") from None
 
 
 def _json(status: int, value: Mapping[str, Any]) -> Answer:

@@ -32,8 +32,17 @@ from protocol.fault_model import (
 
 _Name: TypeAlias = Annotated[str, Meta(min_length=1)]
 _Node: TypeAlias = Annotated[str, Meta(pattern=r"^([*]|[a-z][a-z0-9-]*)$")]
-_Count: TypeAlias = Annotated[int, Meta(ge=1)]
-_Ms: TypeAlias = Annotated[int, Meta(ge=0)]
+DURATION_MS_MAX: Final = 24 * 60 * 60 * 1000
+"""A day: nobody waits longer for an operation or a message, and timers stay exact."""
+_SKEW_MS_MAX: Final = 100 * 365 * DURATION_MS_MAX
+_BROKER_ID_MAX: Final = (1 << 31) - 1
+_COUNT_MAX: Final = 1_000_000_000_000
+"""Of matches, of operations and bytes a second, and of bytes: beyond what a run comes to."""
+_FACTOR_MAX: Final = 1_000_000
+
+_Count: TypeAlias = Annotated[int, Meta(ge=1, le=_COUNT_MAX)]
+_Ms: TypeAlias = Annotated[int, Meta(ge=0, le=DURATION_MS_MAX)]
+_PositiveMs: TypeAlias = Annotated[int, Meta(ge=1, le=DURATION_MS_MAX)]
 _Probability: TypeAlias = Annotated[float, Meta(gt=0, le=1)]
 
 
@@ -42,7 +51,7 @@ class _Document(Struct, kw_only=True, omit_defaults=True):
 
     mode: _Name
     node: _Node | UnsetType = UNSET
-    broker: Annotated[int, Meta(ge=0)] | UnsetType = UNSET
+    broker: Annotated[int, Meta(ge=0, le=_BROKER_ID_MAX)] | UnsetType = UNSET
     """Another way to write ``node: broker-N``."""
     log_dir: _Name | UnsetType = UNSET
     operations: list[Operation] = []
@@ -52,18 +61,18 @@ class _Document(Struct, kw_only=True, omit_defaults=True):
     from_nth: _Count | UnsetType = UNSET
     times: _Count | UnsetType = UNSET
     probability: _Probability | UnsetType = UNSET
-    delay_ms: _Count | UnsetType = UNSET
+    delay_ms: _PositiveMs | UnsetType = UNSET
     operations_per_second: _Count | UnsetType = UNSET
     bytes_per_second: _Count | UnsetType = UNSET
-    capacity_bytes: Annotated[int, Meta(ge=0)] | UnsetType = UNSET
+    capacity_bytes: Annotated[int, Meta(ge=0, le=_COUNT_MAX)] | UnsetType = UNSET
     source: _Node | UnsetType = msgspec.field(name="from", default=UNSET)
     target: _Node | UnsetType = msgspec.field(name="to", default=UNSET)
     both_ways: bool | UnsetType = UNSET
     latency_ms: _Ms | UnsetType = UNSET
     jitter_ms: _Ms | UnsetType = UNSET
-    retransmit_ms: _Count | UnsetType = UNSET
-    factor: Annotated[float, Meta(gt=1)] | UnsetType = UNSET
-    skew_ms: int | UnsetType = UNSET
+    retransmit_ms: _PositiveMs | UnsetType = UNSET
+    factor: Annotated[float, Meta(gt=1, le=_FACTOR_MAX)] | UnsetType = UNSET
+    skew_ms: Annotated[int, Meta(ge=-_SKEW_MS_MAX, le=_SKEW_MS_MAX)] | UnsetType = UNSET
 
 
 _MATCH_KEYS: Final = (

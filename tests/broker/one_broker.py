@@ -197,7 +197,10 @@ async def http(port: int, method: str, path: str, body: object = None) -> tuple[
     """Ask a control endpoint; return the status and the JSON."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     data = b"" if body is None else msgspec.json.encode(body)
-    head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(data)}\r\n\r\n"
+    head = (
+        f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
+    )
     writer.write(head.encode() + data)
     async with asyncio.timeout(DEADLINE_S):
         reply = await reader.read()

@@ -86,6 +86,9 @@ class FakeBroker:
         self.is_shut_down = True
 
 
+POSTS = b"Host: 127.0.0.1:19093\r\nContent-Type: application/json; charset=utf-8\r\n"
+
+
 @pytest.fixture
 def broker() -> FakeBroker:
     return FakeBroker()
@@ -167,6 +170,10 @@ async def test_a_log_dir_is_failed_with_the_mode_asked_for(broker: FakeBroker):
         ({"path": "/d9", "mode": "eio"}, "'/d9' is none of /d1"),
         ({"mode": "eio"}, "path"),
         ({"path": "/d1", "mode": "slow"}, "delay_ms: None"),
+        (
+            {"path": "/d1", "mode": "slow", "delay_ms": 10**12},
+            "000, mode slow needs 1 to 86400000",
+        ),
         ({"path": "/d1", "mode": "eio", "delay_ms": 3}, "only mode slow"),
         ({"path": "/d1", "modus": "eio"}, "modus"),
         ([], "a JSON object of path, mode, delay_ms"),
@@ -223,14 +230,14 @@ async def exchange(port: int, data: bytes) -> bytes:
 
 
 async def test_over_a_socket_the_connection_is_closed_after_the_answer(port: int):
-    reply = await exchange(port, b"GET /status HTTP/1.1\r\nHost: x\r\n\r\n")
+    reply = await exchange(port, b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert reply.startswith(b"HTTP/1.1 200 ")
     assert reply.endswith(b'{"broker_id":1}\n')
 
 
 async def test_a_body_in_pieces_is_read_whole(port: int, broker: FakeBroker):
     body = b'{"path":"/d1","mode":"eio"}'
-    head = b"POST /log-dirs/fail HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    head = b"POST /log-dirs/fail HTTP/1.1\r\n" + POSTS + b"Transfer-Encoding: chunked\r\n\r\n"
     chunks = b"".join(b"1\r\n" + bytes([byte]) + b"\r\n" for byte in body) + b"0\r\n\r\n"
     assert (await exchange(port, head + chunks)).startswith(b"HTTP/1.1 200 ")
     assert broker.failed == [FailRequest(path="/d1", mode="eio")]
@@ -238,7 +245,7 @@ async def test_a_body_in_pieces_is_read_whole(port: int, broker: FakeBroker):
 
 async def test_a_huge_body_is_refused(port: int):
     body = b"x" * (BODY_BYTES_MAX + 100)
-    head = b"POST /shutdown HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+    head = b"POST /shutdown HTTP/1.1\r\n" + POSTS + b"Content-Length: %d\r\n\r\n" % len(body)
     assert (await exchange(port, head + body)).startswith(b"HTTP/1.1 413 ")
 
 
@@ -252,6 +259,49 @@ async def test_a_defect_behind_the_endpoint_is_answered_500(broker: FakeBroker):
 
     server = ControlServer(dataclasses.replace(broker.ports(), status=broken))
     port = await server.start(0)
-    reply = await exchange(port, b"GET /status HTTP/1.1\r\nHost: x\r\n\r\n")
+    reply = await exchange(port, b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n")
     await server.stop()
     assert reply.startswith(b"HTTP/1.1 500 ")
+
+
+async def test_what_a_page_of_a_browser_asks_is_refused_and_does_nothing(
+    port: int, broker: FakeBroker
+):
+    """A simple POST as Chromium sends it for fetch(url, {method: "POST", mode: "no-cors"})."""
+    reply = await exchange(
+        port,
+        f"POST /shutdown HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: keep-alive\r\n"
+        "Content-Length: 0\r\nUser-Agent: Mozilla/5.0 Chrome/140.0.0.0\r\nAccept: */*\r\n"
+        "Content-Type: text/plain;charset=UTF-8\r\nOrigin: https://evil.example\r\n"
+        "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\nSec-Fetch-Dest: empty\r\n"
+        "Referer: https://evil.example/\r\n\r\n".encode(),
+    )
+    assert reply.startswith(b"HTTP/1.1 403 ")
+    assert b"Origin is 'https://evil.example'" in reply
+    assert not broker.is_shut_down
+
+
+async def test_a_person_may_type_the_address_into_a_browser(port: int):
+    head = f"GET /status HTTP/1.1\r\nHost: localhost:{port}\r\nSec-Fetch-Site: none\r\n\r\n"
+    assert (await exchange(port, head.encode())).startswith(b"HTTP/1.1 200 ")
+
+
+async def test_a_header_that_is_sent_twice_is_refused(port: int):
+    twice = b"POST /shutdown HTTP/1.1\r\n" + POSTS + b"Content-Type: text/plain\r\n\r\n"
+    assert (await exchange(port, twice)).startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize("path", ["/faults", "/log-dirs/fail", "/faults/clear"])
+async def test_brackets_inside_brackets_are_one_clear_error(broker: FakeBroker, path: str):
+    deep = b'{"faults":' + b"[" * 20_000 + b"]" * 20_000 + b"}"
+    reply = await answer(broker.ports(), "POST", path, deep)
+    assert reply.status == 400
+    assert len(msgspec.json.decode(reply.body)["error"]) < 200
+
+
+@pytest.mark.parametrize("partition", [-1, 2**31])
+async def test_a_partition_that_none_can_have_is_refused(broker: FakeBroker, partition: int):
+    wish = {"topic": "orders", "partition": partition}
+    status, reply = await ask(broker, "POST", "/partitions/restart", wish)
+    assert status == 400
+    assert f"partition: {partition}, must be 0 to 2147483647" in reply["error"]

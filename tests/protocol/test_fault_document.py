@@ -176,3 +176,27 @@ def test_a_broker_is_another_way_to_name_a_node_and_other_keys_are_left_to_the_c
 )
 def test_all_mistakes_are_told_with_their_path(content: Any, mistakes: list[str]) -> None:
     assert read_fault(content, path=("f", 2)) == (None, mistakes)
+
+
+@pytest.mark.parametrize(
+    ("fault", "mistake"),
+    [
+        ({"mode": "slow", "broker": 1, "delay_ms": 10**9}, "delay_ms: must be <= 86400000, is 10"),
+        ({"mode": "eio", "broker": 1, "nth": 10**13}, "nth: must be <= 1000000000000, is 10"),
+        ({"mode": "eio", "broker": 2**31}, "broker: must be <= 2147483647, is 2147483648"),
+        ({"mode": "enospc", "broker": 1, "capacity_bytes": 2**70}, "capacity_bytes: must be <= "),
+        ({"mode": "slow_cpu", "broker": 1, "factor": 1e300}, "factor: must be <= 1000000"),
+        ({"mode": "slow_cpu", "broker": 1, "factor": float("inf")}, "factor: must be <= 1000000"),
+        ({"mode": "clock_skew", "broker": 1, "skew_ms": -(10**15)}, "skew_ms: must be >= -"),
+        (
+            {"mode": "latency", "from": "broker-1", "to": "*", "latency_ms": 10**12},
+            "latency_ms: must be <= 86400000",
+        ),
+    ],
+)
+def test_a_number_beyond_its_limit_is_named_with_the_limit(
+    fault: dict[str, Any], mistake: str
+) -> None:
+    read, mistakes = read_fault(fault)
+    assert read is None
+    assert any(each.startswith(mistake) for each in mistakes), mistakes
