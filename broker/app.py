@@ -31,12 +31,14 @@ from broker.world import World, real_world
 from protocol.fault_document import fault_content
 from protocol.fault_model import broker_in_charge
 from protocol.spec import ClusterSpec, FaultSpec
+from protocol.transport.connection_watch import connection_limits
 from protocol.transport.rpc_server import RpcServer
 
 STOP_TIMEOUT_MS: Final = 20_000
 """How long flushing and marking the log dirs may take before they are left as they are."""
 LEAVE_TIMEOUT_MS: Final = 1_000
 """How long the controller may take to let this broker go."""
+_FETCH: Final = 1
 FAULTS_AT_THE_END: Final = "faults at the end: "
 """Begins the line of the log that has, as JSON, what every fault has met in this process."""
 logger = logging.getLogger(__name__)
@@ -167,6 +169,9 @@ class Broker:
         server = RpcServer(
             parts.network.guarded(dispatch_for(parts.context(), self._spec)),
             size_bytes_max=parts.config.socket_request_max_bytes,
+            memory=parts.memory,
+            limits=connection_limits(parts.config),
+            ends_with_peer=lambda request: request.api_key == _FETCH,
         )
         parts.network.open_peers = lambda: server.peers
         port = await _bind(server.start(own.bind_host, own.port), own.bind_host, own.port)

@@ -49,6 +49,7 @@ from protocol.messages.control import AlterPartitionRequest, AlterPartitionRespo
 from protocol.spec import BrokerSpec, ClusterSpec, LogDirSpec
 from protocol.transport.network_faults import NetworkFaults
 from protocol.transport.rpc_client import RpcClient
+from protocol.transport.server_memory import server_memory
 
 ALTER_PARTITION_VERSION: Final = 3
 
@@ -85,6 +86,8 @@ class Parts:
             chance=Random(world.random.getrandbits(64)),
             nodes=nodes_by_client_id(spec),
         )
+        self.memory = server_memory(self.config, nodes_by_client_id(spec))
+        """What requests and answers of this process may hold."""
         self.log_dirs = {path: self._log_dir(path, one) for path, one in self.disks.items()}
         self.loading = Loading(
             lambda path: self.log_dirs[path].online or self.returns.is_loading(path)
@@ -195,6 +198,8 @@ class Parts:
                 topic_config=self.topic_configs.config_of,
                 emit=self.metrics.record,
                 events=relay,
+                answers=self.memory.answers,
+                answers_to_nodes=self.memory.answers_to_nodes,
                 witness=self._world.witness,
             ),
         )

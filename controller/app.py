@@ -35,8 +35,10 @@ from protocol.metric_rows import FailoverEventRow, FailoverStep, MetricRow
 from protocol.metric_writer import MetricWriter, NewRowWriter
 from protocol.ports import WallClock
 from protocol.spec import ClusterSpec
+from protocol.transport.connection_watch import connection_limits
 from protocol.transport.rpc_client import RpcClient
 from protocol.transport.rpc_server import RpcServer
+from protocol.transport.server_memory import server_memory
 from protocol.witness import Witness, unwitnessed
 
 _log = logging.getLogger(__name__)
@@ -174,7 +176,13 @@ class Controller:
 
     async def _serve(self) -> None:
         host, port = self._spec.controller.bind_host, self._spec.controller.port
-        server = RpcServer(Dispatcher(self.ask).dispatch)
+        config = broker_config(self._spec.configs)
+        server = RpcServer(
+            Dispatcher(self.ask).dispatch,
+            size_bytes_max=config.socket_request_max_bytes,
+            memory=server_memory(config, {node_client_id(each.id) for each in self._spec.brokers}),
+            limits=connection_limits(config),
+        )
         async with asyncio.TaskGroup() as group:
             self._channels = Channels(group, self._connect, self._post, self._give_up)
             group.create_task(self._commit_all(), name="journal")

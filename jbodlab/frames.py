@@ -73,7 +73,7 @@ class Exchange:
         reader = self._readers[kind]
         was_broken = reader.malformed is not None
         read = self.request if kind == "request" else self.response
-        frames = [read(frame) for frame in reader.feed(data)]
+        frames = [read(memoryview(frame)) for frame in reader.feed(data)]
         if reader.malformed is not None and not was_broken:
             frames.append(ReadFrame(kind=kind, error=str(reader.malformed)))
         return frames

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from protocol.config_checks import at_least, cordoned, one_of
-from protocol.config_types import LONG_MAX, ConfigKey, ConfigType, Update, key, keys_of
+from protocol.config_types import INT_MAX, LONG_MAX, ConfigKey, ConfigType, Update, key, keys_of
 from protocol.topic_defaults import TopicDefaults
 
+REQUEST_BYTES_MAX: Final = 32 << 20
+RESPONSE_BYTES_MAX: Final = 32 << 20
 LEADER_SELECTOR: Final = "org.apache.kafka.common.replica.LeaderSelector"
 RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 """Values of ``replica.selector.class``; other classes cannot be loaded here."""
@@ -300,6 +302,24 @@ class BrokerConfig(TopicDefaults):
         "A producer that wrote nothing for so long is forgotten.",
         at_least(1),
         update=Update.CLUSTER_WIDE,
+    )
+    queued_max_request_bytes: int = key(
+        ConfigType.LONG,
+        REQUEST_BYTES_MAX,
+        "Memory for requests that are here and not answered; more wait to be read. -1: no bound.",
+        at_least(-1),
+    )
+    jbodlab_queued_response_bytes_max: int = key(
+        ConfigType.LONG,
+        RESPONSE_BYTES_MAX,
+        "Not Kafka's: memory for answers not read yet; more fetches wait. -1: no bound.",
+        at_least(-1),
+    )
+    max_connections: int = key(
+        ConfigType.INT, INT_MAX, "Connections at a time; more are closed.", at_least(0)
+    )
+    max_connections_per_ip: int = key(
+        ConfigType.INT, INT_MAX, "Connections of one address at a time.", at_least(0)
     )
     request_timeout_ms: int = key(
         ConfigType.INT, 30000, "Time a request to the controller may take."

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from protocol.apis import APIS, request_header_version, response_header_version
 from protocol.errors import Malformed
-from protocol.framing import FRAME_SIZE_BYTES_MAX, FrameReader
+from protocol.framing import FRAME_SIZE_BYTES_MAX, Frame, FrameReader
 from protocol.ports import Buffer
 
 _REQUEST_HEAD: Final = Struct(">hhi")
@@ -83,8 +83,11 @@ class ServerConnection:
         self,
         size_bytes_max: int = FRAME_SIZE_BYTES_MAX,
         receive_buffer: bytearray | None = None,
+        *,
+        waits: bool = False,
     ) -> None:
-        self._frames = FrameReader(size_bytes_max, receive_buffer)
+        """``waits`` is that of ``FrameReader``: ``wanted`` tells what waits for ``admit``."""
+        self._frames = FrameReader(size_bytes_max, receive_buffer, waits=waits)
         self._unanswered: deque[int] = deque()
         self._known_headers: dict[tuple[int, int], tuple[bytes, str]] = {}
         self.malformed: Malformed | None = None
@@ -101,6 +104,28 @@ class ServerConnection:
     def receive_data(self, data: Buffer) -> list[RequestReceived]:
         """Take the next bytes of the stream; return the requests they complete."""
         return self._requests(self._frames.feed(data))
+
+    @property
+    def wanted_bytes(self) -> int:
+        """The size of the frame that waits for ``admit``; 0 when none does."""
+        return self._frames.wanted_bytes
+
+    @property
+    def is_filling_admitted(self) -> bool:
+        """Whether bytes are missing of a frame that was admitted."""
+        return self._frames.is_filling_admitted
+
+    @property
+    def wanting_client_id(self) -> str:
+        """Who sends the frame that waits for ``admit``; "" when its header is broken."""
+        try:
+            return _read_client_id(self._frames.head)[0]
+        except Malformed:
+            return ""
+
+    def admit(self) -> None:
+        """Take memory for the frame that is wanted; its bytes may come now."""
+        self._frames.admit()
 
     def send_response(self, request: RequestReceived, body: Sequence[Buffer]) -> list[Buffer]:
         """Return the buffers of the answer to ``request``, the oldest that has none yet."""
@@ -120,7 +145,7 @@ class ServerConnection:
         answered = self._unanswered.popleft()
         assert answered == request.correlation_id
 
-    def _requests(self, frames: list[bytearray]) -> list[RequestReceived]:
+    def _requests(self, frames: list[Frame]) -> list[RequestReceived]:
         requests: list[RequestReceived] = []
         if self.malformed is not None:
             return requests
@@ -134,13 +159,13 @@ class ServerConnection:
             self.malformed = error
         return requests
 
-    def _read_request(self, frame: bytearray) -> RequestReceived:
+    def _read_request(self, frame: Frame) -> RequestReceived:
         """Read a header; what follows the correlation id is nearly always as the time before."""
         if len(frame) < _REQUEST_HEAD.size:
             raise Malformed(f"request of {len(frame)} bytes, its header takes 8")
         api_key, api_version, correlation_id = _REQUEST_HEAD.unpack_from(frame)
         rest, client_id = self._known_headers.get((api_key, api_version), _NO_HEADER)
-        if rest and frame.startswith(rest, 8):
+        if rest and isinstance(frame, bytearray) and frame.startswith(rest, 8):
             body = memoryview(frame)[8 + len(rest) :]
             return RequestReceived(api_key, api_version, correlation_id, client_id, body)
         request = read_request(frame)
@@ -199,13 +224,13 @@ class ClientConnection:
         head = _request_head(api_key, api_version, correlation_id, self._client_id)
         return [_INT32.pack(len(head) + sum(map(len, body))), head, *body]
 
-    def _responses(self, frames: list[bytearray]) -> list[ResponseReceived]:
+    def _responses(self, frames: list[Frame]) -> list[ResponseReceived]:
         responses = list(map(self._response, frames))
         if self._frames.malformed is not None:
             raise self._frames.malformed
         return responses
 
-    def _response(self, frame: bytearray) -> ResponseReceived:
+    def _response(self, frame: Frame) -> ResponseReceived:
         if len(frame) < 4:
             raise Malformed(f"response of {len(frame)} bytes, the header takes 4")
         correlation_id: int = _INT32.unpack_from(frame)[0]
@@ -220,7 +245,7 @@ class ClientConnection:
         return ResponseReceived(api_key, api_version, correlation_id, memoryview(frame)[position:])
 
 
-def read_request(frame: bytearray) -> RequestReceived:
+def read_request(frame: Frame) -> RequestReceived:
     """Split one frame (without its size) into header and body.
 
     Raises:
@@ -243,7 +268,7 @@ def read_request(frame: bytearray) -> RequestReceived:
     )
 
 
-def _read_client_id(frame: bytearray) -> tuple[str, int]:
+def _read_client_id(frame: Frame) -> tuple[str, int]:
     position = _REQUEST_HEAD_WITH_CLIENT.size
     if len(frame) < position:
         raise Malformed(f"request header is cut at {len(frame)} bytes")
@@ -258,7 +283,7 @@ def _read_client_id(frame: bytearray) -> tuple[str, int]:
         raise Malformed(f"client id is not UTF-8: {error}") from error
 
 
-def _skip_tagged_fields(frame: bytearray, position: int) -> int:
+def _skip_tagged_fields(frame: Frame, position: int) -> int:
     if position < len(frame) and frame[position] == 0:
         return position + 1
     count, position = _read_unsigned_varint(frame, position)
@@ -271,7 +296,7 @@ def _skip_tagged_fields(frame: bytearray, position: int) -> int:
     return position
 
 
-def _read_unsigned_varint(frame: bytearray, position: int) -> tuple[int, int]:
+def _read_unsigned_varint(frame: Frame, position: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 35, 7):
         if position >= len(frame):

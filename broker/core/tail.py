@@ -1,15 +1,16 @@
 """The newest batches of each partition, kept so that readers at the end need no disk.
 
 Two bounds hold: bytes per partition and bytes in all; the least recently written partition pays
-first. It copies nothing: the buffers are those that were written. It knows nothing of HighWatermark
-or LogEndOffset: the reader says up to where it may see.
+first. The buffers are those that were written, but for small parts of large requests. It knows
+nothing of HighWatermark or LogEndOffset: the reader says up to where it may see.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from typing import Final, NamedTuple
+from collections.abc import Sized
+from typing import Final, NamedTuple, cast
 
 from protocol.ports import Buffer
 
@@ -18,6 +19,8 @@ TAIL_BYTES_MAX: Final = 8 * 1024 * 1024
 BATCH_OVERHEAD_BYTES: Final = 512
 """What the objects around one batch weigh; with tiny batches they are most of the memory."""
 _COMPACT_AT: Final = 256
+_FRAME_SHARE: Final = 2
+"""A batch that is less than half of the request it came in is copied, so that this can go."""
 
 
 class TailRead(NamedTuple):
@@ -109,7 +112,7 @@ class Tail:
         if first_offset != self.end_offset:
             self.clear()
         self._starts.append(first_offset)
-        self._buffers.append(batch)
+        self._buffers.append(_kept(batch))
         self.end_offset = end_offset
         self.written_at_ms = now_ms
         size_bytes = len(batch) + BATCH_OVERHEAD_BYTES
@@ -170,3 +173,10 @@ class Tail:
             del self._starts[: self._first]
             del self._buffers[: self._first]
             self._first = 0
+
+
+def _kept(batch: Buffer) -> Buffer:
+    """Return ``batch``, or a copy where it would keep much more memory than its own."""
+    if isinstance(batch, memoryview) and len(batch) * _FRAME_SHARE < len(cast("Sized", batch.obj)):
+        return bytes(batch)
+    return batch

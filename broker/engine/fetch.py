@@ -17,6 +17,7 @@ from broker.core.leader_epochs import diverging_end
 from broker.core.log_dirs import LogDirFailed
 from broker.core.partition import Partition
 from broker.engine.disk_reads import DiskReads, ReadSpan, read_tail
+from broker.engine.fetch_room import FetchRoom
 from broker.engine.leader_throttle import WAITS, LeaderThrottle
 from broker.engine.reading import Reading
 from broker.engine.replica import Replica
@@ -39,11 +40,27 @@ class Fetches:
         self._disk_reads = DiskReads()
         self._throttle = LeaderThrottle(state)
         self._polls: dict[int, dict[DelayedFetch, None]] = {}
+        self._waiting: dict[Reading, None] = {}
 
     async def fetch(self, params: FetchParams, parts: Sequence[FetchPart]) -> list[FetchResult]:
-        """Read all ``parts``; wait up to ``max_wait_ms`` for ``min_bytes``, less when one fails."""
+        """Read all ``parts``; wait up to ``max_wait_ms`` for ``min_bytes``, less when one fails.
+
+        The answer is smaller where memory for answers is short, and waits where there is none.
+        """
+        ports = self._state.ports
+        budget = ports.answers if params.replica_id < 0 else ports.answers_to_nodes
         deadline_s = self._state.loop.time() + params.max_wait_ms / 1000
-        reading = Reading(params, parts, self._throttle.count)
+        with FetchRoom(budget) as room:
+            if room.is_short:
+                self._end_waits()
+            await room.until_some()
+            max_bytes = min(params.max_bytes, room.bytes_max)
+            min_bytes = min(params.min_bytes, max_bytes)
+            params = params._replace(max_bytes=max_bytes, min_bytes=min_bytes)
+            return await self._fetch(Reading(params, parts, self._throttle.count, room), deadline_s)
+
+    async def _fetch(self, reading: Reading, deadline_s: float) -> list[FetchResult]:
+        params, parts = reading.params, reading.parts
         is_follower = reading.is_follower
         for index in range(len(parts)):
             reading.results.append(self._look(reading, index, is_first=is_follower))
@@ -55,6 +72,7 @@ class Fetches:
         try:
             await self._read_disks(reading)
             while may_wait and not reading.is_enough and await self._woken(reading, deadline_s):
+                await reading.until_room()
                 self._look_again(reading, reading.delayed.take_changed())
                 await self._read_disks(reading)
         finally:
@@ -267,7 +285,7 @@ class Fetches:
 
     async def _woken(self, reading: Reading, deadline_s: float) -> bool:
         """Wait for something new; False at the deadline or after a knock."""
-        if self._state.loop.time() >= deadline_s:
+        if self._state.loop.time() >= deadline_s or reading.is_wanted:
             return False
         if not reading.delayed.changed and not reading.delayed.knocked:
             woken: asyncio.Future[None] = self._state.loop.create_future()
@@ -276,13 +294,20 @@ class Fetches:
             if reading.throttled:
                 wait_s = self._throttle.wait_s()
                 timers.append(self._state.loop.call_later(wait_s, reading.wake_throttled))
+            self._waiting[reading] = None
             try:
                 await woken
             finally:
                 for timer in timers:
                     timer.cancel()
                 reading.woken = None
+                del self._waiting[reading]
         return bool(reading.delayed.changed)
+
+    def _end_waits(self) -> None:
+        """Have those that wait for more answer with what they hold: others need the memory."""
+        for reading in [each for each in self._waiting if each.size_bytes]:
+            reading.delayed.knock()
 
     def _look_again(self, reading: Reading, indexes: Iterable[int]) -> None:
         for index in indexes:

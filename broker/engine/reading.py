@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from broker.core.delayed import DelayedFetch
 from broker.engine.disk_reads import DiskRead
+from broker.engine.fetch_room import FetchRoom
 from broker.engine.replica import Replica
 from broker.engine.types import AbortedTransaction, FetchParams, FetchPart, FetchResult
 from broker.storage.log_reader import LogRead
@@ -21,6 +22,7 @@ class Reading:
 
     __slots__ = (
         "_count",
+        "_room",
         "counted",
         "delayed",
         "disk",
@@ -37,9 +39,20 @@ class Reading:
     )
 
     def __init__(
-        self, params: FetchParams, parts: Sequence[FetchPart], count: Callable[[int], None]
+        self,
+        params: FetchParams,
+        parts: Sequence[FetchPart],
+        count: Callable[[int], None],
+        room: FetchRoom,
     ) -> None:
-        """Begin with nothing given; ``count`` is told the bytes of parts that are ``counted``."""
+        """Begin with nothing given.
+
+        Args:
+            params: what is asked for, as far as there was ``room``.
+            parts: of which partitions.
+            count: told the bytes of parts that are ``counted``.
+            room: where the bytes of the answer count.
+        """
         self.params = params
         self.parts = parts
         self.is_follower = params.replica_id >= 0
@@ -57,11 +70,22 @@ class Reading:
         self.woken: asyncio.Future[None] | None = None
         self.waiting_at: list[Replica] = []
         self._count = count
+        self._room = room
 
     @property
     def is_enough(self) -> bool:
         """Whether it can be answered now."""
         return self.has_news or self.size_bytes >= self.params.min_bytes
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether other fetches wait for the memory of what it has read."""
+        return self._room.is_wanted
+
+    async def until_room(self) -> None:
+        """Wait until there is memory to read on, and read no more than that."""
+        await self._room.until_some()
+        self.left_bytes = min(self.left_bytes, self._room.bytes_max)
 
     def refuse(self, code: ErrorCode) -> FetchResult:
         """Return the answer of a part that fails."""
@@ -102,6 +126,7 @@ class Reading:
 
     def _take(self, index: int, size_bytes: int) -> None:
         self.left_bytes -= size_bytes
+        self._room.hold(size_bytes)
         if self.counted and index in self.counted:
             self._count(size_bytes)
 

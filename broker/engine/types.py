@@ -11,6 +11,8 @@ from random import Random
 from typing import Any, Final, NamedTuple, Protocol
 
 from broker.core.transactions import EndMarker
+from protocol.broker_config import RESPONSE_BYTES_MAX
+from protocol.byte_budget import ByteBudget
 from protocol.configs import TopicConfig
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -261,5 +263,9 @@ class EnginePorts:
     emit: Callable[[MetricRow], None]
     """Takes failover and move rows; must not wait."""
     events: EngineEvents
+    answers: ByteBudget = field(default_factory=lambda: ByteBudget(RESPONSE_BYTES_MAX))
+    """What answers to consumers' fetches may hold until they are sent."""
+    answers_to_nodes: ByteBudget = field(default_factory=lambda: ByteBudget(RESPONSE_BYTES_MAX))
+    """The same for followers'."""
     witness: Witness = unwitnessed
     """Told of every move of the engine's state machines."""

@@ -59,6 +59,11 @@ class BegunAnswers:
         return len(self._begun)
 
     @property
+    def size_bytes(self) -> int:
+        """How large the requests are together."""
+        return self._size_bytes
+
+    @property
     def is_full(self) -> bool:
         """Whether no further request may be begun."""
         return len(self._begun) >= BEGUN_REQUESTS_MAX or self._size_bytes >= BEGUN_BYTES_MAX

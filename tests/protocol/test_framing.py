@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.framing import DIRECT_BYTES_MIN, FrameReader
+from protocol.framing import DIRECT_BYTES_MIN, HELD_BYTES_MIN, MAPPED_BYTES_MIN, FrameReader
 
 
 def framed(*bodies: bytes) -> bytes:
@@ -92,3 +92,42 @@ def test_a_frame_of_exactly_the_limit_passes() -> None:
     reader = FrameReader(100)
     assert reader.feed(framed(bytes(100))) == [bytes(100)]
     assert reader.malformed is None
+
+
+@pytest.mark.parametrize("size", [HELD_BYTES_MIN + 1, MAPPED_BYTES_MIN, MAPPED_BYTES_MIN + 1])
+def test_a_large_frame_waits_for_its_memory_and_then_comes_without_a_copy(size: int) -> None:
+    reader = FrameReader(waits=True)
+    body = bytes(range(256)) * (size // 256 + 1)
+    stream = framed(body[:size], b"next")
+    assert reader.feed(stream[:1000]) == []
+    assert reader.wanted_bytes == 0, "its first bytes are not there yet"
+    assert reader.feed(stream[1000 : DIRECT_BYTES_MIN + 4]) == []
+    assert reader.wanted_bytes == size
+    assert bytes(reader.head) == body[:DIRECT_BYTES_MIN]
+    reader.admit()
+    assert reader.is_filling_admitted
+    assert reader.wanted_bytes == 0
+    buffer = reader.next_buffer()
+    assert len(buffer) == size - DIRECT_BYTES_MIN
+    buffer[:] = stream[DIRECT_BYTES_MIN + 4 : size + 4]
+    [frame] = reader.received(len(buffer))
+    assert buffer.obj is frame
+    assert bytes(memoryview(frame)) == body[:size]
+    assert reader.feed(stream[size + 4 :]) == [b"next"]
+    assert not reader.is_inside_frame
+
+
+def test_a_frame_that_came_before_it_could_wait_is_whole() -> None:
+    reader = FrameReader(waits=True)
+    body = bytes(HELD_BYTES_MIN + 5)
+    reader.feed(framed(body)[:-1])
+    assert reader.wanted_bytes == len(body)
+    assert reader.feed(framed(body)[-1:]) == [body]
+    assert reader.wanted_bytes == 0
+
+
+def test_an_announced_frame_takes_no_memory_before_it_comes() -> None:
+    reader = FrameReader(waits=True)
+    reader.feed(pack(">i", 100 << 20) + bytes(100))
+    assert len(reader.head) == 100
+    assert not reader.is_filling_admitted

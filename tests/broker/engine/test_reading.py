@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from broker.engine.disk_reads import DiskRead, ReadSpan
+from broker.engine.fetch_room import FetchRoom
 from broker.engine.reading import Reading
 from broker.engine.types import FetchParams, FetchPart, FetchResult
 from broker.storage.log_reader import LogRead
+from protocol.byte_budget import ByteBudget
 from protocol.errors import ErrorCode
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
@@ -17,7 +19,8 @@ PART = FetchPart(ORDERS, bytes(16), 0, -1, -1, -1, 1 << 20)
 
 def reading(counts: list[int], *, parts: int = 2) -> Reading:
     params = FetchParams(min_bytes=5, max_bytes=100)
-    made = Reading(params, [PART] * parts, counts.append)
+    room = FetchRoom(ByteBudget(1 << 20))
+    made = Reading(params, [PART] * parts, counts.append, room)
     made.results = [FetchResult() for _ in range(parts)]
     return made
 

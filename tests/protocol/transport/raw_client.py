@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from struct import unpack
+from typing import Any
 
 from protocol.connection import ClientConnection, Peer, RequestReceived
 from protocol.ports import Buffer
@@ -49,7 +50,7 @@ class RawClient:
 
 
 @asynccontextmanager
-async def serving(answer: Answer, **options: int) -> AsyncGenerator[tuple[RpcServer, int]]:
+async def serving(answer: Answer, **options: Any) -> AsyncGenerator[tuple[RpcServer, int]]:
     async def dispatch(request: RequestReceived, peer: Peer) -> LaterAnswer | Body:
         assert peer.host == HOST
         return await answer(request)

@@ -13,7 +13,8 @@ from protocol.connection import ClientConnection, CloseConnection, Peer, Request
 from protocol.errors import Malformed
 from protocol.ports import Buffer
 from protocol.transport.begun_answers import Body, LaterAnswer
-from protocol.transport.rpc_server import QUEUED_REQUESTS_MAX, UNSENT_BYTES_MAX, RpcServer
+from protocol.transport.rpc_server import RpcServer
+from protocol.transport.server_link import QUEUED_REQUESTS_MAX
 from tests.protocol.transport.raw_client import (
     DEADLINE_S,
     HOST,
@@ -159,11 +160,12 @@ async def test_reading_pauses_while_too_many_requests_wait() -> None:
 
 async def test_no_request_is_begun_while_the_client_does_not_read() -> None:
     answered = 0
+    answer_bytes = 1 << 20  # Fifty of them are more than what sockets keep.
 
     async def answer(request: RequestReceived) -> Sequence[Buffer]:
         nonlocal answered
         answered += 1
-        return [bytes(UNSENT_BYTES_MAX)]
+        return [bytes(answer_bytes)]
 
     async with serving(answer) as (server, port):
         raw = socket.create_connection((HOST, port))
@@ -176,7 +178,7 @@ async def test_no_request_is_begun_while_the_client_does_not_read() -> None:
         stuck_at = answered
         assert stuck_at < 50
         loop = asyncio.get_running_loop()
-        remaining = 50 * (UNSENT_BYTES_MAX + 8)
+        remaining = 50 * (answer_bytes + 8)
         while remaining:
             remaining -= len(await loop.sock_recv(raw, 1 << 20))
         raw.close()

@@ -1,0 +1,373 @@
+"""One connection of a server: its requests are begun one after the other and answered in order.
+
+It knows no API and no other connection. What all of them hold together is ``server_memory``'s.
+Source: SocketServer.scala (there a connection is muted until its response is queued).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, Protocol, TypeAlias, cast
+
+from protocol.connection import CloseConnection, Peer, RequestReceived, ServerConnection
+from protocol.errors import Malformed
+from protocol.ports import Buffer
+from protocol.transport.begun_answers import BegunAnswers, Body, LaterAnswer
+from protocol.transport.held_request import HeldRequest
+from protocol.transport.server_memory import HeldMemory, ServerMemory
+
+logger = logging.getLogger(__name__)
+
+Dispatch: TypeAlias = Callable[[RequestReceived, Peer], Awaitable[LaterAnswer | HeldRequest | Body]]
+"""Answers a request with the parts of the response body, or None for no answer (acks=0).
+
+With a ``LaterAnswer`` the next request of the connection is begun before that answer is there; a
+``HeldRequest`` is begun later, and the next ones behind it.
+Raising ``CloseConnection`` or ``Malformed`` closes the connection.
+"""
+
+QUEUED_REQUESTS_MAX: Final = 512
+"""Reading pauses when this many requests of one connection wait, until none does."""
+QUEUED_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Reading pauses when this much came in since no request of the connection waited."""
+UNSENT_BYTES_MAX: Final = 64 * 1024
+"""No further request is begun while this much of the answers waits in the transport.
+
+An answer that is larger and not sent at once is taken from the budget of answers until it is.
+"""
+COLLECTED_BUFFERS_MAX: Final = 128
+"""Small answers that may leave together."""
+
+
+class LinkOwner(Protocol):
+    """The server, as its connections see it."""
+
+    @property
+    def memory(self) -> ServerMemory:
+        """What all connections may hold together."""
+        ...
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the server ends."""
+        ...
+
+    def ends_with_peer(self, request: RequestReceived) -> bool:
+        """Tell whether a request is cancelled when its connection is lost."""
+        ...
+
+    def link_opened(self, link: ServerLink) -> None:
+        """Run the worker of a new connection."""
+        ...
+
+    def link_answered(self) -> None:
+        """Note that a connection has no begun answer left."""
+        ...
+
+    def link_closed(self, link: ServerLink) -> None:
+        """Forget a connection that is closed and whose worker has ended."""
+        ...
+
+
+class ServerLink(asyncio.BufferedProtocol):
+    """One connection: bytes in from the transport, requests to the worker, answers out."""
+
+    def __init__(self, server: LinkOwner, connection: ServerConnection, number: int) -> None:
+        self._server = server
+        self._connection = connection
+        self._queue: deque[RequestReceived] = deque()
+        self._held = HeldMemory(server.memory)
+        self._queued_bytes = 0
+        self._received_bytes = 0
+        self._current: RequestReceived | None = None
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._is_reading_paused = False
+        self._is_over = False
+        self._takes_requests = True
+        self._transport: asyncio.Transport
+        self._unsent: list[Buffer] = []
+        self._begun = BegunAnswers(self._send_all, self._fail)
+        self._held_request: HeldRequest | None = None
+        self._readable: asyncio.Future[None] | None = None
+        self._writable: asyncio.Future[None] | None = None
+        self.number = number
+        self.peer = Peer("", 0)
+        self.worker: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to serve."""
+        # A cast, as not every loop's transport derives from asyncio's.
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=UNSENT_BYTES_MAX)
+        name = transport.get_extra_info("peername")
+        if name:
+            self.peer = Peer(str(name[0]), int(name[1]), self.number)
+        self._server.link_opened(self)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Return where the next bytes go."""
+        return self._connection.next_buffer()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Take the next bytes, and pause where enough is here."""
+        self._queued_bytes += nbytes
+        self._received_bytes += nbytes
+        self._held.receive(nbytes)
+        if self._held_request is not None:
+            self._held_request.received_more(nbytes)
+        requests = self._connection.received(nbytes)
+        if not self._takes_requests:
+            return  # It was read only so that closing does not reset the connection.
+        self._queue.extend(requests)
+        if (
+            len(self._queue) >= QUEUED_REQUESTS_MAX
+            or (self._queue and (self._queued_bytes >= QUEUED_BYTES_MAX or self._held.is_tight))
+            or self._connection.malformed is not None
+        ):
+            self._is_reading_paused = True
+            self._transport.pause_reading()
+        if self._connection.wanted_bytes and not self._held.waits:
+            self._claim_frame()
+        if self._queue or self._connection.malformed is not None:
+            wake_up(self._readable)
+
+    def _claim_frame(self) -> None:
+        """Have memory for a large frame, and read no further before it is there."""
+        connection = self._connection
+        client_id, size_bytes = connection.wanting_client_id, connection.wanted_bytes
+        if self._held.claim_frame(client_id, size_bytes, self._frame_granted):
+            connection.admit()
+        else:
+            self._transport.pause_reading()
+
+    def _frame_granted(self) -> None:
+        self._connection.admit()
+        if not self._is_reading_paused:
+            self._transport.resume_reading()
+
+    def eof_received(self) -> bool:
+        """Close."""
+        return False  # as in Kafka, a client that stops sending gets no more answers
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let go of what nobody will send or read any more."""
+        self.closed.set_result(None)
+        self._queue.clear()
+        self._begun.abandon()
+        self._server.link_answered()
+        if self._held_request is not None and not self._held_request.admitted.done():
+            self._held_request.admitted.set_exception(CloseConnection("it left"))
+        self._held.stop_waiting()
+        self._held.sent()
+        current = self._current
+        if current is not None and self._server.ends_with_peer(current) and self.worker:
+            self.worker.cancel()
+        wake_up(self._readable)
+        wake_up(self._writable)
+        self._forget_if_over()
+
+    def pause_writing(self) -> None:
+        """Begin no further request."""
+        self._writable = asyncio.get_running_loop().create_future()
+
+    def resume_writing(self) -> None:
+        """Go on: what was answered is nearly sent."""
+        self._held.sent()
+        wake_up(self._writable)
+        self._writable = None
+
+    @property
+    def bytes_moved(self) -> int:
+        """See ``Watched.bytes_moved``."""
+        return self._received_bytes - self._transport.get_write_buffer_size()
+
+    @property
+    def is_in_the_way(self) -> bool:
+        """See ``Watched.is_in_the_way``."""
+        held = self._held
+        is_reading_slow = self._writable is not None and held.is_unread_wanted
+        is_sending_slow = self._connection.is_filling_admitted and held.is_newest_wanted
+        return is_reading_slow or is_sending_slow
+
+    @property
+    def is_quiet(self) -> bool:
+        """See ``Watched.is_quiet``."""
+        return self._current is None and not self._queue and not self._begun
+
+    def close_because(self, reason: str) -> None:
+        """See ``Watched.close_because``."""
+        logger.warning("%s: closed: %s", self.peer, reason)
+        self._transport.abort()
+
+    async def serve(self, dispatch: Dispatch) -> None:
+        """Answer one request after the other until the connection is closed."""
+        try:
+            try:
+                await self._answer_all(dispatch)
+            except Exception as error:  # noqa: BLE001 -- one connection's bug must not end the others
+                self._log_end(error)
+            await self._begun.until_empty()
+        finally:
+            self._begun.abandon()
+            self._server.link_answered()
+            self._flush()
+            self._transport.close()
+            self._is_over = True
+            self._forget_if_over()
+
+    async def _answer_all(self, dispatch: Dispatch) -> None:
+        begun = self._begun
+        while self._queue or await self._has_request():
+            self._current = request = self._queue.popleft()
+            answer = await dispatch(request, self.peer)
+            if isinstance(answer, HeldRequest):
+                answer = await self._begin_when_admitted(answer)
+            self._current = None
+            if begun and not isinstance(answer, LaterAnswer | None) and len(answer) > 1:
+                await self._send_begun_before(request, answer)
+            if isinstance(answer, LaterAnswer) or begun:
+                self._begin(request, answer)
+                if begun.is_full:
+                    await begun.until_room()
+            elif answer is None:
+                self._connection.skip_response(request)
+                self._held.answered(request)
+            else:
+                self._send(self._connection.send_response(request, answer))
+                self._held.answered(request)
+                if self._writable is not None:
+                    unsent_bytes = self._transport.get_write_buffer_size()
+                    self._held.unsent(request.client_id, unsent_bytes)
+            if self._writable is not None:
+                await self._writable
+
+    async def _begin_when_admitted(self, held: HeldRequest) -> LaterAnswer | Body:
+        """Begin a request later; reading goes on meanwhile, or nobody would notice a loss."""
+        self._held_request = held
+        try:
+            await held.admitted
+        finally:
+            self._held_request = None
+            held.release()
+        return await held.begin()
+
+    async def _send_begun_before(self, request: RequestReceived, answer: Sequence[Buffer]) -> None:
+        """Let a large answer wait for those before it where its bytes count."""
+        self._held.unsent(request.client_id, sum(map(len, answer)))
+        await self._begun.until_empty()
+        self._held.sent()
+
+    def _begin(self, request: RequestReceived, answer: LaterAnswer | Body) -> None:
+        if not self.closed.done():
+            self._begun.add(request, answer)
+            if self._server.is_stopping:
+                self.take_no_more()
+        elif isinstance(answer, LaterAnswer):
+            answer.abandon()
+
+    def _send_all(self, answers: list[tuple[RequestReceived, Body]]) -> None:
+        for request, body in answers:
+            if body is None:
+                self._connection.skip_response(request)
+            else:
+                self._unsent += self._connection.send_response(request, body)
+            self._held.answered(request)
+        self._flush()
+        if not self._begun:
+            self._server.link_answered()
+        if not self._queue and not self.closed.done():
+            self._held.settle(self._begun.size_bytes)
+
+    def _fail(self, error: Exception) -> None:
+        """Close because an answer that was begun could not be finished."""
+        self._log_end(error)
+        self._flush()
+        self._transport.close()
+
+    def _log_end(self, error: Exception) -> None:
+        match error:
+            case CloseConnection():
+                logger.debug("%s: closed: %s", self.peer, error)
+            case Malformed():
+                logger.warning("%s: closed, it sent no request: %s", self.peer, error)
+            case _:
+                logger.error("%s: closed, its request failed", self.peer, exc_info=error)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether an answer is begun and not sent."""
+        return len(self._begun) > 0
+
+    def take_no_more(self) -> None:
+        """Begin no further request; those that wait are dropped."""
+        self._takes_requests = False
+        self._queue.clear()
+        is_open = not self._transport.is_closing() and self._connection.malformed is None
+        if self._is_reading_paused and is_open:
+            self._is_reading_paused = False
+            self._transport.resume_reading()
+
+    def end(self) -> None:
+        """End the request under way, and the connection once what was answered is sent."""
+        self.take_no_more()
+        if self.worker is not None:
+            self.worker.cancel()
+        self._begun.abandon()
+        self._flush()
+        self._transport.close()
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        self._transport.abort()
+
+    def _forget_if_over(self) -> None:
+        if self._is_over and self.closed.done():
+            self._held.release()
+            self._server.link_closed(self)
+
+    async def _has_request(self) -> bool:
+        """Read on, now that the queue is empty; False when no request will come."""
+        self._queued_bytes = 0
+        self._held.settle(self._begun.size_bytes)
+        if self._begun and self._held.is_tight:
+            await self._begun.until_empty()
+        while not self._queue:
+            if self._connection.malformed is not None:
+                raise self._connection.malformed
+            if self.closed.done():
+                return False
+            if self._is_reading_paused:
+                self._is_reading_paused = False
+                if not self._held.waits:
+                    self._transport.resume_reading()
+            self._readable = asyncio.get_running_loop().create_future()
+            await self._readable
+            self._readable = None
+        return True
+
+    def _send(self, response: list[Buffer]) -> None:
+        """Collect answers while requests wait, so that one system call carries many."""
+        self._unsent += response
+        if not self._queue or len(self._unsent) >= COLLECTED_BUFFERS_MAX or len(response) > 1:
+            self._flush()
+        elif len(self._unsent) == 1:
+            # Runs as soon as the worker waits for anything: no answer waits for another.
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        unsent, self._unsent = self._unsent, []
+        if not unsent or self.closed.done():
+            return
+        if len(unsent) == 1:
+            self._transport.write(unsent[0])
+        else:
+            self._transport.writelines(unsent)
+
+
+def wake_up(future: asyncio.Future[None] | None) -> None:
+    """Settle what somebody may wait for."""
+    if future is not None and not future.done():
+        future.set_result(None)

@@ -1,0 +1,190 @@
+"""What the requests and answers of one server may hold, and what each connection holds of it.
+
+Three kinds of requests never wait for each other: ordinary frames, large ones, and those of the
+cluster's own nodes, so that a client with a large frame holds up no heartbeat, no LeaderAndIsr and
+no follower. Requests and answers never wait for each other either: an answer that waits holds its
+request, and must not wait for room that only another request's answer can make.
+
+Small requests make no claim. Their bytes count, and while all is taken a connection that has a
+request here is not read on until that is answered.
+Source: SocketServer.scala (``queued.max.request.bytes``); Kafka has no bound on answers, which it
+sends from files.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Container, Sized
+from typing import Final, cast
+
+from protocol.broker_config import REQUEST_BYTES_MAX, RESPONSE_BYTES_MAX, BrokerConfig
+from protocol.byte_budget import ByteBudget, Claim
+from protocol.connection import RequestReceived
+from protocol.framing import HELD_BYTES_MIN, MAPPED_BYTES_MIN
+
+ORDINARY_BYTES_MAX: Final = MAPPED_BYTES_MIN
+"""A frame up to this size is an ordinary one."""
+
+
+class ServerMemory:
+    """The budgets of one server."""
+
+    def __init__(
+        self,
+        *,
+        request_bytes_max: int = REQUEST_BYTES_MAX,
+        response_bytes_max: int = RESPONSE_BYTES_MAX,
+        node_client_ids: Container[str] = (),
+    ) -> None:
+        """Hold nothing; a negative bound is none.
+
+        Args:
+            request_bytes_max: half of it is for ordinary frames, half for large ones of clients;
+                nodes have as much again.
+            response_bytes_max: of answers to clients; those to nodes have as much again.
+            node_client_ids: how the cluster's own nodes name themselves. They are believed.
+        """
+        half = request_bytes_max // 2 if request_bytes_max >= 0 else request_bytes_max
+        self.on_short: Callable[[], None] | None = None
+        """Called when somebody begins to wait for room that others hold."""
+        self.ordinary = ByteBudget(half, self._tell_short)
+        self.large = ByteBudget(half, self._tell_short)
+        self.of_nodes = ByteBudget(request_bytes_max, self._tell_short)
+        self.answers = ByteBudget(response_bytes_max, self._tell_short)
+        self.answers_to_nodes = ByteBudget(response_bytes_max, self._tell_short)
+        self.received = ByteBudget(request_bytes_max)
+        """What came in and is not answered, of whatever size; nobody waits at it."""
+        self._node_client_ids = node_client_ids
+
+    @property
+    def is_short(self) -> bool:
+        """Whether somebody waits for room that somebody else holds."""
+        return any(
+            each.waiting_count
+            for each in (
+                self.ordinary,
+                self.large,
+                self.of_nodes,
+                self.answers,
+                self.answers_to_nodes,
+            )
+        )
+
+    def _tell_short(self) -> None:
+        if self.on_short is not None:
+            self.on_short()
+
+    def requests_of(self, client_id: str, size_bytes: int) -> ByteBudget:
+        """Return what a frame of more than ``HELD_BYTES_MIN`` is claimed from."""
+        if client_id in self._node_client_ids:
+            return self.of_nodes
+        return self.ordinary if size_bytes <= ORDINARY_BYTES_MAX else self.large
+
+    def answers_of(self, client_id: str) -> ByteBudget:
+        """Return what answers to ``client_id`` are taken from."""
+        return self.answers_to_nodes if client_id in self._node_client_ids else self.answers
+
+
+def server_memory(config: BrokerConfig, node_client_ids: Container[str]) -> ServerMemory:
+    """Return the budgets that ``config`` sets."""
+    return ServerMemory(
+        request_bytes_max=config.queued_max_request_bytes,
+        response_bytes_max=config.jbodlab_queued_response_bytes_max,
+        node_client_ids=node_client_ids,
+    )
+
+
+class HeldMemory:
+    """What one connection holds: frames under way, requests, an answer that nobody reads."""
+
+    __slots__ = ("_claims", "_memory", "_received_bytes", "_unsent", "_waiting")
+
+    def __init__(self, memory: ServerMemory) -> None:
+        self._memory = memory
+        self._received_bytes = 0
+        self._claims: deque[tuple[ByteBudget, Claim]] = deque()
+        self._waiting: tuple[ByteBudget, Claim] | None = None
+        self._unsent: tuple[ByteBudget, int] | None = None
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether requests hold all that they may, in the whole process."""
+        received = self._memory.received
+        return received.held_bytes >= received.limit_bytes
+
+    @property
+    def waits(self) -> bool:
+        """Whether a frame waits for its memory."""
+        return self._waiting is not None
+
+    @property
+    def is_unread_wanted(self) -> bool:
+        """Whether others wait for the room of an answer that its peer does not read."""
+        return self._unsent is not None and self._unsent[0].waiting_count > 0
+
+    @property
+    def is_newest_wanted(self) -> bool:
+        """Whether others wait for the room of the frame that was admitted last."""
+        return bool(self._claims) and self._claims[-1][0].waiting_count > 0
+
+    def receive(self, size_bytes: int) -> None:
+        """Count bytes that have come."""
+        self._received_bytes += size_bytes
+        self._memory.received.take(size_bytes)
+
+    def settle(self, size_bytes: int) -> None:
+        """Count of all that came only ``size_bytes`` from now on: the rest is answered."""
+        self._memory.received.give_back(self._received_bytes - size_bytes)
+        self._received_bytes = size_bytes
+
+    def claim_frame(self, client_id: str, size_bytes: int, on_granted: Callable[[], None]) -> bool:
+        """Tell whether the frame under way may come; if not, ``on_granted`` will be called."""
+        budget = self._memory.requests_of(client_id, size_bytes)
+
+        def grant() -> None:
+            self._claims.append((budget, claim))
+            self._waiting = None
+            on_granted()
+
+        claim = Claim(size_bytes, grant)
+        if budget.claim(claim):
+            self._claims.append((budget, claim))
+            return True
+        self._waiting = (budget, claim)
+        return False
+
+    def answered(self, request: RequestReceived) -> None:
+        """Let go of a request; they are answered in the order in which they came."""
+        if self._claims and len(cast("Sized", request.body.obj)) > HELD_BYTES_MIN:
+            budget, claim = self._claims.popleft()
+            budget.give_up(claim)
+
+    def unsent(self, client_id: str, size_bytes: int) -> None:
+        """Count an answer whose ``size_bytes`` nobody has read yet, in place of the one before."""
+        self.sent()
+        budget = self._memory.answers_of(client_id)
+        budget.take(size_bytes)
+        self._unsent = (budget, size_bytes)
+
+    def sent(self) -> None:
+        """Let go of the answer: it is sent, or nobody will read it."""
+        if self._unsent is not None:
+            budget, size_bytes = self._unsent
+            self._unsent = None
+            budget.give_back(size_bytes)
+
+    def stop_waiting(self) -> None:
+        """Take back the claim of a frame whose bytes will not come."""
+        if self._waiting is not None:
+            budget, claim = self._waiting
+            self._waiting = None
+            budget.give_up(claim)
+
+    def release(self) -> None:
+        """Let go of everything: the connection and its last request are over."""
+        self.stop_waiting()
+        self.sent()
+        self.settle(0)
+        while self._claims:
+            budget, claim = self._claims.popleft()
+            budget.give_up(claim)

@@ -1,0 +1,71 @@
+"""The memory of one fetch's answer: what it may read, and who waits."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from broker.engine.fetch_room import FIRST_BYTES, FetchRoom
+from protocol.byte_budget import ByteBudget
+
+MIB = 1 << 20
+
+
+def test_an_answer_takes_a_quarter_of_all_and_less_where_memory_is_short() -> None:
+    budget = ByteBudget(32 * MIB)
+    assert FetchRoom(budget).bytes_max == 8 * MIB
+    budget.take(29 * MIB)
+    assert FetchRoom(budget).bytes_max == 3 * MIB
+    budget.take(10 * MIB)
+    assert FetchRoom(budget).bytes_max == FIRST_BYTES
+
+
+async def test_what_a_fetch_held_is_free_when_it_is_over() -> None:
+    budget = ByteBudget(32 * MIB)
+    with FetchRoom(budget) as room:
+        await room.until_some()
+        room.hold(5 * MIB)
+        room.hold(-MIB)
+        assert budget.held_bytes == 4 * MIB
+        assert not room.is_wanted
+    assert budget.held_bytes == 0
+
+
+async def test_a_fetch_without_room_waits_and_the_first_comes_first() -> None:
+    budget = ByteBudget(2 * MIB)
+    budget.take(2 * MIB)
+    served: list[int] = []
+
+    async def fetch(number: int) -> None:
+        with FetchRoom(budget) as room:
+            await room.until_some()
+            served.append(number)
+
+    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+        for number in range(5):
+            group.create_task(fetch(number))
+        while budget.waiting_count < 5:  # noqa: ASYNC110 -- a budget has no event for it
+            await asyncio.sleep(0)
+        assert served == []
+        budget.give_back(2 * MIB)
+    assert served == [0, 1, 2, 3, 4]
+    assert budget.held_bytes == 0
+
+
+async def test_a_fetch_that_is_cancelled_while_it_waits_holds_up_nobody() -> None:
+    budget = ByteBudget(MIB)
+    budget.take(MIB)
+    with FetchRoom(budget) as room, pytest.raises(TimeoutError):
+        async with asyncio.timeout(0):
+            await room.until_some()
+    assert budget.waiting_count == 0
+    assert budget.held_bytes == MIB
+
+
+async def test_a_budget_smaller_than_a_batch_serves_one_fetch_at_a_time() -> None:
+    budget = ByteBudget(1000)
+    with FetchRoom(budget) as room:
+        await room.until_some()
+        room.hold(FIRST_BYTES)
+        assert FetchRoom(budget).is_short
