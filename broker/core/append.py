@@ -1,8 +1,8 @@
 """What may be appended to a log: a producer's batch on a leader, fetched batches on a follower.
 
-It looks at batch headers and the CRC, never at single records, and writes only the fields that a
-leader stamps in place. Recompression does not exist here; old formats are converted before they
-come here (`broker.core.message_sets`).
+It looks at batch headers and the CRC, at single records only where a topic's config needs it, and
+writes only the fields that a leader stamps in place. Recompression does not exist here; old formats
+are converted before they come here (`broker.core.message_sets`).
 Source: UnifiedLog.scala analyzeAndValidateRecords, LogValidator.java.
 """
 
@@ -30,7 +30,7 @@ from protocol.records.batch import (
     stamp_log_append_time,
 )
 from protocol.records.entries import check_stored_crc, iterate_stored_batches
-from protocol.records.spans import first_without_key, record_bytes
+from protocol.records.spans import first_without_key, record_bytes, record_spans
 
 LONG_MAX: Final = 2**63 - 1
 BATCHES_ONLY_PRODUCE_VERSION: Final = 3
@@ -39,6 +39,10 @@ ZSTD_PRODUCE_VERSION: Final = 7
 """Older producers may not send it (KIP-110)."""
 _NO_TIMESTAMP: Final = -1
 _ATTRIBUTES_LOW_POSITION: Final = 22
+
+
+class RecordsRefused(KafkaError):  # noqa: N818 -- says what happened
+    """Single records are at fault; which ones, `broker.core.record_errors` tells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +60,7 @@ class AppendLimits:
     timestamp_after_max_ms: int = LONG_MAX
     """``message.timestamp.after.max.ms``"""
     requires_keys: bool = False
-    """``cleanup.policy`` has ``compact``: the only case in which records are looked into."""
+    """``cleanup.policy`` has ``compact``. Only this and a bound of age look into records."""
 
 
 class PreparedAppend(NamedTuple):
@@ -109,14 +113,16 @@ def prepare_append(
     Raises:
         KafkaError: UNSUPPORTED_FOR_MESSAGE_FORMAT for formats 0 and 1, MESSAGE_TOO_LARGE,
             RECORD_LIST_TOO_LARGE, CORRUPT_MESSAGE, INVALID_RECORD, INVALID_TIMESTAMP,
-            UNSUPPORTED_COMPRESSION_TYPE, or one of ``ProducerStates.check``. ``buffer`` and
-            ``producers`` are unchanged then.
+            UNSUPPORTED_COMPRESSION_TYPE, or one of ``ProducerStates.check``; RecordsRefused when
+            single records are at fault. ``buffer`` and ``producers`` are unchanged then.
     """
     header = _read_only_batch(buffer, limits)
     _check_fields(header)
     _check_timestamps(header, limits, now_ms)
     if limits.requires_keys:
         _check_keys(buffer, header)
+    if limits.timestamp_before_max_ms < LONG_MAX:
+        _check_oldest(buffer, header, limits, now_ms)
     if header.producer_id >= 0:
         duplicate = producers.check(header)
         if duplicate is not None:
@@ -286,16 +292,14 @@ def _check_fields(header: BatchHeader) -> None:
 
 def _check_timestamps(header: BatchHeader, limits: AppendLimits, now_ms: int) -> None:
     if header.attributes & TIMESTAMP_TYPE_BIT:
-        raise KafkaError(
+        raise RecordsRefused(
             ErrorCode.INVALID_TIMESTAMP, "producers may not set the timestamp type LogAppendTime"
         )
     if limits.is_log_append_time:
         return
-    newest, base = header.max_timestamp, header.base_timestamp
+    newest = header.max_timestamp
     if newest != _NO_TIMESTAMP and newest - now_ms > limits.timestamp_after_max_ms:
         raise _out_of_time(newest, now_ms)
-    if base != _NO_TIMESTAMP and now_ms - base > limits.timestamp_before_max_ms:
-        raise _out_of_time(base, now_ms)
 
 
 def _check_keys(buffer: Buffer, header: BatchHeader) -> None:
@@ -305,9 +309,24 @@ def _check_keys(buffer: Buffer, header: BatchHeader) -> None:
     except Malformed as error:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
     if number is not None:
-        raise _invalid_record(
-            f"Compacted topic cannot accept message without key: record {number} of the batch"
+        raise RecordsRefused(
+            ErrorCode.INVALID_RECORD,
+            f"Compacted topic cannot accept message without key: record {number} of the batch",
         )
+
+
+def _check_oldest(buffer: Buffer, header: BatchHeader, limits: AppendLimits, now_ms: int) -> None:
+    """Look for the oldest record, which is not always the first. Only where one can be too old."""
+    if limits.is_log_append_time:
+        return
+    try:
+        spans = record_spans(record_bytes(buffer, header), header.records_count)
+    except Malformed as error:
+        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+    times = (header.base_timestamp + span.timestamp_delta for span in spans)
+    oldest = min((at_ms for at_ms in times if at_ms != _NO_TIMESTAMP), default=now_ms)
+    if now_ms - oldest > limits.timestamp_before_max_ms:
+        raise _out_of_time(oldest, now_ms)
 
 
 def _already_there(
@@ -340,6 +359,6 @@ def _invalid_record(message: str) -> KafkaError:
 
 
 def _out_of_time(timestamp: int, now_ms: int) -> KafkaError:
-    return KafkaError(
+    return RecordsRefused(
         ErrorCode.INVALID_TIMESTAMP, f"timestamp {timestamp} is too far from now, {now_ms}"
     )

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-from broker.core.append import PreparedAppend, prepare_append
+from broker.core.append import PreparedAppend, RecordsRefused, prepare_append
 from broker.core.delayed import DelayedProduce
 from broker.core.log_dirs import LogDirFailed
 from broker.core.markers import prepare_marker
+from broker.core.record_errors import name_records
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.engine.types import ProducePart, ProduceResult
@@ -147,8 +148,9 @@ class Produces:
             if prepared.duplicate is None:
                 self._write(replica, prepared, part.records)
         except KafkaError as error:
-            delayed.complete(index, error.code)
-            return ProduceResult(error_message=str(error))
+            result = _refused(replica, part, error, state.wall_ms())
+            delayed.complete(index, result.error_code)
+            return result
         except LogDirFailed:
             delayed.complete(index, ErrorCode.KAFKA_STORAGE_ERROR)
             return ProduceResult()
@@ -216,6 +218,17 @@ class Produces:
         replica.on_written()
         if rose:
             replica.on_high_watermark()
+
+
+def _refused(replica: Replica, part: ProducePart, error: KafkaError, now_ms: int) -> ProduceResult:
+    """Return the answer for a batch that is not appended; records at fault are named in it."""
+    if isinstance(error, RecordsRefused):
+        named = name_records(part.tp, part.records, replica.limits, now_ms)
+        if named is not None:
+            return ProduceResult(
+                error_code=named.code, error_message=named.message, record_errors=named.records
+            )
+    return ProduceResult(error_code=error.code, error_message=str(error))
 
 
 def _prepare(replica: Replica, part: ProducePart, now_ms: int) -> PreparedAppend:

@@ -5,11 +5,12 @@ No behaviour; the handlers translate these to and from Kafka's messages.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final, NamedTuple, Protocol
 
+from broker.core.record_errors import RecordError
 from broker.core.transactions import EndMarker
 from protocol.broker_config import RESPONSE_BYTES_MAX
 from protocol.byte_budget import ByteBudget
@@ -48,6 +49,8 @@ class ProduceResult:
     log_append_time_ms: int = -1
     log_start_offset: int = -1
     error_message: str | None = None
+    record_errors: Sequence[RecordError] = ()
+    """The records that were refused, when records and not the batch are at fault."""
     current_leader: LeaderHint | None = None
 
 

@@ -23,6 +23,7 @@ from protocol.connection import CloseConnection
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionProduceData,
@@ -240,6 +241,11 @@ def _partition(index: int, result: ProduceResult, version: int) -> PartitionProd
         log_start_offset=result.log_start_offset,
         error_message=result.error_message,
     )
+    if result.record_errors:
+        response.record_errors = [
+            BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
+            for index, message in result.record_errors
+        ]
     hint = result.current_leader
     if hint is not None and version >= _LEADER_HINTS_SINCE:
         response.current_leader = LeaderIdAndEpoch(

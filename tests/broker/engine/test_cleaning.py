@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from broker.core.record_errors import RecordError
 from broker.engine.cleaning import WRITE_S
 from broker.engine.types import ProducePart
 from protocol.errors import ErrorCode
@@ -96,7 +97,9 @@ async def test_a_record_without_a_key_is_refused_on_a_compacted_topic(one: Lab) 
     await compacted(one)
     refused = await one[1].produce("no key")
     assert refused.error_code == ErrorCode.INVALID_RECORD
-    assert "without key" in refused.error_message
+    text = "Compacted topic cannot accept message without key in topic partition orders-0"
+    assert refused.record_errors == (RecordError(0, text),)
+    assert text in refused.error_message
     assert (await put(one[1], "k", "v")).base_offset == 0
 
 

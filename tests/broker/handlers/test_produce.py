@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from broker.core.record_errors import RecordError
 from broker.engine.types import LeaderHint, ProduceResult
 from protocol.connection import CloseConnection
 from protocol.errors import ErrorCode, KafkaError
@@ -236,3 +237,17 @@ async def test_a_topic_with_a_codec_of_its_own_gets_batches_in_it(broker: FakeBr
     records = broker.engine.produced[0][0][0].records
     assert not records.readonly
     assert read_batch_header(records).attributes & 7 == Compression.ZSTD
+
+
+@pytest.mark.parametrize(("version", "is_named"), [(7, False), (8, True), (9, True), (12, True)])
+async def test_refused_records_are_named_from_version_8_on(
+    broker: FakeBroker, version: int, *, is_named: bool
+) -> None:
+    errors = (RecordError(1, "no key"), RecordError(4, "no key"))
+    bad_result = ProduceResult(error_code=ErrorCode.INVALID_RECORD, record_errors=errors)
+    broker.engine.produce_results = [ProduceResult(), bad_result]
+    response = await broker.ask(produce(), version)
+    good, bad = response.responses[0].partition_responses
+    assert list(good.record_errors) == []
+    told = [(error.batch_index, error.batch_index_error_message) for error in bad.record_errors]
+    assert told == ([(1, "no key"), (4, "no key")] if is_named else [])

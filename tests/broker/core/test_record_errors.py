@@ -1,0 +1,118 @@
+"""Refused records are named as Apache Kafka names them: its own answers are the measure."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from broker.core.append import AppendLimits, RecordsRefused, prepare_append
+from broker.core.producers import ProducerStates
+from broker.core.record_errors import RecordError, name_records
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicPartition
+from protocol.records.batch import read_batch_header
+from protocol.records.build import BatchOptions, NewRecord, build_batch, seal_batch
+from tests.golden.produce_refusals import CASES, HOUR_MS, TOPICS, answers
+
+DIFFERENT = {
+    # A broker of Kafka makes it CreateTime, which costs a new sum.
+    "append time to a topic that keeps times": ErrorCode.INVALID_TIMESTAMP,
+    # Inner offsets are not looked at; what Kafka answers, UNKNOWN_SERVER_ERROR, says no more.
+    "offsets that go back, compressed": ErrorCode.NONE,
+    "offsets with a hole, compressed": ErrorCode.NONE,
+    # Refused with the request's version, before it comes here.
+    "message set": ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+}
+TP = TopicPartition("t", 0)
+
+
+def limits_of(topic: str) -> AppendLimits:
+    configs = TOPICS[topic]
+    bounds = {
+        key.removeprefix("message.").replace(".", "_"): int(value)
+        for key, value in configs.items()
+        if key.endswith("max.ms")
+    }
+    return AppendLimits(
+        requires_keys=configs.get("cleanup.policy") == "compact",
+        is_log_append_time="message.timestamp.type" in configs,
+        **bounds,
+    )
+
+
+def clock_of(told: dict[str, Any]) -> int:
+    """Return the broker's clock, which the bounds that it names give away."""
+    for _, message in told["record_errors"]:
+        named = re.search(r"within \[-?\d+, (\d+)\]", message)
+        if named:
+            return int(named[1]) - HOUR_MS
+    return int(told["sent_at_ms"])
+
+
+def refused(tp: TopicPartition, batch: bytes, limits: AppendLimits, now_ms: int) -> dict[str, Any]:
+    """What a leader answers, as the golden answers are written."""
+    try:
+        prepare_append(
+            bytearray(batch),
+            next_offset=0,
+            leader_epoch=0,
+            limits=limits,
+            producers=ProducerStates(),
+            now_ms=now_ms,
+        )
+    except RecordsRefused:
+        named = name_records(tp, batch, limits, now_ms)
+        assert named is not None
+        return {
+            "error_code": int(named.code),
+            "record_errors": [list(error) for error in named.records],
+            "error_message": named.message,
+        }
+    except KafkaError as error:
+        return {"error_code": int(error.code), "record_errors": [], "error_message": None}
+    return {"error_code": 0, "record_errors": [], "error_message": None}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_kafka_refuses_is_refused_in_its_words(name: str) -> None:
+    case, told = CASES[name], answers()[name]
+    now_ms = clock_of(told)
+    batch = case.build(told.pop("sent_at_ms"))
+    ours = refused(TopicPartition(case.topic, 0), batch, limits_of(case.topic), now_ms)
+    if name in DIFFERENT:
+        assert ours["error_code"] == DIFFERENT[name] != told["error_code"]
+    else:
+        assert ours == told
+
+
+def test_there_is_an_answer_for_every_case() -> None:
+    assert list(answers()) == list(CASES)
+
+
+def test_three_of_many_are_repeated_for_the_batch() -> None:
+    batch = bytes(build_batch([NewRecord(value=b"v") for _ in range(10)]))
+    named = name_records(TP, batch, AppendLimits(requires_keys=True), 0)
+    assert named is not None
+    assert [error.batch_index for error in named.records] == list(range(10))
+    assert named.message.count("RecordError(") == 3
+    assert "10 record errors in total" in named.message
+
+
+def test_a_batch_whose_header_alone_is_wrong_names_no_record() -> None:
+    """Its max timestamp may lie in the future and no record's."""
+    data = build_batch([NewRecord(value=b"v", timestamp_ms=0)], BatchOptions())
+    header = read_batch_header(data)._replace(max_timestamp=10 * HOUR_MS)
+    batch = bytes(seal_batch(header, memoryview(data)[61:]))
+    limits = AppendLimits(timestamp_after_max_ms=HOUR_MS)
+    assert name_records(TP, batch, limits, 0) is None
+
+
+def test_records_that_cannot_be_read_are_not_named() -> None:
+    batch = bytes(build_batch([NewRecord(value=b"v")]))[:-3]
+    assert name_records(TP, batch, AppendLimits(requires_keys=True), 0) is None
+
+
+def test_a_record_error_reads_as_in_java() -> None:
+    assert str(RecordError(1, "why")) == "RecordError(batchIndex=1, message='why')"
