@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: none of them shall compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo demo-svg test test-all unsampled test-busy heavy fuzz style lint scenarios both-worlds matrix sweep restarts bench lock clean
+.PHONY: help setup demo demo-svg test test-all unsampled test-busy heavy fuzz containers style lint scenarios both-worlds matrix sweep restarts bench lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -53,6 +53,9 @@ unsampled: setup  ## the exhaustive tests of which `make test` runs a sample, in
 
 fuzz: setup  ## random bytes into every decoder for FUZZ_S seconds
 	$(BIN)/python -m tests.fuzz -max_total_time=$(FUZZ_S)
+
+containers: setup  ## the image and compose.yaml in a container engine: the cluster survives a broken disk
+	$(BIN)/python -m tests.containers
 
 test-busy: setup  ## all tests beside six loops that keep the machine busy
 	$(BIN)/python -m tests.busy

@@ -13,8 +13,7 @@ from jbodlab.lab_spec import write_lab_spec
 from jbodlab.nodes import broker_troubles, controller_answers, death_line, stop_together
 from jbodlab.process import UNKNOWN_CODE, Process
 from protocol.spec import load_cluster_spec
-
-DEADLINE_MS = 10_000
+from tests.deadlines import DEADLINE_MS
 
 
 def test_the_end_of_a_broker_is_told_with_code_meaning_words_and_log(tmp_path: Path) -> None:
