@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -36,6 +37,7 @@ log4j.appender.stderr.layout=org.apache.log4j.PatternLayout
 log4j.appender.stderr.layout.ConversionPattern=[%d] %p %m (%c)%n
 log4j.appender.stderr.Target=System.err
 """
+_LOGGER_NOTE: Final = re.compile(r"SLF4J:|\[.*\] WARN .* Bootstrap broker .* disconnected ")
 _BOOTSTRAP_OPTION: Final = {"kafka-replica-verification": "--broker-list"}
 _WITHOUT_BOOTSTRAP: Final = frozenset({"kafka-dump-log", "kafka-producer-perf-test"})
 """The first needs no cluster, the second takes it as a property."""
@@ -188,8 +190,13 @@ def _encoded(word: str) -> str:
 
 
 def _without_logger_notes(err: str) -> str:
-    """Drop what the logging library says once, about itself: 4.3's jars name no logger for it."""
-    return "".join(line for line in err.splitlines(keepends=True) if not line.startswith("SLF4J:"))
+    """Drop what the logging library says once, about itself: 4.3's jars name no logger for it.
+
+    And the notes of clients that wait longer on a busy machine than a tool lets them, which no
+    option changes: they ask again.
+    """
+    lines = err.splitlines(keepends=True)
+    return "".join(line for line in lines if not _LOGGER_NOTE.match(line))
 
 
 def _decoded(word: str) -> str:
