@@ -3,6 +3,7 @@ PYTHON ?= python3
 JOBS ?= 2
 LANES := 4
 FUZZ_S ?= 180
+RESTARTS ?= 100
 VENV := .venv
 BIN := $(VENV)/bin
 UV_VERSION := 0.13.9
@@ -46,7 +47,8 @@ test: style  ## linters, types, import contracts and all tests, of exhaustive on
 test-all: test heavy  ## all of the above and what takes long, nothing sampled
 
 # What .ci/run runs after `make test`: within an hour, both together, on two cores.
-heavy: unsampled fuzz  ## what takes long: exhaustive tests in full, fuzzing
+heavy: unsampled fuzz  ## what takes long: exhaustive tests in full, fuzzing, restarts under load
+	$(MAKE) --no-print-directory restarts RESTARTS=10
 
 unsampled: setup  ## the exhaustive tests of which `make test` runs a sample, in full
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --unsampled -m sampled --costs
@@ -85,7 +87,7 @@ bench: setup  ## the benchmarks; PEER=kafka also measures Apache Kafka
 	$(BIN)/python -m benchmarks $(if $(PEER),--peer $(PEER))
 
 restarts: setup  ## a hundred clean restarts and a hundred with kill -9 under producers of three clients
-	$(BIN)/python -m tests.restarts
+	$(BIN)/python -m tests.restarts --clean $(RESTARTS) --kill $(RESTARTS)
 
 lock: setup  ## write the lock files from requirements*.in
 	$(BIN)/uv pip compile requirements.in --no-emit-index-url --generate-hashes --no-header --no-annotate --universal --python-version 3.11 -q -o requirements.lock

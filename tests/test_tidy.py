@@ -276,6 +276,18 @@ def test_no_test_measures_by_the_clock_how_fast_something_is() -> None:
     assert found == []
 
 
+def test_deadlines_are_long_enough_for_a_busy_machine() -> None:
+    pattern = re.compile(r"^_?DEADLINE_(S|MS)\b[^=]*= ([\d_.]+)$", re.MULTILINE)
+    found = [
+        f"{name}: {value} {unit}"
+        for name in TESTS
+        if not name.startswith((*VIRTUAL_TIME, "tests/properties/"))
+        for unit, value in pattern.findall((ROOT / name).read_text())
+        if float(value) < (60 if unit == "S" else 60_000)
+    ]
+    assert found == []
+
+
 def measures_by_the_clock(node: ast.expr) -> bool:
     """Tell whether it takes one time of day from another."""
     if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)):

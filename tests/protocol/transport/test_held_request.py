@@ -15,9 +15,9 @@ from protocol.transport.held_request import HeldRequest
 from protocol.transport.rpc_client import RpcClient
 from protocol.transport.rpc_server import RpcServer
 from protocol.wire.fast import codec
+from tests.deadlines import DEADLINE_S
 
 ANSWER = codec(ApiVersionsResponse, 0).encode_parts(ApiVersionsResponse())
-DEADLINE_S = 10
 
 
 class Holding:
