@@ -22,7 +22,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="module")
 def shared_lab(tmp_path_factory: pytest.TempPathFactory) -> Generator[Lab]:
     """One cluster for a whole module, for tests that leave it whole."""
-    shape = LabShape(configs=FAST, session_timeout_ms=PATIENT_MS)
+    # On a busy machine a module takes long enough for leaders to be elected by themselves.
+    configs = FAST | {"auto.leader.rebalance.enable": "false"}
+    shape = LabShape(configs=configs, session_timeout_ms=PATIENT_MS)
     with running_lab(tmp_path_factory.mktemp("lab"), shape) as lab:
         yield lab
 

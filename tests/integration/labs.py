@@ -179,7 +179,9 @@ class Lab:
         return ControlClient(broker, self.cluster.spec.broker(broker).control_port)
 
     def load(self, topic: str, partitions: int = 1, **options: Any) -> Load:
-        load = Load(self.servers, topic, partitions=partitions, **options)
+        """Write at most a thousand records a second, so that others keep up on a busy machine."""
+        paced: dict[str, Any] = {"pace_ms": float(partitions), **options}
+        load = Load(self.servers, topic, partitions=partitions, **paced)
         self._loads.append(load)
         return load.start()
 

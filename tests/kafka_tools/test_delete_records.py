@@ -87,7 +87,7 @@ def test_a_partition_that_is_not_there_is_looked_for_until_the_timeout(
     file: OffsetFile, created: str, tmp_path: Path
 ):
     config = tmp_path / "client.properties"
-    config.write_text("default.api.timeout.ms=500\nrequest.timeout.ms=400\n")
+    config.write_text("default.api.timeout.ms=5000\nrequest.timeout.ms=4000\n")
     missing, deleted = file.results(
         {(created, 0): 1, (created, 9): 0}, f"--command-config {config}"
     )[::-1]
