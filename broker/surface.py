@@ -311,7 +311,13 @@ class Surface:
             "total_bytes": -1 if described is None else described.total_bytes,
             "usable_bytes": -1 if described is None else described.usable_bytes,
             "queue_depth": log_dir.queue_depth,
+            "standing_ms": max(log_dir.standing_ms(), log_dir.beside.standing_ms()),
+            "deadline_ms": log_dir.deadline_ms,
+            "last_hop_ms": log_dir.last_hop_ms,
             "fault": self._fault(path),
+            "faults": [
+                {"mode": rule.mode.value, "hits": rule.hits} for rule in self.disks[path].rules
+            ],
             "return": self._return(path, described),
             "replicas": [
                 {

@@ -6,8 +6,8 @@ It starts none.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from jbodlab.control import ControlClient
 from jbodlab.errors import LabError
@@ -24,17 +24,22 @@ def broker_troubles(client: ControlClient) -> list[str]:
     """Return what keeps a broker from serving, as it tells itself; empty when nothing does."""
     name = f"broker {client.broker_id}"
     try:
-        told = client.status()
+        return [f"{name} {words}" for words in status_troubles(client.status())]
     except LabError:
         return [f"{name} does not answer on its control port"]
+
+
+# Any: JSON.
+def status_troubles(told: Mapping[str, Any]) -> list[str]:
+    """Return what keeps a broker from serving, from its ``/status``."""
     if told["state"] != "running":
-        return [f"{name} is {told['state'].replace('_', ' ')}"]
+        return [f"is {told['state'].replace('_', ' ')}"]
     if not told["is_controller_connected"]:
-        return [f"{name} has no connection to the controller"]
+        return ["has no connection to the controller"]
     if told["is_fenced"]:
-        return [f"{name} is fenced by the controller"]
+        return ["is fenced by the controller"]
     if not told["is_open_to_clients"]:
-        return [f"{name} was told nothing of the cluster by the controller yet"]
+        return ["was told nothing of the cluster by the controller yet"]
     return []
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
+from rich.markup import escape
 from rich.table import Table
 
 from jbodlab.admin import LogDirView, PartitionView
@@ -13,24 +14,34 @@ from protocol.errors import ErrorCode
 MIB = 1 << 20
 
 
-def log_dirs_table(views: list[LogDirView], path_text: Callable[[str], str] = str) -> Table:
-    """Return the table of ``log-dirs describe``; ``path_text`` may shorten paths."""
+def log_dirs_table(
+    views: Sequence[LogDirView],
+    path_text: Callable[[str], str] = str,
+    signs: Mapping[tuple[int, str], Sequence[str]] | None = None,
+) -> Table:
+    """Return the table of ``log-dirs describe``.
+
+    Args:
+        views: a row each.
+        path_text: may shorten paths.
+        signs: what is wrong with log dirs, by broker and path; a column when there is anything.
+    """
     table = Table("broker", "log dir", "state", "used", "of", "replicas", "moving in")
+    shown = {key: words for key, words in (signs or {}).items() if words}
+    if shown:
+        table.add_column("what is wrong")
     for view in views:
         used_bytes = sum(replica.size_bytes for replica in view.replicas)
-        state = (
-            "[green]online[/]"
-            if view.is_online
-            else f"[red]offline[/] {ErrorCode(view.error_code).name}"
-        )
+        signs_of_row = [path_text(each) for each in shown.get((view.broker, view.path), ())]
         table.add_row(
             str(view.broker),
             path_text(view.path),
-            state,
+            _log_dir_state(view),
             f"{used_bytes / MIB:.1f} MiB" if view.is_online else "",
             f"{view.total_bytes / MIB:.0f} MiB" if view.total_bytes >= 0 else "",
             str(sum(not replica.is_future for replica in view.replicas)),
             str(sum(replica.is_future for replica in view.replicas)),
+            *([escape("\n".join(signs_of_row))] if shown else []),
         )
     return table
 
@@ -66,6 +77,14 @@ def reassignments_table(progress: list[ReassignmentProgress]) -> Table:
             "" if left is None else f"{left:.0f} s",
         )
     return table
+
+
+def _log_dir_state(view: LogDirView) -> str:
+    if view.is_online:
+        return "[green]online[/]"
+    if view.error_code == ErrorCode.BROKER_NOT_AVAILABLE:
+        return "[red]not known[/]"
+    return f"[red]offline[/] {ErrorCode(view.error_code).name}"
 
 
 def _ids(brokers: tuple[int, ...]) -> str:

@@ -182,7 +182,7 @@ class LogDirReturns:
     def _why_it_should_stay(self, path: str) -> str:
         last = self._engine().last_copies(path)
         lone = f" and nobody else has {listed(last, NAMED_MAX)} in sync" if last else ""
-        return f"{path} works{lone}; only by force is a log dir replaced that works"
+        return f"{path} works{lone}; only by force (--force) is a log dir replaced that works"
 
     async def _serve(self, asked: Return) -> None:
         wish = asked.wish

@@ -112,6 +112,8 @@ class DiskQueue:
         self.hops_count = 0
         self.busy_s = 0.0
         """Seconds of loop time in which a hop was under way."""
+        self.last_hop_ms = 0
+        """How long the last hop took that is over."""
         self._worker = worker
         self._loop = asyncio.get_running_loop()
         self._queue: deque[_Job | _Append] = deque()
@@ -174,6 +176,12 @@ class DiskQueue:
     def has_room(self) -> bool:
         """Tell whether the queue is below its bounds (jobs and bytes)."""
         return self.queue_depth < self.queue_depth_max and self.queued_bytes < QUEUED_BYTES_MAX
+
+    def standing_ms(self) -> int:
+        """Return for how long the disk has begun no operation while work is under way."""
+        if not self._running or self.disk.operations_count != self._moved_count:
+            return 0
+        return int((self._loop.time() - self._moved_s) * 1000)
 
     async def wait_for_room(self) -> None:
         """Wait until the queue has room.
@@ -262,7 +270,9 @@ class DiskQueue:
     def _on_done(self, results: list[Any]) -> None:
         if self.failure is not None:
             return
-        self.busy_s += self._loop.time() - self._hop_started_s
+        hop_s = self._loop.time() - self._hop_started_s
+        self.busy_s += hop_s
+        self.last_hop_ms = int(hop_s * 1000)
         running, self._running = self._running, []
         for index, ((operation, futures), result) in enumerate(zip(running, results, strict=True)):
             if isinstance(result, OSError):

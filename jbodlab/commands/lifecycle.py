@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 import click
 from rich.table import Table
@@ -15,10 +15,18 @@ from jbodlab.cluster import CONTROLLER, Cluster, Condition, broker_name
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.loading import loading_words
+from jbodlab.loading import Remaining, loading_words
+from jbodlab.log_dir_signs import cause_of
+from jbodlab.nodes import status_troubles
 
 MIB = 1 << 20
 STATUS_TIMEOUT_S = 3
+_NOTHING_TOLD: Final[dict[str, Any]] = {
+    "loading": {},
+    "offline_log_dirs": [],
+    "waits_for_controller": False,
+    "troubles": [],
+}
 
 
 @click.command(short_help="Start what does not run, in the background.")
@@ -31,9 +39,11 @@ def up(lab: Lab) -> None:
         topics = Condition(_has_topics(cluster), "the topics of the cluster file are there")
         started = cluster.start(show=shown.update, then=topics)
     seconds = time.monotonic() - began
+    offline = _offline_log_dirs(cluster)
     lab.emit(
         {
             "started": started,
+            "offline_log_dirs": offline,
             "topics": [topic.name for topic in cluster.spec.topics],
             "seconds": round(seconds, 3),
             "bootstrap_servers": cluster.bootstrap_servers,
@@ -45,6 +55,12 @@ def up(lab: Lab) -> None:
             "next: `jbodlab status`, `jbodlab log-dirs describe`, `jbodlab down`"
         ),
     )
+    for each in offline:
+        path = cluster.short(each["path"])
+        lab.warn(
+            f"broker {each['broker']} serves without {path}, which is offline: {each['reason']}; "
+            f"repair it, then `jbodlab log-dirs restart {path}`"
+        )
 
 
 @click.command()
@@ -65,7 +81,7 @@ def status(lab: Lab) -> None:
     """Show processes, brokers and partitions."""
     cluster = lab.cluster
     processes = [_process_row(cluster, name) for name in cluster.names]
-    view = _view_or_none(cluster)
+    view = _view_or_none(lab)
     content = {
         "processes": processes,
         "brokers": [] if view is None else list(view.broker_ids),
@@ -201,23 +217,38 @@ def _process_row(cluster: Cluster, name: str) -> dict[str, Any]:
         "rss_bytes": process.rss_bytes() if running and process is not None else 0,
         "address": _address(cluster, name),
         "log_file": str(log_file),
-        **_told(cluster, name, is_asked=running and not paused),
+        **(_told(cluster, name) if running and not paused else _NOTHING_TOLD),
     }
 
 
-def _told(cluster: Cluster, name: str, *, is_asked: bool) -> dict[str, Any]:
-    """Return what a broker says of its start: what is to be loaded, whether clients must wait."""
-    nothing: dict[str, Any] = {"loading": {}, "waits_for_controller": False}
-    if name == CONTROLLER or not is_asked:
-        return nothing
+def _told(cluster: Cluster, name: str) -> dict[str, Any]:
+    """Return what a broker has still to load, its offline log dirs, and what is wrong with it."""
+    if name == CONTROLLER:
+        return _NOTHING_TOLD
     broker = cluster.spec.broker(int(name.removeprefix("broker-")))
     client = ControlClient(broker.id, broker.control_port, timeout_s=STATUS_TIMEOUT_S)
     try:
         told = client.status()
     except LabError:
-        return nothing
-    is_waiting = told["state"] == "running" and not told["is_open_to_clients"]
-    return {"loading": told["loading"], "waits_for_controller": is_waiting}
+        return {**_NOTHING_TOLD, "troubles": ["does not answer"]}
+    loading: Remaining = told["loading"]
+    offline: list[str] = told["offline_log_dirs"]
+    return {
+        "loading": loading,
+        "offline_log_dirs": offline,
+        "waits_for_controller": told["state"] == "running" and not told["is_open_to_clients"],
+        "troubles": [] if loading_words(loading) else status_troubles(told),
+    }
+
+
+def _offline_log_dirs(cluster: Cluster) -> list[dict[str, Any]]:
+    """Return broker, path and cause of every log dir that does not serve."""
+    return [
+        {"broker": broker.id, "path": one["path"], "reason": cause_of(one["reason"])}
+        for broker in cluster.spec.brokers
+        for one in ControlClient(broker.id, broker.control_port).log_dirs()
+        if not one["online"]
+    ]
 
 
 def _address(cluster: Cluster, name: str) -> str:
@@ -228,11 +259,11 @@ def _address(cluster: Cluster, name: str) -> str:
     return f"{broker.advertised_host}:{broker.advertised_port}"
 
 
-def _view_or_none(cluster: Cluster) -> ClusterView | None:
+def _view_or_none(lab: Lab) -> ClusterView | None:
     try:
-        with ClusterAdmin(cluster.spec, timeout_ms=3000) as admin:
+        with lab.admin(timeout_ms=3000) as admin:
             return admin.any_view()
-    except OSError:
+    except (OSError, LabError):
         return None
 
 
@@ -261,7 +292,12 @@ def _state_words(row: dict[str, Any], path_text: Callable[[str], str]) -> str:
     if row["waits_for_controller"]:
         return "[yellow]waits for the controller[/], and its clients with it"
     loading = loading_words(row["loading"])
-    return f"[yellow]loading[/] {loading}" if loading else "[green]running[/]"
+    if loading:
+        return f"[yellow]loading[/] {loading}"
+    wrong = list(row["troubles"])
+    if row["offline_log_dirs"]:
+        wrong.append(f"offline: {', '.join(map(path_text, row['offline_log_dirs']))}")
+    return f"[yellow]running[/], [red]{'; '.join(wrong)}[/]" if wrong else "[green]running[/]"
 
 
 def _partition_counts(view: ClusterView | None, broker_id: int) -> tuple[str, str]:

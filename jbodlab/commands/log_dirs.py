@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
 from rich.progress import (
@@ -18,21 +18,25 @@ from rich.progress import (
 from rich.text import Text
 
 from analytics.sizes import size_text
-from jbodlab.admin import ClusterAdmin, LogDirView
-from jbodlab.cluster import broker_name
+from jbodlab.admin import LogDirView
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
+from jbodlab.log_dir_signs import signs_of
+from jbodlab.moves import PATIENCE_MS as MOVE_PATIENCE_MS
 from jbodlab.moves import watch_move
 from jbodlab.returns import PATIENCE_MS, ReturnProgress, watch_return
 from jbodlab.tables import log_dirs_table
 from protocol.errors import ErrorCode
 from protocol.fault_model import DiskMode
 from protocol.ids import TopicPartition
+from protocol.spec import BrokerSpec
 
 MODES = tuple(mode.value for mode in DiskMode if mode is not DiskMode.LOST_ENTRY)
 """What a whole log dir can be broken with; `jbodlab faults` breaks parts of it."""
 
+
+_TOLD: Final = ("reason", "faults", "queue_depth", "standing_ms", "last_hop_ms")
 
 patience_option = click.option(
     "--patience",
@@ -53,16 +57,34 @@ def log_dirs() -> None:
 @click.option("--broker", "broker_id", type=int, help="Only this broker.")
 @lab_command
 def describe(lab: Lab, broker_id: int | None) -> None:
-    """Show every log dir with its state, size and replicas, as DescribeLogDirs tells them."""
-    cluster = lab.require_running()
+    """Show every log dir with its state, size and replicas, as DescribeLogDirs tells them.
+
+    Beside them what the broker knows of the disk: why it failed, faults in force, how long it has
+    not answered, what its last work took. With --json as signs, and as reason, faults, standing_ms
+    and last_hop_ms. Of a broker that does not answer the log dirs of the cluster file are named.
+    """
     if broker_id is not None:
-        cluster.broker(broker_id)
+        lab.require_broker(broker_id)
+    cluster = lab.cluster
     views: list[LogDirView] = []
-    with ClusterAdmin(cluster.spec) as admin:
+    told: dict[tuple[int, str], dict[str, Any]] = {}
+    with lab.admin() as admin:
         for broker in cluster.spec.brokers:
-            if broker_id in (None, broker.id) and cluster.is_running(broker_name(broker.id)):
-                views.extend(admin.log_dirs(broker.id))
-    lab.emit([_log_dir_content(view) for view in views], log_dirs_table(views, cluster.short))
+            if broker_id not in (None, broker.id):
+                continue
+            away = lab.away(broker)
+            views += admin.log_dirs(broker.id) if away is None else _unknown(broker)
+            for path, one in (_told_log_dirs(broker) if away is None else {}).items():
+                told[broker.id, path] = one
+            if away is not None:
+                why = away.partition(":")[0]
+                told.update({(broker.id, one.path): {"signs": [why]} for one in broker.log_dirs})
+                lab.warn(away)
+    signs = {key: one["signs"] for key, one in told.items()}
+    content = [
+        {**_log_dir_content(view), **told.get((view.broker, view.path), {})} for view in views
+    ]
+    lab.emit(content, log_dirs_table(views, cluster.short, signs))
 
 
 @log_dirs.command(short_help="Break the log dir at PATH.")
@@ -175,25 +197,65 @@ def restart_partition(
 @click.argument("partition", type=click.IntRange(min=0))
 @click.option("--broker", "broker_id", type=int, required=True, help="Whose replica.")
 @click.option("--to", "target", required=True, help="The log dir it goes to.")
+@click.option(
+    "--patience",
+    "patience_s",
+    type=click.IntRange(min=1),
+    default=MOVE_PATIENCE_MS // 1000,
+    show_default=True,
+    help="Seconds to wait while nothing is copied.",
+)
 @lab_command
-def move(lab: Lab, topic: str, partition: int, broker_id: int, target: str) -> None:
-    """Move one replica to another log dir of its broker, and wait until it is there."""
+def move(
+    lab: Lab, topic: str, partition: int, *, broker_id: int, target: str, patience_s: int
+) -> None:
+    """Move one replica to another log dir of its broker, and wait until it is there.
+
+    Ctrl-C ends the waiting, not the move: an order to where the replica is takes it back.
+    """
     lab.require_broker(broker_id)
     broker, full_path = lab.cluster.log_dir(target)
     if broker.id != broker_id:
         raise LabError(ExitCode.FAILED, f"{target} belongs to broker {broker.id}, not {broker_id}")
     moved_bytes = 0
-    with lab.admin() as admin:
+    with lab.paths_shortened(), lab.admin() as admin:
         admin.move_replicas(broker_id, full_path, {topic: [partition]})
         with move_bar(lab) as bar:
             task = bar.add_task(f"{topic}-{partition} to {target}", total=None)
-            for progress in watch_move(admin, broker_id, topic, partition, full_path):
+            patience_ms = patience_s * 1000
+            for progress in watch_move(
+                admin, broker_id, topic, partition, full_path, patience_ms=patience_ms
+            ):
                 moved_bytes = progress.total_bytes
                 bar.update(task, completed=progress.copied_bytes, total=progress.total_bytes)
     lab.emit(
         {"topic": topic, "partition": partition, "log_dir": full_path, "bytes": moved_bytes},
         f"{topic}-{partition} of broker {broker_id} is in {target} ({moved_bytes} bytes)",
     )
+
+
+def _told_log_dirs(broker: BrokerSpec) -> dict[str, dict[str, Any]]:
+    """Return by path what the control endpoint knows that Kafka's protocol does not tell."""
+    client = ControlClient(broker.id, broker.control_port)
+    return {
+        one["path"]: {**{name: one[name] for name in _TOLD}, "signs": signs_of(one)}
+        for one in client.log_dirs()
+    }
+
+
+def _unknown(broker: BrokerSpec) -> list[LogDirView]:
+    """Return the log dirs of a broker that does not answer."""
+    return [
+        LogDirView(
+            broker=broker.id,
+            path=one.path,
+            error_code=ErrorCode.BROKER_NOT_AVAILABLE,
+            total_bytes=-1,
+            usable_bytes=-1,
+            replicas=(),
+        )
+        for one in broker.log_dirs
+    ]
 
 
 def _healed_words(path: str, *, cleared: int, online: bool) -> str:

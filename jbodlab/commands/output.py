@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec
@@ -63,14 +64,15 @@ class Lab:
             )
         return cluster
 
-    def admin(self) -> ClusterAdmin:
+    def admin(self, *, timeout_ms: int = 30_000) -> ClusterAdmin:
         """Return questions to the cluster; brokers that stand still are asked last.
 
         Raises:
             LabError: NOT_RUNNING.
         """
         spec = self.require_running().spec
-        return ClusterAdmin(replace(spec, brokers=tuple(sorted(spec.brokers, key=self._is_away))))
+        brokers = tuple(sorted(spec.brokers, key=self._is_away))
+        return ClusterAdmin(replace(spec, brokers=brokers), timeout_ms=timeout_ms)
 
     def control(self, broker: BrokerSpec) -> ControlClient:
         """Return the control endpoint of a broker that can answer.
@@ -88,19 +90,24 @@ class Lab:
             LabError: FAILED: there is no such broker; NOT_RUNNING.
         """
         broker = self.cluster.broker(broker_id)
-        name = broker_name(broker.id)
-        if not self.cluster.is_running(name):
-            raise LabError(
-                ExitCode.NOT_RUNNING,
-                f"broker {broker_id} does not run: start it with `jbodlab brokers start "
-                f"{broker_id}`, or everything with `jbodlab up`",
+        away = self.away(broker)
+        if away is not None:
+            raise LabError(ExitCode.NOT_RUNNING, away)
+
+    def away(self, broker: BrokerSpec) -> str | None:
+        """Say why a broker cannot answer, and what to do; None when it can."""
+        process = self.cluster.processes.get(broker_name(broker.id))
+        if process is None or not process.is_running:
+            return (
+                f"broker {broker.id} does not run: start it with `jbodlab brokers start "
+                f"{broker.id}`, or everything with `jbodlab up`"
             )
-        if self._is_away(broker):
-            raise LabError(
-                ExitCode.NOT_RUNNING,
-                f"broker {broker_id} stands still and answers nothing: "
-                f"`jbodlab brokers resume {broker_id}` lets it go on",
+        if process.is_paused:
+            return (
+                f"broker {broker.id} stands still and answers nothing: "
+                f"`jbodlab brokers resume {broker.id}` lets it go on"
             )
+        return None
 
     def require_controller(self) -> None:
         """Go on when brokers can register: without it they wait for the controller.
@@ -127,12 +134,11 @@ class Lab:
         away = [broker for broker in self.cluster.spec.brokers if self._is_away(broker)]
         if away:
             names = ", ".join(str(broker.id) for broker in away)
-            click.echo(f"jbodlab: not asked, as they do not answer: broker {names}", err=True)
+            self.warn(f"not asked, for it does not answer: broker {names}")
         return [broker for broker in self.cluster.spec.brokers if broker not in away]
 
     def _is_away(self, broker: BrokerSpec) -> bool:
-        process = self.cluster.processes.get(broker_name(broker.id))
-        return process is None or not process.is_running or process.is_paused
+        return self.away(broker) is not None
 
     def emit(self, content: Any, shown: RenderableType) -> None:
         """Write the result: ``content`` with ``--json``, else ``shown``."""
@@ -140,6 +146,19 @@ class Lab:
             click.echo(json.dumps(content, indent=2))
         else:
             self.console.print(shown)
+
+    @contextmanager
+    def paths_shortened(self) -> Generator[None]:
+        """Name log dirs as people do in what goes wrong within the block."""
+        try:
+            yield
+        except LabError as error:
+            words = str(error).replace(f"{self.cluster.config_path.parent}/", "")
+            raise LabError(error.exit_code, words) from error
+
+    def warn(self, words: str) -> None:
+        """Write one line beside the result, on stderr."""
+        click.echo(f"jbodlab: {words}", err=True)
 
     def working(self, what: str) -> Any:
         """Return a context manager that shows on stderr that something takes a moment."""

@@ -1,20 +1,23 @@
-"""``topics``: list, create, describe and delete."""
+"""``topics``: list, create, fill, describe and delete."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from random import Random
 
 import click
 
+from jbodlab.commands.log_dirs import move_bar
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.errors import ExitCode, LabError
+from jbodlab.fill import fill as write_records
 from jbodlab.tables import partitions_table
 from protocol.spec import TopicSpec
 
 
 @click.group()
 def topics() -> None:
-    """List, create, describe and delete topics."""
+    """List, create, fill, describe and delete topics."""
 
 
 @topics.command("list")
@@ -50,6 +53,36 @@ def create(
     lab.emit(
         {"created": name, "partitions": partitions, "replication_factor": replication_factor},
         f"created {name}: {partitions} partition(s), {replication_factor} replica(s) each",
+    )
+
+
+@topics.command(short_help="Write records into a topic.")
+@click.argument("name")
+@click.option("--mib", type=click.IntRange(min=1), default=30, show_default=True, help="How much.")
+@click.option(
+    "--record-bytes",
+    type=click.IntRange(1, 512 * 1024),
+    default=1024,
+    show_default=True,
+    help="The size of each value.",
+)
+@lab_command
+def fill(lab: Lab, name: str, mib: int, record_bytes: int) -> None:
+    """Write records into the topic NAME, evenly over its partitions, with acks=all.
+
+    So that log dirs have something in them: what moves, is rebuilt or evened out. Values are drawn
+    by chance, so that nothing makes them smaller.
+    """
+    written_bytes = 0
+    with lab.admin() as admin, move_bar(lab) as bar:
+        task = bar.add_task(name, total=mib << 20)
+        for written_bytes in write_records(
+            admin, name, size_bytes=mib << 20, record_bytes=record_bytes, chance=Random(1)
+        ):
+            bar.update(task, completed=min(written_bytes, mib << 20))
+    lab.emit(
+        {"topic": name, "bytes": written_bytes, "records": written_bytes // record_bytes},
+        f"wrote {written_bytes // record_bytes} records of {record_bytes} bytes into {name}",
     )
 
 

@@ -21,6 +21,7 @@ from jbodlab.kafka_tools.core.failures import (
     ToolFailure,
     UsageFailure,
     from_kafka,
+    told,
 )
 from jbodlab.kafka_tools.core.options import (
     EVERYWHERE,
@@ -123,8 +124,7 @@ def read_file(path: str) -> str:
 
 def show_with_trace(failure: ToolFailure, report: Report) -> None:
     """Show a failure on stderr: its message, then what it comes from."""
-    trace = failure.trace()
-    report.complain("\n".join([failure.message, *trace, *([""] if trace else [])]))
+    report.complain(told([failure.message, *failure.trace()]))
 
 
 def _run(tool: Tool, words: Words, report: Report) -> int:
@@ -149,6 +149,6 @@ def _run(tool: Tool, words: Words, report: Report) -> int:
 
 
 def _failed(report: Report, message: str) -> int:
-    report.note("error", message)
+    report.note("error", told([message]))
     report.finish()
     return _FAILED

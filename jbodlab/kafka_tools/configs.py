@@ -31,6 +31,7 @@ from jbodlab.kafka_tools.core.failures import (
     ToolFailure,
     executed,
     java_class,
+    told,
 )
 from jbodlab.kafka_tools.core.options import Words
 from jbodlab.kafka_tools.core.properties import parse_properties
@@ -115,7 +116,7 @@ def _show_failure(failure: ToolFailure, report: Report) -> None:
         return
     arguments = " ".join(report.arguments)
     heading_line = f"Error while executing config command with args '{arguments}'"
-    report.complain("\n".join([heading_line, *failure.trace()]))
+    report.complain(told([heading_line, *failure.trace()]))
 
 
 TOOL: Final = Tool(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from jbodlab.kafka_tools.command import Tool, ToolCommand, connect, read_file
-from jbodlab.kafka_tools.core.failures import ToolFailure
+from jbodlab.kafka_tools.core.failures import ToolFailure, told
 from jbodlab.kafka_tools.core.options import Words
 from jbodlab.kafka_tools.core.reassignment_file import parse_plan, parse_topics
 from jbodlab.kafka_tools.core.reassignment_start import parse_brokers
@@ -63,11 +63,11 @@ def _verify_or_cancel(reassigner: Reassigner, words: Words, action: str) -> None
 
 
 def _show_bad_words(failure: ToolFailure, report: Report) -> None:
-    report.complain(f'Exception in thread "main" {failure.headline}')
+    report.complain(failure.message)
 
 
 def _show_failure(failure: ToolFailure, report: Report) -> None:
-    report.say("\n".join([f"Error: {failure.message}", *failure.trace(), ""]))
+    report.say(told([f"Error: {failure.message}", *failure.trace(), ""]))
 
 
 TOOL: Final = Tool(

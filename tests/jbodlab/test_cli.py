@@ -116,6 +116,7 @@ def test_the_commands_of_the_project_are_there() -> None:
         "topics create",
         "topics delete",
         "topics describe",
+        "topics fill",
         "topics list",
         "up",
     ]
@@ -196,6 +197,7 @@ def test_a_missing_cluster_file_is_one_line(tmp_path: Path) -> None:
         ("topics", "create", "t"),
         ("topics", "describe", "t"),
         ("topics", "delete", "t"),
+        ("topics", "fill", "t"),
         ("reassignments", "list"),
         ("reassignments", "cancel", "t", "0"),
     ],

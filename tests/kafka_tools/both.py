@@ -128,7 +128,7 @@ class Both:
 
 
 def plain(printed: Printed, side: str = "") -> Printed:
-    """Return what two tools must have in common: no stack frames, ids, orders of hash tables."""
+    """Return what two tools must have in common: no stack frames, exceptions, ids, orders."""
     return Printed(printed.code, _plain(printed.out, side), _plain(printed.err, side))
 
 
@@ -138,12 +138,21 @@ def _plain(text: str, side: str) -> str:
         if line.startswith("Option    "):
             break  # the list of options has our own words
         if not re.match(r"\tat |\t\.\.\. \d+ more| at \[Source|\[.*\] ERROR | \(org\.apache", line):
-            lines.append(_in_order(line))
+            words = _without_java(line)
+            if words == line or not any(words in earlier for earlier in lines):
+                lines.append(_in_order(words))
     plain = "\n".join(line for line in lines if line)
     plain = plain.replace("are active.Clearing", "are active.\nClearing")
     plain = re.sub(r'"log_dirs":\[[^\]]*\]', '"log_dirs":[]', plain)
     plain = re.sub(r"TopicId: \S+", "TopicId: ID", plain)
     return plain.replace(f"-{side}", "") if side else plain
+
+
+def _without_java(line: str) -> str:
+    """Leave out the names of exceptions, which Kafka's tools print and ours do not."""
+    line = line.replace("java.nio.file.NoSuchFileException: ", "there is no file ")
+    line = re.sub(r"(?:[a-z]\w*\.)+[A-Z]\w*Exception: ", "", line)
+    return re.sub(r'^(Caused by: |\tSuppressed: |Exception in thread "main" )', "", line)
 
 
 def _in_order(line: str) -> str:

@@ -151,7 +151,7 @@ def describe_results(
     for partition, failure in failures(results).items():
         lines.append(
             f"Error completing leader election ({kind.name}) for partition: {partition}: "
-            f"{failure.headline}"
+            f"{failure.message}"
         )
     return lines
 

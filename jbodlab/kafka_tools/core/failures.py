@@ -1,10 +1,12 @@
-"""How Kafka's tools fail: exceptions with the Java names that people know and scripts look for.
+"""How Kafka's tools fail: exceptions by the names that they have there, and their words for people.
 
 It prints nothing: each tool shows failures in its own way.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Final
 
 from protocol.errors import ErrorCode, KafkaError
@@ -65,6 +67,24 @@ _TEXTS: Final = {
     ErrorCode.ELECTION_NOT_NEEDED: "Leader election not needed for topic partition.",
     ErrorCode.NO_REASSIGNMENT_IN_PROGRESS: "No partition reassignment is in progress.",
 }
+
+
+_CLASS_NAMES: Final = re.compile(r"(?:[a-z]\w*\.)+[A-Z]\w*Exception: ")
+_MARKS: Final = re.compile(r"^(Caused by: |\tSuppressed: |Exception in thread \"main\" )")
+
+
+def told(lines: Iterable[str]) -> str:
+    """Return what people are told of a failure: Kafka's lines without the names of Java's classes.
+
+    A line that says nothing new without them is left out.
+    """
+    said: list[str] = []
+    for line in "\n".join(lines).split("\n"):
+        words = line.replace(f"{NO_SUCH_FILE}: ", "there is no file ")
+        words = _MARKS.sub("", _CLASS_NAMES.sub("", words))
+        if words == line or not any(words in earlier for earlier in said):
+            said.append(words)
+    return "\n".join(said)
 
 
 class ToolFailure(Exception):  # noqa: N818 - what ended a tool, whoever is to blame

@@ -45,12 +45,7 @@ def test_a_broker_that_refuses_fails_the_command(cluster: FakeCluster):
     result = run(cluster, "kafka-log-dirs --describe")
     assert (result.exit_code, result.stderr.splitlines()) == (
         1,
-        [
-            "Cluster authorization failed.",
-            "org.apache.kafka.common.errors.ClusterAuthorizationException: "
-            "Cluster authorization failed.",
-            "",
-        ],
+        ["Cluster authorization failed."],
     )
 
 

@@ -40,9 +40,7 @@ def test_a_plan_is_proposed_for_topics_that_are_there_on_brokers_that_suffice(
     assert error(generate("1,2,3", "foo", "bar", "foo")) == (
         "List of topics to reassign contains duplicate entries: [foo]"
     )
-    assert error(generate("0,1,2,3", "foo", "quux")) == (
-        "org.apache.kafka.common.errors.UnknownTopicOrPartitionException: Topic quux not found."
-    )
+    assert error(generate("0,1,2,3", "foo", "quux")) == ("Topic quux not found.")
     assert error(generate("0,1", "foo", "bar")) == (
         "Replication factor: 3 larger than available brokers: 2."
     )
@@ -77,7 +75,6 @@ def test_a_plan_without_sense_is_not_begun(cluster: FakeCluster, tmp_path: Path)
         assert result.exit_code == 1
         return result.stdout.splitlines()[0].removeprefix("Error: ")
 
-    missing = "org.apache.kafka.common.errors.UnknownTopicOrPartitionException: "
     assert refused() == "Partition reassignment list cannot be empty"
     assert refused(part("foo", 0, [])) == "Partition replica list cannot be empty"
     assert refused(part("foo", 0, [1]), part("foo", 0, [2])) == (
@@ -92,8 +89,8 @@ def test_a_plan_without_sense_is_not_begun(cluster: FakeCluster, tmp_path: Path)
         "foo-0"
     )
     assert refused(part("quux", 0, [2, 3, 4])) == "Unknown broker id 4"
-    assert refused(part("quux", 0, [2, 3])) == f"{missing}Topic quux not found."
-    assert refused(part("foo", 10, [0, 1, 2])) == f"{missing}Unable to find partition: foo-10"
+    assert refused(part("quux", 0, [2, 3])) == "Topic quux not found."
+    assert refused(part("foo", 10, [0, 1, 2])) == "Unable to find partition: foo-10"
     file = tmp_path / "bad.json"
     file.write_text("{invalid_json")
     result = run(cluster, f"{TOOL} --execute --reassignment-json-file {file}")
@@ -107,8 +104,7 @@ def test_a_file_that_is_not_there_is_missed(cluster: FakeCluster):
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [
         "Error: Unable to read file /no/such",
-        "java.io.IOException: Unable to read file /no/such",
-        "Caused by: java.nio.file.NoSuchFileException: /no/such",
+        "there is no file /no/such",
         "",
     ]
 
@@ -130,7 +126,6 @@ def test_words_that_are_no_command_line_are_refused_before_anyone_is_asked():
     result = jbodlab(TOOL, "--bootstrap-server", "a:1", "--nope")
     assert (result.exit_code, result.stderr) == (
         1,
-        'Exception in thread "main" joptsimple.UnrecognizedOptionException: '
         "nope is not a recognized option\n",
     )
     result = jbodlab(TOOL, "--list", "--bootstrap-server", "nowhere")

@@ -92,7 +92,7 @@ def test_results_are_told_by_kind():
     assert describe_results(ElectionType.PREFERRED, results) == [
         "Successfully completed leader election (PREFERRED) for partitions a-1, a-2",
         "Valid replica already elected for partitions b-0",
-        f"Error completing leader election (PREFERRED) for partition: c-0: {gone}",
+        "Error completing leader election (PREFERRED) for partition: c-0: gone",
     ]
     assert describe_results(ElectionType.UNCLEAN, {}) == []
     failure = NotElected(list(failures(results).values()))

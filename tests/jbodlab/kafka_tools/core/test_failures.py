@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from jbodlab.kafka_tools.core.failures import (
+    NO_SUCH_FILE,
     ToolFailure,
     answered,
+    command_failed,
     executed,
     from_kafka,
     java_class,
+    told,
     whole_number,
 )
 from protocol.errors import ErrorCode, KafkaError
@@ -57,3 +60,15 @@ def test_numbers_have_at_most_32_bits():
         with pytest.raises(ToolFailure) as caught:
             whole_number(text)
         assert caught.value.message == f'For input string: "{text}"'
+
+
+def test_people_are_told_no_java_class_and_nothing_twice():
+    cause = from_kafka(KafkaError(ErrorCode.LOG_DIR_NOT_FOUND, "no such log dir"))
+    failure = command_failed("Failed to alter dir for a-0-1", cause)
+    assert told([f"Error: {failure.message}", *failure.trace()]).split("\n") == [
+        "Error: Failed to alter dir for a-0-1",
+        "no such log dir",
+    ]
+    missing = ToolFailure(NO_SUCH_FILE, "/x")
+    assert told(["heading", *missing.trace()]) == "heading\nthere is no file /x"
+    assert told(["an option list", "  an option", "  an option"]).count("an option") == 3
