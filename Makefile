@@ -86,7 +86,7 @@ sweep: setup  ## ten thousand seeds of the simulated world, to the first violati
 bench: setup  ## the benchmarks; PEER=kafka also measures Apache Kafka
 	$(BIN)/python -m benchmarks $(if $(PEER),--peer $(PEER))
 
-restarts: setup  ## a hundred clean restarts and a hundred with kill -9 under producers of three clients
+restarts: setup  ## RESTARTS clean restarts and as many kill -9 under producers of three clients
 	$(BIN)/python -m tests.restarts --clean $(RESTARTS) --kill $(RESTARTS)
 
 lock: setup  ## write the lock files from requirements*.in

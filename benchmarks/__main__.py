@@ -15,6 +15,7 @@ _SUITES = (
     "codec",
     "rpc",
     "log_dir",
+    "log_open",
     "partitions",
     "throttles",
     "isolation",

@@ -22,6 +22,8 @@ ENTRIES: Final = (64, 512)
 
 An entry stands for `index.interval.bytes` (4 KiB), or for one batch where batches are larger.
 """
+HEADERS_MAX: Final = 4096
+"""About how many batches are looked at when it goes back further: small ones are many."""
 SPAN_BYTES_MAX: Final = 64 << 20
 """However few entries there are."""
 _CHUNK_BYTES: Final = 64 << 10
@@ -38,15 +40,14 @@ def recall_batches(segments: Sequence[Segment], offset: int, producers: Producer
     before = [one for one in segments if one.base_offset < offset and one.size_bytes > 0]
     if not before or not producers.lacks_batches(0):
         return
-    for entries_max in ENTRIES:
-        try:
-            headers = headers_before(before, offset, entries_max)
-        except CorruptBatch as exc:
-            _LOGGER.warning("%s: %s: batches not recalled", before[-1].directory.name, exc)
-            return
+    try:
+        headers = headers_before(before, offset, ENTRIES[0])
         producers.recall(headers)
-        if not headers or not producers.lacks_batches(headers[0].base_offset):
-            return
+        if headers and producers.lacks_batches(headers[0].base_offset):
+            entries_max = min(ENTRIES[1], ENTRIES[0] * HEADERS_MAX // len(headers))
+            producers.recall(headers_before(before, offset, entries_max))
+    except CorruptBatch as exc:
+        _LOGGER.warning("%s: %s: batches not recalled", before[-1].directory.name, exc)
 
 
 def headers_before(segments: Sequence[Segment], offset: int, entries_max: int) -> list[BatchHeader]:

@@ -50,7 +50,7 @@ COUNT_MAX = 1000
 @click.option(
     "--rate",
     type=click.IntRange(1, 20_000),
-    default=1000,
+    default=200,
     show_default=True,
     help="Records a second of each client.",
 )
