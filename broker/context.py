@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Protocol
 
@@ -39,6 +39,7 @@ from protocol.messages.control import (
     UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
+from protocol.transport.turns import Turns
 
 
 class BrokerState(IntEnum):
@@ -249,6 +250,8 @@ class Context:
     """Milliseconds of the wall clock, for the timestamps of records."""
     elapsed_us: Callable[[], int]
     """Microseconds from any start, for latencies only."""
+    turns: Turns = field(default_factory=Turns)
+    """For large work, which is done in steps."""
     until_epoch_known: Callable[[], Awaitable[None]]
     """Returns once the controller has given this process its broker epoch.
 

@@ -7,9 +7,9 @@ read closes the connection, as in Kafka. Source: KafkaApis.handle, RequestContex
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from broker.context import Context
 from broker.core.answer_errors import error_finder
@@ -63,7 +63,14 @@ from protocol.ports import Buffer
 from protocol.releases import is_read, names_versions_to_try
 from protocol.transport.begun_answers import Body, LaterAnswer
 from protocol.transport.held_request import HeldRequest
-from protocol.wire.fast import codec
+from protocol.transport.large_requests import (
+    answer_in_pieces,
+    drop,
+    is_cut,
+    piece_refusal,
+    whole_refusal,
+)
+from protocol.wire.fast import Codec, codec
 
 _MODULES: Final = (
     alter_configs,
@@ -96,6 +103,32 @@ _MODULES: Final = (
 )
 
 _API_VERSIONS: Final = 18
+LARGE_BYTES_MIN: Final = 8 * 1024
+"""From this size on requests are decoded in steps, which costs those with few entries nothing."""
+FORWARDED_AT_ONCE: Final = 8
+"""Pieces of one request that the controller works on: each waits until brokers were told."""
+_FORWARDED: Final = frozenset(
+    {
+        "CreateTopics",
+        "DeleteTopics",
+        "CreatePartitions",
+        "ElectLeaders",
+        "AlterConfigs",
+        "IncrementalAlterConfigs",
+        "AlterPartitionReassignments",
+    }
+)
+_MAY_GROW: Final = frozenset(
+    {
+        "Metadata",
+        "DescribeConfigs",
+        "DescribeLogDirs",
+        "DescribeProducers",
+        "DescribeTopicPartitions",
+        "ListPartitionReassignments",
+    }
+)
+_Steps: TypeAlias = Generator[None, None, Any]
 _CONTROL: Final = (LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest)
 logger = logging.getLogger(__name__)
 
@@ -104,14 +137,22 @@ class _Route(NamedTuple):
     """How requests of one API at one version are answered."""
 
     version: int
+    codec: Codec
+    """Of the request."""
     decode: Callable[[Buffer], Any]
     handle: Handle[Any]
     refuse: Refuse[Any]
+    codec_out: Codec
+    """Of the response."""
     encode_parts: Callable[[Any], list[Buffer]]
     is_failed: Callable[[Any], bool]
     stats: RequestStats
     is_control: bool
     """Whether only controllers ask it."""
+    is_forwarded: bool
+    """Whether the controller answers it."""
+    may_grow: bool
+    """Whether a short request may have a long answer."""
 
 
 class _Asked(NamedTuple):
@@ -122,6 +163,8 @@ class _Asked(NamedTuple):
     received: RequestReceived
     peer: Peer
     started_us: int
+    is_large: bool
+    """Whether it is answered in pieces."""
 
 
 class Dispatcher:
@@ -159,26 +202,66 @@ class Dispatcher:
         if route.is_control:
             self._check_order(received, peer)
         try:
-            request = route.decode(received.body)
+            request, is_large = await self._decoded(route, received.body)
         except Malformed:
             self._context.metrics.malformed_requests.add()
             raise
-        asked = _Asked(route, request, received, peer, started_us)
+        asked = _Asked(route, request, received, peer, started_us, is_large)
         if not self._gate.is_open and needs_metadata(request):
             timeout_ms = self._context.config.request_timeout_ms
             return self._gate.hold(len(received.body), timeout_ms, partial(self._answer, asked))
         return await self._answer(asked)
 
     async def _answer(self, asked: _Asked) -> LaterAnswer | Body:
-        route, request = asked.route, asked.request
-        try:
-            response = await route.handle(self._context, request, route.version)
-        except Exception as error:  # noqa: BLE001 -- the dispatcher is where errors end
-            response = self._refused(asked, error)
+        route = asked.route
+        if asked.is_large:
+            return await self._answer_large(asked)
+        response = await self._handled(asked)
         if isinstance(response, Begun):
             finish = partial(self._finish, asked, response)
             return LaterAnswer(response.ready, finish, response.abandon)
+        if route.may_grow:
+            return await self._encoded_in_steps(asked, response)
         return self._encoded(asked, response)
+
+    async def _handled(self, asked: _Asked) -> Any:
+        try:
+            return await asked.route.handle(self._context, asked.request, asked.route.version)
+        except Exception as error:  # noqa: BLE001 -- the dispatcher is where errors end
+            return self._refused(asked, error)
+
+    async def _decoded(self, route: _Route, body: Buffer) -> tuple[Any, bool]:
+        """Return a request and whether it is to be answered in pieces."""
+        if len(body) < LARGE_BYTES_MIN:
+            request = route.decode(body)
+            return request, is_cut(request)
+        steps = route.codec.decode_in_steps(body)
+        request = _first_step(steps)
+        if request is not None:
+            return request, is_cut(request)
+        with self._context.turns:
+            return await self._context.turns.run(steps), True
+
+    async def _answer_large(self, asked: _Asked) -> Body:
+        """Answer what takes more than a step."""
+        turns = self._context.turns
+        with turns:
+            response = await self._in_pieces(asked)
+            parts = await self._encoded_in_steps(asked, response)
+            if response is not None:
+                await drop(response, turns, is_shared=asked.route.may_grow)
+            return parts
+
+    async def _in_pieces(self, asked: _Asked) -> Any:
+        refusal = whole_refusal(asked.request)
+
+        async def answer(piece: Any) -> Any:
+            one = asked._replace(request=piece)
+            error = refusal or piece_refusal(piece)
+            return await self._handled(one) if error is None else self._refused(one, error)
+
+        at_once = FORWARDED_AT_ONCE if asked.route.is_forwarded else 1
+        return await answer_in_pieces(asked.request, answer, self._context.turns, at_once=at_once)
 
     def _check_order(self, received: RequestReceived, peer: Peer) -> None:
         """Take nothing more from a connection of the controller once it speaks on a newer one.
@@ -200,15 +283,26 @@ class Dispatcher:
         return self._encoded(asked, response)
 
     def _encoded(self, asked: _Asked, response: Any) -> Body:
+        parts = None if response is None else asked.route.encode_parts(response)
+        self._record(asked, response, parts)
+        return parts
+
+    async def _encoded_in_steps(self, asked: _Asked, response: Any) -> Body:
+        if response is None:
+            return self._encoded(asked, response)
+        steps = asked.route.codec_out.encode_parts_in_steps(response)
+        parts = await self._context.turns.run(steps)
+        self._record(asked, response, parts)
+        return parts
+
+    def _record(self, asked: _Asked, response: Any, parts: Body) -> None:
         route, received = asked.route, asked.received
-        parts = None if response is None else route.encode_parts(response)
         route.stats.record(
             self._context.elapsed_us() - asked.started_us,
             received_bytes=len(received.body),
             sent_bytes=0 if parts is None else sum(map(len, parts)),
             failed=parts is not None and route.is_failed(response),
         )
-        return parts
 
     def _refused(self, asked: _Asked, error: Exception) -> Any:
         """Return the response that tells ``error``; some errors close the connection instead."""
@@ -248,13 +342,17 @@ class Dispatcher:
         api = handler.api
         route = _Route(
             version,
+            codec(api.request, version),
             codec(api.request, version).decode_leading,
             handler.handle,
             handler.refuse,
+            codec(api.response, version),
             codec(api.response, version).encode_parts,
             error_finder(api.response),
             self._context.metrics.request(api.name),
             api.request in _CONTROL,
+            api.name in _FORWARDED,
+            api.name in _MAY_GROW,
         )
         self._routes[received.api_key, version] = route
         return route
@@ -282,6 +380,15 @@ class Dispatcher:
             error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[known] if tells else []
         )
         return codec(ApiVersionsResponse, 0).encode_parts(response)
+
+
+def _first_step(steps: _Steps) -> Any:
+    """Return the message if it takes one step only, None if there are more."""
+    try:
+        next(steps)
+    except StopIteration as end:
+        return end.value
+    return None
 
 
 def check_registry() -> None:

@@ -26,6 +26,8 @@ _INT16: Final = Struct(">h")
 _CORRELATION_ID_MAX: Final = 2**31 - 1
 _KNOWN_HEADERS_MAX: Final = 64
 
+HEADER_TAGS_MAX: Final = 100
+"""Kafka knows none in requests; a header is read before anything else has a turn."""
 JOINED_BYTES_MAX: Final = 4 * 1024
 """An answer up to this size is one buffer: joining it is cheaper than sending one more part."""
 # Peers may send any version; the bound keeps them from filling memory.
@@ -287,6 +289,8 @@ def _skip_tagged_fields(frame: Frame, position: int) -> int:
     if position < len(frame) and frame[position] == 0:
         return position + 1
     count, position = _read_unsigned_varint(frame, position)
+    if count > HEADER_TAGS_MAX:
+        raise Malformed(f"{count} tagged fields in the header, at most {HEADER_TAGS_MAX}")
     for _ in range(count):
         _tag, position = _read_unsigned_varint(frame, position)
         size_bytes, position = _read_unsigned_varint(frame, position)

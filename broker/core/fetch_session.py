@@ -21,6 +21,8 @@ EPOCH_MAX: Final = 2**31 - 1
 SESSION_ID_MAX: Final = 2**31 - 1
 SLOT_COUNT: Final = 1000
 """``max.incremental.fetch.session.cache.slots``"""
+SESSION_PARTITIONS_MAX: Final = 10_000
+"""Fetches of more are answered without a session: the whole of one is looked at in one step."""
 EVICTION_MS: Final = 120_000
 _UNKNOWN: Final = -1
 
@@ -185,7 +187,7 @@ class FetchContext(Generic[P]):
         self,
         sessions: FetchSessions[P],
         head: FetchRequestHead,
-        parts: Sequence[P],
+        parts: list[P],
         now_ms: int,
         session: _Session[P] | None = None,
     ) -> None:
@@ -195,7 +197,7 @@ class FetchContext(Generic[P]):
         self._rows = session.ordered() if session is not None else []
         self._now_ms = now_ms
         self.parts = parts if session is None else [row.part for row in self._rows]
-        """Every partition the fetch is about, in reading order. Do not change it."""
+        """Every partition the fetch is about, in reading order. Leave it until it is answered."""
 
     @property
     def is_incremental(self) -> bool:
@@ -258,7 +260,7 @@ class FetchSessions(Generic[P]):
     def open(
         self,
         head: FetchRequestHead,
-        parts: Sequence[P],
+        parts: list[P],
         *,
         forgotten: Iterable[SessionKey] = (),
         now_ms: int,
@@ -274,14 +276,20 @@ class FetchSessions(Generic[P]):
             return FetchContext(self, head, parts, now_ms)
         session = self._checked(head)
         session.update(parts, forgotten)
+        if len(session.rows) > SESSION_PARTITIONS_MAX:
+            del self._sessions[session.session_id]
+            raise KafkaError(
+                ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+                f"session {head.session_id} has more than {SESSION_PARTITIONS_MAX} partitions",
+            )
         if not session.rows:
             del self._sessions[session.session_id]
             ended = head._replace(session_epoch=FINAL_EPOCH)
-            return FetchContext(self, ended, (), now_ms)
+            return FetchContext(self, ended, [], now_ms)
         session.epoch = _next_epoch(session.epoch)
         session.last_used_ms = now_ms
         self._sessions[session.session_id] = self._sessions.pop(session.session_id)
-        return FetchContext(self, head, (), now_ms, session)
+        return FetchContext(self, head, [], now_ms, session)
 
     def create(
         self, head: FetchRequestHead, pairs: Sequence[tuple[P, PartAnswer]], now_ms: int

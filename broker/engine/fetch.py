@@ -27,7 +27,10 @@ from broker.replication.isr_reporter import IsrReporter
 from protocol.broker_config import RACK_AWARE_SELECTOR
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import NO_OFFSET, ZERO_UUID, BrokerId
+from protocol.transport.turns import Turns
 
+PARTS_OF_A_STEP: Final = 100
+"""Partitions of one fetch that are looked at before others have a turn."""
 _NONE: Final = ErrorCode.NONE
 
 
@@ -39,6 +42,7 @@ class Fetches:
         self._reporter = reporter
         self._disk_reads = DiskReads()
         self._throttle = LeaderThrottle(state)
+        self._turns = Turns()
         self._polls: dict[int, dict[DelayedFetch, None]] = {}
         self._waiting: dict[Reading, None] = {}
 
@@ -62,6 +66,8 @@ class Fetches:
     async def _fetch(self, reading: Reading, deadline_s: float) -> list[FetchResult]:
         params, parts = reading.params, reading.parts
         is_follower = reading.is_follower
+        if len(parts) > PARTS_OF_A_STEP:
+            return await self._fetch_in_steps(reading, deadline_s)
         for index in range(len(parts)):
             reading.results.append(self._look(reading, index, is_first=is_follower))
         may_wait = params.max_wait_ms > 0 and not reading.is_enough
@@ -69,6 +75,32 @@ class Fetches:
             return reading.results
         if may_wait:
             self._register(reading)
+        return await self._wait_for_enough(reading, deadline_s, may_wait=may_wait)
+
+    async def _fetch_in_steps(self, reading: Reading, deadline_s: float) -> list[FetchResult]:
+        """Do the same with turns for others in between.
+
+        What changes meanwhile must not be missed: it waits at its partitions from the start.
+        """
+        try:
+            if reading.params.max_wait_ms > 0:
+                await self._register_in_steps(reading)
+            for index in range(len(reading.parts)):
+                if index % PARTS_OF_A_STEP == PARTS_OF_A_STEP - 1:
+                    await self._turns.next()
+                result = self._look(reading, index, is_first=reading.is_follower)
+                reading.results.append(result)
+        except BaseException:
+            self._unregister(reading)
+            raise
+        may_wait = reading.params.max_wait_ms > 0 and not reading.is_enough
+        return await self._wait_for_enough(reading, deadline_s, may_wait=may_wait)
+
+    async def _wait_for_enough(
+        self, reading: Reading, deadline_s: float, *, may_wait: bool
+    ) -> list[FetchResult]:
+        """Read what is on disks, then look again at what changes; it ends what is registered."""
+        is_follower = reading.is_follower
         try:
             await self._read_disks(reading)
             while may_wait and not reading.is_enough and await self._woken(reading, deadline_s):
@@ -263,16 +295,26 @@ class Fetches:
     # Waiting.
 
     def _register(self, reading: Reading) -> None:
-        is_follower = reading.is_follower
-        online = self._state.hosted.online
-        for index, part in enumerate(reading.parts):
-            replica = online(part.tp)
-            if replica is None:
-                continue
-            waiters = replica.followers if is_follower else replica.consumers
+        for index in range(len(reading.parts)):
+            self._register_part(reading, index)
+        self._register_poll(reading)
+
+    async def _register_in_steps(self, reading: Reading) -> None:
+        for index in range(len(reading.parts)):
+            if index % PARTS_OF_A_STEP == PARTS_OF_A_STEP - 1:
+                await self._turns.next()
+            self._register_part(reading, index)
+        self._register_poll(reading)
+
+    def _register_part(self, reading: Reading, index: int) -> None:
+        replica = self._state.hosted.online(reading.parts[index].tp)
+        if replica is not None:
+            waiters = replica.followers if reading.is_follower else replica.consumers
             waiters.add(reading.delayed, index)
             reading.waiting_at.append(replica)
-        if is_follower:
+
+    def _register_poll(self, reading: Reading) -> None:
+        if reading.is_follower:
             self._polls.setdefault(reading.params.replica_id, {})[reading.delayed] = None
 
     def _unregister(self, reading: Reading) -> None:

@@ -6,7 +6,6 @@ no handler knows another. ``broker.dispatcher`` imports them all.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
@@ -14,6 +13,7 @@ from broker.context import Context
 from protocol.apis import APIS, Api
 from protocol.errors import KafkaError
 from protocol.releases import versions_as_of
+from protocol.transport.large_requests import Begun as Begun
 from protocol.wire.table import META, Versions
 
 RequestT = TypeVar("RequestT")
@@ -22,16 +22,6 @@ Handle: TypeAlias = Callable[[Context, RequestT, int], Awaitable[Any]]
 """(context, request, version) -> the response, a ``Begun``, or None: the request gets no answer."""
 Refuse: TypeAlias = Callable[[RequestT, int, KafkaError], Any]
 """(request, version, error) -> the response that carries the error's code in every place it has."""
-
-
-class Begun(NamedTuple):
-    """A response that takes a while: the connection's next request may be begun meanwhile."""
-
-    ready: asyncio.Future[None]
-    finish: Callable[[], Any]
-    """Returns the response, once ``ready`` is done."""
-    abandon: Callable[[], None]
-    """Called instead when nobody will read the response."""
 
 
 class Handler(NamedTuple):

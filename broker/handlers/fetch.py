@@ -8,13 +8,22 @@ at. Versions 0 and 1 get records in format 0, versions 2 and 3 in format 1.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from broker.context import Context
-from broker.core.fetch_session import FetchContext, FetchRequestHead, SessionKey, session_key
+from broker.core.fetch_session import (
+    FINAL_EPOCH,
+    FULL_EPOCH,
+    SESSION_PARTITIONS_MAX,
+    FetchContext,
+    FetchRequestHead,
+    SessionKey,
+    session_key,
+)
 from broker.core.old_clients import fetch_error
+from broker.engine.fetch import PARTS_OF_A_STEP
 from broker.engine.types import FetchParams, FetchPart, FetchResult
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError, Malformed
@@ -31,6 +40,7 @@ from protocol.messages.fetch import (
 )
 from protocol.ports import Buffer
 from protocol.records.down_convert import down_convert
+from protocol.transport.large_requests import drop
 
 _FORMAT_1_SINCE: Final = 2
 _FORMAT_2_SINCE: Final = 4
@@ -77,6 +87,9 @@ async def handle(context: Context, request: FetchRequest, version: int) -> Fetch
     replica_id = request.replica_id
     if version >= _REPLICA_STATE_SINCE:
         replica_id = request.replica_state.replica_id
+    _leave_out_session(request)
+    forgotten = _forgotten(request)
+    parts = await _parts(context, request, version)
     session = context.fetch_sessions.open(
         FetchRequestHead(
             request.session_id,
@@ -84,8 +97,8 @@ async def handle(context: Context, request: FetchRequest, version: int) -> Fetch
             uses_topic_ids=version >= _TOPIC_IDS_SINCE,
             is_follower=replica_id >= 0,
         ),
-        _parts(context, request, version),
-        forgotten=_forgotten(request),
+        parts,
+        forgotten=forgotten,
         now_ms=context.loop_ms(),
     )
     max_bytes = min(request.max_bytes, context.config.fetch_max_bytes)
@@ -100,8 +113,11 @@ async def handle(context: Context, request: FetchRequest, version: int) -> Fetch
     )
     results = await _read(context, params, session, version)
     session_id, news = session.answer(results)
-    response = FetchResponse(session_id=session_id, responses=_topics(news, version))
-    leaders = [r.current_leader.leader_id for _, r in news if r.current_leader is not None]
+    responses, leaders = await _topics(context, news, version)
+    if len(results) > PARTS_OF_A_STEP:
+        for done in (news, results, session.parts):
+            await context.turns.drop(done)
+    response = FetchResponse(session_id=session_id, responses=responses)
     if leaders and version >= _ENDPOINTS_SINCE:
         response.node_endpoints = [
             NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
@@ -111,29 +127,56 @@ async def handle(context: Context, request: FetchRequest, version: int) -> Fetch
     return response
 
 
-def _parts(context: Context, request: FetchRequest, version: int) -> list[FetchPart]:
+def _leave_out_session(request: FetchRequest) -> None:
+    """Have a fetch of very many partitions answered without a session (KIP-227 allows it).
+
+    Raises:
+        KafkaError: FETCH_SESSION_ID_NOT_FOUND, the client begins anew without one.
+    """
+    named = [*request.topics, *request.forgotten_topics_data]
+    if sum(len(topic.partitions) for topic in named) <= SESSION_PARTITIONS_MAX:
+        return
+    if request.session_epoch > FULL_EPOCH:
+        raise KafkaError(
+            ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+            f"no fetch session of more than {SESSION_PARTITIONS_MAX} partitions",
+        )
+    request.session_epoch = FINAL_EPOCH
+
+
+async def _parts(context: Context, request: FetchRequest, version: int) -> list[FetchPart]:
     parts: list[FetchPart] = []
+    due = PARTS_OF_A_STEP
     for topic in request.topics:
         name, topic_id = topic.topic, ZERO_UUID
         if version >= _TOPIC_IDS_SINCE:
             topic_id = bytes(topic.topic_id)
             name = context.engine.metadata.topic_name(topic_id) or ""
-        parts += [
-            FetchPart(
-                TopicPartition(name, asked.partition),
-                topic_id,
-                asked.fetch_offset,
-                asked.log_start_offset,
-                asked.current_leader_epoch,
-                asked.last_fetched_epoch,
-                asked.partition_max_bytes,
-            )
-            for asked in topic.partitions
-        ]
+        asked_partitions = topic.partitions
+        for first in range(0, len(asked_partitions), PARTS_OF_A_STEP):
+            parts += [
+                FetchPart(
+                    TopicPartition(name, asked.partition),
+                    topic_id,
+                    asked.fetch_offset,
+                    asked.log_start_offset,
+                    asked.current_leader_epoch,
+                    asked.last_fetched_epoch,
+                    asked.partition_max_bytes,
+                )
+                for asked in asked_partitions[first : first + PARTS_OF_A_STEP]
+            ]
+            if len(parts) >= due:
+                due = len(parts) + PARTS_OF_A_STEP
+                await context.turns.next()
+    if len(parts) + len(request.forgotten_topics_data) > PARTS_OF_A_STEP:
+        await drop(request, context.turns, is_shared=False)
     return parts
 
 
 def _forgotten(request: FetchRequest) -> list[SessionKey]:
+    if request.session_epoch <= FULL_EPOCH:
+        return []
     return [
         session_key(TopicPartition(topic.topic, index), topic.topic_id)
         for topic in request.forgotten_topics_data
@@ -162,15 +205,23 @@ async def _read_known(
     context: Context, params: FetchParams, parts: Sequence[FetchPart]
 ) -> list[FetchResult]:
     """Look unknown ids up again: sessions outlive the metadata of the moment they began."""
-    named = [part if part.tp.topic else _named(context, part) for part in parts]
-    known = [part for part in named if part.tp.topic]
-    if len(known) < len(named):
+    known: list[FetchPart] = []
+    known_at: list[int] = []
+    answers: list[FetchResult] = []
+    for index, part in enumerate(parts):
+        if index % PARTS_OF_A_STEP == PARTS_OF_A_STEP - 1:
+            await context.turns.next()
+        named = part if part.tp.topic else _named(context, part)
+        if named.tp.topic:
+            known.append(named)
+            known_at.append(index)
+        answers.append(FetchResult(error_code=ErrorCode.UNKNOWN_TOPIC_ID))
+    if len(known) < len(parts):
         params = params._replace(max_wait_ms=0)
-    results = iter(await context.engine.fetch(params, known))
-    return [
-        next(results) if part.tp.topic else FetchResult(error_code=ErrorCode.UNKNOWN_TOPIC_ID)
-        for part in named
-    ]
+    results = await context.engine.fetch(params, known)
+    for index, result in zip(known_at, results, strict=True):
+        answers[index] = result
+    return answers
 
 
 def _named(context: Context, part: FetchPart) -> FetchPart:
@@ -213,15 +264,20 @@ async def _converted(result: FetchResult, magic: int, fetch_offset: int) -> Fetc
     )
 
 
-def _topics(
-    news: Iterable[tuple[FetchPart, FetchResult]], version: int
-) -> list[FetchableTopicResponse]:
-    """Group neighbours of one topic; the order of the partitions is the session's."""
+async def _topics(
+    context: Context, news: Sequence[tuple[FetchPart, FetchResult]], version: int
+) -> tuple[list[FetchableTopicResponse], dict[int, None]]:
+    """Group neighbours of one topic, in the session's order; name the leaders that are told of."""
+    leaders: dict[int, None] = {}
     topics: list[FetchableTopicResponse] = []
     last: tuple[str, bytes] | None = None
     partitions: list[PartitionData] = []
-    for part, result in news:
+    for index, (part, result) in enumerate(news):
+        if index % PARTS_OF_A_STEP == PARTS_OF_A_STEP - 1:
+            await context.turns.next()
         result.error_code = fetch_error(result.error_code, version)
+        if result.current_leader is not None:
+            leaders[result.current_leader.leader_id] = None
         if last != (part.tp.topic, part.topic_id):
             last = (part.tp.topic, part.topic_id)
             partitions = []
@@ -231,7 +287,7 @@ def _topics(
                 )
             )
         partitions.append(_partition(part.tp.partition, result, version))
-    return topics
+    return topics, leaders
 
 
 def _partition(index: int, result: FetchResult, version: int) -> PartitionData:

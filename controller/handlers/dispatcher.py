@@ -10,17 +10,29 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-from controller.handlers import HANDLERS, from_brokers, from_clients
+from controller.handlers import HANDLERS, Handler, from_brokers, from_clients
 from protocol.connection import Peer, RequestReceived
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from protocol.ports import Buffer
+from protocol.transport.large_requests import (
+    answer_in_pieces,
+    drop,
+    is_cut,
+    piece_refusal,
+    whole_refusal,
+)
+from protocol.transport.turns import Turns
 from protocol.wire.fast import codec
 from protocol.wire.table import Versions
 
 Ask: TypeAlias = Callable[[Any, int], Awaitable[Any]]
 """(request, version) -> the response, once what it depends on is durable."""
 
+LARGE_BYTES_MIN: Final = 8 * 1024
+"""From this size on requests are decoded in steps."""
+PIECES_AT_ONCE: Final = 64
+"""Of one request; each waits until brokers were told."""
 API_VERSIONS: Final = 18
 API_VERSIONS_SERVED: Final = Versions(0, 4)
 FILLED_BY: Final = (from_brokers, from_clients)
@@ -32,6 +44,7 @@ class Dispatcher:
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
+        self._turns = Turns()
 
     async def dispatch(self, received: RequestReceived, peer: Peer) -> Sequence[Buffer] | None:
         """Return the parts of the response's body.
@@ -45,13 +58,47 @@ class Dispatcher:
         version = received.api_version
         if handler is None or version not in handler.versions:
             raise Malformed(f"API {received.api_key} v{version} is not served here")
-        request = codec(handler.api.request, version).decode_leading(received.body)
+        decoding = codec(handler.api.request, version)
+        if len(received.body) >= LARGE_BYTES_MIN:
+            return await self._answer_large(handler, received, peer)
+        request = decoding.decode_leading(received.body)
+        if is_cut(request):
+            return await self._answer_large(handler, received, peer)
+        response = await self._answer(handler, request, received, peer)
+        steps = codec(handler.api.response, version).encode_parts_in_steps(response)
+        return await self._turns.run(steps)
+
+    async def _answer(
+        self, handler: Handler, request: Any, received: RequestReceived, peer: Peer
+    ) -> Any:
+        version = received.api_version
         try:
-            response = await self._ask(request, version)
+            return await self._ask(request, version)
         except Exception:  # the dispatcher is where unforeseen errors end
             logger.exception("%s v%d from %s failed", handler.api.name, version, peer)
-            response = handler.refuse(request, version, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
-        return codec(handler.api.response, version).encode_parts(response)
+            return handler.refuse(request, version, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
+
+    async def _answer_large(
+        self, handler: Handler, received: RequestReceived, peer: Peer
+    ) -> Sequence[Buffer]:
+        """Decode in steps, have each piece decided for itself, encode in steps."""
+        version, turns = received.api_version, self._turns
+        with turns:
+            decoding = codec(handler.api.request, version).decode_in_steps(received.body)
+            request = await turns.run(decoding)
+            refusal = whole_refusal(request)
+
+            async def answer(piece: Any) -> Any:
+                error = refusal or piece_refusal(piece)
+                if error is not None:
+                    return handler.refuse(piece, version, error)
+                return await self._answer(handler, piece, received, peer)
+
+            response = await answer_in_pieces(request, answer, turns, at_once=PIECES_AT_ONCE)
+            encoding = codec(handler.api.response, version).encode_parts_in_steps(response)
+            parts = await turns.run(encoding)
+            await drop(response, turns, is_shared=False)
+            return parts
 
 
 def _api_versions(received: RequestReceived) -> Sequence[Buffer]:

@@ -3,12 +3,15 @@
 Neighbours of fixed size, the length of what follows them and the first byte of a tagged section are
 read by one unpack. Bounds need no check per field: a slice past the end is short, the position runs
 past the end, and the next read or the caller's check of the final position refuses the message.
+
+The same lines also make a generator, which reads large messages in steps.
 """
 # construct has no type annotations.
 # pyright: basic
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -19,6 +22,7 @@ from protocol.wire import types as t
 from protocol.wire.alike_source import ALIKE_MIN, add_defaults, alike_reader, may_be_alike
 from protocol.wire.record import Record
 from protocol.wire.source import Source, code_of
+from protocol.wire.steps import STEP_ITEMS, alike_in_steps, integers_in_steps, make_step
 from protocol.wire.varint import (
     FEW_LENGTH_MAX,
     few_integers_readers,
@@ -51,6 +55,20 @@ _BLOB_BUFFERS = (
     "buf = data if data.__class__ is bytes else bytes(data) if len(data) <= 2048 else view",
     "text = text_of_view if buf is view else text_of_bytes",
 )
+
+
+def step_decoder_for(con: c.Construct) -> Any:
+    """Return a generator function ``decode(data, pos)`` that returns what ``decoder_for``'s does.
+
+    It yields after every ``STEP_ITEMS`` items of arrays, whatever array they are in. Bytes and
+    records are slices of ``data``; nothing is copied but text.
+    """
+    writer = _DecoderWriter(blobs=True, in_steps=True)
+    writer.source.add("buf = view = memoryview(data)", "text = text_of_view", f"due = {STEP_ITEMS}")
+    writer.value(con, "value")
+    writer.flush()
+    writer.source.add("return value, pos", "yield")  # The last makes it a generator in any case.
+    return writer.source.compile("def decode(data, pos):")
 
 
 def decoder_for(con: c.Construct, *, blobs: bool) -> Any:
@@ -100,9 +118,10 @@ def least_bytes(con: c.Construct) -> int:
 class _DecoderWriter:
     """Writes lines that read values in order; ``run`` is what the next unpack will read."""
 
-    def __init__(self, *, blobs: bool) -> None:
+    def __init__(self, *, blobs: bool, in_steps: bool = False) -> None:
         self.source = Source(_NAMES)
         self.blobs = blobs
+        self.in_steps = in_steps
         self.run: list[tuple[str, str]] = []
 
     def flush(self, *, kept_bytes: int = 0) -> None:
@@ -205,7 +224,10 @@ class _DecoderWriter:
         """Write lines that read integers: few by an unpack of their own, none, or by a call."""
         source, size, added = self.source, con.element.sizeof(), int(con.length.compact)
         few = source.bind("few", few_integers_readers(code, added))
-        many = source.bind("many", integers_reader(code))
+        read = source.bind("many", integers_reader(code))
+        if self.in_steps:
+            steps = source.bind("steps", partial(integers_in_steps, integers_reader(code), size))
+            read = f"yield from {steps}"
         with source.block(f"if {added} < {length} <= {FEW_LENGTH_MAX}:"):
             source.add(f"{target} = [*{few}[{length}](buf, pos)]")
             source.add(f"pos += {size} * {length}" + f" - {size}" * added)
@@ -215,7 +237,7 @@ class _DecoderWriter:
             if con.nullable:
                 source.add(f"if {_is_null(con, length)}: {target} = None")
             other = "else: " * con.nullable
-            source.add(f"{other}{target}, pos = {many}(buf, pos, {length} - {added})")
+            source.add(f"{other}{target}, pos = {read}(buf, pos, {length} - {added})")
 
     def _items(self, element: c.Construct, target: str, count: str) -> None:
         """Write lines that read what is alike together and the rest one by one."""
@@ -229,8 +251,10 @@ class _DecoderWriter:
             read = source.bind("alike", alike_reader(element))
             source.add(f"{left} = {count}")
             with source.block(f"if {left} >= {ALIKE_MIN}:"):
-                source.add(f"{items}, pos = {read}(buf, pos, {left})", f"{left} -= len({items})")
+                self._alike(read, items, left)
         with source.block(f"for _ in repeat(None, {left}):"):
+            if self.in_steps:
+                make_step(source)
             if isinstance(element, Record):
                 item = self._record(element)
             else:
@@ -239,6 +263,14 @@ class _DecoderWriter:
             self.flush()
             source.add(f"{items}.append({item})")
         source.add(f"{target} = {items} or ()")
+
+    def _alike(self, read: str, items: str, left: str) -> None:
+        """Write lines that read what is alike of the items that are left."""
+        call = f"{read}(buf, pos, {left})"
+        if self.in_steps:
+            steps = self.source.bind("steps", alike_in_steps)
+            call = f"yield from {steps}({read}, buf, pos, {left})"
+        self.source.add(f"{items}, pos = {call}", f"{left} -= len({items})")
 
     def _nullable(self, con: t.Nullable, target: str) -> None:
         """The marker of null is a negative int8 in a plain field, a varint 0 in a tagged one."""
@@ -263,7 +295,10 @@ class _DecoderWriter:
             self.run.append((tags, "B"))
             self.flush()
             whole = "view" if self.blobs else "buf"
-            read = self.source.bind("tags", _tagged_reader(con, blobs=self.blobs))
+            if self.in_steps:
+                read = f"yield from {self.source.bind('tags', _tagged_step_reader(con))}"
+            else:
+                read = self.source.bind("tags", _tagged_reader(con, blobs=self.blobs))
             self.source.add(f"if {tags}: pos = {read}({whole}, pos - 1, {obj})")
         return obj
 
@@ -271,6 +306,36 @@ class _DecoderWriter:
 def _is_null(con: t.Blob | t.Array, length: str) -> str:
     """Return the expression that tells whether a length on the wire stands for null."""
     return f"not {length}" if con.length.compact else f"{length} < 0"
+
+
+def _tagged_step_reader(con: Record) -> Any:
+    """Return the generator function ``read(buf, pos, obj)`` of a tagged section, in steps."""
+    fields = {field.tag: field for field in con.tagged}
+    decoders: dict[int, Any] = {}
+
+    def read_tagged(buf: Any, pos: int, obj: Any) -> Any:
+        count, pos = read_varint(buf, pos)
+        unknown: list[tuple[int, Any]] = []
+        for number in range(count):
+            if number % STEP_ITEMS == STEP_ITEMS - 1:
+                yield
+            tag, pos = read_varint(buf, pos)
+            size, pos = read_varint(buf, pos)
+            end = pos + size
+            if tag in fields:
+                if tag not in decoders:
+                    decoders[tag] = step_decoder_for(fields[tag].construct)
+                value, read = yield from decoders[tag](buf[pos:end], 0)
+                if read > size or end > len(buf):
+                    raise Malformed(f"{read} bytes read in tagged field {tag} of {size}")
+                setattr(obj, fields[tag].name, value)
+            else:
+                unknown.append((tag, buf[pos:end]))
+            pos = end
+        obj.unknown_tags = tuple(unknown)
+        return pos
+
+    return read_tagged
 
 
 def _tagged_reader(con: Record, *, blobs: bool) -> Any:

@@ -15,6 +15,7 @@ from protocol.wire import types as t
 from protocol.wire.output import Output, put_bytes, put_records, put_tagged, size_of
 from protocol.wire.record import EMPTY, Record, TaggedField, check_absent
 from protocol.wire.source import Source, code_of, plain_length_code
+from protocol.wire.steps import STEP_ITEMS, integers_out_in_steps, make_step
 from protocol.wire.varint import integers_writer, write_varint
 
 _NAMES = {
@@ -31,6 +32,22 @@ def encoder_for(con: c.Construct) -> Any:
     _value(source, con, "value")
     source.add("return out")
     return source.compile("def encode(out, value):")
+
+
+def step_encoder_for(con: c.Construct) -> Any:
+    """Return the same as a generator function; it yields after every ``STEP_ITEMS`` items.
+
+    Tagged sections are written in one step: none holds an array that grows with what is asked.
+    """
+    source = _StepSource(_NAMES)
+    source.add(f"due = {STEP_ITEMS}")
+    _value(source, con, "value")
+    source.add("return out", "yield")  # The last makes it a generator in any case.
+    return source.compile("def encode(out, value):")
+
+
+class _StepSource(Source):
+    """The source of a generator."""
 
 
 def _value(source: Source, con: c.Construct, value: str) -> None:
@@ -104,11 +121,18 @@ def _write_length(
 
 def _items(source: Source, element: c.Construct, items: str) -> None:
     code = code_of(element)
+    in_steps = isinstance(source, _StepSource)
     if code is not None and len(code) == 1:
-        source.add(f"{source.bind('ints', integers_writer(code))}(out, {items})")
+        if in_steps:
+            write = partial(integers_out_in_steps, integers_writer(code))
+            source.add(f"yield from {source.bind('ints', write)}(out, {items})")
+        else:
+            source.add(f"{source.bind('ints', integers_writer(code))}(out, {items})")
         return
     item = source.fresh("v")
     with source.block(f"for {item} in {items}:"):
+        if in_steps:
+            make_step(source)
         _value(source, element, item)
 
 

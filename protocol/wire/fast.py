@@ -10,18 +10,22 @@ from __future__ import annotations
 
 import functools
 import struct
+from collections.abc import Generator
 from typing import Any, NoReturn
 
 import construct as c
 
 from protocol.errors import Malformed
 from protocol.ports import Buffer
-from protocol.wire.decode_source import decoder_for, has_blobs
-from protocol.wire.encode_source import encoder_for
+from protocol.wire.decode_source import decoder_for, has_blobs, step_decoder_for
+from protocol.wire.encode_source import encoder_for, step_encoder_for
 from protocol.wire.output import Output
 from protocol.wire.record import UnsupportedFieldError
+from protocol.wire.steps import STEP_ITEMS
 from protocol.wire.table import construct_for
 
+ITEMS_MAX = 500_000
+"""The items of all arrays of one message that is decoded in steps; each takes some 200 bytes."""
 _EXPLAINED_BYTES_MAX = 16384
 """Larger messages are refused without saying where: construct would take too long to find it."""
 
@@ -29,12 +33,14 @@ _EXPLAINED_BYTES_MAX = 16384
 class Codec:
     """Decodes and encodes one message class at one version."""
 
-    __slots__ = ("_cls", "_decode", "_encode", "_version")
+    __slots__ = ("_cls", "_decode", "_encode", "_step_decode", "_step_encode", "_version")
 
     def __init__(self, cls: type[Any], version: int) -> None:
         construct_for(cls, version)  # the error for a version that is not there
         self._cls, self._version = cls, version
         self._decode, self._encode = self._first_decode, self._first_encode
+        self._step_decode: Any = None
+        self._step_encode: Any = None
 
     def decode(self, data: Buffer) -> Any:
         """Return the message in ``data``; its bytes and records fields are slices of ``data``.
@@ -76,6 +82,35 @@ class Codec:
             Malformed: No such message starts there.
         """
         return self.decode_prefix(data)[0]
+
+    def decode_in_steps(self, data: Buffer) -> Generator[None, None, Any]:
+        """Do as ``decode_leading`` in steps; a generator that yields between two of them.
+
+        Raises:
+            Malformed: No such message starts there, or it has more than ``ITEMS_MAX`` items.
+        """
+        if self._step_decode is None:
+            self._step_decode = step_decoder_for(construct_for(self._cls, self._version))
+        try:
+            value, end = yield from _bounded(self._step_decode(data, 0))
+        except (struct.error, IndexError, UnicodeDecodeError, Malformed) as exc:
+            self._refuse(data, exc)
+        if end > len(data):
+            self._refuse(data, None)
+        return value
+
+    def encode_parts_in_steps(self, value: Any) -> Generator[None, None, list[Buffer]]:
+        """Do as ``encode_parts`` in steps; a generator that yields between two of them."""
+        if self._step_encode is None:
+            self._step_encode = step_encoder_for(construct_for(self._cls, self._version))
+        out = Output(keeps_blobs_apart=True)
+        try:
+            yield from self._step_encode(out, value)
+        except UnsupportedFieldError:
+            raise
+        except (struct.error, AttributeError, TypeError, ValueError) as exc:
+            self._explain(value, exc)
+        return out.parts()
 
     def encode(self, value: Any) -> bytearray:
         """Return the bytes of ``value``.
@@ -125,6 +160,17 @@ class Codec:
         except (c.ConstructError, AttributeError, TypeError) as exc:
             raise ValueError(f"{name}: {exc}") from cause
         raise ValueError(f"{name}: {cause}") from cause
+
+
+def _bounded(steps: Generator[None, None, Any]) -> Generator[None, None, Any]:
+    """Go through ``steps`` and refuse what takes too many."""
+    for _ in range(ITEMS_MAX // STEP_ITEMS):
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+        yield
+    raise Malformed(f"more than {ITEMS_MAX} items in all arrays together")
 
 
 @functools.cache

@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.apis import APIS, request_header_version, response_header_version
-from protocol.connection import JOINED_BYTES_MAX, ClientConnection, ServerConnection
+from protocol.connection import (
+    HEADER_TAGS_MAX,
+    JOINED_BYTES_MAX,
+    ClientConnection,
+    ServerConnection,
+    read_request,
+)
 from protocol.errors import Malformed
 from protocol.messages.headers import RequestHeader, ResponseHeader
 from protocol.wire.fast import codec
@@ -188,3 +194,10 @@ def test_correlation_ids_start_again_after_the_last_one() -> None:
     client._next_correlation_id = 2**31 - 1  # pyright: ignore[reportPrivateUsage]
     sent = [b"".join(client.send_request(METADATA, 1, []))[8:12] for _ in range(2)]
     assert sent == [pack(">i", 2**31 - 1), pack(">i", 0)]
+
+
+def test_a_header_with_more_tagged_fields_than_anybody_sends_is_malformed() -> None:
+    head = bytes.fromhex("0003000c00000001ffff")
+    read_request(bytearray(head + bytes([HEADER_TAGS_MAX]) + b"\x63\x00" * HEADER_TAGS_MAX))
+    with pytest.raises(Malformed, match="101 tagged fields in the header, at most 100"):
+        read_request(bytearray(head + bytes([HEADER_TAGS_MAX + 1]) + b"\x63\x00" * 101))

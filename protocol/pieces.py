@@ -1,0 +1,213 @@
+"""Takes large requests apart into small ones of the same kind, and puts their answers together.
+
+What Kafka answers entry by entry may be asked in pieces: nobody can tell but by the time between
+them. It sends nothing and decides nothing about an entry.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from protocol.errors import ErrorCode, KafkaError
+from protocol.wire.table import ArrayType, rows_of
+
+NEW_PARTITIONS_MAX: Final = 10_000
+"""That one request makes. Source: KRaft's QuorumController.MAX_RECORDS_PER_USER_OP."""
+VALUES_MAX: Final = 2_000
+"""Of one entry, such as the settings of a topic or the replicas of a partition."""
+
+
+class Cut(NamedTuple):
+    """Where requests of an API may be cut."""
+
+    entries: int
+    """Of a piece, innermost ones: some milliseconds of work."""
+    levels: tuple[tuple[str, ...], ...]
+    """Ways to its entries, arrays outermost first; the first that is not empty counts."""
+    values_max: int = VALUES_MAX
+    """The longest array in a piece beside those."""
+
+
+_PARTITIONS: Final = ("topics", "partitions")
+_INDEXES: Final = ("topics", "partition_indexes")
+_STATES: Final = ("topic_states", "partition_states")
+_UNGROUPED: Final = ("ungrouped_partition_states",)
+_WHOLE: Final = Cut(0, ())
+_FILTER: Final = Cut(0, (), NEW_PARTITIONS_MAX)
+
+CUTS: Final[dict[str, Cut]] = {
+    "ProduceRequest": Cut(100, (("topic_data", "partition_data"),)),
+    "ListOffsetsRequest": Cut(200, (_PARTITIONS,)),
+    "MetadataRequest": Cut(100, (("topics",),)),
+    "LeaderAndIsrRequest": Cut(100, (_STATES, _UNGROUPED)),
+    "StopReplicaRequest": Cut(100, (_STATES, _INDEXES, ("ungrouped_partitions",))),
+    "UpdateMetadataRequest": Cut(250, (_STATES, _UNGROUPED)),
+    "AlterPartitionRequest": Cut(100, (_PARTITIONS,)),
+    "FindCoordinatorRequest": Cut(250, (("coordinator_keys",),)),
+    "CreateTopicsRequest": Cut(20, (("topics",),), NEW_PARTITIONS_MAX),
+    "CreatePartitionsRequest": Cut(20, (("topics",),), NEW_PARTITIONS_MAX),
+    "DeleteTopicsRequest": Cut(50, (("topics",), ("topic_names",))),
+    "DeleteRecordsRequest": Cut(100, (_PARTITIONS,)),
+    "OffsetForLeaderEpochRequest": Cut(200, (_PARTITIONS,)),
+    "WriteTxnMarkersRequest": Cut(50, (("markers", "topics", "partition_indexes"),)),
+    "DescribeConfigsRequest": Cut(10, (("resources",),)),
+    "AlterConfigsRequest": Cut(20, (("resources",),)),
+    "IncrementalAlterConfigsRequest": Cut(20, (("resources",),)),
+    "AlterReplicaLogDirsRequest": Cut(100, (("dirs", "topics", "partitions"),)),
+    "ElectLeadersRequest": Cut(100, (("topic_partitions", "partitions"),)),
+    "AlterPartitionReassignmentsRequest": Cut(50, (_PARTITIONS,)),
+    "ListPartitionReassignmentsRequest": Cut(250, (_INDEXES,)),
+    "DescribeProducersRequest": Cut(100, (_INDEXES,)),
+    "DescribeLogDirsRequest": _FILTER,
+    "DescribeTopicPartitionsRequest": _FILTER,
+}
+"""By the class of the request; what is not here is never cut."""
+
+
+def pieces_of(request: Any) -> Iterator[Any]:
+    """Yield requests that ask for all that ``request`` does; its arrays are empty afterwards."""
+    cut = CUTS.get(type(request).__name__, _WHOLE)
+    levels = next((levels for levels in cut.levels if getattr(request, levels[0])), None)
+    if levels is None:
+        yield request
+        return
+    for chunk in _chunks(_taken(request, levels[0]), levels[1:], cut.entries):
+        yield dataclasses.replace(request, **{levels[0]: chunk})
+
+
+def check_whole(request: Any) -> None:
+    """Refuse what may not be asked for at all, in whatever pieces.
+
+    Raises:
+        KafkaError: POLICY_VIOLATION, for the request as a whole.
+
+    Source: ReplicationControlManager.java validateTotalNumberOfPartitions; KAFKA-17870, 19673.
+    """
+    if type(request).__name__ not in ("CreateTopicsRequest", "CreatePartitionsRequest"):
+        return
+    if len(request.topics) > NEW_PARTITIONS_MAX or (
+        type(request).__name__ == "CreateTopicsRequest"
+        and sum(_weight(topic, ()) for topic in request.topics) > NEW_PARTITIONS_MAX
+    ):
+        raise KafkaError(
+            ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
+        )
+
+
+def check_values(request: Any) -> None:
+    """Refuse a request with an array so long that it cannot be worked off in one step.
+
+    Raises:
+        KafkaError: INVALID_REQUEST, naming length and limit.
+    """
+    _check_arrays(request, CUTS.get(type(request).__name__, _WHOLE).values_max)
+
+
+def put_together(whole: Any, answer: Any) -> None:
+    """Append the arrays of ``answer`` to those of ``whole``.
+
+    An entry that was cut has a part in both: its arrays go on, too. Nodes are named once.
+    """
+    cls: Any = whole.__class__
+    for name in _arrays(cls):
+        own, more = getattr(whole, name), getattr(answer, name)
+        if not more:
+            continue
+        if own.__class__ is not list:
+            own = list(own or ())
+            setattr(whole, name, own)
+        if name in _NODES:
+            own += [node for node in more if node not in own]
+        elif own and _is_same(own[-1], more[0]):
+            put_together(own[-1], more[0])
+            own += more[1:]
+        else:
+            own += more
+
+
+_NODES: Final = ("brokers", "node_endpoints")
+
+
+def _taken(owner: Any, name: str) -> list[Any]:
+    """Take an array out of its owner, so that nothing holds what was worked off."""
+    items = list(getattr(owner, name))
+    setattr(owner, name, ())
+    return items
+
+
+def _chunks(items: list[Any], levels: tuple[str, ...], most: int) -> Iterator[list[Any]]:
+    chunk: list[Any] = []
+    count = 0
+    items.reverse()
+    while items:
+        item = items.pop()
+        weight = _weight(item, levels)
+        if count + weight > most and chunk:
+            yield chunk
+            chunk, count = [], 0
+        if weight > most and levels:
+            for part in _chunks(_taken(item, levels[0]), levels[1:], most):
+                yield [dataclasses.replace(item, **{levels[0]: part})]
+            continue
+        chunk.append(item)
+        count += weight
+    if chunk:
+        yield chunk
+
+
+def _weight(item: Any, levels: tuple[str, ...]) -> int:
+    if not levels:
+        return max(
+            1, getattr(item, "num_partitions", 1), len(getattr(item, "assignments", None) or ())
+        )
+    inner: Sequence[Any] = getattr(item, levels[0]) or ()
+    if len(levels) == 1:
+        return max(1, len(inner))
+    return sum(_weight(each, levels[1:]) for each in inner) or 1
+
+
+@cache
+def _arrays(struct: type[Any]) -> tuple[str, ...]:
+    return tuple(name for name, row, _ in rows_of(struct) if isinstance(row.wire, ArrayType))
+
+
+@cache
+def _structs(struct: type[Any]) -> tuple[str, ...]:
+    """Return the arrays whose elements are structs."""
+    return tuple(
+        name
+        for name, row, _ in rows_of(struct)
+        if isinstance(row.wire, ArrayType) and isinstance(row.wire.element, type)
+    )
+
+
+@cache
+def _key_fields(struct: type[Any]) -> tuple[str, ...]:
+    return tuple(name for name, row, _ in rows_of(struct) if not isinstance(row.wire, ArrayType))
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Tell whether two entries are parts of one: alike in all but their arrays."""
+    cls: Any = one.__class__
+    if not dataclasses.is_dataclass(cls) or not _arrays(cls):
+        return False
+    return all(getattr(one, name) == getattr(other, name) for name in _key_fields(cls))
+
+
+def _check_arrays(value: Any, limit: int) -> None:
+    cls: Any = value.__class__
+    if not dataclasses.is_dataclass(cls):
+        return
+    for name in _arrays(cls):
+        length = len(getattr(value, name) or ())
+        if length > limit:
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST,
+                f"{name} has {length} entries, at most {limit} are taken; ask for fewer at a time.",
+            )
+    for name in _structs(cls):
+        for item in getattr(value, name) or ():
+            _check_arrays(item, limit)

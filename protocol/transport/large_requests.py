@@ -1,0 +1,140 @@
+"""Answers a large request in pieces, so that nobody else waits for more than a step of it.
+
+It is decoded in steps, handled piece by piece, and its answer is encoded in steps. Between two of
+them whatever else came in has its turn, and state may change: each piece decides on its own. An API
+without pieces looks after its steps itself, as Fetch does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+from protocol.errors import KafkaError
+from protocol.messages.fetch import FetchRequest
+from protocol.pieces import CUTS, check_values, check_whole, pieces_of, put_together
+from protocol.transport.turns import Turns
+from protocol.wire.table import ArrayType, rows_of
+
+Answer = Callable[[Any], Awaitable[Any]]
+"""Answers one piece, errors included: a response, a ``Begun`` or None."""
+
+
+class Begun(NamedTuple):
+    """A response that takes a while: the connection's next request may be begun meanwhile."""
+
+    ready: asyncio.Future[None]
+    finish: Callable[[], Any]
+    """Returns the response, once ``ready`` is done."""
+    abandon: Callable[[], None]
+    """Called instead when nobody will read the response."""
+
+
+async def answer_in_pieces(request: Any, answer: Answer, turns: Turns, *, at_once: int) -> Any:
+    """Return the whole answer, None when no piece has one.
+
+    Args:
+        request: its arrays are empty afterwards, so that what was worked off is let go of.
+        answer: called for each piece, in order.
+        turns: asked between two pieces.
+        at_once: so many pieces are under way together; 1 where each is answered at once.
+    """
+    if isinstance(request, FetchRequest):
+        return await answer(request)
+    pieces = pieces_of(request)
+    whole: Any = None
+    begun: list[Begun] = []
+    while some := list(islice(pieces, at_once)):
+        for response in await _all_of(some, answer, turns):
+            if isinstance(response, Begun):
+                begun.append(response)
+            else:
+                whole = _joined(whole, response)
+        await turns.next()
+    return _joined(whole, await _finished(begun, turns)) if begun else whole
+
+
+def is_cut(request: Any) -> bool:
+    """Tell whether a request that was decoded in one step is to be answered in pieces."""
+    cut = CUTS.get(type(request).__name__)
+    if cut is None:
+        return False
+    return any(len(getattr(request, levels[0]) or ()) > cut.entries for levels in cut.levels)
+
+
+async def drop(response: Any, turns: Turns, *, is_shared: bool) -> None:
+    """Let go of an answer that is sent; of one that is shared only its outermost arrays."""
+    cls: Any = response.__class__
+    for name, row, _ in rows_of(cls):
+        if isinstance(row.wire, ArrayType):
+            items: Any = getattr(response, name)
+            if items.__class__ is list:
+                if not is_shared:
+                    for item in _with_long_arrays(items):
+                        await drop(item, turns, is_shared=False)
+                await turns.drop(items)
+
+
+def _with_long_arrays(items: list[Any]) -> Iterator[Any]:
+    """Yield the only item: where there are many, none of them has more than a piece."""
+    if len(items) == 1 and hasattr(items[0], "unknown_tags"):
+        yield items[0]
+
+
+async def _all_of(pieces: list[Any], answer: Answer, turns: Turns) -> list[Any]:
+    if len(pieces) == 1:
+        return [await answer(pieces.pop())]
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_in_turn(piece, answer, turns)) for piece in pieces]
+        pieces.clear()
+    return [task.result() for task in tasks]
+
+
+async def _in_turn(piece: Any, answer: Answer, turns: Turns) -> Any:
+    await turns.next()
+    return await answer(piece)
+
+
+async def _finished(begun: list[Begun], turns: Turns) -> Any:
+    """Wait for all that was begun; nobody reads any of it when this is cancelled."""
+    whole: Any = None
+    left = list(reversed(begun))
+    try:
+        while left:
+            await left[-1].ready
+            whole = _joined(whole, left.pop().finish())
+            await turns.next()
+    finally:
+        for one in left:
+            one.abandon()
+    return whole
+
+
+def _joined(whole: Any, response: Any) -> Any:
+    if whole is None:
+        return response
+    if response is not None:
+        put_together(whole, response)
+    return whole
+
+
+def whole_refusal(request: Any) -> KafkaError | None:
+    """Return why a request is refused in all its pieces, None to go on."""
+    try:
+        check_whole(request)
+    except KafkaError as error:
+        return error
+    return None
+
+
+def piece_refusal(piece: Any) -> KafkaError | None:
+    """Return why a piece is refused that could not be handled in one step, None to go on."""
+    if isinstance(piece, FetchRequest):
+        return None
+    try:
+        check_values(piece)
+    except KafkaError as error:
+        return error
+    return None

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import pytest
+
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponseTopic,
+)
+from protocol.messages.offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+    ListOffsetsTopicResponse,
+)
+from protocol.messages.producer_ids import InitProducerIdRequest
+from protocol.messages.topics import CreatableTopic, CreateTopicsRequest
+from protocol.messages.transactions import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
+from protocol.pieces import CUTS, check_values, check_whole, pieces_of, put_together
+
+
+def list_offsets(*counts: int) -> ListOffsetsRequest:
+    return ListOffsetsRequest(
+        replica_id=-1,
+        isolation_level=1,
+        topics=[
+            ListOffsetsTopic(
+                name=f"t{number}",
+                partitions=[ListOffsetsPartition(partition_index=index) for index in range(count)],
+            )
+            for number, count in enumerate(counts)
+        ],
+    )
+
+
+def asked(request: ListOffsetsRequest) -> list[tuple[str, int]]:
+    return [
+        (topic.name, partition.partition_index)
+        for topic in request.topics
+        for partition in topic.partitions
+    ]
+
+
+@pytest.mark.parametrize("counts", [(1,), (199, 1, 1), (1000,), (1, 500, 1), (150, 150, 150)])
+def test_pieces_ask_for_all_that_the_whole_did_in_its_order(counts: tuple[int, ...]) -> None:
+    whole = asked(list_offsets(*counts))
+    pieces = list(pieces_of(list_offsets(*counts)))
+    assert [entry for piece in pieces for entry in asked(piece)] == whole
+    most = CUTS["ListOffsetsRequest"].entries
+    assert all(len(asked(piece)) <= most for piece in pieces)
+    assert all(piece.isolation_level == 1 for piece in pieces)
+
+
+def test_a_request_that_was_cut_holds_nothing_any_more() -> None:
+    request = list_offsets(300)
+    list(pieces_of(request))
+    assert len(request.topics) == 0
+
+
+def test_three_levels_are_cut_at_any_of_them() -> None:
+    request = WriteTxnMarkersRequest(
+        markers=[
+            WritableTxnMarker(
+                producer_id=number,
+                topics=[WritableTxnMarkerTopic(name="t", partition_indexes=list(range(120)))],
+            )
+            for number in range(2)
+        ]
+    )
+    found = [
+        (marker.producer_id, index)
+        for piece in pieces_of(request)
+        for marker in piece.markers
+        for topic in marker.topics
+        for index in topic.partition_indexes
+    ]
+    assert found == [(number, index) for number in range(2) for index in range(120)]
+
+
+def test_what_is_never_cut_stays_one_piece() -> None:
+    request = InitProducerIdRequest()
+    assert list(pieces_of(request)) == [request]
+    assert list(pieces_of(MetadataRequest(topics=None))) == [MetadataRequest(topics=None)]
+
+
+def answer_to(piece: ListOffsetsRequest) -> ListOffsetsResponse:
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(
+                name=topic.name,
+                partitions=[
+                    ListOffsetsPartitionResponse(partition_index=each.partition_index)
+                    for each in topic.partitions
+                ],
+            )
+            for topic in piece.topics
+        ]
+    )
+
+
+def test_answers_are_put_together_as_if_all_had_been_asked_at_once() -> None:
+    first, *others = map(answer_to, pieces_of(list_offsets(100, 450, 1)))
+    for other in others:
+        put_together(first, other)
+    assert first == answer_to(list_offsets(100, 450, 1))
+
+
+def test_nodes_are_named_once() -> None:
+    def answer(name: str) -> MetadataResponse:
+        return MetadataResponse(
+            brokers=[MetadataResponseBroker(node_id=1)], topics=[MetadataResponseTopic(name=name)]
+        )
+
+    whole = answer("a")
+    put_together(whole, answer("b"))
+    assert len(whole.brokers) == 1
+    assert [topic.name for topic in whole.topics] == ["a", "b"]
+
+
+def test_more_than_ten_thousand_new_partitions_are_refused_as_a_whole() -> None:
+    def create(*counts: int) -> CreateTopicsRequest:
+        return CreateTopicsRequest(
+            topics=[CreatableTopic(name=f"t{n}", num_partitions=n) for n in counts]
+        )
+
+    check_whole(create(4000, 6000))
+    with pytest.raises(KafkaError) as refused:
+        check_whole(create(4000, 6001))
+    assert refused.value.code == ErrorCode.POLICY_VIOLATION
+
+
+def test_an_array_that_cannot_be_cut_is_refused_with_its_name_and_the_limit() -> None:
+    topic = MetadataRequestTopic(name="t")
+    check_values(MetadataRequest(topics=[topic] * 2000))
+    with pytest.raises(KafkaError, match="topics has 2001 entries, at most 2000 are taken"):
+        check_values(MetadataRequest(topics=[topic] * 2001))

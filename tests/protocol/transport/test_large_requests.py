@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseTopic,
+)
+from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.transport.large_requests import (
+    Begun,
+    answer_in_pieces,
+    drop,
+    is_cut,
+    piece_refusal,
+    whole_refusal,
+)
+from protocol.transport.turns import Turns
+
+
+def wanted(count: int) -> MetadataRequest:
+    return MetadataRequest(topics=[MetadataRequestTopic(name=f"t{n}") for n in range(count)])
+
+
+async def answer(piece: MetadataRequest) -> MetadataResponse:
+    return MetadataResponse(
+        topics=[MetadataResponseTopic(name=topic.name) for topic in piece.topics or ()]
+    )
+
+
+async def test_pieces_under_way_together_are_answered_in_the_order_of_the_request() -> None:
+    for at_once in (1, 3):
+        whole: Any = await answer_in_pieces(wanted(950), answer, Turns(), at_once=at_once)
+        assert [topic.name for topic in whole.topics] == [f"t{n}" for n in range(950)]
+
+
+async def test_pieces_that_take_a_while_are_all_begun_before_the_first_is_waited_for() -> None:
+    begun: list[asyncio.Future[None]] = []
+
+    async def begin(_piece: ProduceRequest) -> Begun:
+        begun.append(asyncio.get_running_loop().create_future())
+        if len(begun) == 3:
+            for each in begun:
+                each.set_result(None)
+        return Begun(begun[-1], lambda: None, lambda: None)
+
+    partitions = [PartitionProduceData(index=n) for n in range(250)]
+    request = ProduceRequest(topic_data=[TopicProduceData(name="t", partition_data=partitions)])
+    async with asyncio.timeout(10):
+        assert await answer_in_pieces(request, begin, Turns(), at_once=1) is None
+    assert len(begun) == 3
+
+
+def test_only_what_is_more_than_a_piece_is_cut() -> None:
+    assert not is_cut(wanted(100))
+    assert is_cut(wanted(101))
+
+
+def test_refusals_are_for_what_no_piece_may_hold() -> None:
+    assert whole_refusal(wanted(10)) is None
+    assert piece_refusal(wanted(10)) is None
+    assert piece_refusal(wanted(3000)) is not None
+
+
+async def test_an_answer_that_was_sent_is_let_go_of() -> None:
+    response = await answer(wanted(3000))
+    await drop(response, Turns(), is_shared=False)
+    assert response.topics == []
