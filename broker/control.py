@@ -322,7 +322,7 @@ async def _shut_down(ports: ControlPorts, _body: bytes) -> Answer:
 def _decode(body: bytes, kind: type[Any]) -> Any:
     try:
         return msgspec.json.decode(body, type=kind)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         fields = ", ".join(kind.__struct_fields__)
         raise ControlError(400, f"{error}; the body is a JSON object of {fields}") from error
     except RecursionError:

@@ -305,3 +305,12 @@ async def test_a_partition_that_none_can_have_is_refused(broker: FakeBroker, par
     status, reply = await ask(broker, "POST", "/partitions/restart", wish)
     assert status == 400
     assert f"partition: {partition}, must be 0 to 2147483647" in reply["error"]
+
+
+async def test_a_body_that_is_not_utf_8_is_refused_and_leaves_no_traceback(
+    broker: FakeBroker, caplog: pytest.LogCaptureFixture
+):
+    reply = await answer(broker.ports(), "POST", "/log-dirs/fail", b'{"path": "\xe8("}')
+    assert reply.status == 400
+    assert b"utf-8" in reply.body
+    assert not caplog.records
