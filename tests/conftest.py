@@ -13,12 +13,9 @@ from tests.sampling import left_out
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of this suite."""
     parser.addoption(
-        "--costs",
-        nargs="?",
-        const="",
-        metavar="FILE",
-        help="print what was slowest, by the clock and by the processor; to FILE: all, as JSON",
+        "--costs", action="store_true", help="print what was slowest, by clock and processor"
     )
+    parser.addoption("--costs-to", metavar="FILE", help="write what every test cost, as JSON")
     parser.addoption(
         "--unsampled", action="store_true", help="run sampled tests with all of their parameters"
     )
@@ -26,8 +23,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Measure what tests cost, where that is asked for."""
-    file: str | None = config.getoption("costs")
-    if file is not None:
+    file: str | None = config.getoption("costs_to")
+    if config.getoption("costs") or file is not None:
         config.pluginmanager.register(Costs(file))
 
 
