@@ -12,6 +12,7 @@ import logging
 import os
 import signal
 from collections.abc import Awaitable, Mapping
+from functools import partial
 from random import Random
 from typing import Final
 
@@ -21,6 +22,7 @@ from broker.assembly import Parts
 from broker.context import BrokerState
 from broker.control import LOOPBACK, ControlServer
 from broker.emulation import dispatch_for
+from broker.engine.supervise import supervised
 from broker.exit_codes import ExitCode
 from broker.lifecycle.controlled_shutdown import hand_over
 from broker.lifecycle.session import RegistrationRefusedError
@@ -206,13 +208,18 @@ class Broker:
     def _start_tasks(self, tasks: asyncio.TaskGroup, port: int, dump: MetricDump) -> None:
         parts = self._parts
         parts.engine.run(tasks)
-        tasks.create_task(parts.session.run(parts.identity(port)), name="session")
-        tasks.create_task(parts.broker_configs.run(), name="broker-configs")
-        tasks.create_task(parts.topic_configs.run(), name="topic-configs")
-        tasks.create_task(parts.auto_topics.run(), name="auto-topics")
-        tasks.create_task(parts.returns.run(), name="log-dir-returns")
-        tasks.create_task(parts.move_throttles.run(), name="move-throttles")
-        tasks.create_task(dump.run(), name="metric-dump")
+        session = partial(parts.session.run, parts.identity(port))
+        refused = RegistrationRefusedError
+        tasks.create_task(supervised("session", session, ending=refused), name="session")
+        for name, run in (
+            ("broker-configs", parts.broker_configs.run),
+            ("topic-configs", parts.topic_configs.run),
+            ("auto-topics", parts.auto_topics.run),
+            ("log-dir-returns", parts.returns.run),
+            ("move-throttles", parts.move_throttles.run),
+            ("metric-dump", dump.run),
+        ):
+            tasks.create_task(supervised(name, run), name=name)
         for spec in self._own_faults():
             if spec.at_ms > 0:
                 self._loop.call_later(spec.at_ms / 1000, self._strike, spec)

@@ -311,7 +311,7 @@ class Dispatcher:
             if isinstance(error, NoCoordinatorError):
                 self._tell_of_client(asked, error)
             return route.refuse(asked.request, route.version, error)
-        if isinstance(error, CloseConnection | Malformed):
+        if isinstance(error, CloseConnection):
             raise error
         self._context.metrics.unexpected_errors.add()
         logger.error(

@@ -10,15 +10,15 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from controller.core.events import RequestAnswered
-from protocol.errors import Malformed
 from protocol.messages.control import (
     LeaderAndIsrRequest,
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
+from protocol.ports import RpcPort
 
 RETRY_MS: Final = 100
 ANSWER_TIMEOUT_MS: Final = 30_000
@@ -34,19 +34,7 @@ VERSIONS: Final[dict[type[Any], int]] = {
 _log = logging.getLogger(__name__)
 
 
-class Client(Protocol):
-    """A connection that connects on first use and again after a loss."""
-
-    async def request(self, message: Any, version: int, *, timeout_ms: int | None = None) -> Any:
-        """Send and wait for the answer; raises ConnectionError, TimeoutError or Malformed."""
-        ...
-
-    def close(self) -> None:
-        """Drop the connection; waiting requests end with ConnectionError."""
-        ...
-
-
-Connect = Callable[[str, int], Client]
+Connect = Callable[[str, int], RpcPort]
 """(host, port) -> a client; it connects on its first request."""
 
 
@@ -117,7 +105,7 @@ class _Channel:
         self,
         broker_id: int,
         broker_epoch: int,
-        client: Client,
+        client: RpcPort,
         on_answer: Callable[[RequestAnswered], None],
     ) -> None:
         self._broker_id = broker_id
@@ -166,7 +154,7 @@ class _Channel:
                 response = await self._client.request(
                     request, version, timeout_ms=ANSWER_TIMEOUT_MS
                 )
-            except (ConnectionError, TimeoutError, Malformed) as error:
+            except (ConnectionError, TimeoutError) as error:
                 self._note_silence(error)
                 await asyncio.sleep(RETRY_MS / 1000)
                 continue

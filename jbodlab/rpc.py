@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from protocol.apis import APIS
 from protocol.connection import ClientConnection
+from protocol.errors import Malformed, MalformedAnswer
 from protocol.ids import TOOL_CLIENT_ID
 from protocol.wire.fast import codec
 from protocol.wire.table import META
@@ -43,7 +44,8 @@ class BlockingClient:
         ``timeout_ms`` takes the place of the client's own for this request.
 
         Raises:
-            OSError: the node cannot be reached, hung up, or did not answer in time.
+            OSError: the node cannot be reached, hung up, did not answer in time, or not so that
+                it can be read (MalformedAnswer).
         """
         key = META[type(message)].api_key
         assert key is not None
@@ -56,7 +58,15 @@ class BlockingClient:
         except OSError:
             self.close()
             raise
-        return codec(api.response, version).decode(answer)
+        except Malformed as error:
+            self.close()
+            raise MalformedAnswer(f"{self.host}:{self.port} sent no answer: {error}") from error
+        try:
+            return codec(api.response, version).decode(answer)
+        except Malformed as error:
+            self.close()
+            where = f"{self.host}:{self.port}"
+            raise MalformedAnswer(f"{where} sent no answer to {api.name}: {error}") from error
 
     def close(self) -> None:
         """Hang up."""

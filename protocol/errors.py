@@ -12,6 +12,13 @@ from typing import Final
 class ErrorCode(IntEnum):
     """Every code of Apache Kafka 4.3. Source: org.apache.kafka.common.protocol.Errors."""
 
+    @classmethod
+    def _missing_(cls, value: object) -> ErrorCode:
+        """Take a code that nobody knows yet for an unexpected error. Source: Errors.forCode."""
+        if isinstance(value, int):
+            return cls.UNKNOWN_SERVER_ERROR
+        raise ValueError(f"{value!r} is no error code")
+
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0
     OFFSET_OUT_OF_RANGE = 1
@@ -220,4 +227,16 @@ class KafkaError(Exception):
 
 
 class Malformed(ValueError):  # noqa: N818 - blame in the name: the peer's bytes, not our error
-    """A peer sent bytes that are no message; its connection is closed."""
+    """A peer sent bytes that are no message; its connection is closed.
+
+    Servers raise it for requests: the blame is the client's. It never leaves an RPC client, which
+    raises ``MalformedAnswer``. What we cannot encode ourselves is an ``UnsupportedFieldError``.
+    """
+
+
+class MalformedAnswer(ConnectionResetError):  # noqa: N818 - as Malformed
+    """A node that we asked sent what is no answer; the connection to it is closed.
+
+    To who asked it is one more way to lose a connection: what was asked for may have happened. It
+    is never the fault of a client on whose behalf we asked.
+    """

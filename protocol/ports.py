@@ -28,6 +28,25 @@ class DiskUsage(NamedTuple):
     usable_bytes: int
 
 
+class RpcPort(Protocol):
+    """A connection to another node that connects on first use and again after a loss."""
+
+    # Any: which class answers which is in the API table, beyond what a type can say.
+    async def request(self, message: Any, version: int, *, timeout_ms: int | None = None) -> Any:
+        """Send and wait for the answer.
+
+        Raises:
+            ConnectionError: refused or lost; MalformedAnswer, which is one, when the node sent what
+                is no answer.
+            TimeoutError: no answer within ``timeout_ms``.
+        """
+        ...
+
+    def close(self) -> None:
+        """Drop the connection; waiting requests end with ConnectionError."""
+        ...
+
+
 class DiskFile(Protocol):
     """An open file of one log dir. Every method may raise OSError.
 

@@ -17,7 +17,7 @@ from broker.engine.logs import Logs
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.engine.supervise import supervised
-from broker.engine.types import PeerClient
+from broker.engine.types import RpcPort
 from broker.replication.fetcher import Fetcher, FetchSettings
 from broker.replication.followed import FetchedRecords, FetchPosition
 from broker.replication.follower_throttle import FollowerThrottle
@@ -279,7 +279,7 @@ class Following:
         source = self._sources[source_id] = _Source(fetcher, reconciler, tasks)
         return source
 
-    def _connect(self, source_id: int) -> PeerClient | None:
+    def _connect(self, source_id: int) -> RpcPort | None:
         address = self._state.address_of(source_id)
         return None if address is None else self._state.ports.connect(*address)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from broker.core.record_errors import RecordError
 from broker.core.transactions import EndMarker
@@ -19,7 +19,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
 from protocol.metric_rows import MetricRow
-from protocol.ports import Buffer, WallClock
+from protocol.ports import Buffer, RpcPort, WallClock
 from protocol.witness import Witness, unwitnessed
 
 
@@ -209,23 +209,6 @@ class EngineGauges(NamedTuple):
     """Of all online replicas together."""
 
 
-class PeerClient(Protocol):
-    """A connection to another broker."""
-
-    async def request(self, message: Any, version: int, *, timeout_ms: int | None = None) -> Any:
-        """Send and wait for the answer.
-
-        Raises:
-            ConnectionError: the connection was lost or refused.
-            TimeoutError: no answer in time.
-        """
-        ...
-
-    def close(self) -> None:
-        """Drop the connection; waiting requests end with ConnectionError."""
-        ...
-
-
 class EngineEvents(Protocol):
     """What the engine tells the lifecycle. Calls must return at once and not call back."""
 
@@ -256,7 +239,7 @@ class EnginePorts:
 
     clock: WallClock
     random: Random
-    connect: Callable[[str, int], PeerClient]
+    connect: Callable[[str, int], RpcPort]
     """(host, port) -> a client that connects on first use."""
     send_alter_partition: Callable[[AlterPartitionRequest], Awaitable[AlterPartitionResponse]]
     """To the controller. May raise ConnectionError or TimeoutError; the engine repeats."""

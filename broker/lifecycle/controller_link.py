@@ -8,10 +8,14 @@ configs share one.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from protocol.errors import ErrorCode, KafkaError
+from protocol.errors import ErrorCode, KafkaError, MalformedAnswer
+from protocol.ports import RpcPort
+
+logger = logging.getLogger(__name__)
 
 FORWARDS_MAX: Final = 8
 """Forwarded requests under way at once; the others wait their turn."""
@@ -21,23 +25,6 @@ _REFUSED_RETRY_MS: Final = 50
 """How much longer a forward waits than its request allows the controller: the controller's own
 answer to a request that ran out of time is to arrive, and one that allows no time is to be sent.
 """
-
-
-class RpcPort(Protocol):
-    """A connection that connects on first use and again after a loss."""
-
-    async def request(self, message: Any, version: int, *, timeout_ms: int | None = None) -> Any:
-        """Send and wait for the answer.
-
-        Raises:
-            ConnectionError: refused or lost.
-            TimeoutError: no answer within ``timeout_ms``.
-        """
-        ...
-
-    def close(self) -> None:
-        """Drop the connection; waiting requests end with ConnectionError."""
-        ...
 
 
 class ControllerLink:
@@ -85,7 +72,8 @@ class ControllerLink:
         request and went away is not: it may have done what was asked.
 
         Raises:
-            KafkaError: REQUEST_TIMED_OUT, when the controller does not answer.
+            KafkaError: REQUEST_TIMED_OUT, when the controller does not answer;
+                UNKNOWN_SERVER_ERROR, when its answer cannot be read.
 
         Source: ForwardingManager.scala.
         """
@@ -93,6 +81,11 @@ class ControllerLink:
         try:
             async with asyncio.timeout(patience_ms / 1000), self._forward_slots:
                 return await self._forward(request, version, patience_ms)
+        except MalformedAnswer as exc:
+            logger.warning("a client's request was forwarded in vain: %s", exc)
+            raise KafkaError(
+                ErrorCode.UNKNOWN_SERVER_ERROR, "The controller's answer cannot be read."
+            ) from exc
         except (ConnectionError, TimeoutError) as exc:
             raise KafkaError(
                 ErrorCode.REQUEST_TIMED_OUT, "The controller does not answer."

@@ -194,10 +194,12 @@ class ControllerSession:
         try:
             async with asyncio.TaskGroup() as self._further_beats:
                 await self._keep_alive(identity)
-        finally:
-            self._drop_alarm()
+        except asyncio.CancelledError:
             for directory_id in list(self._deadlines):
                 self._reported(directory_id)
+            raise
+        finally:
+            self._drop_alarm()
 
     async def _keep_alive(self, identity: Identity) -> None:
         while True:

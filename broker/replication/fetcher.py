@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from broker.core.follower_session import FollowerSession, SessionRequest
 from broker.core.leader_epochs import EpochEnd
@@ -25,7 +25,7 @@ from broker.replication.followed import (
     FollowState,
 )
 from broker.replication.follower_throttle import FollowerThrottle
-from protocol.errors import ErrorCode, KafkaError, Malformed
+from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import ZERO_UUID
 from protocol.messages.fetch import (
     FetchPartition,
@@ -36,6 +36,7 @@ from protocol.messages.fetch import (
     PartitionData,
     ReplicaState,
 )
+from protocol.ports import RpcPort
 
 logger = logging.getLogger(__name__)
 
@@ -47,19 +48,7 @@ SHORT_WAIT_MS: Final = 50
 """The longest poll while a partition is about to come back into the fetch."""
 _LEFT_OUT: Final = (FollowState.READY, FollowState.FAILED, FollowState.THROTTLED)
 """States that a poll does not have to end for before the throttle lets go."""
-_LOST: Final = (ConnectionError, TimeoutError, Malformed)
-
-
-class PeerClient(Protocol):
-    """A connection to another broker; see `broker.engine.types`."""
-
-    async def request(self, message: Any, version: int, *, timeout_ms: int | None = None) -> Any:
-        """Send and wait for the answer."""
-        ...
-
-    def close(self) -> None:
-        """Drop the connection."""
-        ...
+_LOST: Final = (ConnectionError, TimeoutError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +64,7 @@ class FetchSettings:
     timeout_ms: int
 
 
-Connect = Callable[[], PeerClient | None]
+Connect = Callable[[], RpcPort | None]
 """A new client for the source's present address; None while that is unknown."""
 
 
@@ -95,7 +84,7 @@ class Fetcher:
         self._changed: dict[tuple[bytes, int], None] = {}
         self._dropped: dict[tuple[bytes, int], None] = {}
         self._session: FollowerSession[tuple[bytes, int]] = FollowerSession()
-        self._client: PeerClient | None = None
+        self._client: RpcPort | None = None
         self._wanted = asyncio.Event()
         self._settled = asyncio.Event()
         self._round = 0

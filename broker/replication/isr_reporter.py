@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Protocol
 
 from broker.core.isr import IsrAnswer
 from broker.core.partition import Partition
-from protocol.errors import ErrorCode, Malformed
+from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.control import (
     AlterPartitionRequest,
@@ -98,7 +98,7 @@ class IsrReporter:
             return True
         try:
             response = await self._ports.send(self._request(sent))
-        except (ConnectionError, TimeoutError, Malformed) as error:
+        except (ConnectionError, TimeoutError) as error:
             self._complain(f"the controller did not answer: {error}")
             return self._again(sent)
         if response.error_code != ErrorCode.NONE:

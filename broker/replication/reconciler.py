@@ -13,9 +13,9 @@ from typing import Final
 
 from broker.core.leader_epochs import EpochEnd
 from broker.core.log_dirs import LogDirFailed
-from broker.replication.fetcher import Fetcher, PeerClient
+from broker.replication.fetcher import Fetcher
 from broker.replication.followed import FIRST_RETRY_MS, Followed, FollowState
-from protocol.errors import ErrorCode, Malformed
+from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.offsets import (
     ListOffsetsPartition,
@@ -27,6 +27,7 @@ from protocol.messages.offsets import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
+from protocol.ports import RpcPort
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ class Reconciler:
 
     def __init__(self, fetcher: Fetcher) -> None:
         self._fetcher = fetcher
-        self._client: PeerClient | None = None
+        self._client: RpcPort | None = None
         self._delay_ms = FIRST_RETRY_MS
 
     async def run(self) -> None:
@@ -88,14 +89,14 @@ class Reconciler:
                 await self._ask_epochs(client, epochs, turns)
             if ranges:
                 await self._ask_ranges(client, ranges, turns)
-        except (ConnectionError, TimeoutError, Malformed) as error:
+        except (ConnectionError, TimeoutError) as error:
             logger.debug("broker %d cannot be asked: %s", self._fetcher.source_id, error)
             self.close()
             return False
         return True
 
     async def _ask_epochs(
-        self, client: PeerClient, entries: Sequence[Followed], turns: dict[tuple[bytes, int], int]
+        self, client: RpcPort, entries: Sequence[Followed], turns: dict[tuple[bytes, int], int]
     ) -> None:
         by_name = {entry.replica.tp: entry for entry in entries}
         response: OffsetForLeaderEpochResponse = await client.request(
@@ -144,7 +145,7 @@ class Reconciler:
         self._fetcher.ask(entry, FollowState.RECONCILING)
 
     async def _ask_ranges(
-        self, client: PeerClient, entries: Sequence[Followed], turns: dict[tuple[bytes, int], int]
+        self, client: RpcPort, entries: Sequence[Followed], turns: dict[tuple[bytes, int], int]
     ) -> None:
         latest = await self._list_offsets(client, entries, LATEST)
         earliest = await self._list_offsets(client, entries, EARLIEST)
@@ -165,7 +166,7 @@ class Reconciler:
             self._fetcher.busy(entry, work, self._fetcher.delay)
 
     async def _list_offsets(
-        self, client: PeerClient, entries: Sequence[Followed], timestamp: int
+        self, client: RpcPort, entries: Sequence[Followed], timestamp: int
     ) -> dict[tuple[str, int], int]:
         topics: dict[str, list[ListOffsetsPartition]] = {}
         for entry in entries:

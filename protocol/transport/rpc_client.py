@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 
 from protocol.apis import APIS
 from protocol.connection import ClientConnection, ResponseReceived
-from protocol.errors import Malformed
+from protocol.errors import Malformed, MalformedAnswer
 from protocol.ports import Buffer
 from protocol.wire.fast import codec
 from protocol.wire.table import META
@@ -74,13 +74,20 @@ class RpcClient:
 
         Raises:
             ConnectionError: no connection, or it was lost before the answer came.
+                MalformedAnswer, when the node sent what is no answer; it is closed then.
             TimeoutError: no answer in ``timeout_ms``; the connection is closed, as in Kafka.
-            Malformed: the answer cannot be decoded.
         """
         exchange = _exchange_of(message.__class__, version)
         body = exchange.encode_parts(message)
         answer = await self.request_raw(exchange.api_key, version, body, timeout_ms=timeout_ms)
-        return exchange.decode(answer)
+        try:
+            return exchange.decode(answer)
+        except Malformed as error:
+            api = APIS[exchange.api_key].name
+            why = " ".join(str(error).split())
+            words = f"{self._name} sent no answer to {api} v{version}: {why}"
+            self.drop(words)
+            raise MalformedAnswer(words) from error
 
     async def request_raw(
         self,
@@ -244,6 +251,8 @@ class _Link(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport
         self._writable: asyncio.Future[None] | None = None
         self._reason = ""
+        self._error: type[ConnectionError] = ConnectionResetError
+        """What waiting requests end with, and the words."""
         self.is_closed = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -257,7 +266,7 @@ class _Link(asyncio.BufferedProtocol):
         try:
             responses = self._connection.received(nbytes)
         except Malformed as error:
-            self.abort(f"{self._name} sent no response: {error}")
+            self.abort(f"{self._name} sent no response: {error}", MalformedAnswer)
             return
         for response in responses:
             self._answer(response)
@@ -271,7 +280,7 @@ class _Link(asyncio.BufferedProtocol):
         while self._waiting:
             waiting, _ = self._waiting.popleft()
             if not waiting.done():
-                waiting.set_exception(ConnectionResetError(reason))
+                waiting.set_exception(self._error(reason))
         if self._alarm is not None:
             self._alarm.cancel()
         if self._writable is not None and not self._writable.done():
@@ -315,9 +324,9 @@ class _Link(asyncio.BufferedProtocol):
             self._connection.send_request(api_key, api_version, body, expects_response=False)
         )
 
-    def abort(self, reason: str) -> None:
-        """Drop the connection; waiting requests end with ConnectionError(``reason``)."""
-        self._reason = reason
+    def abort(self, reason: str, error: type[ConnectionError] = ConnectionResetError) -> None:
+        """Drop the connection; waiting requests end with ``error(reason)``."""
+        self._reason, self._error = reason, error
         self.is_closed = True
         self._transport.abort()
 

@@ -60,6 +60,8 @@ class FakeController:
         """Of brokers."""
         self.held: dict[type, asyncio.Event] = {}
         """Requests of these classes wait for the event before they are answered."""
+        self.garbled: dict[type[Any], int] = {}
+        """How many of the next requests of a class are answered with what is no answer."""
         self.port = 0
         self._changed = asyncio.Event()
         self._next_producer_id = 0
@@ -101,6 +103,9 @@ class FakeController:
         self._changed.set()
         if type(request) in self.held:
             await self.held[type(request)].wait()
+        if self.garbled.get(api.request, 0) > 0:
+            self.garbled[api.request] -= 1
+            return [b"\xff"]
         response = self._answer(api.name, request)
         return codec(api.response, received.api_version).encode_parts(response)
 

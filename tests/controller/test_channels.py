@@ -7,8 +7,11 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+
 from controller.channels import QUEUED_REQUESTS_MAX, Channels
 from controller.core.events import RequestAnswered
+from protocol.errors import MalformedAnswer
 from protocol.messages.control import StopReplicaRequest, UpdateMetadataRequest
 from tests.deadlines import DEADLINE_S
 
@@ -16,10 +19,11 @@ from tests.deadlines import DEADLINE_S
 class FakeClient:
     """Answers when told to; ``refusals`` requests fail first."""
 
-    def __init__(self, *, refusals: int = 0) -> None:
+    def __init__(self, *, refusals: int = 0, refusal: ConnectionError | None = None) -> None:
         self.asked: list[tuple[Any, int]] = []
         self.is_closed = False
         self.refusals = refusals
+        self._refusal = refusal or ConnectionRefusedError("not there yet")
         self.may_answer = asyncio.Event()
         self.was_asked = asyncio.Event()
 
@@ -28,7 +32,7 @@ class FakeClient:
         self.was_asked.set()
         if self.refusals:
             self.refusals -= 1
-            raise ConnectionRefusedError("not there yet")
+            raise self._refusal
         await self.may_answer.wait()
         return ("answer", message, timeout_ms)
 
@@ -93,8 +97,11 @@ async def test_requests_leave_in_order_one_at_a_time() -> None:
     assert made.connected == [("host", 9092)]
 
 
-async def test_a_request_is_tried_until_it_is_answered() -> None:
-    client = FakeClient(refusals=2)
+@pytest.mark.parametrize(
+    "refusal", [ConnectionRefusedError("not there yet"), MalformedAnswer("no answer")]
+)
+async def test_a_request_is_tried_until_it_is_answered(refusal: ConnectionError) -> None:
+    client = FakeClient(refusals=2, refusal=refusal)
     client.may_answer.set()
     request = UpdateMetadataRequest()
     async with desk(client) as made:

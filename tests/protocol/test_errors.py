@@ -1,7 +1,14 @@
 import pytest
 from kafka.errors import BrokerResponseError
 
-from protocol.errors import REFRESH_METADATA, RETRIABLE, ErrorCode, KafkaError, Malformed
+from protocol.errors import (
+    REFRESH_METADATA,
+    RETRIABLE,
+    ErrorCode,
+    KafkaError,
+    Malformed,
+    MalformedAnswer,
+)
 
 NAMED_OTHERWISE = {
     -1: "UNKNOWN",
@@ -53,3 +60,15 @@ def test_an_error_reads_as_its_code_and_its_message(message: str, text: str) -> 
 
 def test_a_malformed_message_is_a_value_error() -> None:
     assert issubclass(Malformed, ValueError)
+
+
+def test_who_is_to_blame_is_in_the_type() -> None:
+    """A lost connection to who asked, and never a reason to hang up on a client."""
+    assert issubclass(MalformedAnswer, ConnectionError)
+    assert not issubclass(MalformedAnswer, Malformed)
+
+
+def test_a_code_that_nobody_knows_is_an_unexpected_error() -> None:
+    assert ErrorCode(12_345) is ErrorCode.UNKNOWN_SERVER_ERROR
+    with pytest.raises(ValueError, match="is no error code"):
+        ErrorCode("NONE")

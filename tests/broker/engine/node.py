@@ -33,8 +33,8 @@ from broker.engine.types import (
     FailedLogDir,
     FetchParams,
     FetchPart,
-    PeerClient,
     ProducePart,
+    RpcPort,
 )
 from broker.metrics import Metrics
 from broker.storage.faults import FaultyDisk
@@ -128,7 +128,7 @@ class LabPorts(NamedTuple):
     """What the lab is for a broker."""
 
     overrides: dict[str, str]
-    connect: Callable[[int, int], PeerClient]
+    connect: Callable[[int, int], RpcPort]
     new_seed: Callable[[], int]
     """Another one for each start: names must not come twice."""
     alter_partition: Callable[[AlterPartitionRequest], Awaitable[AlterPartitionResponse]]

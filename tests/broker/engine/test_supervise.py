@@ -24,3 +24,13 @@ async def test_a_loop_that_raises_begins_again_a_second_later(
         task.cancel()
     assert [round(at - runs[0], 3) for at in runs] == [0, RESTART_S, RESTART_S * 2]
     assert "tested failed" in caplog.text
+
+
+@pytest.mark.parametrize("is_grouped", [False, True])
+async def test_what_is_meant_to_end_the_process_does(is_grouped: bool) -> None:
+    async def loop() -> None:
+        error = KeyError("the end")
+        raise ExceptionGroup("group", [error]) if is_grouped else error
+
+    with pytest.raises(ExceptionGroup if is_grouped else KeyError):
+        await supervised("tested", loop, ending=KeyError)

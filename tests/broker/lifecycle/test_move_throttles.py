@@ -55,6 +55,14 @@ async def test_it_is_taken_off_when_the_last_move_has_ended(lab: Lab) -> None:
     assert lab.controller.broker_configs["1"] == {"cordoned.log.dirs": "/d1"}
 
 
+async def test_a_controller_whose_answer_cannot_be_read_is_asked_again(lab: Lab) -> None:
+    lab.controller.broker_configs = {"1": {MOVE_RATE: "1000"}}
+    lab.controller.garbled[IncrementalAlterConfigsRequest] = 1
+    async with lab.running():
+        lab.throttles.moves_ended()
+        await lab.controller.until(lambda: len(lab.asked) == 2)
+
+
 async def test_a_controller_that_is_away_is_asked_again(lab: Lab) -> None:
     lab.controller.broker_configs = {"1": {MOVE_RATE: "1000"}}
     async with lab.running():

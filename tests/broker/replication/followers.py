@@ -115,6 +115,8 @@ class FakeLeader:
     on_fetch: Callable[[], None] = lambda: None
     epoch_code: int = ErrorCode.NONE
     is_down: bool = False
+    trouble: ConnectionError = field(default_factory=lambda: ConnectionError("down"))
+    """What who asks gets while it ``is_down``."""
     connects: int = 0
     closed: int = 0
 
@@ -130,7 +132,7 @@ class FakeLeader:
         assert version > 0
         await asyncio.sleep(0.001)
         if self.is_down:
-            raise ConnectionError("down")
+            raise self.trouble
         if isinstance(message, FetchRequest):
             return await self._fetch(message)
         if isinstance(message, ListOffsetsRequest):

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from broker.core.log_dirs import LogDirFailed
-from protocol.errors import ErrorCode, KafkaError
+from protocol.errors import ErrorCode, KafkaError, MalformedAnswer
 from protocol.messages.fetch import EpochEndOffset, FetchRequest, FetchResponse
 from tests.broker.replication.followers import FakeReplica, Loops, answer
 
@@ -159,7 +159,11 @@ async def test_a_diverging_epoch_truncates_without_a_question(loops: Loops) -> N
     assert len(loops.leader.epoch_requests) == 1
 
 
-async def test_a_lost_session_and_a_lost_connection_begin_anew(loops: Loops) -> None:
+@pytest.mark.parametrize("trouble", [ConnectionError("down"), MalformedAnswer("no answer")])
+async def test_a_lost_session_and_a_lost_connection_begin_anew(
+    loops: Loops, trouble: ConnectionError
+) -> None:
+    loops.leader.trouble = trouble
     loops.leader.script = [answer(), answer(top=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)]
     loops.fetcher.follow(FakeReplica(), 0)
     await asyncio.sleep(0.1)

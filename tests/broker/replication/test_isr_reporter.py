@@ -9,7 +9,7 @@ import pytest
 
 from broker.core.partition import Partition
 from broker.replication.isr_reporter import IsrReporter, ReporterPorts
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, MalformedAnswer
 from protocol.ids import BrokerId, TopicPartition
 from protocol.messages.control import (
     AlterPartitionRequest,
@@ -153,6 +153,7 @@ async def test_proposals_that_come_together_go_together(running: Running) -> Non
         ErrorCode.NOT_CONTROLLER,
         ErrorCode.STALE_BROKER_EPOCH,
         ConnectionError("gone"),
+        MalformedAnswer("no answer"),
         TimeoutError(),
     ],
 )

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from broker.core.log_dirs import LogDirFailed
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, MalformedAnswer
 from tests.broker.replication.followers import FakeReplica, Loops, answer
 
 
@@ -64,7 +64,11 @@ async def test_a_leader_that_refuses_is_asked_ever_more_slowly(loops: Loops) -> 
     assert loops.leader.fetches == []
 
 
-async def test_a_leader_that_is_down_is_asked_when_it_is_back(loops: Loops) -> None:
+@pytest.mark.parametrize("trouble", [ConnectionError("down"), MalformedAnswer("no answer")])
+async def test_a_leader_that_is_down_is_asked_when_it_is_back(
+    loops: Loops, trouble: ConnectionError
+) -> None:
+    loops.leader.trouble = trouble
     loops.leader.is_down = True
     loops.fetcher.follow(FakeReplica(), 0)
     await asyncio.sleep(5)

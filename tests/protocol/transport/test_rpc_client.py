@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from protocol.connection import CloseConnection, Peer, RequestReceived
+from protocol.errors import MalformedAnswer
 from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from protocol.ports import Buffer
 from protocol.transport.rpc_client import RpcClient
@@ -179,7 +180,7 @@ async def test_a_node_that_answers_garbage_is_left() -> None:
 
     server = await asyncio.start_server(garbage, HOST, 0)
     client = RpcClient(host=HOST, port=server.sockets[0].getsockname()[1], client_id=None)
-    with pytest.raises(ConnectionError, match="sent no response"):
+    with pytest.raises(MalformedAnswer, match="sent no response"):
         await client.request_raw(METADATA, 1, [b"x"])
     async with asyncio.timeout(DEADLINE_S):
         await served.wait()
