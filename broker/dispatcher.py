@@ -104,7 +104,7 @@ _MODULES: Final = (
 
 _API_VERSIONS: Final = 18
 LARGE_BYTES_MIN: Final = 8 * 1024
-"""From this size on requests are decoded in steps, which costs those with few entries nothing."""
+"""From this size on requests are decoded in steps."""
 FORWARDED_AT_ONCE: Final = 8
 """Pieces of one request that the controller works on: each waits until brokers were told."""
 _FORWARDED: Final = frozenset(
@@ -213,14 +213,13 @@ class Dispatcher:
         return await self._answer(asked)
 
     async def _answer(self, asked: _Asked) -> LaterAnswer | Body:
-        route = asked.route
         if asked.is_large:
             return await self._answer_large(asked)
         response = await self._handled(asked)
         if isinstance(response, Begun):
             finish = partial(self._finish, asked, response)
             return LaterAnswer(response.ready, finish, response.abandon)
-        if route.may_grow:
+        if asked.route.may_grow:
             return await self._encoded_in_steps(asked, response)
         return self._encoded(asked, response)
 
@@ -233,11 +232,9 @@ class Dispatcher:
     async def _decoded(self, route: _Route, body: Buffer) -> tuple[Any, bool]:
         """Return a request and whether it is to be answered in pieces."""
         if len(body) < LARGE_BYTES_MIN:
-            request = route.decode(body)
-            return request, is_cut(request)
+            return (request := route.decode(body)), is_cut(request)
         steps = route.codec.decode_in_steps(body)
-        request = _first_step(steps)
-        if request is not None:
+        if (request := _first_step(steps)) is not None:
             return request, is_cut(request)
         with self._context.turns:
             return await self._context.turns.run(steps), True
@@ -257,8 +254,11 @@ class Dispatcher:
 
         async def answer(piece: Any) -> Any:
             one = asked._replace(request=piece)
-            error = refusal or piece_refusal(piece)
-            return await self._handled(one) if error is None else self._refused(one, error)
+            if (error := refusal or piece_refusal(piece)) is None:
+                return await self._handled(one)
+            refused = self._refused(one, error)
+            await drop(piece, self._context.turns, is_shared=False)
+            return refused
 
         at_once = FORWARDED_AT_ONCE if asked.route.is_forwarded else 1
         return await answer_in_pieces(asked.request, answer, self._context.turns, at_once=at_once)
