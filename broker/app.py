@@ -34,6 +34,7 @@ from protocol.fault_document import fault_content
 from protocol.fault_model import broker_in_charge
 from protocol.spec import ClusterSpec, FaultSpec
 from protocol.transport.connection_watch import connection_limits
+from protocol.transport.heap_trim import trim_when_quiet
 from protocol.transport.rpc_server import RpcServer
 
 STOP_TIMEOUT_MS: Final = 20_000
@@ -69,6 +70,7 @@ async def run_broker(spec: ClusterSpec, broker_id: int, *, random: Random) -> Ex
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, broker.stop)
     broker.serving.add_done_callback(settle_memory)
+    trim_when_quiet()
     return await broker.run()
 
 

@@ -230,6 +230,7 @@ class Parts:
             ),
             client_gate=self.client_gate,
             metrics=self.metrics,
+            answers=self.memory.answers,
             loop_ms=lambda: int(loop.time() * 1000),
             wall_ms=self._world.clock.now_ms,
             elapsed_us=self._world.elapsed_us,

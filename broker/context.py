@@ -28,6 +28,8 @@ from broker.engine.types import (
     ProduceResult,
 )
 from broker.metrics import Metrics
+from protocol.broker_config import RESPONSE_BYTES_MAX
+from protocol.byte_budget import ByteBudget
 from protocol.configs import BrokerConfig, BrokerOverrides, TopicConfig
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -252,6 +254,10 @@ class Context:
     """Microseconds from any start, for latencies only."""
     turns: Turns = field(default_factory=Turns)
     """For large work, which is done in steps."""
+    answers: ByteBudget = field(default_factory=lambda: ByteBudget(RESPONSE_BYTES_MAX))
+    """What answers to consumers may hold."""
+    conversion_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Batches are unpacked one at a time: bombs must not add up. Who waits is served in order."""
     until_epoch_known: Callable[[], Awaitable[None]]
     """Returns once the controller has given this process its broker epoch.
 

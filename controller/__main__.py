@@ -22,6 +22,7 @@ from controller.app import Controller, PortError, WrongClusterError
 from controller.exit_codes import ExitCode
 from controller.journal import Journal, JournalCorruptError, JournalFile, JournalInUseError
 from protocol.spec import ClusterSpec, SpecError, load_cluster_spec
+from protocol.transport.heap_trim import trim_when_quiet
 
 _LOG_LEVELS = ("debug", "info", "warning", "error")
 logger = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ async def _run(spec: ClusterSpec) -> None:
         loop = asyncio.get_running_loop()
         for name in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(name, controller.stop)
+        trim_when_quiet()
         await controller.run()
 
 

@@ -125,6 +125,10 @@ class ServerConnection:
         except Malformed:
             return ""
 
+    def drop(self) -> None:
+        """Let go of a frame whose end will never come."""
+        self._frames.drop()
+
     def admit(self) -> None:
         """Take memory for the frame that is wanted; its bytes may come now."""
         self._frames.admit()

@@ -22,9 +22,10 @@ DIRECT_BYTES_MIN: Final = 16 * 1024
 """A frame with at least this much missing is received into its own memory, without a copy."""
 HELD_BYTES_MIN: Final = RECEIVE_BUFFER_BYTES
 """A frame of more than this is admitted only once ``DIRECT_BYTES_MIN`` of it have come."""
-MAPPED_BYTES_MIN: Final = 1024 * 1024
+MAPPED_BYTES_MIN: Final = 2 * 1024 * 1024
 """A frame of more than this is mapped: it is not filled with zeros before, and goes back to the
-system with its last view, however the allocator keeps what it was given."""
+system with its last view, however the allocator keeps what it was given. It pays for every page
+anew: requests of ordinary producers, up to 1 MiB and a header, are smaller."""
 
 Frame: TypeAlias = "bytearray | mmap"
 
@@ -129,6 +130,11 @@ class FrameReader:
         self._frame = _new_frame(self._size)
         memoryview(self._frame)[: len(head)] = head
         self._filled = len(head)
+
+    def drop(self) -> None:
+        """Let go of a frame whose end will never come."""
+        self._frame = self._head = None
+        self.wanted_bytes = 0
 
     @property
     def is_filling_admitted(self) -> bool:

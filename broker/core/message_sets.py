@@ -12,6 +12,7 @@ from typing import Final
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ports import Buffer
 from protocol.records.batch import HEADER_SIZE_BYTES, MAGIC, MAGIC_POSITION, Compression
+from protocol.records.compression import CONVERTED_BYTES_MAX
 from protocol.records.message_set import (
     ENTRY_OVERHEAD_BYTES,
     NO_TIMESTAMP,
@@ -42,7 +43,11 @@ def convert_in_steps(records: Buffer, config: TopicConfig) -> Generator[None, No
     try:
         yield from _check_entries(records, config)
         return (
-            yield from up_convert_in_steps(records, needs_keys="compact" in config.cleanup_policy)
+            yield from up_convert_in_steps(
+                records,
+                needs_keys="compact" in config.cleanup_policy,
+                output_bytes_max=CONVERTED_BYTES_MAX,
+            )
         )
     except InvalidMessageSet as error:
         raise KafkaError(ErrorCode.INVALID_RECORD, str(error)) from error

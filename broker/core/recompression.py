@@ -70,6 +70,12 @@ def recompress_in_steps(records: Buffer, config: TopicConfig) -> Generator[None,
         raise KafkaError(ErrorCode.INVALID_RECORD, str(error)) from error
     yield
     target = _CODECS[config.compression_type]
+    if target is Compression.NONE and len(plain) > config.max_message_bytes:
+        raise KafkaError(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"{len(plain)} bytes without compression, max.message.bytes is "
+            f"{config.max_message_bytes}",
+        )
     packed = compress(target, plain, level=_level(target, config))
     return seal_batch(
         header._replace(

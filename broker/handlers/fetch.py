@@ -24,6 +24,7 @@ from broker.core.fetch_session import (
 )
 from broker.core.old_clients import fetch_error
 from broker.engine.fetch import PARTS_OF_A_STEP
+from broker.engine.fetch_room import FetchRoom
 from broker.engine.types import FetchParams, FetchPart, FetchResult
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError, Malformed
@@ -195,10 +196,12 @@ async def _read(
     if version >= _ZSTD_SINCE:
         return results
     is_follower = params.replica_id >= 0
-    return [
-        await _readable(context, part, result, version, is_follower=is_follower)
-        for part, result in zip(parts, results, strict=True)
-    ]
+    with FetchRoom(context.answers) as room:
+        room.hold(sum(result.records_size_bytes for result in results))
+        return [
+            await _readable(context, part, result, version, is_follower=is_follower)
+            for part, result in zip(parts, results, strict=True)
+        ]
 
 
 async def _read_known(
@@ -245,7 +248,8 @@ async def _readable(
         return result
     if not is_follower and not config.message_downconversion_enable:
         return FetchResult(error_code=ErrorCode.UNSUPPORTED_VERSION)
-    return await _converted(result, int(version >= _FORMAT_1_SINCE), part.fetch_offset)
+    async with context.conversion_turn:
+        return await _converted(result, int(version >= _FORMAT_1_SINCE), part.fetch_offset)
 
 
 async def _converted(result: FetchResult, magic: int, fetch_offset: int) -> FetchResult:

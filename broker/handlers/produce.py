@@ -91,9 +91,9 @@ async def handle(
         for partition in topic.partition_data:
             refused = _check(partition.records, version)
             if version < BATCHES_ONLY_PRODUCE_VERSION and refused is None:
-                refused = await _convert(config, partition)
+                refused = await _convert(context, config, partition)
             if config.compression_type != KEEPS and refused is None:
-                refused = await _recompress(config, partition)
+                refused = await _recompress(context, config, partition)
             results.append(refused)
             if refused is None:
                 assert isinstance(partition.records, memoryview)
@@ -152,7 +152,9 @@ def _check(records: Records | None, version: int) -> ProduceResult | None:
     return None
 
 
-async def _convert(config: TopicConfig, partition: PartitionProduceData) -> ProduceResult | None:
+async def _convert(
+    context: Context, config: TopicConfig, partition: PartitionProduceData
+) -> ProduceResult | None:
     """Replace a message set by the batch of its records, or return why that cannot be.
 
     Other requests are served between the steps.
@@ -163,20 +165,24 @@ async def _convert(config: TopicConfig, partition: PartitionProduceData) -> Prod
         return None
     steps = convert_in_steps(records, config)
     try:
-        partition.records = memoryview(await _run(steps))
+        async with context.conversion_turn:
+            partition.records = memoryview(await _run(steps))
     except KafkaError as error:
         return _refusal(error)
     return None
 
 
-async def _recompress(config: TopicConfig, partition: PartitionProduceData) -> ProduceResult | None:
+async def _recompress(
+    context: Context, config: TopicConfig, partition: PartitionProduceData
+) -> ProduceResult | None:
     """Pack a batch as the topic asks for, or return why that cannot be."""
     records = partition.records
     assert isinstance(records, memoryview)
     if not needs_recompression(records, config):
         return None
     try:
-        partition.records = memoryview(await _run(recompress_in_steps(records, config)))
+        async with context.conversion_turn:
+            partition.records = memoryview(await _run(recompress_in_steps(records, config)))
     except KafkaError as error:
         return _refusal(error)
     return None

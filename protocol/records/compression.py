@@ -5,7 +5,7 @@ Source: org.apache.kafka.common.compress; snappy in the stream framing of xerial
 
 from __future__ import annotations
 
-from mmap import mmap
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from struct import Struct
 from typing import Any, Final
 
@@ -16,9 +16,13 @@ from protocol.ports import Buffer
 from protocol.records.batch import MAGIC, Compression
 from protocol.records.lz4_frame import with_right_checksum, write_frame
 
-OUTPUT_BYTES_MAX: Final = 128 * 1024 * 1024
-"""What one batch may become: a little more than the largest frame, against decompression bombs."""
+OUTPUT_BYTES_MAX: Final = 64 * 1024 * 1024
+"""What one batch may become, against decompression bombs."""
+CONVERTED_BYTES_MAX: Final = 32 * 1024 * 1024
+"""The same where all of it is written anew beside what was read."""
 
+_MAPPED_BYTES_MIN: Final = 1024 * 1024
+"""Less is copied, so that a page is not kept for a few bytes of it."""
 _XERIAL_HEADER: Final = b"\x82SNAPPY\x00" + Struct(">ii").pack(1, 1)
 _XERIAL_MAGIC: Final = _XERIAL_HEADER[:8]
 _XERIAL_BLOCK_BYTES: Final = 32 * 1024
@@ -74,12 +78,14 @@ def decompress(
 
 
 # cramjam's modules share functions but no type.
-def _decompress_into(module: Any, data: Buffer, output_bytes_max: int) -> bytes:
+def _decompress_into(module: Any, data: Buffer, output_bytes_max: int) -> Buffer:
     try:
         # The system gives pages of this memory only as they are written: its size costs nothing.
-        with mmap(-1, output_bytes_max) as output:
-            size_bytes: int = module.decompress_into(data, output)
+        output = mmap(-1, output_bytes_max, flags=MAP_PRIVATE | MAP_ANONYMOUS)
+        size_bytes: int = module.decompress_into(data, output)
+        if size_bytes < _MAPPED_BYTES_MIN:
             return output[:size_bytes]
+        return memoryview(output)[:size_bytes]  # And gets them back with the last view.
     except (cramjam.DecompressionError, OSError, ValueError) as error:
         raise Malformed(f"{len(data)} compressed bytes cannot be read: {error}") from error
 

@@ -21,6 +21,7 @@ from protocol.records.batch import (
     whole_batches_size_bytes,
 )
 from protocol.records.build_message_set import pack_message_set
+from protocol.records.compression import CONVERTED_BYTES_MAX
 from protocol.records.entries import EntryHeader, iterate_entries, iterate_entry_views
 from protocol.records.records import RecordView
 
@@ -85,7 +86,9 @@ def _convert(
         raise KafkaError(
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd cannot be told in record format {magic}"
         )
-    records: Iterable[RecordView] = iterate_entry_views(source, position, header)
+    records: Iterable[RecordView] = iterate_entry_views(
+        source, position, header, output_bytes_max=CONVERTED_BYTES_MAX
+    )
     if codec is Compression.NONE:
         records = (record for record in records if record.offset >= fetch_offset)
     return pack_message_set(records, magic, codec, is_log_append_time=header.is_log_append_time)

@@ -38,6 +38,8 @@ UNSENT_BYTES_MAX: Final = 64 * 1024
 
 An answer that is larger and not sent at once is taken from the budget of answers until it is.
 """
+TURN_REQUESTS_MAX: Final = 16
+"""Requests that need no waiting and are answered before others get their turn."""
 COLLECTED_BUFFERS_MAX: Final = 128
 """Small answers that may leave together."""
 
@@ -144,6 +146,8 @@ class ServerLink(asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def _frame_granted(self) -> None:
+        if self._transport.is_closing():
+            return  # What was granted goes with the rest.
         self._connection.admit()
         if not self._is_reading_paused:
             self._transport.resume_reading()
@@ -160,6 +164,7 @@ class ServerLink(asyncio.BufferedProtocol):
         self._server.link_answered()
         if self._held_request is not None and not self._held_request.admitted.done():
             self._held_request.admitted.set_exception(CloseConnection("it left"))
+        self._connection.drop()  # What refers to each other would keep it for a while.
         self._held.stop_waiting()
         self._held.sent()
         current = self._current
@@ -220,6 +225,7 @@ class ServerLink(asyncio.BufferedProtocol):
 
     async def _answer_all(self, dispatch: Dispatch) -> None:
         begun = self._begun
+        left_of_turn = TURN_REQUESTS_MAX
         while self._queue or await self._has_request():
             self._current = request = self._queue.popleft()
             answer = await dispatch(request, self.peer)
@@ -241,8 +247,14 @@ class ServerLink(asyncio.BufferedProtocol):
                 if self._writable is not None:
                     unsent_bytes = self._transport.get_write_buffer_size()
                     self._held.unsent(request.client_id, unsent_bytes)
+            del request, answer  # A connection that is idle, or is not read, keeps neither.
+            self._current = None
             if self._writable is not None:
                 await self._writable
+            left_of_turn -= 1
+            if not left_of_turn:
+                left_of_turn = TURN_REQUESTS_MAX
+                await asyncio.sleep(0)
 
     async def _begin_when_admitted(self, held: HeldRequest) -> LaterAnswer | Body:
         """Begin a request later; reading goes on meanwhile, or nobody would notice a loss."""
@@ -341,7 +353,7 @@ class ServerLink(asyncio.BufferedProtocol):
                 return False
             if self._is_reading_paused:
                 self._is_reading_paused = False
-                if not self._held.waits:
+                if not self._held.waits and not self._transport.is_closing():
                     self._transport.resume_reading()
             self._readable = asyncio.get_running_loop().create_future()
             await self._readable

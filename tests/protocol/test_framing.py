@@ -131,3 +131,13 @@ def test_an_announced_frame_takes_no_memory_before_it_comes() -> None:
     reader.feed(pack(">i", 100 << 20) + bytes(100))
     assert len(reader.head) == 100
     assert not reader.is_filling_admitted
+
+
+def test_a_frame_whose_end_will_never_come_is_let_go() -> None:
+    reader = FrameReader(waits=True)
+    reader.feed(pack(">i", 100 << 20) + bytes(DIRECT_BYTES_MIN))
+    reader.admit()
+    assert reader.is_filling_admitted
+    reader.drop()
+    assert not reader.is_filling_admitted
+    assert not reader.is_inside_frame
