@@ -61,7 +61,11 @@ class Fetches:
             max_bytes = min(params.max_bytes, room.bytes_max)
             min_bytes = min(params.min_bytes, max_bytes)
             params = params._replace(max_bytes=max_bytes, min_bytes=min_bytes)
-            return await self._fetch(Reading(params, parts, self._throttle.count, room), deadline_s)
+            reading = Reading(params, parts, self._throttle.count, room)
+            try:
+                return await self._fetch(reading, deadline_s)
+            finally:
+                reading.let_go()
 
     async def _fetch(self, reading: Reading, deadline_s: float) -> list[FetchResult]:
         params, parts = reading.params, reading.parts

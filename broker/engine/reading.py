@@ -87,6 +87,10 @@ class Reading:
         await self._room.until_some()
         self.left_bytes = min(self.left_bytes, self._room.bytes_max)
 
+    def let_go(self) -> None:
+        """Keep nothing of what was read: this and what wakes it refer to each other."""
+        self.results, self.disk = [], []
+
     def refuse(self, code: ErrorCode) -> FetchResult:
         """Return the answer of a part that fails."""
         self.has_news = True
