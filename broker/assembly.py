@@ -200,6 +200,7 @@ class Parts:
                 events=relay,
                 answers=self.memory.answers,
                 answers_to_nodes=self.memory.answers_to_nodes,
+                counters=self.metrics.counters,
                 witness=self._world.witness,
             ),
         )

@@ -204,7 +204,7 @@ class Dispatcher:
         try:
             request, is_large = await self._decoded(route, received.body)
         except Malformed:
-            self._context.metrics.malformed_requests.add()
+            self._context.metrics.counters.malformed_requests.add()
             raise
         asked = _Asked(route, request, received, peer, started_us, is_large)
         if not self._gate.is_open and needs_metadata(request):
@@ -313,7 +313,7 @@ class Dispatcher:
             return route.refuse(asked.request, route.version, error)
         if isinstance(error, CloseConnection):
             raise error
-        self._context.metrics.unexpected_errors.add()
+        self._context.metrics.counters.unexpected_errors.add()
         logger.error(
             "%s v%d from %s:%d (%s) failed",
             APIS[received.api_key].name,
@@ -335,7 +335,7 @@ class Dispatcher:
         handler = HANDLERS.get(received.api_key)
         version = received.api_version
         if handler is None or not self._is_served(received.api_key, version):
-            self._context.metrics.malformed_requests.add()
+            self._context.metrics.counters.malformed_requests.add()
             raise Malformed(
                 f"API {received.api_key} v{version} from {peer.host}:{peer.port} is not served"
             )

@@ -74,7 +74,7 @@ class MetricDump:
         try:
             await self._writer.write(rows)
         except OSError as error:
-            self._metrics.rows_dropped.add(len(rows))
+            self._metrics.counters.rows_dropped.add(len(rows))
             if not self._is_failing:
                 logger.warning("metric rows are lost, the dump cannot be written: %s", error)
             self._is_failing = True

@@ -1,83 +1,110 @@
 """Counts, gauges and latencies of one broker, and the rows made of them.
 
-It reads no clock, writes no file and knows no exposition format. Names are in
-`broker.metric_names`.
+It reads no clock, writes no file and knows no exposition format. Names are those that Kafka's
+MBeans get from the usual JMX exporters, ``kafka_server_replicamanager_isrshrinks_total``; those
+that begin with ``jbodlab_`` are ours.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from broker.metric_names import LOG_DIR, PLAIN, REQUEST, MetricKind
+from broker.metric_types import (
+    Counter,
+    Declarer,
+    Gauge,
+    Histogram,
+    MetricKind,
+    counter,
+    declared,
+    gauge,
+)
 from protocol.metric_rows import MetricRow, RequestRow
 
 ROWS_MAX: Final = 10_000
 """Event rows kept until the dump takes them; older ones are dropped and counted."""
 
-_SUB_BUCKET_BITS: Final = 3
-_BUCKET_COUNT: Final = 40 << _SUB_BUCKET_BITS
-"""Values from 0 to 2**40 in steps of at most one eighth."""
+_BROKER: Final = "jbodlab_broker_"
+_CLEANER: Final = "kafka_log_logcleanermanager_"
+_NETWORK: Final = "kafka_network_requestmetrics_"
+_SERVER: Final = "kafka_server_replicamanager_"
+_TOPICS: Final = "kafka_server_brokertopicmetrics_"
 
 
-class Counter:
-    """A number that only grows."""
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What a broker counts since it started. Each is moved by a test."""
 
-    __slots__ = ("value",)
+    isr_expands: Counter = counter(_SERVER + "isrexpands_total", "Replicas that joined an ISR.")
+    isr_shrinks: Counter = counter(
+        _SERVER + "isrshrinks_total", "ISR changes that dropped replicas."
+    )
+    failed_isr_updates: Counter = counter(
+        _SERVER + "failedisrupdates_total", "ISR changes that the controller refused."
+    )
+    messages_in: Counter = counter(
+        _TOPICS + "messagesin_total",
+        "Records appended for producers, those sent again and transaction markers too.",
+    )
+    bytes_in: Counter = counter(
+        _TOPICS + "bytesin_total", "Bytes of those records, as they were sent."
+    )
+    bytes_out: Counter = counter(_TOPICS + "bytesout_total", "Record bytes sent to consumers.")
+    replication_bytes_in: Counter = counter(
+        _TOPICS + "replicationbytesin_total", "Record bytes fetched from leaders and appended."
+    )
+    replication_bytes_out: Counter = counter(
+        _TOPICS + "replicationbytesout_total", "Record bytes sent to followers."
+    )
+    move_bytes: Counter = counter(_BROKER + "move_bytes_total", "Bytes copied into future logs.")
+    moves_done: Counter = counter(
+        _BROKER + "moves_done_total", "Replicas moved to another log dir."
+    )
+    moves_failed: Counter = counter(
+        _BROKER + "moves_failed_total",
+        "Moves that an error or a failed log dir ended; cancelled ones are not among them.",
+    )
+    log_dir_failures: Counter = counter(
+        _BROKER + "log_dir_failures_total", "Log dirs that went offline since the start."
+    )
+    unexpected_errors: Counter = counter(
+        _BROKER + "unexpected_errors_total",
+        "Requests and tasks that ended with an error nobody foresaw; each is in the log.",
+    )
+    malformed_requests: Counter = counter(
+        _BROKER + "malformed_requests_total",
+        "Connections closed because of what the peer sent.",
+    )
+    rows_dropped: Counter = counter(
+        _BROKER + "metric_rows_dropped_total",
+        "Event rows lost because the dump did not keep up.",
+    )
 
-    def __init__(self) -> None:
-        self.value = 0
 
-    def add(self, amount: int = 1) -> None:
-        """Count ``amount`` more."""
-        self.value += amount
+@dataclass(frozen=True, slots=True)
+class Gauges:
+    """What is so at this moment; brought up to date when somebody looks."""
 
-
-class Gauge:
-    """A number of this moment."""
-
-    __slots__ = ("value",)
-
-    def __init__(self) -> None:
-        self.value = 0
-
-    def set(self, value: int) -> None:
-        """Replace the number."""
-        self.value = value
-
-
-class Histogram:
-    """How often which value was seen, in buckets whose width is at most one eighth of the value."""
-
-    __slots__ = ("count", "counts", "max", "sum")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.sum = 0
-        self.max = 0
-        self.counts = [0] * _BUCKET_COUNT
-
-    def observe(self, value: int) -> None:
-        """Count one ``value``; negative ones count as 0."""
-        value = max(value, 0)
-        self.count += 1
-        self.sum += value
-        self.max = max(self.max, value)
-        self.counts[_bucket(value)] += 1
-
-    def quantile(self, share: float) -> int:
-        """Return the upper bound of the bucket that ``share`` (0 to 1) of the values reach.
-
-        At most the largest value seen; 0 when there is none.
-        """
-        left = share * self.count
-        for index, count in enumerate(self.counts):
-            left -= count
-            if count and left <= 0 and index < _BUCKET_COUNT - 1:
-                return min(_upper_bound(index), self.max)
-        return self.max
+    partition_count: Gauge = gauge(_SERVER + "partitioncount", "Hosted partitions, offline too.")
+    leader_count: Gauge = gauge(_SERVER + "leadercount", "Partitions led here.")
+    offline_replica_count: Gauge = gauge(_SERVER + "offlinereplicacount", "Offline replicas.")
+    under_replicated_partitions: Gauge = gauge(
+        _SERVER + "underreplicatedpartitions",
+        "Partitions led here whose ISR is smaller than their replicas.",
+    )
+    under_min_isr_partitions: Gauge = gauge(
+        _SERVER + "underminisrpartitioncount",
+        "Partitions led here whose ISR is smaller than min.insync.replicas.",
+    )
+    partitions_with_late_transactions: Gauge = gauge(
+        _SERVER + "partitionswithlatetransactionscount",
+        "Partitions led here with a transaction that was open for too long.",
+    )
+    producer_id_count: Gauge = gauge(_SERVER + "produceridcount", "Producers known to partitions.")
+    broker_state: Gauge = gauge("kafka_server_kafkaserver_brokerstate", "Kafka's BrokerState.")
 
 
 @dataclass(slots=True)
@@ -94,11 +121,13 @@ class IntervalStats:
 class RequestStats:
     """The requests of one API."""
 
-    request_count: Counter = field(default_factory=Counter)
-    error_count: Counter = field(default_factory=Counter)
-    received_bytes: Counter = field(default_factory=Counter)
-    sent_bytes: Counter = field(default_factory=Counter)
-    total_time_us: Counter = field(default_factory=Counter)
+    request_count: Counter = counter(_NETWORK + "requests_total", "Answered requests.")
+    error_count: Counter = counter(_NETWORK + "errors_total", "Answers with an error code.")
+    received_bytes: Counter = counter(_NETWORK + "requestbytes_total", "Bytes of request bodies.")
+    sent_bytes: Counter = counter(_NETWORK + "responsebytes_total", "Bytes of response bodies.")
+    total_time_us: Counter = counter(
+        _NETWORK + "totaltimeus_total", "Time from request to response, in us."
+    )
     interval: IntervalStats = field(default_factory=IntervalStats)
 
     def record(
@@ -118,19 +147,34 @@ class RequestStats:
             interval.error_count += 1
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class LogDirStats:
     """The work of one log dir since the broker started."""
 
-    append_count: Counter = field(default_factory=Counter)
-    append_bytes: Counter = field(default_factory=Counter)
-    queue_depth: Gauge = field(default_factory=Gauge)
-    offline: Gauge = field(default_factory=Gauge)
-    cordoned: Gauge = field(default_factory=Gauge)
-    uncleanable_partitions: Gauge = field(default_factory=Gauge)
-    uncleanable_bytes: Gauge = field(default_factory=Gauge)
-    max_dirty_percent: Gauge = field(default_factory=Gauge)
-    cleaner_idle_ms: Gauge = field(default_factory=Gauge)
+    offline: Gauge = gauge("kafka_log_logmanager_logdirectoryoffline", "1 for an offline log dir.")
+    cordoned: Gauge = gauge(
+        "kafka_log_logmanager_logdirectorycordoned", "1 for a cordoned log dir, online or not."
+    )
+    queue_depth: Gauge = gauge(_BROKER + "log_dir_queue_depth", "Jobs that wait for this disk.")
+    append_count: Counter = counter(
+        _BROKER + "log_dir_appends_total", "Appends written to this log dir."
+    )
+    append_bytes: Counter = counter(
+        _BROKER + "log_dir_append_bytes_total", "Bytes appended to this log dir."
+    )
+    uncleanable_partitions: Gauge = gauge(
+        _CLEANER + "uncleanable_partitions_count",
+        "Compacted logs of this log dir that the cleaner cannot read and leaves alone.",
+    )
+    uncleanable_bytes: Gauge = gauge(_CLEANER + "uncleanable_bytes", "What those logs weigh.")
+    max_dirty_percent: Gauge = gauge(
+        _CLEANER + "max_dirty_percent",
+        "The largest share of a compacted log that was not compacted yet.",
+    )
+    cleaner_idle_ms: Gauge = gauge(
+        _CLEANER + "time_since_last_run_ms",
+        "Since the cleaner looked for work; -1 before it did.",
+    )
 
 
 class Sample(NamedTuple):
@@ -157,29 +201,8 @@ class Metrics:
         self.broker_id = broker_id
         self.requests: dict[str, RequestStats] = {}
         self.log_dirs: dict[str, LogDirStats] = {}
-        self.isr_expands = Counter()
-        self.isr_shrinks = Counter()
-        self.failed_isr_updates = Counter()
-        self.messages_in = Counter()
-        self.bytes_in = Counter()
-        self.bytes_out = Counter()
-        self.replication_bytes_in = Counter()
-        self.replication_bytes_out = Counter()
-        self.move_bytes = Counter()
-        self.moves_done = Counter()
-        self.moves_failed = Counter()
-        self.log_dir_failures = Counter()
-        self.unexpected_errors = Counter()
-        self.malformed_requests = Counter()
-        self.rows_dropped = Counter()
-        self.partition_count = Gauge()
-        self.leader_count = Gauge()
-        self.offline_replica_count = Gauge()
-        self.under_replicated_partitions = Gauge()
-        self.under_min_isr_partitions = Gauge()
-        self.partitions_with_late_transactions = Gauge()
-        self.producer_id_count = Gauge()
-        self.broker_state = Gauge()
+        self.counters = Counters()
+        self.gauges = Gauges()
         self._rows: deque[MetricRow] = deque()
 
     def request(self, api: str) -> RequestStats:
@@ -200,7 +223,7 @@ class Metrics:
         """Keep an event row for the dump; beyond ``ROWS_MAX`` the oldest is dropped and counted."""
         if len(self._rows) >= ROWS_MAX:
             self._rows.popleft()
-            self.rows_dropped.add()
+            self.counters.rows_dropped.add()
         self._rows.append(row)
 
     def drain_rows(self) -> list[MetricRow]:
@@ -222,57 +245,42 @@ class Metrics:
 
     def families(self) -> list[Family]:
         """Return every number for an exposition, in a fixed order."""
-        plain = [
-            Family(name, kind, text, (), (Sample((), metric.value),))
-            for name, kind, text, metric in self._plain()
+        return [
+            *_families(Counters, (), {(): self.counters}),
+            *_families(Gauges, (), {(): self.gauges}),
+            *self._log_dir_counts(),
+            *_families(LogDirStats, ("logdirectory",), _by_label(self.log_dirs)),
+            *_families(RequestStats, ("request",), _by_label(self.requests)),
         ]
-        return [*plain, *self._log_dir_families(), *self._request_families()]
 
-    def _plain(self) -> Iterator[tuple[str, MetricKind, str, Counter | Gauge]]:
-        for attribute, name, kind, text in PLAIN:
-            metric: Counter | Gauge = getattr(self, attribute)
-            yield name, kind, text, metric
-
-    def _log_dir_families(self) -> Iterator[Family]:
-        for attribute in ("offline", "cordoned"):
-            count = sum(getattr(stats, attribute).value for stats in self.log_dirs.values())
+    def _log_dir_counts(self) -> Iterator[Family]:
+        offline = sum(stats.offline.value for stats in self.log_dirs.values())
+        cordoned = sum(stats.cordoned.value for stats in self.log_dirs.values())
+        for name, count in (("offline", offline), ("cordoned", cordoned)):
             yield Family(
-                f"kafka_log_logmanager_{attribute}logdirectorycount",
+                f"kafka_log_logmanager_{name}logdirectorycount",
                 "gauge",
-                f"Log dirs that are {attribute}.",
+                f"Log dirs that are {name}.",
                 (),
                 (Sample((), count),),
             )
-        for attribute, name, kind, text in LOG_DIR:
-            samples = [
-                Sample((path,), getattr(stats, attribute).value)
-                for path, stats in self.log_dirs.items()
-            ]
-            yield Family(name, kind, text, ("logdirectory",), samples)
-
-    def _request_families(self) -> Iterator[Family]:
-        for attribute, name, text in REQUEST:
-            samples = [
-                Sample((api,), getattr(stats, attribute).value)
-                for api, stats in self.requests.items()
-            ]
-            yield Family(name, "counter", text, ("request",), samples)
 
 
-def _bucket(value: int) -> int:
-    """Return the index of the bucket: exact below 16, then eight buckets per power of two."""
-    shift = max(value.bit_length() - 1 - _SUB_BUCKET_BITS, 0)
-    index = (shift << _SUB_BUCKET_BITS) + (value >> shift)
-    return min(index, _BUCKET_COUNT - 1)
+def _by_label(owners: Mapping[str, Declarer]) -> dict[tuple[str, ...], Declarer]:
+    return {(label,): owner for label, owner in owners.items()}
 
 
-def _upper_bound(index: int) -> int:
-    """Return the largest value of a bucket."""
-    if index < 2 << _SUB_BUCKET_BITS:
-        return index
-    shift = (index >> _SUB_BUCKET_BITS) - 1
-    mantissa = index - (shift << _SUB_BUCKET_BITS)
-    return ((mantissa + 1) << shift) - 1
+def _families(
+    declarer: type[Declarer],
+    label_names: tuple[str, ...],
+    owners: Mapping[tuple[str, ...], Declarer],
+) -> Iterator[Family]:
+    """Return what ``declarer`` declares, with the numbers of each of its ``owners``."""
+    for attribute, name, kind, text in declared(declarer):
+        samples = [
+            Sample(labels, getattr(owner, attribute).value) for labels, owner in owners.items()
+        ]
+        yield Family(name, kind, text, label_names, samples)
 
 
 def _request_row(

@@ -267,7 +267,7 @@ class Surface:
     def refresh_gauges(self) -> None:
         """Copy the engine's and the log dirs' numbers of this moment into the metrics."""
         metrics = self.metrics
-        metrics.broker_state.set(self.state)
+        metrics.gauges.broker_state.set(self.state)
         for path, log_dir in self.log_dirs.items():
             stats = metrics.log_dir(path)
             stats.offline.set(not log_dir.online)
@@ -277,13 +277,13 @@ class Surface:
         if self.engine is None:
             return
         gauges = self.engine.gauges()
-        metrics.partition_count.set(gauges.partition_count)
-        metrics.leader_count.set(gauges.leader_count)
-        metrics.offline_replica_count.set(gauges.offline_replica_count)
-        metrics.under_replicated_partitions.set(gauges.under_replicated_count)
-        metrics.under_min_isr_partitions.set(gauges.under_min_isr_count)
-        metrics.partitions_with_late_transactions.set(gauges.late_transaction_count)
-        metrics.producer_id_count.set(gauges.producer_id_count)
+        metrics.gauges.partition_count.set(gauges.partition_count)
+        metrics.gauges.leader_count.set(gauges.leader_count)
+        metrics.gauges.offline_replica_count.set(gauges.offline_replica_count)
+        metrics.gauges.under_replicated_partitions.set(gauges.under_replicated_count)
+        metrics.gauges.under_min_isr_partitions.set(gauges.under_min_isr_count)
+        metrics.gauges.partitions_with_late_transactions.set(gauges.late_transaction_count)
+        metrics.gauges.producer_id_count.set(gauges.producer_id_count)
         known = self.engine.state.log_dirs
         for path in self.log_dirs:
             metrics.log_dir(path).cordoned.set(known.is_cordoned(path))

@@ -97,6 +97,7 @@ class Engine:
                 send=ports.send_alter_partition,
                 isr_changed=ports.events.isr_changed,
                 now_ms=state.now_ms,
+                refused_count=ports.counters.failed_isr_updates,
             )
         )
         self._following = Following(state, self._logs)

@@ -126,15 +126,13 @@ class FollowedLog:
                 changed |= partition.epochs.assign(epoch, batch.base_offset)
         if changed:
             self._logs.write_epochs(replica)
-        written.add_done_callback(
-            partial(self._on_written, replica.generation, end_offset, fetched)
-        )
+        written.add_done_callback(partial(self._on_written, replica.generation, checked, fetched))
         return written
 
     def _on_written(
         self,
         generation: int,
-        end_offset: int,
+        checked: FollowerAppend,
         fetched: FetchedRecords,
         written: asyncio.Future[int],
     ) -> None:
@@ -142,9 +140,11 @@ class FollowedLog:
         error = written.exception()
         if error is not None:
             replica.dir.fail("append", error)
-        elif replica.generation == generation:
+            return
+        self._state.ports.counters.replication_bytes_in.add(checked.size_bytes)
+        if replica.generation == generation:
             rose = replica.partition.follower_appended(
-                end_offset,
+                checked.last_offset + 1,
                 fetched.high_watermark,
                 now_ms=self._state.now_ms(),
                 lag_time_max_ms=self._state.lag_time_max_ms,

@@ -5,6 +5,8 @@ It keeps positions; `broker.engine.moves` starts and ends moves, `broker.replica
 
 from __future__ import annotations
 
+from functools import partial
+
 from broker.core.future_log import Move
 from broker.core.leader_epochs import LeaderEpochs
 from broker.storage.disk_queue import DiskQueue
@@ -53,6 +55,14 @@ class FutureReplica:
         then must touch no file.
         """
         return self.dir if self.is_promoting else self.dir.beside
+
+    def note_topic_id(self, topic_id: bytes) -> None:
+        """Write the topic's id if it became known after the log was made; before its promotion."""
+        assert self.log is not None, f"{self.move.tp}: a topic id for a log that is not there"
+        if topic_id not in {ZERO_UUID, self.noted_topic_id}:
+            self.noted_topic_id = topic_id
+            job = partial(self.log.write_partition_metadata, topic_id)
+            self.queue.submit("write topic id", job)
 
     def attach(self, log: PartitionLog, epochs: LeaderEpochs, *, high_watermark: int) -> None:
         """Take over a created log, or one found on disk at the start."""

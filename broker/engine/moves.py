@@ -69,7 +69,8 @@ class Moves:
             for _ in range(count)
         ]
         turns = MoveTurns(lambda: sum(one.appends_count for one in state.dirs.values()))
-        self._tools = MoveTools(logs, deletions, state.quotas.moves, self._report, turns)
+        self.tools = MoveTools(logs, deletions, state.quotas.moves, self._report, turns)
+        """What each move works with."""
         self._tasks: list[asyncio.Task[None]] = []
         self._reported: dict[TopicPartition, tuple[int, MoveState]] = {}
 
@@ -100,7 +101,7 @@ class Moves:
         orders = iter(dict(parts).items())
         while some := list(islice(orders, _ORDERS_AT_ONCE)):
             await asyncio.sleep(0)
-            async with self._tools.turns.resting():
+            async with self.tools.turns.resting():
                 answers |= await self._alter(some)
         for tp, path in dict(parts).items():
             if answers[tp] is ErrorCode.KAFKA_STORAGE_ERROR:
@@ -153,7 +154,7 @@ class Moves:
         self._state.log_dirs.count_log(target.path)
         future.noted_topic_id = replica.topic_id
         try:
-            created = self._tools.logs.create_future(replica, target)
+            created = self.tools.logs.create_future(replica, target)
         except LogDirFailed:
             self.drop(replica)
             begun.set_result(False)
@@ -199,7 +200,7 @@ class Moves:
     def _enlist(self, replica: Replica, future: FutureReplica) -> None:
         logger.info("%s moves: %s -> %s", replica.tp, replica.log_dir, future.dir.path)
         self._report(replica, future)
-        self._mover(replica.tp).add(MovingLog(self._state, self._tools, replica, future))
+        self._mover(replica.tp).add(MovingLog(self._state, self.tools, replica, future))
 
     def _mover(self, tp: TopicPartition) -> Mover:
         return self._movers[mover_index(tp, len(self._movers))]
@@ -222,7 +223,7 @@ class Moves:
     def _enlist_again(self, replica: Replica, future: FutureReplica) -> None:
         mover = self._mover(replica.tp)
         if not mover.has(replica.tp):
-            mover.add(MovingLog(self._state, self._tools, replica, future))
+            mover.add(MovingLog(self._state, self.tools, replica, future))
 
     def _resume(self, replica: Replica, loose: LooseFuture) -> None:
         if not loose.dir.online:
@@ -252,11 +253,14 @@ class Moves:
             self._remove(replica, future.log, future.dir)
 
     def drop(self, replica: Replica) -> LooseFuture | None:
-        """End a move without touching a disk; return the future log if it stays behind.
+        """End the move of a failed log dir, touching no disk; return the future log that stays.
 
         One that is being promoted is no future log any more: see `MovingLog.swap`.
         """
-        future = self._end(replica)
+        future = replica.future
+        if future is not None and future.move.is_active and not _may_be_promoted(future):
+            self._state.ports.counters.moves_failed.add()
+        self._end(replica)
         if future is None or future.log is None or not future.dir.online or future.is_promoting:
             return None
         return LooseFuture(future.log, future.dir, future.epochs, future.high_watermark)
@@ -303,3 +307,8 @@ class Moves:
                 state=_ROW_STATES[move.state],
             )
         )
+
+
+def _may_be_promoted(future: FutureReplica) -> bool:
+    """Tell whether the renames of a swap have begun, on a disk that may yet carry them out."""
+    return future.is_promoting and future.dir.online

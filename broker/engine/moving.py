@@ -38,7 +38,7 @@ from broker.storage.log_reader import LogRead
 from broker.storage.partition_log import PartitionLog
 from broker.storage.swap import Swap
 from protocol.errors import ErrorCode, KafkaError
-from protocol.ids import ZERO_UUID, TopicPartition
+from protocol.ids import TopicPartition
 from protocol.ports import Buffer
 from protocol.records.batch import read_batch_header
 
@@ -91,6 +91,13 @@ class MovingLog:
     def report(self) -> None:
         """Write a progress row."""
         self._tools.report(self._replica, self._future)
+
+    def fail(self) -> None:
+        """End the move, if it is still under way, and write a progress row."""
+        if self.move.is_active:
+            self.move.on(MoveEvent.ERROR)
+            self._state.ports.counters.moves_failed.add()
+        self.report()
 
     @property
     def _log(self) -> PartitionLog:
@@ -285,6 +292,7 @@ class MovingLog:
                 self._replica.partition.high_watermark, future.log_end_offset
             )
             future.copied_bytes += size_bytes
+            self._state.ports.counters.move_bytes.add(size_bytes)
             self._tools.throttle.record(size_bytes, self._state.now_ms())
 
     def is_close(self) -> bool:
@@ -302,7 +310,7 @@ class MovingLog:
         """
         async with self._turn():
             if self._stands(MoveState.COPYING):
-                self._note_topic_id()
+                self._future.note_topic_id(self._replica.topic_id)
                 await self._sync()
         async with self._turn():
             if self._stands(MoveState.COPYING):
@@ -323,14 +331,6 @@ class MovingLog:
                 self.move.on(MoveEvent.FELL_BEHIND)
             replica.pause = None
             pause.set_result(None)
-
-    def _note_topic_id(self) -> None:
-        """Write the topic's id if it became known after the future log was made."""
-        topic_id = self._replica.topic_id
-        if topic_id not in {ZERO_UUID, self._future.noted_topic_id}:
-            self._future.noted_topic_id = topic_id
-            job = partial(self._log.write_partition_metadata, topic_id)
-            self._queue.submit("write topic id", job)
 
     async def _close_gap(self) -> bool:
         """Copy what came in before the pause; True when the future log has everything."""
@@ -365,7 +365,11 @@ class MovingLog:
         await self._queue.submit("swap: promote", partial(swap.promote, future.dir.files))
         if self._state.hosted.online(self.tp) is not replica:
             # The source failed meanwhile, and may even be back.
-            if not self._tools.logs.keep_promoted(replica, future):
+            counters = self._state.ports.counters
+            if self._tools.logs.keep_promoted(replica, future):
+                counters.moves_done.add()
+            else:
+                counters.moves_failed.add()
                 delay_ms = replica.delete_delay_ms
                 self._tools.deletions.set_aside(self.tp, self._log, future.dir, delay_ms)
             return
@@ -386,6 +390,7 @@ class MovingLog:
         self._tools.logs.on_promoted(replica, written_epochs)
         if replica.topic_id != future.noted_topic_id:
             self._tools.logs.assign_topic_id(replica, replica.topic_id)
+        self._state.ports.counters.moves_done.add()
         if self.move.on(MoveEvent.SWAP_DONE):
             self._state.move_ended(self.tp)
 

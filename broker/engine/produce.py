@@ -86,6 +86,7 @@ class Produces:
 
     def __init__(self, state: EngineState) -> None:
         self._state = state
+        self._counters = state.ports.counters
 
     async def produce(
         self, parts: Sequence[ProducePart], *, acks: int, timeout_ms: int
@@ -146,7 +147,9 @@ class Produces:
         try:
             prepared = _prepare(replica, part, state.wall_ms())
             if prepared.duplicate is None:
-                self._write(replica, prepared, part.records)
+                self._write(replica, prepared, part)
+            else:
+                self._count(prepared, part)
         except KafkaError as error:
             result = _refused(replica, part, error, state.wall_ms())
             delayed.complete(index, result.error_code)
@@ -161,18 +164,22 @@ class Produces:
             log_start_offset=partition.log_start_offset,
         )
 
-    def _write(self, replica: Replica, prepared: PreparedAppend, records: memoryview) -> None:
-        end_offset = prepared.last_offset + 1
-        written = replica.dir.submit_append(replica.log, (records,), self._state.wall_ms())
-        replica.partition.assign_offsets(end_offset)
+    def _write(self, replica: Replica, prepared: PreparedAppend, part: ProducePart) -> None:
+        written = replica.dir.submit_append(replica.log, (part.records,), self._state.wall_ms())
+        replica.partition.assign_offsets(prepared.last_offset + 1)
         written.add_done_callback(
-            partial(
-                self._on_written,
-                replica,
-                replica.generation,
-                (prepared.first_offset, end_offset),
-                records,
-            )
+            partial(self._on_written, replica, replica.generation, prepared, part)
+        )
+
+    def _count(self, prepared: PreparedAppend, part: ProducePart) -> None:
+        """Count what came in, as Kafka does: what was sent again, and markers, too.
+
+        Source: ReplicaManager.scala appendToLocalLog, LogAppendInfo.numMessages.
+        """
+        received_bytes = part.received_bytes
+        self._counters.messages_in.value += prepared.last_offset - prepared.first_offset + 1
+        self._counters.bytes_in.value += (
+            len(part.records) if received_bytes is None else received_bytes
         )
 
     def _expect(
@@ -198,8 +205,8 @@ class Produces:
         self,
         replica: Replica,
         generation: int,
-        span: tuple[int, int],
-        records: memoryview,
+        prepared: PreparedAppend,
+        part: ProducePart,
         written: asyncio.Future[int],
     ) -> None:
         error = written.exception()
@@ -207,14 +214,16 @@ class Produces:
             # A failed log dir ended the replica already; anything else would leave a gap.
             replica.dir.fail("append", error)
             return
+        self._count(prepared, part)
         if replica.generation != generation:
             return
         state = self._state
         now_ms = state.now_ms()
+        end_offset = prepared.last_offset + 1
         rose = replica.partition.leader_appended(
-            span[1], now_ms=now_ms, lag_time_max_ms=state.lag_time_max_ms
+            end_offset, now_ms=now_ms, lag_time_max_ms=state.lag_time_max_ms
         )
-        replica.tail.append(span[0], span[1], records, now_ms)
+        replica.tail.append(prepared.first_offset, end_offset, part.records, now_ms)
         replica.on_written()
         if rose:
             replica.on_high_watermark()

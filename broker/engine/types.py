@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, Protocol
 
 from broker.core.record_errors import RecordError
 from broker.core.transactions import EndMarker
+from broker.metrics import Counters
 from protocol.broker_config import RESPONSE_BYTES_MAX
 from protocol.byte_budget import ByteBudget
 from protocol.configs import TopicConfig
@@ -38,6 +39,8 @@ class ProducePart(NamedTuple):
     """Writable: offsets are stamped in place. Must not change afterwards."""
     marker: EndMarker | None = None
     """What ``records`` say when a coordinator sent them."""
+    received_bytes: int | None = None
+    """How many bytes the client sent, where ``records`` were converted since."""
 
 
 @dataclass(slots=True)
@@ -253,5 +256,6 @@ class EnginePorts:
     """What answers to consumers' fetches may hold until they are sent."""
     answers_to_nodes: ByteBudget = field(default_factory=lambda: ByteBudget(RESPONSE_BYTES_MAX))
     """The same for followers'."""
+    counters: Counters
     witness: Witness = unwitnessed
     """Told of every move of the engine's state machines."""

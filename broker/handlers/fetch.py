@@ -114,6 +114,7 @@ async def handle(context: Context, request: FetchRequest, version: int) -> Fetch
     )
     results = await _read(context, params, session, version)
     session_id, news = session.answer(results)
+    _count(context, news, is_follower=replica_id >= 0)
     responses, leaders = await _topics(context, news, version)
     if len(results) > PARTS_OF_A_STEP:
         for done in (news, results, session.parts):
@@ -143,6 +144,21 @@ def _leave_out_session(request: FetchRequest) -> None:
             f"no fetch session of more than {SESSION_PARTITIONS_MAX} partitions",
         )
     request.session_epoch = FINAL_EPOCH
+
+
+def _count(
+    context: Context, news: Sequence[tuple[FetchPart, FetchResult]], *, is_follower: bool
+) -> None:
+    """Count the records of an answer, as large as they are sent.
+
+    Source: KafkaApis.scala handleFetchRequest, BrokerTopicStats.updateBytesOut.
+    """
+    size_bytes = 0
+    for _, result in news:
+        size_bytes += result.records_size_bytes
+    counters = context.metrics.counters
+    counter = counters.replication_bytes_out if is_follower else counters.bytes_out
+    counter.value += size_bytes
 
 
 async def _parts(context: Context, request: FetchRequest, version: int) -> list[FetchPart]:

@@ -89,6 +89,7 @@ async def handle(
             continue
         config = context.topic_configs.config_of(name)
         for partition in topic.partition_data:
+            received_bytes = len(partition.records or b"")
             refused = _check(partition.records, version)
             if version < BATCHES_ONLY_PRODUCE_VERSION and refused is None:
                 refused = await _convert(context, config, partition)
@@ -98,7 +99,7 @@ async def handle(
             if refused is None:
                 assert isinstance(partition.records, memoryview)
                 tp = TopicPartition(name, partition.index)
-                parts.append(ProducePart(tp, partition.records))
+                parts.append(ProducePart(tp, partition.records, None, received_bytes))
                 partition.records = None  # The answer needs none; the log may let go of them.
     if request.transactional_id is None and any(is_transactional(part.records) for part in parts):
         raise KafkaError(

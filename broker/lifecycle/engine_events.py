@@ -46,13 +46,13 @@ class EngineEventRelay:
 
     def log_dir_failed(self, failed: FailedLogDir) -> None:
         """Heartbeat at once."""
-        self._metrics.log_dir_failures.add()
+        self._metrics.counters.log_dir_failures.add()
         self._metrics.log_dir(failed.path).offline.set(1)
         self._session.log_dir_failed(failed)
 
     def last_log_dir_failed(self, failed: FailedLogDir) -> None:
         """End the process: Kafka halts without telling the controller, and so do we."""
-        self._metrics.log_dir_failures.add()
+        self._metrics.counters.log_dir_failures.add()
         logger.error("the last log dir failed: %s: %s", failed.path, failed.cause)
         self._end_process()
 
@@ -68,6 +68,6 @@ class EngineEventRelay:
         """Count; the engine has its own log line."""
         del tp
         if len(new) < len(old):
-            self._metrics.isr_shrinks.add()
+            self._metrics.counters.isr_shrinks.add()
         else:
-            self._metrics.isr_expands.add()
+            self._metrics.counters.isr_expands.add()

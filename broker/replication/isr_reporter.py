@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, Protocol
 
 from broker.core.isr import IsrAnswer
 from broker.core.partition import Partition
+from broker.metric_types import Counter
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.control import (
@@ -55,6 +56,8 @@ class ReporterPorts(NamedTuple):
     """May raise ConnectionError or TimeoutError."""
     isr_changed: Callable[[TopicPartition, list[int], list[int]], None]
     now_ms: Callable[[], int]
+    refused_count: Counter
+    """Changes of single partitions that the controller did not accept, those asked again too."""
 
 
 class _Sent(NamedTuple):
@@ -156,6 +159,7 @@ class IsrReporter:
             return True  # A LeaderAndIsr came meanwhile and brought its own Isr.
         if answer.error_code != ErrorCode.NONE:
             code = ErrorCode(answer.error_code)
+            self._ports.refused_count.add()
             logger.info("%s: Isr change refused: %s", sent.replica.tp, code.name)
             return partition.isr_refused(code) is not IsrAnswer.RETRY
         before = list[int](partition.isr.isr)

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from broker.core.future_log import Move, MoveEvent, MoveState
+from broker.core.future_log import Move, MoveState
 from broker.core.log_dirs import LogDirFailed
 from broker.core.replication_quota import ReplicationQuota
 from protocol.errors import ErrorCode, KafkaError
@@ -51,6 +51,10 @@ class MovingReplica(Protocol):
 
     def report(self) -> None:
         """Write a progress row."""
+        ...
+
+    def fail(self) -> None:
+        """End the move, if it is still under way: an error came that no retry mends."""
         ...
 
 
@@ -146,9 +150,7 @@ class Mover:
             self._delayed[moving.tp] = loop.call_later(self._backoff_s, self._undelay, moving.tp)
             return
         logger.error("move of %s failed: %s", moving.tp, error)
-        if moving.move.is_active:
-            moving.move.on(MoveEvent.ERROR)
-        moving.report()
+        moving.fail()
         self._drop(moving)
 
     def _drop(self, moving: MovingReplica) -> None:

@@ -59,13 +59,13 @@ async def test_an_api_or_version_that_is_not_served_closes_the_connection(
 ):
     with pytest.raises(Malformed, match="is not served"):
         await broker.ask_raw(key, version, b"")
-    assert broker.metrics.malformed_requests.value == 1
+    assert broker.metrics.counters.malformed_requests.value == 1
 
 
 async def test_a_body_that_cannot_be_read_closes_the_connection(broker: FakeBroker):
     with pytest.raises(Malformed):
         await broker.ask_raw(3, 1, b"\x00\x00\x00\x05")
-    assert broker.metrics.malformed_requests.value == 1
+    assert broker.metrics.counters.malformed_requests.value == 1
 
 
 @pytest.mark.scenario(264)
@@ -83,7 +83,7 @@ async def test_an_unforeseen_error_is_answered_logged_once_and_counted(
     broker.engine.error = RuntimeError("defect")
     response = await broker.ask(DescribeLogDirsRequest(topics=None), 4)
     assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
-    assert broker.metrics.unexpected_errors.value == 1
+    assert broker.metrics.counters.unexpected_errors.value == 1
     errors = [record for record in caplog.records if record.levelname == "ERROR"]
     assert len(errors) == 1
     assert "DescribeLogDirs v4" in errors[0].getMessage()

@@ -103,7 +103,7 @@ async def test_rows_that_cannot_be_written_are_counted_and_said_once(
     dump = dump_of(writer, metrics, FakeClock())
     await dump.write_interval()
     await dump.write_interval()
-    assert metrics.rows_dropped.value == 2
+    assert metrics.counters.rows_dropped.value == 2
     assert caplog.text.count("metric rows are lost") == 1
 
 

@@ -70,7 +70,7 @@ def test_the_oldest_event_row_is_dropped_and_counted_when_too_many_wait():
     rows = metrics.drain_rows()
     assert len(rows) == ROWS_MAX
     assert rows[0] == failover_event("1")
-    assert metrics.rows_dropped.value == 1
+    assert metrics.counters.rows_dropped.value == 1
 
 
 def test_families_name_every_log_dir_and_every_api_once():

@@ -149,6 +149,7 @@ class Node:
         self.log_dirs = {path: self._log_dir(path, self.workers[path]) for path in self.disks}
         self.events = Events()
         self.rows: list[MetricRow] = []
+        self.metrics = Metrics(broker_id)
         self.topic_configs: dict[str, dict[str, str]] = {}
         self.config: BrokerConfig = broker_config(ports.overrides)
         self.is_reachable = True
@@ -165,6 +166,7 @@ class Node:
                 topic_config=self.topic_config,
                 emit=self.rows.append,
                 events=self.events,
+                counters=self.metrics.counters,
             ),
         )
         self.dispatcher = Dispatcher(self._context())
@@ -197,7 +199,7 @@ class Node:
             metadata_answers=MetadataAnswers(self.engine.metadata),
             fetch_sessions=FetchSessions(),
             client_gate=gate,
-            metrics=Metrics(self.id),
+            metrics=self.metrics,
             loop_ms=lambda: int(asyncio.get_running_loop().time() * 1000),
             wall_ms=LoopClock().now_ms,
             elapsed_us=lambda: int(asyncio.get_running_loop().time() * 1_000_000),

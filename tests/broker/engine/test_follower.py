@@ -372,3 +372,17 @@ async def test_a_throttle_that_is_changed_half_way_holds_at_once(lab: Lab) -> No
     quota.limit_bytes_per_second = RATE
     await catching_up
     assert now_s() - before_s == pytest.approx(1 + 100 * BATCH_BYTES / RATE, rel=0.1)
+
+
+async def test_what_followers_fetch_is_counted_where_it_comes_from_and_where_it_goes(
+    lab: Lab,
+) -> None:
+    await lab.create()
+    for number in range(3):
+        await lab[1].produce(str(number))
+    await asyncio.sleep(1.2)
+    size_bytes = len(lab[1].disk_bytes())
+    assert lab[1].metrics.counters.replication_bytes_out.value == 2 * size_bytes
+    for node in (lab[2], lab[3]):
+        assert node.metrics.counters.replication_bytes_in.value == size_bytes
+    assert lab[1].metrics.counters.bytes_out.value == 0

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from broker.engine.moving import MovingLog
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.metric_rows import MoveState
@@ -303,3 +304,33 @@ async def test_under_a_limit_a_step_copies_no_more_than_a_burst(alone: Lab) -> N
     assert future is not None
     await asyncio.sleep(0.05)
     assert 0 < future.copied_bytes <= node.state.quotas.moves.burst_bytes
+
+
+async def test_moves_are_counted_with_their_bytes_and_by_how_they_end(alone: Lab) -> None:
+    node = await filled(alone)
+    await begin(node, node.paths[1])
+    await until_moved(node, node.paths[1])
+    counters = node.metrics.counters
+    assert counters.moves_done.value == 1
+    assert counters.move_bytes.value == len(node.disk_bytes())
+    stopped(node)
+    await begin(node, node.paths[0])
+    await begin(node, node.paths[1])
+    assert counters.moves_failed.value == 0, "it was cancelled"
+    await begin(node, node.paths[0])
+    node.log_dirs[node.paths[0]].fail("append", OSError("broken"))
+    assert (counters.moves_done.value, counters.moves_failed.value) == (1, 1)
+
+
+async def test_a_move_that_an_error_ends_is_counted_once(alone: Lab) -> None:
+    node = stopped(await filled(alone))
+    await begin(node, node.paths[1])
+    future = node.replica().future
+    assert future is not None
+    moving = MovingLog(node.state, node.moves.tools, node.replica(), future)
+    await moving.truncate()
+    for _ in range(2):
+        moving.fail()
+    node.log_dirs[node.paths[1]].fail("append", OSError("broken"))
+    assert node.metrics.counters.moves_failed.value == 1
+    assert move_rows(node)[-2].state is MoveState.FAILED

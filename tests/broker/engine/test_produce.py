@@ -217,3 +217,35 @@ async def test_a_batch_outside_of_the_open_transaction_is_refused(alone: Lab) ->
     await write(alone[1], 1, 0)
     refused = await write(alone[1], 1, 1, transactional=False)
     assert refused.error_code == ErrorCode.INVALID_TXN_STATE
+
+
+async def test_what_producers_send_is_counted_sent_again_or_not_and_markers_too(
+    alone: Lab,
+) -> None:
+    """As Kafka counts MessagesInPerSec and BytesInPerSec: ReplicaManager.appendToLocalLog."""
+    await alone.create(replicas=[1])
+    node = alone[1]
+    options = BatchOptions(producer_id=7, producer_epoch=0, base_sequence=0)
+    for _ in range(2):
+        await node.produce(["a", "b", "c"], options=options)
+    assert node.metrics.counters.messages_in.value == 6
+    assert node.metrics.counters.bytes_in.value == 2 * len(records(["a", "b", "c"], options))
+    await write(node, 8, 0)
+    await end(node, 8, commit=True)
+    assert node.metrics.counters.messages_in.value == 8
+
+
+async def test_what_is_refused_or_reaches_no_disk_is_not_counted_as_come_in(alone: Lab) -> None:
+    await alone.create(replicas=[1], max_message_bytes="10")
+    await alone[1].produce("larger than allowed")
+    alone[1].disks[await alone[1].dir_of() or ""].set_fault("eio")
+    await alone[1].produce("")
+    counters = alone[1].metrics.counters
+    assert (counters.messages_in.value, counters.bytes_in.value) == (0, 0)
+
+
+async def test_what_was_converted_counts_as_it_was_sent(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    part = ProducePart(ORDERS, records("a"), received_bytes=1_000)
+    await alone[1].engine.produce([part], acks=1, timeout_ms=1_000)
+    assert alone[1].metrics.counters.bytes_in.value == 1_000

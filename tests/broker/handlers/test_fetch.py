@@ -297,3 +297,18 @@ async def test_what_is_damaged_on_disk_is_told_when_it_must_be_read(broker: Fake
     response = await broker.ask(fetch(0, version=3), 3)
     (partition,) = response.responses[0].partitions
     assert (partition.error_code, bytes(partition.records)) == (ErrorCode.CORRUPT_MESSAGE, b"")
+
+
+@pytest.mark.parametrize("version", [1, 3, 12])
+async def test_records_are_counted_as_large_as_they_are_sent(broker: FakeBroker, version: int):
+    broker.engine.fetch_results[ORDERS_0] = stored()
+    response = await broker.ask(fetch(0, version=version), version)
+    sent_bytes = len(bytes(response.responses[0].partitions[0].records))
+    counters = broker.metrics.counters
+    assert sent_bytes > 0
+    assert counters.bytes_out.value == sent_bytes
+    request = fetch(0, version=12)
+    request.replica_id = 2
+    await broker.ask(request, 12)
+    assert counters.replication_bytes_out.value == stored().records_size_bytes
+    assert counters.bytes_out.value == sent_bytes

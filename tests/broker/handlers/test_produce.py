@@ -251,3 +251,14 @@ async def test_refused_records_are_named_from_version_8_on(
     assert list(good.record_errors) == []
     told = [(error.batch_index, error.batch_index_error_message) for error in bad.record_errors]
     assert told == ([(1, "no key"), (4, "no key")] if is_named else [])
+
+
+@pytest.mark.parametrize("version", [2, 9])
+async def test_the_engine_is_told_how_much_was_sent_before_it_was_converted(
+    broker: FakeBroker, version: int
+):
+    broker.topic_configs.known["orders"] = {"compression.type": "gzip"}
+    sent = message_set(1) if version == 2 else batch()
+    await broker.ask(produce(records=sent), version)
+    part = broker.engine.produced[0][0][0]
+    assert part.received_bytes == len(sent) != len(part.records)

@@ -68,7 +68,7 @@ class Lab:
 async def test_a_failed_log_dir_is_counted(link: ControllerLink):
     lab = Lab(link)
     lab.relay.log_dir_failed(FAILED)
-    assert lab.metrics.log_dir_failures.value == 1
+    assert lab.metrics.counters.log_dir_failures.value == 1
     assert lab.metrics.log_dir("/d1").offline.value == 1
     assert lab.ends == 0
 
@@ -84,7 +84,10 @@ async def test_isr_changes_are_counted_by_direction(link: ControllerLink):
     lab.relay.isr_changed(TopicPartition("t", 0), [1, 2], [1])
     lab.relay.isr_changed(TopicPartition("t", 0), [1], [1, 2])
     lab.relay.isr_changed(TopicPartition("t", 0), [1, 2], [1, 2, 3])
-    assert (lab.metrics.isr_shrinks.value, lab.metrics.isr_expands.value) == (1, 2)
+    assert (lab.metrics.counters.isr_shrinks.value, lab.metrics.counters.isr_expands.value) == (
+        1,
+        2,
+    )
 
 
 async def test_new_topics_are_wanted_without_waiting(link: ControllerLink):

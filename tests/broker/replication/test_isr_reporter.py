@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from broker.core.partition import Partition
+from broker.metrics import Counters
 from broker.replication.isr_reporter import IsrReporter, ReporterPorts
 from protocol.errors import ErrorCode, MalformedAnswer
 from protocol.ids import BrokerId, TopicPartition
@@ -97,6 +98,7 @@ class Running:
     def __init__(self) -> None:
         self.controller = Controller()
         self.changes: list[tuple[TopicPartition, list[int], list[int]]] = []
+        self.counters = Counters()
         self.reporter = IsrReporter(
             ReporterPorts(
                 broker_id=1,
@@ -104,6 +106,7 @@ class Running:
                 send=self.controller.send,
                 isr_changed=self._changed,
                 now_ms=lambda: 0,
+                refused_count=self.counters.failed_isr_updates,
             )
         )
 
@@ -218,3 +221,17 @@ async def test_a_partition_led_no_more_is_not_reported(running: Running) -> None
     led.partition.is_leader = False
     await asyncio.sleep(0.1)
     assert running.controller.requests == []
+
+
+async def test_each_refusal_of_a_change_is_counted_and_a_request_that_fails_whole_is_not(
+    running: Running,
+) -> None:
+    led = Led()
+    led.propose()
+    running.controller.top = [ErrorCode.NOT_CONTROLLER]
+    refusals = [ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.INVALID_UPDATE_VERSION]
+    running.controller.codes = [ErrorCode.NONE, *refusals]  # The first one goes with the failure.
+    running.reporter.propose(led)
+    await asyncio.sleep(0.3)
+    assert len(running.controller.requests) == 3
+    assert running.counters.failed_isr_updates.value == 2

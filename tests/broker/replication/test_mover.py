@@ -53,6 +53,9 @@ class Moving:
     def report(self) -> None:
         return None
 
+    def fail(self) -> None:
+        self.move.on(MoveEvent.ERROR)
+
     def _note(self, step: str) -> None:
         self._journal.append(f"{self.tp.partition} {step}")
 
