@@ -177,7 +177,8 @@ def _verdict(
     is_rebuilt = replica.loss is not None and _may_rebuild(replica.loss, state, broker.broker_id)
     if replica.state is HostedState.OFFLINE:
         # The topic may have been deleted and made again meanwhile (KAFKA-16157).
-        if not is_rebuilt and not (differs and state.is_new):
+        is_another = differs or (replica.loss is not None and replica.topic_id == ZERO_UUID)
+        if not is_rebuilt and not (is_another and state.is_new):
             return _Verdict(ReplicaAction.REFUSE, ErrorCode.KAFKA_STORAGE_ERROR)
         replica = ReplicaView(HostedState.ABSENT, failed_epoch=replica.failed_epoch)
     elif differs:

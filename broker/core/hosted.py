@@ -82,7 +82,8 @@ class Loss(Enum):
     """Why it is known that no log of an Offline partition is left on this broker."""
 
     REBUILD = auto()
-    """Its disk is an empty one now: made anew as a follower of another member of the Isr only."""
+    """Its disk is an empty one now, or somebody took its log away: made anew as a follower of
+    another member of the Isr only."""
     ACCEPTED = auto()
     """The same, and its operator lets it begin empty even where no other member has its records."""
 
@@ -258,6 +259,11 @@ class HostedPartitions(Generic[P, L]):
         if ended is not None:
             self._failed_epochs[tp] = ended.leader_epoch
         return ended
+
+    def put_lost(self, tp: TopicPartition, log_dir: str) -> None:
+        """Make ``tp`` Offline, of which it is known that its log in ``log_dir`` is gone."""
+        self.put_offline(tp, ZERO_UUID, log_dir)
+        self._offline[tp] = OfflineReplica(ZERO_UUID, log_dir, Loss.REBUILD)
 
     def remove(self, tp: TopicPartition) -> P | None:
         """Forget an online partition or idle log: it is being deleted.

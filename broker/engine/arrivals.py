@@ -6,7 +6,7 @@ It opens and loads nothing. Source: LogManager.scala loadLogs; KIP-18 for the re
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from broker.core.hosted import HostedState, ReturnedReplicas, ReturnRule
@@ -20,7 +20,7 @@ from broker.engine.state import EngineState
 from broker.storage.layout import stray_dir_name
 from broker.storage.log_dir import LogDir
 from broker.storage.recovery import LoadedLog, LoadedLogDir
-from protocol.ids import ZERO_UUID, TopicPartition
+from protocol.ids import ZERO_UUID, TopicPartition, listed
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +42,28 @@ class Arrivals:
             else:
                 self._state.hosted.put_idle(log.topic_partition, self._idle(log_dir, log))
         self._schedule_deletions(log_dir, found)
+
+    def note_missing(self, loaded: Mapping[str, LoadedLogDir]) -> None:
+        """Make those replicas Offline whose logs were taken away while no broker ran.
+
+        Call it when everything found was taken over. While a log dir is offline they may lie there.
+        """
+        state = self._state
+        if state.log_dirs.any_offline:
+            return
+        for path, found in loaded.items():
+            missing = [tp for tp in found.missing if state.hosted.idle(tp) is None]
+            for tp in missing:
+                state.hosted.put_lost(tp, path)
+                state.log_dirs.prefer(tp, path)
+            if missing:
+                logger.error(
+                    "log dir %s: the logs of %d replicas are gone that its checkpoints name: %s; "
+                    "each begins anew once another broker has it in sync, or its loss is accepted",
+                    path,
+                    len(missing),
+                    listed(missing),
+                )
 
     async def bring_back(
         self, log_dir: LogDir, found: LoadedLogDir, rule: ReturnRule

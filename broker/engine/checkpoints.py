@@ -77,13 +77,17 @@ class Checkpoints:
                 yield tp, future.log, None if future.is_promoting else log_dir.beside
 
     def high_watermarks_of(self, log_dir: LogDir) -> dict[TopicPartition, int]:
-        """Return the HighWatermark of every log of a log dir (KAFKA-6604: idle ones too)."""
+        """Return the HighWatermark of every log of a log dir (KAFKA-6604: idle ones too).
+
+        Lost ones stay in it with 0 until they are made anew: the next start must know of them.
+        """
         state = self._state
-        known = {
-            tp: idle.partition.high_watermark
+        known = dict.fromkeys(state.hosted.awaited(log_dir.path), 0)
+        known.update(
+            (tp, idle.partition.high_watermark)
             for tp, idle in state.hosted.iterate_idle()
             if idle.dir is log_dir
-        }
+        )
         known.update(
             (tp, loose.high_watermark)
             for tp, loose in state.loose_futures.items()

@@ -135,6 +135,7 @@ class Engine:
         """Take over what was found on disk, by log dir path; a log dir not in it is offline."""
         for path, found in loaded.items():
             self._arrivals.take_over(self._state.dirs[path], found)
+        self._arrivals.note_missing(loaded)
         await self._cleaning.start()
         looks = [self._checkpoints.look_at_usage(one) for one in self._state.dirs.values()]
         # A disk that cannot say is offline by then; the others' answers are in.

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from broker.engine.checkpoints import TAIL_IDLE_MS, Checkpoints
+from broker.engine.missing_logs import MissingLogs
 from broker.engine.retention import Retention
 from broker.engine.state import EngineState
 from broker.engine.supervise import supervised
@@ -45,6 +46,7 @@ class Periodic:
         self._checkpoints = checkpoints
         self._reporter = reporter
         self._retention = retention
+        self._missing_logs = MissingLogs(state)
         self._tasks: list[asyncio.Task[None]] = []
 
     def run(self, task_group: asyncio.TaskGroup) -> None:
@@ -92,7 +94,12 @@ class Periodic:
 
     def _every_few_seconds(self) -> None:
         self._checkpoints.write_high_watermarks()
+        self.look_for_logs()
         self._state.tails.drop_older_than(self._state.now_ms() - TAIL_IDLE_MS)
+
+    def look_for_logs(self) -> None:
+        """Notice logs that somebody took away."""
+        self._missing_logs.look()
 
     def shrink_isrs(self) -> None:
         """Propose to drop followers that lag too long (KAFKA-7837: only of partitions online)."""

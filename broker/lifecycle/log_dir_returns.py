@@ -155,8 +155,6 @@ class LogDirReturns:
 
     def _has_lost_replicas(self) -> bool:
         """Tell whether a log is known to be gone and was not made anew."""
-        if not self._last:
-            return False
         offline = self._engine().offline_replicas()
         return any(replica.loss is not None for replica in offline.values())
 

@@ -127,14 +127,15 @@ def render_partition_metadata(topic_id: bytes) -> bytes:
 
 
 def parse_partition_metadata(data: bytes) -> bytes | None:
-    """Return the topic id.
+    """Return the topic id; None when there is no readable one.
 
-    None when there is no readable one (a power cut may leave an empty file).
+    A version above 0 is read as 0, which it promises to be compatible with.
+    Source: PartitionMetadataFile.java.
     """
     lines = dict(
         line.split(": ", 1) for line in data.decode(errors="replace").splitlines() if ": " in line
     )
-    if lines.get("version") != "0":
+    if not lines.get("version", "").isdecimal():
         return None
     try:
         return uuid_from_text(lines.get("topic_id", ""))

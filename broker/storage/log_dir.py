@@ -12,7 +12,7 @@ import asyncio
 import itertools
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from broker.core.log_dirs import LogDirFailed
 from broker.storage.disk_queue import DiskQueue
@@ -25,6 +25,15 @@ PROBE_FILE: Final = ".probe"
 
 _SYNCS_PER_PROBE_MAX: Final = 16
 """Late small files; the others wait for the next probe."""
+
+
+class Probed(NamedTuple):
+    """What a probe saw."""
+
+    unsynced_count: int
+    """Small files that wait for their sync."""
+    names: list[str]
+    """What lies in the root."""
 
 
 class LogDir(DiskQueue):
@@ -61,7 +70,7 @@ class LogDir(DiskQueue):
         self._threads_count = 1
         self._leaving = itertools.count(1)
         self._left_count = 0
-        self._probe: asyncio.Future[int] | None = None
+        self._probe: asyncio.Future[Probed] | None = None
         self._late_sync: asyncio.Future[int] | None = None
 
     def work_beside(self, disk: Disk, worker: DiskWorker) -> None:
@@ -80,11 +89,11 @@ class LogDir(DiskQueue):
         if self.beside is not self:
             self.beside.fail(operation, cause)
 
-    def probe(self) -> asyncio.Future[int]:
+    def probe(self) -> asyncio.Future[Probed]:
         """Check that the path still leads to this directory and that it can be written.
 
-        Return how many small files wait for their sync; they get it behind the probe, each in a job
-        of its own.
+        Small files that wait for their sync get it behind the probe, each in a job of its own. One
+        that is under way is not followed by another one.
 
         Run it every few seconds and after suspicion: open descriptors keep working in a dir that
         was renamed away.
@@ -118,13 +127,13 @@ class LogDir(DiskQueue):
     def _left(self) -> None:
         self.thread_left()
 
-    def _run_probe(self) -> int:
+    def _run_probe(self) -> Probed:
         self.disk.check_root()
         self.disk.write_atomic(PROBE_FILE, b"")
-        return self.files.unsynced_count
+        return Probed(self.files.unsynced_count, self.disk.list_dir(""))
 
-    def _on_probed(self, probe: asyncio.Future[int]) -> None:
-        if self.online and self._late_sync is None and probe.result():
+    def _on_probed(self, probe: asyncio.Future[Probed]) -> None:
+        if self.online and self._late_sync is None and probe.result().unsynced_count:
             self._sync_late(_SYNCS_PER_PROBE_MAX)
 
     def _sync_late(self, count_max: int) -> None:

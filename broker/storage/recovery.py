@@ -43,6 +43,8 @@ from protocol.ids import TopicPartition
 from protocol.ports import Disk
 
 _LOGGER = logging.getLogger(__name__)
+_SHOWN_BYTES_MAX = 80
+"""Of a damaged file."""
 
 
 class StartupRefused(Exception):  # noqa: N818 -- a decision, not a mistake
@@ -91,6 +93,8 @@ class LoadedLogDir:
     """Names of directories that wait for their deletion; the delay counts from now."""
     strays: list[str] = field(default_factory=list[str])
     """Names of directories that are set aside for good."""
+    missing: list[TopicPartition] = field(default_factory=list[TopicPartition])
+    """The checkpoints know a log of these, and no directory is left of it."""
 
 
 class _Checkpoints(NamedTuple):
@@ -99,6 +103,12 @@ class _Checkpoints(NamedTuple):
     high_watermarks: dict[TopicPartition, int]
     cleaned: dict[TopicPartition, int] | None
     """How far logs are compacted; None when that is not known for sure."""
+
+    @property
+    def named(self) -> dict[TopicPartition, None]:
+        """Every partition that one of them names."""
+        named = (*self.recovery_points, *self.log_start_offsets, *self.high_watermarks)
+        return dict.fromkeys(named)
 
     def whole_from(self, tp: TopicPartition) -> int | None:
         """Return from where on a log has no gaps by compaction, which follows its durable part."""
@@ -149,35 +159,45 @@ def load_log_dir(
             known = _Known(checkpoints, was_clean, _segment_progress(progress, number, len(names)))
             log = _load_log(files, name, config, known, now_ms=now_ms)
             loaded.logs.append(log)
-    _settle_checkpoints(files.disk, loaded.logs, checkpoints)
+    loaded.missing = _missing(checkpoints, [parsed for _, parsed in names])
+    _settle_checkpoints(files.disk, loaded, checkpoints)
     progress(LoadProgress(len(names), len(names)))
     return loaded
 
 
-def _settle_checkpoints(disk: Disk, logs: Sequence[LoadedLog], read: _Checkpoints) -> None:
+def _missing(
+    checkpoints: _Checkpoints, present: Sequence[PartitionDirName]
+) -> list[TopicPartition]:
+    """Return the partitions whose logs somebody took away.
+
+    Not those that were set aside: the checkpoints of before a crash may know them still.
+    """
+    known = {parsed.topic_partition: None for parsed in present}
+    return [tp for tp in checkpoints.named if tp not in known]
+
+
+def _settle_checkpoints(disk: Disk, loaded: LoadedLogDir, read: _Checkpoints) -> None:
     """Write the checkpoints anew when they say too much.
 
     A log that ends before its recovery point: what comes there is not synced. A log that is gone:
     the next one of its name is another one. And when there are none yet, so that the next start
     can tell a new log dir from a damaged one.
     """
+    logs = loaded.logs
     known = {log.topic_partition: log.log for log in logs}
     has_fallen = any(
         log.recovery_point < read.recovery_points.get(tp, 0) for tp, log in known.items()
     )
-    named = (*read.recovery_points, *read.log_start_offsets, *read.high_watermarks)
-    has_gone = any(tp not in known for tp in named)
+    has_gone = any(tp not in known for tp in read.named)
     if has_fallen or has_gone or not disk.exists(RECOVERY_POINT_CHECKPOINT):
-        write_loaded(disk, logs)
+        write_loaded(disk, loaded)
 
 
-def write_loaded(disk: Disk, logs: Sequence[LoadedLog]) -> None:
-    """Write the checkpoints of a log dir as it was loaded."""
-    write_checkpoints(
-        disk,
-        {log.topic_partition: log.log for log in logs},
-        {log.topic_partition: log.high_watermark for log in logs},
-    )
+def write_loaded(disk: Disk, loaded: LoadedLogDir) -> None:
+    """Write the checkpoints of a log dir as it was loaded; what is missing stays known."""
+    high_watermarks = dict.fromkeys(loaded.missing, 0)
+    high_watermarks |= {log.topic_partition: log.high_watermark for log in loaded.logs}
+    write_checkpoints(disk, {log.topic_partition: log.log for log in loaded.logs}, high_watermarks)
 
 
 def _segment_progress(
@@ -312,7 +332,22 @@ def _settle_note(files: LogDirFiles, name: str, kind: DirKind) -> SwapNote | Non
 
 
 def _read_topic_id(disk: Disk, name: str) -> bytes | None:
+    """Return the topic's id; None where the controller's next LeaderAndIsr is to tell it.
+
+    A power cut may leave an empty file, which says nothing; other damage is told.
+    """
     try:
-        return parse_partition_metadata(disk.read_file(f"{name}/{PARTITION_METADATA_FILE}"))
+        data = disk.read_file(f"{name}/{PARTITION_METADATA_FILE}")
     except FileNotFoundError:
         return None
+    topic_id = parse_partition_metadata(data)
+    if topic_id is None and data:
+        _LOGGER.warning(
+            "%s/%s/%s: %r names no topic id: the log is taken for that of the topic which the "
+            "controller names, and the file is written anew",
+            disk.root,
+            name,
+            PARTITION_METADATA_FILE,
+            data[:_SHOWN_BYTES_MAX],
+        )
+    return topic_id

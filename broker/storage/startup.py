@@ -253,7 +253,7 @@ async def _retire(
     log = losing.log
     _LOGGER.warning("%s/%s -> %s: another log stays", log_dir.path, log.name, delete_name)
     loaded.logs.remove(losing)
-    left = list(loaded.logs)
+    left = replace(loaded, logs=list(loaded.logs))
 
     def retire() -> None:
         log.rename(delete_name)
@@ -297,7 +297,7 @@ def _is_empty_twin(log: LoadedLog, other: LoadedLog) -> bool:
 async def _remove(log_dir: LogDir, loaded: LoadedLogDir, empty: LoadedLog) -> None:
     _LOGGER.warning("%s/%s: removed, empty and twice there", log_dir.path, empty.log.name)
     loaded.logs.remove(empty)
-    left = list(loaded.logs)
+    left = replace(loaded, logs=list(loaded.logs))
 
     def remove() -> None:
         empty.log.delete_files()

@@ -148,6 +148,12 @@ def test_a_lost_replica_is_made_anew_from_another_member_of_the_isr_only() -> No
     assert decide(lost, state(leader=2, isr=())) == STORAGE_ERROR
 
 
+def test_a_new_partition_is_not_the_one_whose_log_is_missing_under_its_name() -> None:
+    missing = ReplicaView(HostedState.OFFLINE, loss=Loss.REBUILD)
+    assert decide(missing, state(leader=1, is_new=True)) == (LEAD[0], LEAD[1], True)
+    assert decide(missing, state(leader=1)) == STORAGE_ERROR
+
+
 @pytest.mark.parametrize("loss", Loss)
 def test_a_lost_replica_does_not_begin_empty_while_it_stands_in_the_isr(loss: Loss) -> None:
     lost = ReplicaView(HostedState.OFFLINE, topic_id=ID, loss=loss)

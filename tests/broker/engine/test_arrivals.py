@@ -272,3 +272,32 @@ async def test_a_replica_that_leads_or_whose_disk_fails_again_leaves_the_rate(la
     assert lab[2].engine.rebuild_throttle(path) == RebuildView(100, 1)
     lab[2].log_dirs[path].fail("append", OSError(5, "again"))
     assert lab[2].engine.rebuild_throttle(path) is None
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+async def test_a_log_that_is_gone_at_the_start_is_lost_until_its_loss_is_accepted(
+    alone: Lab, is_clean: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    node = await filled(alone)
+    await asyncio.sleep(6)  # The checkpoints name it by then.
+    for _ in range(2):
+        if node.memory[node.paths[0]].exists("orders-0"):
+            node.memory[node.paths[0]].remove_tree("orders-0")
+        node = await alone.restart(1, is_clean=is_clean)
+        assert await alone.tell(ORDERS) == {1: STORAGE}
+        assert node.engine.offline_replicas()[ORDERS].loss is Loss.REBUILD
+        await asyncio.sleep(6)
+    assert f"{node.paths[0]}: the logs of 1 replicas are gone" in caplog.text
+    await node.engine.release([ORDERS], accepts_loss=True)
+    assert await alone.tell(ORDERS) == {1: ErrorCode.NONE}
+    assert await node.dir_of() == node.paths[0]
+
+
+async def test_what_is_missing_while_a_log_dir_is_offline_may_lie_there(alone: Lab) -> None:
+    node = await filled(alone)
+    await asyncio.sleep(6)
+    disks = list(node.memory.values())
+    disks[0].remove_tree("orders-0")
+    disks[1].write_file("replication-offset-checkpoint", b"garbage")
+    node = await alone.restart(1, is_clean=False, disks=disks)
+    assert ORDERS not in node.engine.offline_replicas()

@@ -83,7 +83,14 @@ def test_partition_metadata_is_read_back_and_garbage_is_none() -> None:
     content = render_partition_metadata(topic_id)
     assert content == b"version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw\n"
     assert parse_partition_metadata(content) == topic_id
-    for garbage in (b"", b"version: 1\n", b"version: 0\ntopic_id: x\n", b"\xff\xfe"):
+    assert parse_partition_metadata(content.replace(b"version: 0", b"version: 1")) == topic_id
+    for garbage in (
+        b"",
+        b"version: 1\n",
+        content.replace(b"0", b"-1", 1),
+        b"version: 0\ntopic_id: x\n",
+        b"\xff\xfe",
+    ):
         assert parse_partition_metadata(garbage) is None
 
 

@@ -91,7 +91,7 @@ async def test_a_probe_under_way_is_not_queued_twice() -> None:
     log_dir = inline_log_dir(MemoryDisk())
     probe = log_dir.probe()
     assert log_dir.probe() is probe
-    assert await probe == 0
+    assert (await probe).unsynced_count == 0
     assert log_dir.probe() is not probe
 
 
@@ -107,7 +107,7 @@ async def test_late_small_files_are_synced_behind_a_probe() -> None:
     log_dir = inline_log_dir(disk)
     log_dir.files.replace("small", b"content")
     log_dir.files.replace("other", b"more")
-    assert await log_dir.probe() == 2
+    assert (await log_dir.probe()).unsynced_count == 2
     async with asyncio.timeout(DEADLINE_S):
         while log_dir.files.unsynced_count:
             await log_dir.submit("look", lambda: None)

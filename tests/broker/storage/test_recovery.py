@@ -91,17 +91,48 @@ def test_damaged_recovery_and_start_checkpoints_cost_time_only() -> None:
     assert offsets_read(loaded.logs[0].log, 0) == list(range(10))
 
 
-def test_checkpoints_forget_logs_that_are_gone() -> None:
+GONE = TopicPartition("gone", 0)
+CHECKPOINTS = ("recovery-point", "log-start", "replication")
+
+
+def test_checkpoints_forget_logs_that_were_set_aside() -> None:
     """A log of that name that is made afterwards would be cut or hidden by what they say."""
     disk = MemoryDisk()
     closed_cleanly(disk)
-    gone = TopicPartition("gone", 0)
-    names = ("recovery-point", "log-start", "replication")
-    for name in names:
-        disk.write_file(f"{name}-offset-checkpoint", render_offsets({ORDERS: 6, gone: 5}))
-    load(disk)
-    for name in names:
+    disk.make_dir(f"gone-0.{UNIQUE}-delete")
+    for name in CHECKPOINTS:
+        disk.write_file(f"{name}-offset-checkpoint", render_offsets({ORDERS: 6, GONE: 5}))
+    assert load(disk).missing == []
+    for name in CHECKPOINTS:
         assert list(parse_offsets(disk.read_file(f"{name}-offset-checkpoint"))) == [ORDERS]
+
+
+@pytest.mark.parametrize("named_by", CHECKPOINTS)
+def test_a_log_that_somebody_took_away_is_missing_and_stays_known_without_its_offsets(
+    named_by: str,
+) -> None:
+    disk = MemoryDisk()
+    closed_cleanly(disk)
+    disk.write_file(f"{named_by}-offset-checkpoint", render_offsets({ORDERS: 6, GONE: 5}))
+    for _ in range(2):
+        assert load(disk).missing == [GONE]
+    told = [parse_offsets(disk.read_file(f"{name}-offset-checkpoint")) for name in CHECKPOINTS]
+    assert [offsets.get(GONE) for offsets in told] == [None, None, 0]
+
+
+def test_garbage_in_place_of_a_topic_id_is_told_and_an_empty_file_is_not(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    disk = MemoryDisk()
+    closed_cleanly(disk)
+    for content, is_told in ((b"", False), (b"topic orders\n" * 50, True)):
+        disk.write_file("orders-0/partition.metadata", content)
+        assert load(disk).logs[0].topic_id is None
+        assert bool(caplog.messages) is is_told
+    (message,) = caplog.messages
+    assert "orders-0/partition.metadata" in message
+    assert "topic orders" in message
+    assert len(message) < 300
 
 
 @pytest.mark.scenario(42)
