@@ -23,6 +23,7 @@ SHOWN_ELSEWHERE = {
     "protocol/spec_document.py": "the checks behind load_cluster_spec: tests/protocol/test_spec.py",
     "protocol/transport/server_link.py": "the connections of test_rpc_server.py",
     "protocol/ports.py": "doors without code",
+    "protocol/witness.py": "a door without code, taken in tests/simulation/world/test_cluster.py",
     "broker/context.py": "types without code",
     "broker/exit_codes.py": "numbers without code",
     "controller/exit_codes.py": "numbers without code",

@@ -167,3 +167,6 @@ async def test_after_the_end_no_channel_opens() -> None:
     async with desk(FakeClient()) as made:
         made.channels.close_all()
         made.channels.open(1, 1, "host", 1)
+        made.channels.send(1, 1, UpdateMetadataRequest())
+        assert made.channels.queued_count_max == 0
+        assert made.connected == []

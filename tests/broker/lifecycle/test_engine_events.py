@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from random import Random
 
 from broker.engine.types import FailedLogDir
@@ -14,6 +15,8 @@ from broker.lifecycle.topic_configs import TopicConfigs
 from broker.metrics import Metrics
 from protocol.configs import broker_config
 from protocol.ids import TopicPartition
+from protocol.messages.configs import DescribeConfigsRequest
+from tests.broker.fake_controller import FakeController
 
 FAILED = FailedLogDir(
     path="/d1",
@@ -54,12 +57,14 @@ class Lab:
             heartbeat_interval_ms=1_000,
             failure_timeout_ms=60_000,
         )
-        topic_configs = TopicConfigs(
+        self.topic_configs = TopicConfigs(
             link, broker_config=broker_config({}), on_changed=lambda _topics: None
         )
         configs = BrokerConfigs(link, broker_id=1, static={}, on_changed=lambda _config: None)
         throttles = MoveThrottles(link, configs, broker_id=1, is_moving=lambda: False)
-        self.relay = EngineEventRelay(session, topic_configs, self.metrics, throttles, self.end)
+        self.relay = EngineEventRelay(
+            session, self.topic_configs, self.metrics, throttles, self.end
+        )
 
     def end(self) -> None:
         self.ends += 1
@@ -90,5 +95,15 @@ async def test_isr_changes_are_counted_by_direction(link: ControllerLink):
     )
 
 
-async def test_new_topics_are_wanted_without_waiting(link: ControllerLink):
-    Lab(link).relay.topics_seen(["orders"])
+async def test_new_topics_are_wanted_without_waiting(
+    controller: FakeController, link: ControllerLink
+):
+    lab = Lab(link)
+    lab.relay.topics_seen(["orders"])
+    assert controller.of(DescribeConfigsRequest) == []
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(lab.topic_configs.run())
+        await controller.until(lambda: len(controller.of(DescribeConfigsRequest)) > 0)
+        task.cancel()
+    (resource,) = controller.of(DescribeConfigsRequest)[0].resources
+    assert resource.resource_name == "orders"

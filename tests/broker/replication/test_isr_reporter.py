@@ -60,6 +60,7 @@ class Controller:
 
     def __init__(self) -> None:
         self.requests: list[AlterPartitionRequest] = []
+        self.asked_at_s: list[float] = []
         self.top: list[int | Exception] = []
         self.codes: list[int] = []
         self.in_flight = 0
@@ -68,6 +69,7 @@ class Controller:
 
     async def send(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         self.requests.append(request)
+        self.asked_at_s.append(asyncio.get_running_loop().time())
         self.in_flight += 1
         assert self.in_flight == 1, "one request in flight"
         await asyncio.sleep(self.delay_s)
@@ -168,7 +170,10 @@ async def test_a_request_that_fails_as_a_whole_is_repeated_after_50_ms(
     running.controller.top = [trouble, trouble]
     running.reporter.propose(led)
     await asyncio.sleep(0.2)
-    assert len(running.controller.requests) == 3
+    first, second, third = running.controller.asked_at_s
+    answer_s = running.controller.delay_s
+    assert second - first - answer_s == pytest.approx(50 / 1000)
+    assert third - second - answer_s == pytest.approx(50 / 1000)
     assert led.partition.isr.isr == (1, 2)
 
 

@@ -60,11 +60,11 @@ def test_history_rows_and_logs_are_written(tmp_path: Path) -> None:
     assert [path for path in dump.rglob("*.jsonl") if path.stat().st_size]
 
 
-def test_a_violation_is_told_reduced_and_ends_with_1(tmp_path: Path) -> None:
+def test_a_violation_is_told_reduced_and_ends_with_12(tmp_path: Path) -> None:
     scenario = tmp_path / "impossible.yaml"
     scenario.write_text(IMPOSSIBLE)
     result = run("--scenario", str(scenario), "--reduce", str(tmp_path / "small"))
-    assert result.exit_code == ExitCode.VIOLATION
+    assert result.exit_code == ExitCode.VIOLATION == 12
     assert "violation(s)" in result.stderr
     assert f"again: jbodlab simulate --scenario {scenario} --seed 0" in result.stderr
     small = parse_plan((tmp_path / "small" / "impossible-reduced.yaml").read_text(), source="small")

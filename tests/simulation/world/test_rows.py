@@ -6,7 +6,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from protocol.metric_rows import LogDirRow
+from protocol.metric_rows import FailoverEventRow, FailoverStep, LogDirRow
 from simulation.world.cluster import SimCluster
 from simulation.world.loop import SimLoop, run_world
 from simulation.world.rows import NoRows, RowKeeper
@@ -31,7 +31,17 @@ def test_rows_of_a_run_are_kept_and_written_as_real_brokers_write_theirs(tmp_pat
     assert {row["broker_id"] for row in rows} == {1}
 
 
-async def test_rows_may_be_dropped():
-    writer = NoRows("", 1, 0)
-    await writer.write([])
-    await writer.close()
+def test_rows_may_be_dropped(tmp_path: Path):
+    writer = NoRows(str(tmp_path), 1, 0)
+    row = FailoverEventRow(
+        at_ms=1,
+        node="broker-1",
+        failure_id="1-x-7",
+        step=FailoverStep.LOG_DIR_FAILED,
+        topic_count=-1,
+        partition_count=-1,
+        detail="",
+    )
+    asyncio.run(writer.write([row]))
+    asyncio.run(writer.close())
+    assert list(tmp_path.iterdir()) == []
