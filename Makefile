@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: none of them shall compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo demo-svg test test-all unsampled test-busy heavy fuzz containers style lint scenarios both-worlds matrix sweep restarts bench lock clean
+.PHONY: help setup demo demo-svg test-python test test-all unsampled test-busy heavy fuzz containers style lint scenarios both-worlds matrix sweep restarts bench lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -61,6 +61,11 @@ containers: setup  ## the image and compose.yaml in a container engine: the clus
 
 test-busy: setup  ## all tests beside six loops that keep the machine busy
 	$(BIN)/python -m tests.busy
+
+OTHER_VENV = build/venv-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+test-python:  ## the rules and rooms, without clusters, on another Python: make test-python PYTHON=python3.13
+	@$(MAKE) --no-print-directory setup PYTHON=$(PYTHON) VENV=$(OTHER_VENV)
+	$(OTHER_VENV)/bin/pytest -q -m "not integration" $(foreach room,protocol broker controller analytics jbodlab,tests/$(room))
 
 style: setup
 	$(BIN)/ruff check .

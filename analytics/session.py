@@ -70,6 +70,7 @@ def start_session(master: str) -> SparkSession:
         builder = builder.config("spark.driver.host", "127.0.0.1")
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
         builder = builder.config("spark.sql.shuffle.partitions", 2)
+    _take_own_python()
     with tempfile.TemporaryFile() as chatter:
         try:
             with _stderr_to(chatter.fileno()):
@@ -77,6 +78,15 @@ def start_session(master: str) -> SparkSession:
         except (*SPARK_ERRORS, OSError) as error:
             chatter.seek(0)
             raise SparkFailed(_why(error, chatter.read().decode(errors="replace"))) from error
+
+
+def _take_own_python() -> None:
+    """Have Spark's workers run in the Python that runs this.
+
+    They must be of one minor version; Spark itself would start the first python3 in PATH. It asks
+    the environment, no setting.
+    """
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 
 
 @contextmanager

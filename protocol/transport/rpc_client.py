@@ -17,6 +17,7 @@ from protocol.apis import APIS
 from protocol.connection import ClientConnection, ResponseReceived
 from protocol.errors import Malformed, MalformedAnswer
 from protocol.ports import Buffer
+from protocol.transport.flow_control import write_all
 from protocol.wire.fast import codec
 from protocol.wire.table import META
 
@@ -311,7 +312,7 @@ class _Link(asyncio.BufferedProtocol):
         self, api_key: int, api_version: int, body: Sequence[Buffer], until_s: float = _NEVER_S
     ) -> asyncio.Future[memoryview]:
         """Send a request; its future gets the body of the response, or a TimeoutError then."""
-        self._transport.writelines(self._connection.send_request(api_key, api_version, body))
+        write_all(self._transport, self._connection.send_request(api_key, api_version, body))
         waiting: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
         self._waiting.append((waiting, until_s))
         if until_s < self._alarm_s:
@@ -320,8 +321,9 @@ class _Link(asyncio.BufferedProtocol):
 
     def notify(self, api_key: int, api_version: int, body: Sequence[Buffer]) -> None:
         """Send a request that has no response."""
-        self._transport.writelines(
-            self._connection.send_request(api_key, api_version, body, expects_response=False)
+        write_all(
+            self._transport,
+            self._connection.send_request(api_key, api_version, body, expects_response=False),
         )
 
     def abort(self, reason: str, error: type[ConnectionError] = ConnectionResetError) -> None:

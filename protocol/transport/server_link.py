@@ -16,6 +16,7 @@ from protocol.connection import CloseConnection, Peer, RequestReceived, ServerCo
 from protocol.errors import Malformed
 from protocol.ports import Buffer
 from protocol.transport.begun_answers import BegunAnswers, Body, LaterAnswer
+from protocol.transport.flow_control import write_all
 from protocol.transport.held_request import HeldRequest
 from protocol.transport.server_memory import HeldMemory, ServerMemory
 
@@ -376,7 +377,7 @@ class ServerLink(asyncio.BufferedProtocol):
         if len(unsent) == 1:
             self._transport.write(unsent[0])
         else:
-            self._transport.writelines(unsent)
+            write_all(self._transport, unsent)
 
 
 def wake_up(future: asyncio.Future[None] | None) -> None:

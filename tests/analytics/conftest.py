@@ -1,3 +1,4 @@
+import os
 from collections.abc import Generator
 
 import pytest
@@ -7,10 +8,22 @@ from analytics.session import find_java, start_session
 
 
 @pytest.fixture(scope="session")
-def spark() -> Generator[SparkSession]:
+def poisoned_path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a PATH whose first python3 is of no use: Spark's workers may not take it."""
+    folder = tmp_path_factory.mktemp("path")
+    poison = folder / "python3"
+    poison.write_text("#!/bin/sh\necho 'the wrong python3' >&2\nexit 9\n")
+    poison.chmod(0o755)
+    return f"{folder}{os.pathsep}{os.environ['PATH']}"
+
+
+@pytest.fixture(scope="session")
+def spark(poisoned_path: str) -> Generator[SparkSession]:
     """One Spark for all tests: starting it costs more than all of them."""
     find_java()
-    session = start_session("local[1]")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", poisoned_path)
+        session = start_session("local[1]")
     session.conf.set("spark.sql.shuffle.partitions", "1")
     session.conf.set("spark.sql.adaptive.enabled", "false")
     session.conf.set("spark.sql.codegen.wholeStage", "false")

@@ -1,6 +1,9 @@
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from analytics.errors import JavaMissing
 from analytics.session import find_java
@@ -59,3 +62,12 @@ def test_no_java_says_where_it_was_looked_for(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(JavaMissing, match="no java in PATH"):
         find_java()
+
+
+def test_workers_run_in_this_python_whatever_python3_comes_first_in_the_path(
+    spark: SparkSession,
+) -> None:
+    """The PATH of this session begins with a python3 that only ends: see ``conftest.py``."""
+    assert shutil.which("python3") != sys.executable
+    versions = spark.sparkContext.parallelize([1], 1).map(lambda _: sys.version_info[:3])
+    assert versions.collect() == [sys.version_info[:3]]

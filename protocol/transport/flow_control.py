@@ -1,0 +1,25 @@
+"""Writing several buffers at once to a transport that says when it is full.
+
+It waits for nothing: who writes looks at what ``pause_writing`` and ``resume_writing`` said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from protocol.ports import Buffer
+
+
+def write_all(transport: asyncio.Transport, buffers: Sequence[Buffer]) -> None:
+    """Write ``buffers`` in one go; ``pause_writing`` was called if too much waits after it.
+
+    The transports of asyncio's own loop do not call it after ``writelines`` in Python 3.12 and
+    3.13, but they look again whenever their limits are set.
+    """
+    transport.writelines(buffers)
+    waiting_bytes = transport.get_write_buffer_size()
+    if waiting_bytes:
+        _, high = transport.get_write_buffer_limits()
+        if waiting_bytes > high:
+            transport.set_write_buffer_limits(high=high)

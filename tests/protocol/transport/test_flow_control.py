@@ -1,0 +1,87 @@
+"""Backpressure after many buffers at once, in every Python and on every loop."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+import uvloop
+
+from protocol.transport.flow_control import write_all
+
+
+class Paused(asyncio.Protocol):
+    """Notes what its transport says."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.is_free = asyncio.Event()
+
+    def pause_writing(self) -> None:
+        self.said.append("full")
+
+    def resume_writing(self) -> None:
+        self.said.append("free")
+        self.is_free.set()
+
+
+class SilentTransport(asyncio.Transport):
+    """Says that it is full when its limits are set, not after ``writelines``: as of 3.12."""
+
+    def __init__(self, protocol: Paused) -> None:
+        super().__init__()
+        self._protocol = protocol
+        self.size_bytes = 0
+
+    def writelines(self, list_of_data: Iterable[Any]) -> None:
+        self.size_bytes += sum(map(len, list_of_data))
+
+    def get_write_buffer_size(self) -> int:
+        return self.size_bytes
+
+    def get_write_buffer_limits(self) -> tuple[int, int]:
+        return (25, 100)
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        assert (low, high) == (None, 100)
+        self._protocol.pause_writing()
+
+
+def test_a_transport_that_says_nothing_by_itself_is_asked_beyond_its_limit_only() -> None:
+    protocol = Paused()
+    transport = SilentTransport(protocol)
+    write_all(transport, [b"x" * 50, b"y" * 50])
+    assert protocol.said == []
+    write_all(transport, [b"z"])
+    assert protocol.said == ["full"]
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_full_transport_of_either_loop_says_so_once_and_that_it_is_free_again(
+    new_loop: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    async def story() -> list[str]:
+        loop = asyncio.get_running_loop()
+        ours, theirs = socket.socketpair()
+        theirs.setblocking(False)
+        transport, protocol = await loop.create_connection(Paused, sock=ours)
+        transport.set_write_buffer_limits(high=1_000_000)
+        pieces = [bytes(100_000)] * 20
+        for _ in range(2):
+            write_all(transport, pieces)
+            write_all(transport, pieces)
+        assert protocol.said == ["full"]
+        left = 80 * 100_000
+        while left:
+            left -= len(await loop.sock_recv(theirs, 1 << 20))
+        async with asyncio.timeout(10):
+            await protocol.is_free.wait()
+        transport.close()
+        theirs.close()
+        return protocol.said
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        assert runner.run(story()) == ["full", "free"]
