@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: none of them shall compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo demo-svg test-python test test-all unsampled test-busy heavy fuzz containers style lint scenarios both-worlds matrix sweep restarts bench lock clean
+.PHONY: help setup demo demo-svg golden test-python test test-all unsampled test-busy heavy fuzz containers style lint scenarios both-worlds matrix sweep restarts bench lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -87,6 +87,9 @@ matrix: setup  ## crash brokers and controller of a simulated cluster at every d
 
 sweep: setup  ## ten thousand seeds of the simulated world, to the first violation
 	$(BIN)/jbodlab simulate --seeds 1..10000 --jobs $(JOBS) --reduce build/reduced
+
+golden: setup  ## write the golden messages anew with Apache Kafka's jars, and compare
+	$(BIN)/python -m tests.golden
 
 bench: setup  ## the benchmarks; PEER=kafka also measures Apache Kafka
 	$(BIN)/python -m benchmarks $(if $(PEER),--peer $(PEER))
