@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from collections.abc import Callable
 from random import Random
-from typing import Any, Final, assert_never
+from typing import Any, Final, NamedTuple, assert_never
 
 from controller.channels import Channels, Connect
+from controller.core.decision import Decision, Durable
 from controller.core.effects import (
     Answer,
     ConnectBroker,
@@ -23,7 +24,6 @@ from controller.core.effects import (
 )
 from controller.core.events import Event, RequestArrived, Started, Tick
 from controller.core.machine import HalfDoneError, Machine
-from controller.core.records import Record
 from controller.core.run_state import WantedTopic
 from controller.core.settings import Settings
 from controller.core.state import ClusterState
@@ -55,12 +55,10 @@ class WrongClusterError(Exception):
     """The journal belongs to another cluster."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Commit:
+class _Commit(NamedTuple):
     """One decision on its way to the journal."""
 
-    records: list[Record]
-    effects: list[Effect]
+    decision: Decision
     arrived_ms: int
     """Wall clock."""
 
@@ -97,19 +95,21 @@ class Controller:
         self._next_token = 0
         self._commits: list[_Commit] = []
         self._rows: list[MetricRow] = []
-        self._is_committing = False
-        """Whether decisions are on their way to the journal, their effects still to come."""
         self._has_commits = asyncio.Event()
         self._has_rows = asyncio.Event()
         self._stopping = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._defect: HalfDoneError | None = None
         self._machine: Machine
+        self._durable: Durable
+        """How far the journal is on disk; what rests on a later decision waits."""
         self._channels: Channels
         self.listening: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         """The port, once requests are served."""
         self.witness: Witness = unwitnessed
         """Told of the machine's events and moves; to be set before ``run``."""
+        self.acting: Callable[[int], None] = lambda _journal_number: None
+        """Told before each effect on which decision it rests; to be set before ``run``."""
 
     @property
     def state(self) -> ClusterState:
@@ -159,6 +159,7 @@ class Controller:
 
     async def _load(self) -> ClusterState:
         replayed = await self._journal.load()
+        self._durable = replayed.durable
         state = replayed.state
         if replayed.torn_bytes:
             _log.warning("journal: %d bytes at the end were not durable", replayed.torn_bytes)
@@ -212,11 +213,12 @@ class Controller:
             self._stopping.set()
             raise
         arrived_ms = self._clock.now_ms()
-        if decision.records or self._commits or self._is_committing:
-            self._commits.append(_Commit(decision.records, decision.effects, arrived_ms))
+        commit = _Commit(decision, arrived_ms)
+        if self._commits or decision.journal_number > self._durable.journal_number:
+            self._commits.append(commit)
             self._has_commits.set()
         else:  # As most heartbeats: nothing has to be durable before.
-            self._do_all(decision.effects, arrived_ms)
+            self._do_all(commit)
         self._arm()
 
     def _give_up(self, broker_id: int) -> None:
@@ -230,19 +232,17 @@ class Controller:
             await self._has_commits.wait()
             self._has_commits.clear()
             commits, self._commits = self._commits, []
-            self._is_committing = True
-            decisions = [commit.records for commit in commits if commit.records]
-            if decisions:
-                await self._journal.append(decisions)
+            if commits:
+                self._durable = await self._journal.append([each.decision for each in commits])
             for commit in commits:
-                self._do_all(commit.effects, commit.arrived_ms)
-            self._is_committing = False
+                self._do_all(commit)
             if self._journal.should_compact and not self._commits:
-                await self._journal.compact(self._machine.state)
+                self._durable = await self._journal.compact(self._machine.state)
 
-    def _do_all(self, effects: list[Effect], arrived_ms: int) -> None:
-        for effect in effects:
-            self._do(effect, arrived_ms)
+    def _do_all(self, commit: _Commit) -> None:
+        for effect in commit.decision.effects(self._durable):
+            self.acting(commit.decision.journal_number)
+            self._do(effect, commit.arrived_ms)
 
     def _do(self, effect: Effect, arrived_ms: int) -> None:
         match effect:

@@ -19,6 +19,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 import msgspec
 from crc32c import crc32c
 
+from controller.core.decision import Decision, Durable
 from controller.core.records import RECORD_CLASSES, Record
 from controller.core.snapshot import snapshot
 from controller.core.state import ClusterState
@@ -95,6 +96,11 @@ class Replayed:
     """Without a torn tail."""
     torn_bytes: int
 
+    @property
+    def durable(self) -> Durable:
+        """What was replayed, as the proof that it is on disk."""
+        return Durable(self.state.journal_number)
+
 
 def replay(data: bytes, path: Path) -> Replayed:
     """Rebuild the state; lines that never became durable at the end are left out.
@@ -119,6 +125,7 @@ def replay(data: bytes, path: Path) -> Replayed:
             break
         for record in entry.records:
             record.apply(state)
+        state.journal_number += 1
         sequence = entry.sequence + 1
         position = end + 1
     return Replayed(state, sequence, position, len(data) - position)
@@ -281,34 +288,42 @@ class Journal:
         self._size_bytes = replayed.size_bytes
         return replayed
 
-    async def append(self, decisions: Sequence[list[Record]]) -> None:
-        """Make decisions durable, one line each and one fsync for all.
+    async def append(self, decisions: Sequence[Decision]) -> Durable:
+        """Make decisions durable, one line for each that has records and one fsync for all.
+
+        Returns:
+            What lets their effects be done.
 
         Raises:
             OSError: the journal cannot be written; what is on disk is unknown until the next start.
         """
         group = self._next_sequence
-        self._next_sequence += len(decisions)
+        recorded = [decision.records for decision in decisions if decision.records]
+        self._next_sequence += len(recorded)
 
         def job() -> int:
-            entries = (Entry(group + i, group, records) for i, records in enumerate(decisions))
+            entries = (Entry(group + i, group, list(each)) for i, each in enumerate(recorded))
             data = b"".join(map(encode_entry, entries))
             self._file.append(data)
             return len(data)
 
-        self._size_bytes += await self._run(job)
+        if recorded:
+            self._size_bytes += await self._run(job)
+        return Durable(decisions[-1].journal_number)
 
     @property
     def should_compact(self) -> bool:
         """Whether the journal has grown enough to be replaced by a snapshot."""
         return self._size_bytes >= self._compact_at_bytes
 
-    async def compact(self, state: ClusterState) -> None:
-        """Replace the journal by one decision that rebuilds ``state``.
+    async def compact(self, state: ClusterState) -> Durable:
+        """Replace the journal by one decision that rebuilds ``state``; it counts as one more.
 
         Call it only when every decision in ``state`` has been appended.
         """
         entry = Entry(0, 0, snapshot(state))
+        state.journal_number += 1
+        durable = Durable(state.journal_number)
 
         def job() -> int:
             data = encode_entry(entry)
@@ -318,6 +333,7 @@ class Journal:
         self._next_sequence = 1
         self._size_bytes = await self._run(job)
         self._compact_at_bytes = max(self._compact_bytes_min, COMPACT_GROWTH * self._size_bytes)
+        return durable
 
     async def close(self) -> None:
         """Release file and lock."""

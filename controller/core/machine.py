@@ -6,7 +6,6 @@ The rules are in the other modules; this one finds the rule and looks after who 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
 from controller.core import (
@@ -31,10 +30,9 @@ from controller.core.alter_reassignments import (
     alter_partition_reassignments,
     list_partition_reassignments,
 )
-from controller.core.effects import Effect
+from controller.core.decision import Decision
 from controller.core.events import Event, RequestAnswered, RequestArrived, Started, Tick
 from controller.core.placement import Chance
-from controller.core.records import Record
 from controller.core.run_state import RunState, Waiting, WantedTopic
 from controller.core.settings import Settings
 from controller.core.state import ClusterState
@@ -94,15 +92,6 @@ class HalfDoneError(Exception):
     """A rule failed after it had changed the state: only a replay of the journal can help."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What one event led to."""
-
-    records: list[Record]
-    """To be durable before any of ``effects`` is done."""
-    effects: list[Effect]
-
-
 class Machine:
     """The controller's only writer of state."""
 
@@ -141,7 +130,10 @@ class Machine:
             if step.records:
                 raise HalfDoneError(f"{type(event).__name__} failed half-way") from error
             raise
-        return Decision(step.records, [*step.effects, *step.notes])
+        if step.records:
+            self.state.journal_number += 1
+        effects = [*step.effects, *step.notes]
+        return Decision(self.state.journal_number, step.records, effects)
 
     def next_deadline_ms(self) -> int | None:
         """Return when a ``Tick`` is due, in loop time; None when nothing is waited for."""

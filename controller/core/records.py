@@ -34,11 +34,14 @@ class ControllerStarted:
 
     cluster_id: str
     controller_epoch: int
+    journal_number: int = 0
+    """The number of the decision before this one, or a higher one that it goes on from."""
 
     def apply(self, state: ClusterState) -> None:
-        """Set both."""
+        """Set all three."""
         state.cluster_id = self.cluster_id
         state.controller_epoch = self.controller_epoch
+        state.journal_number = max(state.journal_number, self.journal_number)
 
 
 @dataclass(frozen=True, slots=True)

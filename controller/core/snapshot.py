@@ -34,7 +34,7 @@ from controller.core.state import Broker, ClusterState, Topic
 def snapshot(state: ClusterState) -> list[Record]:
     """Return records that rebuild ``state`` from an empty one."""
     return [
-        ControllerStarted(state.cluster_id, state.controller_epoch),
+        ControllerStarted(state.cluster_id, state.controller_epoch, state.journal_number),
         ProducerIdsAllocated(state.next_producer_id),
         *(record for broker in state.brokers.values() for record in _broker_records(broker)),
         *(record for topic in state.topics.values() for record in _topic_records(topic)),

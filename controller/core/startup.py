@@ -21,7 +21,12 @@ from protocol.ids import TopicPartition
 
 def controller_started(step: Step) -> None:
     """Take over; every unfenced broker gets a fresh session."""
-    step.change(ControllerStarted(step.settings.cluster_id, step.state.controller_epoch + 1))
+    state = step.state
+    step.change(
+        ControllerStarted(
+            step.settings.cluster_id, state.controller_epoch + 1, state.journal_number
+        )
+    )
     step.note(f"controller epoch {step.state.controller_epoch} begins")
     reachable = step.state.reachable_brokers()
     for broker_id in reachable:

@@ -126,6 +126,8 @@ class ClusterState:
 
     cluster_id: str = ""
     controller_epoch: int = 0
+    journal_number: int = 0
+    """Of the last decision. It grows by one with each, also when the journal is compacted."""
     next_broker_epoch: int = 1
     next_producer_id: int = 0
     brokers: dict[int, Broker] = field(default_factory=dict[int, Broker])

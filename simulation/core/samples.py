@@ -185,6 +185,16 @@ class JournalSample(NamedTuple):
     replayed: tuple[Any, ...]
 
 
+class HastyAct(NamedTuple):
+    """The controller did or said something before the reason for it was durable."""
+
+    at_us: int
+    journal_number: int
+    """Of the decision that it rests on."""
+    durable_number: int
+    """Of the last decision on the journal's disk then."""
+
+
 class TopicSample(NamedTuple):
     """The configuration of a topic at any time of the run, as it held."""
 
@@ -208,6 +218,7 @@ class Samples:
     """One per node and name."""
     misanswers: list[Misanswer] = field(default_factory=list[Misanswer])
     journals: list[JournalSample] = field(default_factory=list[JournalSample])
+    hasty_acts: list[HastyAct] = field(default_factory=list[HastyAct])
     logs: list[LogSample] = field(default_factory=list[LogSample])
     """Of the end."""
     sights: tuple[Sight, ...] = (Sight.CLIENTS,)

@@ -185,6 +185,8 @@ def _check_decisions(scene: Scene) -> None:
     configs = state.dynamic_configs.get(str(SUBJECT), {})
     for name, value in scene.settings.items():
         assert configs.get(name) == value, f"{name} is {configs.get(name)}, not {value}"
+    hasty = scene.cluster.controller.hasty_acts
+    assert not hasty, f"the controller acted before its journal: {hasty[0]}"
     replayed = _replayed(scene)
     assert _records(replayed) == _records(state), "the journal gives another state"
 

@@ -11,10 +11,12 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, Final
 
-from controller.journal import JournalInUseError
+from controller.core.records import ControllerStarted
+from controller.journal import JournalInUseError, decode_entry, replay
 from protocol.ports import Disk, DiskFile, DiskWorker
 
 JOURNAL_FILE: Final = "journal.jsonl"
+_STARTED: Final = ControllerStarted.__name__.encode()
 
 
 class DiskJournal:
@@ -24,6 +26,8 @@ class DiskJournal:
         self.path = Path(disk.root) / JOURNAL_FILE
         self._disk = disk
         self._file: DiskFile | None = None
+        self.durable_number = 0
+        """The journal number of the last decision that is on the disk, as its bytes tell."""
 
     def open(self) -> bytes:
         """See ``JournalStore.open``."""
@@ -34,7 +38,9 @@ class DiskJournal:
             raise JournalInUseError(f"{self._disk.root} belongs to a running controller") from error
         self._file = self._disk.open(JOURNAL_FILE, create=True)
         self._disk.sync_dir("")
-        return self._disk.read_file(JOURNAL_FILE)
+        data = self._disk.read_file(JOURNAL_FILE)
+        self.durable_number = replay(data, self.path).state.journal_number
+        return data
 
     def truncate(self, size_bytes: int) -> None:
         """See ``JournalStore.truncate``."""
@@ -47,16 +53,28 @@ class DiskJournal:
         assert self._file is not None
         self._file.append([data])
         self._file.sync()
+        self._count(data)
 
     def replace(self, data: bytes) -> None:
         """See ``JournalStore.replace``."""
         self._disk.write_atomic(JOURNAL_FILE, data)
         self._file = self._disk.open(JOURNAL_FILE, create=False)
+        self._count(data)
 
     def close(self) -> None:
         """See ``JournalStore.close``."""
         self._file = None
         self._disk.drop_lock()
+
+    def _count(self, data: bytes) -> None:
+        """Follow the numbers of what was just made durable; only a start may leave some out."""
+        for line in data.splitlines():
+            if _STARTED in line:
+                for record in decode_entry(line).records:
+                    if isinstance(record, ControllerStarted):
+                        number = record.journal_number
+                        self.durable_number = max(self.durable_number, number)
+            self.durable_number += 1
 
 
 class SimExecutor(Executor):

@@ -19,6 +19,7 @@ from controller.journal import COMPACT_BYTES_MIN, Journal
 from protocol.metric_writer import NewRowWriter
 from protocol.spec import BrokerSpec, ClusterSpec, LogDirSpec
 from protocol.witness import Witness, unwitnessed
+from simulation.core.samples import HastyAct
 from simulation.world.clock import SimClock
 from simulation.world.disk_worker import SimDiskWorker
 from simulation.world.drive import Drive
@@ -254,6 +255,8 @@ class ControllerNode(SimNode):
         """The controller of the running process."""
         self.compact_bytes_min = COMPACT_BYTES_MIN
         """Of the next process: a journal smaller than this is never compacted."""
+        self.hasty_acts: list[HastyAct] = []
+        """What its processes did before the reason for it was durable."""
         self._spec = spec
         self._new_row_writer = new_row_writer
         loop.network.own(spec.controller.port, self.name)
@@ -263,14 +266,16 @@ class ControllerNode(SimNode):
         path = self._journal_dir.path
         disk = self.drives[path].faults
         executor = SimExecutor(self.worker(path, lambda: False))
+        store = DiskJournal(disk)
         self.controller = Controller(
             self._spec,
-            Journal(DiskJournal(disk), executor, compact_bytes_min=self.compact_bytes_min),
+            Journal(store, executor, compact_bytes_min=self.compact_bytes_min),
             self.clock,
             self.chance(),
             new_row_writer=self._new_row_writer,
         )
         self.controller.witness = self.witness
+        self.controller.acting = lambda number: self._acts(number, store)
         await self.controller.run()
         return 0
 
@@ -283,6 +288,12 @@ class ControllerNode(SimNode):
         """Ask the controller to end, as SIGTERM does."""
         if self.process is not None and self.controller is not None:
             self.call(self.controller.stop)
+
+    def _acts(self, journal_number: int, store: DiskJournal) -> None:
+        if journal_number > store.durable_number:
+            self.hasty_acts.append(
+                HastyAct(self._loop.now_us, journal_number, store.durable_number)
+            )
 
     def _forget_process(self) -> None:
         super()._forget_process()

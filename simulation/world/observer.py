@@ -73,6 +73,7 @@ class Observer:
         self.look()
         await self._compare_journal()
         self._exchanges.finish()
+        self.samples.hasty_acts = list(self._cluster.controller.hasty_acts)
         self.samples.logs = look_at_disks(self._cluster)
         self.samples.ended_us = self._loop.now_us
         return self.samples

@@ -10,12 +10,14 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from threading import Event
 
 import pytest
 
 from controller.app import Controller, PortError, WrongClusterError, settings_of
 from controller.journal import Journal, JournalFile, JournalInUseError
 from protocol.errors import ErrorCode
+from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.control import (
     LeaderAndIsrRequest,
@@ -30,6 +32,7 @@ from protocol.messages.topics import (
 )
 from protocol.metric_rows import FailoverStep
 from protocol.spec import ClusterSpec, parse_cluster_spec
+from protocol.transport.rpc_client import RpcClient
 from tests.controller.core.cluster import tp
 from tests.controller.fake_broker import FakeBroker
 from tests.deadlines import DEADLINE_S
@@ -64,11 +67,15 @@ def with_port(spec: ClusterSpec, port: int) -> ClusterSpec:
 
 @asynccontextmanager
 async def running(
-    spec: ClusterSpec, port: int = 0, *, compact_bytes_min: int = 1_000_000
+    spec: ClusterSpec,
+    port: int = 0,
+    *,
+    compact_bytes_min: int = 1_000_000,
+    file_class: type[JournalFile] = JournalFile,
 ) -> AsyncGenerator[tuple[Controller, int]]:
     """Give a controller that listens, and its port."""
     with ThreadPoolExecutor(max_workers=1) as executor:
-        file = JournalFile(Path(spec.controller.data_dir))
+        file = file_class(Path(spec.controller.data_dir))
         journal = Journal(file, executor, compact_bytes_min=compact_bytes_min)
         controller = Controller(with_port(spec, port), journal, FixedClock(), Random(1))
         async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group:
@@ -122,6 +129,14 @@ async def create(broker: FakeBroker, name: str, partitions: int) -> CreatableTop
     return result
 
 
+async def round_trips(port: int, count: int) -> None:
+    """Ask what rests on no decision: what could be sent meanwhile has arrived then."""
+    client = RpcClient(host="127.0.0.1", port=port, client_id="bystander")
+    for _ in range(count):
+        await client.request(ApiVersionsRequest(), 3)
+    client.close()
+
+
 async def test_a_topic_is_created_once_every_broker_has_been_told(tmp_path: Path) -> None:
     async with running(spec_in(tmp_path)) as (controller, port), brokers(port, 1, 2) as both:
         result = await create(both[0], "orders", 4)
@@ -132,6 +147,43 @@ async def test_a_topic_is_created_once_every_broker_has_been_told(tmp_path: Path
             told = [r for r in broker.received if isinstance(r, UpdateMetadataRequest)]
             assert [t.topic_name for t in told[-1].topic_states] == ["orders"]
         assert controller.state.topics["orders"].topic_id == result.topic_id
+
+
+async def test_nobody_hears_of_a_decision_before_its_journal_is_synced(tmp_path: Path) -> None:
+    """The sync of the journal hangs: no request and no answer leaves, for as long as it takes."""
+    may_sync, has_begun = Event(), asyncio.Event()
+    may_sync.set()
+    loop = asyncio.get_running_loop()
+
+    class HangingFile(JournalFile):
+        def append(self, data: bytes) -> None:
+            loop.call_soon_threadsafe(has_begun.set)
+            assert may_sync.wait(DEADLINE_S)
+            super().append(data)
+
+    async with (
+        running(spec_in(tmp_path), file_class=HangingFile) as (controller, port),
+        brokers(port, 1, 2) as both,
+        asyncio.TaskGroup() as group,
+    ):
+        may_sync.clear()
+        has_begun.clear()
+        creating = group.create_task(create(both[0], "orders", 4))
+        try:
+            await has_begun.wait()
+            assert "orders" in controller.state.topics
+            beating = group.create_task(both[1].beat())
+            await round_trips(port, 20)
+
+            for broker in both:
+                assert not [r for r in broker.received if isinstance(r, LeaderAndIsrRequest)]
+            assert not creating.done()
+            assert not beating.done(), "the answer to a heartbeat waits its turn too"
+        finally:
+            may_sync.set()
+        assert (await creating).error_code == 0
+        assert not (await beating).is_fenced
+        assert await both[0].until(LeaderAndIsrRequest)
 
 
 async def test_a_failed_log_dir_moves_leaders_and_leaves_rows(tmp_path: Path) -> None:

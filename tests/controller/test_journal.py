@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 
 import controller.journal
+from controller.core.decision import Decision, Durable
 from controller.core.records import ControllerStarted, ProducerIdsAllocated, Record
 from controller.core.state import ClusterState
 from controller.journal import (
@@ -32,6 +33,10 @@ PATH = Path("journal.jsonl")
 
 def ids(*numbers: int) -> list[Record]:
     return [ProducerIdsAllocated(number) for number in numbers]
+
+
+def decision(records: Sequence[Record], number: int = 1) -> Decision:
+    return Decision(number, records, [])
 
 
 def lines(*groups: list[list[Record]]) -> bytes:
@@ -73,10 +78,10 @@ def test_a_journal_rebuilds_the_state() -> None:
     cluster.create("t", [1, 2])
     cluster.fail_log_dir(1, 1, ["t-0"])
 
-    replayed = replay(lines([[record] for record in cluster.records]), PATH)
+    replayed = replay(lines(cluster.decisions()), PATH)
 
     assert replayed.state == cluster.state
-    assert (replayed.next_sequence, replayed.torn_bytes) == (len(cluster.records), 0)
+    assert (replayed.next_sequence, replayed.torn_bytes) == (len(cluster.decisions()), 0)
 
 
 def test_a_cut_at_any_byte_loses_only_what_was_not_whole() -> None:
@@ -150,13 +155,14 @@ async def test_what_was_appended_is_there_for_the_next_one(
 ) -> None:
     first = Journal(JournalFile(tmp_path / "new" / "folder"), executor)
     assert (await first.load()).state == ClusterState()
-    await first.append([ids(1), ids(2)])
-    await first.append([ids(3)])
+    durable = await first.append([decision(ids(1), 1), decision(ids(2), 2)])
+    assert durable == Durable(2)
+    await first.append([decision(ids(3))])
     await first.close()
 
     second = Journal(JournalFile(tmp_path / "new" / "folder"), executor)
     replayed = await second.load()
-    await second.append([ids(9)])
+    await second.append([decision(ids(9))])
     await second.close()
 
     assert (replayed.state.next_producer_id, replayed.next_sequence) == (3, 3)
@@ -173,7 +179,7 @@ async def test_a_torn_tail_is_cut_off_before_more_is_written(
 
     journal = Journal(JournalFile(tmp_path), executor)
     replayed = await journal.load()
-    await journal.append([ids(2)])
+    await journal.append([decision(ids(2))])
     await journal.close()
 
     assert replayed.torn_bytes == 9
@@ -202,10 +208,10 @@ async def test_a_compacted_journal_rebuilds_the_same_state_in_one_line(
     cluster.create("t", [1, 2], [2, 3])
     journal = Journal(JournalFile(tmp_path), executor)
     await journal.load()
-    await journal.append([[record] for record in cluster.records])
+    await journal.append([decision([record]) for record in cluster.records])
 
     await journal.compact(cluster.state)
-    await journal.append([ids(77)])
+    await journal.append([decision(ids(77))])
     await journal.close()
 
     content = (tmp_path / "journal.jsonl").read_bytes()
@@ -220,7 +226,7 @@ async def test_a_crash_while_compacting_leaves_the_old_or_the_new_journal(
 ) -> None:
     journal = Journal(JournalFile(tmp_path), executor)
     await journal.load()
-    await journal.append([ids(5)])
+    await journal.append([decision(ids(5))])
     await journal.close()
     (tmp_path / "journal.tmp").write_bytes(b"a snapshot that never got its name")
 
@@ -238,7 +244,7 @@ async def test_growth_asks_for_compaction(tmp_path: Path, executor: ThreadPoolEx
     await journal.load()
     assert not journal.should_compact
 
-    await journal.append([[ControllerStarted("x" * 1000, 1)]])
+    await journal.append([decision([ControllerStarted("x" * 1000, 1)])])
     assert journal.should_compact
     await journal.compact(ClusterState(cluster_id="x" * 1000))
 
@@ -260,7 +266,7 @@ async def test_appends_never_block_the_loop(tmp_path: Path, executor: ThreadPool
     journal = Journal(SlowFile(tmp_path), executor)
     await journal.load()
 
-    await journal.append([ids(1)])
+    await journal.append([decision(ids(1))])
 
     await journal.close()
 
@@ -276,5 +282,5 @@ async def test_a_failed_write_reaches_the_caller(
     await journal.load()
 
     with pytest.raises(OSError, match="no space"):
-        await journal.append([ids(1)])
+        await journal.append([decision(ids(1))])
     await journal.close()

@@ -5,6 +5,7 @@ A part of a running node becomes a mutant by ``turn_into``; all its other code i
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from broker.core.partition import Leadership, Partition
 from broker.core.producers import ProducerStates
 from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
-from controller.core.records import Record
+from controller.core.decision import Decision, Durable
 from controller.core.state import ClusterState
 from controller.journal import Journal
 from protocol.ids import BrokerId, TopicPartition
@@ -118,8 +119,17 @@ class GullibleProducers(ProducerStates):
 class LossyJournal(Journal):
     """Says that decisions are durable, and has not written them."""
 
-    async def append(self, decisions: Sequence[list[Record]]) -> None:
-        return None
+    async def append(self, decisions: Sequence[Decision]) -> Durable:
+        return Durable(decisions[-1].journal_number)
+
+
+class HastyJournal(Journal):
+    """Says that decisions are durable, and has only begun to write them."""
+
+    async def append(self, decisions: Sequence[Decision]) -> Durable:
+        loop = asyncio.get_running_loop()
+        self.writing = loop.create_task(super().append(decisions))
+        return Durable(decisions[-1].journal_number)
 
 
 class ForgetfulState(ClusterState):

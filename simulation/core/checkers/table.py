@@ -13,6 +13,7 @@ from simulation.core.checkers.evidence import Checker, Evidence, Violation
 from simulation.core.checkers.high_watermark import check_high_watermark
 from simulation.core.checkers.idempotence import check_idempotence
 from simulation.core.checkers.journal import check_journal
+from simulation.core.checkers.journal_first import check_journal_first
 from simulation.core.checkers.leadership import check_leadership
 from simulation.core.checkers.liveness import check_liveness
 from simulation.core.checkers.offline import check_offline
@@ -27,6 +28,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_placement,
     check_liveness,
     check_journal,
+    check_journal_first,
     check_idempotence,
     check_offline,
     check_answers,

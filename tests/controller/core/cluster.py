@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from random import Random
 from typing import Any
 
+from controller.core.decision import Durable
 from controller.core.effects import Answer, ConnectBroker, Effect, Note, Report, Send
 from controller.core.events import Event, RequestAnswered, RequestArrived, Started, Tick
 from controller.core.machine import Machine
@@ -117,8 +119,10 @@ class Cluster:
         config: Settings | None = None,
         brokers: dict[int, BrokerModel] | None = None,
         seed: int = 0,
+        decision_ends: Iterable[int] = (),
     ) -> None:
         self.records: list[Record] = list(records)
+        self.decision_ends = list(decision_ends)
         self.config = config or settings()
         state = self.replay()
         self.machine = Machine(state, self.config, Random(seed))
@@ -142,10 +146,13 @@ class Cluster:
 
     def feed(self, event: Event) -> list[Effect]:
         decision = self.machine.step(event, self.now_ms)
-        self.records.extend(decision.records)
-        for effect in decision.effects:
+        if decision.records:
+            self.records.extend(decision.records)
+            self.decision_ends.append(len(self.records))
+        effects = list(decision.effects(Durable(decision.journal_number)))
+        for effect in effects:
             self._do(effect)
-        return decision.effects
+        return effects
 
     def ask(self, request: Any, version: int = 0) -> int:
         """Return the token; the answer may come later."""
@@ -326,13 +333,19 @@ class Cluster:
     def replay(self) -> ClusterState:
         """Return what the records so far give."""
         state = ClusterState()
-        for record in self.records:
+        for number, record in enumerate(self.records, 1):
             record.apply(state)
+            state.journal_number += self.decision_ends.count(number)
         return state
+
+    def decisions(self) -> list[list[Record]]:
+        """Return the records so far, decision by decision."""
+        return [self.records[a:b] for a, b in pairwise([0, *self.decision_ends])]
 
     def restart(self) -> Cluster:
         """Return the next controller, started from the records of this one; brokers stay."""
-        after = Cluster(self.records, config=self.config, brokers=self.brokers)
+        ends = self.decision_ends
+        after = Cluster(self.records, config=self.config, brokers=self.brokers, decision_ends=ends)
         after._incarnations = self._incarnations
         return after
 
