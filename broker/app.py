@@ -164,6 +164,7 @@ class Broker:
             sum(len(found.logs) for found in loaded.values()),
             int((self._loop.time() - started_s) * 1000),
         )
+        self._parts.journal.load(found.journal for found in loaded.values())
         return loaded
 
     async def _serve(self, loaded: Mapping[str, LoadedLogDir]) -> ExitCode:
@@ -260,6 +261,7 @@ class Broker:
             return
         if self._parts.session.is_connected:
             await self._parts.session.say_goodbye()
+        self._parts.journal.write_now()
         try:
             async with asyncio.timeout(STOP_TIMEOUT_MS / 1000):
                 await self._parts.engine.stop()

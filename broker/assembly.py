@@ -26,6 +26,7 @@ from broker.lifecycle.config_news import ConfigNews
 from broker.lifecycle.controller_link import ControllerLink
 from broker.lifecycle.engine_events import EngineEventRelay
 from broker.lifecycle.identity import Identity
+from broker.lifecycle.journal_knowledge import JournalKnowledge
 from broker.lifecycle.log_dir_returns import LogDirReturns, ReturnPorts
 from broker.lifecycle.move_throttles import MoveThrottles
 from broker.lifecycle.producer_ids import ProducerIds
@@ -34,6 +35,7 @@ from broker.lifecycle.topic_configs import TopicConfigs
 from broker.loading import Loading
 from broker.metric_dump import MetricDump
 from broker.metrics import Metrics
+from broker.reported_replicas import reported_topics
 from broker.storage.faults import FaultyDisk
 from broker.storage.log_dir import LogDir
 from broker.storage.meta_properties import is_usable_directory_id
@@ -92,7 +94,8 @@ class Parts:
         self.loading = Loading(
             lambda path: self.log_dirs[path].online or self.returns.is_loading(path)
         )
-        self.link = ControllerLink(self._connect_to_controller)
+        self.journal = self._journal()
+        self.link = self._link()
         self.broker_configs = BrokerConfigs(
             self.link,
             broker_id=own.id,
@@ -109,14 +112,25 @@ class Parts:
         self.auto_topics = AutoTopics(self.link)
         self.returns = self._returns()
         self.client_gate = ClientGate()
-        self.move_throttles = MoveThrottles(
-            self.link,
-            self.broker_configs,
-            broker_id=own.id,
-            is_moving=lambda: self.engine.is_moving,
-        )
+        self.move_throttles = self._move_throttles()
         self.engine: Engine
         """Made by ``make_engine`` when it is known which log dirs are online."""
+
+    def _journal(self) -> JournalKnowledge:
+        return JournalKnowledge(self.log_dirs.values, lambda: reported_topics(self.engine.state))
+
+    def _link(self) -> ControllerLink:
+        link = ControllerLink(self._connect_to_controller)
+        link.heard = self.journal.heard
+        return link
+
+    def _move_throttles(self) -> MoveThrottles:
+        return MoveThrottles(
+            self.link,
+            self.broker_configs,
+            broker_id=self._own.id,
+            is_moving=lambda: self.engine.is_moving,
+        )
 
     def _session(self) -> ControllerSession:
         return ControllerSession(
@@ -130,6 +144,9 @@ class Parts:
                 registered=self.config_news.registered,
                 unfenced=self.config_news.everything,
                 unreported=partial(self._end_process, ExitCode.FAILURE_NOT_REPORTED),
+                journal_report=lambda with_replicas: self.journal.report(
+                    with_replicas=with_replicas
+                ),
             ),
             broker_id=self._own.id,
             heartbeat_interval_ms=self._spec.controller.heartbeat_interval_ms,
@@ -144,6 +161,7 @@ class Parts:
                 adopt=self._adopt,
                 owner=self.owner,
                 load_options=self.load_options,
+                journal_found=lambda found: self.journal.load([found]),
             ),
             lambda: self.engine,
             self.session,
@@ -222,7 +240,9 @@ class Parts:
                 self.link,
                 broker_id=self._own.id,
                 broker_epoch=lambda: self.session.broker_epoch,
+                keep=self.journal.take_block,
             ),
+            journal_heard=self.journal.heard,
             topic_configs=self.topic_configs,
             auto_topics=self.auto_topics,
             fetch_sessions=FetchSessions(

@@ -258,6 +258,8 @@ class Context:
     """What answers to consumers may hold."""
     conversion_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Batches are unpacked one at a time: bombs must not add up. Who waits is served in order."""
+    journal_heard: Callable[[Any], None]
+    """Takes every request of a controller: which decision of its journal is behind it."""
     until_epoch_known: Callable[[], Awaitable[None]]
     """Returns once the controller has given this process its broker epoch.
 

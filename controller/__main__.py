@@ -18,12 +18,17 @@ from random import SystemRandom
 
 import uvloop
 
-from controller.app import Controller, PortError, WrongClusterError
+from controller.app import Controller, OtherJournalError, PortError, WrongClusterError
 from controller.exit_codes import ExitCode
 from controller.journal import Journal, JournalCorruptError, JournalFile, JournalInUseError
 from protocol.spec import ClusterSpec, SpecError, load_cluster_spec
 from protocol.transport.heap_trim import trim_when_quiet
 
+_ADVICE = (
+    "Keep its first {} lines (head -n), or restore a newer copy if there is one: the controller "
+    "then learns from the brokers what is newer. Without either, remove it and start with "
+    "--accept-new-journal: all topics are lost then"
+)
 _LOG_LEVELS = ("debug", "info", "warning", "error")
 logger = logging.getLogger(__name__)
 
@@ -50,16 +55,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_run(spec))
+            runner.run(_run(spec, accepts_other_journals=options.accept_new_journal))
     except Exception as error:  # noqa: BLE001 - the process' last line of defence, told or logged
         return _explain(spec, error)
     return ExitCode.CLEAN
 
 
-async def _run(spec: ClusterSpec) -> None:
+async def _run(spec: ClusterSpec, *, accepts_other_journals: bool) -> None:
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal") as executor:
         journal = Journal(JournalFile(Path(spec.controller.data_dir)), executor)
         controller = Controller(spec, journal, SystemClock(), SystemRandom())
+        controller.accepts_other_journals = accepts_other_journals
         loop = asyncio.get_running_loop()
         for name in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(name, controller.stop)
@@ -67,7 +73,7 @@ async def _run(spec: ClusterSpec) -> None:
         await controller.run()
 
 
-def _explain(spec: ClusterSpec, error: Exception) -> ExitCode:
+def _explain(spec: ClusterSpec, error: Exception) -> ExitCode:  # noqa: PLR0911 - one per end
     """Tell in one line what to do about the known ends; log the others with their traceback."""
     cause = _first(error)
     match cause:
@@ -78,7 +84,11 @@ def _explain(spec: ClusterSpec, error: Exception) -> ExitCode:
         case JournalCorruptError():
             return _fail(
                 ExitCode.JOURNAL_CORRUPT,
-                f"the journal is damaged: {cause}; restore a copy, or remove it to begin anew",
+                f"the journal is damaged: {cause}. {_ADVICE.format(cause.line_number - 1)}",
+            )
+        case OtherJournalError():
+            return _fail(
+                ExitCode.JOURNAL_NEW, f"{cause} (the journal is in {spec.controller.data_dir})"
             )
         case WrongClusterError():
             return _fail(ExitCode.BAD_CONFIG, f"{cause}; see controller.data_dir")
@@ -105,6 +115,12 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--config", required=True, metavar="FILE", help="the cluster file")
+    parser.add_argument(
+        "--accept-new-journal",
+        action="store_true",
+        help="begin with a new journal beside brokers that have data of another one: "
+        "the topics of that one are lost",
+    )
     parser.add_argument("--log-level", choices=_LOG_LEVELS, default="info")
     return parser.parse_args(arguments)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any, Final, NamedTuple, assert_never
 
@@ -18,6 +19,7 @@ from controller.core.effects import (
     ConnectBroker,
     DisconnectBroker,
     Effect,
+    End,
     Note,
     Report,
     Send,
@@ -29,6 +31,7 @@ from controller.core.settings import Settings
 from controller.core.state import ClusterState
 from controller.handlers.dispatcher import Dispatcher
 from controller.journal import Journal
+from controller.stamps import put_stamp_on
 from protocol.configs import broker_config
 from protocol.ids import node_client_id
 from protocol.metric_rows import FailoverEventRow, FailoverStep, MetricRow
@@ -49,6 +52,10 @@ _STAMPED_AT_ARRIVAL: Final = (FailoverStep.CONTROLLER_NOTICED, FailoverStep.REPL
 
 class PortError(Exception):
     """The controller's address cannot be bound."""
+
+
+class OtherJournalError(Exception):
+    """Brokers have data of another journal than this one, which has just begun."""
 
 
 class WrongClusterError(Exception):
@@ -99,7 +106,7 @@ class Controller:
         self._has_rows = asyncio.Event()
         self._stopping = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
-        self._defect: HalfDoneError | None = None
+        self._defect: HalfDoneError | OtherJournalError | None = None
         self._machine: Machine
         self._durable: Durable
         """How far the journal is on disk; what rests on a later decision waits."""
@@ -108,6 +115,8 @@ class Controller:
         """The port, once requests are served."""
         self.witness: Witness = unwitnessed
         """Told of the machine's events and moves; to be set before ``run``."""
+        self.accepts_other_journals = False
+        """Whether brokers may register that heard of another journal; to be set before ``run``."""
         self.acting: Callable[[int], None] = lambda _journal_number: None
         """Told before each effect on which decision it rests; to be set before ``run``."""
 
@@ -129,12 +138,14 @@ class Controller:
             OSError: the journal cannot be written (perhaps in an ExceptionGroup).
             JournalCorruptError, JournalInUseError: the journal cannot be used.
             WrongClusterError: the journal is another cluster's.
+            OtherJournalError: the journal is new, and brokers have heard of another one.
             HalfDoneError: a defect; the next start replays what was decided before it.
         """
         try:
-            self._machine = Machine(
-                await self._load(), settings_of(self._spec), self._random, self.witness
+            settings = replace(
+                settings_of(self._spec), accepts_other_journals=self.accepts_other_journals
             )
+            self._machine = Machine(await self._load(), settings, self._random, self.witness)
             self._machine.want_topics(_wanted_topics(self._spec))
             await self._serve()
             if self._defect is not None:
@@ -162,7 +173,11 @@ class Controller:
         self._durable = replayed.durable
         state = replayed.state
         if replayed.torn_bytes:
-            _log.warning("journal: %d bytes at the end were not durable", replayed.torn_bytes)
+            _log.warning(
+                "journal: %d bytes at the end were cut: never durable, or damaged since; "
+                "brokers tell whether they have heard of what was in them",
+                replayed.torn_bytes,
+            )
         if state.cluster_id not in ("", self._spec.cluster_id):
             raise WrongClusterError(
                 f"the journal belongs to cluster {state.cluster_id}, not {self._spec.cluster_id}"
@@ -242,6 +257,7 @@ class Controller:
     def _do_all(self, commit: _Commit) -> None:
         for effect in commit.decision.effects(self._durable):
             self.acting(commit.decision.journal_number)
+            put_stamp_on(effect, self._machine.state, commit.decision.journal_number)
             self._do(effect, commit.arrived_ms)
 
     def _do(self, effect: Effect, arrived_ms: int) -> None:
@@ -258,6 +274,9 @@ class Controller:
                 self._channels.open(effect.broker_id, effect.broker_epoch, effect.host, effect.port)
             case DisconnectBroker():
                 self._channels.close(effect.broker_id)
+            case End():
+                self._defect = OtherJournalError(effect.reason)
+                self._stopping.set()
             case Report():
                 self._rows.append(self._row(effect, arrived_ms))
                 self._has_rows.set()

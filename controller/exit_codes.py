@@ -22,6 +22,8 @@ class ExitCode(IntEnum):
     DATA_DIR_IN_USE = 4
     """Another controller holds the lock of the data dir."""
     JOURNAL_CORRUPT = 5
-    """A line of the journal is damaged: restore it from a copy, or start a new cluster."""
+    """A line of the journal is damaged: keep what is before it, or restore a copy."""
+    JOURNAL_NEW = 6
+    """The journal is new, and brokers have data of another one: put that back, or give consent."""
     UNEXPECTED_ERROR = 70
     """A defect: the traceback is in the log."""

@@ -62,6 +62,8 @@ class Cluster:
             self.spec: ClusterSpec = load_cluster_spec(self.config_path)
         except SpecError as error:
             raise LabError(ExitCode.BAD_CONFIG, str(error)) from error
+        self.controller_options: list[str] = []
+        """Beside ``--config``, of controllers that are started here."""
         self.run_dir = run_dir(self.config_path)
         self.processes: dict[str, Process] = {}
         self._attach()
@@ -351,11 +353,9 @@ class Cluster:
             yield name, "127.0.0.1", broker.control_port, f"brokers[{index}].control_port"
 
     def _spawn(self, name: str) -> None:
-        module, *identity = (
-            ["controller"]
-            if name == CONTROLLER
-            else ["broker", "--id", name.removeprefix("broker-")]
-        )
+        module, identity = "broker", ["--id", name.removeprefix("broker-")]
+        if name == CONTROLLER:
+            module, identity = "controller", self.controller_options
         command = [sys.executable, "-m", module, "--config", str(self.config_path), *identity]
         command = [*self._command_prefix, *command]
         self.processes[name] = Process.start(name, command, self.run_dir / f"{name}.log")

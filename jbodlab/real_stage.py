@@ -19,6 +19,7 @@ import yaml
 
 from broker.app import FAULTS_AT_THE_END
 from broker.world import SystemClock
+from controller.journal import JournalFile
 from jbodlab.cluster import Cluster
 from jbodlab.control import ControlClient
 from jbodlab.errors import LabError
@@ -58,6 +59,7 @@ class RealStage:
         self._text = cluster_text(plan, free_ports(port_count(plan)))
         config_path.write_text(self._text)
         self._cluster = Cluster(config_path)
+        self._journal = JournalFile(Path(self.spec.controller.data_dir)).path
         self._began_s = time.monotonic()
         self._paused: dict[str, None] = {}
         self._faults: dict[str, DiskFault | NetworkFault] = {}
@@ -247,6 +249,16 @@ class RealStage:
         await _in_thread(remove_by_hand, Path(path), name)
         if held_records:
             self._look.damaged(broker, path, "records were taken away by hand")
+
+    async def read_journal(self) -> bytes:
+        """See ``Stage.read_journal``."""
+        return await _in_thread(self._journal.read_bytes)
+
+    async def write_journal(self, data: bytes) -> None:
+        """See ``Stage.write_journal``."""
+        new = self._journal.with_suffix(".by-hand")
+        await _in_thread(new.write_bytes, data)
+        await _in_thread(new.rename, self._journal)
 
     async def files(self, broker: int, path: str) -> Mapping[str, str]:
         """See ``Stage.files``."""

@@ -169,6 +169,14 @@ class Stage(Protocol):
         """
         ...
 
+    async def read_journal(self) -> bytes:
+        """Return the controller's journal as it lies on its disk."""
+        ...
+
+    async def write_journal(self, data: bytes) -> None:
+        """Put other bytes in its place, durable; the controller must be down."""
+        ...
+
     async def files(self, broker: int, path: str) -> Mapping[str, str]:
         """Return what lies below a log dir: name -> text, "" for what is no small text."""
         ...

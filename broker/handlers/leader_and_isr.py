@@ -37,6 +37,7 @@ async def handle(
 ) -> LeaderAndIsrResponse:
     """Have the topics' settings at hand, then let the engine decide and act."""
     await context.until_epoch_known()
+    context.journal_heard(request)
     request.topic_states = _topic_states(request, version)
     await context.topic_configs.ensure(topic.topic_name for topic in request.topic_states)
     return _in_layout_of(version, await context.engine.leader_and_isr(request))

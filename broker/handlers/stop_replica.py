@@ -45,6 +45,7 @@ async def handle(
 ) -> StopReplicaResponse:
     """Bring old layouts into that of version 3 and let the engine act."""
     await context.until_epoch_known()
+    context.journal_heard(request)
     request.topic_states = _topic_states(request, version)
     return await context.engine.stop_replica(request)
 

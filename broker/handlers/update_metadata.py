@@ -39,6 +39,7 @@ async def handle(
 ) -> UpdateMetadataResponse:
     """Update the metadata, then the settings that are said to have changed."""
     await context.until_epoch_known()
+    context.journal_heard(request)
     if version < _GROUPED_SINCE:
         request.topic_states = _topic_states(request)
     if version == 0:

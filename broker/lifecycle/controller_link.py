@@ -41,6 +41,8 @@ class ControllerLink:
         """
         self._forward_grace_ms = forward_grace_ms
         self._connect = connect
+        self.heard: Callable[[Any], None] = lambda _answer: None
+        """Told every answer that the controller gave to this broker itself."""
         self._session = connect()
         self._work = connect()
         self._idle_forwards: list[RpcPort] = []
@@ -53,7 +55,9 @@ class ControllerLink:
         Raises:
             ConnectionError, TimeoutError: no answer.
         """
-        return await self._session.request(message, version, timeout_ms=timeout_ms)
+        answer = await self._session.request(message, version, timeout_ms=timeout_ms)
+        self.heard(answer)
+        return answer
 
     async def request(
         self, message: Any, version: int, *, timeout_ms: int = REQUEST_TIMEOUT_MS
@@ -63,7 +67,9 @@ class ControllerLink:
         Raises:
             ConnectionError, TimeoutError: no answer.
         """
-        return await self._work.request(message, version, timeout_ms=timeout_ms)
+        answer = await self._work.request(message, version, timeout_ms=timeout_ms)
+        self.heard(answer)
+        return answer
 
     async def forward(self, request: Any, version: int, *, timeout_ms: int) -> Any:
         """Pass a client's request on and return the controller's answer.

@@ -18,6 +18,7 @@ from broker.core.log_dirs import LogDirFailed
 from broker.core.replication_quota import UNLIMITED
 from broker.engine.engine import Engine
 from broker.lifecycle.session import ControllerSession
+from broker.storage.journal_checkpoint import JournalCheckpoint
 from broker.storage.log_dir import LogDir
 from broker.storage.recovery import LoadedLogDir, StartupRefused
 from broker.storage.startup import (
@@ -94,6 +95,8 @@ class ReturnPorts:
     """Put it in the place of the old one, for everyone but the engine."""
     owner: Callable[[], Owner]
     load_options: Callable[[], LoadOptions]
+    journal_found: Callable[[JournalCheckpoint], None]
+    """Take what it kept of the controller's journal."""
 
 
 class LogDirReturns:
@@ -215,6 +218,7 @@ class LogDirReturns:
             log_dir.fail("open", error)
             raise
         self._ports.adopt(log_dir)
+        self._ports.journal_found(found.journal)
         rule = ReturnRule(
             loss=Loss.ACCEPTED if wish.accepts_loss else Loss.REBUILD,
             only=wish.only,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from broker.lifecycle.controller_link import ControllerLink
@@ -22,9 +22,23 @@ class ProducerIds:
     """
 
     def __init__(
-        self, link: ControllerLink, *, broker_id: int, broker_epoch: Callable[[], int]
+        self,
+        link: ControllerLink,
+        *,
+        broker_id: int,
+        broker_epoch: Callable[[], int],
+        keep: Callable[[int], Awaitable[None]],
     ) -> None:
+        """Have none yet.
+
+        Args:
+            link: to the controller.
+            broker_id: of this broker.
+            broker_epoch: of its registration.
+            keep: given the end of a block, returns once it is durable that the block was given.
+        """
         self._link = link
+        self._keep = keep
         self._broker_id = broker_id
         self._broker_epoch = broker_epoch
         self._next = 0
@@ -57,6 +71,7 @@ class ProducerIds:
             raise _unavailable("the controller does not answer") from exc
         if response.error_code != ErrorCode.NONE or response.producer_id_len <= 0:
             raise _unavailable(ErrorCode(response.error_code).name)
+        await self._keep(response.producer_id_start + response.producer_id_len)
         self._next = response.producer_id_start
         self._left_count = response.producer_id_len
         logger.info("got producer ids %d to %d", self._next, self._next + self._left_count - 1)

@@ -19,6 +19,7 @@ from broker.lifecycle.controller_link import ControllerLink
 from broker.lifecycle.identity import Identity
 from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID, failure_id, uuid_text
+from protocol.messages.journal import JournalReport, asks_for_replicas, put_report
 from protocol.messages.lifecycle import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
@@ -73,6 +74,8 @@ class SessionPorts:
     """Called when the controller tells this broker anything again."""
     unreported: Callable[[], None]
     """Called when a failed log dir could not be told within its time: others wait for leaders."""
+    journal_report: Callable[[bool], JournalReport]
+    """Gives what every registration and heartbeat reports; with the replicas, or without."""
 
 
 class ControllerSession:
@@ -109,6 +112,8 @@ class ControllerSession:
         self._further_count = 0
         self._want_shut_down = False
         self._want_fence = False
+        self._tells_replicas = False
+        """Whether the controller asked for them."""
         self._connected: bool | None = None
         self.broker_epoch = _NO_EPOCH
         """-1 until the first registration; the last known one while registering again."""
@@ -261,6 +266,7 @@ class ControllerSession:
             directory_ids=self._ports.online_directory_ids(),
             previous_broker_epoch=self.broker_epoch,
         )
+        put_report(request, self._ports.journal_report(True))  # noqa: FBT003 - a port
         response: BrokerRegistrationResponse | None
         response = await self._ask(request, REGISTRATION_VERSION)
         if response is None:
@@ -300,6 +306,8 @@ class ControllerSession:
             offline_log_dirs=offline,
             cordoned_log_dirs=self._ports.cordoned_directory_ids(),
         )
+        put_report(request, self._ports.journal_report(self._tells_replicas))
+        self._tells_replicas = False
         response: BrokerHeartbeatResponse | None = await self._ask(request, HEARTBEAT_VERSION)
         if response is None or epoch != self.broker_epoch:
             return
@@ -343,6 +351,9 @@ class ControllerSession:
             )
 
     def _follow(self, response: BrokerHeartbeatResponse) -> None:
+        if asks_for_replicas(response):
+            self._tells_replicas = True
+            self._wake.set()
         if response.should_shut_down:
             self._may_stop.set()
         if response.is_fenced != self.is_fenced:

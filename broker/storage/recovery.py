@@ -23,6 +23,12 @@ from broker.storage.checkpoints import (
     parse_offsets,
 )
 from broker.storage.files import LogDirFiles
+from broker.storage.journal_checkpoint import (
+    JOURNAL_CHECKPOINT,
+    CorruptJournalCheckpoint,
+    JournalCheckpoint,
+    parse_journal_checkpoint,
+)
 from broker.storage.layout import (
     CLEAN_SHUTDOWN_FILE,
     PARTITION_METADATA_FILE,
@@ -95,6 +101,8 @@ class LoadedLogDir:
     """Names of directories that are set aside for good."""
     missing: list[TopicPartition] = field(default_factory=list[TopicPartition])
     """The checkpoints know a log of these, and no directory is left of it."""
+    journal: JournalCheckpoint = field(default_factory=JournalCheckpoint)
+    """What it kept of the controller's journal."""
 
 
 class _Checkpoints(NamedTuple):
@@ -145,7 +153,7 @@ def load_log_dir(
     was_clean = _take_marker(files.disk)
     checkpoints = _read_checkpoints(files.disk)
     names = _list_partition_dirs(files.disk)
-    loaded = LoadedLogDir(was_clean=was_clean)
+    loaded = LoadedLogDir(was_clean=was_clean, journal=_read_journal_checkpoint(files.disk))
     seen: dict[tuple[TopicPartition, DirKind], str] = {}
     for number, (name, parsed) in enumerate(names):
         progress(LoadProgress(number, len(names)))
@@ -226,6 +234,17 @@ def _read_checkpoints(disk: Disk) -> _Checkpoints:
         _read_offsets(disk, REPLICATION_OFFSET_CHECKPOINT),
         _read_cleaned(disk),
     )
+
+
+def _read_journal_checkpoint(disk: Disk) -> JournalCheckpoint:
+    """Read what other log dirs have too; a damaged one costs nothing."""
+    try:
+        return parse_journal_checkpoint(disk.read_file(JOURNAL_CHECKPOINT))
+    except FileNotFoundError:
+        return JournalCheckpoint()
+    except CorruptJournalCheckpoint as exc:
+        _LOGGER.warning("%s: %s; the other log dirs are asked", disk.root, exc)
+        return JournalCheckpoint()
 
 
 def _read_cleaned(disk: Disk) -> dict[TopicPartition, int] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from controller.core import failures, removals
+from controller.core import catch_up, failures, removals, reports
 from controller.core.election import Strategy
 from controller.core.events import RequestArrived, Tick
 from controller.core.partition_moves import bring_online
@@ -44,19 +44,31 @@ _RESERVED_UUIDS_END: Final = (100).to_bytes(16)
 def register(step: Step, event: RequestArrived) -> None:
     """Serve BrokerRegistration: a new incarnation of a live broker is a bounce."""
     request: BrokerRegistrationRequest = event.request
-    try:
-        _check_registration(step, request)
-    except KafkaError as error:
-        step.warn(f"registration of broker {request.broker_id} refused: {error}")
-        step.answer(event.token, BrokerRegistrationResponse(error_code=error.code))
+    if not may_register(step, event):
         return
     known = step.state.brokers.get(request.broker_id)
     if known is None or known.incarnation != request.incarnation_id:
         _take_registration(step, request, known)
     else:
         _take_log_dirs(step, request, known)
+    reports.learn_late(step, request.broker_id)
     broker_epoch = step.state.brokers[request.broker_id].broker_epoch
     step.answer(event.token, BrokerRegistrationResponse(broker_epoch=broker_epoch))
+
+
+def may_register(step: Step, event: RequestArrived) -> bool:
+    """Check a registration and keep its report; answer it when it is refused."""
+    request: BrokerRegistrationRequest = event.request
+    try:
+        _check_registration(step, request)
+        reports.check_journal(step, request.broker_id, request)
+    except KafkaError as error:
+        step.warn(f"registration of broker {request.broker_id} refused: {error}")
+        step.answer(event.token, BrokerRegistrationResponse(error_code=error.code))
+        return False
+    reports.note_report(step, request.broker_id, request)
+    catch_up.raise_broker_epochs(step, request.previous_broker_epoch)
+    return True
 
 
 def heartbeat(step: Step, event: RequestArrived) -> None:
@@ -66,6 +78,7 @@ def heartbeat(step: Step, event: RequestArrived) -> None:
     if broker is None or broker.broker_epoch != request.broker_epoch:
         step.answer(event.token, BrokerHeartbeatResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
         return
+    reports.note_report(step, request.broker_id, request)
     _follow_wishes(step, broker, request)
     if step.state.is_reachable(request.broker_id):
         step.run.last_seen_ms[request.broker_id] = step.now_ms
@@ -109,6 +122,7 @@ def allocate_producer_ids(step: Step, event: RequestArrived) -> None:
             event.token, AllocateProducerIdsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
         )
         return
+    reports.leave_gap_once(step)
     start = step.state.next_producer_id
     step.change(ProducerIdsAllocated(start + PRODUCER_ID_BLOCK_COUNT))
     step.answer(

@@ -65,4 +65,11 @@ class Note:
     is_warning: bool = False
 
 
-Effect: TypeAlias = ConnectBroker | DisconnectBroker | Send | Answer | Report | Note
+@dataclass(frozen=True, slots=True)
+class End:
+    """End this controller: going on would lose what brokers know."""
+
+    reason: str
+
+
+Effect: TypeAlias = End | ConnectBroker | DisconnectBroker | Send | Answer | Report | Note

@@ -21,7 +21,6 @@ from controller.core import (
     preferred,
     reassignment,
     removals,
-    startup,
     throttles,
     topics,
 )
@@ -32,8 +31,10 @@ from controller.core.alter_reassignments import (
 )
 from controller.core.decision import Decision
 from controller.core.events import Event, RequestAnswered, RequestArrived, Started, Tick
+from controller.core.hearing import begin as begin_to_listen
+from controller.core.hearing import expire, take
 from controller.core.placement import Chance
-from controller.core.run_state import RunState, Waiting, WantedTopic
+from controller.core.run_state import Hearing, RunState, Waiting, WantedTopic
 from controller.core.settings import Settings
 from controller.core.state import ClusterState
 from controller.core.step import Step
@@ -140,6 +141,8 @@ class Machine:
         timeout_ms = self._settings.session_timeout_ms
         deadlines = [seen_ms + timeout_ms for seen_ms in self.run.last_seen_ms.values()]
         deadlines += [w.deadline_ms for w in self.run.waiting if w.deadline_ms is not None]
+        if self.run.hearing is not None:
+            deadlines.append(self.run.hearing.deadline_ms)
         if self.run.balance_at_ms is not None:
             deadlines.append(self.run.balance_at_ms)
         if self.run.wanted_topics and self.run.wanted_since_ms is not None:
@@ -154,6 +157,10 @@ def _subject(event: Event) -> type[Any]:
 
 
 def _take(step: Step, event: Event) -> None:
+    hearing = step.run.hearing
+    if hearing is not None:
+        _listen(step, hearing, event)
+        return
     match event:
         case RequestArrived():
             SERVED[type(event.request)](step, event)
@@ -163,9 +170,28 @@ def _take(step: Step, event: Event) -> None:
             brokers.expire_sessions(step, event)
             preferred.balance_when_due(step)
         case Started():
-            startup.controller_started(step)
+            begin_to_listen(step)
+            if step.run.hearing is not None:
+                return
         case _:
             assert_never(event)
+    _follow_up(step)
+
+
+def _listen(step: Step, hearing: Hearing, event: Event) -> None:
+    """Take an event before this controller acts, and all that was held back once it does."""
+    released: list[RequestArrived] = []
+    if isinstance(event, RequestArrived):
+        released = take(step, hearing, event)
+    elif isinstance(event, Tick):
+        released = expire(step, hearing, event)
+    if step.run.hearing is None:
+        for held in released:
+            SERVED[type(held.request)](step, held)
+        _follow_up(step)
+
+
+def _follow_up(step: Step) -> None:
     topics.create_wanted_topics(step)
     reassignment.complete_ready(step)
     throttles.release_when_over(step)

@@ -16,7 +16,7 @@ from controller.core.reassignment_records import (
     ThrottlesClaimed,
     ThrottlesReleased,
 )
-from controller.core.state import Broker, ClusterState, Endpoint, Partition, Topic
+from controller.core.state import EPOCH_STARTS_MAX, Broker, ClusterState, Endpoint, Partition, Topic
 from protocol.ids import TopicPartition
 
 
@@ -38,10 +38,46 @@ class ControllerStarted:
     """The number of the decision before this one, or a higher one that it goes on from."""
 
     def apply(self, state: ClusterState) -> None:
-        """Set all three."""
+        """Set all three, and remember where the epoch began."""
         state.cluster_id = self.cluster_id
         state.controller_epoch = self.controller_epoch
         state.journal_number = max(state.journal_number, self.journal_number)
+        state.epoch_starts[self.controller_epoch] = state.journal_number
+        for epoch in sorted(state.epoch_starts)[:-EPOCH_STARTS_MAX]:
+            del state.epoch_starts[epoch]
+
+
+@dataclass(frozen=True, slots=True)
+class JournalBegun:
+    """This journal got its name; a copy of it keeps it."""
+
+    journal_id: bytes
+
+    def apply(self, state: ClusterState) -> None:
+        """Set it."""
+        state.journal_id = self.journal_id
+
+
+@dataclass(frozen=True, slots=True)
+class EpochsRecalled:
+    """Where controller epochs began; only in a compacted journal."""
+
+    epoch_starts: tuple[tuple[int, int], ...]
+
+    def apply(self, state: ClusterState) -> None:
+        """Set them."""
+        state.epoch_starts = dict(self.epoch_starts)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerEpochsRaised:
+    """Broker epochs below this one may belong to registrations that the journal does not know."""
+
+    next_broker_epoch: int
+
+    def apply(self, state: ClusterState) -> None:
+        """Move on."""
+        state.next_broker_epoch = max(state.next_broker_epoch, self.next_broker_epoch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +293,7 @@ class TopicDeleted:
         del state.topic_names[topic.topic_id]
         state.throttled_topics.pop(self.name, None)
         for tp, partition in zip(topic.keys, topic.partitions, strict=True):
+            state.reassigning.pop(tp, None)
             unhost(state, tp, partition.replicas)
             for broker_id in partition.replicas:
                 drop(state.offline, broker_id, tp)
@@ -307,6 +344,9 @@ class BrokerConfigsChanged:
 
 RECORD_CLASSES: Final[tuple[type[Record], ...]] = (
     ControllerStarted,
+    JournalBegun,
+    EpochsRecalled,
+    BrokerEpochsRaised,
     BrokerRegistered,
     BrokerUnfenced,
     BrokerFenced,

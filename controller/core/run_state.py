@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from controller.core.effects import Effect
+from controller.core.events import RequestArrived
 from controller.core.phases import PartitionPhase, ReplicaPhase
 from protocol.configs import BrokerConfig
 from protocol.ids import TopicPartition
+from protocol.messages.journal import JournalReport
 from protocol.witness import Witness, unwitnessed
 
 
@@ -58,6 +60,18 @@ class WantedTopic:
 
 
 @dataclass(slots=True)
+class Hearing:
+    """The time before a new controller acts: what brokers know of the journal is heard first."""
+
+    awaited: dict[int, None]
+    """The brokers that are to be heard."""
+    deadline_ms: int
+    """Loop time; those not heard by then are dead."""
+    held: list[RequestArrived] = field(default_factory=list[RequestArrived])
+    """What waits for the controller to act."""
+
+
+@dataclass(slots=True)
 class RunState:
     """All of it."""
 
@@ -87,6 +101,16 @@ class RunState:
     balance_at_ms: int | None = None
     """When preferred leaders are looked after next."""
     unclean_elections_count: int = 0
+    hearing: Hearing | None = None
+    """None: it is over."""
+    reports: dict[int, JournalReport] = field(default_factory=dict[int, JournalReport])
+    """Broker id -> the last it reported of the journal since the start."""
+    hearing_is_over: bool = False
+    """Whether the controller acts."""
+    is_new_journal: bool = False
+    """Whether the journal was empty when this controller started."""
+    has_jumped: bool = False
+    """Whether a gap was left for blocks of producer ids that nobody could be asked about."""
     defaults: tuple[dict[str, str], BrokerConfig] | None = None
     """Dynamic configs of all brokers, and the configuration they were made into."""
     witness: Witness = unwitnessed

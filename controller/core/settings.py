@@ -22,6 +22,8 @@ class Settings:
     """Cluster-wide, by the cluster file alone; rules ask ``Step.defaults``."""
     overrides: Mapping[str, str]
     """What the cluster file sets for all brokers, by Kafka's names."""
+    accepts_other_journals: bool = False
+    """Whether brokers that heard of another journal may register: their topics are not known."""
     broker_overrides: Mapping[int, Mapping[str, str]] = field(
         default_factory=dict[int, Mapping[str, str]]
     )

@@ -14,10 +14,13 @@ from controller.core.reassignment_records import (
 )
 from controller.core.records import (
     BrokerConfigsChanged,
+    BrokerEpochsRaised,
     BrokerRegistered,
     BrokerUnfenced,
     ControllerStarted,
     DeletionQueued,
+    EpochsRecalled,
+    JournalBegun,
     LeadershipChanged,
     LogDirsCordoned,
     LogDirsFailed,
@@ -35,6 +38,9 @@ def snapshot(state: ClusterState) -> list[Record]:
     """Return records that rebuild ``state`` from an empty one."""
     return [
         ControllerStarted(state.cluster_id, state.controller_epoch, state.journal_number),
+        EpochsRecalled(tuple(state.epoch_starts.items())),
+        JournalBegun(state.journal_id),
+        BrokerEpochsRaised(state.next_broker_epoch),
         ProducerIdsAllocated(state.next_producer_id),
         *(record for broker in state.brokers.values() for record in _broker_records(broker)),
         *(record for topic in state.topics.values() for record in _topic_records(topic)),

@@ -1,4 +1,4 @@
-"""What a controller does first: a new controller epoch, and everyone is told everything.
+"""What a controller does when its epoch has begun: everyone is told everything.
 
 Source: KafkaController.onControllerFailover. Differs from Kafka: replicas on offline log dirs are
 known from the journal, so none of them is elected for a moment; they are asked for all the same.
@@ -12,7 +12,6 @@ from controller.core import deletion, reassignment, removals
 from controller.core.partition_moves import elect_leaderless
 from controller.core.phases import PartitionPhase, ReplicaPhase
 from controller.core.preferred import schedule_first_balance
-from controller.core.records import ControllerStarted
 from controller.core.replica_moves import Replica, move_replicas
 from controller.core.state import Partition
 from controller.core.step import Step
@@ -21,13 +20,6 @@ from protocol.ids import TopicPartition
 
 def controller_started(step: Step) -> None:
     """Take over; every unfenced broker gets a fresh session."""
-    state = step.state
-    step.change(
-        ControllerStarted(
-            step.settings.cluster_id, state.controller_epoch + 1, state.journal_number
-        )
-    )
-    step.note(f"controller epoch {step.state.controller_epoch} begins")
     reachable = step.state.reachable_brokers()
     for broker_id in reachable:
         step.run.last_seen_ms[broker_id] = step.now_ms

@@ -15,6 +15,7 @@ from protocol.ids import NO_EPOCH, NO_LEADER, TopicPartition
 
 INITIAL_LEADER_EPOCH: Final = 0
 INITIAL_PARTITION_EPOCH: Final = 0
+EPOCH_STARTS_MAX: Final = 64
 ALL_BROKERS: Final = ""
 """Kafka's name for the dynamic configs that hold for every broker."""
 
@@ -128,6 +129,10 @@ class ClusterState:
     controller_epoch: int = 0
     journal_number: int = 0
     """Of the last decision. It grows by one with each, also when the journal is compacted."""
+    journal_id: bytes = b""
+    """Which journal this is; a copy of it has the same."""
+    epoch_starts: dict[int, int] = field(default_factory=dict[int, int])
+    """Controller epoch -> the journal number that it began behind; the newest epochs."""
     next_broker_epoch: int = 1
     next_producer_id: int = 0
     brokers: dict[int, Broker] = field(default_factory=dict[int, Broker])

@@ -30,10 +30,17 @@ _NOTHING_TOLD: Final[dict[str, Any]] = {
 
 
 @click.command(short_help="Start what does not run, in the background.")
+@click.option(
+    "--accept-new-journal",
+    is_flag=True,
+    help="Begin a new controller journal beside brokers with data of another one: its topics "
+    "are lost, the data stays on disk.",
+)
 @lab_command
-def up(lab: Lab) -> None:
+def up(lab: Lab, *, accept_new_journal: bool) -> None:
     """Start what does not run yet, and stay in the background."""
     cluster = lab.cluster
+    cluster.controller_options = ["--accept-new-journal"] if accept_new_journal else []
     began = time.monotonic()
     with lab.working("starting the controller and the brokers") as shown:
         topics = Condition(_has_topics(cluster), "the topics of the cluster file are there")

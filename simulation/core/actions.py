@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from protocol.fault_model import DiskFault, NetworkFault
 from simulation.core.conditions import Condition
+from simulation.core.journal_edits import JournalEdit
 from simulation.core.references import (
     BrokerRef,
     CodeName,
@@ -277,6 +278,17 @@ class RemoveFile:
 
 
 @dataclass(frozen=True, slots=True)
+class EditJournal:
+    """Change the file of the controller's journal by hand; the controller must be down.
+
+    A copy may be made while it runs.
+    """
+
+    edit: JournalEdit
+    """The first copies it, the second puts the copy back, the third changes its last record."""
+
+
+@dataclass(frozen=True, slots=True)
 class StartWorkload:
     """Let a workload begin that did not begin by itself, or was stopped."""
 
@@ -358,6 +370,7 @@ Action: TypeAlias = (
     | RestartPartition
     | WriteFile
     | RemoveFile
+    | EditJournal
     | StartWorkload
     | StopWorkload
     | Wait

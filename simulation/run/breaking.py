@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from protocol.fault_document import fault_content
-from protocol.fault_model import DiskFault, DiskMode, broker_id_of, broker_node
+from protocol.fault_model import CONTROLLER_NODE, DiskFault, DiskMode, broker_id_of, broker_node
 from simulation.core import actions as do
+from simulation.core.journal_edits import edited
 from simulation.core.references import ALL
 from simulation.run.scene import Scene, StepError, WrongWriter
 
@@ -130,6 +131,16 @@ async def _remove_file(scene: Scene, action: do.RemoveFile) -> None:
     await scene.stage.remove_file(broker, scene.path(broker, action.log_dir), action.file)
 
 
+async def _edit_journal(scene: Scene, action: do.EditJournal) -> None:
+    data = await scene.stage.read_journal()
+    if action.edit == "copy":
+        scene.journal_copy = data
+        return
+    if scene.stage.node(CONTROLLER_NODE).state != "stopped":
+        raise StepError("the controller runs: its journal is its own")
+    await scene.stage.write_journal(edited(action.edit, data, scene.journal_copy))
+
+
 async def _start_workload(scene: Scene, action: do.StartWorkload) -> None:
     scene.workloads.begin(action.workload)
 
@@ -155,6 +166,7 @@ BREAKS: Final[Mapping[type, Callable[[Scene, Any], Awaitable[None]]]] = {
     do.RestartPartition: _restart_partition,
     do.WriteFile: _write_file,
     do.RemoveFile: _remove_file,
+    do.EditJournal: _edit_journal,
     do.StartWorkload: _start_workload,
     do.StopWorkload: _stop_workload,
 }

@@ -46,6 +46,8 @@ class Scene:
     """Those in force, by their names; their places are what the plan's names meant then."""
     wrong_writers: dict[WrongWriter, None] = field(default_factory=dict[WrongWriter, None])
     """Those that were set, until the disk is replaced."""
+    journal_copy: bytes = b""
+    """The controller's journal when it was copied last."""
     touched_nodes: dict[str, None] = field(default_factory=dict[str, None])
     """Those whose CPU or clock is not as it was."""
     seen: Observation = field(default_factory=lambda: Observation(now_ms=0))

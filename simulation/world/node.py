@@ -14,7 +14,8 @@ from broker.app import Broker, StartupError
 from broker.exit_codes import ExitCode
 from broker.storage.faults import FaultyDisk
 from broker.world import World
-from controller.app import Controller
+from controller.app import Controller, OtherJournalError
+from controller.exit_codes import ExitCode as ControllerExitCode
 from controller.journal import COMPACT_BYTES_MIN, Journal
 from protocol.metric_writer import NewRowWriter
 from protocol.spec import BrokerSpec, ClusterSpec, LogDirSpec
@@ -276,8 +277,11 @@ class ControllerNode(SimNode):
         )
         self.controller.witness = self.witness
         self.controller.acting = lambda number: self._acts(number, store)
-        await self.controller.run()
-        return 0
+        try:
+            await self.controller.run()
+        except OtherJournalError:
+            return ControllerExitCode.JOURNAL_NEW
+        return ControllerExitCode.CLEAN
 
     @property
     def is_up(self) -> bool:

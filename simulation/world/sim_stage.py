@@ -32,6 +32,7 @@ from simulation.world.by_hand import holds_records, remove_by_hand, texts_below,
 from simulation.world.clock import SimClock
 from simulation.world.cluster import STOP_TIMEOUT_MS, SimCluster
 from simulation.world.fault_plane import FaultPlane, FaultRefusedError
+from simulation.world.journal_disk import JOURNAL_FILE
 from simulation.world.loop import SimLoop
 from simulation.world.node import SimNode
 from simulation.world.observer import Observer
@@ -193,6 +194,20 @@ class SimStage:
         """See ``Stage.remove_file``."""
         with self._by_hand(broker, path, name) as memory:
             remove_by_hand(memory, name)
+
+    async def read_journal(self) -> bytes:
+        """See ``Stage.read_journal``."""
+        return self._journal_memory().read_file(JOURNAL_FILE)
+
+    async def write_journal(self, data: bytes) -> None:
+        """See ``Stage.write_journal``."""
+        memory = self._journal_memory()
+        memory.write_file(JOURNAL_FILE, data)
+        memory.sync_file(JOURNAL_FILE)
+
+    def _journal_memory(self) -> MemoryDisk:
+        (drive,) = self.cluster.controller.drives.values()
+        return drive.disk.memory
 
     async def files(self, broker: int, path: str) -> Mapping[str, str]:
         """See ``Stage.files``."""

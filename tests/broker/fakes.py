@@ -344,6 +344,7 @@ class FakeBroker:
         self.metrics = Metrics(1)
         self.client_gate = ClientGate()
         self.client_gate.open()
+        self.journal_heard: list[Any] = []
         self.context = Context(
             broker_id=1,
             cluster_id="cluster",
@@ -361,6 +362,7 @@ class FakeBroker:
             loop_ms=lambda: int(asyncio.get_running_loop().time() * 1000),
             wall_ms=lambda: WALL_MS,
             elapsed_us=lambda: int(asyncio.get_running_loop().time() * 1_000_000),
+            journal_heard=self.journal_heard.append,
             until_epoch_known=self._until_epoch_known,
         )
         self.epoch_known = asyncio.Event()

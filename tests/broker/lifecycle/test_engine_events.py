@@ -16,6 +16,7 @@ from broker.metrics import Metrics
 from protocol.configs import broker_config
 from protocol.ids import TopicPartition
 from protocol.messages.configs import DescribeConfigsRequest
+from protocol.messages.journal import JournalReport
 from tests.broker.fake_controller import FakeController
 
 FAILED = FailedLogDir(
@@ -52,6 +53,7 @@ class Lab:
                 registered=_nothing,
                 unfenced=lambda: None,
                 unreported=lambda: None,
+                journal_report=lambda _with_replicas: JournalReport(),
             ),
             broker_id=1,
             heartbeat_interval_ms=1_000,

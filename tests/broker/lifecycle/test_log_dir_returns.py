@@ -51,6 +51,7 @@ class Fakes:
                 load_options=lambda: LoadOptions(
                     configs=lambda _topic: Config(), now_ms=0, progress=lambda _path, _done: None
                 ),
+                journal_found=lambda _found: None,
             ),
             lambda: self,  # pyright: ignore[reportArgumentType] - the part of both that is used
             self,  # pyright: ignore[reportArgumentType]

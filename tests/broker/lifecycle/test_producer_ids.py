@@ -12,10 +12,16 @@ from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.producer_ids import AllocateProducerIdsRequest
 from tests.broker.fake_controller import FakeController
 
+KEPT: list[int] = []
+
+
+async def keep(end: int) -> None:
+    KEPT.append(end)
+
 
 @pytest.fixture
 def producer_ids(link: ControllerLink) -> ProducerIds:
-    return ProducerIds(link, broker_id=1, broker_epoch=lambda: 7)
+    return ProducerIds(link, broker_id=1, broker_epoch=lambda: 7, keep=keep)
 
 
 async def test_ids_come_from_blocks_in_order(controller: FakeController, producer_ids: ProducerIds):

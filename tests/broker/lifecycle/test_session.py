@@ -19,6 +19,7 @@ from broker.lifecycle.session import (
 )
 from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID, failure_id
+from protocol.messages.journal import JournalReport
 from protocol.messages.lifecycle import BrokerHeartbeatRequest, BrokerRegistrationRequest
 from protocol.metric_rows import FailoverEventRow, FailoverStep
 from tests.broker.fake_controller import DEADLINE_S, FakeController
@@ -55,6 +56,7 @@ class Lab:
                 registered=self.on_registered,
                 unfenced=self.on_unfenced,
                 unreported=self.gave_up.set,
+                journal_report=lambda _with_replicas: JournalReport(),
             ),
             broker_id=1,
             heartbeat_interval_ms=interval_ms,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -42,6 +41,7 @@ from protocol.messages.topics import (
     DeleteTopicsRequest,
 )
 from tests.controller.core.broker_model import BrokerModel
+from tests.controller.core.heard import nothing_newer
 
 CLUSTER_ID = "cluster-under-test"
 HEARTBEAT_MS = 500
@@ -120,14 +120,14 @@ class Cluster:
         brokers: dict[int, BrokerModel] | None = None,
         seed: int = 0,
         decision_ends: Iterable[int] = (),
+        is_heard: bool = True,
     ) -> None:
         self.records: list[Record] = list(records)
         self.decision_ends = list(decision_ends)
         self.config = config or settings()
-        state = self.replay()
-        self.machine = Machine(state, self.config, Random(seed))
+        self.machine = Machine(self.replay(), self.config, Random(seed))
         self.now_ms = 1_000
-        self.brokers = brokers or {b: BrokerModel() for b in state.brokers}
+        self.brokers = brokers or {b: BrokerModel() for b in self.state.brokers}
         self.held: list[int] = []
         """Brokers that do not answer for now."""
         self.sent: dict[int, list[Any]] = {}
@@ -136,9 +136,10 @@ class Cluster:
         self.notes: list[Note] = []
         self._epochs: dict[int, int] = {}
         self._queues: dict[int, list[Send]] = {}
-        self._tokens = 0
-        self._incarnations = 0
+        self._tokens = self._incarnations = 0
         self.feed(Started())
+        for request in nothing_newer(self.machine) if is_heard else ():
+            self.ask(request, 1)
 
     @property
     def state(self) -> ClusterState:
@@ -338,10 +339,6 @@ class Cluster:
             state.journal_number += self.decision_ends.count(number)
         return state
 
-    def decisions(self) -> list[list[Record]]:
-        """Return the records so far, decision by decision."""
-        return [self.records[a:b] for a, b in pairwise([0, *self.decision_ends])]
-
     def restart(self) -> Cluster:
         """Return the next controller, started from the records of this one; brokers stay."""
         ends = self.decision_ends
@@ -364,7 +361,7 @@ class Cluster:
         elif isinstance(effect, Note):
             self.notes.append(effect)
         else:
-            self._queues[effect.broker_id] = []
+            self._queues[getattr(effect, "broker_id")] = []  # noqa: B009 -- DisconnectBroker
 
 
 def create_request(

@@ -1,0 +1,269 @@
+"""A journal that is behind the world: it learns from brokers what is newer, and goes on above it.
+
+A journal is behind when it was restored from a copy, or when its last records were damaged and cut.
+Brokers tell what they have heard of it. Nothing of theirs is deleted; what cannot be learned
+(topics with their configurations) is said. Kafka has no such case: its journal is replicated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from controller.core.partition_moves import write_leaderships
+from controller.core.reassignment_records import AssignmentChanged, RemovalsConfirmed
+from controller.core.records import (
+    BrokerEpochsRaised,
+    ControllerStarted,
+    ProducerIdsAllocated,
+    TopicDeleted,
+)
+from controller.core.state import ClusterState, Partition
+from controller.core.step import Step
+from protocol.ids import NO_EPOCH, ZERO_UUID, TopicPartition, listed
+from protocol.messages.journal import JournalReport, ReportedReplica, is_other_journal
+
+Reports = Mapping[int, JournalReport]
+"""Broker id -> what it reported."""
+
+
+class Claim(NamedTuple):
+    """What one broker says of one partition."""
+
+    broker_id: int
+    topic_id: bytes
+    replica: ReportedReplica
+
+    @property
+    def age(self) -> tuple[int, int]:
+        """Grows with every change of the leadership."""
+        return self.replica.leader_epoch, self.replica.partition_epoch
+
+    @property
+    def is_leaders(self) -> bool:
+        """Whether the broker leads the partition, and so knows its Isr."""
+        return self.replica.leader == self.broker_id
+
+
+def is_ahead(state: ClusterState, report: JournalReport) -> bool:
+    """Tell whether a broker has heard of decisions that this journal does not have."""
+    if bytes(report.journal_id) != state.journal_id:
+        return False
+    if report.controller_epoch > state.controller_epoch:
+        return True
+    later = [n for epoch, n in state.epoch_starts.items() if epoch > report.controller_epoch]
+    return report.journal_number > min(later, default=state.journal_number)
+
+
+def newer_reports(state: ClusterState, reports: Reports) -> Reports:
+    """Return the reports of decisions that this journal does not have, another journal's too."""
+    return {
+        broker_id: report
+        for broker_id, report in reports.items()
+        if is_ahead(state, report) or is_other_journal(report, state.journal_id)
+    }
+
+
+def raise_above(step: Step, reports: Iterable[JournalReport]) -> None:
+    """Let producer ids, which must never be given twice, go on above all that brokers know."""
+    start = step.state.next_producer_id
+    end = max((report.producer_ids_end for report in reports), default=0)
+    if end > start:
+        step.warn(
+            f"producer ids {start} to {end - 1} are in use, and the journal does not know them: "
+            "blocks go on above them"
+        )
+        step.change(ProducerIdsAllocated(end))
+
+
+def raise_broker_epochs(step: Step, previous_broker_epoch: int) -> None:
+    """Let the next registration have a higher epoch than the one that a broker had before."""
+    if previous_broker_epoch >= step.state.next_broker_epoch:
+        step.change(BrokerEpochsRaised(previous_broker_epoch + 1))
+
+
+def begin_epoch(step: Step, reports: Iterable[JournalReport]) -> None:
+    """Begin a controller epoch above every one that the journal, or a broker, has heard of."""
+    state = step.state
+    heard = list(reports)
+    epoch = max([state.controller_epoch, *(report.controller_epoch for report in heard)]) + 1
+    number = max([state.journal_number, *(report.journal_number for report in heard)])
+    step.change(ControllerStarted(step.settings.cluster_id, epoch, number))
+    step.note(f"controller epoch {epoch} begins behind decision {number}")
+
+
+def say(step: Step, newer: Reports) -> None:
+    """Have it logged what brokers know that the journal does not."""
+    state = step.state
+    for broker_id, report in newer.items():
+        if is_other_journal(report, state.journal_id):
+            step.warn(f"broker {broker_id} has data of another journal; that was accepted")
+            continue
+        step.warn(
+            f"the journal is behind: it ends with decision {state.journal_number} of controller "
+            f"epoch {state.controller_epoch}, and broker {broker_id} has heard of decision "
+            f"{report.journal_number} of controller epoch {report.controller_epoch}; it was "
+            "restored from a copy, or its end is damaged. What is newer is learned from brokers"
+        )
+
+
+def learn(step: Step, reports: Reports) -> list[TopicPartition]:
+    """Take over what brokers know better; return the partitions whose leadership changed.
+
+    Nobody is told here. The epoch of this controller must have begun above theirs.
+    """
+    claims = _claims(reports)
+    _forget_topics_made_anew(step, claims)
+    changed = _newer_leaderships(step, claims)
+    _take_assignments(step, claims, changed)
+    if changed:
+        write_leaderships(step, changed)
+        step.warn(f"learned from brokers, with new epochs: {listed(list(changed))}")
+    _keep_what_is_replica_again(step, claims)
+    _say_unknown(step, claims)
+    return list(changed)
+
+
+def _claims(reports: Reports) -> dict[TopicPartition, list[Claim]]:
+    claims: dict[TopicPartition, list[Claim]] = {}
+    for broker_id, report in sorted(reports.items()):
+        for topic in report.topics or ():
+            for replica in topic.replicas:
+                tp = TopicPartition(topic.name, replica.partition)
+                claim = Claim(broker_id, bytes(topic.topic_id), replica)
+                claims.setdefault(tp, []).append(claim)
+    return claims
+
+
+def _forget_topics_made_anew(step: Step, claims: Mapping[TopicPartition, Sequence[Claim]]) -> None:
+    """Forget topics whose name belongs to another one by now; its data must not be deleted."""
+    for name, topic in list(step.state.topics.items()):
+        told = [c.topic_id for tp, all_ in claims.items() if tp.topic == name for c in all_]
+        known = [topic_id for topic_id in told if topic_id != ZERO_UUID]
+        if known and topic.topic_id not in known:
+            step.warn(f"topic {name} was deleted and made anew since: the old one is forgotten")
+            step.change(TopicDeleted(name))
+
+
+def _newer_leaderships(
+    step: Step, claims: Mapping[TopicPartition, Sequence[Claim]]
+) -> dict[TopicPartition, Partition]:
+    changed: dict[TopicPartition, Partition] = {}
+    for tp, told in claims.items():
+        partition = step.state.find(tp)
+        if partition is None or not partition.has_leadership:
+            continue
+        topic_id = step.state.topics[tp.topic].topic_id
+        own = [claim for claim in told if claim.topic_id in (topic_id, ZERO_UUID)]
+        is_led = step.run.hearing_is_over and step.state.is_replica_online(tp, partition.leader)
+        newer = _above(partition, own) if is_led else _newer(partition, own)
+        if newer != partition:
+            changed[tp] = newer
+    return changed
+
+
+def _newer(partition: Partition, claims: Sequence[Claim]) -> Partition:
+    """Return the leadership that a leader, or else the longest log, gives a partition.
+
+    A follower knows the epoch but not the last Isr: only the leader of the newest epoch does. The
+    epoch becomes a new one, so that every replica takes what it is told next.
+    """
+    warm = [claim for claim in claims if claim.replica.leader_epoch != NO_EPOCH]
+    newest = max(warm, key=lambda claim: (claim.age, claim.is_leaders), default=None)
+    logs = {claim.broker_id: claim.replica for claim in claims}
+    is_sure = newest is not None and newest.is_leaders
+    if not is_sure and all(replica in logs for replica in partition.replicas):
+        return _longest(partition, logs)
+    if newest is None or newest.age <= (partition.leader_epoch, partition.partition_epoch):
+        return partition
+    return replace(
+        partition,
+        leader=newest.replica.leader,
+        leader_epoch=newest.replica.leader_epoch + 1,
+        isr=tuple(newest.replica.isr),
+        partition_epoch=newest.replica.partition_epoch,
+    )
+
+
+def _above(partition: Partition, claims: Sequence[Claim]) -> Partition:
+    """Return the leadership as it is, with an epoch above those of a broker that comes late."""
+    epoch = max((claim.replica.leader_epoch for claim in claims), default=NO_EPOCH)
+    if epoch < partition.leader_epoch:
+        return partition
+    return replace(partition, leader_epoch=epoch + 1)
+
+
+def _longest(partition: Partition, logs: Mapping[int, ReportedReplica]) -> Partition:
+    """Return the partition with the replicas in the Isr that have the longest log.
+
+    Nobody remembers the Isr. What was acknowledged was in every member's log; with all replicas
+    there the log with the last epoch, and in it the highest end, holds all of it.
+    """
+    told = [epoch for log in logs.values() for epoch in (log.leader_epoch, log.log_epoch)]
+    epoch = max([partition.leader_epoch, *told])
+    ends = {r: (logs[r].log_epoch, logs[r].log_end_offset) for r in partition.replicas}
+    longest = max(ends.values())
+    isr = tuple(r for r in partition.replicas if ends[r] == longest)
+    if epoch == partition.leader_epoch and frozenset(isr) == frozenset(partition.isr):
+        return partition
+    return replace(partition, isr=isr, leader_epoch=epoch + 1)
+
+
+def _take_assignments(
+    step: Step,
+    claims: Mapping[TopicPartition, Sequence[Claim]],
+    changed: dict[TopicPartition, Partition],
+) -> None:
+    """Take over reassignments that the newest claims know of."""
+    for tp, partition in changed.items():
+        replica = max(claims[tp], key=lambda claim: claim.age).replica
+        after = (
+            tuple(replica.replicas),
+            tuple(replica.adding_replicas),
+            tuple(replica.removing_replicas),
+        )
+        before = (partition.replicas, partition.adding_replicas, partition.removing_replicas)
+        if not replica.replicas or after == before:
+            continue
+        step.change(AssignmentChanged(tp.topic, tp.partition, *after))
+        for broker_id in (b for b in before[0] if b not in after[0]):
+            step.change(RemovalsConfirmed(broker_id, (tp,)))  # Nobody is sure enough to delete.
+        changed[tp] = replace(
+            partition,
+            replicas=after[0],
+            adding_replicas=after[1],
+            removing_replicas=after[2],
+        )
+
+
+def _keep_what_is_replica_again(
+    step: Step, claims: Mapping[TopicPartition, Sequence[Claim]]
+) -> None:
+    """Take back orders to delete replicas: brokers that are replicas again must not obey them."""
+    for broker_id, tps in list(step.state.removed.items()):
+        kept = tuple(
+            tp for tp in tps if any(broker_id in c.replica.replicas for c in claims.get(tp, ()))
+        )
+        if kept:
+            step.change(RemovalsConfirmed(broker_id, kept))
+
+
+def _say_unknown(step: Step, claims: Mapping[TopicPartition, Sequence[Claim]]) -> None:
+    unknown = list(_unknown(step.state, claims))
+    if unknown:
+        step.warn(
+            f"brokers hold replicas that the journal does not know: {listed(unknown)}; "
+            "their data stays where it is, and nobody serves it"
+        )
+
+
+def _unknown(
+    state: ClusterState, claims: Mapping[TopicPartition, Sequence[Claim]]
+) -> Iterator[TopicPartition]:
+    for tp, told in claims.items():
+        topic = state.topics.get(tp.topic)
+        is_known = topic is not None and tp.partition < len(topic.partitions)
+        ids = [claim.topic_id for claim in told]
+        if not is_known or not any(i in (ZERO_UUID, topic and topic.topic_id) for i in ids):
+            yield tp

@@ -1,0 +1,91 @@
+"""What brokers report of the journal: kept while this controller runs, and held against it.
+
+What follows from a journal that is behind is in ``catch_up``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from controller.core import catch_up
+from controller.core.effects import End
+from controller.core.records import ProducerIdsAllocated
+from controller.core.step import Step
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.journal import JournalReport, is_other_journal, report_of
+
+PRODUCER_IDS_GAP: Final = 1_000_000_000
+"""Left out once when a broker cannot be asked which blocks it has: a million blocks."""
+
+
+def note_report(step: Step, broker_id: int, request: Any) -> None:
+    """Keep what a registration or heartbeat reports, and go above what must not be given twice.
+
+    A broker that reports nothing (not one of ours) knows nothing.
+    """
+    report = report_of(request) or JournalReport(topics=())
+    before = step.run.reports.get(broker_id)
+    if report.topics is None and before is not None and step.run.hearing is not None:
+        report.topics = before.topics
+    step.run.reports[broker_id] = report
+    if step.run.hearing is None:
+        catch_up.raise_above(step, (report,))
+
+
+def check_journal(step: Step, broker_id: int, request: Any) -> None:
+    """Refuse a broker whose data is another journal's, unless that was accepted.
+
+    Raises:
+        KafkaError: NOT_CONTROLLER, which lets the broker go on and try again.
+    """
+    report = report_of(request)
+    is_other = report is not None and is_other_journal(report, step.state.journal_id)
+    if not is_other or step.settings.accepts_other_journals:
+        return
+    text = (
+        f"broker {broker_id} has heard of decisions of another journal than this one: "
+        "was the journal removed, or emptied? Stop this controller and put the journal back, or a "
+        "copy of it. Only if there is none: start the controller (or jbodlab up) with "
+        "--accept-new-journal; topics that this journal does not have are lost then"
+    )
+    if not step.state.brokers:
+        step.effects.append(End(text))
+    raise KafkaError(ErrorCode.NOT_CONTROLLER, text)
+
+
+def leave_gap_once(step: Step) -> None:
+    """Leave a gap before the first block, if there is a broker that could not be asked.
+
+    It may have been given blocks that the journal, restored from a copy, does not know.
+    """
+    if step.run.has_jumped:
+        return
+    named = () if step.run.is_new_journal else step.settings.broker_ids
+    unheard = [b for b in (*step.state.brokers, *named) if b not in step.run.reports]
+    if not unheard:
+        return
+    step.run.has_jumped = True
+    start = step.state.next_producer_id
+    step.change(ProducerIdsAllocated(start + PRODUCER_IDS_GAP))
+    step.warn(
+        f"brokers {sorted(dict.fromkeys(unheard))} were not heard since this controller started, "
+        f"and may have been given producer ids: {start} to {start + PRODUCER_IDS_GAP - 1} are left "
+        "out"
+    )
+
+
+def learn_late(step: Step, broker_id: int) -> None:
+    """Take over what a broker knows that registers after this controller began to act."""
+    report = step.run.reports.get(broker_id)
+    if report is None:
+        return
+    newer = catch_up.newer_reports(step.state, {broker_id: report})
+    if newer:
+        catch_up.say(step, newer)
+        catch_up.begin_epoch(step, newer.values())
+        changed = catch_up.learn(step, newer)
+        batch = step.new_batch()
+        for tp in changed:
+            batch.add_leader_and_isr(step.state.partition(tp).replicas, tp, is_new=False)
+        step.send_batch(batch)
+    report.topics = ()

@@ -1,0 +1,168 @@
+"""What a journal that is behind learns from brokers."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from controller.core import catch_up
+from controller.core.reassignment_records import RemovalsPending
+from controller.core.records import ControllerStarted, DeletionQueued, JournalBegun, Record
+from controller.core.state import Partition
+from controller.core.step import Step
+from protocol.messages.journal import JournalReport, ReportedReplica, ReportedTopic
+from tests.controller.core.cluster import Cluster, registered, topic_records, tp
+from tests.controller.core.heard import cold, led, reported
+
+JOURNAL = bytes([7]) * 16
+
+
+def partition(
+    leader: int, epochs: tuple[int, int], isr: tuple[int, ...], replicas: tuple[int, ...] = (1, 2)
+) -> Partition:
+    return Partition(
+        replicas=replicas,
+        leader=leader,
+        leader_epoch=epochs[0],
+        isr=isr,
+        partition_epoch=epochs[1],
+        controller_epoch=3,
+    )
+
+
+def cluster_of(*more: Record) -> Cluster:
+    """Return a controller of epoch 4 over a journal that ended with decision 50 of epoch 3."""
+    return Cluster(
+        [
+            JournalBegun(JOURNAL),
+            ControllerStarted("cluster", 3, 20),
+            ControllerStarted("cluster", 3, 50),
+            *registered(1, 1),
+            *registered(2, 2),
+            *topic_records("orders", [partition(1, (4, 7), (1, 2))]),
+            *more,
+        ]
+    )
+
+
+def step_of(cluster: Cluster) -> Step:
+    return Step(cluster.state, cluster.machine.run, cluster.config, Random(0), cluster.now_ms)
+
+
+def told(cluster: Cluster, **replicas: ReportedReplica) -> list[str]:
+    """Have brokers b1, b2, ... report their replica of orders-0; return what was learned."""
+    reports = {
+        int(name[1:]): JournalReport(journal_id=JOURNAL, topics=[reported("orders", replica)])
+        for name, replica in replicas.items()
+    }
+    return learned(cluster, reports)
+
+
+def learned(cluster: Cluster, reports: dict[int, JournalReport]) -> list[str]:
+    step = step_of(cluster)
+    cluster.machine.run.hearing_is_over = False
+    return list(map(str, catch_up.learn(step, reports)))
+
+
+@pytest.mark.parametrize(
+    ("epoch", "number", "is_ahead"),
+    [(3, 50, False), (3, 51, True), (4, 50, False), (5, 0, True), (2, 30, False), (4, 999, True)],
+)
+def test_a_journal_is_behind_when_a_broker_heard_more(
+    epoch: int, number: int, is_ahead: bool
+) -> None:
+    state = cluster_of().state
+    report = JournalReport(journal_id=JOURNAL, controller_epoch=epoch, journal_number=number)
+    assert state.epoch_starts == {3: 50, 4: 50}
+
+    assert catch_up.is_ahead(state, report) is is_ahead
+
+
+def test_a_broker_of_another_journal_is_never_ahead_of_this_one() -> None:
+    report = JournalReport(journal_id=bytes([8]) * 16, controller_epoch=99, journal_number=99)
+    assert not catch_up.is_ahead(cluster_of().state, report)
+
+
+def test_the_leader_knows_the_isr_and_everybody_gets_a_new_epoch() -> None:
+    cluster = cluster_of()
+    assert told(cluster, b1=led(1, (4, 9), (1,)), b2=led(1, (4, 7), (1, 2))) == ["orders-0"]
+    after = cluster.partition("orders-0")
+    assert (after.leader, after.leader_epoch, after.isr, after.partition_epoch) == (1, 5, (1,), 10)
+
+
+def test_a_leader_of_a_newer_epoch_is_taken_over() -> None:
+    cluster = cluster_of()
+    told(cluster, b1=led(2, (6, 12), (1, 2)), b2=led(2, (6, 13), (2,)))
+    after = cluster.partition("orders-0")
+    assert (after.leader, after.leader_epoch, after.isr) == (2, 7, (2,))
+
+
+def test_what_the_journal_knows_better_stays() -> None:
+    cluster = cluster_of()
+    assert told(cluster, b1=led(1, (4, 6), (1,)), b2=led(1, (4, 6), (1,))) == []
+
+
+def test_without_a_leader_that_remembers_the_longest_log_is_the_isr() -> None:
+    """The Isr was shrunk to broker 1, and all processes have begun anew since."""
+    cluster = cluster_of()
+    assert told(cluster, b1=cold(6, 90), b2=cold(6, 80)) == ["orders-0"]
+    after = cluster.partition("orders-0")
+    assert (after.leader_epoch, after.isr) == (7, (1,))
+
+
+def test_a_follower_that_runs_does_not_speak_for_a_leader_that_began_anew() -> None:
+    cluster = cluster_of()
+    told(cluster, b1=cold(4, 90), b2=led(1, (4, 7), (1, 2)))
+    assert cluster.partition("orders-0").isr == (1,)
+
+
+def test_logs_say_nothing_while_one_of_them_was_not_heard_of() -> None:
+    cluster = cluster_of()
+    assert told(cluster, b2=cold(6, 80)) == []
+    assert cluster.partition("orders-0").isr == (1, 2)
+
+
+def test_a_reassignment_since_is_taken_over_and_nothing_is_deleted_for_it() -> None:
+    cluster = cluster_of(*registered(3, 3))
+    told(cluster, b3=led(3, (6, 12), (3, 1), replicas=(3, 1)))
+    assert cluster.partition("orders-0").replicas == (3, 1)
+    assert cluster.state.removed == {}
+
+
+def test_an_old_order_to_delete_a_replica_that_is_one_again_is_taken_back() -> None:
+    cluster = cluster_of(RemovalsPending(2, (tp("orders-0"),)))
+    told(cluster, b2=led(1, (6, 12), (1, 2)))
+    assert cluster.state.removed == {}
+
+
+def test_a_topic_that_was_made_anew_since_is_forgotten_and_not_deleted() -> None:
+    cluster = cluster_of(DeletionQueued("orders"))
+    cluster.take()
+    anew = ReportedTopic(name="orders", topic_id=bytes([5]) * 16, replicas=[led(1, (0, 0), (1, 2))])
+    learned(cluster, {1: JournalReport(journal_id=JOURNAL, topics=[anew])})
+    assert "orders" not in cluster.state.topics
+    assert cluster.take() == {}
+
+
+def test_topics_made_since_are_said_and_left_alone() -> None:
+    cluster = cluster_of()
+    step = step_of(cluster)
+    other = reported("later", led(1, (0, 0), (1, 2)))
+    catch_up.learn(step, {1: JournalReport(journal_id=JOURNAL, topics=[other])})
+    assert [n.text for n in step.notes if "later-0" in n.text and "stays where it is" in n.text]
+    assert "later" not in cluster.state.topics
+
+
+def test_producer_ids_and_epochs_go_on_above_what_brokers_heard() -> None:
+    cluster = cluster_of()
+    step = step_of(cluster)
+    report = JournalReport(
+        journal_id=JOURNAL, controller_epoch=9, journal_number=400, producer_ids_end=7000
+    )
+    catch_up.raise_above(step, [report])
+    catch_up.begin_epoch(step, [report])
+    catch_up.raise_broker_epochs(step, 30)
+    state = cluster.state
+    assert (state.next_producer_id, state.controller_epoch, state.journal_number) == (7000, 10, 400)
+    assert state.next_broker_epoch == 31

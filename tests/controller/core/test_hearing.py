@@ -1,0 +1,132 @@
+"""A new controller listens before it acts."""
+
+from __future__ import annotations
+
+from controller.core.events import Tick
+from controller.core.records import ControllerStarted, JournalBegun
+from protocol.messages.journal import JournalReport, asks_for_replicas, put_report
+from protocol.messages.lifecycle import BrokerRegistrationRequest, Listener
+from protocol.messages.producer_ids import AllocateProducerIdsRequest
+from tests.controller.core.cluster import SESSION_MS, Cluster, log_dir, registered, topic_records
+from tests.controller.core.heard import heartbeat, led, reported
+from tests.controller.core.test_catch_up import JOURNAL, partition
+
+
+def started(*, decisions: int = 5) -> Cluster:
+    """Return a controller that replayed a journal with two live brokers and has heard nobody."""
+    records = [
+        JournalBegun(JOURNAL),
+        ControllerStarted("cluster", 3, decisions),
+        *registered(1, 1),
+        *registered(2, 2),
+        *topic_records("orders", [partition(1, (4, 7), (1, 2))]),
+    ]
+    return Cluster(records, is_heard=False)
+
+
+def report(number: int, epoch: int = 3, **more: object) -> JournalReport:
+    made = JournalReport(journal_id=JOURNAL, controller_epoch=epoch, journal_number=number)
+    for name, value in more.items():
+        setattr(made, name, value)
+    return made
+
+
+def test_nobody_is_told_anything_until_every_live_broker_was_heard() -> None:
+    cluster = started()
+    assert cluster.sent == {}
+
+    cluster.ask(heartbeat(cluster.state, 1, report(5)), 2)
+    assert cluster.sent == {}
+    assert cluster.state.controller_epoch == 3
+
+    cluster.ask(heartbeat(cluster.state, 2, report(4)), 2)
+    assert sorted(cluster.sent) == [1, 2]
+    assert cluster.state.controller_epoch == 4
+    assert cluster.state.partition(next(cluster.state.partitions())).leader_epoch == 4
+
+
+def test_who_asks_meanwhile_is_answered_once_the_controller_acts() -> None:
+    cluster = started()
+    token = cluster.ask(AllocateProducerIdsRequest(broker_id=1, broker_epoch=1))
+    assert token not in cluster.answers
+
+    cluster.ask(heartbeat(cluster.state, 1, report(5, producer_ids_end=7000)), 2)
+    cluster.ask(heartbeat(cluster.state, 2, report(5, producer_ids_end=3000)), 2)
+
+    gap = 1_000_000_000  # The cluster file names a broker 3 that nobody has heard of.
+    assert cluster.answers[token].producer_id_start == 7000 + gap
+
+
+def test_a_journal_that_is_behind_has_every_broker_asked_for_its_replicas() -> None:
+    cluster = started()
+    first = cluster.ask(heartbeat(cluster.state, 1, report(5)), 2)
+    assert not asks_for_replicas(cluster.answers[first])
+
+    second = cluster.ask(heartbeat(cluster.state, 2, report(9)), 2)
+    assert asks_for_replicas(cluster.answers[second])
+    topics = [reported("orders", led(1, (4, 9), (1,)))]
+    cluster.ask(heartbeat(cluster.state, 2, report(9, topics=[])), 2)
+    again = cluster.ask(heartbeat(cluster.state, 1, report(5)), 2)
+    assert asks_for_replicas(cluster.answers[again])
+    assert cluster.sent == {}
+    cluster.ask(heartbeat(cluster.state, 1, report(5, topics=topics)), 2)
+
+    assert sorted(cluster.sent) == [1, 2]
+    after = cluster.state.partition(next(cluster.state.partitions()))
+    assert (after.leader, after.leader_epoch, after.isr, after.partition_epoch) == (1, 5, (1,), 10)
+    assert cluster.state.journal_number > 9
+    assert any("the journal is behind" in note.text for note in cluster.notes if note.is_warning)
+
+
+def test_a_broker_that_is_not_heard_in_time_is_dead_and_costs_a_gap() -> None:
+    cluster = started()
+    cluster.ask(heartbeat(cluster.state, 1, report(5)), 2)
+
+    cluster.now_ms += SESSION_MS
+    cluster.feed(Tick(cluster.now_ms))
+
+    assert cluster.state.brokers[2].is_fenced
+    assert sorted(cluster.sent) == [1]
+    answer = cluster.call(AllocateProducerIdsRequest(broker_id=1, broker_epoch=1))
+    assert answer.producer_id_start == 1_000_000_000
+    again = cluster.call(AllocateProducerIdsRequest(broker_id=1, broker_epoch=1))
+    assert again.producer_id_start == 1_000_001_000, "the gap is left once"
+
+
+def test_a_controller_that_was_late_itself_listens_once_more() -> None:
+    cluster = started()
+
+    cluster.now_ms += 5 * SESSION_MS
+    cluster.feed(Tick(1_000 + SESSION_MS))
+
+    assert not cluster.state.brokers[1].is_fenced
+    assert cluster.machine.run.hearing is not None
+
+
+def test_a_registration_counts_as_heard_and_keeps_broker_epochs_rising() -> None:
+    cluster = started()
+    request = BrokerRegistrationRequest(
+        broker_id=2,
+        cluster_id="cluster",
+        incarnation_id=bytes([9]) * 16,
+        listeners=[Listener(name="PLAINTEXT", host="host2", port=9092, security_protocol=0)],
+        log_dirs=[log_dir(2, 1)],
+        previous_broker_epoch=40,
+    )
+    request.cluster_id = cluster.config.cluster_id
+    put_report(request, report(5, topics=[]))
+    token = cluster.ask(request, 4)
+    assert token not in cluster.answers
+
+    cluster.ask(heartbeat(cluster.state, 1, report(5)), 2)
+
+    assert cluster.answers[token].broker_epoch == 41
+    assert cluster.state.brokers[2].is_fenced, "it has to heartbeat first"
+
+
+def test_an_empty_journal_names_itself_and_waits_for_nobody() -> None:
+    cluster = Cluster(is_heard=False)
+
+    assert cluster.machine.run.hearing is None
+    assert len(cluster.state.journal_id) == 16
+    assert cluster.machine.run.is_new_journal

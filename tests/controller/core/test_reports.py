@@ -1,0 +1,108 @@
+"""What brokers report of the journal, after this controller began to act."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from controller.core.decision import Durable
+from controller.core.effects import Effect, End
+from controller.core.events import RequestArrived
+from controller.core.reports import PRODUCER_IDS_GAP
+from controller.core.settings import Settings
+from protocol.errors import ErrorCode
+from protocol.messages.journal import JournalReport, put_report
+from protocol.messages.lifecycle import BrokerRegistrationRequest, Listener
+from protocol.messages.producer_ids import AllocateProducerIdsRequest
+from tests.controller.core.cluster import CLUSTER_ID, Cluster, log_dir, settings, three_brokers
+from tests.controller.core.heard import heartbeat, led, reported
+
+OTHER = bytes([8]) * 16
+
+
+def registration(broker_id: int, report: JournalReport) -> BrokerRegistrationRequest:
+    request = BrokerRegistrationRequest(
+        broker_id=broker_id,
+        cluster_id=CLUSTER_ID,
+        incarnation_id=bytes([9]) * 16,
+        listeners=[Listener(name="PLAINTEXT", host="h", port=9092, security_protocol=0)],
+        log_dirs=[log_dir(broker_id, 1), log_dir(broker_id, 2)],
+    )
+    put_report(request, report)
+    return request
+
+
+def effects_of(cluster: Cluster, request: BrokerRegistrationRequest) -> list[Effect]:
+    decision = cluster.machine.step(RequestArrived(99, request, 4), cluster.now_ms)
+    return list(decision.effects(Durable(decision.journal_number)))
+
+
+def test_an_empty_journal_beside_a_broker_with_data_ends_the_controller_and_names_the_option() -> (
+    None
+):
+    cluster = Cluster()
+    effects = effects_of(cluster, registration(1, JournalReport(journal_id=OTHER)))
+    (end,) = [effect for effect in effects if isinstance(effect, End)]
+    assert "--accept-new-journal" in end.reason
+    assert 1 not in cluster.state.brokers
+
+
+def test_a_broker_of_another_journal_is_turned_away_while_the_cluster_goes_on() -> None:
+    cluster = three_brokers()
+    token = cluster.ask(registration(4, JournalReport(journal_id=OTHER, topics=[])), 4)
+    assert cluster.answers[token].error_code == ErrorCode.NOT_CONTROLLER
+    assert 4 not in cluster.state.brokers
+
+
+def test_with_consent_a_broker_of_another_journal_is_taken_in_above_all_it_knows() -> None:
+    cluster = Cluster(config=accepting())
+    report = JournalReport(
+        journal_id=OTHER,
+        controller_epoch=8,
+        journal_number=500,
+        producer_ids_end=9000,
+        topics=[reported("lost", led(1, (3, 3), (1,)))],
+    )
+    token = cluster.ask(registration(1, report), 4)
+    assert cluster.answers[token].error_code == ErrorCode.NONE
+    state = cluster.state
+    assert (state.controller_epoch, state.next_producer_id) == (9, 9000)
+    assert any("lost-0" in note.text for note in cluster.notes if note.is_warning)
+
+
+def test_a_block_that_a_heartbeat_tells_of_is_given_to_nobody_else() -> None:
+    cluster = three_brokers()
+    for broker_id in (1, 2, 3):
+        report = JournalReport(journal_id=cluster.state.journal_id, producer_ids_end=5000)
+        cluster.ask(heartbeat(cluster.state, broker_id, report), 2)
+    epoch = cluster.state.brokers[1].broker_epoch
+    answer = cluster.call(AllocateProducerIdsRequest(broker_id=1, broker_epoch=epoch))
+    assert answer.producer_id_start == 5000
+    assert PRODUCER_IDS_GAP % 1000 == 0
+
+
+def test_a_broker_that_comes_late_is_learned_from_and_a_leader_that_is_live_stays() -> None:
+    cluster = three_brokers()
+    cluster.create("orders", [1, 2])
+    cluster.take()
+    topic_id = cluster.state.topics["orders"].topic_id
+    before = cluster.partition("orders-0")
+    topic = reported("orders", led(3, (before.leader_epoch + 5, 9), (3,)))
+    topic.topic_id = topic_id
+    report = JournalReport(
+        journal_id=cluster.state.journal_id,
+        controller_epoch=cluster.state.controller_epoch + 4,
+        journal_number=9000,
+        topics=[topic],
+    )
+    epoch = cluster.state.controller_epoch
+    cluster.ask(registration(3, report), 4)
+
+    after = cluster.partition("orders-0")
+    assert (after.leader, after.isr) == (before.leader, before.isr)
+    assert after.leader_epoch == before.leader_epoch + 6
+    assert cluster.state.controller_epoch == epoch + 5
+    assert {1, 2} <= set(cluster.take())
+
+
+def accepting() -> Settings:
+    return replace(settings(), accepts_other_journals=True)

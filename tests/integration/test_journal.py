@@ -1,0 +1,42 @@
+"""The controller's journal in real processes: put back from a copy, and emptied beside data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from jbodlab.cluster import CONTROLLER
+from jbodlab.errors import LabError
+from jbodlab.real_stage import RealStage
+from jbodlab.scenario_files import load_plan
+from simulation.run.runner import run_plan
+from tests.integration.labs import Lab
+
+
+async def test_a_journal_put_back_from_a_copy_gives_no_producer_id_twice(tmp_path: Path) -> None:
+    plan = load_plan("bug-restored-journal-gives-no-producer-id-twice")
+
+    verdict = await run_plan(plan, RealStage(plan.cluster, tmp_path), chance=Random(0))
+
+    assert verdict.violations == ()
+
+
+def test_an_emptied_journal_needs_consent_and_leaves_the_data(lab: Lab) -> None:
+    lab.create("orders", 1)
+    log_dir = Path(lab.log_dir_of(1, "orders").path)
+    journal = Path(lab.cluster.spec.controller.data_dir) / "journal.jsonl"
+    lab.cluster.stop()
+    copy = journal.read_bytes()
+    journal.unlink()
+
+    with pytest.raises(LabError, match="accept-new-journal"):
+        lab.cluster.start()
+
+    lab.cluster.stop()
+    lab.cluster.controller_options = ["--accept-new-journal"]
+    lab.cluster.start()
+    assert (log_dir / "orders-0").is_dir()
+    assert lab.cluster.is_running(CONTROLLER)
+    assert journal.read_bytes() != copy

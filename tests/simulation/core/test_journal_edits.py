@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+
+from controller.core.records import ProducerIdsAllocated
+from controller.journal import Entry, decode_entry, encode_entry
+from simulation.core.journal_edits import edited
+
+LINE = encode_entry(Entry(0, 0, [ProducerIdsAllocated(1000)]))
+
+
+def test_a_damaged_end_is_a_whole_line_that_cannot_be_read() -> None:
+    after = edited("damage", LINE * 2, b"")
+
+    assert after.startswith(LINE)
+    assert len(after) == 2 * len(LINE)
+    with pytest.raises(ValueError, match="checksum"):
+        decode_entry(after.splitlines()[1])
+
+
+def test_the_copy_comes_back_and_nothing_is_left_of_an_emptied_one() -> None:
+    assert edited("restore", b"newer", LINE) == LINE
+    assert edited("empty", LINE, b"") == b""
+    assert edited("copy", LINE, b"") == LINE
