@@ -56,7 +56,7 @@ def head(
 def make(
     sessions: FetchSessions[Part], *parts: Part, now_ms: int = 0, follower: bool = False
 ) -> int:
-    context = sessions.open(head(0, FULL_EPOCH, follower=follower), parts, now_ms=now_ms)
+    context = sessions.open(head(0, FULL_EPOCH, follower=follower), list(parts), now_ms=now_ms)
     session_id, answered = context.answer([Result()] * len(parts))
     assert [told for told, _ in answered] == list(parts)
     return session_id
@@ -69,7 +69,7 @@ def go_on(
     *parts: Part,
     forgotten: tuple[SessionKey, ...] = (),
 ) -> FetchContext[Part]:
-    return sessions.open(head(session_id, epoch), parts, forgotten=forgotten, now_ms=1)
+    return sessions.open(head(session_id, epoch), list(parts), forgotten=forgotten, now_ms=1)
 
 
 def told(context: FetchContext[Part], results: list[Result]) -> list[int]:
