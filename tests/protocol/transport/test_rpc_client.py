@@ -136,11 +136,50 @@ async def test_a_request_may_have_less_time_than_the_one_before_it() -> None:
             await client.request_raw(METADATA, 1, [b"behind"], timeout_ms=1)
 
 
-async def test_the_time_of_a_request_that_was_answered_ends_no_later_one() -> None:
-    async with node() as (_, _, client):
-        assert await client.request_raw(METADATA, 1, [b"first"], timeout_ms=20) == b"first"
-        with pytest.raises(TimeoutError, match="did not answer in 40 ms"):
-            await client.request_raw(METADATA, 1, [b"hold"], timeout_ms=40)
+class ShiftedClock:
+    """The loop's clock, which goes on by itself and, when told so, ahead."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._ahead_s = 0.0
+        real = self._loop.time
+        patch.setattr(self._loop, "time", lambda: real() + self._ahead_s)
+
+    async def skip(self, seconds: float) -> None:
+        """Go ahead; return when every timer that is due by then has run."""
+        due = self._loop.create_future()
+        self._loop.call_later(seconds, due.set_result, None)
+        self._ahead_s += seconds
+        await due
+
+
+async def test_the_time_of_a_request_that_was_answered_ends_no_later_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with node() as (answering, _, client), asyncio.TaskGroup() as group:
+        clock = ShiftedClock(monkeypatch)
+        assert await client.request_raw(METADATA, 1, [b"first"], timeout_ms=20_000) == b"first"
+        later = group.create_task(client.request_raw(METADATA, 1, [b"hold"], timeout_ms=60_000))
+        await answering.held.wait()
+        await clock.skip(20)
+        answering.gate.set()
+        assert await later == b"hold"
+
+
+async def test_a_request_after_an_answered_one_ends_at_its_own_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with node() as (answering, _, client), asyncio.TaskGroup() as group:
+        clock = ShiftedClock(monkeypatch)
+        assert await client.request_raw(METADATA, 1, [b"first"], timeout_ms=20_000) == b"first"
+
+        async def wait_in_vain() -> None:
+            with pytest.raises(TimeoutError, match="did not answer in 60000 ms"):
+                await client.request_raw(METADATA, 1, [b"hold"], timeout_ms=60_000)
+
+        group.create_task(wait_in_vain())
+        await answering.held.wait()
+        await clock.skip(60)
 
 
 async def test_a_cancelled_request_leaves_the_connection_to_the_others() -> None:
