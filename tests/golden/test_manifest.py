@@ -1,8 +1,8 @@
 """Every golden file says what it was made from, by what, and is as it was then.
 
 ``MANIFEST.json`` is a list: ``of`` whose bytes they are, ``by`` what they were made, ``again`` the
-command that makes them anew and compares (null: what made them is not in this repository, or was
-one run that no other repeats), and the sha256 of each file, named from ``tests`` on.
+command that makes them anew (null: nothing can, and ``why_not`` tells why), and the sha256 of each
+file, named from ``tests`` on.
 """
 
 from __future__ import annotations
@@ -14,12 +14,18 @@ from typing import Any
 
 import pytest
 
-from tests.golden.__main__ import FILES, class_of, is_writable, main
+from tests.golden.__main__ import MAKERS, main
+from tests.golden.made import Made
+from tests.golden.make_dumps import comparable
+from tests.golden.make_messages import FILES, class_of, is_writable
+from tests.golden.make_records import batches_asked
+from tests.golden.record_vectors import record_vectors
 from tests.golden.vectors import load_vectors
 
 TESTS = Path(__file__).parents[1]
 MANIFEST: list[dict[str, Any]] = json.loads(Path(__file__).with_name("MANIFEST.json").read_text())
-AGAIN = "python -m tests.golden"
+AGAIN = "python -m tests.golden "
+REFUSALS = "python -m tests.golden.produce_refusals"
 NO_DATA = {".py", ".pyc", ".java", ".md"}
 
 
@@ -49,10 +55,14 @@ def test_golden_files_are_as_they_were_made(made: dict[str, Any]) -> None:
     assert found == made["sha256"]
 
 
-def test_what_can_be_made_anew_is_what_the_command_writes() -> None:
-    again = [name for made in MANIFEST if made["again"] for name in made["sha256"]]
-    assert {made["again"] for made in MANIFEST} == {AGAIN, None}
-    assert sorted(again) == sorted(f"golden/{name}.jsonl.gz" for name in FILES)
+def test_what_can_be_made_anew_is_what_the_command_makes() -> None:
+    commands = {made["again"] for made in MANIFEST} - {None, REFUSALS}
+    names = [name for command in commands for name in command.removeprefix(AGAIN).split()]
+    assert sorted(names) == sorted(MAKERS)
+
+
+def test_what_cannot_be_made_anew_says_why() -> None:
+    assert {bool(made.get("why_not")) is (made["again"] is None) for made in MANIFEST} == {True}
 
 
 def test_kafkas_classes_are_named_after_api_and_kind() -> None:
@@ -70,5 +80,49 @@ def test_a_file_that_the_command_does_not_write_is_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit):
-        main(["records"])
-    assert "records is none of messages, stored, frames" in capsys.readouterr().err
+        main(["transcripts"])
+    assert "transcripts is none of messages, stored, frames" in capsys.readouterr().err
+
+
+def made_of(differing: list[str], written: list[str]) -> Made:
+    return Made("2 made anew", differing, lambda: written.append("written"))
+
+
+@pytest.mark.parametrize(
+    ("differing", "options", "code", "writes"),
+    [
+        ([], ["--write"], 0, []),
+        (["line 1"], [], 1, []),
+        (["line 1"], ["--write"], 1, ["written"]),
+    ],
+)
+def test_what_differs_is_told_and_written_only_when_asked(
+    differing: list[str],
+    options: list[str],
+    code: int,
+    writes: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    written: list[str] = []
+    monkeypatch.setitem(MAKERS, "records", lambda: made_of(differing, written))
+    assert main(["records", *options]) == code
+    told = f"records: 2 made anew, {len(differing)} differ\n"
+    assert capsys.readouterr().out == told + "".join(f"  {line}\n" for line in differing)
+    assert written == writes
+
+
+def test_records_are_asked_for_with_the_times_that_their_producers_set() -> None:
+    (vector,) = [each for each in record_vectors() if each["name"] == "v2-gzip-append-five"]
+    (batch,) = batches_asked(vector)
+    assert {record["timestamp"] for record in vector["records"]} == {batch["maxTimestamp"]}
+    assert [record["timestamp"] for record in batch["records"]] == [
+        1_700_000_000_000 + 1000 * number for number in range(5)
+    ]
+
+
+def test_findings_of_a_dump_are_compared_in_any_order() -> None:
+    dump = "Dumping a\noffset: 2\noffset: 1\n"
+    findings = ["Mismatches in :a\n", "Found timestamp mismatch in :b\n"]
+    assert comparable(dump + "".join(findings)) == comparable(dump + "".join(reversed(findings)))
+    assert comparable(dump) != comparable("Dumping a\noffset: 1\noffset: 2\n")

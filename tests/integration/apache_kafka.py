@@ -30,8 +30,8 @@ listeners=PLAINTEXT://127.0.0.1:{port}
 log.dirs={log_dirs}
 zookeeper.connect=127.0.0.1:{zookeeper}
 offsets.topic.replication.factor=1
-auto.create.topics.enable=false
 """
+NO_AUTO_CREATION: Mapping[str, str] = {"auto.create.topics.enable": "false"}
 _LOG4J = """\
 log4j.rootLogger=INFO, out
 log4j.appender.out=org.apache.log4j.ConsoleAppender
@@ -104,8 +104,12 @@ def apache_kafka(
     cluster_id: str,
     log_dirs: Sequence[str],
     topics: Sequence[KnownTopic],
+    configs: Mapping[str, str] = NO_AUTO_CREATION,
 ) -> Generator[ApacheKafka]:
-    """Run it for the length of a block; everything it writes beside its log dirs is in ``root``."""
+    """Run it for the length of a block; everything it writes beside its log dirs is in ``root``.
+
+    ``configs`` are the broker's keys beside those that it needs to run.
+    """
     libs = jars()
     root.mkdir()
     (root / "log4j.properties").write_text(_LOG4J)
@@ -120,7 +124,8 @@ def apache_kafka(
         assert told.count("Created") == len(commands), told
         config = root / "broker.properties"
         values = {"broker_id": broker_id, "port": port, "zookeeper": zookeeper_port}
-        config.write_text(_BROKER.format(log_dirs=",".join(log_dirs), **values))
+        more = "".join(f"{key}={value}\n" for key, value in configs.items())
+        config.write_text(_BROKER.format(log_dirs=",".join(log_dirs), **values) + more)
         broker = _spawn(libs, root, "kafka.Kafka", config, "broker")
         _wait_for_leaders(port, topics, broker, root / "broker.log")
         yield ApacheKafka(port, broker, root / "broker.log")
