@@ -63,9 +63,13 @@ test-busy: setup  ## all tests beside six loops that keep the machine busy
 	$(BIN)/python -m tests.busy
 
 OTHER_VENV = build/venv-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-test-python:  ## the rules and rooms, without clusters, on another Python: make test-python PYTHON=python3.13
+# What can differ from one Python to the next: the rules, sockets, Spark's workers, a real cluster.
+QUICK := $(foreach room,protocol broker/core controller/core simulation/core,tests/$(room)) \
+	tests/analytics/test_session.py tests/integration/test_starts.py
+
+test-python:  ## the quick part, about 3 minutes, on another Python: make test-python PYTHON=python3.13
 	@$(MAKE) --no-print-directory setup PYTHON=$(PYTHON) VENV=$(OTHER_VENV)
-	$(OTHER_VENV)/bin/pytest -q -m "not integration" $(foreach room,protocol broker controller analytics jbodlab,tests/$(room))
+	$(OTHER_VENV)/bin/pytest -q -n $(JOBS) --dist worksteal --costs $(QUICK)
 
 style: setup
 	$(BIN)/ruff check .
