@@ -92,7 +92,7 @@ matrix: setup  ## crash brokers and controller of a simulated cluster at every d
 sweep: setup  ## ten thousand seeds of the simulated world, to the first violation
 	$(BIN)/jbodlab simulate --seeds 1..10000 --jobs $(JOBS) --reduce build/reduced
 
-golden: setup  ## write the golden messages anew with Apache Kafka's jars, and compare
+golden: setup  ## have Apache Kafka make the golden files anew, and compare
 	$(BIN)/python -m tests.golden
 
 bench: setup  ## the benchmarks; PEER=kafka also measures Apache Kafka

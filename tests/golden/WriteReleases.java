@@ -1,7 +1,7 @@
 // Prints what a release answers to ApiVersions, a line `key low high` per API, as the classes of the
-// kafka-clients on the class path compute it: all APIs, unstable versions off. Run by
-// `python -m tests.golden releases`, once per release; everything is looked up, as the methods'
-// shapes changed from release to release.
+// kafka-clients on the class path compute it: all APIs, with unstable versions off and
+// nobody who takes telemetry. Run by `python -m tests.golden releases`, once per release; everything
+// is looked up, as the methods' shapes changed from release to release.
 
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
@@ -36,10 +36,9 @@ public class WriteReleases {
     }
 
     private static void printFiltered(Method filter) throws Exception {
-        String[] booleans = filter.getParameterCount() > 1 ? flags(filter) : new String[0];
         Object[] values = new Object[filter.getParameterCount()];
         for (int i = 0; i < values.length; i++) {
-            values[i] = value(filter.getParameterTypes()[i], booleans, i);
+            values[i] = value(filter.getParameterTypes()[i]);
         }
         for (Object version : (Collection<?>) filter.invoke(null, values)) {
             System.out.println(call(version, "apiKey") + " " + call(version, "minVersion")
@@ -47,22 +46,9 @@ public class WriteReleases {
         }
     }
 
-    /** Names the boolean parameters: unstable versions come before telemetry wherever both are. */
-    private static String[] flags(Method filter) {
-        String[] names = new String[filter.getParameterCount()];
-        boolean isFirst = true;
-        for (int i = 0; i < names.length; i++) {
-            if (filter.getParameterTypes()[i] == boolean.class) {
-                names[i] = isFirst ? "unstable" : "telemetry";
-                isFirst = false;
-            }
-        }
-        return names;
-    }
-
-    private static Object value(Class<?> type, String[] flags, int place) throws Exception {
+    private static Object value(Class<?> type) throws Exception {
         if (type == boolean.class) {
-            return flags[place].equals("telemetry");
+            return false;
         }
         if (type.getSimpleName().equals("RecordVersion")) {
             return type.getMethod("current").invoke(null);

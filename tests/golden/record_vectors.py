@@ -1,7 +1,7 @@
 """The golden record batches and message sets, and our values in the words of their JSON.
 
 ``records.jsonl.gz``: all from Apache Kafka 3.9.2 (``MemoryRecordsBuilder``). Compressed bytes are
-for decoding only: another build of a codec may write others.
+for decoding only: another build of a codec may write others. ``make_records`` has Kafka write them.
 """
 
 from __future__ import annotations
