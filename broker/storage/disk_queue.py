@@ -1,6 +1,7 @@
-"""DiskQueue, the loop's side of one thread of a log dir: its jobs, group commit and watchdog.
+"""DiskQueue, the loop's side of one thread of a log dir: its jobs and their group commit.
 
-It knows no file formats. What makes threads a log dir is in `log_dir`.
+It knows no file formats. Whether the disk stands still is told by `disk_watchdog`; what makes
+threads a log dir is in `log_dir`.
 """
 
 from __future__ import annotations
@@ -11,15 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from broker.core.log_dirs import LogDirFailed
+from broker.storage.disk_watchdog import DiskWatchdog
 from broker.storage.files import LogDirFiles
 from broker.storage.partition_log import PartitionLog
 from protocol.ports import Buffer, Disk, DiskWorker
 
 T = TypeVar("T")
 
-_PATIENCE: Final = 10
-"""An unbounded job may stand still for as many deadlines."""
-_WATCHES_PER_DEADLINE: Final = 4
 _BYTES_PER_HOP_MAX: Final = 8 << 20
 QUEUED_BYTES_MAX: Final = 64 << 20
 
@@ -121,9 +120,7 @@ class DiskQueue:
         self._running_bounded = True
         self._hop_scheduled = False
         self._hop_started_s = 0.0
-        self._moved_s = 0.0
-        self._moved_count = 0
-        self._watchdog: asyncio.TimerHandle | None = None
+        self._watchdog = DiskWatchdog(disk, deadline_ms, self._hung)
         self._room_waiters: deque[asyncio.Future[None]] = deque()
 
     @property
@@ -179,9 +176,7 @@ class DiskQueue:
 
     def standing_ms(self) -> int:
         """Return for how long the disk has begun no operation while work is under way."""
-        if not self._running or self.disk.operations_count != self._moved_count:
-            return 0
-        return int((self._loop.time() - self._moved_s) * 1000)
+        return self._watchdog.standing_ms()
 
     async def wait_for_room(self) -> None:
         """Wait until the queue has room.
@@ -243,10 +238,8 @@ class DiskQueue:
         jobs, self._running = _group(taken)
         self.queued_bytes -= sum(queued.size_bytes for queued in taken)
         self.hops_count += 1
-        self._hop_started_s = self._moved_s = self._loop.time()
-        self._moved_count = self.disk.operations_count
-        if self._watchdog is None:
-            self._watch_later()
+        self._hop_started_s = self._loop.time()
+        self._watchdog.work_begins(bounded=self._running_bounded)
         self._worker.run(jobs, self._on_done)
 
     def _take(self) -> list[_Job | _Append]:
@@ -274,6 +267,7 @@ class DiskQueue:
         self.busy_s += hop_s
         self.last_hop_ms = int(hop_s * 1000)
         running, self._running = self._running, []
+        self._watchdog.work_ended()
         for index, ((operation, futures), result) in enumerate(zip(running, results, strict=True)):
             if isinstance(result, OSError):
                 self._running = running[index:]
@@ -297,24 +291,8 @@ class DiskQueue:
                 waiter.set_result(None)
                 room -= 1
 
-    def _watch_later(self) -> None:
-        period_s = self.deadline_ms / 1000 / _WATCHES_PER_DEADLINE
-        self._watchdog = self._loop.call_later(period_s, self._watch)
-
-    def _watch(self) -> None:
-        """Fail the dir when no operation of the disk began for the deadline."""
-        self._watchdog = None
-        if not self._running:
-            return
-        now_s, count = self._loop.time(), self.disk.operations_count
-        if count != self._moved_count:
-            self._moved_s, self._moved_count = now_s, count
-        deadline_ms = self.deadline_ms * (1 if self._running_bounded else _PATIENCE)
-        if now_s - self._moved_s >= deadline_ms / 1000:
-            cause = TimeoutError(f"no answer from the disk for {deadline_ms} ms")
-            self.fail(self._running[0][0], cause)
-        else:
-            self._watch_later()
+    def _hung(self, cause: TimeoutError) -> None:
+        self.fail(self._running[0][0], cause)
 
     def _leave(self) -> None:
         """Hold nothing any more: the last that a thread does after a failure."""
@@ -327,9 +305,7 @@ class DiskQueue:
         self, last: Callable[[], None] | None = None, on_last: Callable[[], None] | None = None
     ) -> None:
         self._worker.abandon(last, on_last)
-        if self._watchdog is not None:
-            self._watchdog.cancel()
-            self._watchdog = None
+        self._watchdog.stop()
 
 
 def _group(taken: Sequence[_Job | _Append]) -> tuple[list[Callable[[], Any]], list[_Waiting]]:
