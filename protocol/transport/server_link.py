@@ -34,6 +34,8 @@ QUEUED_REQUESTS_MAX: Final = 512
 """Reading pauses when this many requests of one connection wait, until none does."""
 QUEUED_BYTES_MAX: Final = 4 * 1024 * 1024
 """Reading pauses when this much came in since no request of the connection waited."""
+TIGHT_READ_BYTES: Final = 1024
+"""Read at once while requests hold all that they may: 73 of the smallest."""
 UNSENT_BYTES_MAX: Final = 64 * 1024
 """No further request is begun while this much of the answers waits in the transport.
 
@@ -111,17 +113,21 @@ class ServerLink(asyncio.BufferedProtocol):
         self._server.link_opened(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Return where the next bytes go."""
-        return self._connection.next_buffer()
+        """Return where the next bytes go, few of them where requests hold all that they may."""
+        connection = self._connection
+        buffer = connection.next_buffer()
+        if self._held.is_tight and not connection.is_filling_admitted:
+            return buffer[:TIGHT_READ_BYTES]
+        return buffer
 
     def buffer_updated(self, nbytes: int) -> None:
         """Take the next bytes, and pause where enough is here."""
         self._queued_bytes += nbytes
         self._received_bytes += nbytes
-        self._held.receive(nbytes)
         if self._held_request is not None:
             self._held_request.received_more(nbytes)
         requests = self._connection.received(nbytes)
+        self._held.receive(nbytes, len(requests))
         if not self._takes_requests:
             return  # It was read only so that closing does not reset the connection.
         self._queue.extend(requests)
@@ -340,6 +346,7 @@ class ServerLink(asyncio.BufferedProtocol):
         if self._is_over and self.closed.done():
             self._held.release()
             self._server.link_closed(self)
+            del self._begun  # It refers to this link, which would wait for a collection of garbage.
 
     async def _has_request(self) -> bool:
         """Read on, now that the queue is empty; False when no request will come."""

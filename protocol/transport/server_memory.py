@@ -5,8 +5,8 @@ cluster's own nodes, so that a client with a large frame holds up no heartbeat, 
 no follower. Requests and answers never wait for each other either: an answer that waits holds its
 request, and must not wait for room that only another request's answer can make.
 
-Small requests make no claim. Their bytes count, and while all is taken a connection that has a
-request here is not read on until that is answered.
+Small requests make no claim. What they take counts, and while all is taken a connection is read in
+small pieces, and not at all where it has a request here until that is answered.
 Source: SocketServer.scala (``queued.max.request.bytes``); Kafka has no bound on answers, which it
 sends from files.
 """
@@ -24,6 +24,8 @@ from protocol.framing import HELD_BYTES_MIN, MAPPED_BYTES_MIN
 
 ORDINARY_BYTES_MAX: Final = MAPPED_BYTES_MIN
 """A frame up to this size is an ordinary one."""
+REQUEST_OVERHEAD_BYTES: Final = 512
+"""What the objects around one request weigh: the smallest has 10 bytes of its own."""
 
 
 class ServerMemory:
@@ -127,8 +129,9 @@ class HeldMemory:
         """Whether others wait for the room of the frame that was admitted last."""
         return bool(self._claims) and self._claims[-1][0].waiting_count > 0
 
-    def receive(self, size_bytes: int) -> None:
-        """Count bytes that have come."""
+    def receive(self, size_bytes: int, requests_count: int) -> None:
+        """Count bytes that have come, and the requests that they made whole."""
+        size_bytes += requests_count * REQUEST_OVERHEAD_BYTES
         self._received_bytes += size_bytes
         self._memory.received.take(size_bytes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -15,6 +16,7 @@ from protocol.connection import ClientConnection, RequestReceived
 from protocol.framing import HELD_BYTES_MIN
 from protocol.ports import Buffer
 from protocol.transport.connection_watch import ConnectionLimits
+from protocol.transport.server_link import ServerLink
 from protocol.transport.server_memory import ServerMemory
 from tests.protocol.transport.raw_client import (
     DEADLINE_S,
@@ -223,3 +225,50 @@ async def eventually(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(DEADLINE_S):
         while not condition():  # noqa: ASYNC110 -- only the server's inside shows it
             await asyncio.sleep(0)
+
+
+async def test_many_small_requests_weigh_more_than_their_bytes() -> None:
+    gate = asyncio.Event()
+    first: list[RequestReceived] = []
+
+    async def answer(request: RequestReceived) -> Sequence[Buffer]:
+        first.append(request)
+        await gate.wait()
+        return [b""]
+
+    memory = ServerMemory(request_bytes_max=2 * MIB)
+    burst = pack(">ihhih", 10, METADATA, 1, 7, -1) * 4_000
+    async with serving(answer, memory=memory) as (_, port), attackers(port, 40) as sockets:
+        for each in sockets:
+            each.sendall(burst)
+        await eventually(lambda: len(first) == 40)
+        count = sum(isinstance(each, RequestReceived) for each in gc.get_objects())
+        for each in sockets:
+            each.close()
+        gate.set()
+    assert 2_000 < count < 15_000, "of 160,000"
+
+
+async def test_a_connection_that_closed_waits_for_no_collection_of_garbage() -> None:
+    async def answer(_request: RequestReceived) -> Sequence[Buffer]:
+        return [bytes(MIB), b""]
+
+    gc.collect()
+    gc.disable()
+    try:
+        async with serving(answer) as (server, port):
+            async with attackers(port, 2) as sockets:
+                for each in sockets:
+                    connection = ClientConnection(None)
+                    for _ in range(20):
+                        each.sendall(b"".join(connection.send_request(METADATA, 1, [])))
+                await eventually(lambda: server.memory.received.held_bytes > 0)
+                await eventually(lambda: len(links_alive()) == 2)
+            await eventually(lambda: server.connection_count == 0)
+            await eventually(lambda: not links_alive())
+    finally:
+        gc.enable()
+
+
+def links_alive() -> list[ServerLink]:
+    return [each for each in gc.get_objects() if isinstance(each, ServerLink)]
