@@ -62,6 +62,7 @@ FORBIDDEN = [
 ]
 VIRTUAL_TIME = (
     "tests/broker/engine/",
+    "tests/broker/storage/test_disk_watchdog.py",
     "tests/jbod/",
     "tests/broker/replication/",
     "tests/crash/",

@@ -1,8 +1,9 @@
 """``python -m benchmarks.hostile``: the worst requests, and what a bystander waited beside each.
 
-A row has the longest piece of processor time that a loop spent without looking at anybody else, in
-any process of the cluster: a figure that other work on the machine does not change. The waiting
-times of the bystander are as the machine was.
+Part ``processor`` has the worst requests by size, part ``memory`` the attacks of ``memory``. A row
+of ``processor`` has the longest piece of processor time that a loop spent without looking at
+anybody else, in any process of the cluster: a figure that other work on the machine does not
+change. The waiting times of the bystander are as the machine was.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 import click
 
 from benchmarks.hostile import requests
-from benchmarks.hostile.lab import HostileLab, Row, hostile_lab
+from benchmarks.hostile.lab import Row, hostile_lab
+from benchmarks.hostile.memory import attack_memory
 
 PIECE_MS_MAX: Final = 20.0
 P99_MS_MAX: Final = 50.0
-_PARTS: Final = ("requests",)
+_PARTS: Final = ("processor", "memory")
 _FORM: Final = "{:10} {:32} {:44} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6}  {}"
 _HEADS: Final = ("node", "api", "long array", "bytes", "outcome", "took ms", "piece ms", "p99 ms",
                  "max ms", "fenced", "whose piece")  # fmt: skip
@@ -29,17 +30,33 @@ _HEADS: Final = ("node", "api", "long array", "bytes", "outcome", "took ms", "pi
 
 @click.command()
 @click.option("--part", type=click.Choice(_PARTS), multiple=True, help="These parts only.")
-@click.option("--only", metavar="API", multiple=True, help="Attacks by this API only.")
+@click.option("--only", metavar="API", multiple=True, help="Part processor: this API only.")
+@click.option("--attack", default="", help="Part memory: attacks whose names hold this text.")
 @click.option("--entries", default=requests.ENTRIES, show_default=True, help="In the long array.")
 @click.option("--keep", type=click.Path(path_type=Path), help="Run in this folder and keep it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def main(
-    *, part: tuple[str, ...], only: tuple[str, ...], entries: int, keep: Path | None, as_json: bool
+    *,
+    part: tuple[str, ...],
+    only: tuple[str, ...],
+    attack: str,
+    entries: int,
+    keep: Path | None,
+    as_json: bool,
 ) -> None:
     """Attack a cluster of three brokers; end with 1 where a bound was passed."""
-    makers: dict[str, Callable[[HostileLab], Iterator[Row]]] = {
-        "requests": lambda lab: requests.rows(lab, only, entries),
-    }
+    passed = 0
+    if "processor" in (part or _PARTS):
+        passed += _attack_processor(only, entries, keep, as_json=as_json)
+    if "memory" in (part or _PARTS):
+        passed += attack_memory(attack, as_json=as_json)
+    sys.exit(1 if passed else 0)
+
+
+def _attack_processor(
+    only: tuple[str, ...], entries: int, keep: Path | None, *, as_json: bool
+) -> int:
+    """Return how many rows passed a bound."""
     passed = 0
     with (
         tempfile.TemporaryDirectory(prefix="jbodlab-hostile-") as folder,
@@ -47,11 +64,10 @@ def main(
     ):
         if not as_json:
             click.echo(_FORM.format(*_HEADS))
-        for name in part or _PARTS:
-            for row in makers[name](lab):
-                click.echo(json.dumps(row.as_json()) if as_json else _line(row))
-                passed += is_beyond(row)
-    sys.exit(1 if passed else 0)
+        for row in requests.rows(lab, only, entries):
+            click.echo(json.dumps(row.as_json()) if as_json else _line(row))
+            passed += is_beyond(row)
+    return passed
 
 
 def is_beyond(row: Row) -> bool:

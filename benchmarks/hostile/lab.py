@@ -29,7 +29,8 @@ BROKER_ID: Final = 1
 TOPIC: Final = "bystander"
 ANSWER_TIMEOUT_S: Final = 120
 _SETTLE_S: Final = 0.3
-_FENCED: Final = "no heartbeat for"
+FENCED: Final = "no heartbeat for"
+"""What the controller logs of a broker that it fences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ class HostileLab:
 
     def _fenced_count(self) -> int:
         log = self.cluster.run_dir / f"{CONTROLLER}.log"
-        return log.read_text(errors="replace").count(_FENCED)
+        return log.read_text(errors="replace").count(FENCED)
 
 
 def _cost(found: tuple[str, Piece]) -> float:

@@ -11,7 +11,13 @@ from broker.core.recompression import needs_recompression, recompress_in_steps
 from protocol.configs import broker_config, topic_config
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ports import Buffer
-from protocol.records.batch import BatchHeader, Compression, check_crc, read_batch_header
+from protocol.records.batch import (
+    HEADER_SIZE_BYTES,
+    BatchHeader,
+    Compression,
+    check_crc,
+    read_batch_header,
+)
 from protocol.records.build import BatchOptions, NewRecord, build_batch, seal_batch
 from protocol.records.records import iterate_records
 from protocol.topic_config import TopicConfig
@@ -99,3 +105,17 @@ def test_records_that_cannot_be_unpacked_are_refused() -> None:
     with pytest.raises(KafkaError) as caught:
         run(recompress_in_steps(sealed, config("lz4")))
     assert caught.value.code == ErrorCode.INVALID_RECORD
+
+
+def test_what_would_be_too_large_without_compression_is_refused_before_it_is_built() -> None:
+    zeros = [NewRecord(bytes(5_000))]
+    packed = build_batch(zeros, BatchOptions(compression=Compression.GZIP))
+    plain_bytes = len(build_batch(zeros, BatchOptions())) - HEADER_SIZE_BYTES
+    small = replace(config("uncompressed"), max_message_bytes=plain_bytes - 1)
+    with pytest.raises(KafkaError, match=f"{plain_bytes} bytes without compression") as caught:
+        run(recompress_in_steps(packed, small))
+    assert caught.value.code == ErrorCode.MESSAGE_TOO_LARGE
+    just = replace(small, max_message_bytes=plain_bytes)
+    assert len(run(recompress_in_steps(packed, just))) == plain_bytes + HEADER_SIZE_BYTES
+    other = replace(config("zstd"), max_message_bytes=plain_bytes - 1)
+    assert len(run(recompress_in_steps(packed, other))) < plain_bytes

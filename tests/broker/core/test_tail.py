@@ -1,5 +1,6 @@
 """The newest batches stay readable in memory, within two byte bounds."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -98,3 +99,19 @@ def test_the_account_is_always_the_sum_of_the_tails(
     for tail in tails:
         tail.clear()
     assert cache.size_bytes == 0
+
+
+@pytest.mark.parametrize(("size_bytes", "is_copied"), [(499, True), (500, False), (1_000, False)])
+def test_a_small_batch_does_not_keep_the_large_request_that_it_came_in(
+    size_bytes: int, *, is_copied: bool
+) -> None:
+    tail = TailCache().new_tail(0)
+    request = bytearray(range(250)) * 4
+    tail.append(0, 10, memoryview(request)[:size_bytes], 1_000)
+    read = tail.read(0, 10_000, up_to=10, min_one=True)
+    assert read is not None
+    (kept,) = read.buffers
+    assert bytes(kept) == request[:size_bytes]
+    assert isinstance(kept, bytes) is is_copied
+    if is_copied:
+        request.clear()  # A view of it would not let it.
