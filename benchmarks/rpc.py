@@ -18,6 +18,7 @@ import uvloop
 
 from protocol.connection import ClientConnection, Peer, RequestReceived
 from protocol.ports import Buffer
+from protocol.transport.heap_trim import trim_when_quiet
 from protocol.transport.rpc_server import RpcServer
 
 PRODUCE: Final = 0
@@ -65,6 +66,7 @@ async def serve_rpc(answer: bytes) -> tuple[int, StopServer]:
     async def dispatch(request: RequestReceived, peer: Peer) -> Sequence[Buffer]:
         return [answer]
 
+    trim_when_quiet()  # As every process does that serves.
     server = RpcServer(dispatch)
     return await server.start(HOST, 0), server.stop
 

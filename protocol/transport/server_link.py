@@ -41,8 +41,10 @@ UNSENT_BYTES_MAX: Final = 64 * 1024
 
 An answer that is larger and not sent at once is taken from the budget of answers until it is.
 """
-TURN_REQUESTS_MAX: Final = 16
-"""Requests that need no waiting and are answered before others get their turn."""
+TURN_COST_MAX: Final = 256
+"""Requests that need no waiting and are answered before others get their turn: each costs 1, and 1
+more for every 32 bytes of its answer, as what takes long to make is long."""
+_BYTES_PER_COST: Final = 32
 COLLECTED_BUFFERS_MAX: Final = 128
 """Small answers that may leave together."""
 
@@ -232,7 +234,7 @@ class ServerLink(asyncio.BufferedProtocol):
 
     async def _answer_all(self, dispatch: Dispatch) -> None:
         begun = self._begun
-        left_of_turn = TURN_REQUESTS_MAX
+        left_of_turn = TURN_COST_MAX
         while self._queue or await self._has_request():
             self._current = request = self._queue.popleft()
             answer = await dispatch(request, self.peer)
@@ -249,7 +251,10 @@ class ServerLink(asyncio.BufferedProtocol):
                 self._connection.skip_response(request)
                 self._held.answered(request)
             else:
-                self._send(self._connection.send_response(request, answer))
+                response = self._connection.send_response(request, answer)
+                left_of_turn -= len(response[0]) // _BYTES_PER_COST
+                self._send(response)
+                del response
                 self._held.answered(request)
                 if self._writable is not None:
                     unsent_bytes = self._transport.get_write_buffer_size()
@@ -259,8 +264,8 @@ class ServerLink(asyncio.BufferedProtocol):
             if self._writable is not None:
                 await self._writable
             left_of_turn -= 1
-            if not left_of_turn:
-                left_of_turn = TURN_REQUESTS_MAX
+            if left_of_turn <= 0:
+                left_of_turn = TURN_COST_MAX
                 await asyncio.sleep(0)
 
     async def _begin_when_admitted(self, held: HeldRequest) -> LaterAnswer | Body:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
 
 import pytest
 
-from broker.core.recompression import recompress_in_steps
 from broker.core.record_errors import RecordError
 from broker.engine.types import LeaderHint, ProduceResult
-from broker.handlers import produce as produce_handler
 from protocol.connection import CloseConnection
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
@@ -19,12 +16,10 @@ from protocol.messages.produce import (
     ProduceRequest,
     TopicProduceData,
 )
-from protocol.ports import Buffer
 from protocol.records.batch import Compression, read_batch_header
 from protocol.records.build import BatchOptions, NewRecord, build_batch
 from protocol.records.build_message_set import MessageSetOptions, build_message_set
 from protocol.records.records import iterate_all_records
-from protocol.topic_config import TopicConfig
 from tests.broker.fakes import TOPIC_ID, FakeBroker, batch
 from tests.deadlines import DEADLINE_S
 
@@ -270,33 +265,26 @@ async def test_the_engine_is_told_how_much_was_sent_before_it_was_converted(
     assert part.received_bytes == len(sent) != len(part.records)
 
 
-async def test_one_batch_is_unpacked_at_a_time_and_plain_requests_pass(
-    broker: FakeBroker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    held, unpacked = asyncio.Event(), 0
-    under_way: list[int] = []
-
-    def watched(records: Buffer, config: TopicConfig) -> Generator[None, None, Buffer]:
-        nonlocal unpacked
-        assert not under_way, "two at a time"
-        under_way.append(1)
-        while not held.is_set():
-            yield
-        packed = yield from recompress_in_steps(records, config)
-        under_way.clear()
-        unpacked += 1
-        return packed
-
-    monkeypatch.setattr(produce_handler, "recompress_in_steps", watched)
+async def test_one_batch_is_unpacked_at_a_time_and_plain_requests_pass(broker: FakeBroker) -> None:
     broker.topic_configs.known["orders"] = {"compression.type": "zstd"}
-    async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group:
-        for _ in range(3):
-            group.create_task(broker.ask(produce(), 9))
-        while not under_way:  # noqa: ASYNC110 -- only the generator shows it
+    answers: list[str] = []
+
+    async def ask(name: str, records: bytes) -> None:
+        response = await broker.ask(produce(records=records), 9)
+        assert response.responses[0].partition_responses[0].error_code == ErrorCode.NONE
+        answers.append(name)
+
+    zstd = build_batch([NewRecord(b"x")], BatchOptions(compression=Compression.ZSTD))
+    async with (
+        asyncio.timeout(DEADLINE_S),
+        asyncio.TaskGroup() as group,
+        broker.context.conversion_turn,
+    ):
+        group.create_task(ask("packed anew", batch()))
+        group.create_task(ask("plain", bytes(zstd)))
+        while not answers:  # noqa: ASYNC110 -- nothing else tells
             await asyncio.sleep(0)
-        zstd = build_batch([NewRecord(b"x")], BatchOptions(compression=Compression.ZSTD))
-        plain = await broker.ask(produce(records=bytes(zstd)), 9)
-        assert plain.responses[0].partition_responses[0].error_code == ErrorCode.NONE
-        assert unpacked == 0
-        held.set()
-    assert unpacked == 6
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert answers == ["plain"]
+    assert answers == ["plain", "packed anew"]

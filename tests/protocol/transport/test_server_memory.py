@@ -254,6 +254,7 @@ async def test_a_connection_that_closed_waits_for_no_collection_of_garbage() -> 
         return [bytes(MIB), b""]
 
     gc.collect()
+    before = len(links_alive())
     gc.disable()
     try:
         async with serving(answer) as (server, port):
@@ -263,9 +264,9 @@ async def test_a_connection_that_closed_waits_for_no_collection_of_garbage() -> 
                     for _ in range(20):
                         each.sendall(b"".join(connection.send_request(METADATA, 1, [])))
                 await eventually(lambda: server.memory.received.held_bytes > 0)
-                await eventually(lambda: len(links_alive()) == 2)
+                await eventually(lambda: len(links_alive()) >= before + 2)
             await eventually(lambda: server.connection_count == 0)
-            await eventually(lambda: not links_alive())
+            await eventually(lambda: len(links_alive()) <= before)
     finally:
         gc.enable()
 
