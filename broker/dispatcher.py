@@ -7,9 +7,9 @@ read closes the connection, as in Kafka. Source: KafkaApis.handle, RequestContex
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from broker.context import Context
 from broker.core.answer_errors import error_finder
@@ -65,7 +65,9 @@ from protocol.transport.begun_answers import Body, LaterAnswer
 from protocol.transport.held_request import HeldRequest
 from protocol.transport.large_requests import (
     answer_in_pieces,
+    decode_large,
     drop,
+    first_step,
     is_cut,
     piece_refusal,
     whole_refusal,
@@ -128,7 +130,6 @@ _MAY_GROW: Final = frozenset(
         "ListPartitionReassignments",
     }
 )
-_Steps: TypeAlias = Generator[None, None, Any]
 _CONTROL: Final = (LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest)
 logger = logging.getLogger(__name__)
 
@@ -233,11 +234,10 @@ class Dispatcher:
         """Return a request and whether it is to be answered in pieces."""
         if len(body) < LARGE_BYTES_MIN:
             return (request := route.decode(body)), is_cut(request)
-        steps = route.codec.decode_in_steps(body)
-        if (request := _first_step(steps)) is not None:
+        if (request := first_step(route.codec.decode_in_steps(body))) is not None:
             return request, is_cut(request)
         with self._context.turns:
-            return await self._context.turns.run(steps), True
+            return await decode_large(route.codec, body, self._context.turns), True
 
     async def _answer_large(self, asked: _Asked) -> Body:
         """Answer what takes more than a step."""
@@ -251,17 +251,20 @@ class Dispatcher:
 
     async def _in_pieces(self, asked: _Asked) -> Any:
         refusal = whole_refusal(asked.request)
+        refused: list[Any] = []
 
         async def answer(piece: Any) -> Any:
             one = asked._replace(request=piece)
             if (error := refusal or piece_refusal(piece)) is None:
                 return await self._handled(one)
-            refused = self._refused(one, error)
-            await drop(piece, self._context.turns, is_shared=False)
-            return refused
+            refused.append(piece)
+            return self._refused(one, error)
 
-        at_once = FORWARDED_AT_ONCE if asked.route.is_forwarded else 1
-        return await answer_in_pieces(asked.request, answer, self._context.turns, at_once=at_once)
+        at_once, turns = FORWARDED_AT_ONCE if asked.route.is_forwarded else 1, self._context.turns
+        try:
+            return await answer_in_pieces(asked.request, answer, turns, at_once=at_once)
+        finally:
+            turns.discard(refused)  # Not before: pieces share what is not cut.
 
     def _check_order(self, received: RequestReceived, peer: Peer) -> None:
         """Take nothing more from a connection of the controller once it speaks on a newer one.
@@ -380,15 +383,6 @@ class Dispatcher:
             error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[known] if tells else []
         )
         return codec(ApiVersionsResponse, 0).encode_parts(response)
-
-
-def _first_step(steps: _Steps) -> Any:
-    """Return the message if it takes one step only, None if there are more."""
-    try:
-        next(steps)
-    except StopIteration as end:
-        return end.value
-    return None
 
 
 def check_registry() -> None:

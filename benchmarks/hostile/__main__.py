@@ -72,7 +72,11 @@ def _attack_processor(
 
 def is_beyond(row: Row) -> bool:
     """Tell whether an attack did more than it may."""
-    return row.piece_ms > PIECE_MS_MAX or row.p99_ms > P99_MS_MAX or row.fenced_count > 0
+    return row.piece_ms > PIECE_MS_MAX or (row.p99_ms or 0) > P99_MS_MAX or row.fenced_count > 0
+
+
+def _sample(taken_ms: float | None) -> str:
+    return "no sample" if taken_ms is None else f"{taken_ms:.1f}"
 
 
 def _line(row: Row) -> str:
@@ -85,8 +89,8 @@ def _line(row: Row) -> str:
         row.outcome,
         f"{row.taken_ms:.0f}",
         f"{row.piece_ms:.1f}",
-        f"{row.p99_ms:.1f}",
-        f"{row.longest_ms:.1f}",
+        _sample(row.p99_ms),
+        _sample(row.longest_ms),
         row.fenced_count,
         f"{row.piece} {mark}",
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 import socket
 import subprocess
 import sys
@@ -15,7 +16,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from types import FrameType
+from typing import Any, Final, NoReturn
 
 from benchmarks.hostile.watched import Piece, pieces_in
 from jbodlab.admin import ClusterAdmin
@@ -50,9 +52,9 @@ class Row:
     """The longest piece of the loop thread's processor time in any process of the cluster."""
     piece: str
     """Which process' callback that was."""
-    p99_ms: float
-    """Of all bystanders of the node that was attacked."""
-    longest_ms: float
+    p99_ms: float | None
+    """Of all bystanders of the node that was attacked; None when none asked meanwhile."""
+    longest_ms: float | None
     fenced_count: int
 
     def as_json(self) -> dict[str, Any]:
@@ -110,7 +112,7 @@ class HostileLab:
         until_s = time.monotonic()
         time.sleep(_SETTLE_S)
         bystander.end()
-        taken_ms = sorted(bystander.taken_ms(began_s, until_s)) or [math.inf]
+        taken_ms = sorted(bystander.taken_ms(began_s, until_s))
         node_of, worst = max(self._new_pieces(), key=_cost, default=("", Piece(0.0, "")))
         return Row(
             node=node,
@@ -121,8 +123,8 @@ class HostileLab:
             taken_ms=round(1000 * (ended_s - began_s), 1),
             piece_ms=worst.processor_ms,
             piece=f"{node_of} {worst.what}".strip(),
-            p99_ms=taken_ms[max(0, math.ceil(0.99 * len(taken_ms)) - 1)],
-            longest_ms=taken_ms[-1],
+            p99_ms=taken_ms[math.ceil(0.99 * len(taken_ms)) - 1] if taken_ms else None,
+            longest_ms=taken_ms[-1] if taken_ms else None,
             fenced_count=self._fenced_count() - fenced,
         )
 
@@ -175,6 +177,7 @@ def hostile_lab(folder: Path) -> Generator[HostileLab]:
     config = write_lab_spec(folder, LabShape())
     launcher = [sys.executable, "-m", "benchmarks.hostile.watched", str(folder)]
     cluster = Cluster(config, launcher)
+    signal.signal(signal.SIGTERM, _end_by_signal)
     try:
         cluster.start()
         with ClusterAdmin(cluster.spec) as admin:
@@ -185,3 +188,8 @@ def hostile_lab(folder: Path) -> Generator[HostileLab]:
         yield HostileLab(folder, cluster)
     finally:
         cluster.stop()
+
+
+def _end_by_signal(number: int, _frame: FrameType | None) -> NoReturn:
+    """Leave by the way that ends the cluster, as SIGINT does by itself."""
+    sys.exit(128 + number)

@@ -24,7 +24,9 @@ from protocol.messages.reassignments import (
     ReassignableTopicResponse,
 )
 
-_Results = dict[TopicPartition, KafkaError | None]
+_Results = dict[TopicPartition, tuple[ErrorCode, str | None]]
+"""Code and message: an error itself would hold the frame that holds the results, request and all,
+until garbage is collected."""
 
 
 def alter_partition_reassignments(step: Step, event: RequestArrived) -> None:
@@ -46,9 +48,9 @@ def alter_partition_reassignments(step: Step, event: RequestArrived) -> None:
                     step.state, tp, target, is_factor_free=request.allow_replication_factor_change
                 )
             )
-            results[tp] = None
+            results[tp] = ErrorCode.NONE, None
         except KafkaError as error:
-            results[tp] = error
+            results[tp] = error.code, error.message
     step.answer(event.token, _response(request, results))
     claim(step, accepted)
     reassign(step, accepted)
@@ -81,12 +83,12 @@ def _response(
     request: AlterPartitionReassignmentsRequest, results: _Results
 ) -> AlterPartitionReassignmentsResponse:
     by_topic: dict[str, list[ReassignablePartitionResponse]] = {}
-    for tp, error in results.items():
+    for tp, (code, message) in results.items():
         by_topic.setdefault(tp.topic, []).append(
             ReassignablePartitionResponse(
                 partition_index=tp.partition,
-                error_code=ErrorCode.NONE if error is None else error.code,
-                error_message=None if error is None else error.message,
+                error_code=code,
+                error_message=message,
             )
         )
     return AlterPartitionReassignmentsResponse(

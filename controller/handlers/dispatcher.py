@@ -17,6 +17,7 @@ from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVe
 from protocol.ports import Buffer
 from protocol.transport.large_requests import (
     answer_in_pieces,
+    decode_large,
     drop,
     is_cut,
     piece_refusal,
@@ -84,17 +85,20 @@ class Dispatcher:
         """Decode in steps, have each piece decided for itself, encode in steps."""
         version, turns = received.api_version, self._turns
         with turns:
-            decoding = codec(handler.api.request, version).decode_in_steps(received.body)
-            request = await turns.run(decoding)
+            decoding = codec(handler.api.request, version)
+            request = await decode_large(decoding, received.body, turns)
             refusal = whole_refusal(request)
+            refused: list[Any] = []
 
             async def answer(piece: Any) -> Any:
                 error = refusal or piece_refusal(piece)
                 if error is not None:
+                    refused.append(piece)
                     return handler.refuse(piece, version, error)
                 return await self._answer(handler, piece, received, peer)
 
             response = await answer_in_pieces(request, answer, turns, at_once=PIECES_AT_ONCE)
+            turns.discard(refused)  # Not before: pieces share what is not cut.
             encoding = codec(handler.api.response, version).encode_parts_in_steps(response)
             parts = await turns.run(encoding)
             await drop(response, turns, is_shared=False)

@@ -8,14 +8,16 @@ without pieces looks after its steps itself, as Fetch does.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
 from protocol.errors import KafkaError
 from protocol.messages.fetch import FetchRequest
 from protocol.pieces import CUTS, check_values, check_whole, pieces_of, put_together
+from protocol.ports import Buffer
 from protocol.transport.turns import Turns
+from protocol.wire.fast import Codec
 from protocol.wire.table import ArrayType, rows_of
 
 Answer = Callable[[Any], Awaitable[Any]]
@@ -54,6 +56,29 @@ async def answer_in_pieces(request: Any, answer: Answer, turns: Turns, *, at_onc
                 whole = _joined(whole, response)
         await turns.next()
     return _joined(whole, await _finished(begun, turns)) if begun else whole
+
+
+def first_step(steps: Generator[None, None, Any]) -> Any:
+    """Return the message if it takes one step only, None if there are more."""
+    try:
+        next(steps)
+    except StopIteration as end:
+        return end.value
+    return None
+
+
+async def decode_large(message: Codec, body: Buffer, turns: Turns) -> Any:
+    """Return the request in ``body``; what was made of one that is refused is freed in steps.
+
+    Raises:
+        Malformed: no such request is there.
+    """
+    made: list[Any] = []
+    try:
+        return await turns.run(message.decode_in_steps(body, made))
+    except BaseException:
+        turns.discard(made)
+        raise
 
 
 def is_cut(request: Any) -> bool:

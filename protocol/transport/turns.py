@@ -7,34 +7,43 @@ one does. It decides nothing about what a step is.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import gc
+import sys
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from functools import cache
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
+
+from protocol.wire.table import ArrayType, rows_of
 
 T = TypeVar("T")
-_DROPPED_OF_A_STEP = 512
+_DROPPED_OF_A_STEP: Final = 512
+YOUNG_MAX: Final = 10_000
+"""Objects that were made and not freed since the last look, which takes a millisecond."""
+TURNS_MAX: Final = 16
+"""Between two looks."""
+BLOCKS_UNTIL_COLLECTED: Final = 8_000_000
+"""Of Python's memory, some 100 bytes each: garbage may hold no more before it is looked for."""
 
 
 class Turns:
     """Who does large work asks for its next turn between two steps.
 
-    Use it as a context manager around the whole: meanwhile no garbage is collected, as a collection
-    would look at all of a large request at once.
+    Use it as a context manager around the whole: meanwhile garbage is looked for only in what was
+    made lately, as a collection of older generations would look at all of a large request at
+    once. They are collected when a process has very much more than before.
     """
 
     def __init__(self) -> None:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._is_granting = False
-        self._works_count = 0
-        self._was_collecting = False
+        self._discarded: list[list[Any]] = []
+        self._is_sweeping = False
 
     def __enter__(self) -> None:
-        self._works_count += 1
-        if self._works_count == 1:
-            self._was_collecting = gc.isenabled()
-            gc.disable()
+        _hold.begin()
 
     def __exit__(
         self,
@@ -42,9 +51,7 @@ class Turns:
         _error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
-        self._works_count -= 1
-        if self._works_count == 0 and self._was_collecting:
-            gc.enable()
+        _hold.end()
 
     async def next(self) -> None:
         """Return when the next step may be done; at most one is granted per turn of the loop."""
@@ -72,13 +79,118 @@ class Turns:
             await self.next()
         items.clear()
 
+    def discard(self, messages: list[Any]) -> None:
+        """Free a list of messages later, in steps; they and all in them are nobody else's."""
+        loop = _running_loop()
+        if loop is None:
+            return  # The process ends.
+        self._discarded.append(messages)
+        if not self._is_sweeping:
+            self._is_sweeping = True
+            _hold.begin()
+            loop.call_soon(self._sweep)
+
+    def _sweep(self) -> None:
+        stack, left = self._discarded, _DROPPED_OF_A_STEP
+        while stack and left > 0:
+            if not stack[-1]:
+                stack.pop()
+                continue
+            item = stack[-1].pop()
+            left -= 1
+            stack.extend(_lists_in(item))
+        if stack:
+            asyncio.get_running_loop().call_soon(self._sweep)
+        else:
+            self._is_sweeping = False
+            _hold.end()
+
     def _grant(self) -> None:
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
                 turn.set_result(None)
                 break
+        if _hold.is_on:
+            _hold.collect_some()
         if self._waiting:
             asyncio.get_running_loop().call_soon(self._grant)
         else:
             self._is_granting = False
+
+
+class Hold:
+    """Puts collections off while there is large work; one for the process, as collections are."""
+
+    def __init__(self, blocks_until_collected: int = BLOCKS_UNTIL_COLLECTED) -> None:
+        self.is_on = False
+        self._blocks_until_collected = blocks_until_collected
+        self._works_count = self._turns_count = 0
+        self._was_collecting = False
+        self._blocks_max = 0
+
+    def begin(self) -> None:
+        """Begin one work."""
+        self._works_count += 1
+        if not self.is_on:
+            self.is_on = True
+            self._was_collecting = gc.isenabled()
+            gc.disable()
+            self._expect_blocks()
+
+    def end(self) -> None:
+        """End one work; after the last one garbage is collected by itself again."""
+        self._works_count -= 1
+        if self._works_count:
+            return
+        loop = _running_loop()
+        if loop is None:
+            self._let_go()
+        else:  # A collection would come at once, while our callers still have the request.
+            loop.call_soon(self._let_go)
+
+    def collect_some(self) -> None:
+        """Look for garbage in what was made lately, once that is much."""
+        if not self._was_collecting:
+            return
+        self._turns_count += 1
+        if gc.get_count()[0] < YOUNG_MAX and self._turns_count % TURNS_MAX:
+            return  # What is old and freed counts against what is young: hence the turns.
+        gc.collect(0)
+        if sys.getallocatedblocks() > self._blocks_max:
+            gc.collect()
+            self._expect_blocks()
+
+    def _let_go(self) -> None:
+        if self.is_on and self._works_count == 0:
+            self.is_on = False
+            if self._was_collecting:
+                gc.enable()
+
+    def _expect_blocks(self) -> None:
+        self._blocks_max = sys.getallocatedblocks() + self._blocks_until_collected
+
+
+_hold: Final = Hold()
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def _lists_in(item: Any) -> Iterator[list[Any]]:
+    """Yield the arrays of a struct, of which not all fields need be there."""
+    for name in _arrays(item.__class__):
+        found: Any = getattr(item, name, None)
+        if found.__class__ is list:
+            yield found
+
+
+@cache
+def _arrays(cls: type[Any]) -> tuple[str, ...]:
+    if not dataclasses.is_dataclass(cls):
+        return ()
+    return tuple(name for name, row, _ in rows_of(cls) if isinstance(row.wire, ArrayType))

@@ -58,17 +58,22 @@ _BLOB_BUFFERS = (
 
 
 def step_decoder_for(con: c.Construct) -> Any:
-    """Return a generator function ``decode(data, pos)`` that returns what ``decoder_for``'s does.
+    """Return a generator function ``decode(data, pos, made)`` of what ``decoder_for``'s returns.
 
-    It yields after every ``STEP_ITEMS`` items of arrays, whatever array they are in. Bytes and
-    records are slices of ``data``; nothing is copied but text.
+    Into the list ``made`` it puts the message before anything of it is read: who stops in the
+    middle finds there what was made so far, to let go of it in steps. It yields after every
+    ``STEP_ITEMS`` items of arrays, whatever array they are in. Bytes and records are slices of
+    ``data``; nothing is copied but text.
     """
     writer = _DecoderWriter(blobs=True, in_steps=True)
     writer.source.add("buf = view = memoryview(data)", "text = text_of_view", f"due = {STEP_ITEMS}")
-    writer.value(con, "value")
+    if isinstance(con, Record):
+        writer.source.add(f"value = {writer.record(con, into='made')}")
+    else:
+        writer.value(con, "value")
     writer.flush()
     writer.source.add("return value, pos", "yield")  # The last makes it a generator in any case.
-    return writer.source.compile("def decode(data, pos):")
+    return writer.source.compile("def decode(data, pos, made):")
 
 
 def decoder_for(con: c.Construct, *, blobs: bool) -> Any:
@@ -155,7 +160,7 @@ class _DecoderWriter:
             case t.Nullable():
                 self._nullable(con, target)
             case Record():
-                self.source.add(f"{target} = {self._record(con)}")
+                self.source.add(f"{target} = {self.record(con)}")
             case _:
                 raise TypeError(f"no decoder for {con!r}")
 
@@ -246,6 +251,8 @@ class _DecoderWriter:
         with source.block(f"if {count.removesuffix(' - 1')} > {few}:"):
             source.add(f"refuse_long({count}, {least_bytes(element)}, len(buf) - pos)")
         source.add(f"{items} = []")
+        if self.in_steps:
+            source.add(f"{target} = {items}")
         if isinstance(element, Record) and may_be_alike(element):
             left = source.fresh("c")
             read = source.bind("alike", alike_reader(element))
@@ -255,22 +262,25 @@ class _DecoderWriter:
         with source.block(f"for _ in repeat(None, {left}):"):
             if self.in_steps:
                 make_step(source)
+            early = items if isinstance(element, Record) and self.in_steps else ""
             if isinstance(element, Record):
-                item = self._record(element)
+                item = self.record(element, into=early)
             else:
                 item = source.fresh("v")
                 self.value(element, item)
             self.flush()
-            source.add(f"{items}.append({item})")
+            if not early:
+                source.add(f"{items}.append({item})")
         source.add(f"{target} = {items} or ()")
 
     def _alike(self, read: str, items: str, left: str) -> None:
         """Write lines that read what is alike of the items that are left."""
-        call = f"{read}(buf, pos, {left})"
         if self.in_steps:
             steps = self.source.bind("steps", alike_in_steps)
-            call = f"yield from {steps}({read}, buf, pos, {left})"
-        self.source.add(f"{items}, pos = {call}", f"{left} -= len({items})")
+            self.source.add(f"pos = yield from {steps}({read}, buf, pos, {left}, {items})")
+        else:
+            self.source.add(f"{items}, pos = {read}(buf, pos, {left})")
+        self.source.add(f"{left} -= len({items})")
 
     def _nullable(self, con: t.Nullable, target: str) -> None:
         """The marker of null is a negative int8 in a plain field, a varint 0 in a tagged one."""
@@ -283,11 +293,16 @@ class _DecoderWriter:
             self.value(con.struct, target)
             self.flush()
 
-    def _record(self, con: Record) -> str:
-        """Write lines that read a struct; return the variable that holds it."""
+    def record(self, con: Record, into: str = "") -> str:
+        """Write lines that read a struct; return the variable that holds it.
+
+        It is appended to the list ``into``, if that is named, before its fields are read.
+        """
         obj = self.source.fresh("o")
         self.source.add(f"{obj} = new({self.source.bind('cls', con.cls)})")
         add_defaults(self.source, con, obj)
+        if into:
+            self.source.add(f"{into}.append({obj})")
         for name, child in con.fields:
             self.value(child, f"{obj}.{name}")
         if con.flexible:
@@ -325,7 +340,7 @@ def _tagged_step_reader(con: Record) -> Any:
             if tag in fields:
                 if tag not in decoders:
                     decoders[tag] = step_decoder_for(fields[tag].construct)
-                value, read = yield from decoders[tag](buf[pos:end], 0)
+                value, read = yield from decoders[tag](buf[pos:end], 0, [])
                 if read > size or end > len(buf):
                     raise Malformed(f"{read} bytes read in tagged field {tag} of {size}")
                 setattr(obj, fields[tag].name, value)

@@ -83,8 +83,14 @@ class Codec:
         """
         return self.decode_prefix(data)[0]
 
-    def decode_in_steps(self, data: Buffer) -> Generator[None, None, Any]:
+    def decode_in_steps(
+        self, data: Buffer, made: list[Any] | None = None
+    ) -> Generator[None, None, Any]:
         """Do as ``decode_leading`` in steps; a generator that yields between two of them.
+
+        Args:
+            data: the message, perhaps with more behind it.
+            made: has the message in it from the first step on, as far as it was read.
 
         Raises:
             Malformed: No such message starts there, or it has more than ``ITEMS_MAX`` items.
@@ -92,7 +98,9 @@ class Codec:
         if self._step_decode is None:
             self._step_decode = step_decoder_for(construct_for(self._cls, self._version))
         try:
-            value, end = yield from _bounded(self._step_decode(data, 0))
+            value, end = yield from _bounded(
+                self._step_decode(data, 0, [] if made is None else made)
+            )
         except (struct.error, IndexError, UnicodeDecodeError, Malformed) as exc:
             self._refuse(data, exc)
         if end > len(data):

@@ -57,10 +57,16 @@ def integers_in_steps(
 
 
 def alike_in_steps(
-    read: Callable[[Any, int, int], tuple[list[Any], int]], buf: Any, pos: int, count: int
-) -> Generator[None, None, tuple[list[Any], int]]:
-    """Read at most ``count`` structs that are alike by ``read``, so many at a time."""
-    items: list[Any] = []
+    read: Callable[[Any, int, int], tuple[list[Any], int]],
+    buf: Any,
+    pos: int,
+    count: int,
+    items: list[Any],
+) -> Generator[None, None, int]:
+    """Read at most ``count`` structs that are alike into ``items``, so many at a time.
+
+    Returns the position behind them.
+    """
     while len(items) < count:
         wanted = min(STEP_ITEMS, count - len(items))
         some, pos = read(buf, pos, wanted)
@@ -68,7 +74,7 @@ def alike_in_steps(
         if len(some) < wanted:
             break
         yield
-    return items, pos
+    return pos
 
 
 def integers_out_in_steps(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 from controller.core.alter_reassignments import alter_partition_reassignments
 from protocol.errors import ErrorCode
 from protocol.messages.reassignments import (
@@ -83,3 +85,16 @@ def test_only_what_is_under_way_is_listed() -> None:
 
     assert list(under_way(cluster)) == ["t-0", "t-2", "u-0"]
     assert under_way(cluster, "t-2", "t-1", "t-9", "v-0") == {"t-2": ([1, 3], [1], [3])}
+
+
+def test_a_refused_partition_leaves_no_garbage_that_has_to_be_looked_for() -> None:
+    cluster = three_brokers()
+    refused = wish(*((f"unknown-{number}", [1]) for number in range(50)))
+    cluster.ask(refused, 0)
+    gc.collect()
+    gc.disable()
+    try:
+        cluster.ask(refused, 0)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

@@ -2,9 +2,20 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import weakref
 from collections.abc import Generator
+from weakref import WeakSet
 
-from protocol.transport.turns import Turns
+from benchmarks.hostile.worst_requests import fill
+from protocol.messages.fetch import FetchRequest
+from protocol.transport.turns import YOUNG_MAX, Hold, Turns
+
+
+class Held:
+    """Holds a ring and can be watched."""
+
+    def __init__(self, ring: list[object]) -> None:
+        self.ring = ring
 
 
 async def test_two_large_works_take_turns_and_others_come_between_any_two_steps() -> None:
@@ -42,7 +53,7 @@ async def test_who_is_cancelled_while_it_waits_keeps_nobody_from_their_turn() ->
         await waits
 
 
-def test_no_garbage_is_collected_during_large_works() -> None:
+async def test_garbage_is_collected_by_itself_again_one_moment_after_large_works() -> None:
     turns = Turns()
     assert gc.isenabled()
     with turns:
@@ -50,7 +61,58 @@ def test_no_garbage_is_collected_during_large_works() -> None:
         with turns:
             pass
         assert not gc.isenabled()
+    assert not gc.isenabled()  # who worked still has the request
+    await asyncio.sleep(0)
     assert gc.isenabled()
+
+
+async def test_works_without_a_gap_leave_no_garbage_of_theirs() -> None:
+    class Ring:
+        def __init__(self) -> None:
+            self.itself = self
+
+    def steps() -> Generator[None]:
+        for _ in range(8):
+            for _ in range(YOUNG_MAX // 4):
+                rings.add(Ring())
+            yield
+
+    turns, rings = Turns(), WeakSet[Ring]()
+    with turns:
+        await turns.run(steps())
+        assert len(rings) <= YOUNG_MAX
+
+
+def test_what_outlives_young_collections_is_looked_for_when_it_is_much() -> None:
+    hold = Hold(blocks_until_collected=20_000)
+    hold.begin()
+    try:
+        ring: list[object] = [object() for _ in range(40_000)]
+        ring.append(ring)
+        gone = weakref.ref(held := Held(ring))
+        ring.append(held)
+        del held
+        gc.collect(1)  # as old as what outlives many young collections
+        del ring
+        young = [[number] for number in range(2 * YOUNG_MAX)]
+        hold.collect_some()
+        assert gone() is None
+        assert len(young) == 2 * YOUNG_MAX
+    finally:
+        hold.end()
+
+
+async def test_a_message_that_is_discarded_is_emptied_in_steps_down_to_its_inner_arrays() -> None:
+    request = fill(FetchRequest, 12, ("topics", "partitions"), 2000)
+    topics, partitions = request.topics, request.topics[0].partitions
+    Turns().discard([request])
+    del request
+    lengths: list[int] = []
+    for _ in range(20):
+        await asyncio.sleep(0)
+        lengths.append(len(partitions))
+    assert topics == partitions == []
+    assert len(set(lengths)) >= 2000 // 512
 
 
 async def test_a_list_that_is_dropped_is_empty() -> None:

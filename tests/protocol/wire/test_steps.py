@@ -49,6 +49,20 @@ def test_a_step_has_so_many_items_of_any_array(path: tuple[str, ...]) -> None:
     assert min(encoding, decoding) >= 10
 
 
+@pytest.mark.parametrize("path", [("topics",), ("topics", "partitions")])
+def test_what_was_made_so_far_of_a_message_is_found(path: tuple[str, ...]) -> None:
+    version, made = 12, list[FetchRequest]()
+    request = fill(FetchRequest, version, path, 4 * STEP_ITEMS)
+    data = bytes(codec(FetchRequest, version).encode(request))
+    steps = codec(FetchRequest, version).decode_in_steps(data, made)
+    next(steps)
+    next(steps)
+    found: Any = made
+    for name in path:
+        found = getattr(found[0], name)
+    assert STEP_ITEMS // 2 <= len(found) <= 2 * STEP_ITEMS
+
+
 def test_integers_are_read_and_written_many_at_a_time() -> None:
     path = ("topics", "partition_indexes")
     request = fill(DescribeProducersRequest, 0, path, 3 * INTEGERS_OF_A_STEP)
