@@ -41,6 +41,13 @@ _NO_TIMESTAMP: Final = -1
 _ATTRIBUTES_LOW_POSITION: Final = 22
 
 
+class RecordsSeen(NamedTuple):
+    """What a look at every record of a batch found; `broker.core.record_errors` looks."""
+
+    fault: KafkaError | None
+    """Why the batch is refused, if it is."""
+
+
 class RecordsRefused(KafkaError):  # noqa: N818 -- says what happened
     """Single records are at fault; which ones, `broker.core.record_errors` tells."""
 
@@ -61,6 +68,13 @@ class AppendLimits:
     """``message.timestamp.after.max.ms``"""
     requires_keys: bool = False
     """``cleanup.policy`` has ``compact``. Only this and a bound of age look into records."""
+    seen: RecordsSeen | None = None
+    """Of the one batch that is appended, where its records were looked at before."""
+
+    @property
+    def looks_into_records(self) -> bool:
+        """Whether headers are not enough."""
+        return self.requires_keys or self.timestamp_before_max_ms < LONG_MAX
 
 
 class PreparedAppend(NamedTuple):
@@ -119,10 +133,11 @@ def prepare_append(
     header = _read_only_batch(buffer, limits)
     _check_fields(header)
     _check_timestamps(header, limits, now_ms)
-    if limits.requires_keys:
-        _check_keys(buffer, header)
-    if limits.timestamp_before_max_ms < LONG_MAX:
-        _check_oldest(buffer, header, limits, now_ms)
+    if limits.seen is not None:
+        if limits.seen.fault is not None:
+            raise limits.seen.fault
+    elif limits.looks_into_records:
+        _check_records(buffer, header, limits, now_ms)
     if header.producer_id >= 0:
         duplicate = producers.check(header)
         if duplicate is not None:
@@ -300,6 +315,13 @@ def _check_timestamps(header: BatchHeader, limits: AppendLimits, now_ms: int) ->
     newest = header.max_timestamp
     if newest != _NO_TIMESTAMP and newest - now_ms > limits.timestamp_after_max_ms:
         raise _out_of_time(newest, now_ms)
+
+
+def _check_records(buffer: Buffer, header: BatchHeader, limits: AppendLimits, now_ms: int) -> None:
+    if limits.requires_keys:
+        _check_keys(buffer, header)
+    if limits.timestamp_before_max_ms < LONG_MAX:
+        _check_oldest(buffer, header, limits, now_ms)
 
 
 def _check_keys(buffer: Buffer, header: BatchHeader) -> None:

@@ -7,15 +7,28 @@ Source: LogValidator.java validateRecord, processRecordErrors.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Final, NamedTuple
 
-from broker.core.append import AppendLimits
-from protocol.errors import ErrorCode, Malformed
+from broker.core.append import AppendLimits, RecordsRefused, RecordsSeen
+from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import TopicPartition
 from protocol.ports import Buffer
-from protocol.records.batch import BatchHeader, Compression, read_batch_header
+from protocol.records.batch import (
+    HEADER_SIZE_BYTES,
+    MAGIC,
+    MAGIC_POSITION,
+    BatchHeader,
+    Compression,
+    read_batch_header,
+)
 from protocol.records.records import RecordView, iterate_record_views
 
+RECORDS_OF_A_STEP: Final = 1_000
+"""Some milliseconds."""
+NAMED_MAX: Final = 1_000
+"""How many records one answer names; the message for the batch counts all."""
+_COUNT_AT: Final = HEADER_SIZE_BYTES - 4
 SHOWN_MAX: Final = 3
 """How many records the message for the batch repeats."""
 _NO_TIMESTAMP: Final = -1
@@ -40,6 +53,14 @@ class RecordErrors(NamedTuple):
     records: tuple[RecordError, ...]
 
 
+class RecordsNamed(RecordsRefused):
+    """Single records are at fault, and these are they."""
+
+    def __init__(self, errors: RecordErrors) -> None:
+        super().__init__(errors.code, errors.message)
+        self.errors = errors
+
+
 def name_records(
     tp: TopicPartition, batch: Buffer, limits: AppendLimits, now_ms: int
 ) -> RecordErrors | None:
@@ -47,25 +68,61 @@ def name_records(
 
     ``batch`` is as the producer sent it and well-formed; ``now_ms`` is wall-clock time.
     """
-    codes: list[ErrorCode] = []
-    found: list[RecordError] = []
+    steps = _named_in_steps(tp, batch, limits, now_ms)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+        except Malformed:
+            return None
+
+
+def is_looked_at_before(records: Buffer) -> bool:
+    """Tell whether a batch is so large that its records are looked at in steps."""
+    if len(records) < HEADER_SIZE_BYTES or records[MAGIC_POSITION] != MAGIC:
+        return False
+    return int.from_bytes(records[_COUNT_AT:HEADER_SIZE_BYTES], "big") > RECORDS_OF_A_STEP
+
+
+def look_in_steps(
+    tp: TopicPartition, batch: Buffer, limits: AppendLimits, now_ms: int
+) -> Generator[None, None, RecordsSeen]:
+    """Look at every record of a batch, ``RECORDS_OF_A_STEP`` at a time.
+
+    What its header says wrong is left to ``prepare_append``.
+    """
     try:
-        header = read_batch_header(batch)
-        for number, record in enumerate(iterate_record_views(batch, 0, header)):
-            fault = _fault(tp, header, record, limits, now_ms)
-            if fault is not None:
-                codes.append(fault[0])
+        named = yield from _named_in_steps(tp, batch, limits, now_ms)
+    except Malformed as error:
+        return RecordsSeen(KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)))
+    return RecordsSeen(None if named is None else RecordsNamed(named))
+
+
+def _named_in_steps(
+    tp: TopicPartition, batch: Buffer, limits: AppendLimits, now_ms: int
+) -> Generator[None, None, RecordErrors | None]:
+    has_wrong_time = False
+    faults_count = 0
+    found: list[RecordError] = []
+    header = read_batch_header(batch)
+    for number, record in enumerate(iterate_record_views(batch, 0, header)):
+        fault = _fault(tp, header, record, limits, now_ms)
+        if fault is not None:
+            has_wrong_time = has_wrong_time or fault[0] is ErrorCode.INVALID_TIMESTAMP
+            faults_count += 1
+            if faults_count <= NAMED_MAX:
                 found.append(RecordError(number, fault[1]))
-    except Malformed:
-        return None
+        if number % RECORDS_OF_A_STEP == RECORDS_OF_A_STEP - 1:
+            yield
     if not found:
         return None
-    if ErrorCode.INVALID_TIMESTAMP in codes:
+    if has_wrong_time:
         text = "One or more records have been rejected due to invalid timestamp"
         return RecordErrors(ErrorCode.INVALID_TIMESTAMP, text, tuple(found))
     shown = ", ".join(map(str, found[:SHOWN_MAX]))
     text = (
-        f"One or more records have been rejected due to {len(found)} record errors in total, "
+        f"One or more records have been rejected due to {faults_count} record errors in total, "
         f"and only showing the first three errors at most: [{shown}]"
     )
     return RecordErrors(ErrorCode.INVALID_RECORD, text, tuple(found))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -16,12 +17,18 @@ from broker.core.append import PreparedAppend, RecordsRefused, prepare_append
 from broker.core.delayed import DelayedProduce
 from broker.core.log_dirs import LogDirFailed
 from broker.core.markers import prepare_marker
-from broker.core.record_errors import name_records
+from broker.core.record_errors import (
+    RecordsNamed,
+    is_looked_at_before,
+    look_in_steps,
+    name_records,
+)
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.engine.types import ProducePart, ProduceResult
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
+from protocol.transport.turns import Turns
 
 ACKS_ALL: Final = -1
 ACKS_NONE: Final = 0
@@ -86,6 +93,7 @@ class Produces:
 
     def __init__(self, state: EngineState) -> None:
         self._state = state
+        self._turns = Turns()
         self._counters = state.ports.counters
 
     async def produce(
@@ -104,6 +112,10 @@ class Produces:
         self, parts: Sequence[ProducePart], *, acks: int, timeout_ms: int
     ) -> BegunProduce:
         """Append ``parts``, in the order of calls; waits only where a log dir has no room."""
+        parts = [
+            await self._looked_at(part) if is_looked_at_before(part.records) else part
+            for part in parts
+        ]
         await self._until_ready(parts)
         begun = BegunProduce(self._state, [part.tp for part in parts])
         delayed = begun.delayed
@@ -112,6 +124,14 @@ class Produces:
         if not delayed.done and acks == ACKS_ALL:
             begun.expire_after(timeout_ms)
         return begun
+
+    async def _looked_at(self, part: ProducePart) -> ProducePart:
+        """Look at many records in steps, where the topic wants them looked at."""
+        replica = self._state.hosted.online(part.tp)
+        if replica is None or part.marker is not None or not replica.limits.looks_into_records:
+            return part
+        steps = look_in_steps(part.tp, part.records, replica.limits, self._state.wall_ms())
+        return part._replace(seen=await self._turns.run(steps))
 
     async def _until_ready(self, parts: Sequence[ProducePart]) -> None:
         """Wait while a log is being swapped or its disk has more work than it may take."""
@@ -231,6 +251,11 @@ class Produces:
 
 def _refused(replica: Replica, part: ProducePart, error: KafkaError, now_ms: int) -> ProduceResult:
     """Return the answer for a batch that is not appended; records at fault are named in it."""
+    if isinstance(error, RecordsNamed):
+        named = error.errors
+        return ProduceResult(
+            error_code=named.code, error_message=named.message, record_errors=named.records
+        )
     if isinstance(error, RecordsRefused):
         named = name_records(part.tp, part.records, replica.limits, now_ms)
         if named is not None:
@@ -242,6 +267,8 @@ def _refused(replica: Replica, part: ProducePart, error: KafkaError, now_ms: int
 
 def _prepare(replica: Replica, part: ProducePart, now_ms: int) -> PreparedAppend:
     partition, limits = replica.partition, replica.limits
+    if part.seen is not None:
+        limits = replace(limits, seen=part.seen)
     if part.marker is not None:
         return prepare_marker(
             partition,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final, NamedTuple, Protocol
 
+from broker.core.append import RecordsSeen
 from broker.core.record_errors import RecordError
 from broker.core.transactions import EndMarker
 from broker.metrics import Counters
@@ -41,6 +42,8 @@ class ProducePart(NamedTuple):
     """What ``records`` say when a coordinator sent them."""
     received_bytes: int | None = None
     """How many bytes the client sent, where ``records`` were converted since."""
+    seen: RecordsSeen | None = None
+    """What was found in the records, where there are so many that they were looked at before."""
 
 
 @dataclass(slots=True)

@@ -9,7 +9,14 @@ import pytest
 
 from broker.core.append import AppendLimits, RecordsRefused, prepare_append
 from broker.core.producers import ProducerStates
-from broker.core.record_errors import RecordError, name_records
+from broker.core.record_errors import (
+    NAMED_MAX,
+    RecordError,
+    RecordsNamed,
+    is_looked_at_before,
+    look_in_steps,
+    name_records,
+)
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.records.batch import read_batch_header
@@ -30,7 +37,7 @@ TP = TopicPartition("t", 0)
 
 def limits_of(topic: str) -> AppendLimits:
     configs = TOPICS[topic]
-    bounds = {
+    bounds: dict[str, Any] = {
         key.removeprefix("message.").replace(".", "_"): int(value)
         for key, value in configs.items()
         if key.endswith("max.ms")
@@ -116,3 +123,27 @@ def test_records_that_cannot_be_read_are_not_named() -> None:
 
 def test_a_record_error_reads_as_in_java() -> None:
     assert str(RecordError(1, "why")) == "RecordError(batchIndex=1, message='why')"
+
+
+def test_many_records_are_looked_at_in_steps_and_the_first_thousand_are_named() -> None:
+    batch = build_batch([NewRecord(b"value") for _ in range(NAMED_MAX + 500)])
+    assert is_looked_at_before(batch)
+    steps = look_in_steps(TP, batch, AppendLimits(requires_keys=True), 0)
+    next(steps)
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    fault = end.value.value.fault
+    assert isinstance(fault, RecordsNamed)
+    assert len(fault.errors.records) == NAMED_MAX
+    assert f"due to {NAMED_MAX + 500} record errors in total" in fault.message
+
+
+def test_many_records_that_are_cut_are_a_corrupt_message() -> None:
+    batch = bytearray(build_batch([NewRecord(b"value", key=b"k") for _ in range(1500)]))
+    batch[-1] = 0x7F  # headers that are not there
+    batch[57:61] = (1501).to_bytes(4, "big")
+    steps = look_in_steps(TP, batch, AppendLimits(requires_keys=True), 0)
+    next(steps)
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    assert end.value.value.fault.code is ErrorCode.CORRUPT_MESSAGE

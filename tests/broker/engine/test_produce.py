@@ -249,3 +249,11 @@ async def test_what_was_converted_counts_as_it_was_sent(alone: Lab) -> None:
     part = ProducePart(ORDERS, records("a"), received_bytes=1_000)
     await alone[1].engine.produce([part], acks=1, timeout_ms=1_000)
     assert alone[1].metrics.counters.bytes_in.value == 1_000
+
+
+async def test_many_records_without_keys_are_looked_at_before_and_named(alone: Lab) -> None:
+    await alone.create(replicas=[1], cleanup_policy="compact")
+    refused = await alone[1].produce(["a"] * 2500, acks=1)
+    assert refused.error_code == ErrorCode.INVALID_RECORD
+    assert [error.batch_index for error in refused.record_errors] == list(range(1000))
+    assert await alone[1].log_end() <= 0
