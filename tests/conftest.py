@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
+from hypothesis import settings
 from xdist.remote import Producer  # pyright: ignore[reportMissingTypeStubs] - it has none
 
 from tests.costs import Costs
 from tests.lanes import LaneScheduling
 from tests.sampling import left_out
+
+# How long an example takes tells of the machine: a busy one fails no test.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -22,7 +29,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Measure what tests cost, where that is asked for."""
+    """Take Ctrl-C again, which a background job ignores; measure costs where that is asked for."""
+    # Processes that tests start inherit it, and those that are interrupted have to end.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     file: str | None = config.getoption("costs_to")
     if config.getoption("costs") or file is not None:
         config.pluginmanager.register(Costs(file))

@@ -15,9 +15,10 @@ def write_all(transport: asyncio.Transport, buffers: Sequence[Buffer]) -> None:
     """Write ``buffers`` in one go; ``pause_writing`` was called if too much waits after it.
 
     The transports of asyncio's own loop do not call it after ``writelines`` in Python 3.12 and
-    3.13, but they look again whenever their limits are set.
+    3.13, but they look again whenever their limits are set. There, too, an empty buffer at the end
+    is never taken for sent, and such a transport does not close.
     """
-    transport.writelines(buffers)
+    transport.writelines([each for each in buffers if each])
     waiting_bytes = transport.get_write_buffer_size()
     if waiting_bytes:
         _, high = transport.get_write_buffer_limits()

@@ -34,7 +34,8 @@ class RawClient:
 
     def send(self, *bodies: bytes) -> None:
         for body in bodies:
-            self.writer.writelines(self._connection.send_request(METADATA, 1, [body]))
+            # From Python 3.12 on, asyncio never takes an empty buffer at the end for sent.
+            self.writer.writelines(filter(None, self._connection.send_request(METADATA, 1, [body])))
 
     async def receive(self) -> bytes:
         async with asyncio.timeout(DEADLINE_S):

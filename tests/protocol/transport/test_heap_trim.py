@@ -43,5 +43,9 @@ def test_a_process_has_grown_from_the_least_that_it_had() -> None:
 
 
 async def test_this_process_can_look_at_itself() -> None:
+    loop = asyncio.get_running_loop()
+    failures: list[object] = []
+    loop.set_exception_handler(lambda _loop, context: failures.append(context))
     trim_when_quiet()
     await asyncio.sleep(0)
+    assert failures == []
