@@ -25,7 +25,7 @@ from broker.engine.state import EngineState
 from broker.engine.types import EpochEndOffset, FetchParams, FetchPart, FetchResult
 from broker.replication.isr_reporter import IsrReporter
 from protocol.broker_config import RACK_AWARE_SELECTOR
-from protocol.errors import ErrorCode, KafkaError
+from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import NO_OFFSET, ZERO_UUID, BrokerId
 from protocol.transport.turns import Turns
 
@@ -293,6 +293,8 @@ class Fetches:
                 reading.give(index, reading.results[index], read.future.result())
             except LogDirFailed:
                 reading.results[index] = reading.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
+            except Malformed:  # What its disk gave is no batch; Kafka: CorruptRecordException.
+                reading.results[index] = reading.refuse(ErrorCode.CORRUPT_MESSAGE)
             except KafkaError as error:
                 reading.results[index] = reading.refuse(error.code)
 

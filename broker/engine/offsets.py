@@ -14,7 +14,7 @@ from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.engine.types import READ_COMMITTED, EpochAnswer, ListedOffset
 from broker.storage.log_reader import FoundOffset
-from protocol.errors import ErrorCode, KafkaError
+from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import TopicPartition
 
 LATEST: Final = -1
@@ -73,6 +73,8 @@ class Offsets:
             found = await self._search(replica, timestamp)
         except LogDirFailed:
             return ListedOffset(ErrorCode.KAFKA_STORAGE_ERROR)
+        except Malformed:  # What its disk gave is no batch; Kafka: CorruptRecordException.
+            return ListedOffset(ErrorCode.CORRUPT_MESSAGE)
         except KafkaError as error:
             return ListedOffset(error.code)
         if found is None or found.offset >= _end(replica, view):

@@ -361,7 +361,7 @@ class Admin:
                 invocation.unknown(str(error) or type(error).__name__)
             raise
         for invocation, order, code in zip(begun, orders, codes, strict=True):
-            if code in _MAY_HAVE_HAPPENED:
+            if code in _MAY_HAVE_HAPPENED or (function, code) in _BEGUN_BY_A_LEADER:
                 invocation.unknown(code.name)
             elif code is ErrorCode.NONE:
                 invocation.ok(order)
@@ -371,6 +371,11 @@ class Admin:
 
 
 _MAY_HAVE_HAPPENED: Final = (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNKNOWN_SERVER_ERROR)
+_BEGUN_BY_A_LEADER: Final = (
+    (Function.DELETE_RECORDS, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+    (Function.DELETE_RECORDS, ErrorCode.KAFKA_STORAGE_ERROR),
+)
+"""A leader that is deposed, or loses its log, while it waits for the others had begun already."""
 
 
 def by_topic(partitions: Sequence[TopicPartition]) -> dict[str, list[TopicPartition]]:

@@ -235,6 +235,15 @@ async def test_a_broken_disk_in_a_read_is_a_storage_error(alone: Lab) -> None:
     assert len(alone[1].events.failed) == 1
 
 
+async def test_a_disk_that_gives_no_batches_is_a_corrupt_message(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce("a", acks=1)
+    alone[1].state.tails.drop_older_than(1 << 62)
+    disk = alone[1].disks[await alone[1].dir_of() or ""]
+    disk.write_file("orders-0/00000000000000000000.log", bytes(200))
+    assert (await alone[1].fetch(0)).error_code == ErrorCode.CORRUPT_MESSAGE
+
+
 async def test_a_knock_ends_the_poll_of_that_follower_only(lab: Lab) -> None:
     await lab.create(replicas=[1])
     lab.led[ORDERS].replicas = [1, 8, 9]

@@ -139,3 +139,12 @@ async def test_offsets_by_time_end_at_the_last_stable_one(alone: Lab) -> None:
         for level in (0, 1)
     ]
     assert [listed.offset for listed in found] == [0, -1]
+
+
+async def test_a_time_is_not_looked_for_in_what_is_no_batch(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce("a", acks=1)
+    alone[1].state.tails.drop_older_than(1 << 62)
+    disk = alone[1].disks[await alone[1].dir_of() or ""]
+    disk.write_file("orders-0/00000000000000000000.log", bytes(200))
+    assert (await listed(alone, AT_MS)).error_code == ErrorCode.CORRUPT_MESSAGE
