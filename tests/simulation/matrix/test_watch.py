@@ -49,7 +49,7 @@ async def test_a_process_is_killed_before_every_change(scene: Scene) -> None:
 
 async def test_power_that_goes_where_nothing_became_durable_is_tried_once(scene: Scene) -> None:
     told, same = await watched(scene, Crash.POWER_CUT, Crash.TORN)
-    assert len(same) > len(told)
+    assert 2 * len(same) > len(told), "little of what changes is made durable at once"
     for moment, like in same:
         assert like in told
         assert {moment.crash, like.crash} <= {Crash.POWER_CUT, Crash.TORN}
