@@ -188,8 +188,9 @@ class Logs:
             if entries is not None:
                 log.write_leader_epochs(entries)
 
-        done = replica.cutting = self.cut(replica.dir, log, "truncate", cut)
-        done.add_done_callback(partial(_reload_producers, replica, producers))
+        done = self.cut(replica.dir, log, "truncate", cut)
+        replica.cutting = self._state.loop.create_future()
+        done.add_done_callback(partial(_reload_producers, replica, replica.cutting, producers))
         return done
 
     def restart_at(self, replica: Replica, offset: int) -> asyncio.Future[bool]:
@@ -291,11 +292,14 @@ def _future_raised(replica: Replica, raised: asyncio.Future[None]) -> None:
 
 
 def _reload_producers(
-    replica: Replica, producers: list[ProducerStates], cut: asyncio.Future[bool]
+    replica: Replica,
+    cutting: asyncio.Future[None],
+    producers: list[ProducerStates],
+    cut: asyncio.Future[bool],
 ) -> None:
     """Take over the producers as of where the log was cut, unless it was cut again meanwhile."""
-    if replica.cutting is not cut:
-        return
-    replica.cutting = None
-    if not cut.cancelled() and cut.exception() is None and producers:
-        replica.partition.producers.reload(producers[0])
+    if replica.cutting is cutting:
+        replica.cutting = None
+        if not cut.cancelled() and cut.exception() is None and producers:
+            replica.partition.producers.reload(producers[0])
+    cutting.set_result(None)

@@ -288,7 +288,11 @@ def _prepare(replica: Replica, part: ProducePart, now_ms: int) -> PreparedAppend
 
 
 async def _ended(blocked: asyncio.Future[Any]) -> None:
-    """Wait for a swap or a cut."""
+    """Wait for a swap or a cut.
+
+    What is done already would be asked for again and again, and nothing else would ever run.
+    """
+    assert not blocked.done(), "a swap or a cut that is over still holds up appends"
     try:
         await asyncio.shield(blocked)
     except LogDirFailed:

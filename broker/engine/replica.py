@@ -85,9 +85,11 @@ class Replica:
         self.followers = FetchWaiters()
         """Wait for LogEndOffset."""
         self.pause: asyncio.Future[None] | None = None
-        """Set while a swap is under way: appends and truncations wait for it."""
-        self.cutting: asyncio.Future[bool] | None = None
-        """Set while the log is being cut: until its producers are read again nobody may append."""
+        """Set while a swap is under way: appends and truncations wait for it. Never done: who is to
+        wait until it is None would wait without end, and without a turn for anybody else."""
+        self.cutting: asyncio.Future[None] | None = None
+        """Set while the log is being cut: until its producers are read again nobody may append. As
+        ``pause``, it is None before it is done."""
         self.future: FutureReplica | None = None
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from broker.storage.checkpoints import parse_leader_epochs
+from protocol.errors import ErrorCode
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
 from tests.broker.engine.moved import begin, filled, until_moved
@@ -98,6 +99,35 @@ async def test_producers_wait_until_a_cut_log_was_read_again(alone: Lab) -> None
     written = alone.begin(write(node, 1, 1, epoch=0))
     await cut
     assert (await written).base_offset == 1
+
+
+async def test_a_produce_that_comes_the_moment_a_cut_is_over_holds_up_nobody(alone: Lab) -> None:
+    """It asked for a cut that was done, whose end nobody had seen yet, for ever."""
+    await alone.create(replicas=[1])
+    node = alone[1]
+    await write(node, 1, 0)
+    await write(node, 1, 0, epoch=1)
+    replica = node.replica()
+    cut = node.logs.truncate(replica, 1)
+    while not cut.done():  # noqa: ASYNC110 -- an event would come a turn too late
+        await asyncio.sleep(0)
+    assert replica.cutting is not None
+    assert not replica.cutting.done(), "the next produce would never let anything else run"
+    assert (await write(node, 1, 1, epoch=0)).base_offset == 1
+    assert replica.cutting is None
+
+
+async def test_a_produce_goes_on_when_its_log_dir_fails_while_it_is_cut(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    node = alone[1]
+    await write(node, 1, 0)
+    replica = node.replica()
+    cut = node.logs.truncate(replica, 0)
+    written = alone.begin(write(node, 1, 1))
+    await asyncio.sleep(0)
+    replica.dir.fail("truncate", OSError("gone"))
+    assert cut.exception() is not None
+    assert (await written).error_code == ErrorCode.KAFKA_STORAGE_ERROR
 
 
 async def test_epochs_that_change_while_a_log_is_promoted_are_written_afterwards(
