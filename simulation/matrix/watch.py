@@ -76,7 +76,7 @@ class Watch:
     def cut_power(self, moment: Moment) -> None:
         """Let the victim go dark, with the disks that ``moment`` is about."""
         for disk in self._disks():
-            disk.power_cut(_chance(moment))
+            disk.power_cut(chance_of(moment))
         self._scene.victim.power_cut()
 
     # Crashes in the middle of a change.
@@ -111,7 +111,7 @@ class Watch:
             left = disk
             if moment.crash is not Crash.KILL:
                 left = disk.copy()
-                left.power_cut(_chance(moment))
+                left.power_cut(chance_of(moment))
             for name in left.names_below():
                 found.update(f"{left.root}/{name} ".encode())
                 if not left.is_dir(name):
@@ -158,7 +158,8 @@ class Watch:
         return [each for each in self._crashes if each in DISK_ERRORS]
 
 
-def _chance(moment: Moment) -> Random | None:
+def chance_of(moment: Moment) -> Random | None:
+    """Return what draws the part of unsynced content that stays; None: nothing stays."""
     if moment.crash is Crash.TORN:
         return Random(f"{moment.number}/{moment.draw}")
     return None
