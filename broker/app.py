@@ -129,6 +129,7 @@ class Broker:
         finally:
             self._tell_faults()
             await control.stop()
+            self._parts.record_turns.close()
             self._parts.link.close()
 
     async def _check_port(self) -> None:

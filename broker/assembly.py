@@ -35,6 +35,7 @@ from broker.lifecycle.topic_configs import TopicConfigs
 from broker.loading import Loading
 from broker.metric_dump import MetricDump
 from broker.metrics import Metrics
+from broker.record_turns import RecordTurns
 from broker.reported_replicas import reported_topics
 from broker.storage.faults import FaultyDisk
 from broker.storage.log_dir import LogDir
@@ -90,6 +91,7 @@ class Parts:
         )
         self.memory = server_memory(self.config, nodes_by_client_id(spec))
         """What requests and answers of this process may hold."""
+        self.record_turns = RecordTurns(world.codec_worker())
         self.log_dirs = {path: self._log_dir(path, one) for path, one in self.disks.items()}
         self.loading = Loading(
             lambda path: self.log_dirs[path].online or self.returns.is_loading(path)
@@ -218,6 +220,7 @@ class Parts:
                 events=relay,
                 answers=self.memory.answers,
                 answers_to_nodes=self.memory.answers_to_nodes,
+                record_turns=self.record_turns,
                 counters=self.metrics.counters,
                 witness=self._world.witness,
             ),
@@ -252,6 +255,7 @@ class Parts:
             client_gate=self.client_gate,
             metrics=self.metrics,
             answers=self.memory.answers,
+            record_turns=self.record_turns,
             loop_ms=lambda: int(loop.time() * 1000),
             wall_ms=self._world.clock.now_ms,
             elapsed_us=self._world.elapsed_us,

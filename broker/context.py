@@ -28,6 +28,7 @@ from broker.engine.types import (
     ProduceResult,
 )
 from broker.metrics import Metrics
+from broker.record_turns import RecordTurns
 from protocol.broker_config import RESPONSE_BYTES_MAX
 from protocol.byte_budget import ByteBudget
 from protocol.configs import BrokerConfig, BrokerOverrides, TopicConfig
@@ -256,8 +257,8 @@ class Context:
     """For large work, which is done in steps."""
     answers: ByteBudget = field(default_factory=lambda: ByteBudget(RESPONSE_BYTES_MAX))
     """What answers to consumers may hold."""
-    conversion_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Batches are unpacked one at a time: bombs must not add up. Who waits is served in order."""
+    record_turns: RecordTurns
+    """For long work on records."""
     journal_heard: Callable[[Any], None]
     """Takes every request of a controller: which decision of its journal is behind it."""
     until_epoch_known: Callable[[], Awaitable[None]]

@@ -40,6 +40,8 @@ class World:
     """Makes an empty one in the place of another; its ``prepare`` moves aside what is there."""
     worker: Callable[[str], DiskWorker]
     """Makes the worker of one log dir, by its path."""
+    codec_worker: Callable[[], DiskWorker]
+    """Makes the worker that packs and unpacks batches."""
     elapsed_us: Callable[[], int]
     """Microseconds from any start, for latencies: uvloop's own time moves in steps of 1 ms."""
     new_gate: Callable[[], FaultGate] = ThreadGate
@@ -50,7 +52,10 @@ class World:
 
 
 def real_world(random: Random) -> World:
-    """Return this machine: its clock, files, one daemon thread per log dir; in a running loop."""
+    """Return this machine: its clock, files, one daemon thread per log dir, one for codecs.
+
+    Call it in a running loop.
+    """
     loop = asyncio.get_running_loop()
     return World(
         clock=SystemClock(),
@@ -59,6 +64,7 @@ def real_world(random: Random) -> World:
         empty_disk=lambda spec: FileDisk(
             spec.path, spec.capacity_bytes, set_aside=f"replaced-{random.getrandbits(48):012x}"
         ),
-        worker=lambda path: ThreadDiskWorker(path, loop),
+        worker=lambda path: ThreadDiskWorker(f"log-dir {path}", loop),
+        codec_worker=lambda: ThreadDiskWorker("codecs", loop),
         elapsed_us=lambda: time.perf_counter_ns() // 1000,
     )

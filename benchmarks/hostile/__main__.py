@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
 import click
 
-from benchmarks.hostile import requests
+from benchmarks.hostile import requests, worst_records
 from benchmarks.hostile.lab import Row, hostile_lab
 from benchmarks.hostile.memory import attack_memory
 
@@ -64,7 +65,8 @@ def _attack_processor(
     ):
         if not as_json:
             click.echo(_FORM.format(*_HEADS))
-        for row in requests.rows(lab, only, entries):
+        both = (requests.rows(lab, only, entries), worst_records.rows(lab, only, entries))
+        for row in chain.from_iterable(both):
             click.echo(json.dumps(row.as_json()) if as_json else _line(row))
             passed += is_beyond(row)
     return passed

@@ -132,11 +132,10 @@ def prepare_append(
     """
     header = _read_only_batch(buffer, limits)
     _check_fields(header)
+    if limits.seen is not None and limits.seen.fault is not None:
+        raise limits.seen.fault
     _check_timestamps(header, limits, now_ms)
-    if limits.seen is not None:
-        if limits.seen.fault is not None:
-            raise limits.seen.fault
-    elif limits.looks_into_records:
+    if limits.seen is None and limits.looks_into_records:
         _check_records(buffer, header, limits, now_ms)
     if header.producer_id >= 0:
         duplicate = producers.check(header)
@@ -305,16 +304,24 @@ def _check_fields(header: BatchHeader) -> None:
         )
 
 
+def is_out_of_time(header: BatchHeader, limits: AppendLimits, now_ms: int) -> bool:
+    """Tell whether the header alone says that times of the records cannot be taken."""
+    if header.attributes & TIMESTAMP_TYPE_BIT:
+        return True
+    if limits.is_log_append_time:
+        return False
+    newest = header.max_timestamp
+    return newest != _NO_TIMESTAMP and newest - now_ms > limits.timestamp_after_max_ms
+
+
 def _check_timestamps(header: BatchHeader, limits: AppendLimits, now_ms: int) -> None:
+    if not is_out_of_time(header, limits, now_ms):
+        return
     if header.attributes & TIMESTAMP_TYPE_BIT:
         raise RecordsRefused(
             ErrorCode.INVALID_TIMESTAMP, "producers may not set the timestamp type LogAppendTime"
         )
-    if limits.is_log_append_time:
-        return
-    newest = header.max_timestamp
-    if newest != _NO_TIMESTAMP and newest - now_ms > limits.timestamp_after_max_ms:
-        raise _out_of_time(newest, now_ms)
+    raise _out_of_time(header.max_timestamp, now_ms)
 
 
 def _check_records(buffer: Buffer, header: BatchHeader, limits: AppendLimits, now_ms: int) -> None:

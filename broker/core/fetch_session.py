@@ -204,16 +204,16 @@ class FetchContext(Generic[P]):
         """Whether the answer leaves out what is no news."""
         return self._session is not None
 
-    def answer(self, results: Sequence[R]) -> tuple[int, list[tuple[P, R]]]:
-        """Return the session id and the partitions of the answer.
+    def answer(self, results: Sequence[R]) -> tuple[int, Iterable[tuple[P, R]]]:
+        """Return the session id and the partitions of the answer, to be gone through once.
 
         ``results`` holds one result per part, in the order of ``parts``.
         """
         if self._session is not None:
             return self._session.session_id, self._news(self._session, results)
-        pairs = list(zip(self.parts, results, strict=True))
         if self._head.session_epoch == FINAL_EPOCH:
-            return NO_SESSION_ID, pairs
+            return NO_SESSION_ID, zip(self.parts, results, strict=True)
+        pairs = list(zip(self.parts, results, strict=True))
         return self._sessions.create(self._head, pairs, self._now_ms), pairs
 
     def _news(self, session: _Session[P], results: Sequence[R]) -> list[tuple[P, R]]:

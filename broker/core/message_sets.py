@@ -6,7 +6,6 @@ Source: UnifiedLog.scala analyzeAndValidateRecords, LogValidator.java.
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import Final
 
 from protocol.errors import ErrorCode, KafkaError, Malformed
@@ -20,7 +19,8 @@ from protocol.records.message_set import (
     MessageHeader,
     iterate_messages,
 )
-from protocol.records.up_convert import RECORDS_PER_STEP, up_convert_in_steps
+from protocol.records.steps import RECORDS_OF_A_STEP, Steps
+from protocol.records.up_convert import up_convert_in_steps
 from protocol.topic_config import TopicConfig
 
 _RECORD_OVERHEAD_BYTES_MIN: Final = 7
@@ -32,7 +32,7 @@ def is_message_set(records: Buffer) -> bool:
     return len(records) > MAGIC_POSITION and records[MAGIC_POSITION] < MAGIC
 
 
-def convert_in_steps(records: Buffer, config: TopicConfig) -> Generator[None, None, bytearray]:
+def convert_in_steps(records: Buffer, config: TopicConfig) -> Steps[bytearray]:
     """Return ``records``, a message set, as one batch of format 2, in many short steps.
 
     A cut message at the end is left out.
@@ -55,7 +55,7 @@ def convert_in_steps(records: Buffer, config: TopicConfig) -> Generator[None, No
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
 
 
-def _check_entries(records: Buffer, config: TopicConfig) -> Generator[None, None, None]:
+def _check_entries(records: Buffer, config: TopicConfig) -> Steps[None]:
     """Refuse by the headers alone what can never be appended, before any of it is converted."""
     batch_bytes_min = HEADER_SIZE_BYTES
     for count, (_, header) in enumerate(iterate_messages(records), start=1):
@@ -69,7 +69,7 @@ def _check_entries(records: Buffer, config: TopicConfig) -> Generator[None, None
                 f"{size_bytes} bytes and more, max.message.bytes is {config.max_message_bytes}",
             )
         _check_timestamp_type(header, config)
-        if count % RECORDS_PER_STEP == 0:
+        if count % RECORDS_OF_A_STEP == 0:
             yield
 
 

@@ -7,7 +7,6 @@ Source: LogValidator.java, BrokerCompressionType.java, KIP-390.
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import Final
 
 from protocol.errors import ErrorCode, KafkaError, Malformed
@@ -22,7 +21,8 @@ from protocol.records.batch import (
     read_batch_header,
 )
 from protocol.records.build import seal_batch
-from protocol.records.compression import compress, decompress
+from protocol.records.compression import OUTPUT_BYTES_MAX
+from protocol.records.steps import Steps, compress_in_steps, decompress_in_steps
 from protocol.topic_config import TopicConfig
 
 KEEPS: Final = "producer"
@@ -50,7 +50,7 @@ def needs_recompression(records: Buffer, config: TopicConfig) -> bool:
     )
 
 
-def recompress_in_steps(records: Buffer, config: TopicConfig) -> Generator[None, None, Buffer]:
+def recompress_in_steps(records: Buffer, config: TopicConfig) -> Steps[Buffer]:
     """Return the batch in the topic's codec: a new one, or the same when it is to be refused.
 
     Raises:
@@ -63,12 +63,11 @@ def recompress_in_steps(records: Buffer, config: TopicConfig) -> Generator[None,
         return records
     if header.size_bytes > config.max_message_bytes or not _is_whole(records, header):
         return records
-    yield
+    body = memoryview(records)[HEADER_SIZE_BYTES:]
     try:
-        plain = decompress(source, memoryview(records)[HEADER_SIZE_BYTES:])
+        plain = yield from decompress_in_steps(source, body, output_bytes_max=OUTPUT_BYTES_MAX)
     except Malformed as error:
         raise KafkaError(ErrorCode.INVALID_RECORD, str(error)) from error
-    yield
     target = _CODECS[config.compression_type]
     if target is Compression.NONE and len(plain) > config.max_message_bytes:
         raise KafkaError(
@@ -76,7 +75,7 @@ def recompress_in_steps(records: Buffer, config: TopicConfig) -> Generator[None,
             f"{len(plain)} bytes without compression, max.message.bytes is "
             f"{config.max_message_bytes}",
         )
-    packed = compress(target, plain, level=_level(target, config))
+    packed = yield from compress_in_steps(target, plain, level=_level(target, config))
     return seal_batch(
         header._replace(
             batch_length=header.batch_length - (len(records) - HEADER_SIZE_BYTES) + len(packed),

@@ -7,14 +7,14 @@ Source: LogValidator.java validateRecord, processRecordErrors.
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import Final, NamedTuple
 
-from broker.core.append import AppendLimits, RecordsRefused, RecordsSeen
+from broker.core.append import AppendLimits, RecordsRefused, RecordsSeen, is_out_of_time
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import TopicPartition
 from protocol.ports import Buffer
 from protocol.records.batch import (
+    COMPRESSION_MASK,
     HEADER_SIZE_BYTES,
     MAGIC,
     MAGIC_POSITION,
@@ -22,12 +22,16 @@ from protocol.records.batch import (
     Compression,
     read_batch_header,
 )
-from protocol.records.records import RecordView, iterate_record_views
+from protocol.records.compression import OUTPUT_BYTES_MAX
+from protocol.records.records import RecordView, iterate_unpacked_views, unpacked_in_steps
+from protocol.records.steps import Steps, at_once
 
 RECORDS_OF_A_STEP: Final = 1_000
 """Some milliseconds."""
 NAMED_MAX: Final = 1_000
 """How many records one answer names; the message for the batch counts all."""
+_CODEC_AT: Final = 22
+"""The second byte of the attributes."""
 _COUNT_AT: Final = HEADER_SIZE_BYTES - 4
 SHOWN_MAX: Final = 3
 """How many records the message for the batch repeats."""
@@ -68,29 +72,41 @@ def name_records(
 
     ``batch`` is as the producer sent it and well-formed; ``now_ms`` is wall-clock time.
     """
-    steps = _named_in_steps(tp, batch, limits, now_ms)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
-        except Malformed:
-            return None
+    try:
+        return at_once(_named_in_steps(tp, batch, limits, now_ms))
+    except Malformed:
+        return None
 
 
-def is_looked_at_before(records: Buffer) -> bool:
-    """Tell whether a batch is so large that its records are looked at in steps."""
-    if len(records) < HEADER_SIZE_BYTES or records[MAGIC_POSITION] != MAGIC:
+def is_looked_at_before(batch: Buffer, limits: AppendLimits, now_ms: int) -> bool:
+    """Tell whether the records of a batch are looked at in steps, before it is appended.
+
+    They are where somebody has to look at them, and where they are many or nobody knows how large
+    they are without compression. What is too large, or no batch, ``prepare_append`` refuses
+    unseen.
+    """
+    if len(batch) < HEADER_SIZE_BYTES or batch[MAGIC_POSITION] != MAGIC:
         return False
-    return int.from_bytes(records[_COUNT_AT:HEADER_SIZE_BYTES], "big") > RECORDS_OF_A_STEP
+    is_packed = bool(batch[_CODEC_AT] & COMPRESSION_MASK)
+    records_count = int.from_bytes(batch[_COUNT_AT:HEADER_SIZE_BYTES], "big")
+    if not is_packed and records_count <= RECORDS_OF_A_STEP:
+        return False
+    try:
+        header = read_batch_header(batch)
+    except Malformed:
+        return False
+    if header.size_bytes != len(batch) or header.size_bytes > limits.max_message_bytes:
+        return False
+    return limits.looks_into_records or is_out_of_time(header, limits, now_ms)
 
 
 def look_in_steps(
     tp: TopicPartition, batch: Buffer, limits: AppendLimits, now_ms: int
-) -> Generator[None, None, RecordsSeen]:
+) -> Steps[RecordsSeen]:
     """Look at every record of a batch, ``RECORDS_OF_A_STEP`` at a time.
 
-    What its header says wrong is left to ``prepare_append``.
+    What its header says wrong is left to ``prepare_append``, but for times: they are told of the
+    records that have them.
     """
     try:
         named = yield from _named_in_steps(tp, batch, limits, now_ms)
@@ -101,12 +117,13 @@ def look_in_steps(
 
 def _named_in_steps(
     tp: TopicPartition, batch: Buffer, limits: AppendLimits, now_ms: int
-) -> Generator[None, None, RecordErrors | None]:
+) -> Steps[RecordErrors | None]:
     has_wrong_time = False
     faults_count = 0
     found: list[RecordError] = []
     header = read_batch_header(batch)
-    for number, record in enumerate(iterate_record_views(batch, 0, header)):
+    data = yield from unpacked_in_steps(batch, 0, header, output_bytes_max=OUTPUT_BYTES_MAX)
+    for number, record in enumerate(iterate_unpacked_views(data, header)):
         fault = _fault(tp, header, record, limits, now_ms)
         if fault is not None:
             has_wrong_time = has_wrong_time or fault[0] is ErrorCode.INVALID_TIMESTAMP

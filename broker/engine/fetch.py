@@ -31,6 +31,7 @@ from protocol.transport.turns import Turns
 
 PARTS_OF_A_STEP: Final = 100
 """Partitions of one fetch that are looked at before others have a turn."""
+REFRESHED_OF_A_STEP: Final = 2_000
 _NONE: Final = ErrorCode.NONE
 
 
@@ -114,7 +115,7 @@ class Fetches:
         finally:
             self._unregister(reading)
         if is_follower and may_wait:
-            self._refresh(reading)
+            await self._refresh(reading)
         return reading.results
 
     def knock(self, replica_id: int) -> None:
@@ -317,7 +318,7 @@ class Fetches:
         if replica is not None:
             waiters = replica.followers if reading.is_follower else replica.consumers
             waiters.add(reading.delayed, index)
-            reading.waiting_at.append(replica)
+            reading.waiting_at[replica] = None
 
     def _register_poll(self, reading: Reading) -> None:
         if reading.is_follower:
@@ -362,10 +363,13 @@ class Fetches:
             reading.take_back(index)
             reading.results[index] = self._look(reading, index, is_first=False)
 
-    def _refresh(self, reading: Reading) -> None:
+    async def _refresh(self, reading: Reading) -> None:
         """Tell a follower high watermarks and log starts of now, not those of before the wait."""
         online = self._state.hosted.online
-        for part, result in zip(reading.parts, reading.results, strict=True):
+        pairs = zip(reading.parts, reading.results, strict=True)
+        for index, (part, result) in enumerate(pairs):
+            if index % REFRESHED_OF_A_STEP == REFRESHED_OF_A_STEP - 1:
+                await self._turns.next()
             replica = online(part.tp)
             if replica is not None and result.error_code is _NONE:
                 result.high_watermark = replica.partition.high_watermark

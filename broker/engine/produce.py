@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from broker.core.append import PreparedAppend, RecordsRefused, prepare_append
+from broker.core.append import AppendLimits, PreparedAppend, RecordsRefused, prepare_append
 from broker.core.delayed import DelayedProduce
 from broker.core.log_dirs import LogDirFailed
 from broker.core.markers import prepare_marker
@@ -28,7 +28,6 @@ from broker.engine.state import EngineState
 from broker.engine.types import ProducePart, ProduceResult
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
-from protocol.transport.turns import Turns
 
 ACKS_ALL: Final = -1
 ACKS_NONE: Final = 0
@@ -93,7 +92,6 @@ class Produces:
 
     def __init__(self, state: EngineState) -> None:
         self._state = state
-        self._turns = Turns()
         self._counters = state.ports.counters
 
     async def produce(
@@ -113,9 +111,10 @@ class Produces:
     ) -> BegunProduce:
         """Append ``parts``, in the order of calls; waits only where a log dir has no room."""
         parts = [
-            await self._looked_at(part) if is_looked_at_before(part.records) else part
+            part if (limits := self._looked_at_within(part)) is None
+            else await self._looked_at(part, limits)
             for part in parts
-        ]
+        ]  # fmt: skip
         await self._until_ready(parts)
         begun = BegunProduce(self._state, [part.tp for part in parts])
         delayed = begun.delayed
@@ -125,13 +124,20 @@ class Produces:
             begun.expire_after(timeout_ms)
         return begun
 
-    async def _looked_at(self, part: ProducePart) -> ProducePart:
-        """Look at many records in steps, where the topic wants them looked at."""
+    def _looked_at_within(self, part: ProducePart) -> AppendLimits | None:
+        """Return the limits within which records are looked at in steps; None where they are not.
+
+        Markers, and what nobody here takes, are not.
+        """
         replica = self._state.hosted.online(part.tp)
-        if replica is None or part.marker is not None or not replica.limits.looks_into_records:
-            return part
-        steps = look_in_steps(part.tp, part.records, replica.limits, self._state.wall_ms())
-        return part._replace(seen=await self._turns.run(steps))
+        if replica is None or part.marker is not None:
+            return None
+        limits = replica.limits
+        return limits if is_looked_at_before(part.records, limits, self._state.wall_ms()) else None
+
+    async def _looked_at(self, part: ProducePart, limits: AppendLimits) -> ProducePart:
+        steps = look_in_steps(part.tp, part.records, limits, self._state.wall_ms())
+        return part._replace(seen=await self._state.ports.record_turns.run(steps))
 
     async def _until_ready(self, parts: Sequence[ProducePart]) -> None:
         """Wait while a log is being swapped or its disk has more work than it may take."""
@@ -256,7 +262,7 @@ def _refused(replica: Replica, part: ProducePart, error: KafkaError, now_ms: int
         return ProduceResult(
             error_code=named.code, error_message=named.message, record_errors=named.records
         )
-    if isinstance(error, RecordsRefused):
+    if isinstance(error, RecordsRefused) and part.seen is None:
         named = name_records(part.tp, part.records, replica.limits, now_ms)
         if named is not None:
             return ProduceResult(

@@ -68,7 +68,8 @@ class Reading:
         self.throttled: dict[int, None] = {}
         """Indexes of parts that give nothing until the quota has room again."""
         self.woken: asyncio.Future[None] | None = None
-        self.waiting_at: list[Replica] = []
+        self.waiting_at: dict[Replica, None] = {}
+        """A partition that is named often is there once."""
         self._count = count
         self._room = room
 

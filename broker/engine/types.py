@@ -14,6 +14,7 @@ from broker.core.append import RecordsSeen
 from broker.core.record_errors import RecordError
 from broker.core.transactions import EndMarker
 from broker.metrics import Counters
+from broker.record_turns import RecordTurns
 from protocol.broker_config import RESPONSE_BYTES_MAX
 from protocol.byte_budget import ByteBudget
 from protocol.configs import TopicConfig
@@ -259,6 +260,8 @@ class EnginePorts:
     """What answers to consumers' fetches may hold until they are sent."""
     answers_to_nodes: ByteBudget = field(default_factory=lambda: ByteBudget(RESPONSE_BYTES_MAX))
     """The same for followers'."""
+    record_turns: RecordTurns
+    """For long work on records."""
     counters: Counters
     witness: Witness = unwitnessed
     """Told of every move of the engine's state machines."""

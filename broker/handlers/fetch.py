@@ -7,9 +7,9 @@ at. Versions 0 and 1 get records in format 0, versions 2 and 3 in format 1.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Final
 
 from broker.context import Context
@@ -35,12 +35,13 @@ from protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
+    FetchTopic,
+    ForgottenTopic,
     LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionData,
 )
-from protocol.ports import Buffer
-from protocol.records.down_convert import down_convert
+from protocol.records.down_convert import down_convert_in_steps
 from protocol.transport.large_requests import drop
 
 _FORMAT_1_SINCE: Final = 2
@@ -114,10 +115,11 @@ async def handle(context: Context, request: FetchRequest, version: int) -> Fetch
     )
     results = await _read(context, params, session, version)
     session_id, news = session.answer(results)
-    _count(context, news, is_follower=replica_id >= 0)
-    responses, leaders = await _topics(context, news, version)
+    responses, leaders, sent_bytes = await _topics(context, news, version)
+    _count(context, sent_bytes, is_follower=replica_id >= 0)
     if len(results) > PARTS_OF_A_STEP:
-        for done in (news, results, session.parts):
+        del news
+        for done in (results, session.parts):
             await context.turns.drop(done)
     response = FetchResponse(session_id=session_id, responses=responses)
     if leaders and version >= _ENDPOINTS_SINCE:
@@ -135,8 +137,7 @@ def _leave_out_session(request: FetchRequest) -> None:
     Raises:
         KafkaError: FETCH_SESSION_ID_NOT_FOUND, the client begins anew without one.
     """
-    named = [*request.topics, *request.forgotten_topics_data]
-    if sum(len(topic.partitions) for topic in named) <= SESSION_PARTITIONS_MAX:
+    if not _are_more(chain(request.topics, request.forgotten_topics_data), SESSION_PARTITIONS_MAX):
         return
     if request.session_epoch > FULL_EPOCH:
         raise KafkaError(
@@ -146,16 +147,23 @@ def _leave_out_session(request: FetchRequest) -> None:
     request.session_epoch = FINAL_EPOCH
 
 
-def _count(
-    context: Context, news: Sequence[tuple[FetchPart, FetchResult]], *, is_follower: bool
-) -> None:
+def _are_more(topics: Iterable[FetchTopic | ForgottenTopic], limit: int) -> bool:
+    """Tell whether topics name more partitions than ``limit``; one of none counts as one of them.
+
+    It looks no further than it has to.
+    """
+    for topic in topics:
+        limit -= max(1, len(topic.partitions))
+        if limit < 0:
+            return True
+    return False
+
+
+def _count(context: Context, size_bytes: int, *, is_follower: bool) -> None:
     """Count the records of an answer, as large as they are sent.
 
     Source: KafkaApis.scala handleFetchRequest, BrokerTopicStats.updateBytesOut.
     """
-    size_bytes = 0
-    for _, result in news:
-        size_bytes += result.records_size_bytes
     counters = context.metrics.counters
     counter = counters.replication_bytes_out if is_follower else counters.bytes_out
     counter.value += size_bytes
@@ -163,14 +171,15 @@ def _count(
 
 async def _parts(context: Context, request: FetchRequest, version: int) -> list[FetchPart]:
     parts: list[FetchPart] = []
-    due = PARTS_OF_A_STEP
+    left = PARTS_OF_A_STEP
     for topic in request.topics:
         name, topic_id = topic.topic, ZERO_UUID
         if version >= _TOPIC_IDS_SINCE:
             topic_id = bytes(topic.topic_id)
             name = context.engine.metadata.topic_name(topic_id) or ""
         asked_partitions = topic.partitions
-        for first in range(0, len(asked_partitions), PARTS_OF_A_STEP):
+        for first in range(0, max(1, len(asked_partitions)), PARTS_OF_A_STEP):
+            some = asked_partitions[first : first + PARTS_OF_A_STEP]
             parts += [
                 FetchPart(
                     TopicPartition(name, asked.partition),
@@ -181,12 +190,13 @@ async def _parts(context: Context, request: FetchRequest, version: int) -> list[
                     asked.last_fetched_epoch,
                     asked.partition_max_bytes,
                 )
-                for asked in asked_partitions[first : first + PARTS_OF_A_STEP]
+                for asked in some
             ]
-            if len(parts) >= due:
-                due = len(parts) + PARTS_OF_A_STEP
+            left -= max(1, len(some))  # A topic without partitions takes its time, too.
+            if left < 0:
+                left = PARTS_OF_A_STEP
                 await context.turns.next()
-    if len(parts) + len(request.forgotten_topics_data) > PARTS_OF_A_STEP:
+    if _are_more(chain(request.topics, request.forgotten_topics_data), PARTS_OF_A_STEP):
         await drop(request, context.turns, is_shared=False)
     return parts
 
@@ -206,7 +216,7 @@ async def _read(
 ) -> list[FetchResult]:
     """Return one result per part of the session; a topic id without a name is not read."""
     parts = session.parts
-    if version >= _TOPIC_IDS_SINCE and not all(part.tp.topic for part in parts):
+    if version >= _TOPIC_IDS_SINCE and not await _are_known(context, parts):
         return await _read_known(context, params, parts)
     results = await context.engine.fetch(params, parts)
     if version >= _ZSTD_SINCE:
@@ -214,10 +224,23 @@ async def _read(
     is_follower = params.replica_id >= 0
     with FetchRoom(context.answers) as room:
         room.hold(sum(result.records_size_bytes for result in results))
-        return [
-            await _readable(context, part, result, version, is_follower=is_follower)
-            for part, result in zip(parts, results, strict=True)
-        ]
+        for index, (part, result) in enumerate(zip(parts, results, strict=True)):
+            if index % PARTS_OF_A_STEP == PARTS_OF_A_STEP - 1:
+                await context.turns.next()
+            results[index] = await _readable(
+                context, part, result, version, is_follower=is_follower
+            )
+        return results
+
+
+async def _are_known(context: Context, parts: Sequence[FetchPart]) -> bool:
+    """Tell whether all parts have a name beside their topic id."""
+    for index, part in enumerate(parts):
+        if index % SESSION_PARTITIONS_MAX == SESSION_PARTITIONS_MAX - 1:
+            await context.turns.next()
+        if not part.tp.topic:
+            return False
+    return True
 
 
 async def _read_known(
@@ -264,17 +287,16 @@ async def _readable(
         return result
     if not is_follower and not config.message_downconversion_enable:
         return FetchResult(error_code=ErrorCode.UNSUPPORTED_VERSION)
-    async with context.conversion_turn:
-        return await _converted(result, int(version >= _FORMAT_1_SINCE), part.fetch_offset)
+    return await _converted(context, result, int(version >= _FORMAT_1_SINCE), part.fetch_offset)
 
 
-async def _converted(result: FetchResult, magic: int, fetch_offset: int) -> FetchResult:
-    """Rewrite the records in format ``magic``; other requests are served between two batches."""
-    records: list[Buffer] = []
+async def _converted(
+    context: Context, result: FetchResult, magic: int, fetch_offset: int
+) -> FetchResult:
+    """Rewrite the records in format ``magic``; other requests are served meanwhile."""
+    steps = down_convert_in_steps(result.records, magic, fetch_offset=fetch_offset)
     try:
-        for piece in down_convert(result.records, magic, fetch_offset=fetch_offset):
-            records.append(piece)
-            await asyncio.sleep(0)
+        records = await context.record_turns.run(steps, is_large=True)
     except KafkaError as error:
         return FetchResult(error_code=error.code)
     except Malformed:
@@ -285,9 +307,13 @@ async def _converted(result: FetchResult, magic: int, fetch_offset: int) -> Fetc
 
 
 async def _topics(
-    context: Context, news: Sequence[tuple[FetchPart, FetchResult]], version: int
-) -> tuple[list[FetchableTopicResponse], dict[int, None]]:
-    """Group neighbours of one topic, in the session's order; name the leaders that are told of."""
+    context: Context, news: Iterable[tuple[FetchPart, FetchResult]], version: int
+) -> tuple[list[FetchableTopicResponse], dict[int, None], int]:
+    """Group neighbours of one topic, in the session's order.
+
+    Return also the leaders that are told of, and how many bytes the records have.
+    """
+    sent_bytes = 0
     leaders: dict[int, None] = {}
     topics: list[FetchableTopicResponse] = []
     last: tuple[str, bytes] | None = None
@@ -295,6 +321,7 @@ async def _topics(
     for index, (part, result) in enumerate(news):
         if index % PARTS_OF_A_STEP == PARTS_OF_A_STEP - 1:
             await context.turns.next()
+        sent_bytes += result.records_size_bytes
         result.error_code = fetch_error(result.error_code, version)
         if result.current_leader is not None:
             leaders[result.current_leader.leader_id] = None
@@ -307,7 +334,7 @@ async def _topics(
                 )
             )
         partitions.append(_partition(part.tp.partition, result, version))
-    return topics, leaders
+    return topics, leaders, sent_bytes
 
 
 def _partition(index: int, result: FetchResult, version: int) -> PartitionData:

@@ -8,8 +8,6 @@ Versions: 0-13; v13 names topics by id (KIP-516). Message sets of formats 0 and 
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Generator
 from functools import partial
 from typing import Final
 
@@ -33,7 +31,6 @@ from protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from protocol.ports import Buffer
 from protocol.topic_config import TopicConfig
 from protocol.wire.table import Records
 
@@ -166,8 +163,7 @@ async def _convert(
         return None
     steps = convert_in_steps(records, config)
     try:
-        async with context.conversion_turn:
-            partition.records = memoryview(await _run(steps))
+        partition.records = memoryview(await context.record_turns.run(steps))
     except KafkaError as error:
         return _refusal(error)
     return None
@@ -181,21 +177,12 @@ async def _recompress(
     assert isinstance(records, memoryview)
     if not needs_recompression(records, config):
         return None
+    steps = recompress_in_steps(records, config)
     try:
-        async with context.conversion_turn:
-            partition.records = memoryview(await _run(recompress_in_steps(records, config)))
+        partition.records = memoryview(await context.record_turns.run(steps))
     except KafkaError as error:
         return _refusal(error)
     return None
-
-
-async def _run(steps: Generator[None, None, Buffer]) -> Buffer:
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
-        await asyncio.sleep(0)
 
 
 def _refusal(error: KafkaError) -> ProduceResult:

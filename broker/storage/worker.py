@@ -1,4 +1,4 @@
-"""Where a log dir's jobs run: a daemon thread per dir, or inline for tests and simulation.
+"""Where a log dir's jobs run, and codecs: a daemon thread each, or inline where time is virtual.
 
 It decides nothing. A disk that never answers must not keep the process from leaving, so the thread
 is a daemon and no pool is used.
@@ -24,7 +24,7 @@ class ThreadDiskWorker:
         self._loop = loop
         self._batches: queue.SimpleQueue[_Batch] = queue.SimpleQueue()
         self._abandoned = False
-        self._thread = threading.Thread(target=self._work, name=f"log-dir {name}", daemon=True)
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
     def run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:

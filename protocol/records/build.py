@@ -115,17 +115,36 @@ def append_record(
     headers: Headers = (),
 ) -> None:
     """Write one record of an uncompressed batch at the end of ``output``."""
-    body = bytearray(1)  # attributes, unused
-    append_varint(body, timestamp_delta)
-    append_varint(body, offset_delta)
-    _append_bytes(body, key)
-    _append_bytes(body, value)
-    append_varint(body, len(headers))
+    for part in record_parts(timestamp_delta, offset_delta, key, value, headers):
+        output += part
+
+
+def record_parts(
+    timestamp_delta: int,
+    offset_delta: int,
+    key: Buffer | None,
+    value: Buffer | None,
+    headers: Headers = (),
+) -> tuple[Buffer, ...]:
+    """Return what one record of an uncompressed batch consists of; nothing large is copied."""
+    key_bytes = -1 if key is None else len(key)
+    value_bytes = -1 if value is None else len(value)
+    fields = bytearray(1)  # attributes, unused
+    append_varint(fields, timestamp_delta)
+    append_varint(fields, offset_delta)
+    append_varint(fields, key_bytes)
+    middle = bytearray()
+    append_varint(middle, value_bytes)
+    tail = bytearray()
+    append_varint(tail, len(headers))
     for name, content in headers:
-        _append_bytes(body, name.encode())
-        _append_bytes(body, content)
-    append_varint(output, len(body))
-    output += body
+        _append_bytes(tail, name.encode())
+        _append_bytes(tail, content)
+    head = bytearray()
+    size_bytes = len(fields) + len(middle) + len(tail)
+    append_varint(head, size_bytes + max(key_bytes, 0) + max(value_bytes, 0))
+    head += fields
+    return head, key or b"", middle, value or b"", tail
 
 
 def build_batches(values: Sequence[bytes], *, count_per_batch: int = 1) -> bytearray:

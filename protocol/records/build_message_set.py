@@ -9,16 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from struct import Struct
 from typing import Final
 from zlib import crc32
 
+from protocol.errors import Malformed
 from protocol.ports import Buffer
 from protocol.records.batch import TIMESTAMP_TYPE_BIT, Compression
 from protocol.records.build import NewRecord
-from protocol.records.compression import compress
 from protocol.records.message_set import NO_TIMESTAMP, OLD_MAGICS
 from protocol.records.records import RecordView, wrapped_int64
+from protocol.records.steps import (
+    BYTES_OF_A_STEP,
+    RECORDS_OF_A_STEP,
+    CodecWork,
+    Steps,
+    append_in_steps,
+    at_once,
+    compress_in_steps,
+)
 
 _OFFSET_LENGTH_AND_CRC: Final = Struct(">qiI")
 _FIELDS_V0: Final = Struct(">bb")
@@ -69,44 +79,104 @@ def pack_message_set(
     Their timestamps are written as they are; ``is_log_append_time`` says whose they are. No records
     make an empty set, compressed or not.
     """
+    steps = pack_in_steps(records, magic, compression, is_log_append_time=is_log_append_time)
+    return at_once(steps)
+
+
+def pack_in_steps(
+    records: Iterable[RecordView],
+    magic: int,
+    compression: Compression,
+    *,
+    is_log_append_time: bool,
+    bytes_max: int | None = None,
+) -> Steps[bytearray]:
+    """Do as ``pack_message_set`` in steps of at most ``RECORDS_OF_A_STEP`` records.
+
+    Raises:
+        Malformed: the set became more than ``bytes_max`` before it was compressed; and what
+            ``records`` raise.
+    """
     assert magic in OLD_MAGICS, f"format {magic} has no message sets"
     assert compression is not Compression.ZSTD, "zstd came with format 2"
     attributes = TIMESTAMP_TYPE_BIT if is_log_append_time and magic > 0 else 0
-    if compression is not Compression.NONE:
-        return _pack_wrapper(list(records), magic, compression, attributes)
-    output = bytearray()
-    for record in records:
-        _append_message(output, record, magic, attributes)
-    return output
-
-
-def _pack_wrapper(
-    records: list[RecordView], magic: int, compression: Compression, attributes: int
-) -> bytearray:
-    output = bytearray()
-    if not records:
-        return output
-    inner = bytearray()
-    base_offset = records[0].offset if magic > 0 else 0
-    newest_ms = NO_TIMESTAMP
-    for record in records:
-        newest_ms = max(newest_ms, record.timestamp_ms)
-        relative = record._replace(offset=wrapped_int64(record.offset - base_offset))
-        _append_message(inner, relative, magic, attributes)
-    data = compress(compression, inner, magic=magic)
-    wrapper = RecordView(records[-1].offset, newest_ms, newest_ms, None, data)
-    _append_message(output, wrapper, magic, attributes | compression)
-    return output
-
-
-def _append_message(output: bytearray, record: RecordView, magic: int, attributes: int) -> None:
-    if magic == 0:
-        fields = _FIELDS_V0.pack(magic, attributes)
+    is_packed = compression is not Compression.NONE
+    messages = _Messages(magic, attributes, is_relative=is_packed and magic > 0)
+    stepped_bytes = 0
+    for count, record in enumerate(records, start=1):
+        if record.size_bytes < BYTES_OF_A_STEP:
+            messages.append(record)
+        else:
+            yield from messages.append_long(record)
+        size_bytes = len(messages.output)
+        if bytes_max is not None and size_bytes > bytes_max:
+            raise Malformed(f"{count} records are more than {bytes_max} bytes in format {magic}")
+        if count % RECORDS_OF_A_STEP == 0 or size_bytes - stepped_bytes >= BYTES_OF_A_STEP:
+            stepped_bytes = size_bytes
+            yield
+    if not is_packed or not messages.output:
+        return messages.output
+    data = yield from compress_in_steps(compression, messages.output, magic=magic)
+    newest_ms = messages.newest_ms
+    wrapper = RecordView(messages.last_offset, newest_ms, newest_ms, None, data)
+    whole = _Messages(magic, attributes | compression, is_relative=False)
+    if wrapper.size_bytes < BYTES_OF_A_STEP:
+        whole.append(wrapper)
     else:
-        fields = _FIELDS_V1.pack(magic, attributes, record.timestamp_ms)
-    message = b"".join((fields, *_field(record.key), *_field(record.value)))
-    output += _OFFSET_LENGTH_AND_CRC.pack(record.offset, len(message) + _CRC_BYTES, crc32(message))
-    output += message
+        yield from whole.append_long(wrapper)
+    return whole.output
+
+
+class _Messages:
+    """Messages one behind the other; no record is kept, as there may be millions of them."""
+
+    def __init__(self, magic: int, attributes: int, *, is_relative: bool) -> None:
+        self.output = bytearray()
+        self.newest_ms = NO_TIMESTAMP
+        self.last_offset = 0
+        self._magic = magic
+        self._attributes = attributes
+        self._is_relative = is_relative
+        """Whether offsets are written as those from the first one."""
+        self._base_offset = 0
+
+    def append(self, record: RecordView) -> None:
+        """Write one message."""
+        message = b"".join(self._parts(record))
+        self.output += self._head(record, len(message), crc32(message))
+        self.output += message
+
+    def append_long(self, record: RecordView) -> Steps[None]:
+        """Write one that takes more than a step."""
+        parts = self._parts(record)
+        crc = yield CodecWork(partial(_sum, parts), is_large=False)
+        self.output += self._head(record, sum(map(len, parts)), crc)
+        for part in parts:
+            yield from append_in_steps(self.output, part)
+
+    def _parts(self, record: RecordView) -> tuple[Buffer, ...]:
+        """Return what comes behind the sum."""
+        if self._magic == 0:
+            fields = _FIELDS_V0.pack(self._magic, self._attributes)
+        else:
+            fields = _FIELDS_V1.pack(self._magic, self._attributes, record.timestamp_ms)
+        return (fields, *_field(record.key), *_field(record.value))
+
+    def _head(self, record: RecordView, size_bytes: int, crc: int) -> bytes:
+        self.last_offset = offset = record.offset
+        self.newest_ms = max(self.newest_ms, record.timestamp_ms)
+        if self._is_relative:
+            if not self.output:
+                self._base_offset = offset
+            offset = wrapped_int64(offset - self._base_offset)
+        return _OFFSET_LENGTH_AND_CRC.pack(offset, size_bytes + _CRC_BYTES, crc)
+
+
+def _sum(parts: Iterable[Buffer]) -> int:
+    crc = 0
+    for part in parts:
+        crc = crc32(part, crc)
+    return crc
 
 
 def _field(data: Buffer | None) -> tuple[Buffer, ...]:

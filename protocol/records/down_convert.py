@@ -20,18 +20,19 @@ from protocol.records.batch import (
     Compression,
     whole_batches_size_bytes,
 )
-from protocol.records.build_message_set import pack_message_set
+from protocol.records.build_message_set import pack_in_steps
 from protocol.records.compression import CONVERTED_BYTES_MAX
-from protocol.records.entries import EntryHeader, iterate_entries, iterate_entry_views
+from protocol.records.entries import EntryHeader, entry_views_in_steps, iterate_entries
 from protocol.records.records import RecordView
+from protocol.records.steps import RECORDS_OF_A_STEP, Steps, at_once
 
 OVERFLOW_MESSAGE: Final = Struct(">qi").pack(-1, HEADER_SIZE_BYTES)
 """The beginning of a message that never comes: tells a client that there was something, but nothing
 that its format can hold, so that it does not ask for the same offset again and again."""
 
 
-def down_convert(buffers: Iterable[Buffer], magic: int, *, fetch_offset: int) -> Iterator[Buffer]:
-    """Give the records of ``buffers`` in format ``magic`` (0 or 1): a piece per batch, when asked.
+def down_convert(buffers: Iterable[Buffer], magic: int, *, fetch_offset: int) -> list[Buffer]:
+    """Return the records of ``buffers`` in format ``magic`` (0 or 1), a piece per batch.
 
     ``buffers`` hold whole batches. The first batch is always converted; what follows ends, between
     two messages, where the pieces would grow larger than ``buffers``. Records before
@@ -40,55 +41,71 @@ def down_convert(buffers: Iterable[Buffer], magic: int, *, fetch_offset: int) ->
 
     Raises:
         KafkaError: UNSUPPORTED_COMPRESSION_TYPE, the first batch is compressed with zstd.
-        Malformed: the first batch cannot be read. A later one of either kind ends the pieces.
+        Malformed: the first batch cannot be read, or became too large. A later one of either kind
+            ends the pieces.
     """
+    return at_once(down_convert_in_steps(buffers, magic, fetch_offset=fetch_offset))
+
+
+def down_convert_in_steps(
+    buffers: Iterable[Buffer], magic: int, *, fetch_offset: int
+) -> Steps[list[Buffer]]:
+    """Do as ``down_convert`` in steps: a batch, some hundred records, what a codec does."""
     sources = list(map(memoryview, buffers))
     left_bytes = sum(map(len, sources))
-    is_first = True
+    pieces: list[Buffer] = []
     try:
-        for piece in _pieces(sources, magic, fetch_offset):
-            fitting = piece if is_first else _fitting(piece, left_bytes)
+        for count, (source, position, header) in enumerate(_entries(sources), start=1):
+            if header.magic > magic or count % RECORDS_OF_A_STEP == 0:
+                yield
+            piece = yield from _converted(source, position, header, magic, fetch_offset)
+            fitting = _fitting(piece, left_bytes) if pieces else piece
             if fitting:
-                yield fitting
+                pieces.append(fitting)
+                left_bytes -= len(fitting)
             if len(fitting) < len(piece):
-                return
-            is_first = False
-            left_bytes -= len(piece)
+                break
     except (KafkaError, Malformed):
-        if is_first:
+        if not pieces:
             raise
-    if is_first and any(map(whole_batches_size_bytes, sources)):
-        yield OVERFLOW_MESSAGE
+    if not pieces and any(map(whole_batches_size_bytes, sources)):
+        return [OVERFLOW_MESSAGE]
+    return pieces
 
 
-def _pieces(sources: Iterable[memoryview], magic: int, fetch_offset: int) -> Iterator[memoryview]:
+def _entries(sources: Iterable[memoryview]) -> Iterator[tuple[memoryview, int, EntryHeader]]:
     for source in sources:
         for position, header in iterate_entries(source):
-            piece = _convert(source, position, header, magic, fetch_offset)
-            if piece:
-                yield memoryview(piece)
+            yield source, position, header
 
 
 def _fitting(piece: memoryview, size_bytes_max: int) -> memoryview:
     return piece[: whole_batches_size_bytes(piece[: max(size_bytes_max, 0)])]
 
 
-def _convert(
+def _converted(
     source: memoryview, position: int, header: EntryHeader, magic: int, fetch_offset: int
-) -> Buffer:
+) -> Steps[memoryview]:
     """Return one entry in format ``magic``; empty when nothing of it can be said there."""
     if header.magic <= magic:
         return source[position : position + header.size_bytes]
     if isinstance(header, BatchHeader) and (header.is_control or header.last_offset < fetch_offset):
-        return b""
+        return memoryview(b"")
     codec = header.compression
     if codec is Compression.ZSTD:
         raise KafkaError(
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd cannot be told in record format {magic}"
         )
-    records: Iterable[RecordView] = iterate_entry_views(
+    records: Iterable[RecordView] = yield from entry_views_in_steps(
         source, position, header, output_bytes_max=CONVERTED_BYTES_MAX
     )
     if codec is Compression.NONE:
         records = (record for record in records if record.offset >= fetch_offset)
-    return pack_message_set(records, magic, codec, is_log_append_time=header.is_log_append_time)
+    packed = yield from pack_in_steps(
+        records,
+        magic,
+        codec,
+        is_log_append_time=header.is_log_append_time,
+        bytes_max=2 * CONVERTED_BYTES_MAX,
+    )
+    return memoryview(packed)

@@ -31,6 +31,7 @@ from protocol.records.message_set import (
     MessageHeader,
     check_message_crc,
     iterate_message_views,
+    opened_in_steps,
     read_message_header,
 )
 from protocol.records.records import (
@@ -39,7 +40,10 @@ from protocol.records.records import (
     copy_record,
     iterate_record_views,
     iterate_records,
+    iterate_unpacked_views,
+    unpacked_in_steps,
 )
+from protocol.records.steps import Steps
 
 EntryHeader = BatchHeader | MessageHeader
 HeaderT = TypeVar("HeaderT", BatchHeader, EntryHeader)
@@ -91,6 +95,21 @@ def iterate_entry_views(
     if isinstance(header, BatchHeader):
         return iterate_record_views(buffer, position, header, output_bytes_max=output_bytes_max)
     return iterate_message_views(buffer, position, header, output_bytes_max=output_bytes_max)
+
+
+def entry_views_in_steps(
+    buffer: Buffer, position: int, header: EntryHeader, *, output_bytes_max: int
+) -> Steps[Iterator[RecordView]]:
+    """Return what ``iterate_entry_views`` gives, with the entry unpacked by then.
+
+    Raises:
+        Malformed: as ``iterate_entry_views``; what it returned may raise it, too.
+    """
+    if not isinstance(header, BatchHeader):
+        steps = opened_in_steps(buffer, position, header, output_bytes_max=output_bytes_max)
+        return (yield from steps)
+    data = yield from unpacked_in_steps(buffer, position, header, output_bytes_max=output_bytes_max)
+    return iterate_unpacked_views(data, header)
 
 
 def iterate_entry_records(buffer: Buffer, position: int, header: EntryHeader) -> Iterator[Record]:

@@ -24,8 +24,9 @@ from protocol.records.batch import (
     Compression,
     UnsupportedMagic,
 )
-from protocol.records.compression import OUTPUT_BYTES_MAX, decompress
+from protocol.records.compression import OUTPUT_BYTES_MAX
 from protocol.records.records import RecordView, wrapped_int64
+from protocol.records.steps import CodecWork, Steps, at_once, decompress_in_steps
 
 NO_TIMESTAMP: Final = -1
 OLD_MAGICS: Final = (0, 1)
@@ -36,6 +37,10 @@ _HEADER_V0: Final = Struct(">qiIbb")
 _HEADER_V1: Final = Struct(">qiIbbq")
 _OFFSET_AND_LENGTH: Final = Struct(">qi")
 _FIELD_LENGTH: Final = Struct(">i")
+_SUMMED_BEFORE_BYTES_MIN: Final = 1024 * 1024
+"""The sums of longer messages in a wrapper are checked when it is opened."""
+_WALKED_OF_A_STEP: Final = 4096
+"""Messages whose lengths are looked at: a millisecond."""
 
 
 class InvalidMessageSet(Malformed):
@@ -144,50 +149,86 @@ def iterate_message_views(
         Malformed: fields that do not fit, or a wrapper that cannot be decompressed to at most
             ``output_bytes_max``.
     """
+    steps = opened_in_steps(buffer, position, header, output_bytes_max=output_bytes_max)
+    yield from at_once(steps)
+
+
+def opened_in_steps(
+    buffer: Buffer, position: int, header: MessageHeader, *, output_bytes_max: int
+) -> Steps[Iterator[RecordView]]:
+    """Return what ``iterate_message_views`` gives; a wrapper is open by then, its records unread.
+
+    Raises:
+        Malformed: as ``iterate_message_views``; what it returned may raise it, too.
+    """
     message = memoryview(buffer)[position : position + header.size_bytes]
     key, value = _key_and_value(message, header.magic)
     codec = header.compression
     if codec is Compression.NONE:
-        yield RecordView(header.offset, header.timestamp, header.timestamp, key, value)
-        return
+        time_ms = header.timestamp
+        return iter([RecordView(header.offset, time_ms, time_ms, key, value)])
     if value is None:
         raise InvalidMessageSet(f"a wrapper of format {header.magic} without a value")
-    data = memoryview(
-        decompress(codec, value, magic=header.magic, output_bytes_max=output_bytes_max)
+    plain = yield from decompress_in_steps(
+        codec, value, magic=header.magic, output_bytes_max=output_bytes_max
     )
-    yield from _inner_views(data, header)
+    data = memoryview(plain)
+    base_offset = yield from _base_offset_in_steps(data, header)
+    return _inner_views(data, header, base_offset)
 
 
-def _inner_views(data: memoryview, wrapper: MessageHeader) -> Iterator[RecordView]:
-    base_offset = _base_offset(data, wrapper)
+def _inner_views(
+    data: memoryview, wrapper: MessageHeader, base_offset: int
+) -> Iterator[RecordView]:
     append_time_ms = wrapper.timestamp if wrapper.is_log_append_time else None
     for position, header in iterate_messages(data):
         if header.magic != wrapper.magic:
             raise InvalidMessageSet(f"format {header.magic} in a wrapper of {wrapper.magic}")
         if header.compression is not Compression.NONE:
             raise InvalidMessageSet("a compressed message inside a compressed one")
-        if not check_message_crc(data, position, header):
-            raise Malformed(f"message {header.offset} of a wrapper fails its CRC")
+        is_summed = header.message_length >= _SUMMED_BEFORE_BYTES_MIN
+        if not is_summed and not check_message_crc(data, position, header):
+            raise _wrong_sum(header)
         key, value = _key_and_value(data[position : position + header.size_bytes], header.magic)
         time_ms = header.timestamp if append_time_ms is None else append_time_ms
         offset = wrapped_int64(base_offset + header.offset)
         yield RecordView(offset, time_ms, header.timestamp, key, value)
 
 
-def _base_offset(data: memoryview, wrapper: MessageHeader) -> int:
+def _check_long_sum(data: memoryview, position: int) -> Steps[None]:
+    """Check the sum of a message that is so long that it takes longer than a step."""
+    header = read_message_header(data, position)
+
+    def call() -> bool:
+        return check_message_crc(data, position, header)
+
+    if not (yield CodecWork(call, is_large=False)):
+        raise _wrong_sum(header)
+
+
+def _wrong_sum(header: MessageHeader) -> Malformed:
+    return Malformed(f"message {header.offset} of a wrapper fails its CRC")
+
+
+def _base_offset_in_steps(data: memoryview, wrapper: MessageHeader) -> Steps[int]:
     """Return what to add to the offsets inside; walks the set, because the last one tells.
 
     The outer offset is 0 where certain versions of librdkafka produced it.
     Source: AbstractLegacyRecordBatch.DeepRecordsIterator.
     """
     last_offset: int | None = None
-    position = 0
+    count = position = 0
     while len(data) - position >= LOG_OVERHEAD_BYTES:
         offset, length = _OFFSET_AND_LENGTH.unpack_from(data, position)
-        position += LOG_OVERHEAD_BYTES + max(length, 0)
+        start, position = position, position + LOG_OVERHEAD_BYTES + max(length, 0)
         if position > len(data):
             break
+        if length >= _SUMMED_BEFORE_BYTES_MIN:
+            yield from _check_long_sum(data, start)
         last_offset = offset
+        count += 1
+        if count % _WALKED_OF_A_STEP == 0:
+            yield
     if last_offset is None:
         raise InvalidMessageSet("a wrapper without a message")
     if wrapper.magic == 0 or wrapper.offset == 0:

@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 from protocol.errors import Malformed
 from protocol.ports import Buffer
 from protocol.records.batch import HEADER_SIZE_BYTES, BatchHeader, iterate_batches
-from protocol.records.compression import OUTPUT_BYTES_MAX, decompress
+from protocol.records.compression import OUTPUT_BYTES_MAX
+from protocol.records.steps import Steps, at_once, decompress_in_steps
 from protocol.records.varint import read_varint
 
 NO_SEQUENCE: Final = -1
@@ -57,6 +58,12 @@ class RecordView(NamedTuple):
     headers: Buffer = b""
     """Their count and fields, for ``read_headers``; empty in formats 0 and 1, which have none."""
 
+    @property
+    def size_bytes(self) -> int:
+        """Of key and value."""
+        key, value = self.key, self.value
+        return (0 if key is None else len(key)) + (0 if value is None else len(value))
+
 
 class Record(NamedTuple):
     """One record. ``key`` and ``value`` are None for Kafka's null."""
@@ -84,10 +91,32 @@ def iterate_record_views(
     Raises:
         Malformed: the records do not fill the batch exactly, or a field of one is broken.
     """
+    steps = unpacked_in_steps(buffer, position, header, output_bytes_max=output_bytes_max)
+    yield from iterate_unpacked_views(at_once(steps), header)
+
+
+def unpacked_in_steps(
+    buffer: Buffer, position: int, header: BatchHeader, *, output_bytes_max: int
+) -> Steps[memoryview]:
+    """Return the records of the whole batch at ``position`` as one block without compression.
+
+    Raises:
+        Malformed: they cannot be decompressed to at most ``output_bytes_max``.
+    """
     body = memoryview(buffer)[position + HEADER_SIZE_BYTES : position + header.size_bytes]
     if header.records_count == 0 and not body:
-        return  # what compaction leaves has no compressed stream either
-    data = memoryview(decompress(header.compression, body, output_bytes_max=output_bytes_max))
+        return body  # what compaction leaves has no compressed stream either
+    codec = header.compression
+    plain = yield from decompress_in_steps(codec, body, output_bytes_max=output_bytes_max)
+    return memoryview(plain)
+
+
+def iterate_unpacked_views(data: memoryview, header: BatchHeader) -> Iterator[RecordView]:
+    """Give the records of a batch that are ``data``, the block that ``unpacked_in_steps`` returned.
+
+    Raises:
+        Malformed: as ``iterate_record_views``.
+    """
     append_time_ms = header.max_timestamp if header.is_log_append_time else None
     at = 0
     for _ in range(header.records_count):

@@ -8,8 +8,7 @@ Source: LogValidator.java convertAndAssignOffsetsNonCompressed, buildRecordsAndA
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Final
+from collections.abc import Iterable
 
 from protocol.errors import Malformed
 from protocol.ports import Buffer
@@ -20,19 +19,25 @@ from protocol.records.batch import (
     BatchHeader,
     Compression,
 )
-from protocol.records.build import append_record, seal_batch
-from protocol.records.compression import OUTPUT_BYTES_MAX, compress
+from protocol.records.build import record_parts, seal_batch
+from protocol.records.compression import OUTPUT_BYTES_MAX
 from protocol.records.entries import EntryHeader, iterate_entries
 from protocol.records.message_set import (
     NO_TIMESTAMP,
     InvalidMessageSet,
     MessageHeader,
     check_message_crc,
-    iterate_message_views,
+    opened_in_steps,
 )
 from protocol.records.records import RecordView, wrapped_int64
-
-RECORDS_PER_STEP: Final = 256
+from protocol.records.steps import (
+    BYTES_OF_A_STEP,
+    RECORDS_OF_A_STEP,
+    Steps,
+    append_in_steps,
+    at_once,
+    compress_in_steps,
+)
 
 
 def up_convert(buffer: Buffer, *, needs_keys: bool = False) -> bytearray:
@@ -41,18 +46,13 @@ def up_convert(buffer: Buffer, *, needs_keys: bool = False) -> bytearray:
     Raises:
         Malformed: as ``up_convert_in_steps``.
     """
-    steps = up_convert_in_steps(buffer, needs_keys=needs_keys)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
+    return at_once(up_convert_in_steps(buffer, needs_keys=needs_keys))
 
 
 def up_convert_in_steps(
     buffer: Buffer, *, needs_keys: bool = False, output_bytes_max: int = OUTPUT_BYTES_MAX
-) -> Generator[None, None, bytearray]:
-    """Do as ``up_convert``, in steps of at most ``RECORDS_PER_STEP`` records.
+) -> Steps[bytearray]:
+    """Do as ``up_convert``, in steps of at most ``RECORDS_OF_A_STEP`` records.
 
     Args:
         buffer: the message set.
@@ -61,29 +61,35 @@ def up_convert_in_steps(
 
     Raises:
         InvalidMessageSet: no whole message, messages of several formats, a wrapper that is not
-            alone, or what ``iterate_message_views`` finds.
+            alone, or what ``opened_in_steps`` finds.
         Malformed: a sum or a length is wrong.
     """
     batch = _NewBatch()
     for position, header in iterate_entries(buffer):
         message = _checked(buffer, position, header, batch)
         batch.codec = message.compression
-        views = iterate_message_views(buffer, position, message, output_bytes_max=output_bytes_max)
+        views = yield from opened_in_steps(
+            buffer, position, message, output_bytes_max=output_bytes_max
+        )
         for view in views:
             if needs_keys and view.key is None:
                 raise InvalidMessageSet("a message without a key for a compacted topic")
-            batch.append(view)
-            if batch.count % RECORDS_PER_STEP == 0:
+            parts = batch.begin(view)
+            if view.size_bytes < BYTES_OF_A_STEP:
+                batch.append(parts)
+            else:
+                yield from batch.append_long(parts)
+            if batch.is_step_over():
                 yield
     if batch.count == 0:
         raise InvalidMessageSet(f"no whole message in {len(buffer)} bytes")
-    return batch.seal()
+    return (yield from batch.seal_in_steps())
 
 
 class _NewBatch:
     """The batch under way."""
 
-    __slots__ = ("_body", "_first_ms", "_newest_ms", "codec", "count", "magic")
+    __slots__ = ("_body", "_first_ms", "_newest_ms", "_stepped_bytes", "codec", "count", "magic")
 
     def __init__(self) -> None:
         self.magic = -1
@@ -91,9 +97,11 @@ class _NewBatch:
         self.codec = Compression.NONE
         self.count = 0
         self._body = bytearray()
+        self._stepped_bytes = 0
         self._first_ms = self._newest_ms = NO_TIMESTAMP
 
-    def append(self, record: RecordView) -> None:
+    def begin(self, record: RecordView) -> tuple[Buffer, ...]:
+        """Return the parts of the next record."""
         timestamp_ms = record.timestamp_ms
         if timestamp_ms < NO_TIMESTAMP:
             raise InvalidMessageSet(f"timestamp {timestamp_ms}")
@@ -101,11 +109,30 @@ class _NewBatch:
             self._first_ms = timestamp_ms
         self._newest_ms = max(self._newest_ms, timestamp_ms)
         delta = wrapped_int64(timestamp_ms - self._first_ms)
-        append_record(self._body, delta, self.count, record.key, record.value)
+        return record_parts(delta, self.count, record.key, record.value)
+
+    def append(self, parts: Iterable[Buffer]) -> None:
+        """Write the record that was begun."""
+        for part in parts:
+            self._body += part
         self.count += 1
 
-    def seal(self) -> bytearray:
-        data = compress(self.codec, self._body)
+    def append_long(self, parts: Iterable[Buffer]) -> Steps[None]:
+        """Write one that takes more than a step."""
+        for part in parts:
+            yield from append_in_steps(self._body, part)
+        self.count += 1
+
+    def is_step_over(self) -> bool:
+        """Tell whether others should have a turn before the next record."""
+        body_bytes = len(self._body)
+        if self.count % RECORDS_OF_A_STEP and body_bytes - self._stepped_bytes < BYTES_OF_A_STEP:
+            return False
+        self._stepped_bytes = body_bytes
+        return True
+
+    def seal_in_steps(self) -> Steps[bytearray]:
+        data = yield from compress_in_steps(self.codec, self._body)
         header = BatchHeader(
             base_offset=0,
             batch_length=HEADER_SIZE_BYTES - LOG_OVERHEAD_BYTES + len(data),

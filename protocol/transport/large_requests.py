@@ -44,7 +44,10 @@ async def answer_in_pieces(request: Any, answer: Answer, turns: Turns, *, at_onc
         at_once: so many pieces are under way together; 1 where each is answered at once.
     """
     if isinstance(request, FetchRequest):
-        return await answer(request)
+        try:
+            return await answer(request)
+        finally:
+            turns.discard([request])  # One that is refused is still whole.
     pieces = pieces_of(request)
     whole: Any = None
     begun: list[Begun] = []

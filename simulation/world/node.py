@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 from broker.app import Broker, StartupError
 from broker.exit_codes import ExitCode
 from broker.storage.faults import FaultyDisk
+from broker.storage.worker import InlineDiskWorker
 from broker.world import World
 from controller.app import Controller, OtherJournalError
 from controller.exit_codes import ExitCode as ControllerExitCode
@@ -236,6 +237,7 @@ class BrokerNode(SimNode):
             disk=disk,
             empty_disk=lambda spec: self.drives[spec.path].empty(),
             worker=lambda path: self.worker(path, lambda: self._has_faults(path)),
+            codec_worker=lambda: InlineDiskWorker(loop),
             elapsed_us=lambda: loop.now_us,
             new_gate=lambda: SimGate(loop),
             new_row_writer=self._new_row_writer,

@@ -27,6 +27,8 @@ from broker.engine.types import (
     ProduceResult,
 )
 from broker.metrics import Metrics
+from broker.record_turns import RecordTurns
+from broker.storage.worker import InlineDiskWorker
 from protocol.apis import APIS
 from protocol.configs import BrokerOverrides, TopicConfig, broker_config, topic_config
 from protocol.connection import Peer, RequestReceived
@@ -57,18 +59,10 @@ PEER = Peer("127.0.0.1", 50_000)
 
 
 def live_broker(broker_id: int) -> UpdateMetadataBroker:
-    return UpdateMetadataBroker(
-        id=broker_id,
-        endpoints=[
-            UpdateMetadataEndpoint(
-                port=9090 + broker_id,
-                host="127.0.0.1",
-                listener="PLAINTEXT",
-                security_protocol=0,
-            )
-        ],
-        rack=None,
+    endpoint = UpdateMetadataEndpoint(
+        port=9090 + broker_id, host="127.0.0.1", listener="PLAINTEXT", security_protocol=0
     )
+    return UpdateMetadataBroker(id=broker_id, endpoints=[endpoint], rack=None)
 
 
 def topic_state(
@@ -359,6 +353,7 @@ class FakeBroker:
             fetch_sessions=FetchSessions(),
             client_gate=self.client_gate,
             metrics=self.metrics,
+            record_turns=RecordTurns(InlineDiskWorker(asyncio.get_running_loop())),
             loop_ms=lambda: int(asyncio.get_running_loop().time() * 1000),
             wall_ms=lambda: WALL_MS,
             elapsed_us=lambda: int(asyncio.get_running_loop().time() * 1_000_000),

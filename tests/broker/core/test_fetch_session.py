@@ -168,7 +168,9 @@ def test_a_session_that_loses_its_last_partition_ends() -> None:
     sessions: FetchSessions[Part] = FetchSessions()
     session_id = make(sessions, part(0))
     context = go_on(sessions, session_id, 1, forgotten=(key(0),))
-    assert context.answer([]) == (0, [])
+    nothing: list[Result] = []
+    session_id, news = context.answer(nothing)
+    assert (session_id, list(news)) == (0, [])
     assert len(sessions) == 0
 
 

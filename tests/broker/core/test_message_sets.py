@@ -13,7 +13,8 @@ from protocol.records.batch import Compression, read_batch_header
 from protocol.records.build import NewRecord, build_batch
 from protocol.records.build_message_set import MessageSetOptions, build_message_set
 from protocol.records.records import iterate_all_records
-from protocol.records.up_convert import RECORDS_PER_STEP
+from protocol.records.steps import RECORDS_OF_A_STEP
+from tests.protocol.records.stepped import gone_through
 
 AB = [NewRecord(b"a", b"k", 5), NewRecord(b"b", None, 6)]
 
@@ -26,13 +27,8 @@ def convert(records: bytes | bytearray, **configs: str) -> tuple[bytearray, int]
     """Return the batch and the number of pauses."""
     overrides = {name.replace("_", "."): value for name, value in configs.items()}
     steps = convert_in_steps(records, topic_config(overrides, broker_config({})))
-    pauses = 0
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value, pauses
-        pauses += 1
+    batch, stepped = gone_through(steps)
+    return batch, stepped.steps
 
 
 def refusal(records: bytes | bytearray, **configs: str) -> ErrorCode:
@@ -126,6 +122,6 @@ def test_the_time_of_an_append_is_not_the_producers_to_set(
 
 
 def test_a_long_set_pauses_while_it_is_checked_and_while_it_is_converted() -> None:
-    records = [NewRecord(b"v")] * (3 * RECORDS_PER_STEP)
+    records = [NewRecord(b"v")] * (3 * RECORDS_OF_A_STEP)
     _, pauses = convert(message_set(records, magic=0))
     assert pauses == 6

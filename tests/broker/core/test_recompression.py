@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import replace
 
 import pytest
@@ -20,7 +19,9 @@ from protocol.records.batch import (
 )
 from protocol.records.build import BatchOptions, NewRecord, build_batch, seal_batch
 from protocol.records.records import iterate_records
+from protocol.records.steps import OUTPUT_BYTES_SHORT, Steps, at_once
 from protocol.topic_config import TopicConfig
+from tests.protocol.records.stepped import gone_through
 
 NAMES = {
     "uncompressed": Compression.NONE,
@@ -44,12 +45,8 @@ def batch(codec: Compression) -> bytearray:
     return build_batch(RECORDS, options)
 
 
-def run(steps: Generator[None, None, Buffer]) -> bytes:
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return bytes(end.value)
+def run(steps: Steps[Buffer]) -> bytes:
+    return bytes(at_once(steps))
 
 
 def unpacked(header: BatchHeader) -> BatchHeader:
@@ -95,6 +92,18 @@ def test_what_is_to_be_refused_is_left_as_it_came() -> None:
     assert run(recompress_in_steps(whole, small)) == whole
     assert run(recompress_in_steps(whole + b"more", config("zstd"))) == whole + b"more"
     assert not needs_recompression(whole[:40], config("zstd"))
+
+
+def test_large_batches_are_unpacked_and_packed_elsewhere() -> None:
+    record = NewRecord(bytes(OUTPUT_BYTES_SHORT))
+    packed = build_batch([record], BatchOptions(compression=Compression.ZSTD))
+    again, stepped = gone_through(recompress_in_steps(packed, config("lz4")))
+    assert [work.is_large for work in stepped.works] == [True, False]
+    assert [one.value for one in iterate_records(again, 0, read_batch_header(again))] == [
+        record.value
+    ]
+    short = build_batch([NewRecord(b"v")], BatchOptions(compression=Compression.ZSTD))
+    assert not gone_through(recompress_in_steps(short, config("lz4")))[1].works
 
 
 def test_records_that_cannot_be_unpacked_are_refused() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from broker.core.append import AppendLimits, RecordsRefused, prepare_append
+from broker.core.append import AppendLimits, PreparedAppend, RecordsRefused, prepare_append
 from broker.core.producers import ProducerStates
 from broker.core.record_errors import (
     NAMED_MAX,
@@ -19,9 +20,11 @@ from broker.core.record_errors import (
 )
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
-from protocol.records.batch import read_batch_header
+from protocol.records.batch import Compression, read_batch_header
 from protocol.records.build import BatchOptions, NewRecord, build_batch, seal_batch
+from protocol.records.steps import OUTPUT_BYTES_SHORT
 from tests.golden.produce_refusals import CASES, HOUR_MS, TOPICS, answers
+from tests.protocol.records.stepped import gone_through
 
 DIFFERENT = {
     # A broker of Kafka makes it CreateTime, which costs a new sum.
@@ -58,17 +61,21 @@ def clock_of(told: dict[str, Any]) -> int:
     return int(told["sent_at_ms"])
 
 
+def appended(batch: bytes | bytearray, limits: AppendLimits, now_ms: int = 0) -> PreparedAppend:
+    return prepare_append(
+        bytearray(batch),
+        next_offset=0,
+        leader_epoch=0,
+        limits=limits,
+        producers=ProducerStates(),
+        now_ms=now_ms,
+    )
+
+
 def refused(tp: TopicPartition, batch: bytes, limits: AppendLimits, now_ms: int) -> dict[str, Any]:
     """What a leader answers, as the golden answers are written."""
     try:
-        prepare_append(
-            bytearray(batch),
-            next_offset=0,
-            leader_epoch=0,
-            limits=limits,
-            producers=ProducerStates(),
-            now_ms=now_ms,
-        )
+        appended(batch, limits, now_ms)
     except RecordsRefused:
         named = name_records(tp, batch, limits, now_ms)
         assert named is not None
@@ -127,12 +134,11 @@ def test_a_record_error_reads_as_in_java() -> None:
 
 def test_many_records_are_looked_at_in_steps_and_the_first_thousand_are_named() -> None:
     batch = build_batch([NewRecord(b"value") for _ in range(NAMED_MAX + 500)])
-    assert is_looked_at_before(batch)
-    steps = look_in_steps(TP, batch, AppendLimits(requires_keys=True), 0)
-    next(steps)
-    with pytest.raises(StopIteration) as end:
-        next(steps)
-    fault = end.value.value.fault
+    limits = AppendLimits(requires_keys=True)
+    assert is_looked_at_before(batch, limits, 0)
+    seen, stepped = gone_through(look_in_steps(TP, batch, limits, 0))
+    assert stepped.steps == 1
+    fault = seen.fault
     assert isinstance(fault, RecordsNamed)
     assert len(fault.errors.records) == NAMED_MAX
     assert f"due to {NAMED_MAX + 500} record errors in total" in fault.message
@@ -142,8 +148,57 @@ def test_many_records_that_are_cut_are_a_corrupt_message() -> None:
     batch = bytearray(build_batch([NewRecord(b"value", key=b"k") for _ in range(1500)]))
     batch[-1] = 0x7F  # headers that are not there
     batch[57:61] = (1501).to_bytes(4, "big")
-    steps = look_in_steps(TP, batch, AppendLimits(requires_keys=True), 0)
-    next(steps)
-    with pytest.raises(StopIteration) as end:
-        next(steps)
-    assert end.value.value.fault.code is ErrorCode.CORRUPT_MESSAGE
+    seen, _ = gone_through(look_in_steps(TP, batch, AppendLimits(requires_keys=True), 0))
+    assert seen.fault is not None
+    assert seen.fault.code is ErrorCode.CORRUPT_MESSAGE
+
+
+def test_records_are_looked_at_before_where_they_are_many_or_nobody_knows() -> None:
+    few, many = [NewRecord(b"v")], [NewRecord(b"v")] * 1_001
+    packed = BatchOptions(compression=Compression.LZ4)
+    keyed, plain = AppendLimits(requires_keys=True), AppendLimits()
+    assert not is_looked_at_before(build_batch(few), keyed, 0)
+    assert is_looked_at_before(build_batch(many), keyed, 0)
+    assert is_looked_at_before(build_batch(few, packed), keyed, 0)
+    for batch in (build_batch(many), build_batch(few, packed)):
+        assert not is_looked_at_before(batch, plain, 0)
+        assert not is_looked_at_before(batch + b"more", keyed, 0)
+        assert not is_looked_at_before(batch[:-1], keyed, 0)
+        small = AppendLimits(requires_keys=True, max_message_bytes=len(batch) - 1)
+        assert not is_looked_at_before(batch, small, 0)
+    assert not is_looked_at_before(b"", keyed, 0)
+
+
+def test_a_header_with_times_that_cannot_be_is_looked_behind_in_steps() -> None:
+    late = [NewRecord(b"v", timestamp_ms=2 * HOUR_MS)] * 1_500
+    limits = AppendLimits(timestamp_after_max_ms=HOUR_MS)
+    stamped = build_batch(late, BatchOptions(log_append_time_ms=5))
+    for batch, words in ((build_batch(late), "out of range"), (stamped, "timestamp type")):
+        assert is_looked_at_before(batch, limits, 0)
+        seen, stepped = gone_through(look_in_steps(TP, batch, limits, 0))
+        assert stepped.steps == 1
+        with pytest.raises(RecordsNamed) as refusal:
+            appended(batch, replace(limits, seen=seen))
+        assert refusal.value.code is ErrorCode.INVALID_TIMESTAMP
+        assert len(refusal.value.errors.records) == NAMED_MAX
+        assert words in refusal.value.errors.records[0].message
+
+
+def test_a_header_that_is_wrong_alone_is_refused_after_its_records_were_looked_at() -> None:
+    data = build_batch([NewRecord(b"v")] * 1_500)
+    header = read_batch_header(data)._replace(max_timestamp=10 * HOUR_MS)
+    batch = seal_batch(header, memoryview(data)[61:])
+    limits = AppendLimits(timestamp_after_max_ms=HOUR_MS)
+    seen, _ = gone_through(look_in_steps(TP, batch, limits, 0))
+    with pytest.raises(RecordsRefused) as refusal:
+        appended(batch, replace(limits, seen=seen))
+    assert refusal.value.code is ErrorCode.INVALID_TIMESTAMP
+    assert not isinstance(refusal.value, RecordsNamed)
+
+
+def test_a_bomb_is_unpacked_elsewhere_before_its_records_are_looked_at() -> None:
+    record = NewRecord(bytes(OUTPUT_BYTES_SHORT))
+    batch = build_batch([record], BatchOptions(compression=Compression.ZSTD))
+    seen, stepped = gone_through(look_in_steps(TP, batch, AppendLimits(requires_keys=True), 0))
+    assert [work.is_large for work in stepped.works] == [True]
+    assert isinstance(seen.fault, RecordsNamed)

@@ -37,6 +37,7 @@ from broker.engine.types import (
     RpcPort,
 )
 from broker.metrics import Metrics
+from broker.record_turns import RecordTurns
 from broker.storage.faults import FaultyDisk
 from broker.storage.log_dir import LogDir
 from broker.storage.memory_disk import MemoryDisk
@@ -146,6 +147,7 @@ class Node:
             disk.root: FaultyDisk(disk, chance=random.Random(broker_id)) for disk in disks
         }
         self.workers = {path: SwitchWorker(loop) for path in self.disks}
+        self.record_turns = RecordTurns(InlineDiskWorker(loop))
         self.log_dirs = {path: self._log_dir(path, self.workers[path]) for path in self.disks}
         self.events = Events()
         self.rows: list[MetricRow] = []
@@ -166,6 +168,7 @@ class Node:
                 topic_config=self.topic_config,
                 emit=self.rows.append,
                 events=self.events,
+                record_turns=self.record_turns,
                 counters=self.metrics.counters,
             ),
         )
@@ -200,6 +203,7 @@ class Node:
             fetch_sessions=FetchSessions(),
             client_gate=gate,
             metrics=self.metrics,
+            record_turns=self.record_turns,
             loop_ms=lambda: int(asyncio.get_running_loop().time() * 1000),
             wall_ms=LoopClock().now_ms,
             elapsed_us=lambda: int(asyncio.get_running_loop().time() * 1_000_000),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from broker.core.fetch_session import SESSION_PARTITIONS_MAX
+from broker.engine.fetch import PARTS_OF_A_STEP
 from broker.engine.types import AbortedTransaction, EpochEndOffset, FetchResult, LeaderHint
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -19,6 +23,7 @@ from protocol.messages.fetch import (
 from protocol.records.batch import Compression
 from protocol.records.build import BatchOptions, NewRecord, build_batch
 from protocol.records.message_set import iterate_message_views, iterate_messages
+from protocol.wire.steps import STEP_ITEMS
 from tests.broker.fakes import TOPIC_ID, FakeBroker, batch, topic_state, update_metadata
 
 ORDERS_0 = TopicPartition("orders", 0)
@@ -312,3 +317,39 @@ async def test_records_are_counted_as_large_as_they_are_sent(broker: FakeBroker,
     await broker.ask(request, 12)
     assert counters.replication_bytes_out.value == stored().records_size_bytes
     assert counters.bytes_out.value == sent_bytes
+
+
+@pytest.mark.parametrize("version", [12, 13])
+async def test_what_a_session_of_very_many_forgets_is_refused_and_let_go_of(
+    broker: FakeBroker, version: int
+) -> None:
+    request = fetch(0, session=(7, 1), version=version)
+    name: dict[str, Any] = {"topic": "orders"} if version < 13 else {"topic_id": OTHER_ID}
+    request.forgotten_topics_data = [
+        ForgottenTopic(**name, partitions=[]) for _ in range(SESSION_PARTITIONS_MAX)
+    ]
+    response = await broker.ask(request, version)
+    assert response.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert broker.engine.fetched == []
+
+
+async def test_very_many_topics_without_partitions_give_others_their_turns(
+    broker: FakeBroker,
+) -> None:
+    request = fetch(session=(0, -1))
+    request.topics = [FetchTopic(topic="orders", partitions=[])] * (20 * PARTS_OF_A_STEP)
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as group:
+        counting = group.create_task(count_turns())
+        response = await broker.ask(request, 12)
+        counting.cancel()
+    assert response.error_code == ErrorCode.NONE
+    decoded_in = 20 * PARTS_OF_A_STEP // STEP_ITEMS
+    assert turns >= decoded_in + 19

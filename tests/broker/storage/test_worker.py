@@ -28,7 +28,7 @@ async def worker(request: pytest.FixtureRequest) -> AsyncIterator[DiskWorker]:
 
 
 def thread_of(name: str) -> threading.Thread:
-    return next(thread for thread in threading.enumerate() if thread.name == f"log-dir {name}")
+    return next(thread for thread in threading.enumerate() if thread.name == name)
 
 
 async def ran(worker: DiskWorker, *jobs: Callable[[], Any]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,11 +11,13 @@ from hypothesis import strategies as st
 from kafka.record.legacy_records import LegacyRecordBatch, LegacyRecordBatchBuilder
 from kafka.record.memory_records import MemoryRecords
 
+from protocol.errors import Malformed
 from protocol.records.batch import Compression
 from protocol.records.build import NewRecord
 from protocol.records.build_message_set import (
     MessageSetOptions,
     build_message_set,
+    pack_in_steps,
     pack_message_set,
 )
 from protocol.records.message_set import (
@@ -22,6 +25,8 @@ from protocol.records.message_set import (
     iterate_message_views,
     iterate_messages,
 )
+from protocol.records.records import RecordView
+from protocol.records.steps import at_once
 
 OLD_CODECS = (Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ4)
 NULLABLE = st.none() | st.binary(max_size=10)
@@ -104,3 +109,12 @@ def test_gaps_between_offsets_stay() -> None:
 @pytest.mark.parametrize("codec", OLD_CODECS)
 def test_no_records_make_an_empty_set(codec: Compression) -> None:
     assert pack_message_set([], 1, codec, is_log_append_time=False) == b""
+
+
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP])
+def test_a_set_that_becomes_too_large_is_given_up(codec: Compression) -> None:
+    records = [RecordView(offset, 0, 0, None, None) for offset in range(1_000)]
+    bounded = partial(pack_in_steps, records, 1, codec, is_log_append_time=False)
+    with pytest.raises(Malformed, match="295 records are more than 10000 bytes in format 1"):
+        at_once(bounded(bytes_max=10_000))
+    assert at_once(bounded(bytes_max=34_000)) == at_once(bounded())

@@ -20,10 +20,16 @@ from protocol.records.build import (
     build_end_marker,
 )
 from protocol.records.build_message_set import MessageSetOptions, build_message_set
-from protocol.records.down_convert import OVERFLOW_MESSAGE, down_convert
+from protocol.records.down_convert import (
+    OVERFLOW_MESSAGE,
+    down_convert,
+    down_convert_in_steps,
+)
 from protocol.records.entries import iterate_entries, iterate_entry_views
 from protocol.records.message_set import MessageHeader, iterate_message_views, iterate_messages
 from protocol.records.records import ControlRecordType, RecordView
+from protocol.records.steps import BYTES_OF_A_STEP, RECORDS_OF_A_STEP
+from tests.protocol.records.stepped import gone_through
 
 OLD_CODECS = (Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ4)
 NULLABLE = st.none() | st.binary(max_size=10)
@@ -210,12 +216,21 @@ def test_the_whole_grows_no_larger_than_what_was_read_but_for_the_first_batch() 
     assert [view.offset for view in views(more)] == list(range(50))
 
 
-def test_pieces_are_made_when_they_are_asked_for() -> None:
-    broken = build_batch(ab(), BatchOptions(base_offset=2, compression=Compression.GZIP))
-    broken[62] ^= 255  # gzip's own first bytes
-    pieces = down_convert([build_batch(ab()), broken], 1, fetch_offset=0)
-    assert len(views(bytes(next(pieces)))) == 2
-    assert next(pieces, None) is None
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP])
+def test_many_records_are_written_anew_in_steps(codec: Compression) -> None:
+    records = [NewRecord(b"value")] * (3 * RECORDS_OF_A_STEP)
+    batch = build_batch(records, BatchOptions(compression=codec))
+    pieces, stepped = gone_through(down_convert_in_steps([batch], 1, fetch_offset=0))
+    assert stepped.steps >= 3
+    assert len(views(b"".join(pieces))) == len(records)
+
+
+def test_large_records_are_unpacked_summed_and_packed_elsewhere() -> None:
+    record = NewRecord(bytes(BYTES_OF_A_STEP))
+    batch = build_batch([record], BatchOptions(compression=Compression.GZIP))
+    pieces, stepped = gone_through(down_convert_in_steps([batch], 1, fetch_offset=0))
+    assert [work.is_large for work in stepped.works] == [True, False, False]
+    assert [view.value for view in views(b"".join(pieces))] == [record.value]
 
 
 def test_every_record_that_fits_is_there_whatever_the_buffers() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import given, settings
@@ -14,10 +15,19 @@ from protocol.errors import Malformed
 from protocol.records.batch import Compression, check_crc, read_batch_header
 from protocol.records.build import NewRecord, build_batch
 from protocol.records.build_message_set import MessageSetOptions, build_message_set
+from protocol.records.compression import compress
 from protocol.records.down_convert import down_convert
 from protocol.records.message_set import InvalidMessageSet, iterate_messages
 from protocol.records.records import iterate_all_records
-from protocol.records.up_convert import RECORDS_PER_STEP, up_convert, up_convert_in_steps
+from protocol.records.steps import (
+    BYTES_OF_A_STEP,
+    OUTPUT_BYTES_SHORT,
+    PACKED_BYTES_SHORT,
+    RECORDS_OF_A_STEP,
+    at_once,
+)
+from protocol.records.up_convert import up_convert, up_convert_in_steps
+from tests.protocol.records.stepped import gone_through
 
 OLD_CODECS = (Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ4)
 NULLABLE = st.none() | st.binary(max_size=10)
@@ -142,17 +152,61 @@ def test_a_compacted_topic_wants_keys() -> None:
 
 @pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP])
 def test_a_long_set_is_converted_in_short_steps(codec: Compression) -> None:
-    records = [NewRecord(b"v")] * (3 * RECORDS_PER_STEP + 1)
+    records = [NewRecord(b"v")] * (3 * RECORDS_OF_A_STEP + 1)
     data = build_message_set(records, MessageSetOptions(magic=0, compression=codec))
-    steps = up_convert_in_steps(data)
-    assert sum(1 for _ in steps) == 3
+    batch, stepped = gone_through(up_convert_in_steps(data))
+    assert batch == up_convert(data)
+    assert stepped.steps == 3
+
+
+def test_large_records_end_a_step_earlier() -> None:
+    record = NewRecord(bytes(BYTES_OF_A_STEP // 2))
+    data = build_message_set([record] * 5, MessageSetOptions(magic=1))
+    assert gone_through(up_convert_in_steps(data))[1].steps == 2
+
+
+def test_a_bomb_is_unpacked_summed_and_packed_elsewhere() -> None:
+    record = NewRecord(bytes(BYTES_OF_A_STEP + 1))
+    options = MessageSetOptions(magic=1, compression=Compression.GZIP)
+    data = build_message_set([record], options)
+    batch, stepped = gone_through(up_convert_in_steps(data))
+    assert [work.is_large for work in stepped.works] == [True, False, False]
+    assert [one.value for one in iterate_all_records(batch)] == [record.value]
+
+
+def test_the_sum_of_a_long_message_in_a_wrapper_counts() -> None:
+    inner = build_message_set([NewRecord(bytes(BYTES_OF_A_STEP))], MessageSetOptions(magic=1))
+    inner[-1] ^= 1
+    wrapper = NewRecord(bytes(compress(Compression.GZIP, inner)))
+    data = build_message_set([wrapper], MessageSetOptions(magic=1))
+    data[17] |= Compression.GZIP
+    data[12:16] = crc32(data[16:]).to_bytes(4, "big")
+    with pytest.raises(Malformed, match="of a wrapper fails its CRC"):
+        up_convert(data)
+
+
+def test_what_is_short_is_unpacked_and_packed_where_it_is() -> None:
+    record = NewRecord(bytes(PACKED_BYTES_SHORT // 2))
+    options = MessageSetOptions(magic=1, compression=Compression.GZIP)
+    _, stepped = gone_through(up_convert_in_steps(build_message_set([record], options)))
+    assert not stepped.works
+
+
+def test_the_lengths_in_a_wrapper_are_walked_in_steps() -> None:
+    records = [NewRecord(None)] * (OUTPUT_BYTES_SHORT // 34)
+    options = MessageSetOptions(magic=1, base_offset=5, compression=Compression.GZIP)
+    data = build_message_set(records, options)
+    _, stepped = gone_through(up_convert_in_steps(data))
+    walks = len(records) // 4096
+    assert walks > 0
+    assert stepped.steps == walks + len(records) // RECORDS_OF_A_STEP
 
 
 def test_decompression_stops_at_its_limit() -> None:
     options = MessageSetOptions(magic=1, compression=Compression.GZIP)
     data = build_message_set([NewRecord(bytes(100_000))], options)
     with pytest.raises(Malformed):
-        next(up_convert_in_steps(data, output_bytes_max=50_000))
+        at_once(up_convert_in_steps(data, output_bytes_max=50_000))
 
 
 @settings(deadline=None)

@@ -1,0 +1,103 @@
+"""Who has their turn at long work on records, and where codecs do theirs.
+
+A batch may become 64 MiB without compression. What a codec does with it is one call; made on the
+loop, it would keep everybody waiting. So codecs have one thread of their own, which belongs to no
+log dir: a batch is nobody's before it has its offsets, its work is no work of a disk whose silence
+is measured, and on a log dir's queue it would stand before the appends of all others. One thread
+is enough to leave the loop alone, and has one bomb at a time burst. Python's share, record by
+record, stays on the loop in steps: in a thread it would take the interpreter from the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from protocol.ports import DiskWorker
+from protocol.records.steps import CodecWork, Steps
+from protocol.transport.turns import Turns
+
+T = TypeVar("T")
+
+
+class RecordTurns:
+    """Drives ``Steps``; one for a broker, on its loop."""
+
+    def __init__(self, worker: DiskWorker) -> None:
+        """``worker`` does what codecs do; it belongs to this from now on."""
+        self._worker = worker
+        self._loop = asyncio.get_running_loop()
+        self._turns = Turns()
+        self.large = asyncio.Lock()
+        """Held by whom the memory of a large batch is granted to; who waits is served in order."""
+
+    async def run(self, steps: Steps[T], *, is_large: bool = False) -> T:
+        """Go through ``steps`` with turns for others in between; return what they return.
+
+        Of those that may unpack much, one is under way at a time: bombs must not add up. That is
+        noticed when they do so, or said in advance by ``is_large``.
+        """
+        with _LargeTurn(self.large) as turn:
+            if is_large:
+                await turn.take()
+            try:
+                work = next(steps)
+                while True:
+                    result = await self._result(work, turn)
+                    is_error = isinstance(result, Exception)
+                    work = steps.throw(result) if is_error else steps.send(result)
+            except StopIteration as end:
+                return end.value
+
+    def close(self) -> None:
+        """End the thread; what it is doing is done for nobody."""
+        self._worker.abandon()
+
+    async def _result(self, work: CodecWork | None, turn: _LargeTurn) -> Any:
+        """Return what is to be sent into the steps, or an exception that is to be thrown."""
+        if work is None:
+            return await self._turns.next()
+        if work.is_large:
+            await turn.take()
+        worked: asyncio.Future[Any] = self._loop.create_future()
+        self._worker.run([work.call], partial(_settle, worked))
+        turn.working = worked
+        return await asyncio.shield(worked)
+
+
+class _LargeTurn:
+    """The turn of one, if it takes it; let go of at the end, but not while its codec works."""
+
+    def __init__(self, lock: asyncio.Lock) -> None:
+        self._lock = lock
+        self._is_taken = False
+        self.working: asyncio.Future[Any] | None = None
+
+    async def take(self) -> None:
+        """Wait for it; nothing to do for who has it."""
+        if not self._is_taken:
+            await self._lock.acquire()
+            self._is_taken = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _type: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        if not self._is_taken:
+            return
+        if self.working is None or self.working.done():
+            self._lock.release()
+        else:
+            self.working.add_done_callback(lambda _: self._lock.release())
+
+
+def _settle(worked: asyncio.Future[Any], results: Sequence[Any]) -> None:
+    worked.set_result(results[0])

@@ -1,0 +1,135 @@
+"""Long work on records: whose turn it is, and what a codec's thread leaves alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from broker.record_turns import RecordTurns
+from broker.storage.worker import InlineDiskWorker, ThreadDiskWorker, run_jobs
+from protocol.errors import Malformed
+from protocol.records.steps import CodecWork, Steps
+from tests.deadlines import DEADLINE_S
+
+
+class HeldWorker(InlineDiskWorker):
+    """Does its jobs when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__(asyncio.get_running_loop())
+        self.held: list[Callable[[], None]] = []
+
+    def run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
+        self.held.append(lambda: done(run_jobs(jobs)))
+
+    def release(self) -> None:
+        self.held.pop(0)()
+
+
+def work(name: str, log: list[str], *, is_large: bool = True) -> Steps[str]:
+    log.append(f"{name} begins")
+    yield
+    result = yield CodecWork(name.upper, is_large=is_large)
+    log.append(f"{name} has {result}")
+    yield
+    return name
+
+
+async def settled() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_steps_get_what_codecs_return_and_return_their_own() -> None:
+    log: list[str] = []
+    turns = RecordTurns(InlineDiskWorker(asyncio.get_running_loop()))
+    assert await turns.run(work("a", log)) == "a"
+    assert log == ["a begins", "a has A"]
+
+
+async def test_codecs_do_their_work_in_a_thread_of_their_own() -> None:
+    worker = ThreadDiskWorker("codecs", asyncio.get_running_loop())
+    turns = RecordTurns(worker)
+    async with asyncio.timeout(DEADLINE_S):
+        assert await turns.run(work("a", [])) == "a"
+    turns.close()
+
+
+async def test_what_a_codec_cannot_read_is_raised_in_the_steps() -> None:
+    def broken() -> None:
+        raise Malformed("no such stream")
+
+    def steps() -> Steps[str]:
+        try:
+            yield CodecWork(broken, is_large=True)
+        except Malformed as error:
+            return f"refused: {error}"
+        return "taken"
+
+    def careless() -> Steps[None]:
+        yield CodecWork(broken, is_large=True)
+
+    turns = RecordTurns(InlineDiskWorker(asyncio.get_running_loop()))
+    assert await turns.run(steps()) == "refused: no such stream"
+    with pytest.raises(Malformed):
+        await turns.run(careless())
+    assert not turns.large.locked()
+
+
+async def test_of_large_ones_one_is_under_way_and_the_others_wait_in_order() -> None:
+    worker, log = HeldWorker(), list[str]()
+    turns = RecordTurns(worker)
+    async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group:
+        for name in "abc":
+            group.create_task(turns.run(work(name, log)))
+        await settled()
+        assert log == ["a begins", "b begins", "c begins"]
+        for number, name in enumerate("abc", start=1):
+            assert len(worker.held) == 1
+            worker.release()
+            await settled()
+            assert log[2 + number] == f"{name} has {name.upper()}"
+
+
+async def test_what_is_not_large_waits_for_no_turn() -> None:
+    worker, log = HeldWorker(), list[str]()
+    turns = RecordTurns(worker)
+    async with asyncio.timeout(DEADLINE_S), turns.large, asyncio.TaskGroup() as group:
+        group.create_task(turns.run(work("a", log, is_large=False)))
+        await settled()
+        worker.release()
+        await settled()
+        assert log[-1] == "a has A"
+
+
+async def test_what_is_said_to_be_large_takes_its_turn_from_the_start() -> None:
+    log: list[str] = []
+    turns = RecordTurns(InlineDiskWorker(asyncio.get_running_loop()))
+    async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group, turns.large:
+        group.create_task(turns.run(work("a", log, is_large=False), is_large=True))
+        await settled()
+        assert not log
+    assert log[-1] == "a has A"
+
+
+async def test_a_turn_that_is_given_up_ends_with_what_its_codec_is_doing() -> None:
+    worker, log = HeldWorker(), list[str]()
+    turns = RecordTurns(worker)
+    async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group:
+        left = group.create_task(turns.run(work("a", log)))
+        group.create_task(turns.run(work("b", log)))
+        await settled()
+        left.cancel()
+        with suppress(asyncio.CancelledError):
+            await left
+        await settled()
+        assert len(worker.held) == 1
+        worker.release()
+        await settled()
+        assert len(worker.held) == 1
+        worker.release()
+    assert log == ["a begins", "b begins", "b has B"]
