@@ -19,6 +19,7 @@ import uvloop
 from broker.app import StartupError, run_broker
 from broker.exit_codes import ExitCode
 from protocol.spec import ClusterSpec, SpecError, load_cluster_spec
+from protocol.stack_dumps import tell_stacks
 
 _LOG_LEVELS = ("debug", "info", "warning", "error")
 
@@ -86,4 +87,5 @@ def _fail(code: ExitCode, text: str) -> int:
 
 
 if __name__ == "__main__":
+    tell_stacks()
     sys.exit(main())

@@ -22,6 +22,7 @@ from controller.app import Controller, OtherJournalError, PortError, WrongCluste
 from controller.exit_codes import ExitCode
 from controller.journal import Journal, JournalCorruptError, JournalFile, JournalInUseError
 from protocol.spec import ClusterSpec, SpecError, load_cluster_spec
+from protocol.stack_dumps import tell_stacks
 from protocol.transport.heap_trim import trim_when_quiet
 
 _ADVICE = (
@@ -131,4 +132,5 @@ def _fail(code: ExitCode, text: str) -> ExitCode:
 
 
 if __name__ == "__main__":
+    tell_stacks()
     sys.exit(main())

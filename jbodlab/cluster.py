@@ -19,7 +19,7 @@ from jbodlab.errors import ExitCode, LabError
 from jbodlab.free_ports import holder_of, is_free
 from jbodlab.interrupts import interrupts_deferred, sigterm_interrupts
 from jbodlab.loading import ASK_EVERY_MS, LoadingWatch
-from jbodlab.nodes import broker_troubles, controller_answers, death_line, stop_together
+from jbodlab.nodes import all_serve, cluster_troubles, death_line, stop_together
 from jbodlab.process import STOP_DEADLINE_MS, Process
 from jbodlab.run_state import ProcessNote, read_notes, run_dir, write_notes
 from protocol.spec import BrokerSpec, ClusterSpec, SpecError, load_cluster_spec, spec_file
@@ -118,6 +118,10 @@ class Cluster:
     def short(self, path: str) -> str:
         """Return ``path`` as people name it: from the cluster file's folder, if it is there."""
         return path.removeprefix(f"{self.config_path.parent}/")
+
+    def log_file(self, name: str) -> Path:
+        """Return where the process ``name`` writes."""
+        return self.run_dir / f"{name}.log"
 
     def is_running(self, name: str) -> bool:
         """Tell whether the process ``name`` lives."""
@@ -263,12 +267,9 @@ class Cluster:
         return (time.monotonic() - started) * 1000
 
     def troubles(self) -> list[str]:
-        """Return what keeps the cluster from being whole, as far as processes and brokers tell."""
-        ends = [f"{name} does not run" for name in self.names if not self.is_running(name)]
-        living = [each for each in self.processes.values() if each.is_running]
-        still = [f"{each.name} stands still (SIGSTOP)" for each in living if each.is_paused]
-        asked = self._control_clients([each.name for each in living if not each.is_paused])
-        return [*ends, *still, *(words for each in asked for words in broker_troubles(each))]
+        """See `cluster_troubles`."""
+        log_files = {name: self.log_file(name) for name in self.names}
+        return cluster_troubles(self.spec, log_files, self.processes)
 
     def _start_until_ready(
         self,
@@ -297,11 +298,7 @@ class Cluster:
                 return
 
     def _is_whole(self, admin: ClusterAdmin) -> bool:
-        return (
-            self.is_ready(admin)
-            and controller_answers(self.spec.controller)
-            and all(not broker_troubles(client) for client in self._control_clients(self.names))
-        )
+        return self.is_ready(admin) and all_serve(self.spec)
 
     @contextmanager
     def _ended_unless_done(self, started: list[str]) -> Generator[None]:
@@ -358,7 +355,7 @@ class Cluster:
             module, identity = "controller", self.controller_options
         command = [sys.executable, "-m", module, "--config", str(self.config_path), *identity]
         command = [*self._command_prefix, *command]
-        self.processes[name] = Process.start(name, command, self.run_dir / f"{name}.log")
+        self.processes[name] = Process.start(name, command, self.log_file(name))
         self._write_notes()
 
     def _attach(self) -> None:

@@ -6,6 +6,7 @@ A process is known by pid and start time, so that a recycled pid is never mistak
 from __future__ import annotations
 
 import contextlib
+import re
 import signal
 import subprocess
 import time
@@ -15,11 +16,18 @@ from typing import Final
 
 import psutil
 
+from protocol.stack_dumps import FATAL_ERROR, FATAL_SIGNALS, STACK_WORDS, STACKS_SIGNAL
+
 STOP_DEADLINE_MS: Final = 10_000
 UNKNOWN_CODE: Final = -1
+STACKS_TIMEOUT_MS: Final = 2_000
 _POLL_S: Final = 0.01
 _GONE: Final = "gone"
 _ENDED: Final = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD, _GONE)
+_TAIL_BYTES: Final = 64 * 1024
+"""More than the stacks of all threads of a node take."""
+_LOGGED: Final = re.compile(r"\d{4}-\d\d-\d\d ", re.ASCII)
+"""How each line of a log begins that a node wrote while it ran."""
 
 
 class Process:
@@ -136,13 +144,40 @@ class Process:
             self.kill()
         return self.exit_code
 
+    def write_stacks(self, timeout_ms: int = STACKS_TIMEOUT_MS) -> bool:
+        """Have it write to its log what its threads do, and wait for that; False: it does not.
+
+        Only one that takes the signal is asked: any other would end by it.
+        """
+        if not _takes(self.pid, STACKS_SIGNAL):
+            return False
+        size_bytes = _size_bytes(self.log_file)
+        self._signal(STACKS_SIGNAL)
+        deadline = time.monotonic() + timeout_ms / 1000
+        while STACK_WORDS not in (written := _text_from(self.log_file, size_bytes)):
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_POLL_S)
+        while written != (written := _text_from(self.log_file, size_bytes)):
+            time.sleep(_POLL_S)  # There are more threads.
+        return True
+
+    def ended_by(self) -> str | None:
+        """Return the name of the signal that ended it, such as "SIGSEGV"; None: none, or unknown.
+
+        Of a process of an earlier run its log is asked.
+        """
+        if self.exit_code is not None and self.exit_code != UNKNOWN_CODE:
+            return signal.Signals(-self.exit_code).name if self.exit_code < 0 else None
+        return fatal_signal(self.log_file)
+
     def last_line(self) -> str:
-        """Return the last line of its log that holds words."""
-        try:
-            tail = self.log_file.read_bytes()[-4096:].decode(errors="replace")
-        except OSError:
-            return ""
+        """Return the last line of its log that holds words; of stacks at its end, what they are."""
+        cause = _fatal_cause(self.log_file)
+        if cause is not None:
+            return FATAL_ERROR + cause
         # The frame that Python draws around a group of errors says nothing.
+        tail = _text_from(self.log_file, -4096)
         lines = [words for line in tail.splitlines() if (words := line.strip(" |+-\t"))]
         return lines[-1] if lines else ""
 
@@ -157,3 +192,45 @@ class Process:
         if self.is_running:
             with contextlib.suppress(psutil.NoSuchProcess):  # It has just ended.
                 self._handle.send_signal(number)
+
+
+def fatal_signal(log_file: Path) -> str | None:
+    """Return the name of the fatal signal that the last process ended by that wrote ``log_file``.
+
+    None: its log tells of none. Nobody can write a last word at SIGKILL.
+    """
+    number = FATAL_SIGNALS.get(_fatal_cause(log_file) or "")
+    return None if number is None else number.name
+
+
+def _fatal_cause(log_file: Path) -> str | None:
+    before, mark, dump = _text_from(log_file, -_TAIL_BYTES).rpartition(FATAL_ERROR)
+    del before
+    if not mark or any(map(_LOGGED.match, dump.splitlines())):
+        return None  # Another process wrote on.
+    return dump.partition("\n")[0]
+
+
+def _takes(pid: int, number: signal.Signals) -> bool:
+    """Tell whether a process has a handler for a signal; where nobody can know, it has none."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    taken = re.search(r"^SigCgt:\s*([0-9a-f]+)$", status, re.MULTILINE)
+    return taken is not None and bool(int(taken[1], 16) >> (number - 1) & 1)
+
+
+def _size_bytes(file: Path) -> int:
+    return file.stat().st_size if file.exists() else 0
+
+
+def _text_from(file: Path, position: int) -> str:
+    """Return what a file has from ``position`` on, which counts from its end if it is negative."""
+    try:
+        with file.open("rb") as opened:
+            size_bytes = opened.seek(0, 2)
+            opened.seek(max(0, size_bytes + position) if position < 0 else position)
+            return opened.read().decode(errors="replace")
+    except OSError:
+        return ""

@@ -18,6 +18,7 @@ from jbodlab.errors import ExitCode, LabError
 from jbodlab.loading import Remaining, loading_words
 from jbodlab.log_dir_signs import cause_of
 from jbodlab.nodes import status_troubles
+from jbodlab.process import fatal_signal
 
 MIB = 1 << 20
 STATUS_TIMEOUT_S = 3
@@ -215,7 +216,7 @@ def _process_row(cluster: Cluster, name: str) -> dict[str, Any]:
     running = cluster.is_running(name)
     process = cluster.processes.get(name)
     paused = running and process is not None and process.is_paused
-    log_file = cluster.run_dir / f"{name}.log"
+    log_file = cluster.log_file(name)
     return {
         "name": name,
         "running": running,
@@ -224,6 +225,7 @@ def _process_row(cluster: Cluster, name: str) -> dict[str, Any]:
         "rss_bytes": process.rss_bytes() if running and process is not None else 0,
         "address": _address(cluster, name),
         "log_file": str(log_file),
+        "ended_by": None if running else fatal_signal(log_file),
         **(_told(cluster, name) if running and not paused else _NOTHING_TOLD),
     }
 
@@ -293,7 +295,8 @@ def _status_table(
 
 def _state_words(row: dict[str, Any], path_text: Callable[[str], str]) -> str:
     if not row["running"]:
-        return f"[red]not running[/] {path_text(row['log_file'])}"
+        ended_by = f", ended by {row['ended_by']}" if row["ended_by"] else ""
+        return f"[red]not running{ended_by}[/] {path_text(row['log_file'])}"
     if row["paused"]:
         return "[yellow]paused[/]"
     if row["waits_for_controller"]:

@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from jbodlab.lab_spec import LabShape
-from tests.integration.labs import FAST, PATIENT_MS, SUSPICIOUS, Lab, running_lab
+from tests.integration.labs import (
+    FAST,
+    PATIENT_MS,
+    RUNNING,
+    SUSPICIOUS,
+    Lab,
+    running_lab,
+    told_of_nodes,
+)
 
 FOLDER = Path(__file__).parent
 
@@ -17,6 +25,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if FOLDER in item.path.parents:
             item.add_marker(pytest.mark.integration)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show with a failed test what its nodes tell, while they are there."""
+    report = yield
+    if report.failed and call.when == "call":
+        report.sections += [("nodes", told_of_nodes(cluster)) for cluster in RUNNING]
+    return report
 
 
 @pytest.fixture(scope="module")

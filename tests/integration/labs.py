@@ -5,6 +5,7 @@ Every wait is on a condition with a deadline.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,10 @@ FAST = {
 }
 SUSPICIOUS = FAST | {"jbodlab.log.dir.io.deadline.ms": "1000"}
 """For tests of log dirs that hang."""
+LOG_LINES_SHOWN = 200
+"""Of each node that does not answer when a test fails: more than the stacks of its threads."""
+RUNNING: dict[Cluster, None] = {}
+"""The clusters of labs that run now."""
 PATIENT_MS = 30_000
 """The session timeout where no broker is killed: one that answers late is not dead."""
 
@@ -216,10 +221,30 @@ def running_lab(
     cluster = Cluster(write_lab_spec(folder, shape), command_prefix)
     with running(cluster), ClusterAdmin(cluster.spec) as admin:
         lab = Lab(cluster, admin)
+        RUNNING[cluster] = None
         try:
             yield lab
+        except BaseException:
+            sys.stderr.write(told_of_nodes(cluster))
+            raise
         finally:
+            RUNNING.pop(cluster)
             lab.abandon_loads()
+
+
+def told_of_nodes(cluster: Cluster) -> str:
+    """Return what nodes tell, and how the logs end of those that tell nothing: for failed tests.
+
+    By then those that live have written there what their threads do.
+    """
+    troubles, logs = cluster.troubles(), list[str]()
+    for name in cluster.names:
+        silent = f"{name.replace('-', ' ')} does not answer"
+        if any(line.startswith((name, silent)) for line in troubles):
+            log = cluster.log_file(name)
+            lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+            logs += [f"the end of {log}:", *lines[-LOG_LINES_SHOWN:]]
+    return "".join(f"{line}\n" for line in (*troubles, *logs))
 
 
 @contextmanager

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
 from broker.exit_codes import ExitCode
 from jbodlab.cluster import CONTROLLER, broker_name
-from tests.integration.labs import DEADLINE_MS, Lab
+from jbodlab.errors import LabError
+from tests.integration.labs import DEADLINE_MS, Lab, told_of_nodes
+from tests.jbodlab.command_line import jbodlab
 
 
 def test_a_killed_controller_forgets_no_decision_it_answered(lab: Lab) -> None:
@@ -91,3 +96,22 @@ def test_a_clean_stop_hands_over_leaderships_without_an_error(lab: Lab) -> None:
     report = load.stop()
     assert report.failed == ()
     lab.assert_nothing_lost("t", report.acknowledged, 6)
+
+
+def test_a_crash_leaves_its_stacks_and_every_node_shows_its_own_when_asked(lab: Lab) -> None:
+    for process in lab.cluster.processes.values():
+        assert process.write_stacks(DEADLINE_MS)
+        assert " in main\n" in process.log_file.read_text()
+    crashed = lab.cluster.processes[broker_name(2)]
+    os.kill(crashed.pid, signal.SIGSEGV)
+    assert crashed.wait(DEADLINE_MS) == -signal.SIGSEGV
+    with pytest.raises(LabError, match="broker-2 does not run, it ended by SIGSEGV; logs are in"):
+        lab.cluster.wait_until(lambda _: False, "never", 0)
+    told = told_of_nodes(lab.cluster)
+    assert f"the end of {crashed.log_file}" in told
+    assert "Fatal Python error: Segmentation fault" in told
+    assert "broker-1.log" not in told
+    shown = jbodlab("status", "--config", str(lab.cluster.config_path))
+    assert "not running, ended by SIGSEGV" in shown.stdout
+    lab.cluster.start_broker(2)
+    assert jbodlab("status", "--config", str(lab.cluster.config_path)).stdout.count("SIG") == 0

@@ -9,8 +9,15 @@ import pytest
 
 from jbodlab.control import ControlClient
 from jbodlab.free_ports import free_ports
-from jbodlab.lab_spec import write_lab_spec
-from jbodlab.nodes import broker_troubles, controller_answers, death_line, stop_together
+from jbodlab.lab_spec import LabShape, write_lab_spec
+from jbodlab.nodes import (
+    all_serve,
+    broker_troubles,
+    cluster_troubles,
+    controller_answers,
+    death_line,
+    stop_together,
+)
 from jbodlab.process import UNKNOWN_CODE, Process
 from protocol.spec import load_cluster_spec
 from tests.deadlines import DEADLINE_MS
@@ -37,6 +44,58 @@ def test_the_end_of_a_process_of_an_earlier_run_has_no_code(tmp_path: Path) -> N
     process.wait(DEADLINE_MS)
     process.exit_code = UNKNOWN_CODE
     assert death_line(process) == f"broker-1 ended: x (log: {tmp_path}/b.log)"
+
+
+CRASHES = (
+    "from protocol.stack_dumps import tell_stacks; tell_stacks(); "
+    "import os; os.kill(os.getpid(), 11)"
+)
+SAYS_NOTHING = (
+    "from protocol.stack_dumps import tell_stacks; tell_stacks(); "
+    "print('up', flush=True); [0 for _ in iter(int, 1)]"
+)
+
+
+def test_a_crash_is_told_by_its_signal(tmp_path: Path) -> None:
+    process = Process.start("broker-1", [sys.executable, "-c", CRASHES], tmp_path / "b.log")
+    process.wait(DEADLINE_MS)
+    line = "ended by SIGSEGV: Fatal Python error: Segmentation fault"
+    assert death_line(process) == f"broker-1 {line} (log: {tmp_path}/b.log)"
+    process.exit_code = UNKNOWN_CODE
+    assert death_line(process) == f"broker-1 {line} (log: {tmp_path}/b.log)"
+
+
+def test_nodes_that_do_not_answer_are_asked_for_their_stacks(tmp_path: Path) -> None:
+    spec = load_cluster_spec(write_lab_spec(tmp_path, LabShape(brokers=3)))
+    log_files = {
+        name: tmp_path / f"{name}.log"
+        for name in ("controller", "broker-1", "broker-2", "broker-3")
+    }
+    codes = {"controller": SAYS_NOTHING, "broker-1": SAYS_NOTHING, "broker-2": CRASHES}
+    processes = {
+        name: Process.start(name, [sys.executable, "-c", code], log_files[name])
+        for name, code in codes.items()
+    }
+    try:
+        processes["broker-2"].wait(DEADLINE_MS)
+        for name in ("controller", "broker-1"):
+            while processes[name].last_line() != "up":
+                assert processes[name].wait(5) is None
+        assert cluster_troubles(spec, log_files, processes) == [
+            "controller does not answer",
+            f"what the threads of controller do is in {tmp_path}/controller.log",
+            "broker 1 does not answer on its control port",
+            f"what the threads of broker-1 do is in {tmp_path}/broker-1.log",
+            "broker-2 does not run, it ended by SIGSEGV",
+            "broker-3 does not run",
+        ]
+        assert "<listcomp>" in log_files["broker-1"].read_text()
+        processes["broker-1"].pause()
+        assert "broker-1 stands still (SIGSTOP)" in cluster_troubles(spec, log_files, processes)
+        assert not all_serve(spec)
+    finally:
+        for process in processes.values():
+            process.kill()
 
 
 class Told(ControlClient):

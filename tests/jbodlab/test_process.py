@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from jbodlab.process import UNKNOWN_CODE, Process
+from jbodlab.process import UNKNOWN_CODE, Process, fatal_signal
 from tests.deadlines import DEADLINE_MS
 
 FOREVER = "import signal; print('up', flush=True); signal.pause()"
@@ -17,6 +17,9 @@ STUBBORN = (
     "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); "
     "[signal.pause() for _ in iter(int, 1)]"
 )
+
+TELLS_STACKS = "from protocol.stack_dumps import tell_stacks; tell_stacks(); "
+CRASHES = TELLS_STACKS + "import os; os.kill(os.getpid(), 11)"
 
 
 def start(code: str, folder: Path) -> Process:
@@ -112,3 +115,40 @@ def test_a_process_that_was_killed_and_is_not_reaped_does_not_run(tmp_path: Path
     assert found.wait(0) == UNKNOWN_CODE
     assert Process.attach("p", process.pid, process.started_at, process.log_file) is None
     assert process.wait(0) == -signal.SIGKILL
+
+
+def test_a_process_that_never_lets_go_writes_what_its_threads_do(tmp_path: Path) -> None:
+    process = start(TELLS_STACKS + "print('up', flush=True); [0 for _ in iter(int, 1)]", tmp_path)
+    try:
+        wait_for_up(process)
+        assert process.write_stacks(DEADLINE_MS)
+        assert "<listcomp>" in process.log_file.read_text()
+        assert process.is_running
+        assert process.ended_by() is None
+    finally:
+        process.kill()
+    assert process.ended_by() == "SIGKILL"
+
+
+def test_a_process_that_would_end_by_the_question_is_not_asked(tmp_path: Path) -> None:
+    process = start(FOREVER, tmp_path)
+    try:
+        wait_for_up(process)
+        assert not process.write_stacks(DEADLINE_MS)
+        assert process.is_running
+    finally:
+        process.kill()
+    assert not process.write_stacks(DEADLINE_MS)
+
+
+def test_a_crash_is_known_by_its_code_or_by_the_end_of_its_log(tmp_path: Path) -> None:
+    process = start(CRASHES, tmp_path)
+    assert process.wait(DEADLINE_MS) == -signal.SIGSEGV
+    assert process.ended_by() == "SIGSEGV"
+    assert process.last_line() == "Fatal Python error: Segmentation fault"
+    process.exit_code = UNKNOWN_CODE
+    assert process.ended_by() == "SIGSEGV"
+    with process.log_file.open("a") as log:
+        log.write("2026-01-02 03:04:05,678 INFO broker-1 broker.app: it runs again\n")
+    assert fatal_signal(process.log_file) is None
+    assert fatal_signal(tmp_path / "none.log") is None
