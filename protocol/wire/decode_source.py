@@ -11,7 +11,7 @@ The same lines also make a generator, which reads large messages in steps.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from itertools import repeat
 from typing import Any
 
@@ -310,10 +310,8 @@ class _DecoderWriter:
             self.run.append((tags, "B"))
             self.flush()
             whole = "view" if self.blobs else "buf"
-            if self.in_steps:
-                read = f"yield from {self.source.bind('tags', _tagged_step_reader(con))}"
-            else:
-                read = self.source.bind("tags", _tagged_reader(con, blobs=self.blobs))
+            reader = _tagged_reader(con, blobs=self.blobs, in_steps=self.in_steps)
+            read = "yield from " * self.in_steps + self.source.bind("tags", reader)
             self.source.add(f"if {tags}: pos = {read}({whole}, pos - 1, {obj})")
         return obj
 
@@ -323,59 +321,40 @@ def _is_null(con: t.Blob | t.Array, length: str) -> str:
     return f"not {length}" if con.length.compact else f"{length} < 0"
 
 
-def _tagged_step_reader(con: Record) -> Any:
-    """Return the generator function ``read(buf, pos, obj)`` of a tagged section, in steps."""
+def _tagged_reader(con: Record, *, blobs: bool, in_steps: bool) -> Any:
+    """Return ``read(buf, pos, obj)`` of a tagged section; it makes decoders when needed.
+
+    In steps it is a generator function, as the decoders of its fields are.
+    """
     fields = {field.tag: field for field in con.tagged}
-    decoders: dict[int, Any] = {}
 
-    def read_tagged(buf: Any, pos: int, obj: Any) -> Any:
-        count, pos = read_varint(buf, pos)
-        unknown: list[tuple[int, Any]] = []
-        for number in range(count):
-            if number % STEP_ITEMS == STEP_ITEMS - 1:
-                yield
-            tag, pos = read_varint(buf, pos)
-            size, pos = read_varint(buf, pos)
-            end = pos + size
-            if tag in fields:
-                if tag not in decoders:
-                    decoders[tag] = step_decoder_for(fields[tag].construct)
-                value, read = yield from decoders[tag](buf[pos:end], 0, [])
-                if read > size or end > len(buf):
-                    raise Malformed(f"{read} bytes read in tagged field {tag} of {size}")
-                setattr(obj, fields[tag].name, value)
-            else:
-                unknown.append((tag, buf[pos:end]))
-            pos = end
-        obj.unknown_tags = tuple(unknown)
-        return pos
+    @cache
+    def decoder(tag: int) -> Any:
+        child = fields[tag].construct
+        return step_decoder_for(child) if in_steps else decoder_for(child, blobs=blobs)
 
-    return read_tagged
+    return partial(_read_tagged(in_steps=in_steps), fields, decoder)
 
 
-def _tagged_reader(con: Record, *, blobs: bool) -> Any:
-    """Return ``read(buf, pos, obj)`` of a tagged section; it makes decoders when needed."""
-    fields = {field.tag: field for field in con.tagged}
-    decoders: dict[int, Any] = {}
+@cache
+def _read_tagged(*, in_steps: bool) -> Any:
+    """Return ``read(fields, decoder, buf, pos, obj)``, the same for all structs."""
+    source = Source({**_NAMES, "refuse": _refuse_tagged})
+    source.add("count, pos = varint(buf, pos)", "unknown = []", f"due = {STEP_ITEMS}")
+    with source.block("for _ in repeat(None, count):"):
+        if in_steps:
+            make_step(source)
+        source.add("tag, pos = varint(buf, pos)", "size, pos = varint(buf, pos)")
+        source.add("end = pos + size")
+        with source.block("if tag in fields:"):
+            made = "yield from decoder(tag)(buf[pos:end], 0, [])"
+            source.add(f"value, read = {made if in_steps else 'decoder(tag)(buf[pos:end], 0)'}")
+            source.add("if read > size or end > len(buf): refuse(read, tag, size)")
+            source.add("setattr(obj, fields[tag].name, value)")
+        source.add("else: unknown.append((tag, buf[pos:end]))", "pos = end")
+    source.add("obj.unknown_tags = tuple(unknown)", "return pos")
+    return source.compile("def read_tagged(fields, decoder, buf, pos, obj):")
 
-    def read_tagged(buf: Any, pos: int, obj: Any) -> int:
-        count, pos = read_varint(buf, pos)
-        unknown: list[tuple[int, Any]] = []
-        for _ in range(count):
-            tag, pos = read_varint(buf, pos)
-            size, pos = read_varint(buf, pos)
-            end = pos + size
-            if tag in fields:
-                if tag not in decoders:
-                    decoders[tag] = decoder_for(fields[tag].construct, blobs=blobs)
-                value, read = decoders[tag](buf[pos:end], 0)
-                if read > size or end > len(buf):
-                    raise Malformed(f"{read} bytes read in tagged field {tag} of {size}")
-                setattr(obj, fields[tag].name, value)
-            else:
-                unknown.append((tag, buf[pos:end]))
-            pos = end
-        obj.unknown_tags = tuple(unknown)
-        return pos
 
-    return read_tagged
+def _refuse_tagged(read_bytes: int, tag: int, size_bytes: int) -> None:
+    raise Malformed(f"{read_bytes} bytes read in tagged field {tag} of {size_bytes}")
