@@ -24,6 +24,22 @@ async def echo(request: RequestReceived) -> Sequence[Buffer] | None:
     return [request.body]
 
 
+class UntilCancelled:
+    """An answer that never comes: it waits until it is cancelled."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.cancelled = asyncio.Event()
+
+    async def __call__(self, _request: RequestReceived) -> Sequence[Buffer]:
+        self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.cancelled.set()
+        return []
+
+
 class RawClient:
     """Speaks through asyncio's own streams, so that the server is tested against another reader."""
 

@@ -19,6 +19,7 @@ from tests.protocol.transport.raw_client import (
     DEADLINE_S,
     HOST,
     METADATA,
+    UntilCancelled,
     connected,
     echo,
     serving,
@@ -205,21 +206,12 @@ async def test_a_client_that_leaves_lets_its_request_end() -> None:
 
 
 async def test_stopping_cancels_requests_and_closes_connections() -> None:
-    begun, cancelled = asyncio.Event(), asyncio.Event()
-
-    async def answer(request: RequestReceived) -> Sequence[Buffer]:
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            cancelled.set()
-        return []
-
+    answer = UntilCancelled()
     async with serving(answer) as (server, port), connected(port) as client, connected(port):
         client.send(b"long poll")
-        await begun.wait()
+        await answer.begun.wait()
         await server.stop()
-        assert cancelled.is_set()
+        assert answer.cancelled.is_set()
         assert await client.is_closed_by_server()
         with pytest.raises(OSError):  # noqa: PT011 - the number depends on the system
             await asyncio.open_connection(HOST, port)

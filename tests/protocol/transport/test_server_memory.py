@@ -23,6 +23,7 @@ from tests.protocol.transport.raw_client import (
     HOST,
     METADATA,
     RawClient,
+    UntilCancelled,
     connected,
     echo,
     serving,
@@ -174,22 +175,13 @@ async def test_who_does_not_read_an_answer_is_closed_once_others_wait_for_its_me
 
 
 async def test_a_request_that_ends_with_its_peer_is_cancelled_when_that_leaves() -> None:
-    begun, cancelled = asyncio.Event(), asyncio.Event()
-
-    async def answer(_request: RequestReceived) -> Sequence[Buffer]:
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            cancelled.set()
-        return []
-
+    answer = UntilCancelled()
     async with serving(answer, ends_with_peer=always) as (server, port):
         async with connected(port) as client:
             client.send(b"")
-            await begun.wait()
+            await answer.begun.wait()
         async with asyncio.timeout(DEADLINE_S):
-            await cancelled.wait()
+            await answer.cancelled.wait()
         await eventually(lambda: server.connection_count == 0)
 
 
