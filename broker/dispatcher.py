@@ -59,6 +59,7 @@ from protocol.messages.control import (
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
+from protocol.pieces import CUTS
 from protocol.ports import Buffer
 from protocol.releases import is_read, names_versions_to_try
 from protocol.transport.begun_answers import Body, LaterAnswer
@@ -154,6 +155,8 @@ class _Route(NamedTuple):
     """Whether the controller answers it."""
     may_grow: bool
     """Whether a short request may have a long answer."""
+    may_be_cut: bool
+    """Whether a request of one step may be answered in pieces, too."""
 
 
 class _Asked(NamedTuple):
@@ -202,15 +205,20 @@ class Dispatcher:
             route = self._open_route(received, peer)
         if route.is_control:
             self._check_order(received, peer)
+        body = received.body
         try:
-            request, is_large = await self._decoded(route, received.body)
+            if len(body) < LARGE_BYTES_MIN:
+                request, is_large = route.decode(body), False
+            else:
+                request, is_large = await self._decoded(route, body)
         except Malformed:
             self._context.metrics.counters.malformed_requests.add()
             raise
+        is_large = is_large or (route.may_be_cut and is_cut(request))
         asked = _Asked(route, request, received, peer, started_us, is_large)
         if not self._gate.is_open and needs_metadata(request):
             timeout_ms = self._context.config.request_timeout_ms
-            return self._gate.hold(len(received.body), timeout_ms, partial(self._answer, asked))
+            return self._gate.hold(len(body), timeout_ms, partial(self._answer, asked))
         return await self._answer(asked)
 
     async def _answer(self, asked: _Asked) -> LaterAnswer | Body:
@@ -231,11 +239,9 @@ class Dispatcher:
             return self._refused(asked, error)
 
     async def _decoded(self, route: _Route, body: Buffer) -> tuple[Any, bool]:
-        """Return a request and whether it is to be answered in pieces."""
-        if len(body) < LARGE_BYTES_MIN:
-            return (request := route.decode(body)), is_cut(request)
+        """Return a request and whether it took more than a step."""
         if (request := first_step(route.codec.decode_in_steps(body))) is not None:
-            return request, is_cut(request)
+            return request, False
         with self._context.turns:
             return await decode_large(route.codec, body, self._context.turns), True
 
@@ -293,8 +299,7 @@ class Dispatcher:
     async def _encoded_in_steps(self, asked: _Asked, response: Any) -> Body:
         if response is None:
             return self._encoded(asked, response)
-        steps = asked.route.codec_out.encode_parts_in_steps(response)
-        parts = await self._context.turns.run(steps)
+        parts = await self._context.turns.run(asked.route.codec_out.encode_parts_in_steps(response))
         self._record(asked, response, parts)
         return parts
 
@@ -356,6 +361,7 @@ class Dispatcher:
             api.request in _CONTROL,
             api.name in _FORWARDED,
             api.name in _MAY_GROW,
+            api.request.__name__ in CUTS,
         )
         self._routes[received.api_key, version] = route
         return route

@@ -33,7 +33,7 @@ class ByteBudget:
     ever. What is there already is taken without a claim; it makes others wait.
     """
 
-    __slots__ = ("_on_short", "_waiting", "held_bytes", "limit_bytes")
+    __slots__ = ("_on_short", "_waiting", "held_bytes", "limit_bytes", "waiting_count")
 
     def __init__(self, limit_bytes: int, on_short: Callable[[], None] | None = None) -> None:
         """Hold nothing yet; a negative limit is none. ``on_short`` is called when a claim waits."""
@@ -41,21 +41,19 @@ class ByteBudget:
         self._on_short = on_short
         self.held_bytes = 0
         self._waiting: OrderedDict[Claim, None] = OrderedDict()
+        self.waiting_count = 0
+        """How many claims wait."""
 
     @property
     def free_bytes(self) -> int:
         """What can be taken without passing the limit."""
         return max(0, self.limit_bytes - self.held_bytes)
 
-    @property
-    def waiting_count(self) -> int:
-        """How many claims wait."""
-        return len(self._waiting)
-
     def claim(self, claim: Claim) -> bool:
         """Tell whether ``claim`` is granted at once; if not it waits behind those that do."""
         if self._waiting or not self._has_room(claim):
             self._waiting[claim] = None
+            self.waiting_count += 1
             if self._on_short is not None:
                 self._on_short()
             return False
@@ -65,7 +63,7 @@ class ByteBudget:
     def give_up(self, claim: Claim) -> None:
         """End a claim, whether it holds or still waits; exactly once per claim."""
         if claim in self._waiting:
-            del self._waiting[claim]
+            self._forget(claim)
             self._grant()
         else:
             self.give_back(claim.size_bytes)
@@ -86,9 +84,13 @@ class ByteBudget:
             claim = next(iter(self._waiting))
             if not self._has_room(claim):
                 return
-            del self._waiting[claim]
+            self._forget(claim)
             self.held_bytes += claim.size_bytes
             claim.on_granted()
+
+    def _forget(self, claim: Claim) -> None:
+        del self._waiting[claim]
+        self.waiting_count -= 1
 
     def _has_room(self, claim: Claim) -> bool:
         return self.held_bytes == 0 or self.held_bytes + claim.size_bytes <= self.limit_bytes

@@ -79,7 +79,7 @@ class ServerConnection:
     they set ``malformed``, and nothing after them is read.
     """
 
-    __slots__ = ("_frames", "_known_headers", "_unanswered", "malformed")
+    __slots__ = ("_frames", "_known_headers", "_unanswered", "malformed", "wanted_bytes")
 
     def __init__(
         self,
@@ -94,6 +94,8 @@ class ServerConnection:
         self._known_headers: dict[tuple[int, int], tuple[bytes, str]] = {}
         self.malformed: Malformed | None = None
         """Why the connection must be closed: size limit, unknown API key or broken header."""
+        self.wanted_bytes = 0
+        """The size of the frame that waits for ``admit``; 0 when none does."""
 
     def next_buffer(self) -> memoryview:
         """Return the memory that the next bytes go to; ``received`` must follow."""
@@ -106,11 +108,6 @@ class ServerConnection:
     def receive_data(self, data: Buffer) -> list[RequestReceived]:
         """Take the next bytes of the stream; return the requests they complete."""
         return self._requests(self._frames.feed(data))
-
-    @property
-    def wanted_bytes(self) -> int:
-        """The size of the frame that waits for ``admit``; 0 when none does."""
-        return self._frames.wanted_bytes
 
     @property
     def is_filling_admitted(self) -> bool:
@@ -128,22 +125,25 @@ class ServerConnection:
     def drop(self) -> None:
         """Let go of a frame whose end will never come."""
         self._frames.drop()
+        self.wanted_bytes = 0
 
     def admit(self) -> None:
         """Take memory for the frame that is wanted; its bytes may come now."""
         self._frames.admit()
+        self.wanted_bytes = 0
 
     def send_response(self, request: RequestReceived, body: Sequence[Buffer]) -> list[Buffer]:
         """Return the buffers of the answer to ``request``, the oldest that has none yet."""
         answered = self._unanswered.popleft()
         assert answered == request.correlation_id
-        size_bytes = sum(map(len, body))
+        is_one = len(body) == 1  # As nearly all are: the first is then all of it.
+        size_bytes = len(body[0]) if is_one else sum(map(len, body))
         if _response_header_version(request.api_key, request.api_version) == 0:
             head = _SIZED_RESPONSE_HEAD.pack(size_bytes + 4, answered)
         else:
             head = _SIZED_TAGGED_RESPONSE_HEAD.pack(size_bytes + 5, answered, 0)
         if size_bytes <= JOINED_BYTES_MAX:
-            return [b"".join((head, *body))]
+            return [head + body[0] if is_one else b"".join((head, *body))]
         return [head, *body]
 
     def skip_response(self, request: RequestReceived) -> None:
@@ -156,6 +156,7 @@ class ServerConnection:
         if self.malformed is not None:
             return requests
         self.malformed = self._frames.malformed
+        self.wanted_bytes = self._frames.wanted_bytes
         try:
             for frame in frames:
                 request = self._read_request(frame)

@@ -7,6 +7,7 @@ Source: LogValidator.java validateRecord, processRecordErrors.
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import Final, NamedTuple
 
 from broker.core.append import AppendLimits, RecordsRefused, RecordsSeen, is_out_of_time
@@ -32,7 +33,8 @@ NAMED_MAX: Final = 1_000
 """How many records one answer names; the message for the batch counts all."""
 _CODEC_AT: Final = 22
 """The second byte of the attributes."""
-_COUNT_AT: Final = HEADER_SIZE_BYTES - 4
+_COUNT: Final = Struct(">I")
+_COUNT_AT: Final = HEADER_SIZE_BYTES - _COUNT.size
 SHOWN_MAX: Final = 3
 """How many records the message for the batch repeats."""
 _NO_TIMESTAMP: Final = -1
@@ -88,7 +90,7 @@ def is_looked_at_before(batch: Buffer, limits: AppendLimits, now_ms: int) -> boo
     if len(batch) < HEADER_SIZE_BYTES or batch[MAGIC_POSITION] != MAGIC:
         return False
     is_packed = bool(batch[_CODEC_AT] & COMPRESSION_MASK)
-    records_count = int.from_bytes(batch[_COUNT_AT:HEADER_SIZE_BYTES], "big")
+    records_count: int = _COUNT.unpack_from(batch, _COUNT_AT)[0]
     if not is_packed and records_count <= RECORDS_OF_A_STEP:
         return False
     try:

@@ -55,32 +55,30 @@ class Fetches:
         ports = self._state.ports
         budget = ports.answers if params.replica_id < 0 else ports.answers_to_nodes
         deadline_s = self._state.loop.time() + params.max_wait_ms / 1000
-        with FetchRoom(budget) as room:
-            if room.is_short:
-                self._end_waits()
+        room = FetchRoom(budget)
+        if room.is_short:
+            self._end_waits()
             await room.until_some()
-            max_bytes = min(params.max_bytes, room.bytes_max)
-            min_bytes = min(params.min_bytes, max_bytes)
-            params = params._replace(max_bytes=max_bytes, min_bytes=min_bytes)
-            reading = Reading(params, parts, self._throttle.count, room)
-            try:
-                return await self._fetch(reading, deadline_s)
-            finally:
-                reading.let_go()
+        reading = Reading(params, parts, self._throttle.count, room)
+        try:
+            if len(parts) > PARTS_OF_A_STEP:
+                return await self._fetch_in_steps(reading, deadline_s)
+            may_wait = self._look_at_all(reading)
+            if not reading.disk and not may_wait:
+                return reading.results
+            return await self._wait_for_enough(reading, deadline_s, may_wait=may_wait)
+        finally:
+            reading.let_go()
 
-    async def _fetch(self, reading: Reading, deadline_s: float) -> list[FetchResult]:
-        params, parts = reading.params, reading.parts
-        is_follower = reading.is_follower
-        if len(parts) > PARTS_OF_A_STEP:
-            return await self._fetch_in_steps(reading, deadline_s)
-        for index in range(len(parts)):
-            reading.results.append(self._look(reading, index, is_first=is_follower))
-        may_wait = params.max_wait_ms > 0 and not reading.is_enough
-        if not reading.disk and not may_wait:
-            return reading.results
-        if may_wait:
-            self._register(reading)
-        return await self._wait_for_enough(reading, deadline_s, may_wait=may_wait)
+    def _look_at_all(self, reading: Reading) -> bool:
+        """Read what memory has; True when that is too little and it waits at its partitions."""
+        is_follower, results = reading.is_follower, reading.results
+        for index in range(len(reading.parts)):
+            results.append(self._look(reading, index, is_first=is_follower))
+        if reading.params.max_wait_ms <= 0 or reading.is_enough:
+            return False
+        self._register(reading)
+        return True
 
     async def _fetch_in_steps(self, reading: Reading, deadline_s: float) -> list[FetchResult]:
         """Do the same with turns for others in between.

@@ -20,7 +20,7 @@ _SHARE: Final = 4
 
 
 class FetchRoom:
-    """What one fetch holds; a context manager that lets go of it at the end."""
+    """What one fetch holds. ``let_go`` of it at the end, or use it as a context manager."""
 
     __slots__ = ("_budget", "_held_bytes")
 
@@ -37,12 +37,18 @@ class FetchRoom:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Hold nothing any more."""
         self.hold(-self._held_bytes)
 
     @property
     def is_short(self) -> bool:
         """Whether a further fetch has to wait."""
-        return self._budget.waiting_count > 0 or self._budget.free_bytes < FIRST_BYTES
+        budget = self._budget
+        free_bytes = budget.limit_bytes - budget.held_bytes
+        return free_bytes < FIRST_BYTES or budget.waiting_count > 0
 
     @property
     def is_wanted(self) -> bool:
@@ -53,7 +59,8 @@ class FetchRoom:
     def bytes_max(self) -> int:
         """How large the answer may become; its first batch may be larger."""
         budget = self._budget
-        return max(FIRST_BYTES, min(budget.limit_bytes // _SHARE, budget.free_bytes))
+        free_bytes = budget.limit_bytes - budget.held_bytes
+        return max(FIRST_BYTES, min(budget.limit_bytes // _SHARE, free_bytes))
 
     async def until_some(self) -> None:
         """Wait behind those that wait already, until there is room for one batch."""
@@ -71,11 +78,12 @@ class FetchRoom:
 
     def hold(self, size_bytes: int) -> None:
         """Count more bytes, or fewer for a negative number."""
-        self._held_bytes += size_bytes
-        if size_bytes > 0:
-            self._budget.take(size_bytes)
-        elif size_bytes < 0:
-            self._budget.give_back(-size_bytes)
+        if size_bytes:
+            self._held_bytes += size_bytes
+            if size_bytes > 0:
+                self._budget.held_bytes += size_bytes
+            else:
+                self._budget.give_back(-size_bytes)
 
 
 def _finish(future: asyncio.Future[None]) -> None:

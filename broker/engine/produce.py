@@ -110,11 +110,11 @@ class Produces:
         self, parts: Sequence[ProducePart], *, acks: int, timeout_ms: int
     ) -> BegunProduce:
         """Append ``parts``, in the order of calls; waits only where a log dir has no room."""
-        parts = [
-            part if (limits := self._looked_at_within(part)) is None
-            else await self._looked_at(part, limits)
-            for part in parts
-        ]  # fmt: skip
+        looked_at: list[ProducePart] = []
+        for part in parts:
+            limits = self._looked_at_within(part)
+            looked_at.append(part if limits is None else await self._looked_at(part, limits))
+        parts = looked_at
         await self._until_ready(parts)
         begun = BegunProduce(self._state, [part.tp for part in parts])
         delayed = begun.delayed

@@ -22,6 +22,7 @@ class Reading:
 
     __slots__ = (
         "_count",
+        "_min_bytes",
         "_room",
         "counted",
         "delayed",
@@ -48,7 +49,7 @@ class Reading:
         """Begin with nothing given.
 
         Args:
-            params: what is asked for, as far as there was ``room``.
+            params: what is asked for; it gets no more than there is ``room`` for.
             parts: of which partitions.
             count: told the bytes of parts that are ``counted``.
             room: where the bytes of the answer count.
@@ -58,7 +59,8 @@ class Reading:
         self.is_follower = params.replica_id >= 0
         self.results: list[FetchResult] = []
         self.size_bytes = 0
-        self.left_bytes = params.max_bytes
+        self.left_bytes = min(params.max_bytes, room.bytes_max)
+        self._min_bytes = min(params.min_bytes, self.left_bytes)
         self.has_news = False
         """An error, a diverging epoch or a better replica: answered at once."""
         self.disk: list[DiskRead] = []
@@ -76,7 +78,7 @@ class Reading:
     @property
     def is_enough(self) -> bool:
         """Whether it can be answered now."""
-        return self.has_news or self.size_bytes >= self.params.min_bytes
+        return self.has_news or self.size_bytes >= self._min_bytes
 
     @property
     def is_wanted(self) -> bool:
@@ -91,6 +93,7 @@ class Reading:
     def let_go(self) -> None:
         """Keep nothing of what was read: this and what wakes it refer to each other."""
         self.results, self.disk = [], []
+        self._room.let_go()
 
     def refuse(self, code: ErrorCode) -> FetchResult:
         """Return the answer of a part that fails."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Final
 
 from broker.context import Context
@@ -33,6 +33,7 @@ from protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
     FetchableTopicResponse,
+    FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
@@ -89,9 +90,16 @@ async def handle(context: Context, request: FetchRequest, version: int) -> Fetch
     replica_id = request.replica_id
     if version >= _REPLICA_STATE_SINCE:
         replica_id = request.replica_state.replica_id
-    _leave_out_session(request)
+    parts: list[FetchPart] = []
+    takes_steps = _are_more(chain(request.topics, request.forgotten_topics_data), PARTS_OF_A_STEP)
+    if takes_steps:
+        _leave_out_session(request)
     forgotten = _forgotten(request)
-    parts = await _parts(context, request, version)
+    if takes_steps:
+        await _add_parts_in_steps(parts, context, request, version)
+    else:
+        for topic in request.topics:
+            _add_parts(parts, context, topic, topic.partitions, version)
     session = context.fetch_sessions.open(
         FetchRequestHead(
             request.session_id,
@@ -115,18 +123,24 @@ async def handle(context: Context, request: FetchRequest, version: int) -> Fetch
     )
     results = await _read(context, params, session, version)
     session_id, news = session.answer(results)
-    responses, leaders, sent_bytes = await _topics(context, news, version)
-    _count(context, sent_bytes, is_follower=replica_id >= 0)
-    if len(results) > PARTS_OF_A_STEP:
-        del news
+    answer = _Topics(version)
+    if len(results) <= PARTS_OF_A_STEP:
+        answer.add(news)
+    else:
+        left = iter(news)
+        while some := list(islice(left, PARTS_OF_A_STEP)):
+            answer.add(some)
+            await context.turns.next()
+        del news, left
         for done in (results, session.parts):
             await context.turns.drop(done)
-    response = FetchResponse(session_id=session_id, responses=responses)
-    if leaders and version >= _ENDPOINTS_SINCE:
+    _count(context, answer.sent_bytes, is_follower=replica_id >= 0)
+    response = FetchResponse(session_id=session_id, responses=answer.topics)
+    if answer.leaders and version >= _ENDPOINTS_SINCE:
         response.node_endpoints = [
             NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
             for node in context.engine.metadata.live_brokers()
-            if node.id in leaders
+            if node.id in answer.leaders
         ]
     return response
 
@@ -169,36 +183,46 @@ def _count(context: Context, size_bytes: int, *, is_follower: bool) -> None:
     counter.value += size_bytes
 
 
-async def _parts(context: Context, request: FetchRequest, version: int) -> list[FetchPart]:
-    parts: list[FetchPart] = []
+async def _add_parts_in_steps(
+    parts: list[FetchPart], context: Context, request: FetchRequest, version: int
+) -> None:
     left = PARTS_OF_A_STEP
     for topic in request.topics:
-        name, topic_id = topic.topic, ZERO_UUID
-        if version >= _TOPIC_IDS_SINCE:
-            topic_id = bytes(topic.topic_id)
-            name = context.engine.metadata.topic_name(topic_id) or ""
         asked_partitions = topic.partitions
         for first in range(0, max(1, len(asked_partitions)), PARTS_OF_A_STEP):
             some = asked_partitions[first : first + PARTS_OF_A_STEP]
-            parts += [
-                FetchPart(
-                    TopicPartition(name, asked.partition),
-                    topic_id,
-                    asked.fetch_offset,
-                    asked.log_start_offset,
-                    asked.current_leader_epoch,
-                    asked.last_fetched_epoch,
-                    asked.partition_max_bytes,
-                )
-                for asked in some
-            ]
+            _add_parts(parts, context, topic, some, version)
             left -= max(1, len(some))  # A topic without partitions takes its time, too.
             if left < 0:
                 left = PARTS_OF_A_STEP
                 await context.turns.next()
-    if _are_more(chain(request.topics, request.forgotten_topics_data), PARTS_OF_A_STEP):
-        await drop(request, context.turns, is_shared=False)
-    return parts
+    await drop(request, context.turns, is_shared=False)
+
+
+def _add_parts(
+    parts: list[FetchPart],
+    context: Context,
+    topic: FetchTopic,
+    partitions: Sequence[FetchPartition],
+    version: int,
+) -> None:
+    """Add these partitions of ``topic``."""
+    name, topic_id = topic.topic, ZERO_UUID
+    if version >= _TOPIC_IDS_SINCE:
+        topic_id = bytes(topic.topic_id)
+        name = context.engine.metadata.topic_name(topic_id) or ""
+    parts += [
+        FetchPart(
+            TopicPartition(name, asked.partition),
+            topic_id,
+            asked.fetch_offset,
+            asked.log_start_offset,
+            asked.current_leader_epoch,
+            asked.last_fetched_epoch,
+            asked.partition_max_bytes,
+        )
+        for asked in partitions
+    ]
 
 
 def _forgotten(request: FetchRequest) -> list[SessionKey]:
@@ -306,35 +330,38 @@ async def _converted(
     )
 
 
-async def _topics(
-    context: Context, news: Iterable[tuple[FetchPart, FetchResult]], version: int
-) -> tuple[list[FetchableTopicResponse], dict[int, None], int]:
-    """Group neighbours of one topic, in the session's order.
+class _Topics:
+    """The topics of an answer: neighbours of one topic together, in the session's order."""
 
-    Return also the leaders that are told of, and how many bytes the records have.
-    """
-    sent_bytes = 0
-    leaders: dict[int, None] = {}
-    topics: list[FetchableTopicResponse] = []
-    last: tuple[str, bytes] | None = None
-    partitions: list[PartitionData] = []
-    for index, (part, result) in enumerate(news):
-        if index % PARTS_OF_A_STEP == PARTS_OF_A_STEP - 1:
-            await context.turns.next()
-        sent_bytes += result.records_size_bytes
-        result.error_code = fetch_error(result.error_code, version)
-        if result.current_leader is not None:
-            leaders[result.current_leader.leader_id] = None
-        if last != (part.tp.topic, part.topic_id):
-            last = (part.tp.topic, part.topic_id)
-            partitions = []
-            topics.append(
-                FetchableTopicResponse(
-                    topic=part.tp.topic, topic_id=part.topic_id, partitions=partitions
+    __slots__ = ("_last", "_partitions", "_version", "leaders", "sent_bytes", "topics")
+
+    def __init__(self, version: int) -> None:
+        self._version = version
+        self._last: tuple[str, bytes] | None = None
+        self._partitions: list[PartitionData] = []
+        self.topics: list[FetchableTopicResponse] = []
+        self.leaders: dict[int, None] = {}
+        """Those that are told of."""
+        self.sent_bytes = 0
+        """Of all records."""
+
+    def add(self, news: Iterable[tuple[FetchPart, FetchResult]]) -> None:
+        """Go on with these."""
+        version = self._version
+        for part, result in news:
+            self.sent_bytes += result.records_size_bytes
+            result.error_code = fetch_error(result.error_code, version)
+            if result.current_leader is not None:
+                self.leaders[result.current_leader.leader_id] = None
+            topic = (part.tp.topic, part.topic_id)
+            if self._last != topic:
+                self._last, self._partitions = topic, []
+                self.topics.append(
+                    FetchableTopicResponse(
+                        topic=part.tp.topic, topic_id=part.topic_id, partitions=self._partitions
+                    )
                 )
-            )
-        partitions.append(_partition(part.tp.partition, result, version))
-    return topics, leaders, sent_bytes
+            self._partitions.append(_partition(part.tp.partition, result, version))
 
 
 def _partition(index: int, result: FetchResult, version: int) -> PartitionData:

@@ -41,7 +41,7 @@ class _Begun(NamedTuple):
 class BegunAnswers:
     """A queue of answers; the first one is sent as soon as it is ready."""
 
-    __slots__ = ("_begun", "_fail", "_moved", "_send_all", "_size_bytes")
+    __slots__ = ("_begun", "_fail", "_moved", "_send_all", "count", "size_bytes")
 
     def __init__(
         self,
@@ -52,26 +52,22 @@ class BegunAnswers:
         self._send_all = send_all
         self._fail = fail
         self._begun: deque[_Begun] = deque()
-        self._size_bytes = 0
+        self.count = 0
+        """How many are here; read for every request."""
+        self.size_bytes = 0
+        """How large their requests are together."""
         self._moved: asyncio.Future[None] | None = None
-
-    def __len__(self) -> int:
-        return len(self._begun)
-
-    @property
-    def size_bytes(self) -> int:
-        """How large the requests are together."""
-        return self._size_bytes
 
     @property
     def is_full(self) -> bool:
         """Whether no further request may be begun."""
-        return len(self._begun) >= BEGUN_REQUESTS_MAX or self._size_bytes >= BEGUN_BYTES_MAX
+        return self.count >= BEGUN_REQUESTS_MAX or self.size_bytes >= BEGUN_BYTES_MAX
 
     def add(self, request: RequestReceived, answer: LaterAnswer | Body) -> None:
         """Send ``answer`` when it is ready and all answers added before are sent."""
         self._begun.append(_Begun(request, answer))
-        self._size_bytes += len(request.body)
+        self.count += 1
+        self.size_bytes += len(request.body)
         if isinstance(answer, LaterAnswer):
             answer.ready.add_done_callback(self._send_ready)
 
@@ -88,7 +84,7 @@ class BegunAnswers:
     def abandon(self) -> None:
         """Send none of those that are left."""
         begun, self._begun = self._begun, deque()
-        self._size_bytes = 0
+        self.count = self.size_bytes = 0
         for _, answer in begun:
             if isinstance(answer, LaterAnswer):
                 answer.abandon()
@@ -103,7 +99,8 @@ class BegunAnswers:
             if isinstance(answer, LaterAnswer) and not answer.ready.done():
                 break
             begun.popleft()
-            self._size_bytes -= len(request.body)
+            self.count -= 1
+            self.size_bytes -= len(request.body)
             try:
                 body = answer.finish() if isinstance(answer, LaterAnswer) else answer
             except Exception as error:  # noqa: BLE001 -- goes to the connection's own handler

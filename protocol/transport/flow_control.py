@@ -18,7 +18,7 @@ def write_all(transport: asyncio.Transport, buffers: Sequence[Buffer]) -> None:
     3.13, but they look again whenever their limits are set. There, too, an empty buffer at the end
     is never taken for sent, and such a transport does not close.
     """
-    transport.writelines([each for each in buffers if each])
+    transport.writelines(buffers if all(buffers) else [each for each in buffers if each])
     waiting_bytes = transport.get_write_buffer_size()
     if waiting_bytes:
         _, high = transport.get_write_buffer_limits()

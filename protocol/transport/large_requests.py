@@ -86,10 +86,12 @@ async def decode_large(message: Codec, body: Buffer, turns: Turns) -> Any:
 
 def is_cut(request: Any) -> bool:
     """Tell whether a request that was decoded in one step is to be answered in pieces."""
-    cut = CUTS.get(type(request).__name__)
-    if cut is None:
-        return False
-    return any(len(getattr(request, levels[0]) or ()) > cut.entries for levels in cut.levels)
+    cut = CUTS.get(request.__class__.__name__)
+    if cut is not None:
+        for levels in cut.levels:
+            if len(getattr(request, levels[0]) or ()) > cut.entries:
+                return True
+    return False
 
 
 async def drop(response: Any, turns: Turns, *, is_shared: bool) -> None:

@@ -250,6 +250,7 @@ class _Link(asyncio.BufferedProtocol):
         self._alarm_s = _NEVER_S
         """No request waits for less long."""
         self._transport: asyncio.Transport
+        self._loop = asyncio.get_running_loop()  # Asking for it costs a system call each time.
         self._writable: asyncio.Future[None] | None = None
         self._reason = ""
         self._error: type[ConnectionError] = ConnectionResetError
@@ -288,7 +289,7 @@ class _Link(asyncio.BufferedProtocol):
             self._writable.set_result(None)
 
     def pause_writing(self) -> None:
-        self._writable = asyncio.get_running_loop().create_future()
+        self._writable = self._loop.create_future()
 
     def resume_writing(self) -> None:
         if self._writable is not None and not self._writable.done():
@@ -313,7 +314,7 @@ class _Link(asyncio.BufferedProtocol):
     ) -> asyncio.Future[memoryview]:
         """Send a request; its future gets the body of the response, or a TimeoutError then."""
         write_all(self._transport, self._connection.send_request(api_key, api_version, body))
-        waiting: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
+        waiting: asyncio.Future[memoryview] = self._loop.create_future()
         self._waiting.append((waiting, until_s))
         if until_s < self._alarm_s:
             self._set_alarm(until_s)
@@ -337,7 +338,7 @@ class _Link(asyncio.BufferedProtocol):
         if self._alarm is not None:
             self._alarm.cancel()
         self._alarm_s = at_s
-        self._alarm = asyncio.get_running_loop().call_at(at_s, self._ring)
+        self._alarm = self._loop.call_at(at_s, self._ring)
 
     def _ring(self) -> None:
         """End the requests whose time is up."""

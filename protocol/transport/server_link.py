@@ -87,6 +87,7 @@ class ServerLink(asyncio.BufferedProtocol):
         self._connection = connection
         self._queue: deque[RequestReceived] = deque()
         self._held = HeldMemory(server.memory)
+        self._received = server.memory.received
         self._queued_bytes = 0
         self._received_bytes = 0
         self._current: RequestReceived | None = None
@@ -109,40 +110,40 @@ class ServerLink(asyncio.BufferedProtocol):
         # A cast, as not every loop's transport derives from asyncio's.
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=UNSENT_BYTES_MAX)
-        name = transport.get_extra_info("peername")
-        if name:
+        if name := transport.get_extra_info("peername"):
             self.peer = Peer(str(name[0]), int(name[1]), self.number)
         self._server.link_opened(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Return where the next bytes go, few of them where requests hold all that they may."""
-        connection = self._connection
+        connection, received = self._connection, self._received
         buffer = connection.next_buffer()
-        if self._held.is_tight and not connection.is_filling_admitted:
-            return buffer[:TIGHT_READ_BYTES]
-        return buffer
+        if received.held_bytes < received.limit_bytes or connection.is_filling_admitted:
+            return buffer
+        return buffer[:TIGHT_READ_BYTES]
 
     def buffer_updated(self, nbytes: int) -> None:
         """Take the next bytes, and pause where enough is here."""
+        connection, queue = self._connection, self._queue
         self._queued_bytes += nbytes
         self._received_bytes += nbytes
         if self._held_request is not None:
             self._held_request.received_more(nbytes)
-        requests = self._connection.received(nbytes)
-        self._held.receive(nbytes, len(requests))
+        requests = connection.received(nbytes)
+        is_tight = self._held.receive(nbytes, len(requests))
         if not self._takes_requests:
             return  # It was read only so that closing does not reset the connection.
-        self._queue.extend(requests)
+        queue += requests
         if (
-            len(self._queue) >= QUEUED_REQUESTS_MAX
-            or (self._queue and (self._queued_bytes >= QUEUED_BYTES_MAX or self._held.is_tight))
-            or self._connection.malformed is not None
+            len(queue) >= QUEUED_REQUESTS_MAX
+            or (queue and (self._queued_bytes >= QUEUED_BYTES_MAX or is_tight))
+            or connection.malformed is not None
         ):
             self._is_reading_paused = True
             self._transport.pause_reading()
-        if self._connection.wanted_bytes and not self._held.waits:
+        if connection.wanted_bytes and not self._held.waits:
             self._claim_frame()
-        if self._queue or self._connection.malformed is not None:
+        if queue or connection.malformed is not None:
             wake_up(self._readable)
 
     def _claim_frame(self) -> None:
@@ -185,7 +186,7 @@ class ServerLink(asyncio.BufferedProtocol):
 
     def pause_writing(self) -> None:
         """Begin no further request."""
-        self._writable = asyncio.get_running_loop().create_future()
+        self._writable = self.closed.get_loop().create_future()
 
     def resume_writing(self) -> None:
         """Go on: what was answered is nearly sent."""
@@ -209,7 +210,7 @@ class ServerLink(asyncio.BufferedProtocol):
     @property
     def is_quiet(self) -> bool:
         """See ``Watched.is_quiet``."""
-        return self._current is None and not self._queue and not self._begun
+        return self._current is None and not self._queue and not self._begun.count
 
     def close_because(self, reason: str) -> None:
         """See ``Watched.close_because``."""
@@ -233,40 +234,50 @@ class ServerLink(asyncio.BufferedProtocol):
             self._forget_if_over()
 
     async def _answer_all(self, dispatch: Dispatch) -> None:
-        begun = self._begun
+        begun, queue, held = self._begun, self._queue, self._held
         left_of_turn = TURN_COST_MAX
-        while self._queue or await self._has_request():
-            self._current = request = self._queue.popleft()
+        while queue or await self._has_request():
+            self._current = request = queue.popleft()
             answer = await dispatch(request, self.peer)
             if isinstance(answer, HeldRequest):
                 answer = await self._begin_when_admitted(answer)
             self._current = None
-            if begun and not isinstance(answer, LaterAnswer | None) and len(answer) > 1:
+            if begun.count and not isinstance(answer, LaterAnswer | None) and len(answer) > 1:
                 await self._send_begun_before(request, answer)
-            if isinstance(answer, LaterAnswer) or begun:
+            if begun.count or isinstance(answer, LaterAnswer):
                 self._begin(request, answer)
                 if begun.is_full:
                     await begun.until_room()
-            elif answer is None:
-                self._connection.skip_response(request)
-                self._held.answered(request)
             else:
-                response = self._connection.send_response(request, answer)
-                left_of_turn -= len(response[0]) // _BYTES_PER_COST
-                self._send(response)
-                del response
-                self._held.answered(request)
-                if self._writable is not None:
-                    unsent_bytes = self._transport.get_write_buffer_size()
-                    self._held.unsent(request.client_id, unsent_bytes)
+                left_of_turn -= self._answer(request, answer)
+                if held.claims:
+                    held.answered(request)
             del request, answer  # A connection that is idle, or is not read, keeps neither.
-            self._current = None
             if self._writable is not None:
                 await self._writable
             left_of_turn -= 1
             if left_of_turn <= 0:
                 left_of_turn = TURN_COST_MAX
                 await asyncio.sleep(0)
+
+    def _answer(self, request: RequestReceived, body: Body) -> int:
+        """Send an answer, if there is one, and return what it cost beside its request.
+
+        Answers are collected while requests wait, so that one system call carries many.
+        """
+        if body is None:
+            self._connection.skip_response(request)
+            return 0
+        response = self._connection.send_response(request, body)
+        self._unsent += response
+        if not self._queue or len(self._unsent) >= COLLECTED_BUFFERS_MAX or len(response) > 1:
+            self._flush()
+            if self._writable is not None:
+                self._held.unsent(request.client_id, self._transport.get_write_buffer_size())
+        elif len(self._unsent) == 1:
+            # Runs as soon as the worker waits for anything: no answer waits for another.
+            self.closed.get_loop().call_soon(self._flush)
+        return len(response[0]) // _BYTES_PER_COST
 
     async def _begin_when_admitted(self, held: HeldRequest) -> LaterAnswer | Body:
         """Begin a request later; reading goes on meanwhile, or nobody would notice a loss."""
@@ -300,7 +311,7 @@ class ServerLink(asyncio.BufferedProtocol):
                 self._unsent += self._connection.send_response(request, body)
             self._held.answered(request)
         self._flush()
-        if not self._begun:
+        if not self._begun.count:
             self._server.link_answered()
         if not self._queue and not self.closed.done():
             self._held.settle(self._begun.size_bytes)
@@ -323,7 +334,7 @@ class ServerLink(asyncio.BufferedProtocol):
     @property
     def has_begun(self) -> bool:
         """Whether an answer is begun and not sent."""
-        return len(self._begun) > 0
+        return self._begun.count > 0
 
     def take_no_more(self) -> None:
         """Begin no further request; those that wait are dropped."""
@@ -357,7 +368,7 @@ class ServerLink(asyncio.BufferedProtocol):
         """Read on, now that the queue is empty; False when no request will come."""
         self._queued_bytes = 0
         self._held.settle(self._begun.size_bytes)
-        if self._begun and self._held.is_tight:
+        if self._begun.count and self._held.is_tight:
             await self._begun.until_empty()
         while not self._queue:
             if self._connection.malformed is not None:
@@ -368,19 +379,10 @@ class ServerLink(asyncio.BufferedProtocol):
                 self._is_reading_paused = False
                 if not self._held.waits and not self._transport.is_closing():
                     self._transport.resume_reading()
-            self._readable = asyncio.get_running_loop().create_future()
+            self._readable = self.closed.get_loop().create_future()
             await self._readable
             self._readable = None
         return True
-
-    def _send(self, response: list[Buffer]) -> None:
-        """Collect answers while requests wait, so that one system call carries many."""
-        self._unsent += response
-        if not self._queue or len(self._unsent) >= COLLECTED_BUFFERS_MAX or len(response) > 1:
-            self._flush()
-        elif len(self._unsent) == 1:
-            # Runs as soon as the worker waits for anything: no answer waits for another.
-            asyncio.get_running_loop().call_soon(self._flush)
 
     def _flush(self) -> None:
         unsent, self._unsent = self._unsent, []

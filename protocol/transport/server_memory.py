@@ -99,19 +99,22 @@ def server_memory(config: BrokerConfig, node_client_ids: Container[str]) -> Serv
 class HeldMemory:
     """What one connection holds: frames under way, requests, an answer that nobody reads."""
 
-    __slots__ = ("_claims", "_memory", "_received_bytes", "_unsent", "_waiting")
+    __slots__ = ("_memory", "_received", "_received_bytes", "_unsent", "_waiting", "claims")
 
     def __init__(self, memory: ServerMemory) -> None:
         self._memory = memory
+        self._received = memory.received
         self._received_bytes = 0
-        self._claims: deque[tuple[ByteBudget, Claim]] = deque()
+        self.claims: deque[tuple[ByteBudget, Claim]] = deque()
+        """Of frames of more than ``HELD_BYTES_MIN`` that are under way or not answered; while there
+        are none, nothing has to be ``answered``."""
         self._waiting: tuple[ByteBudget, Claim] | None = None
         self._unsent: tuple[ByteBudget, int] | None = None
 
     @property
     def is_tight(self) -> bool:
         """Whether requests hold all that they may, in the whole process."""
-        received = self._memory.received
+        received = self._received
         return received.held_bytes >= received.limit_bytes
 
     @property
@@ -127,17 +130,21 @@ class HeldMemory:
     @property
     def is_newest_wanted(self) -> bool:
         """Whether others wait for the room of the frame that was admitted last."""
-        return bool(self._claims) and self._claims[-1][0].waiting_count > 0
+        return bool(self.claims) and self.claims[-1][0].waiting_count > 0
 
-    def receive(self, size_bytes: int, requests_count: int) -> None:
-        """Count bytes that have come, and the requests that they made whole."""
+    def receive(self, size_bytes: int, requests_count: int) -> bool:
+        """Count bytes that have come, and the requests that they made whole; see ``is_tight``."""
         size_bytes += requests_count * REQUEST_OVERHEAD_BYTES
         self._received_bytes += size_bytes
-        self._memory.received.take(size_bytes)
+        received = self._received
+        received.held_bytes += size_bytes
+        return received.held_bytes >= received.limit_bytes
 
     def settle(self, size_bytes: int) -> None:
         """Count of all that came only ``size_bytes`` from now on: the rest is answered."""
-        self._memory.received.give_back(self._received_bytes - size_bytes)
+        received = self._received  # Nobody waits at it, so nobody has to be told.
+        received.held_bytes -= self._received_bytes - size_bytes
+        assert received.held_bytes >= 0, f"{-received.held_bytes} bytes settled that nobody held"
         self._received_bytes = size_bytes
 
     def claim_frame(self, client_id: str, size_bytes: int, on_granted: Callable[[], None]) -> bool:
@@ -145,21 +152,21 @@ class HeldMemory:
         budget = self._memory.requests_of(client_id, size_bytes)
 
         def grant() -> None:
-            self._claims.append((budget, claim))
+            self.claims.append((budget, claim))
             self._waiting = None
             on_granted()
 
         claim = Claim(size_bytes, grant)
         if budget.claim(claim):
-            self._claims.append((budget, claim))
+            self.claims.append((budget, claim))
             return True
         self._waiting = (budget, claim)
         return False
 
     def answered(self, request: RequestReceived) -> None:
         """Let go of a request; they are answered in the order in which they came."""
-        if self._claims and len(cast("Sized", request.body.obj)) > HELD_BYTES_MIN:
-            budget, claim = self._claims.popleft()
+        if self.claims and len(cast("Sized", request.body.obj)) > HELD_BYTES_MIN:
+            budget, claim = self.claims.popleft()
             budget.give_up(claim)
 
     def unsent(self, client_id: str, size_bytes: int) -> None:
@@ -188,6 +195,6 @@ class HeldMemory:
         self.stop_waiting()
         self.sent()
         self.settle(0)
-        while self._claims:
-            budget, claim = self._claims.popleft()
+        while self.claims:
+            budget, claim = self.claims.popleft()
             budget.give_up(claim)

@@ -61,7 +61,7 @@ def test_any_order_of_readiness_gives_the_order_of_requests(
                 await asyncio.sleep(0)
         await asyncio.sleep(0)
         assert sent.bodies == [[b"%d" % number] for number in range(6)]
-        assert len(sent.answers) == 0
+        assert sent.answers.count == 0
         await sent.answers.until_empty()
 
     asyncio.run(run())
