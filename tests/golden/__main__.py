@@ -1,6 +1,7 @@
-"""``python -m tests.golden``: has Apache Kafka make the golden files anew, and compares.
+"""``python -m tests.golden``: has the golden files made anew, and compares.
 
-Jars come from Maven Central. Each maker tells what it made and what of it is not what stands; with
+Apache Kafka makes them; ``segments`` alone, which its tools are asked about, are ours. Jars come
+from Maven Central. Each maker tells what it made and what of it is not what stands; with
 ``--write`` what differs is replaced. ``MANIFEST.json`` tells what is not made here, and why.
 """
 
@@ -13,13 +14,21 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from tests.golden import make_configs, make_dumps, make_messages, make_records, make_releases
+from tests.golden import (
+    make_configs,
+    make_dumps,
+    make_messages,
+    make_records,
+    make_releases,
+    make_segments,
+)
 from tests.golden.made import Made
 
 MAKERS: Final[dict[str, Callable[[], Made]]] = {
     **{name: functools.partial(make_messages.made, name) for name in make_messages.FILES},
     "records": make_records.made,
     "releases": make_releases.made,
+    "segments": make_segments.made,
     "dumps": make_dumps.made,
     "configs": make_configs.made,
 }

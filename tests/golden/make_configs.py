@@ -8,10 +8,8 @@ validate only, one at a time, with the error code and message that it answered.
 from __future__ import annotations
 
 import json
-import tempfile
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +24,7 @@ from protocol.messages.configs import (
 )
 from tests.deadlines import DEADLINE_S
 from tests.golden.made import GOLDEN, Made, json_lines
-from tests.integration.apache_kafka import KnownTopic, apache_kafka
+from tests.golden.one_broker import one_broker
 
 TESTS: Final = GOLDEN.parent
 DESCRIBED: Final = TESTS / "protocol" / "configs_of_3_9_2.jsonl"
@@ -39,27 +37,6 @@ TOPIC_KEY: Final = "segment.bytes"
 """The topic's key that takes it; the broker sets it a moment after its own."""
 TOPIC: Final = {"retention.ms": "5", "segment.ms": "77"}
 _SET: Final = 0
-
-
-@contextmanager
-def broker(static: Mapping[str, str], topic: Mapping[str, str]) -> Generator[BlockingClient]:
-    """Run a broker with a topic for the length of a block; give a connection to it."""
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        (root / "d1").mkdir()
-        with apache_kafka(
-            root / "kafka",
-            broker_id=1,
-            cluster_id="golden-configs-0000000",
-            log_dirs=[str(root / "d1")],
-            topics=[KnownTopic(NAMES[2], bytes([1] * 16), {0: 0}, topic)],
-            configs=static,
-        ) as kafka:
-            client = BlockingClient("127.0.0.1", kafka.port)
-            try:
-                yield client
-            finally:
-                client.close()
 
 
 def altered(
@@ -106,7 +83,7 @@ def described(client: BlockingClient, scope: str) -> list[dict[str, Any]]:
 
 def described_anew() -> dict[tuple[str, str], dict[str, Any]]:
     """Return all rows of a topic and its broker, by scope and name."""
-    with broker(STATIC, TOPIC) as client:
+    with one_broker({NAMES[2]: TOPIC}, STATIC) as client:
         name, value = DYNAMIC
         assert altered(client, 4, [(name, _SET, value)], is_tried=False) == [0, None]
         end = time.monotonic() + DEADLINE_S
@@ -121,7 +98,7 @@ def described_anew() -> dict[tuple[str, str], dict[str, Any]]:
 
 def altered_anew(rows: Iterable[list[Any]]) -> list[list[Any]]:
     """Return the rows with what a broker without configs of its own answers."""
-    with broker({}, {}) as client:
+    with one_broker({NAMES[2]: {}}, {}) as client:
         return [
             [kind, entries, *altered(client, kind, entries, is_tried=True)]
             for kind, entries, *_ in rows

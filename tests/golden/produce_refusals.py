@@ -8,14 +8,12 @@ file has the answers, by case.
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from jbodlab.rpc import BlockingClient
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records.batch import (
     CONTROL_BIT,
@@ -192,36 +190,17 @@ def told(response: Any) -> dict[str, Any]:
 
 def main() -> None:
     """Ask Apache Kafka and write the file."""
-    # Imported here, as only this needs Java.
-    from tests.integration.apache_kafka import (  # noqa: PLC0415
-        KnownTopic,
-        apache_kafka,
-    )
+    from tests.golden.one_broker import one_broker  # noqa: PLC0415 -- only this needs Java
 
-    topics = [
-        KnownTopic(name, bytes([number] * 16), {0: 0}, configs)
-        for number, (name, configs) in enumerate(TOPICS.items(), start=1)
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        (root / "d1").mkdir()
-        with apache_kafka(
-            root / "kafka",
-            broker_id=1,
-            cluster_id="produce-refusals-00000",
-            log_dirs=[str(root / "d1")],
-            topics=topics,
-        ) as kafka:
-            client = BlockingClient("127.0.0.1", kafka.port, timeout_ms=30_000)
-            found: dict[str, dict[str, Any]] = {}
-            for name, case in CASES.items():
-                now_ms = time.time_ns() // 1_000_000
-                try:
-                    found[name] = told(client.request(request_of(case, now_ms), VERSION))
-                except ConnectionError:
-                    found[name] = {"closed": True}
-                found[name]["sent_at_ms"] = now_ms
-            client.close()
+    found: dict[str, dict[str, Any]] = {}
+    with one_broker(TOPICS) as client:
+        for name, case in CASES.items():
+            now_ms = time.time_ns() // 1_000_000
+            try:
+                found[name] = told(client.request(request_of(case, now_ms), VERSION))
+            except ConnectionError:
+                found[name] = {"closed": True}
+            found[name]["sent_at_ms"] = now_ms
     FILE.write_text(json.dumps(found, indent=1) + "\n")
 
 
