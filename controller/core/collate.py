@@ -14,6 +14,7 @@ from protocol.ids import (
     EPOCH_DURING_DELETE,
     LEADER_DURING_DELETE,
     NO_EPOCH,
+    NO_LEADER,
     ZERO_UUID,
     TopicPartition,
 )
@@ -51,6 +52,8 @@ class RequestBatch:
         self._metadata_brokers: dict[int, None] = {}
         self._metadata_states: _MetadataStates = {}
         self._changed_configs: dict[str, None] = {}
+        self._unknown_topics: dict[str, bytes] = {}
+        """Of topics that the state does not have, by name."""
 
     def add_leader_and_isr(
         self, broker_ids: Iterable[int], tp: TopicPartition, *, is_new: bool
@@ -99,6 +102,38 @@ class RequestBatch:
             delete_partition=delete or (earlier is not None and earlier.delete_partition),
         )
 
+    def add_without_leader(
+        self, broker_id: int, tp: TopicPartition, topic_id: bytes, leader_epoch: int
+    ) -> None:
+        """Tell a broker that nobody leads ``tp``, which the state does not have.
+
+        Args:
+            broker_id: has a replica of it.
+            tp: the partition.
+            topic_id: as that broker knows it.
+            leader_epoch: from now on; above the one that the broker knows.
+        """
+        if broker_id in self._reachable:
+            self._unknown_topics[tp.topic] = topic_id
+            self._leader_states.setdefault(broker_id, {})[tp] = LeaderAndIsrPartitionState(
+                partition_index=tp.partition,
+                controller_epoch=self._state.controller_epoch,
+                leader=NO_LEADER,
+                leader_epoch=leader_epoch,
+                isr=[broker_id],
+                replicas=[broker_id],
+            )
+
+    def add_gone(self, broker_id: int, tp: TopicPartition) -> None:
+        """Tell a broker that ``tp``, which the state does not have, is gone."""
+        self._metadata_brokers[broker_id] = None
+        self._metadata_states[tp] = UpdateMetadataPartitionState(
+            partition_index=tp.partition,
+            controller_epoch=self._state.controller_epoch,
+            leader=LEADER_DURING_DELETE,
+            leader_epoch=_INITIAL_EPOCH,
+        )
+
     def requests(self) -> Iterator[tuple[int, Any]]:
         """Give (broker id, request) in the order to send."""
         for broker_id in sorted(self._leader_states):
@@ -121,7 +156,7 @@ class RequestBatch:
             topic_states=[
                 LeaderAndIsrTopicState(
                     topic_name=topic,
-                    topic_id=self._state.topics[topic].topic_id,
+                    topic_id=self._topic_id(topic),
                     partition_states=of_topic,
                 )
                 for topic, of_topic in _by_topic(states).items()
@@ -169,7 +204,7 @@ class RequestBatch:
         return [
             UpdateMetadataTopicState(
                 topic_name=topic,
-                topic_id=self._state.topics[topic].topic_id,
+                topic_id=self._topic_id(topic),
                 partition_states=of_topic,
             )
             for topic, of_topic in _by_topic(self._metadata_states).items()
@@ -196,6 +231,10 @@ class RequestBatch:
             topic_states=topic_states,
             live_brokers=live_brokers,
         )
+
+    def _topic_id(self, name: str) -> bytes:
+        topic = self._state.topics.get(name)
+        return self._unknown_topics.get(name, ZERO_UUID) if topic is None else topic.topic_id
 
     def _stop_epoch(self, tp: TopicPartition) -> int:
         if self._state.is_being_deleted(tp.topic):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from controller.core import deletion, reassignment, removals
+from controller.core import deletion, reassignment, removals, unknown_replicas
 from controller.core.events import RequestAnswered
 from controller.core.partition_moves import elect_leaderless, move_partitions
 from controller.core.phases import PartitionPhase, ReplicaPhase
@@ -45,6 +45,7 @@ def broker_started(step: Step, broker_id: int) -> None:
     others = [other for other in step.state.reachable_brokers() if other != broker_id]
     step.send_metadata(others, ())
     step.send_metadata((broker_id,), step.state.led_partitions())
+    unknown_replicas.tell(step, (broker_id,))
     replicas = replicas_on(step, broker_id)
     move_replicas(step, replicas, ReplicaPhase.ONLINE)
     elect_leaderless(step)

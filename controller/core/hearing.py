@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from controller.core import brokers, catch_up, describe, reports, startup
+from controller.core import brokers, catch_up, describe, reports, startup, unknown_replicas
 from controller.core.events import RequestArrived, Tick
 from controller.core.records import BrokerFenced, JournalBegun
 from controller.core.run_state import Hearing
@@ -119,7 +119,9 @@ def _take_over(step: Step) -> None:
     catch_up.raise_above(step, known.values())
     if newer:
         catch_up.learn(step, known)
+        unknown_replicas.note(step, known)
     for report in known.values():
         report.topics = ()
     startup.controller_started(step)
+    unknown_replicas.tell(step, step.state.reachable_brokers())
     step.run.hearing_is_over = True

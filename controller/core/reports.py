@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from controller.core import catch_up
+from controller.core import catch_up, unknown_replicas
 from controller.core.effects import End
 from controller.core.records import ProducerIdsAllocated
 from controller.core.step import Step
@@ -88,4 +88,7 @@ def learn_late(step: Step, broker_id: int) -> None:
         for tp in changed:
             batch.add_leader_and_isr(step.state.partition(tp).replicas, tp, is_new=False)
         step.send_batch(batch)
+    unknown_replicas.note(step, {broker_id: report})
+    if step.state.is_reachable(broker_id):
+        unknown_replicas.tell(step, (broker_id,))
     report.topics = ()

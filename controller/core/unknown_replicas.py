@@ -1,0 +1,48 @@
+"""Replicas that brokers go on with and a journal without its end does not know: nobody leads them.
+
+Their logs stay, for nobody is sure enough to delete them. What a broker's new process has loaded
+nobody has told it to lead; only what an older one goes on with has to be ended. Kafka has no such
+case: its journal is replicated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from controller.core.run_state import UnknownReplica
+from controller.core.step import Step
+from protocol.ids import NO_EPOCH, TopicPartition
+from protocol.messages.journal import JournalReport
+
+
+def note(step: Step, reports: Mapping[int, JournalReport]) -> None:
+    """Remember what brokers go on with that the state does not have, instead of what they did.
+
+    ``tell`` when they listen.
+    """
+    for broker_id, report in sorted(reports.items()):
+        for found in step.run.unknown_replicas.values():
+            found.pop(broker_id, None)
+        for topic in report.topics or ():
+            for replica in topic.replicas:
+                tp = TopicPartition(topic.name, replica.partition)
+                if replica.leader_epoch != NO_EPOCH and step.state.find(tp) is None:
+                    unknown = UnknownReplica(bytes(topic.topic_id), replica.leader_epoch)
+                    step.run.unknown_replicas.setdefault(tp, {})[broker_id] = unknown
+
+
+def tell(step: Step, broker_ids: Iterable[int]) -> None:
+    """Tell brokers that are reachable that nobody leads these partitions, and that they are gone.
+
+    One that was made anew since is known: its own leadership was told.
+    """
+    batch = step.new_batch()
+    for broker_id in broker_ids:
+        for tp, found in step.run.unknown_replicas.items():
+            if step.state.find(tp) is None:
+                own = found.get(broker_id)
+                if own is not None:
+                    epoch = own.leader_epoch + 1
+                    batch.add_without_leader(broker_id, tp, own.topic_id, epoch)
+                batch.add_gone(broker_id, tp)
+    step.send_batch(batch)

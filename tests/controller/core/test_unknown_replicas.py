@@ -1,0 +1,84 @@
+"""Partitions that only brokers know are led by nobody."""
+
+from __future__ import annotations
+
+from controller.core import unknown_replicas
+from protocol.ids import LEADER_DURING_DELETE, NO_LEADER
+from protocol.messages.control import LeaderAndIsrRequest, UpdateMetadataRequest
+from protocol.messages.journal import JournalReport, ReportedReplica
+from tests.controller.core.cluster import Cluster, three_brokers
+from tests.controller.core.heard import cold, led, reported
+from tests.controller.core.test_catch_up import step_of
+
+LATER = b"later".ljust(16, b"-")
+
+
+def noted(cluster: Cluster, **replicas: ReportedReplica) -> None:
+    """Have brokers b1, b2, ... report their replica of later-0."""
+    step = step_of(cluster)
+    reports = {
+        int(name[1:]): JournalReport(topics=[reported("later", replica)])
+        for name, replica in replicas.items()
+    }
+    unknown_replicas.note(step, reports)
+
+
+def told(cluster: Cluster, *broker_ids: int) -> list[tuple[int, str, int, int]]:
+    """Return (broker, kind of request, leader, leader epoch) of what is told of later-0."""
+    step = step_of(cluster)
+    before = len(step.effects)
+    unknown_replicas.tell(step, broker_ids)
+    rows: list[tuple[int, str, int, int]] = []
+    for effect in step.effects[before:]:
+        request = getattr(effect, "request", None)
+        assert isinstance(request, LeaderAndIsrRequest | UpdateMetadataRequest)
+        (topic,) = request.topic_states
+        (state,) = topic.partition_states
+        if isinstance(request, LeaderAndIsrRequest):
+            assert topic.topic_id == LATER
+        assert topic.topic_name == "later"
+        kind = type(request).__name__.removesuffix("Request")
+        broker_id = getattr(effect, "broker_id", -1)
+        rows.append((broker_id, kind, state.leader, state.leader_epoch))
+    return rows
+
+
+def test_who_goes_on_with_one_follows_nobody_and_all_hear_that_it_is_gone() -> None:
+    cluster = three_brokers()
+    noted(cluster, b1=led(1, (4, 7), (1, 2)), b2=cold(4, 10))
+
+    assert told(cluster, 1, 2, 3) == [
+        (1, "LeaderAndIsr", NO_LEADER, 5),
+        *((broker, "UpdateMetadata", LEADER_DURING_DELETE, 0) for broker in (1, 2, 3)),
+    ]
+
+
+def test_what_a_new_process_loaded_nobody_is_told_of() -> None:
+    cluster = three_brokers()
+    noted(cluster, b1=led(1, (4, 7), (1, 2)))
+    noted(cluster, b1=cold(4, 10))
+
+    assert [row for row in told(cluster, 1) if row[1] == "LeaderAndIsr"] == []
+
+
+def test_one_that_was_made_anew_is_left_alone() -> None:
+    cluster = three_brokers()
+    noted(cluster, b1=led(1, (4, 7), (1, 2)))
+    cluster.create("later", [1, 2])
+
+    assert told(cluster, 1, 2, 3) == []
+
+
+def test_who_comes_late_is_told_when_it_is_live() -> None:
+    cluster = three_brokers()
+    noted(cluster, b1=led(1, (4, 7), (1, 2)))
+    cluster.take()
+    cluster.start_broker(3)
+
+    (gone,) = [
+        request
+        for request in cluster.take()[3]
+        if isinstance(request, UpdateMetadataRequest)
+        and [topic.topic_name for topic in request.topic_states] == ["later"]
+    ]
+    assert gone.topic_states[0].partition_states[0].leader == LEADER_DURING_DELETE
