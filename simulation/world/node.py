@@ -189,6 +189,8 @@ class BrokerNode(SimNode):
         self.id = own.id
         self.broker: Broker | None = None
         """The broker of the running process."""
+        self.on_made: Callable[[Broker], None] = _as_made
+        """Given the broker of every next process before it runs."""
         self._spec = spec
         self._new_row_writer = new_row_writer
         for port in (own.port, own.control_port):
@@ -197,6 +199,7 @@ class BrokerNode(SimNode):
     async def main(self) -> object:
         """See ``SimNode.main``."""
         self.broker = Broker(self._spec, self.id, self._world())
+        self.on_made(self.broker)
         return await self.broker.run()
 
     @property
@@ -256,6 +259,8 @@ class ControllerNode(SimNode):
         super().__init__(loop, CONTROLLER, (self._journal_dir,))
         self.controller: Controller | None = None
         """The controller of the running process."""
+        self.on_made: Callable[[Controller], None] = _as_made
+        """Given the controller of every next process before it runs."""
         self.compact_bytes_min = COMPACT_BYTES_MIN
         """Of the next process: a journal smaller than this is never compacted."""
         self.hasty_acts: list[HastyAct] = []
@@ -279,6 +284,7 @@ class ControllerNode(SimNode):
         )
         self.controller.witness = self.witness
         self.controller.acting = lambda number: self._acts(number, store)
+        self.on_made(self.controller)
         try:
             await self.controller.run()
         except OtherJournalError:
@@ -304,3 +310,7 @@ class ControllerNode(SimNode):
     def _forget_process(self) -> None:
         super()._forget_process()
         self.controller = None
+
+
+def _as_made(_process: object) -> None:
+    return None

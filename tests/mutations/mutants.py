@@ -6,17 +6,24 @@ A part of a running node becomes a mutant by ``turn_into``; all its other code i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from broker.core.partition import Leadership, Partition
 from broker.core.producers import ProducerStates
+from broker.lifecycle.journal_knowledge import JournalKnowledge
+from broker.storage.journal_checkpoint import JournalCheckpoint
 from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
+from controller.app import Controller
 from controller.core.decision import Decision, Durable
+from controller.core.events import Event, RequestArrived, Tick
+from controller.core.machine import Machine
 from controller.core.state import ClusterState
 from controller.journal import Journal
 from protocol.ids import BrokerId, TopicPartition
+from protocol.messages.journal import JournalReport, put_report, report_of
 from protocol.ports import Buffer
 from protocol.records.batch import BatchHeader
 from simulation.world.sim_disk import SimDisk
@@ -153,4 +160,79 @@ class MuteTransport(SimTransport):
     """Says nothing."""
 
     def write(self, data: Buffer) -> None:
+        return None
+
+
+class DeafMachine(Machine):
+    """Acts by its journal at once, and hears no broker before."""
+
+    def step(self, event: Event, now_ms: int) -> Decision:
+        decision = super().step(event, now_ms)
+        hearing = self.run.hearing
+        if hearing is None:
+            return decision
+        assert not decision.records
+        hearing.awaited.clear()
+        hearing.deadline_ms = now_ms
+        return super().step(Tick(now_ms), now_ms)
+
+
+class ReportReader(Machine):
+    """Reads what brokers report of the journal in a way of its own."""
+
+    def step(self, event: Event, now_ms: int) -> Decision:
+        if isinstance(event, RequestArrived):
+            report = report_of(event.request)
+            if report is not None:
+                self.read(report)
+                put_report(event.request, report)
+        return super().step(event, now_ms)
+
+    def read(self, report: JournalReport) -> None:
+        raise NotImplementedError
+
+
+class MutantController(Controller):
+    """A controller with another machine."""
+
+    machine: type[Machine]
+
+    async def _serve(self) -> None:
+        turn_into(self.machine, self._machine)
+        await super()._serve()
+
+
+class EpochMachine(ReportReader):
+    """Begins its epoch above those of its journal only."""
+
+    def read(self, report: JournalReport) -> None:
+        report.controller_epoch = min(report.controller_epoch, self.state.controller_epoch)
+
+
+class BlockMachine(ReportReader):
+    """Does not heed which blocks of producer ids brokers were given."""
+
+    def read(self, report: JournalReport) -> None:
+        report.producer_ids_end = 0
+
+
+class GaplessMachine(Machine):
+    """Leaves no gap for blocks of producer ids that nobody could be asked about."""
+
+    def step(self, event: Event, now_ms: int) -> Decision:
+        self.run.has_jumped = True
+        return super().step(event, now_ms)
+
+
+class ForgetfulKnowledge(JournalKnowledge):
+    """Uses a block of producer ids before it is on disk that it was given."""
+
+    async def take_block(self, producer_ids_end: int) -> None:
+        self._known = replace(self._known, producer_ids_end=producer_ids_end)
+
+
+class BlankKnowledge(JournalKnowledge):
+    """Does not read what its disks have of the controller's journal."""
+
+    def load(self, found: Iterable[JournalCheckpoint]) -> None:
         return None

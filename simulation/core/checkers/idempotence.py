@@ -25,7 +25,7 @@ def check_idempotence(evidence: Evidence) -> list[Violation]:
     idempotent = dict.fromkeys(_idempotent_records(evidence))
     disowned = _disowned_records(evidence)
     given_up = _given_up_counts(evidence)
-    return [
+    in_logs = [
         Violation(NAME, evidence.samples.ended_us, text)
         for log in evidence.samples.logs
         if log.is_leader and log.is_readable and log.tp.topic not in compacted
@@ -43,6 +43,23 @@ def check_idempotence(evidence: Evidence) -> list[Violation]:
             *_disowned(log, disowned),
         ]
     ]
+    return [*_shared_ids(evidence), *in_logs]
+
+
+def _shared_ids(evidence: Evidence) -> Iterator[Violation]:
+    """Tell of each id that two clients have: a leader takes the ones' batches for the others'."""
+    owners: dict[int, str] = {}
+    told: dict[int, None] = {}
+    for operation in evidence.history:
+        value = operation.value
+        if not isinstance(value, Send) or value.producer is None:
+            continue
+        producer_id = value.producer.producer_id
+        first = owners.setdefault(producer_id, operation.client)
+        if first != operation.client and producer_id not in told:
+            told[producer_id] = None
+            text = f"producer id {producer_id} was given to {first} and to {operation.client}"
+            yield Violation(NAME, operation.at_us, text)
 
 
 def _idempotent_records(evidence: Evidence) -> Iterator[int]:

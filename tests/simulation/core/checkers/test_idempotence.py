@@ -57,6 +57,18 @@ def test_a_gap_at_the_beginning_is_told_unless_the_beginning_is_gone() -> None:
     assert _texts(story) == []
 
 
+def test_an_id_that_two_clients_have_is_told_once() -> None:
+    story = Story()
+    for number, client in enumerate(("one", "one", "other", "other")):
+        story.at(number).send(number, producer=ProducerRange(7, 0, number), client=client)
+    story.send(9, producer=ProducerRange(8, 0, 0), client="other")
+
+    (violation,) = check_idempotence(story.evidence)
+
+    assert violation.at_us == 2_000_000
+    assert violation.text == "producer id 7 was given to one and to other"
+
+
 def test_what_a_misdirected_write_put_into_the_leaders_log_is_nobodys() -> None:
     story = _story(batch(0, 1, producer=(7, 0, 5)), batch(1, 1, producer=(7, 0, 9)))
     story.partition(isr=(1,), replicas=(1,))
