@@ -1,4 +1,4 @@
-"""Scenarios about the controller's journal fail without the code they are about, and not with it."""
+"""Scenarios about the controller's journal fail without the code they are about, only then."""
 
 from __future__ import annotations
 
