@@ -1,7 +1,7 @@
 # Everything a user needs, one line each. `make help` lists it.
 PYTHON ?= python3
 JOBS ?= 2
-LANES := 4
+LANES := 5
 FUZZ_S ?= 180
 RESTARTS ?= 100
 VENV := .venv
@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: none of them shall compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo demo-svg golden test-python test test-all unsampled test-busy heavy fuzz containers style lint scenarios both-worlds matrix sweep restarts bench lock clean
+.PHONY: help setup collected demo demo-svg golden test-python test test-all unsampled test-busy heavy fuzz containers style lint scenarios both-worlds matrix sweep restarts bench lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -34,7 +34,7 @@ demo-svg: setup  ## the same, and write docs/demo.svg, the picture in README.md
 
 # Types and contracts are checked beside the tests, with what processor time those leave. What they
 # say is printed last unless only tests failed, so that the end always shows what is wrong.
-test: style  ## linters, types, import contracts and all tests, of exhaustive ones a sample
+test: style collected  ## linters, types, import contracts and all tests, of exhaustive ones a sample
 	@nice $(MAKE) --no-print-directory lint >$(VENV)/lint.txt 2>&1 & lint=$$!; \
 	$(BIN)/pytest -n $(LANES) --costs; tests=$$?; \
 	wait $$lint; lint=$$?; \
@@ -44,6 +44,13 @@ test: style  ## linters, types, import contracts and all tests, of exhaustive on
 	if [ $$((lint | tests)) -eq 0 ]; then echo "make test: linters, types, import contracts and tests are fine"; fi; \
 	exit $$((lint | tests))
 
+# Every worker collects all tests, and none finds what the others compile: the first time, two
+# processes compile half of the tests each, before the workers start.
+collected: setup
+	@ls tests/__pycache__/*-pytest-*.pyc >/dev/null 2>&1 || { \
+	$(BIN)/pytest --collect-only -qq tests/[a-j]*/ >/dev/null & \
+	$(BIN)/pytest --collect-only -qq tests/[k-z]*/ >/dev/null; wait; }
+
 test-all: test heavy  ## all of the above and what takes long, nothing sampled
 
 # What .ci/run runs after `make test`: within an hour, both together, on two cores.
@@ -51,7 +58,7 @@ heavy: unsampled fuzz  ## what takes long: exhaustive tests in full, fuzzing, re
 	$(MAKE) --no-print-directory restarts RESTARTS=10
 
 unsampled: setup  ## the exhaustive tests of which `make test` runs a sample, in full
-	$(BIN)/pytest -n $(JOBS) --dist worksteal --unsampled -m sampled --costs
+	$(BIN)/pytest -n $(LANES) --unsampled -m "sampled or sampled_among" --costs
 
 fuzz: setup  ## random bytes into every decoder for FUZZ_S seconds
 	$(BIN)/python -m tests.fuzz -max_total_time=$(FUZZ_S)

@@ -128,7 +128,9 @@ def stop_together(processes: Sequence[Process], deadline_ms: int) -> None:
     for process in processes:
         process.terminate()
     for process in processes:
-        process.stop(max(0, round((deadline - time.monotonic()) * 1000)))
+        # Asked once: an interpreter that is ending has its handlers off and dies of a second time.
+        if process.wait(max(0, round((deadline - time.monotonic()) * 1000))) is None:
+            process.kill()
 
 
 def death_line(process: Process) -> str:

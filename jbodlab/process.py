@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import psutil
 
@@ -49,7 +49,7 @@ class Process:
         self._started_at = handle.create_time()
 
     @classmethod
-    def start(cls, name: str, command: Sequence[str], log_file: Path) -> Process:
+    def start(cls, name: str, command: Sequence[str], log_file: Path) -> Self:
         """Start ``command`` in a session of its own; its output is appended to ``log_file``."""
         log_file.parent.mkdir(parents=True, exist_ok=True)
         with log_file.open("ab") as log:
@@ -63,7 +63,7 @@ class Process:
         return cls(name, psutil.Process(child.pid), log_file, child)
 
     @classmethod
-    def attach(cls, name: str, pid: int, started_at: float, log_file: Path) -> Process | None:
+    def attach(cls, name: str, pid: int, started_at: float, log_file: Path) -> Self | None:
         """Find a process that an earlier run started; None when it is gone."""
         try:
             process = cls(name, psutil.Process(pid), log_file)

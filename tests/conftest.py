@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import signal
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
@@ -34,7 +36,20 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     file: str | None = config.getoption("costs_to")
     if config.getoption("costs") or file is not None:
-        config.pluginmanager.register(Costs(file))
+        is_worker = hasattr(config, "workerinput")
+        runs_tests = is_worker or config.getoption("dist", "no") == "no"
+        config.pluginmanager.register(Costs(file, runs_tests))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without looking for garbage, and never look again at what stays to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -48,17 +48,22 @@ class Costs:
     """
 
     file: str | None = None
+    runs_tests: bool = True
+    """False where others do: a look at all processes, at each start that they tell, is dear."""
     _seen: tuple[float, float] = (0.0, 0.0)
     _by_test: dict[str, Cost] = field(default_factory=lambda: defaultdict(Cost))
 
     def pytest_runtest_logstart(self) -> None:
         """Begin a test."""
-        self._seen = processor_s()
+        if self.runs_tests:
+            self._seen = processor_s()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Attach what the phase took that just ended; xdist carries it to where it is printed."""
+        """Attach what the test took to its last report; xdist carries it to where it is printed."""
         report = yield
+        if report.when != "teardown":
+            return report
         before, self._seen = self._seen, processor_s()
         vars(report)["processor_s"] = [
             now - then for now, then in zip(self._seen, before, strict=True)

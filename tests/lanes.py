@@ -1,6 +1,6 @@
-"""Four lanes for ``pytest -n 4``: two of clusters, one of Java, one of all the rest.
+"""Five lanes for ``pytest -n 5``: two of clusters, one of Java, two of all the rest.
 
-Clusters mostly wait, so that four lanes keep two cores busy. Each lane is one worker's from its
+Clusters mostly wait, so that five lanes keep two cores busy. Each lane is one worker's from its
 first test to its last, in the random order of the seed: which tests precede a test does not hang on
 how fast the other lanes are. Without ``-n`` pytest runs one lane after the other.
 """
@@ -49,10 +49,9 @@ class LaneScheduling(LoadScopeScheduling):
 
 
 def lane_of(nodeid: str) -> str:
-    """Return the lane of a test: ``clusters-0``, ``clusters-1``, ``java`` or ``rest``."""
+    """Return the lane of a test: ``clusters-0`` or ``-1``, ``java``, ``rest-0`` or ``-1``."""
     if nodeid.startswith(JAVA):
         return "java"
-    if nodeid.startswith(CLUSTERS) and not nodeid.startswith(SWEEP):
-        file = nodeid.partition("::")[0]
-        return f"clusters-{zlib.crc32(file.encode()) % 2}"
-    return "rest"
+    is_cluster = nodeid.startswith(CLUSTERS) and not nodeid.startswith(SWEEP)
+    file = nodeid.partition("::")[0]
+    return f"{'clusters' if is_cluster else 'rest'}-{zlib.crc32(file.encode()) % 2}"

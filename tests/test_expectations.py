@@ -115,22 +115,25 @@ def constants(test: Function) -> set[str]:
     return found
 
 
-TREES: Final = {
-    str(path.relative_to(TESTS)): ast.parse(path.read_text(encoding="utf-8"))
-    for path in sorted(TESTS.rglob("*.py"))
-}
+@pytest.fixture(scope="module")
+def trees() -> dict[str, ast.Module]:
+    """All test files, parsed. A fixture, since every worker of a run imports this module."""
+    return {
+        str(path.relative_to(TESTS)): ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted(TESTS.rglob("*.py"))
+    }
 
 
-def test_every_test_expects_something() -> None:
-    assert without_expectation(TREES) == []
+def test_every_test_expects_something(trees: dict[str, ast.Module]) -> None:
+    assert without_expectation(trees) == []
 
 
-def test_numbers_in_names_are_those_that_are_checked() -> None:
-    assert [found for tree in TREES.values() for found in unchecked_numbers(tree)] == []
+def test_numbers_in_names_are_those_that_are_checked(trees: dict[str, ast.Module]) -> None:
+    assert [found for tree in trees.values() for found in unchecked_numbers(tree)] == []
 
 
-def test_the_list_of_numbers_in_other_words_is_not_stale() -> None:
-    names = {test.name for tree in TREES.values() for test in functions(tree)}
+def test_the_list_of_numbers_in_other_words_is_not_stale(trees: dict[str, ast.Module]) -> None:
+    names = {test.name for tree in trees.values() for test in functions(tree)}
     assert [name for name in SAID_OTHERWISE if name not in names] == []
 
 

@@ -21,6 +21,25 @@ def test_exhaustive(story, part):
 @pytest.mark.parametrize("number", range(3))
 def test_other(number):
     pass
+
+@pytest.mark.sampled("release", kept=1, together="releases")
+@pytest.mark.parametrize("release", ["old", "new"])
+@pytest.mark.parametrize("number", range(8))
+def test_release(release, number):
+    pass
+
+@pytest.mark.sampled("release", kept=1, together="releases")
+@pytest.mark.parametrize("release", ["old", "new"])
+def test_release_too(release):
+    pass
+
+@pytest.mark.sampled_among("long ones", kept=1)
+def test_long():
+    pass
+
+@pytest.mark.sampled_among("long ones", kept=1)
+def test_longer():
+    pass
 """
 
 
@@ -28,7 +47,7 @@ def test_other(number):
 def suite(tmp_path: Path) -> Path:
     (tmp_path / "test_it.py").write_text(EXHAUSTIVE)
     (tmp_path / "conftest.py").write_text((ROOT / "tests/conftest.py").read_text())
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = sampled: x\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  sampled: x\n  sampled_among: x\n")
     return tmp_path
 
 
@@ -52,9 +71,12 @@ def test_a_seed_repeats_its_sample_and_every_other_parameter_has_as_many(suite: 
     assert sum("test_exhaustive[a-" in name for name in sample) == 2
     assert sum("test_exhaustive[b-" in name for name in sample) == 2
     assert sum("test_other" in name for name in sample) == 3
+    assert sum("test_long" in name for name in sample) == 1
+    releases = ["old" in name for name in sample if "test_release" in name]
+    assert releases in ([True] * 9, [False] * 9)
     others = [chosen(suite, "-p", "randomly", f"--randomly-seed={seed}") for seed in (2, 3)]
     assert [sample, sample] != others
 
 
 def test_unsampled_leaves_nothing_out(suite: Path) -> None:
-    assert len(chosen(suite, "--unsampled")) == 23
+    assert len(chosen(suite, "--unsampled")) == 23 + 16 + 2 + 2

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from analytics.__main__ import ExitCode, main
 from tests.analytics.frames import SAMPLES, write_dump
+from tests.deadlines import DEADLINE_S
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -16,10 +17,11 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=5 * DEADLINE_S,
     )
 
 
+@pytest.mark.sampled_among("whole Spark jobs in processes of their own", kept=1)
 @pytest.mark.integration
 def test_the_whole_job_prints_json_and_nothing_else(tmp_path: Path) -> None:
     write_dump(tmp_path / "dump", SAMPLES)

@@ -243,6 +243,7 @@ def story(tmp_path: Path) -> Generator[Story]:
         yield told
 
 
+@pytest.mark.sampled("how", kept=1)
 @pytest.mark.parametrize("how", ["clean", "kill"])
 def test_kafka_serves_what_jbodlab_wrote_and_the_other_way_round(story: Story, how: str) -> None:
     port = story.broker.port

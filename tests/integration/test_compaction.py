@@ -86,6 +86,7 @@ def wait_until_compacted(lab: Lab, topic: str) -> None:
     lab.cluster.wait_until(small, f"{topic} is compacted everywhere", DEADLINE_MS)
 
 
+@pytest.mark.sampled("codec", kept=1)
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 def test_consumers_see_the_last_value_of_each_key_also_after_a_kill(
     cleaning_lab: Lab, codec: str

@@ -73,11 +73,10 @@ def test_a_preferred_leader_is_elected_once_its_log_dir_is_back(
     assert lab.partition(alone).leader == 1
 
 
+@pytest.mark.sampled("version", kept=1)
 @pytest.mark.parametrize("version", [1, 2])
-def test_an_unclean_election_takes_a_replica_that_lacks_records(
-    shared_lab: Lab, version: int
-) -> None:
-    lab, topic = shared_lab, f"unclean-{version}"
+def test_an_unclean_election_takes_a_replica_that_lacks_records(lab: Lab, version: int) -> None:
+    topic = f"unclean-{version}"
     lab.create(topic, assignment={0: [2, 3]}, configs=SINGLE)
     lab.cluster.kill(broker_name(3))
     lab.cluster.wait_until(

@@ -102,6 +102,7 @@ class Command:
 INTERRUPTED = (ExitCode.INTERRUPTED, "jbodlab: interrupted")
 
 
+@pytest.mark.sampled("whole_group", kept=1)
 @pytest.mark.parametrize("whole_group", [True, False])
 def test_many_seeds_end_with_their_processes(*, whole_group: bool) -> None:
     command = Command("simulate", "--seeds", "1..100000", "--jobs", "2", "--seconds", "60")
@@ -112,6 +113,7 @@ def test_many_seeds_end_with_their_processes(*, whole_group: bool) -> None:
     wait_until_gone(lambda: workers(command.process.pid))
 
 
+@pytest.mark.sampled("whole_group", kept=1)
 @pytest.mark.parametrize("whole_group", [True, False])
 def test_a_swap_matrix_ends_with_the_copies_of_its_world(*, whole_group: bool) -> None:
     command = Command("swap-matrix", "--jobs", "2", "--story", "move")
@@ -141,6 +143,7 @@ def test_a_scenario_in_real_processes_ends_with_its_nodes(tmp_path: Path) -> Non
     wait_until_gone(lambda: nodes(tmp_path))
 
 
+@pytest.mark.sampled("count", kept=1)
 @pytest.mark.parametrize(
     ("count", "number"), [(1, signal.SIGINT), (4, signal.SIGINT), (4, signal.SIGTERM)]
 )

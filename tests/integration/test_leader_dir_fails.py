@@ -35,6 +35,7 @@ WAYS: dict[str, Break] = {
 
 
 @pytest.mark.scenario(2, 48, 49, 59, 255)
+@pytest.mark.sampled("way", kept=2)
 @pytest.mark.parametrize("way", WAYS)
 def test_another_replica_leads_and_every_acknowledged_record_is_there_once(
     lab: Lab, way: str

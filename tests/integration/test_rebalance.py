@@ -6,24 +6,34 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jbodlab.errors import ExitCode
+from jbodlab.lab_spec import LabShape
 from jbodlab.rebalance.core.plan_file import Wanted, from_json
 from jbodlab.rebalance.look import look_at_cluster
 from protocol.configs import ConfigSource
 from protocol.ids import TopicPartition
 from tests.deadlines import DEADLINE_S
-from tests.integration.labs import Lab
+from tests.integration.labs import FAST, Lab, running_lab
 from tests.integration.test_configs import BROKER, MOVE_LIMIT, TOPIC, change, found
 
+CAPACITY_BYTES = 1 << 30
 SINGLE = {"min.insync.replicas": "1"}
 RATE = "leader.replication.throttled.rate"
 FOLLOWERS = "follower.replication.throttled.replicas"
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Generator[Lab]:
+    """Have room on all disks: those of the machine may be nearly full, and a plan avoids such."""
+    shape = LabShape(configs=FAST, capacity_bytes=CAPACITY_BYTES)
+    with running_lab(tmp_path, shape) as lab:
+        yield lab
 
 
 def command(lab: Lab, *arguments: str) -> list[str]:

@@ -151,3 +151,26 @@ def test_processes_that_do_not_listen_share_one_deadline(tmp_path: Path) -> None
             assert process.wait(5) is None
     stop_together(processes, 50)
     assert [process.exit_code for process in processes] == [-9, -9]
+
+
+class Counting(Process):
+    """Knows how often it was asked to end."""
+
+    asked = 0
+
+    def terminate(self) -> None:
+        self.asked += 1
+        super().terminate()
+
+
+def test_a_node_is_asked_to_end_once_since_an_ending_interpreter_dies_of_a_second_time(
+    tmp_path: Path,
+) -> None:
+    code = "import signal; signal.pause()"
+    nodes = [
+        Counting.start(name, [sys.executable, "-c", code], tmp_path / f"{name}.log")
+        for name in ("controller", "broker-1")
+    ]
+    stop_together(nodes, DEADLINE_MS)
+    assert [node.asked for node in nodes] == [1, 1]
+    assert not any(node.is_running for node in nodes)

@@ -34,6 +34,7 @@ SHIPPED = [
 ]
 
 
+@pytest.mark.sampled("seed", kept=1)
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("plan", BUGS, ids=lambda plan: plan.name)
 def test_a_bug_of_old_does_not_come_back(plan: Plan, seed: int) -> None:
@@ -43,6 +44,7 @@ def test_a_bug_of_old_does_not_come_back(plan: Plan, seed: int) -> None:
     assert [str(violation) for violation in run.verdict.violations] == []
 
 
+@pytest.mark.sampled("plan", kept=40)
 @pytest.mark.parametrize("plan", SHIPPED)
 def test_a_shipped_scenario_comes_out_as_it_must(plan: Plan) -> None:
     coverage = Coverage()

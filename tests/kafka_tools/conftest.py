@@ -25,6 +25,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if FOLDER in item.path.parents:
             item.add_marker(pytest.mark.integration)
+            if isinstance(item, pytest.Function) and "tools" in item.fixturenames:
+                item.add_marker(pytest.mark.sampled("tools", kept=1, together="releases of tools"))
 
 
 @pytest.fixture(scope="session")

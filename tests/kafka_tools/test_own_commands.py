@@ -26,6 +26,9 @@ CANCEL = "kafka-reassign-partitions --cancel --reassignment-json-file FILE"
 GENERATE = "kafka-reassign-partitions --generate --topics-to-move-json-file FILE --broker-list"
 
 
+pytestmark = pytest.mark.sampled("both", kept=1, together="whose brokers our commands ask")
+
+
 @pytest.fixture(scope="module", params=["jbodlab", "kafka"])
 def both(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory

@@ -32,6 +32,7 @@ def traced(hash_seed: str, seed: int, seconds: int) -> str:
 
 
 @pytest.mark.integration
+@pytest.mark.sampled("seed", kept=1)
 @pytest.mark.parametrize("seed", [SEED, 11, 23])
 def test_a_seed_has_one_trace_whatever_the_hash_seed(seed: int) -> None:
     first = traced("1", seed, 5)
