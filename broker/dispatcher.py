@@ -256,17 +256,17 @@ class Dispatcher:
             return parts
 
     async def _in_pieces(self, asked: _Asked) -> Any:
-        refusal = whole_refusal(asked.request)
+        turns, refusal = self._context.turns, whole_refusal(asked.request)
         refused: list[Any] = []
 
         async def answer(piece: Any) -> Any:
             one = asked._replace(request=piece)
-            if (error := refusal or piece_refusal(piece)) is None:
+            if (error := refusal or piece_refusal(piece, turns)) is None:
                 return await self._handled(one)
             refused.append(piece)
             return self._refused(one, error)
 
-        at_once, turns = FORWARDED_AT_ONCE if asked.route.is_forwarded else 1, self._context.turns
+        at_once = FORWARDED_AT_ONCE if asked.route.is_forwarded else 1
         try:
             return await answer_in_pieces(asked.request, answer, turns, at_once=at_once)
         finally:

@@ -16,7 +16,7 @@ from protocol.ids import TOOL_CLIENT_ID, fetcher_client_id, node_client_id
 from protocol.spec import ClusterSpec
 from protocol.transport.begun_answers import Body, LaterAnswer
 from protocol.transport.held_request import HeldRequest
-from protocol.transport.server_link import Dispatch
+from protocol.transport.link_owner import Dispatch
 
 
 def dispatch_for(context: Context, spec: ClusterSpec) -> Dispatch:

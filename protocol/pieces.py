@@ -88,9 +88,10 @@ def check_whole(request: Any) -> None:
     """
     if type(request).__name__ not in ("CreateTopicsRequest", "CreatePartitionsRequest"):
         return
-    if len(request.topics) > NEW_PARTITIONS_MAX or (
+    most = NEW_PARTITIONS_MAX
+    if len(request.topics) > most or (
         type(request).__name__ == "CreateTopicsRequest"
-        and sum(_weight(topic, ()) for topic in request.topics) > NEW_PARTITIONS_MAX
+        and sum(_weight(topic, (), most) for topic in request.topics) > most
     ):
         raise KafkaError(
             ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request."
@@ -104,6 +105,19 @@ def check_values(request: Any) -> None:
         KafkaError: INVALID_REQUEST, naming length and limit.
     """
     _check_arrays(request, CUTS.get(type(request).__name__, _WHOLE).values_max)
+
+
+def shorten(request: Any) -> Iterator[list[Any]]:
+    """Leave of a refused request what its answer is to name; yield what is cut off, to be freed.
+
+    An answer has an entry for each of the request, and one for very many would take long.
+    """
+    limit = CUTS.get(type(request).__name__, _WHOLE).values_max
+    for name in _arrays(request.__class__):
+        items = getattr(request, name)
+        if items is not None and len(items) > limit:
+            setattr(request, name, items[:limit])
+            yield items[limit:]
 
 
 def put_together(whole: Any, answer: Any) -> None:
@@ -144,7 +158,7 @@ def _chunks(items: list[Any], levels: tuple[str, ...], most: int) -> Iterator[li
     items.reverse()
     while items:
         item = items.pop()
-        weight = _weight(item, levels)
+        weight = _weight(item, levels, most)
         if count + weight > most and chunk:
             yield chunk
             chunk, count = [], 0
@@ -158,7 +172,8 @@ def _chunks(items: list[Any], levels: tuple[str, ...], most: int) -> Iterator[li
         yield chunk
 
 
-def _weight(item: Any, levels: tuple[str, ...]) -> int:
+def _weight(item: Any, levels: tuple[str, ...], most: int) -> int:
+    """Return how many entries are in ``item``; looks no further than ``most``."""
     if not levels:
         return max(
             1, getattr(item, "num_partitions", 1), len(getattr(item, "assignments", None) or ())
@@ -166,7 +181,12 @@ def _weight(item: Any, levels: tuple[str, ...]) -> int:
     inner: Sequence[Any] = getattr(item, levels[0]) or ()
     if len(levels) == 1:
         return max(1, len(inner))
-    return sum(_weight(each, levels[1:]) for each in inner) or 1
+    count = 0
+    for each in inner:
+        count += _weight(each, levels[1:], most)
+        if count > most:
+            break
+    return count or 1
 
 
 @cache

@@ -21,7 +21,7 @@ SHOWN_ELSEWHERE = {
     "protocol/topic_config.py": "a table, shown by tests/protocol/test_configs.py",
     "protocol/topic_defaults.py": "a table, shown by tests/protocol/test_configs.py",
     "protocol/spec_document.py": "the checks behind load_cluster_spec: tests/protocol/test_spec.py",
-    "protocol/transport/server_link.py": "the connections of test_rpc_server.py",
+    "protocol/transport/link_owner.py": "doors without code",
     "protocol/ports.py": "doors without code",
     "protocol/witness.py": "a door without code, taken in tests/simulation/world/test_cluster.py",
     "broker/context.py": "types without code",

@@ -91,7 +91,7 @@ class Dispatcher:
             refused: list[Any] = []
 
             async def answer(piece: Any) -> Any:
-                error = refusal or piece_refusal(piece)
+                error = refusal or piece_refusal(piece, turns)
                 if error is not None:
                     refused.append(piece)
                     return handler.refuse(piece, version, error)

@@ -1,4 +1,4 @@
-"""Writing several buffers at once to a transport that says when it is full.
+"""Writing buffers to a transport that says when it is full: several at once, or long ones in parts.
 
 It waits for nothing: who writes looks at what ``pause_writing`` and ``resume_writing`` said.
 """
@@ -24,3 +24,24 @@ def write_all(transport: asyncio.Transport, buffers: Sequence[Buffer]) -> None:
         _, high = transport.get_write_buffer_limits()
         if waiting_bytes > high:
             transport.set_write_buffer_limits(high=high)
+
+
+def cut(buffers: Sequence[Buffer], bytes_max: int) -> list[list[Buffer]]:
+    """Return ``buffers`` as parts of so many bytes at most; the last may be empty."""
+    parts: list[list[Buffer]] = []
+    part: list[Buffer] = []
+    left = bytes_max
+    for buffer in buffers:
+        rest = memoryview(buffer)
+        while len(rest) > left:
+            parts.append([*part, rest[:left]])
+            rest, part, left = rest[left:], [], bytes_max
+        part.append(rest)
+        left -= len(rest)
+    return [*parts, part]
+
+
+def wake_up(future: asyncio.Future[None] | None) -> None:
+    """Settle what somebody may wait for."""
+    if future is not None and not future.done():
+        future.set_result(None)

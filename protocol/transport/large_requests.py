@@ -14,7 +14,14 @@ from typing import Any, NamedTuple
 
 from protocol.errors import KafkaError
 from protocol.messages.fetch import FetchRequest
-from protocol.pieces import CUTS, check_values, check_whole, pieces_of, put_together
+from protocol.pieces import (
+    CUTS,
+    check_values,
+    check_whole,
+    pieces_of,
+    put_together,
+    shorten,
+)
 from protocol.ports import Buffer
 from protocol.transport.turns import Turns
 from protocol.wire.fast import Codec
@@ -159,12 +166,17 @@ def whole_refusal(request: Any) -> KafkaError | None:
     return None
 
 
-def piece_refusal(piece: Any) -> KafkaError | None:
-    """Return why a piece is refused that could not be handled in one step, None to go on."""
+def piece_refusal(piece: Any, turns: Turns) -> KafkaError | None:
+    """Return why a piece is refused that could not be handled in one step, None to go on.
+
+    One that is refused is as short as what may be handled afterwards: so is its answer.
+    """
     if isinstance(piece, FetchRequest):
         return None
     try:
         check_values(piece)
     except KafkaError as error:
+        for rest in shorten(piece):
+            turns.discard(list(rest))
         return error
     return None

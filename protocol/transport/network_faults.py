@@ -15,7 +15,7 @@ from protocol.connection import CloseConnection, Peer, RequestReceived
 from protocol.fault_model import ANY_NODE, CLIENT_NODE, NetworkFault, NetworkMode
 from protocol.transport.begun_answers import Body, LaterAnswer
 from protocol.transport.held_request import HeldRequest
-from protocol.transport.server_link import Dispatch
+from protocol.transport.link_owner import Dispatch
 
 _ORDER_S: Final = 1e-6
 """Between two arrivals, so that timers keep their order."""

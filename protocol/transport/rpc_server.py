@@ -15,7 +15,9 @@ from typing import Final
 from protocol.connection import Peer, RequestReceived, ServerConnection
 from protocol.framing import FRAME_SIZE_BYTES_MAX, RECEIVE_BUFFER_BYTES
 from protocol.transport.connection_watch import ConnectionLimits, ConnectionWatch
-from protocol.transport.server_link import Dispatch, ServerLink, wake_up
+from protocol.transport.flow_control import wake_up
+from protocol.transport.link_owner import Dispatch
+from protocol.transport.server_link import ServerLink
 from protocol.transport.server_memory import ServerMemory
 
 logger = logging.getLogger(__name__)

@@ -9,26 +9,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Protocol, TypeAlias, cast
+from collections.abc import Sequence
+from typing import Final, cast
 
 from protocol.connection import CloseConnection, Peer, RequestReceived, ServerConnection
 from protocol.errors import Malformed
 from protocol.ports import Buffer
 from protocol.transport.begun_answers import BegunAnswers, Body, LaterAnswer
-from protocol.transport.flow_control import write_all
+from protocol.transport.flow_control import cut, wake_up, write_all
 from protocol.transport.held_request import HeldRequest
-from protocol.transport.server_memory import HeldMemory, ServerMemory
+from protocol.transport.link_owner import Dispatch, LinkOwner
+from protocol.transport.server_memory import HeldMemory
 
 logger = logging.getLogger(__name__)
-
-Dispatch: TypeAlias = Callable[[RequestReceived, Peer], Awaitable[LaterAnswer | HeldRequest | Body]]
-"""Answers a request with the parts of the response body, or None for no answer (acks=0).
-
-With a ``LaterAnswer`` the next request of the connection is begun before that answer is there; a
-``HeldRequest`` is begun later, and the next ones behind it.
-Raising ``CloseConnection`` or ``Malformed`` closes the connection.
-"""
 
 QUEUED_REQUESTS_MAX: Final = 512
 """Reading pauses when this many requests of one connection wait, until none does."""
@@ -41,6 +34,8 @@ UNSENT_BYTES_MAX: Final = 64 * 1024
 
 An answer that is larger and not sent at once is taken from the budget of answers until it is.
 """
+WRITTEN_AT_ONCE_BYTES: Final = 2 * 1024 * 1024
+"""Of one answer: to hand that over to the system takes a millisecond or two."""
 TURN_COST_MAX: Final = 256
 """Requests that need no waiting and are answered before others get their turn: each costs 1, and 1
 more for every 32 bytes of its answer, as what takes long to make is long."""
@@ -49,40 +44,12 @@ COLLECTED_BUFFERS_MAX: Final = 128
 """Small answers that may leave together."""
 
 
-class LinkOwner(Protocol):
-    """The server, as its connections see it."""
-
-    @property
-    def memory(self) -> ServerMemory:
-        """What all connections may hold together."""
-        ...
-
-    @property
-    def is_stopping(self) -> bool:
-        """Whether the server ends."""
-        ...
-
-    def ends_with_peer(self, request: RequestReceived) -> bool:
-        """Tell whether a request is cancelled when its connection is lost."""
-        ...
-
-    def link_opened(self, link: ServerLink) -> None:
-        """Run the worker of a new connection."""
-        ...
-
-    def link_answered(self) -> None:
-        """Note that a connection has no begun answer left."""
-        ...
-
-    def link_closed(self, link: ServerLink) -> None:
-        """Forget a connection that is closed and whose worker has ended."""
-        ...
-
-
 class ServerLink(asyncio.BufferedProtocol):
     """One connection: bytes in from the transport, requests to the worker, answers out."""
 
-    def __init__(self, server: LinkOwner, connection: ServerConnection, number: int) -> None:
+    def __init__(
+        self, server: LinkOwner[ServerLink], connection: ServerConnection, number: int
+    ) -> None:
         self._server = server
         self._connection = connection
         self._queue: deque[RequestReceived] = deque()
@@ -97,6 +64,9 @@ class ServerLink(asyncio.BufferedProtocol):
         self._takes_requests = True
         self._transport: asyncio.Transport
         self._unsent: list[Buffer] = []
+        self._unwritten: deque[list[Buffer]] = deque()
+        """Parts of a long answer that the transport has not been given yet."""
+        self._unwritten_bytes = 0
         self._begun = BegunAnswers(self._send_all, self._fail)
         self._held_request: HeldRequest | None = None
         self._readable: asyncio.Future[None] | None = None
@@ -174,6 +144,8 @@ class ServerLink(asyncio.BufferedProtocol):
         self._server.link_answered()
         if self._held_request is not None and not self._held_request.admitted.done():
             self._held_request.admitted.set_exception(CloseConnection("it left"))
+        self._unwritten.clear()
+        self._unwritten_bytes = 0
         self._connection.drop()  # What refers to each other would keep it for a while.
         self._held.stop_waiting()
         self._held.sent()
@@ -190,14 +162,15 @@ class ServerLink(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         """Go on: what was answered is nearly sent."""
-        self._held.sent()
+        if not self._unwritten:
+            self._held.sent()
         wake_up(self._writable)
         self._writable = None
 
     @property
     def bytes_moved(self) -> int:
         """See ``Watched.bytes_moved``."""
-        return self._received_bytes - self._transport.get_write_buffer_size()
+        return self._received_bytes - self._unsent_bytes()
 
     @property
     def is_in_the_way(self) -> bool:
@@ -228,7 +201,7 @@ class ServerLink(asyncio.BufferedProtocol):
         finally:
             self._begun.abandon()
             self._server.link_answered()
-            self._flush()
+            self._flush_to_end()
             self._transport.close()
             self._is_over = True
             self._forget_if_over()
@@ -250,6 +223,8 @@ class ServerLink(asyncio.BufferedProtocol):
                     await begun.until_room()
             else:
                 left_of_turn -= self._answer(request, answer)
+                if self._unwritten:
+                    await self._write_rest(request)
                 if held.claims:
                     held.answered(request)
             del request, answer  # A connection that is idle, or is not read, keeps neither.
@@ -269,15 +244,38 @@ class ServerLink(asyncio.BufferedProtocol):
             self._connection.skip_response(request)
             return 0
         response = self._connection.send_response(request, body)
+        if len(response) > 1 and (size_bytes := sum(map(len, response))) > WRITTEN_AT_ONCE_BYTES:
+            self._flush()
+            response, *rest = cut(response, WRITTEN_AT_ONCE_BYTES)
+            self._unwritten.extend(rest)
+            self._unwritten_bytes = size_bytes - sum(map(len, response))
         self._unsent += response
         if not self._queue or len(self._unsent) >= COLLECTED_BUFFERS_MAX or len(response) > 1:
             self._flush()
             if self._writable is not None:
-                self._held.unsent(request.client_id, self._transport.get_write_buffer_size())
+                self._held.unsent(request.client_id, self._unsent_bytes())
         elif len(self._unsent) == 1:
             # Runs as soon as the worker waits for anything: no answer waits for another.
             self.closed.get_loop().call_soon(self._flush)
         return len(response[0]) // _BYTES_PER_COST
+
+    async def _write_rest(self, request: RequestReceived) -> None:
+        """Write what is left of a long answer part by part; others have their turns."""
+        while self._unwritten:
+            await (asyncio.sleep(0) if self._writable is None else self._writable)
+            if not self._unwritten:
+                return  # The connection was lost.
+            part = self._unwritten.popleft()
+            self._unwritten_bytes -= sum(map(len, part))
+            self._unsent += part
+            self._flush()
+            if self._unwritten or self._writable is not None:
+                self._held.unsent(request.client_id, self._unsent_bytes())
+            else:
+                self._held.sent()
+
+    def _unsent_bytes(self) -> int:
+        return self._unwritten_bytes + self._transport.get_write_buffer_size()
 
     async def _begin_when_admitted(self, held: HeldRequest) -> LaterAnswer | Body:
         """Begin a request later; reading goes on meanwhile, or nobody would notice a loss."""
@@ -351,7 +349,7 @@ class ServerLink(asyncio.BufferedProtocol):
         if self.worker is not None:
             self.worker.cancel()
         self._begun.abandon()
-        self._flush()
+        self._flush_to_end()
         self._transport.close()
 
     def abort(self) -> None:
@@ -384,6 +382,13 @@ class ServerLink(asyncio.BufferedProtocol):
             self._readable = None
         return True
 
+    def _flush_to_end(self) -> None:
+        """Give the transport all that was answered: the connection ends once it is sent."""
+        while self._unwritten:
+            self._unsent += self._unwritten.popleft()
+        self._unwritten_bytes = 0
+        self._flush()
+
     def _flush(self) -> None:
         unsent, self._unsent = self._unsent, []
         if not unsent or self.closed.done():
@@ -392,9 +397,3 @@ class ServerLink(asyncio.BufferedProtocol):
             self._transport.write(unsent[0])
         else:
             write_all(self._transport, unsent)
-
-
-def wake_up(future: asyncio.Future[None] | None) -> None:
-    """Settle what somebody may wait for."""
-    if future is not None and not future.done():
-        future.set_result(None)

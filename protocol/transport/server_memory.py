@@ -171,9 +171,9 @@ class HeldMemory:
 
     def unsent(self, client_id: str, size_bytes: int) -> None:
         """Count an answer whose ``size_bytes`` nobody has read yet, in place of the one before."""
-        self.sent()
         budget = self._memory.answers_of(client_id)
         budget.take(size_bytes)
+        self.sent()  # Not before: whoever waits would be granted what is not free.
         self._unsent = (budget, size_bytes)
 
     def sent(self) -> None:

@@ -25,7 +25,7 @@ from protocol.messages.transactions import (
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-from protocol.pieces import CUTS, check_values, check_whole, pieces_of, put_together
+from protocol.pieces import CUTS, check_values, check_whole, pieces_of, put_together, shorten
 
 
 def list_offsets(*counts: int) -> ListOffsetsRequest:
@@ -143,3 +143,29 @@ def test_an_array_that_cannot_be_cut_is_refused_with_its_name_and_the_limit() ->
     check_values(MetadataRequest(topics=[topic] * 2000))
     with pytest.raises(KafkaError, match="topics has 2001 entries, at most 2000 are taken"):
         check_values(MetadataRequest(topics=[topic] * 2001))
+
+
+def test_what_is_refused_for_its_length_is_left_as_long_as_may_be() -> None:
+    request = MetadataRequest(topics=[MetadataRequestTopic(name=f"t{n}") for n in range(2_500)])
+    first = list(request.topics or ())
+    assert list(shorten(request)) == [first[2_000:]]
+    assert request.topics == first[:2_000]
+    assert list(shorten(request)) == []
+    assert list(shorten(MetadataRequest(topics=None))) == []
+
+
+def test_a_marker_of_very_many_topics_is_cut_without_looking_at_all_of_them_each_time() -> None:
+    class Seen(list[int]):
+        looks = 0
+
+        def __len__(self) -> int:
+            Seen.looks += 1
+            return super().__len__()
+
+    topics = [
+        WritableTxnMarkerTopic(name=f"t{n}", partition_indexes=Seen([0])) for n in range(1_000)
+    ]
+    marker = WritableTxnMarker(producer_id=1, topics=topics)
+    pieces = pieces_of(WriteTxnMarkersRequest(markers=[marker]))
+    assert len(next(pieces).markers[0].topics) == 50
+    assert Seen.looks < 300

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from protocol.transport.flow_control import write_all
+from protocol.transport.flow_control import cut, write_all
 
 
 class Paused(asyncio.Protocol):
@@ -85,3 +85,12 @@ def test_a_full_transport_of_either_loop_says_so_once_and_that_it_is_free_again(
 
     with asyncio.Runner(loop_factory=new_loop) as runner:
         assert runner.run(story()) == ["full", "free"]
+
+
+@pytest.mark.parametrize("sizes", [[], [3], [10], [11], [25], [4, 4, 4], [0, 10, 0, 1], [40, 1]])
+def test_long_buffers_are_cut_into_parts_that_are_full_but_the_last(sizes: list[int]) -> None:
+    buffers = [bytes([number]) * size for number, size in enumerate(sizes)]
+    parts = [b"".join(part) for part in cut(buffers, 10)]
+    assert b"".join(parts) == b"".join(buffers)
+    assert all(len(part) == 10 for part in parts[:-1])
+    assert len(parts[-1]) <= 10

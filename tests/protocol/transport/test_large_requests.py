@@ -61,8 +61,10 @@ def test_only_what_is_more_than_a_piece_is_cut() -> None:
 
 def test_refusals_are_for_what_no_piece_may_hold() -> None:
     assert whole_refusal(wanted(10)) is None
-    assert piece_refusal(wanted(10)) is None
-    assert piece_refusal(wanted(3000)) is not None
+    request = wanted(3000)
+    assert piece_refusal(wanted(10), Turns()) is None
+    assert piece_refusal(request, Turns()) is not None
+    assert len(request.topics or ()) == 2000
 
 
 async def test_an_answer_that_was_sent_is_let_go_of() -> None:
