@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from controller.core.partition_moves import write_leaderships
 from controller.core.reassignment_records import AssignmentChanged, RemovalsConfirmed
@@ -24,6 +24,8 @@ from controller.core.step import Step
 from protocol.ids import NO_EPOCH, ZERO_UUID, TopicPartition, listed
 from protocol.messages.journal import JournalReport, ReportedReplica, is_other_journal
 
+_LEADER_EPOCHS_MAX: Final = 4
+"""No decision raises the leader epoch of a partition more often."""
 Reports = Mapping[int, JournalReport]
 """Broker id -> what it reported."""
 
@@ -108,15 +110,32 @@ def say(step: Step, newer: Reports) -> None:
         )
 
 
-def learn(step: Step, reports: Reports) -> list[TopicPartition]:
+def lost_count(state: ClusterState, newer: Reports) -> int:
+    """Return how many decisions the journal has lost, as far as can be told; at least one."""
+    heard = [
+        report.journal_number
+        for report in newer.values()
+        if not is_other_journal(report, state.journal_id)
+    ]
+    return max([1, *(number - state.journal_number for number in heard)])
+
+
+def learn(step: Step, reports: Reports, lost: int) -> list[TopicPartition]:
     """Take over what brokers know better; return the partitions whose leadership changed.
 
     Nobody is told here. The epoch of this controller must have begun above theirs.
+
+    Args:
+        step: of this event.
+        reports: those with the brokers' replicas.
+        lost: see ``lost_count``, counted before that epoch began.
     """
     claims = _claims(reports)
     _forget_topics_made_anew(step, claims)
     changed = _newer_leaderships(step, claims)
     _take_assignments(step, claims, changed)
+    if not step.run.hearing_is_over:
+        changed.update(_gone_since(step, reports, claims, lost))
     if changed:
         write_leaderships(step, changed)
         step.warn(f"learned from brokers, with new epochs: {listed(list(changed))}")
@@ -161,6 +180,27 @@ def _newer_leaderships(
         if newer != partition:
             changed[tp] = newer
     return changed
+
+
+def _gone_since(
+    step: Step,
+    reports: Reports,
+    claims: Mapping[TopicPartition, Sequence[Claim]],
+    lost: int,
+) -> dict[TopicPartition, Partition]:
+    """Return partitions that nobody has any more, above all leader epochs they may have had.
+
+    Their topic was deleted since. It comes back empty, and nobody may take what is written now
+    for what was read before, at the same offset of the same epoch.
+    """
+    found: dict[TopicPartition, Partition] = {}
+    for tp in step.state.partitions():
+        partition = step.state.partition(tp)
+        are_heard = all(replica in reports for replica in partition.replicas)
+        if partition.has_leadership and tp not in claims and are_heard:
+            epoch = partition.leader_epoch + lost * _LEADER_EPOCHS_MAX
+            found[tp] = replace(partition, leader_epoch=epoch)
+    return found
 
 
 def _newer(partition: Partition, claims: Sequence[Claim]) -> Partition:

@@ -115,10 +115,11 @@ def _take_over(step: Step) -> None:
     known = step.run.reports
     newer = catch_up.newer_reports(step.state, known)
     catch_up.say(step, newer)
+    lost = catch_up.lost_count(step.state, newer)
     catch_up.begin_epoch(step, newer.values())
     catch_up.raise_above(step, known.values())
     if newer:
-        catch_up.learn(step, known)
+        catch_up.learn(step, known, lost)
         unknown_replicas.note(step, known)
     for report in known.values():
         report.topics = ()

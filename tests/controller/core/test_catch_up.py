@@ -62,7 +62,7 @@ def told(cluster: Cluster, **replicas: ReportedReplica) -> list[str]:
 def learned(cluster: Cluster, reports: dict[int, JournalReport]) -> list[str]:
     step = step_of(cluster)
     cluster.machine.run.hearing_is_over = False
-    return list(map(str, catch_up.learn(step, reports)))
+    return list(map(str, catch_up.learn(step, reports, lost=3)))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_topics_made_since_are_said_and_left_alone() -> None:
     cluster = cluster_of()
     step = step_of(cluster)
     other = reported("later", led(1, (0, 0), (1, 2)))
-    catch_up.learn(step, {1: JournalReport(journal_id=JOURNAL, topics=[other])})
+    catch_up.learn(step, {1: JournalReport(journal_id=JOURNAL, topics=[other])}, lost=1)
     assert [n.text for n in step.notes if "later-0" in n.text and "stays where it is" in n.text]
     assert "later" not in cluster.state.topics
 
