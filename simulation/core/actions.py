@@ -285,7 +285,8 @@ class EditJournal:
     """
 
     edit: JournalEdit
-    """The first copies it, the second puts the copy back, the third changes its last record."""
+    """The first copies it, the second puts the copy back. ``cut`` takes its last record off,
+    ``damage`` changes it; ``damage_middle`` changes one before that was durable."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ What may be lost under which faults is said in ``draw_faults``.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from simulation.core.actions import StartWorkload, Step, Wait, When
@@ -22,6 +23,7 @@ from simulation.core.draw_faults import (
     draw_faults,
     timed_steps,
 )
+from simulation.core.draw_journal import BREAKING, draw_journal
 from simulation.core.draw_orders import ORDER_KINDS, draw_orders
 from simulation.core.plan import Ending, Plan, Workload
 
@@ -37,15 +39,16 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
 
     Args:
         seed: names the plan.
-        streams: of this seed; ``topology``, ``workload``, ``orders``, ``faults`` and ``length`` are
-            drawn from.
+        streams: of this seed; ``topology``, ``workload``, ``orders``, ``faults``, ``journal`` and
+            ``length`` are drawn from.
         length_s: of the story before the healing.
     """
     cluster = draw_cluster(streams("topology"))
     length = length_s or streams("length").choice(LENGTHS_S)
     scene = Scene(cluster, length * 1000)
-    spans = _faults(streams("faults"), scene)
-    orders = _orders(streams("orders"), scene)
+    journal = draw_journal(streams("journal"), scene)
+    spans = [] if journal else _faults(streams("faults"), scene)
+    orders = _orders(streams("orders"), scene, BREAKING if journal else ())
     clients = streams("workload")
     workloads = draw_workloads(clients, cluster)
     return Plan(
@@ -56,6 +59,7 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
         workloads=workloads,
         steps=(
             *_beside(orders),
+            *_beside(journal),
             *_in_time([*timed_steps(spans), *_late(clients, scene, workloads)]),
             _until(scene.length_ms),
         ),
@@ -70,8 +74,9 @@ def _faults(dice: Dice, scene: Scene) -> list[Span]:
     return draw_faults(dice, scene, kinds, 1 + per_10_s * scene.length_ms // 10_000)
 
 
-def _orders(dice: Dice, scene: Scene) -> list[Timed]:
-    kinds = some(dice, ORDER_KINDS, 0.35)
+def _orders(dice: Dice, scene: Scene, without: Collection[str]) -> list[Timed]:
+    possible = [kind for kind in ORDER_KINDS if kind not in without]
+    kinds = some(dice, possible, 0.35)
     per_10_s = dice.randint(0, 20)
     return draw_orders(dice, scene, kinds, per_10_s * scene.length_ms // 10_000)
 
@@ -92,7 +97,7 @@ def _late(dice: Dice, scene: Scene, workloads: tuple[Workload, ...]) -> list[Tim
 
 
 def _beside(orders: list[Timed]) -> list[Step]:
-    """Let the orders go on beside the faults: waiting for an answer delays no fault's end."""
+    """Let orders go on beside all else: waiting for an answer delays no fault's end."""
     if not orders:
         return []
     steps = tuple(Step(action=one.action, at_ms=one.at_ms, may_fail=True) for one in orders)

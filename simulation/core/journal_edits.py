@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-JournalEdit = Literal["copy", "restore", "damage", "empty"]
+JournalEdit = Literal["copy", "restore", "cut", "damage", "damage_middle", "empty"]
 _FLIPPED: Final = 1
 
 
@@ -21,7 +21,15 @@ def edited(edit: JournalEdit, data: bytes, copy: bytes) -> bytes:
             return data
         case "restore":
             return copy
+        case "cut":
+            return b"".join(data.splitlines(keepends=True)[:-1])
         case "damage":
-            return data[:-2] + bytes([data[-2] ^ _FLIPPED]) + data[-1:]
+            return _flipped(data, len(data) - 2)
+        case "damage_middle":
+            return _flipped(data, len(data) // 2)
         case "empty":
             return b""
+
+
+def _flipped(data: bytes, at: int) -> bytes:
+    return data[:at] + bytes([data[at] ^ _FLIPPED]) + data[at + 1 :]

@@ -17,7 +17,7 @@ from broker.storage.worker import InlineDiskWorker
 from broker.world import World
 from controller.app import Controller, OtherJournalError
 from controller.exit_codes import ExitCode as ControllerExitCode
-from controller.journal import COMPACT_BYTES_MIN, Journal
+from controller.journal import COMPACT_BYTES_MIN, Journal, JournalCorruptError
 from protocol.metric_writer import NewRowWriter
 from protocol.spec import BrokerSpec, ClusterSpec, LogDirSpec
 from protocol.witness import Witness, unwitnessed
@@ -289,6 +289,8 @@ class ControllerNode(SimNode):
             await self.controller.run()
         except OtherJournalError:
             return ControllerExitCode.JOURNAL_NEW
+        except JournalCorruptError:
+            return ControllerExitCode.JOURNAL_CORRUPT
         return ControllerExitCode.CLEAN
 
     @property

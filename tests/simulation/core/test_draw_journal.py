@@ -1,0 +1,59 @@
+"""What is drawn for the controller's journal, and what is not drawn beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+from protocol.fault_model import CONTROLLER_NODE
+from simulation.core.actions import EditJournal, Fault, Kill, PowerCut, Start, Step, Stop, When
+from simulation.core.draw import draw_plan
+from simulation.core.draw_cluster import draw_cluster
+from simulation.core.draw_faults import Scene
+from simulation.core.draw_journal import draw_journal
+from simulation.core.plan import Plan
+from tests.simulation.core.streams import streams_of
+
+SCENES = [Scene(draw_cluster(Random(seed)), 5_000) for seed in range(600)]
+DRAWN = [drawn for seed, scene in enumerate(SCENES) if (drawn := draw_journal(Random(seed), scene))]
+
+
+def steps_of(steps: tuple[Step, ...]) -> Iterator[Step]:
+    for step in steps:
+        yield step
+        if isinstance(step.action, When):
+            yield from steps_of(step.action.steps)
+
+
+def has_edits(plan: Plan) -> bool:
+    return any(isinstance(step.action, EditJournal) for step in steps_of(plan.steps))
+
+
+def test_more_than_one_seed_of_twenty_has_a_hand_at_the_journal_and_few_more() -> None:
+    assert 600 // 20 < len(DRAWN) < 600 // 8
+
+
+def test_every_edit_is_drawn_in_its_order_and_the_controller_runs_in_the_end() -> None:
+    edits: dict[str, None] = {}
+    for drawn in DRAWN:
+        assert [each.at_ms for each in drawn] == sorted(each.at_ms for each in drawn)
+        copy, end, edit, *others = [each.action for each in drawn]
+        assert copy == EditJournal("copy")
+        assert isinstance(end, Kill | Stop | PowerCut)
+        assert end.node == CONTROLLER_NODE
+        assert isinstance(edit, EditJournal)
+        assert others[-1] == Start(CONTROLLER_NODE)
+        assert (EditJournal("restore") in others) == (edit.edit in {"damage_middle", "empty"})
+        edits[edit.edit] = None
+    assert set(edits) == {"cut", "damage", "damage_middle", "restore", "empty"}
+
+
+def test_whoever_edits_the_journal_finds_every_broker_and_disk_well() -> None:
+    plans = [draw_plan(seed, streams_of(seed), 5) for seed in range(1, 200)]
+    edited = [plan for plan in plans if has_edits(plan)]
+    assert edited
+    for plan in edited:
+        for step in steps_of(plan.steps):
+            assert not isinstance(step.action, Fault)
+            if isinstance(step.action, Kill | Stop | PowerCut):
+                assert step.action.node == CONTROLLER_NODE
