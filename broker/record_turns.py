@@ -11,11 +11,12 @@ record, stays on the loop in steps: in a thread it would take the interpreter fr
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from protocol.errors import Malformed
 from protocol.ports import DiskWorker
 from protocol.records.steps import CodecWork, Steps
 from protocol.transport.turns import Turns
@@ -47,8 +48,13 @@ class RecordTurns:
                 work = next(steps)
                 while True:
                     result = await self._result(work, turn)
-                    is_error = isinstance(result, Exception)
-                    work = steps.throw(result) if is_error else steps.send(result)
+                    try:
+                        is_error = isinstance(result, Exception)
+                        work = steps.throw(result) if is_error else steps.send(result)
+                    finally:
+                        # What it raises refers to this frame: the memory of a bomb would stay
+                        # until somebody looks for garbage.
+                        del result
             except StopIteration as end:
                 return end.value
 
@@ -63,9 +69,11 @@ class RecordTurns:
         if work.is_large:
             await turn.take()
         worked: asyncio.Future[Any] = self._loop.create_future()
-        self._worker.run([work.call], partial(_settle, worked))
+        self._worker.run([partial(_outcome, work.call)], partial(_settle, worked))
         turn.working = worked
-        return await asyncio.shield(worked)
+        await asyncio.shield(worked)
+        turn.working = None
+        return worked.result()
 
 
 class _LargeTurn:
@@ -93,10 +101,22 @@ class _LargeTurn:
     ) -> None:
         if not self._is_taken:
             return
-        if self.working is None or self.working.done():
+        if self.working is None:
             self._lock.release()
         else:
             self.working.add_done_callback(lambda _: self._lock.release())
+
+
+def _outcome(call: Callable[[], Any]) -> Any:
+    """Return what a call returns, or what it says of bytes that cannot be read.
+
+    The error is a new one: the frames behind the first would hold what was unpacked by then, and
+    the worker's, which holds the error.
+    """
+    try:
+        return call()
+    except Malformed as error:
+        return type(error)(*error.args)
 
 
 def _settle(worked: asyncio.Future[Any], results: Sequence[Any]) -> None:

@@ -51,10 +51,10 @@ class ThreadDiskWorker:
         while (batch := self._batches.get()) is not None:
             jobs, done = batch
             results = run_jobs(jobs)
-            if self._abandoned:
-                continue
-            with contextlib.suppress(RuntimeError):  # The loop was closed meanwhile; nobody waits.
-                self._loop.call_soon_threadsafe(self._report, done, results)
+            if not self._abandoned:
+                with contextlib.suppress(RuntimeError):  # The loop was closed: nobody waits.
+                    self._loop.call_soon_threadsafe(self._report, done, results)
+            del batch, jobs, done, results  # Until the next batch, which may be long in coming.
 
     def _report(self, done: Callable[[list[Any]], None], results: list[Any]) -> None:
         if not self._abandoned:

@@ -79,15 +79,27 @@ def decompress(
 
 # cramjam's modules share functions but no type.
 def _decompress_into(module: Any, data: Buffer, output_bytes_max: int) -> Buffer:
+    output = _mapped(output_bytes_max)
     try:
-        # The system gives pages of this memory only as they are written: its size costs nothing.
-        output = mmap(-1, output_bytes_max, flags=MAP_PRIVATE | MAP_ANONYMOUS)
         size_bytes: int = module.decompress_into(data, output)
         if size_bytes < _MAPPED_BYTES_MIN:
             return output[:size_bytes]
         return memoryview(output)[:size_bytes]  # And gets them back with the last view.
     except (cramjam.DecompressionError, OSError, ValueError) as error:
+        output.close()  # Whoever keeps what is raised keeps this frame, too.
         raise Malformed(f"{len(data)} compressed bytes cannot be read: {error}") from error
+
+
+def _mapped(size_bytes: int) -> mmap:
+    """Return memory whose pages the system gives only as they are written: its size costs nothing.
+
+    Raises:
+        Malformed: there is no room for it. It is no error of a disk, as an OSError would be.
+    """
+    try:
+        return mmap(-1, size_bytes, flags=MAP_PRIVATE | MAP_ANONYMOUS)
+    except OSError as error:
+        raise Malformed(f"no memory to decompress up to {size_bytes} bytes: {error}") from error
 
 
 def _compress_xerial(data: Buffer) -> bytes:

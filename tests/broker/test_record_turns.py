@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 
 from broker.record_turns import RecordTurns
 from broker.storage.worker import InlineDiskWorker, ThreadDiskWorker, run_jobs
-from protocol.errors import Malformed
+from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.records.steps import CodecWork, Steps
 from tests.deadlines import DEADLINE_S
 
@@ -133,3 +135,40 @@ async def test_a_turn_that_is_given_up_ends_with_what_its_codec_is_doing() -> No
         assert len(worker.held) == 1
         worker.release()
     assert log == ["a begins", "b begins", "b has B"]
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+async def test_nothing_of_what_a_codec_returned_or_raised_stays(*, in_thread: bool) -> None:
+    made: list[weakref.ref[Any]] = []
+
+    class Unpacked:
+        """Stands for a block of memory."""
+
+    def unpack() -> Unpacked:
+        made.append(weakref.ref(unpacked := Unpacked()))
+        return unpacked
+
+    def fail() -> None:
+        unpacked = unpack()
+        raise Malformed(f"no end in {unpacked}")
+
+    def steps() -> Steps[None]:
+        yield CodecWork(unpack, is_large=True)
+        try:
+            yield CodecWork(fail, is_large=True)
+        except Malformed as error:
+            raise KafkaError(ErrorCode.INVALID_RECORD) from error
+
+    loop = asyncio.get_running_loop()
+    turns = RecordTurns(ThreadDiskWorker("codecs", loop) if in_thread else InlineDiskWorker(loop))
+    gc.disable()
+    try:
+        with suppress(KafkaError):
+            await turns.run(steps())
+        async with asyncio.timeout(DEADLINE_S):
+            while any(each() for each in made):  # noqa: ASYNC110 -- a thread tells nobody
+                await asyncio.sleep(0)
+    finally:
+        gc.enable()
+        turns.close()
+    assert len(made) == 2
