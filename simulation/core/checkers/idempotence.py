@@ -55,6 +55,8 @@ def _shared_ids(evidence: Evidence) -> Iterator[Violation]:
         if not isinstance(value, Send) or value.producer is None:
             continue
         producer_id = value.producer.producer_id
+        if producer_id < 0:
+            continue  # a library that is not idempotent
         first = owners.setdefault(producer_id, operation.client)
         if first != operation.client and producer_id not in told:
             told[producer_id] = None

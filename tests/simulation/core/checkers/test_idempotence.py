@@ -62,6 +62,8 @@ def test_an_id_that_two_clients_have_is_told_once() -> None:
     for number, client in enumerate(("one", "one", "other", "other")):
         story.at(number).send(number, producer=ProducerRange(7, 0, number), client=client)
     story.send(9, producer=ProducerRange(8, 0, 0), client="other")
+    for client in ("third", "fourth"):
+        story.send(10, producer=ProducerRange(-1, -1, -1), client=client)
 
     (violation,) = check_idempotence(story.evidence)
 
