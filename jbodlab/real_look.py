@@ -75,6 +75,8 @@ class RealLook:
         self._journal_watch = JournalWatch(self.samples)
         self._journal_inode = 0
         self._up: dict[str, bool] = {}
+        self._ends: dict[str, int] = {}
+        """How often a node was seen to have ended."""
         self._faults: dict[str, tuple[int, DiskFault | NetworkFault]] = {}
         """Name -> where it is in the samples, and what it is."""
         self._hits: dict[str, int] = {}
@@ -180,10 +182,14 @@ class RealLook:
     def _look_at_nodes(self) -> None:
         names = ["controller", *(broker_node(broker.id) for broker in self._spec.brokers)]
         for name in names:
-            is_up = self._node(name).state == "running"
+            state = self._node(name).state
+            is_up = state == "running"
+            if state == "stopped" and self._up.get(name):
+                self._ends[name] = self._ends.get(name, 0) + 1
             if self._up.get(name) != is_up:
                 self._up[name] = is_up
-                self.samples.nodes.append(NodeSample(_now_us(), name, is_up))
+                boot = self._ends.get(name, 0)
+                self.samples.nodes.append(NodeSample(_now_us(), name, is_up, boot))
 
     # Any: JSON.
     async def _ask_all(self) -> dict[int, dict[str, Any]]:

@@ -96,6 +96,8 @@ class NodeSample(NamedTuple):
     node: str
     is_up: bool
     """Runs and is not paused."""
+    boot: int = 0
+    """Another number: another process than before."""
 
 
 class Fault(NamedTuple):
@@ -195,6 +197,26 @@ class HastyAct(NamedTuple):
     """Of the last decision on the journal's disk then."""
 
 
+class TopicView(NamedTuple):
+    """What one answer to Metadata told of topics."""
+
+    asked_us: int
+    at_us: int
+    broker: int
+    named: tuple[str, ...] | None
+    """What was asked for; None: all that there are."""
+    found: tuple[str, ...]
+
+
+class Denial(NamedTuple):
+    """An answer of UNKNOWN_TOPIC_OR_PARTITION to Produce or Fetch."""
+
+    asked_us: int
+    at_us: int
+    broker: int
+    tp: TopicPartition
+
+
 class TopicSample(NamedTuple):
     """The configuration of a topic at any time of the run, as it held."""
 
@@ -214,6 +236,9 @@ class Samples:
     topics: list[TopicSample] = field(default_factory=list[TopicSample])
     faults: list[Fault] = field(default_factory=list[Fault])
     damages: list[Damage] = field(default_factory=list[Damage])
+    views: list[TopicView] = field(default_factory=list[TopicView])
+    """What clients were told, but for libraries'."""
+    denials: list[Denial] = field(default_factory=list[Denial])
     gauges: list[Gauge] = field(default_factory=list[Gauge])
     """One per node and name."""
     misanswers: list[Misanswer] = field(default_factory=list[Misanswer])

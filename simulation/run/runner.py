@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from simulation.core.actions import Fault, Step, Until
@@ -31,6 +32,7 @@ from simulation.stage import Stage
 from simulation.workload.admin import Admin
 from simulation.workload.clients import ClusterClient, addresses_of
 from simulation.workload.mover import Chance
+from simulation.workload.topic_answers import TopicAnswers
 
 LOOK_TIMEOUT_MS: Final = 1_000
 TOPICS_WITHIN_MS: Final = 30_000
@@ -99,6 +101,7 @@ class _Run:
         self._chance = chance
         self._story = Story(stage.now_ms) if show is None else Story(stage.now_ms, show)
         self.history = History(_loop_us)
+        self._topic_answers = TopicAnswers()
         self._violations: list[Violation] = []
         self._began_us = 0
         self._healed_us: int | None = None
@@ -107,8 +110,11 @@ class _Run:
     async def run(self) -> Verdict:
         """Run it."""
         addresses = addresses_of(self._stage.spec)
-        client = ClusterClient(addresses, "administrator")
-        looking = ClusterClient(addresses, "lookout", request_timeout_ms=LOOK_TIMEOUT_MS)
+        told = self._topic_answers
+        client = ClusterClient(addresses, "administrator", topic_answers=told)
+        looking = ClusterClient(
+            addresses, "lookout", request_timeout_ms=LOOK_TIMEOUT_MS, topic_answers=told
+        )
         self._story.tell(f"{self._plan.name}: {self._plan.shows}")
         try:
             await self._stage.start()
@@ -128,7 +134,11 @@ class _Run:
     ) -> Scene:
         workloads = Workloads(
             {workload.name: workload for workload in self._plan.workloads},
-            addresses_of(self._stage.spec),
+            partial(
+                ClusterClient,
+                addresses_of(self._stage.spec),
+                topic_answers=self._topic_answers,
+            ),
             self.history,
             self._chance,
             self._stage.clock,
@@ -181,6 +191,7 @@ class _Run:
         samples = await self._stage.samples()
         samples.healed_us = self._healed_us
         samples.ended_us = _loop_us()
+        samples.views, samples.denials = self._topic_answers.views, self._topic_answers.denials
         evidence = Evidence(history=self.history.operations, samples=samples)
         self._violations += check_all(evidence)
         seen = scene.workloads.seen().values()

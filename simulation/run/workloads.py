@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -47,15 +47,15 @@ class Workloads:
     def __init__(
         self,
         workloads: Mapping[str, Workload],
-        addresses: Mapping[int, tuple[str, int]],
+        connect: Callable[[str], ClusterClient],
         history: History,
         chance: Chance,
         clock: WallClock,
         group: asyncio.TaskGroup,
     ) -> None:
-        """``group`` runs them."""
+        """``connect`` makes a client of a name; ``group`` runs them."""
         self._workloads = workloads
-        self._addresses = addresses
+        self._connect = connect
         self._history = history
         self._chance = chance
         self._clock = clock
@@ -66,7 +66,7 @@ class Workloads:
     def begin(self, name: str) -> None:
         """Let a workload begin, as a new client each time."""
         self._count += 1
-        connection = ClusterClient(self._addresses, name)
+        connection = self._connect(name)
         workload = self._workloads[name]
         make = self._library if workload.client == "aiokafka" else self._client
         client = make(workload, connection)
@@ -115,12 +115,16 @@ class Workloads:
             AiokafkaProducerWorkload,
         )
 
-        client_id = connection.client_id
+        addresses, client_id = connection.addresses, connection.client_id
         if workload.kind == "consume":
             reading = ConsumerSettings(topic=workload.topic)
-            return AiokafkaConsumerWorkload(self._addresses, client_id, self._history, reading)
+            return AiokafkaConsumerWorkload(addresses, client_id, self._history, reading)
         return AiokafkaProducerWorkload(
-            self._count, self._addresses, client_id, self._history, _producer_settings(workload)
+            self._count,
+            connection.addresses,
+            client_id,
+            self._history,
+            _producer_settings(workload),
         )
 
     def _client(self, workload: Workload, connection: ClusterClient) -> _Client:

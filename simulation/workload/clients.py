@@ -6,7 +6,8 @@ Plain asyncio over the running loop. It retries nothing: who asks decides what a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from protocol.apis import APIS
@@ -17,6 +18,7 @@ from protocol.spec import ClusterSpec
 from protocol.transport.rpc_client import RpcClient
 from protocol.wire.fast import Codec, codec
 from protocol.wire.table import META
+from simulation.workload.topic_answers import TopicAnswers
 
 METADATA_VERSION: Final = 10
 REQUEST_TIMEOUT_MS: Final = 5_000
@@ -58,7 +60,15 @@ class ClusterView(NamedTuple):
 class Begun:
     """One request that was sent; its time runs from then on."""
 
-    __slots__ = ("_connection", "_deadline", "_message", "_timeout_ms", "_version", "_waiting")
+    __slots__ = (
+        "_connection",
+        "_deadline",
+        "_message",
+        "_on_answer",
+        "_timeout_ms",
+        "_version",
+        "_waiting",
+    )
 
     def __init__(
         self,
@@ -67,12 +77,14 @@ class Begun:
         message: Any,
         version: int,
         timeout_ms: int,
+        on_answer: Callable[[Any], None],
     ) -> None:
         self._connection = connection
         self._waiting = waiting
         self._message = message
         self._version = version
         self._timeout_ms = timeout_ms
+        self._on_answer = on_answer
         self._deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
 
     async def answer(self) -> Any:
@@ -89,7 +101,9 @@ class Begun:
             name = f"{self._connection.host}:{self._connection.port}"
             self._connection.drop(f"{name} did not answer in {self._timeout_ms} ms")
             raise
-        return answer_codec(self._message, self._version).decode(body)
+        answer = answer_codec(self._message, self._version).decode(body)
+        self._on_answer(answer)
+        return answer
 
 
 class ClusterClient:
@@ -101,8 +115,17 @@ class ClusterClient:
         client_id: str,
         *,
         request_timeout_ms: int = REQUEST_TIMEOUT_MS,
+        topic_answers: TopicAnswers | None = None,
     ) -> None:
-        """``addresses`` are where brokers are looked for until metadata tells more."""
+        """Prepare.
+
+        Args:
+            addresses: where brokers are looked for until metadata tells more.
+            client_id: its name.
+            request_timeout_ms: of one request.
+            topic_answers: is given every answer.
+        """
+        self._take = _nobody if topic_answers is None else topic_answers.take
         self.client_id = client_id
         self.request_timeout_ms = request_timeout_ms
         self._addresses = dict(addresses)
@@ -112,6 +135,11 @@ class ClusterClient:
         self._asked_last = -1
         self._refreshing = asyncio.Lock()
         self._refresh_count = 0
+
+    @property
+    def addresses(self) -> Mapping[int, tuple[str, int]]:
+        """Where brokers are looked for."""
+        return self._addresses
 
     @property
     def broker_ids(self) -> list[int]:
@@ -129,7 +157,10 @@ class ClusterClient:
         """
         patience_ms = self.request_timeout_ms if timeout_ms is None else timeout_ms
         connection = self._connection(broker)
-        return await connection.request(message, version, timeout_ms=patience_ms)
+        asked_s = asyncio.get_running_loop().time()
+        answer = await connection.request(message, version, timeout_ms=patience_ms)
+        self._take(broker, asked_s, message, answer)
+        return answer
 
     async def begin(self, broker: int, message: Any, version: int) -> Begun:
         """Send one request; its answer is waited for while others are sent, which arrive later.
@@ -140,7 +171,9 @@ class ClusterClient:
         connection = self._connection(broker)
         async with asyncio.timeout(self.request_timeout_ms / 1000):
             waiting = await connection.begin(message, version)
-        return Begun(connection, waiting, message, version, self.request_timeout_ms)
+        asked_s = asyncio.get_running_loop().time()
+        on_answer = partial(self._take, broker, asked_s, message)
+        return Begun(connection, waiting, message, version, self.request_timeout_ms, on_answer)
 
     async def notify(self, broker: int, message: Any, version: int) -> None:
         """Send a request that is not answered (acks=0).
@@ -255,6 +288,10 @@ def answer_codec(message: Any, version: int) -> Codec:
     key = META[type(message)].api_key
     assert key is not None
     return codec(APIS[key].response, version)
+
+
+def _nobody(_broker: int, _asked_s: float, _request: Any, _answer: Any) -> None:
+    return None
 
 
 def addresses_of(spec: ClusterSpec) -> dict[int, tuple[str, int]]:

@@ -52,7 +52,7 @@ class Observer:
         self._drives = [DriveWatch(node, self.samples) for node in cluster.brokers.values()]
         self._controller = ControllerWatch(cluster.controller, self.samples)
         self._exchanges = ExchangeWatch(cluster, self.samples, self._hurry)
-        self._up: dict[str, bool] = {}
+        self._up: dict[str, tuple[bool, int]] = {}
         self._faults: dict[str, range] = {}
         self._interval_us_max = INTERVAL_US_MAX
         self._changes_count = 0
@@ -84,9 +84,10 @@ class Observer:
         now_us = self._loop.now_us
         for name, node in self._cluster.nodes.items():
             is_up = node.is_running and not node.is_paused
-            if self._up.get(name) != is_up:
-                self._up[name] = is_up
-                self.samples.nodes.append(NodeSample(now_us, name, is_up))
+            sample = NodeSample(now_us, name, is_up, node.starts_count)
+            if self._up.get(name) != sample[2:]:
+                self._up[name] = sample[2:]
+                self.samples.nodes.append(sample)
         for watch in (*self._drives, *self._brokers, self._controller):
             watch.look(now_us)
 

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from broker.client_gate import ClientGate
+from broker.core.metadata_image import MetadataChange, MetadataImage
 from broker.core.partition import Leadership, Partition
 from broker.core.producers import ProducerStates
 from broker.lifecycle.journal_knowledge import JournalKnowledge
@@ -23,6 +25,7 @@ from controller.core.machine import Machine
 from controller.core.state import ClusterState
 from controller.journal import Journal
 from protocol.ids import BrokerId, TopicPartition
+from protocol.messages.control import UpdateMetadataRequest
 from protocol.messages.journal import JournalReport, put_report, report_of
 from protocol.ports import Buffer
 from protocol.records.batch import BatchHeader
@@ -236,3 +239,27 @@ class BlankKnowledge(JournalKnowledge):
 
     def load(self, found: Iterable[JournalCheckpoint]) -> None:
         return None
+
+
+class OpenGate(ClientGate):
+    """Serves clients before the controller has told of the cluster."""
+
+    __slots__ = ()
+
+    @property
+    def is_open(self) -> bool:  # type: ignore[override]
+        return True
+
+    @is_open.setter
+    def is_open(self, _is_open: bool) -> None: ...
+
+
+class SweepingImage(MetadataImage):
+    """Forgets all topics when it hears of brokers alone."""
+
+    __slots__ = ()
+
+    def update(self, request: UpdateMetadataRequest) -> MetadataChange:
+        if not request.topic_states:
+            self._topics.clear()
+        return super().update(request)

@@ -6,6 +6,7 @@ The same run is made twice: with the mutant, and with the real code in its place
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
@@ -230,6 +231,39 @@ async def test_a_broker_that_never_answers(is_broken: bool) -> None:
     await patient.begin(1, _ASK, 3)
 
     assert await trial.findings(rest_s=40) == _expected("answers", is_broken=is_broken)
+
+
+@broken_or_not
+async def test_a_broker_that_answers_from_an_empty_world(is_broken: bool) -> None:
+    """The controller stands still while a broker starts: nobody tells it what there is."""
+    trial = await Trial.begin(1, 2)
+    await asyncio.sleep(1)
+    broker = trial.cluster.brokers[2]
+    broker.kill()
+    if is_broken:
+        broker.on_made = lambda made: turn_into(mutants.OpenGate, made.surface.client_gate)
+    trial.cluster.controller.pause()
+    broker.start()
+    await asyncio.sleep(2)
+    with suppress(OSError):
+        await trial.client.view_of(2)
+    trial.cluster.controller.resume()
+
+    assert await trial.findings() == _expected("denied topics", is_broken=is_broken)
+
+
+@broken_or_not
+async def test_a_broker_that_forgets_topics_when_another_one_dies(is_broken: bool) -> None:
+    trial = await Trial.begin(1, 2)
+    await asyncio.sleep(1)
+    await trial.client.view_of(2, ["orders"])
+    if is_broken:
+        turn_into(mutants.SweepingImage, trial.state(2).metadata)
+    trial.cluster.brokers[3].kill()
+    await asyncio.sleep(5)
+    await trial.client.view_of(2, ["orders"])
+
+    assert await trial.findings() == _expected("denied topics", is_broken=is_broken)
 
 
 @broken_or_not

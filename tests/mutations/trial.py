@@ -16,6 +16,7 @@ from simulation.workload.admin import Admin
 from simulation.workload.clients import ClusterClient, addresses_of
 from simulation.workload.consumer import ConsumerSettings, ConsumerWorkload
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
+from simulation.workload.topic_answers import TopicAnswers
 from simulation.world.clock import SimClock
 from simulation.world.cluster import SimCluster
 from simulation.world.observer import Observer
@@ -34,6 +35,7 @@ class Trial:
         self.observer = Observer(self.cluster)
         self.history = History(lambda: self.loop.now_us)
         self.clock = SimClock(lambda: self.loop.now_us)
+        self.topic_answers = TopicAnswers()
         self.client = self.new_client("client")
         self.admin = Admin(self.new_client("admin"), self.history)
         self._workloads = 0
@@ -63,7 +65,8 @@ class Trial:
 
     def new_client(self, client_id: str) -> ClusterClient:
         """Return a client of its own."""
-        return ClusterClient(addresses_of(self.cluster.spec), client_id)
+        addresses = addresses_of(self.cluster.spec)
+        return ClusterClient(addresses, client_id, topic_answers=self.topic_answers)
 
     def state(self, broker: int) -> EngineState:
         """Return what a broker knows."""
@@ -122,6 +125,7 @@ class Trial:
             self.observer.samples.healed_us = self.loop.now_us
         await asyncio.sleep(rest_s)
         samples = await self.observer.finish()
+        samples.views, samples.denials = self.topic_answers.views, self.topic_answers.denials
         evidence = Evidence(
             history=self.history.operations, samples=samples, service_level=ServiceLevel()
         )

@@ -14,6 +14,7 @@ from simulation.core.checkers import (
     answers,
     bounds,
     containment,
+    denials,
     durability,
     high_watermark,
     idempotence,
@@ -71,6 +72,7 @@ _WANTS: Final[Mapping[str, _Wants]] = {
     journal_first.NAME: _Wants((Sight.CONTROLLER,)),
     idempotence.NAME: _Wants((Sight.LOGS,)),
     offline.NAME: _Wants((Sight.DECISIONS,), (Sight.REPLICAS, Sight.LOG_DIRS)),
+    denials.NAME: _Wants((Sight.CLIENTS, Sight.DECISIONS)),
     answers.NAME: _Wants((Sight.CLIENTS,), (Sight.CONNECTIONS,)),
     bounds.NAME: _Wants((Sight.QUEUES,)),
 }

@@ -8,6 +8,7 @@ from simulation.core.checkers.agreement import check_agreement
 from simulation.core.checkers.answers import check_answers
 from simulation.core.checkers.bounds import check_bounds
 from simulation.core.checkers.containment import check_containment
+from simulation.core.checkers.denials import check_denials
 from simulation.core.checkers.durability import check_durability
 from simulation.core.checkers.evidence import Checker, Evidence, Violation
 from simulation.core.checkers.high_watermark import check_high_watermark
@@ -31,6 +32,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_journal_first,
     check_idempotence,
     check_offline,
+    check_denials,
     check_answers,
     check_bounds,
 )

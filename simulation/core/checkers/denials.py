@@ -1,0 +1,128 @@
+"""No broker denies a topic that exists, once it has to know it.
+
+It has to when the topic was there before its process started, for it serves clients after it was
+told what there is; and once it has told a client of it: being cut off makes nobody forget.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from protocol.fault_model import broker_node
+from protocol.ids import NO_EPOCH, TopicPartition
+from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.samples import PartitionSample, Samples, TopicView
+
+NAME: Final = "denied topics"
+_EVER: Final = 2**63 - 1
+
+
+class _Life(NamedTuple):
+    """A partition from its first leadership to its deletion."""
+
+    begin_us: int
+    end_us: int
+
+
+class _Denied(NamedTuple):
+    """One answer that says that there is no such partition."""
+
+    asked_us: int
+    at_us: int
+    broker: int
+    tp: TopicPartition
+    by: str
+
+
+def check_denials(evidence: Evidence) -> list[Violation]:
+    """Hold answers to clients against what the controller has decided."""
+    samples = evidence.samples
+    lives = _lives(samples.partitions)
+    starts = _starts(samples)
+    sightings = _sightings(samples.views)
+    told: dict[tuple[int, TopicPartition, int], None] = {}
+    violations: list[Violation] = []
+    for denied in _denied(samples, list(dict.fromkeys(tp.topic for tp in lives))):
+        for life in lives.get(denied.tp, ()):
+            since = _known_since(denied, life, starts, sightings, samples.seen_within_us)
+            if since is None or (denied.broker, denied.tp, life.begin_us) in told:
+                continue
+            told[denied.broker, denied.tp, life.begin_us] = None
+            text = (
+                f"broker {denied.broker} says in {denied.by} that there is no {denied.tp}, asked "
+                f"at {denied.asked_us / 1e6:.6f} s; it is there since {life.begin_us / 1e6:.6f} s, "
+                f"and {since}"
+            )
+            violations.append(Violation(NAME, denied.at_us, text))
+    return violations
+
+
+def _known_since(
+    denied: _Denied,
+    life: _Life,
+    starts: dict[int, list[int]],
+    sightings: dict[tuple[int, str], list[int]],
+    seen_within_us: int,
+) -> str | None:
+    """Say why the broker has to know the partition; None: it does not."""
+    if not life.begin_us < denied.asked_us <= denied.at_us + seen_within_us < life.end_us:
+        return None
+    began = starts.get(denied.broker, [])
+    before = began[: bisect_left(began, denied.asked_us)]
+    if before and life.begin_us + seen_within_us < before[-1]:
+        return f"that broker's process runs since {before[-1] / 1e6:.6f} s"
+    for seen_us in sightings.get((denied.broker, denied.tp.topic), ()):
+        if life.begin_us <= seen_us < denied.asked_us:
+            return f"that broker told of it at {seen_us / 1e6:.6f} s"
+    return None
+
+
+def _denied(samples: Samples, topics: Sequence[str]) -> Iterator[_Denied]:
+    for view in samples.views:
+        wanted = topics if view.named is None else view.named
+        for topic in wanted:
+            if topic not in view.found:
+                tp = TopicPartition(topic, 0)
+                yield _Denied(view.asked_us, view.at_us, view.broker, tp, "its metadata")
+    for each in samples.denials:
+        yield _Denied(each.asked_us, each.at_us, each.broker, each.tp, "an answer")
+
+
+def _lives(samples: Sequence[PartitionSample]) -> dict[TopicPartition, list[_Life]]:
+    lives: dict[TopicPartition, list[_Life]] = {}
+    ids: dict[TopicPartition, bytes] = {}
+    for sample in samples:
+        known = lives.setdefault(sample.tp, [])
+        is_open = bool(known) and known[-1].end_us == _EVER
+        is_other = is_open and ids[sample.tp] != sample.topic_id
+        if is_open and (sample.is_deleted or is_other):
+            known[-1] = known[-1]._replace(end_us=sample.at_us)
+            is_open = False
+        if not is_open and not sample.is_deleted and sample.leader_epoch != NO_EPOCH:
+            known.append(_Life(sample.at_us, _EVER))
+            ids[sample.tp] = sample.topic_id
+    return lives
+
+
+def _starts(samples: Samples) -> dict[int, list[int]]:
+    """Return when each broker's processes were seen first."""
+    brokers = {broker_node(b): b for b in {view.broker: None for view in samples.views}}
+    brokers.update((broker_node(each.broker), each.broker) for each in samples.denials)
+    starts: dict[int, list[int]] = {}
+    boots: dict[str, int] = {}
+    for sample in samples.nodes:
+        if sample.is_up and sample.node in brokers and boots.get(sample.node) != sample.boot:
+            boots[sample.node] = sample.boot
+            starts.setdefault(brokers[sample.node], []).append(sample.at_us)
+    return starts
+
+
+def _sightings(views: Sequence[TopicView]) -> dict[tuple[int, str], list[int]]:
+    """Return when brokers told of topics; a denial between two makes the later one news."""
+    found: dict[tuple[int, str], list[int]] = {}
+    for view in views:
+        for topic in view.found:
+            found.setdefault((view.broker, topic), []).append(view.at_us)
+    return found

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from simulation.core.checkers.denials import check_denials
+from simulation.core.samples import Denial, NodeSample, TopicView
+from tests.simulation.core.checkers.build import SECOND_US, TP, Story
+
+
+def _story() -> Story:
+    """Broker 1 starts at 1 s and again at 10 s; orders is there from 5 s on."""
+    story = Story()
+    _start(story, 1, boot=1)
+    story.at(5).partition(topic_id=b"first")
+    _start(story, 10, boot=2)
+    return story
+
+
+def _start(story: Story, seconds: int, *, boot: int) -> None:
+    sample = NodeSample(seconds * SECOND_US, "broker-1", is_up=True, boot=boot)
+    story.samples.nodes.append(sample)
+
+
+def _view(story: Story, seconds: float, *found: str, named: tuple[str, ...] | None = None) -> None:
+    at_us = int(seconds * SECOND_US)
+    story.samples.views.append(TopicView(at_us, at_us + 1000, 1, named, found))
+
+
+def _times(story: Story) -> list[float]:
+    return [violation.at_us / SECOND_US for violation in check_denials(story.evidence)]
+
+
+def test_a_topic_that_was_there_before_the_process_is_denied() -> None:
+    story = _story()
+    _view(story, 11, named=("orders",))
+
+    (violation,) = check_denials(story.evidence)
+
+    assert violation.text == (
+        "broker 1 says in its metadata that there is no orders-0, asked at 11.000000 s; it is "
+        "there since 5.000000 s, and that broker's process runs since 10.000000 s"
+    )
+
+
+def test_a_list_of_all_topics_denies_what_it_does_not_name() -> None:
+    story = _story()
+    _view(story, 11, "payments")
+    assert _times(story) == [11.001]
+
+
+def test_so_do_produce_and_fetch_and_one_denial_is_told_once() -> None:
+    story = _story()
+    for seconds in (11, 12):
+        at_us = seconds * SECOND_US
+        story.samples.denials.append(Denial(at_us, at_us + 5, 1, TP))
+    assert _times(story) == [11.000005]
+
+
+def test_news_may_come_late_until_the_broker_itself_told_them() -> None:
+    story = _story()
+    _view(story, 6)
+    assert _times(story) == []
+
+    _view(story, 7, "orders")
+    _view(story, 8)
+    assert _times(story) == [8.001]
+
+
+def test_a_pause_is_no_start() -> None:
+    story = Story()
+    _start(story, 1, boot=1)
+    story.at(5).partition()
+    _start(story, 6, boot=1)
+    _view(story, 7)
+    assert _times(story) == []
+
+
+def test_who_knew_before_it_was_told_of_the_topic_is_not_asked_about_the_next_one() -> None:
+    story = _story()
+    _view(story, 7, "orders")
+    story.at(11).partition(topic_id=b"first", is_deleted=True)
+    story.at(12).partition(topic_id=b"second")
+    _view(story, 13)
+    assert _times(story) == []
+
+
+def test_the_answer_that_crossed_a_deletion_is_fine() -> None:
+    story = _story()
+    story.at(11.015).partition(topic_id=b"first", is_deleted=True)
+    _view(story, 11)
+    assert _times(story) == []
+
+
+def test_a_topic_that_nobody_ever_led_is_not_there() -> None:
+    story = Story()
+    story.at(5).partition(leader=-1, epoch=-1)
+    _start(story, 10, boot=1)
+    _view(story, 11)
+    assert _times(story) == []
