@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from analytics import schema
 from analytics.errors import SPARK_ERRORS, EmptyDump, UnreadableDump, spark_error_text
-from protocol.metric_rows import TABLE_VERSION
+from protocol.metrics.rows import TABLE_VERSION
 
 
 def check_dump(spark: SparkSession, dump: str) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 from pyspark.sql.types import BooleanType, DataType, LongType, StringType, StructField, StructType
 
-from protocol.metric_rows import TABLES, Unit
+from protocol.metrics.rows import TABLES, Unit
 
 API: Final = "api"
 APPEND_BYTES_TOTAL: Final = "append_bytes_total"

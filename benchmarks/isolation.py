@@ -22,10 +22,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from jbodlab.admin import ClusterAdmin
-from jbodlab.cluster import Cluster, broker_name
-from jbodlab.control import ControlClient
-from jbodlab.lab_spec import LabShape, write_lab_spec
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.asking.control import ControlClient
+from jbodlab.processes.cluster import Cluster, broker_name
+from jbodlab.processes.lab_spec import LabShape, write_lab_spec
+from protocol.cluster_file.spec import TopicSpec
 from protocol.errors import ErrorCode
 from protocol.messages.produce import (
     PartitionProduceData,
@@ -34,7 +35,6 @@ from protocol.messages.produce import (
     TopicProduceData,
 )
 from protocol.records.build import NewRecord, build_batch
-from protocol.spec import TopicSpec
 from protocol.transport.rpc_client import RpcClient
 
 TOPIC: Final = "isolated"

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from jbodlab.cluster import Cluster
-from jbodlab.lab_spec import write_lab_spec
-from protocol.metric_rows import FailoverStep
+from jbodlab.processes.cluster import Cluster
+from jbodlab.processes.lab_spec import write_lab_spec
+from protocol.metrics.rows import FailoverStep
 
 
 class JbodlabTarget:

@@ -24,7 +24,7 @@ from broker.storage.partition_log import PartitionLog
 from broker.storage.shutdown import close_log_dir
 from broker.storage.startup import LoadOptions, load_log_dirs
 from broker.storage.worker import ThreadDiskWorker
-from protocol.configs import broker_config, topic_config
+from protocol.configs.parsing import broker_config, topic_config
 from protocol.ids import TopicPartition
 from protocol.records.batch import stamp
 from protocol.records.build import NewRecord, build_batch

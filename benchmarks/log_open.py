@@ -21,8 +21,8 @@ from broker.storage.log_recovery import KnownOffsets, OpenedLog, open_log
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
 from broker.storage.segment_files import PartitionFiles
+from protocol.configs.topic import TopicConfig
 from protocol.records.build import BatchOptions, NewRecord, build_batch
-from protocol.topic_config import TopicConfig
 
 _NAME: Final = "t-0"
 _ROUNDS: Final = 5

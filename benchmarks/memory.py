@@ -21,10 +21,10 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from rich.console import Console
 from rich.table import Table
 
-from jbodlab.admin import ClusterAdmin
-from jbodlab.cluster import Cluster, running
-from jbodlab.lab_spec import LabShape, write_lab_spec
-from protocol.spec import TopicSpec
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.processes.cluster import Cluster, running
+from jbodlab.processes.lab_spec import LabShape, write_lab_spec
+from protocol.cluster_file.spec import TopicSpec
 
 TOPIC: Final = "memory"
 PARTITIONS: Final = 6

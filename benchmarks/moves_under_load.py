@@ -26,13 +26,13 @@ from benchmarks.load import produce
 from benchmarks.paced import Latencies, latencies_of, paced
 from benchmarks.peer.kafka import BUILD_DIR, KafkaPeer
 from benchmarks.targets import Target
-from jbodlab.admin import ClusterAdmin
-from jbodlab.cluster import Cluster, running
-from jbodlab.lab_spec import LabShape, write_lab_spec
-from protocol.config_messages import alter_request
-from protocol.config_types import ResourceType
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.processes.cluster import Cluster, running
+from jbodlab.processes.lab_spec import LabShape, write_lab_spec
+from protocol.cluster_file.spec import TopicSpec
+from protocol.configs.messages import alter_request
+from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
-from protocol.spec import TopicSpec
 
 BROKER: Final = 1
 LOADED: Final = "loaded"

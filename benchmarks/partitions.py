@@ -19,10 +19,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.runs import Figure
-from jbodlab.admin import ClusterAdmin
-from jbodlab.cluster import Cluster, broker_name
-from jbodlab.lab_spec import LabShape, write_lab_spec
-from protocol.spec import TopicSpec
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.processes.cluster import Cluster, broker_name
+from jbodlab.processes.lab_spec import LabShape, write_lab_spec
+from protocol.cluster_file.spec import TopicSpec
 
 TOPIC = "many"
 BROKER = 1

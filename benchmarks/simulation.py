@@ -20,6 +20,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from protocol.cluster_file.spec import ClusterSpec, parse_cluster_spec
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.produce import (
@@ -29,7 +30,6 @@ from protocol.messages.produce import (
     TopicProduceData,
 )
 from protocol.records.build import NewRecord, build_batch
-from protocol.spec import ClusterSpec, parse_cluster_spec
 from simulation.workload.clients import ClusterClient
 from simulation.world.clock import EPOCH_MS
 from simulation.world.cluster import SimCluster

@@ -19,10 +19,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.load import produce
-from jbodlab.admin import ClusterAdmin
-from jbodlab.cluster import Cluster, broker_name, running
-from jbodlab.lab_spec import LabShape, write_lab_spec
-from protocol.spec import TopicSpec
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.processes.cluster import Cluster, broker_name, running
+from jbodlab.processes.lab_spec import LabShape, write_lab_spec
+from protocol.cluster_file.spec import TopicSpec
 
 _MIB: Final = 1 << 20
 _LOOK_S: Final = 0.01

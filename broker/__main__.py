@@ -18,7 +18,7 @@ import uvloop
 
 from broker.app import StartupError, run_broker
 from broker.exit_codes import ExitCode
-from protocol.spec import ClusterSpec, SpecError, load_cluster_spec
+from protocol.cluster_file.spec import ClusterSpec, SpecError, load_cluster_spec
 from protocol.stack_dumps import tell_stacks
 
 _LOG_LEVELS = ("debug", "info", "warning", "error")

@@ -30,9 +30,9 @@ from broker.metric_dump import MetricDump
 from broker.storage.recovery import LoadedLogDir, StartupRefused
 from broker.storage.startup import load_log_dirs, open_log_dirs
 from broker.world import World, real_world
-from protocol.fault_document import fault_content
-from protocol.fault_model import broker_in_charge
-from protocol.spec import ClusterSpec, FaultSpec
+from protocol.cluster_file.spec import ClusterSpec, FaultSpec
+from protocol.faults.document import fault_content
+from protocol.faults.model import broker_in_charge
 from protocol.transport.connection_watch import connection_limits
 from protocol.transport.heap_trim import trim_when_quiet
 from protocol.transport.rpc_server import RpcServer

@@ -43,13 +43,13 @@ from broker.storage.meta_properties import is_usable_directory_id
 from broker.storage.startup import LoadOptions, Owner
 from broker.surface import Surface
 from broker.world import World
-from protocol.broker_config import BROKER_KEYS
-from protocol.config_types import ALL_LOG_DIRS
-from protocol.configs import BrokerConfig, broker_config
-from protocol.fault_model import CLIENT_NODE, CONTROLLER_NODE, broker_node
+from protocol.cluster_file.spec import BrokerSpec, ClusterSpec, LogDirSpec
+from protocol.configs.broker import BROKER_KEYS
+from protocol.configs.parsing import BrokerConfig, broker_config
+from protocol.configs.types import ALL_LOG_DIRS
+from protocol.faults.model import CLIENT_NODE, CONTROLLER_NODE, broker_node
 from protocol.ids import BrokerId, fetcher_client_id, node_client_id
 from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
-from protocol.spec import BrokerSpec, ClusterSpec, LogDirSpec
 from protocol.transport.network_faults import NetworkFaults
 from protocol.transport.rpc_client import RpcClient
 from protocol.transport.server_memory import server_memory

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeVar
 
-from protocol.config_messages import alter_response
-from protocol.config_types import ResourceType
+from protocol.configs.messages import alter_response
+from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import broker_id_from_text
 from protocol.messages.configs import (

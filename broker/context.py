@@ -29,9 +29,9 @@ from broker.engine.types import (
 )
 from broker.metrics import Metrics
 from broker.record_turns import RecordTurns
-from protocol.broker_config import RESPONSE_BYTES_MAX
 from protocol.byte_budget import ByteBudget
-from protocol.configs import BrokerConfig, BrokerOverrides, TopicConfig
+from protocol.configs.broker import RESPONSE_BYTES_MAX
+from protocol.configs.parsing import BrokerConfig, BrokerOverrides, TopicConfig
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.control import (

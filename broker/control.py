@@ -17,8 +17,8 @@ import msgspec
 
 from broker.control_access import refusal
 from broker.metrics import Family
-from protocol.fault_document import DURATION_MS_MAX
-from protocol.fault_model import DiskMode
+from protocol.faults.document import DURATION_MS_MAX
+from protocol.faults.model import DiskMode
 
 LOOPBACK: Final = "127.0.0.1"
 BODY_BYTES_MAX: Final = 64 * 1024

@@ -11,9 +11,9 @@ from collections.abc import Awaitable
 
 from broker.context import Context
 from broker.dispatcher import Dispatcher
+from protocol.cluster_file.spec import ClusterSpec
 from protocol.connection import Peer, RequestReceived
 from protocol.ids import TOOL_CLIENT_ID, fetcher_client_id, node_client_id
-from protocol.spec import ClusterSpec
 from protocol.transport.begun_answers import Body, LaterAnswer
 from protocol.transport.held_request import HeldRequest
 from protocol.transport.link_owner import Dispatch

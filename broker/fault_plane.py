@@ -13,8 +13,8 @@ from typing import Any, Final, cast
 from broker.storage.fault_rules import FaultRule
 from broker.storage.faults import FaultyDisk
 from protocol.document_shape import Path, place
-from protocol.fault_document import fault_content, read_fault
-from protocol.fault_model import DiskFault, NetworkFault, NodeFault, unknown_nodes
+from protocol.faults.document import fault_content, read_fault
+from protocol.faults.model import DiskFault, NetworkFault, NodeFault, unknown_nodes
 from protocol.transport.network_faults import NetworkFaults, NetworkRule
 
 ENDED_MAX: Final = 1_000

@@ -10,8 +10,8 @@ import logging
 from typing import Final, Protocol
 
 from broker.metrics import Metrics
-from protocol.metric_rows import LogDirRow, MetricRow, ReplicaRow
-from protocol.metric_writer import RowWriter
+from protocol.metrics.rows import LogDirRow, MetricRow, ReplicaRow
+from protocol.metrics.writer import RowWriter
 from protocol.ports import WallClock
 
 CLOSE_TIMEOUT_MS: Final = 1_000

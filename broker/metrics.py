@@ -22,7 +22,7 @@ from broker.metric_types import (
     declared,
     gauge,
 )
-from protocol.metric_rows import MetricRow, RequestRow
+from protocol.metrics.rows import MetricRow, RequestRow
 
 ROWS_MAX: Final = 10_000
 """Event rows kept until the dump takes them; older ones are dropped and counted."""

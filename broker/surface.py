@@ -31,9 +31,9 @@ from broker.loading import Loading
 from broker.metrics import Family, Metrics
 from broker.storage.faults import FaultyDisk
 from broker.storage.log_dir import LogDir
-from protocol.fault_model import DiskFault, DiskMode, NetworkFault
+from protocol.cluster_file.spec import BrokerSpec, ClusterSpec
+from protocol.faults.model import DiskFault, DiskMode, NetworkFault
 from protocol.ids import ZERO_UUID, TopicPartition, uuid_text
-from protocol.spec import BrokerSpec, ClusterSpec
 
 _PROBED: Final = (
     DiskMode.EIO,

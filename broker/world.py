@@ -14,9 +14,9 @@ from random import Random
 from broker.storage.disk import FileDisk
 from broker.storage.fault_gates import FaultGate, ThreadGate
 from broker.storage.worker import ThreadDiskWorker
-from protocol.metric_writer import MetricWriter, NewRowWriter
+from protocol.cluster_file.spec import LogDirSpec
+from protocol.metrics.writer import MetricWriter, NewRowWriter
 from protocol.ports import Disk, DiskWorker, WallClock
-from protocol.spec import LogDirSpec
 from protocol.witness import Witness, unwitnessed
 
 

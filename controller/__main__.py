@@ -21,7 +21,7 @@ import uvloop
 from controller.app import Controller, OtherJournalError, PortError, WrongClusterError
 from controller.exit_codes import ExitCode
 from controller.journal import Journal, JournalCorruptError, JournalFile, JournalInUseError
-from protocol.spec import ClusterSpec, SpecError, load_cluster_spec
+from protocol.cluster_file.spec import ClusterSpec, SpecError, load_cluster_spec
 from protocol.stack_dumps import tell_stacks
 from protocol.transport.heap_trim import trim_when_quiet
 

@@ -32,12 +32,12 @@ from controller.core.state import ClusterState
 from controller.handlers.dispatcher import Dispatcher
 from controller.journal import Journal
 from controller.stamps import put_stamp_on
-from protocol.configs import broker_config
+from protocol.cluster_file.spec import ClusterSpec
+from protocol.configs.parsing import broker_config
 from protocol.ids import node_client_id
-from protocol.metric_rows import FailoverEventRow, FailoverStep, MetricRow
-from protocol.metric_writer import MetricWriter, NewRowWriter
+from protocol.metrics.rows import FailoverEventRow, FailoverStep, MetricRow
+from protocol.metrics.writer import MetricWriter, NewRowWriter
 from protocol.ports import WallClock
-from protocol.spec import ClusterSpec
 from protocol.transport.connection_watch import connection_limits
 from protocol.transport.rpc_client import RpcClient
 from protocol.transport.rpc_server import RpcServer

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Final
 
-from jbodlab.admin import ClusterAdmin, PartitionView
+from jbodlab.asking.admin import ClusterAdmin, PartitionView
 from jbodlab.errors import ExitCode, LabError
 from protocol.errors import ErrorCode
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData

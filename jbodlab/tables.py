@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from rich.markup import escape
 from rich.table import Table
 
-from jbodlab.admin import LogDirView, PartitionView
-from jbodlab.reassignments import ReassignmentProgress
+from jbodlab.asking.admin import LogDirView, PartitionView
+from jbodlab.asking.reassignments import ReassignmentProgress
 from protocol.errors import ErrorCode
 
 MIB = 1 << 20

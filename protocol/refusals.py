@@ -7,7 +7,7 @@ Source: getErrorResponse of each request class.
 
 from __future__ import annotations
 
-from protocol.config_messages import alter_response, not_described
+from protocol.configs.messages import alter_response, not_described
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.cluster import DescribeClusterRequest, DescribeClusterResponse
 from protocol.messages.configs import (

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from protocol.metric_writer import NewRowWriter
+from protocol.metrics.writer import NewRowWriter
 from simulation.core.actions import Fault
 from simulation.core.coverage import Coverage, Transition
 from simulation.core.draw import draw_plan

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from protocol.cluster_file.spec import ClusterSpec
 from protocol.ids import TopicPartition
 from protocol.ports import WallClock
-from protocol.spec import ClusterSpec
 from simulation.core.capability import Capability
 from simulation.core.observation import NodeSeen
 from simulation.core.samples import Samples
@@ -97,7 +97,7 @@ class Stage(Protocol):
         ...
 
     async def add_fault(self, name: str, rule: Mapping[str, Any]) -> None:
-        """Set a fault under a name of the plan; ``protocol.fault_document`` says what a rule is.
+        """Set a fault under a name of the plan; ``protocol.faults.document`` says what a rule is.
 
         Raises:
             StageError: the rule cannot be set here.

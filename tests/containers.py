@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from jbodlab.admin import ClusterAdmin
+from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.load import Load, read_numbers, verify
-from protocol.spec import TopicSpec, load_cluster_spec
+from protocol.cluster_file.spec import TopicSpec, load_cluster_spec
 from tests.deadlines import DEADLINE_S
 
 ROOT: Final = Path(__file__).parents[1]

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from jbodlab.cli import main
-from protocol.fault_document import MODES, read_fault
-from protocol.fault_model import FileClass, Operation
+from protocol.faults.document import MODES, read_fault
+from protocol.faults.model import FileClass, Operation
 
 TEXT = (Path(__file__).parents[1] / "docs" / "faults.md").read_text(encoding="utf-8")
 COMMANDS = [

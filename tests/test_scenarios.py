@@ -6,7 +6,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from jbodlab.scenario_files import load_plan, shipped_files
+from jbodlab.worlds.scenario_files import load_plan, shipped_files
 from tests.scenarios import (
     CATALOGUE,
     Coverage,

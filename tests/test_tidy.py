@@ -17,10 +17,10 @@ FUNCTION_LINES_MAX = 60
 BANNED_NAMES = ("utils", "util", "helpers", "helper", "common", "misc", "manager")
 REGISTRIES = ("broker/handlers/__init__.py", "controller/handlers/__init__.py")
 SHOWN_ELSEWHERE = {
-    "protocol/broker_config.py": "a table, shown by tests/protocol/test_configs.py",
-    "protocol/topic_config.py": "a table, shown by tests/protocol/test_configs.py",
-    "protocol/topic_defaults.py": "a table, shown by tests/protocol/test_configs.py",
-    "protocol/spec_document.py": "the checks behind load_cluster_spec: tests/protocol/test_spec.py",
+    "protocol/configs/broker.py": "a table, shown by tests/protocol/configs/test_parsing.py",
+    "protocol/configs/topic.py": "a table, shown by tests/protocol/configs/test_parsing.py",
+    "protocol/configs/topic_defaults.py": "a table, shown by tests/protocol/configs",
+    "protocol/cluster_file/document.py": "the checks behind load_cluster_spec: test_spec.py beside",
     "protocol/transport/link_owner.py": "doors without code",
     "protocol/ports.py": "doors without code",
     "protocol/witness.py": "a door without code, taken in tests/simulation/world/test_cluster.py",
@@ -34,7 +34,7 @@ SHOWN_ELSEWHERE = {
     "simulation/stage.py": "a door without code",
     "simulation/core/actions.py": "values without code",
     "simulation/core/conditions.py": "values without code",
-    "jbodlab/real_stage.py": "needs processes: tests/integration/test_scenarios.py",
+    "jbodlab/worlds/real_stage.py": "needs processes: tests/integration/test_scenarios.py",
     "simulation/core/verdict.py": "values without code",
     "simulation/run/scene.py": "shown by tests/simulation/run/test_ordering.py and its neighbours",
     "simulation/run/acting.py": "shown by tests/simulation/run/test_ordering.py and its neighbours",

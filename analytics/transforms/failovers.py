@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analytics import schema as s
-from protocol.metric_rows import FailoverStep
+from protocol.metrics.rows import FailoverStep
 
 _LATEST_COUNTS = [FailoverStep.BROKERS_TOLD.value, FailoverStep.CLIENT_RECOVERED.value]
 """Steps that are done when the last of several nodes has done them; the others count at once."""

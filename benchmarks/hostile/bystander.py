@@ -15,7 +15,7 @@ import time
 from collections import deque
 from typing import Any, Final, cast
 
-from jbodlab.free_ports import LOOPBACK
+from jbodlab.processes.free_ports import LOOPBACK
 from protocol.apis import BY_NAME
 from protocol.connection import ClientConnection
 from protocol.messages.api_versions import ApiVersionsRequest

@@ -20,11 +20,11 @@ from types import FrameType
 from typing import Any, Final, NoReturn
 
 from benchmarks.hostile.watched import Piece, pieces_in
-from jbodlab.admin import ClusterAdmin
-from jbodlab.cluster import CONTROLLER, Cluster
-from jbodlab.free_ports import LOOPBACK
-from jbodlab.lab_spec import LabShape, write_lab_spec
-from protocol.spec import TopicSpec
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.processes.cluster import CONTROLLER, Cluster
+from jbodlab.processes.free_ports import LOOPBACK
+from jbodlab.processes.lab_spec import LabShape, write_lab_spec
+from protocol.cluster_file.spec import TopicSpec
 
 BROKER_ID: Final = 1
 """The broker that is attacked."""

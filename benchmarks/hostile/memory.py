@@ -23,10 +23,11 @@ from typing import Any, Final
 import click
 
 from benchmarks.hostile.lab import FENCED
-from jbodlab.admin import ClusterAdmin
-from jbodlab.cluster import CONTROLLER, Cluster, running
-from jbodlab.free_ports import LOOPBACK
-from jbodlab.lab_spec import LabShape, write_lab_spec
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.processes.cluster import CONTROLLER, Cluster, running
+from jbodlab.processes.free_ports import LOOPBACK
+from jbodlab.processes.lab_spec import LabShape, write_lab_spec
+from protocol.cluster_file.spec import TopicSpec
 from protocol.connection import ClientConnection
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest
@@ -34,7 +35,6 @@ from protocol.messages.produce import PartitionProduceData, ProduceRequest, Topi
 from protocol.records.batch import Compression
 from protocol.records.build import BatchOptions, NewRecord, build_batch
 from protocol.records.build_message_set import MessageSetOptions, build_message_set
-from protocol.spec import TopicSpec
 from protocol.wire.fast import codec
 from protocol.wire.table import META
 

@@ -15,7 +15,7 @@ from broker import dispatcher as _broker_handlers  # imports every handler, whic
 from broker.handlers import HANDLERS as BROKER_HANDLERS
 from controller.handlers import HANDLERS as CONTROLLER_HANDLERS
 from controller.handlers import dispatcher as _controller_handlers
-from jbodlab.cluster import CONTROLLER
+from jbodlab.processes.cluster import CONTROLLER
 from protocol.apis import Api
 from protocol.wire.table import Versions
 

@@ -12,12 +12,12 @@ from typing import Final, NamedTuple
 
 from benchmarks.hostile.lab import BROKER_ID, HostileLab, Row, exchange
 from benchmarks.hostile.memory import MIB, frame, produce
-from jbodlab.admin import ClusterAdmin
+from jbodlab.asking.admin import ClusterAdmin
+from protocol.cluster_file.spec import TopicSpec
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.records.batch import Compression
 from protocol.records.build import BatchOptions, NewRecord, build_batch
 from protocol.records.build_message_set import MessageSetOptions, build_message_set
-from protocol.spec import TopicSpec
 
 BROKER: Final = "broker"
 PLAIN_RECORDS_MAX: Final = 80_000

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from protocol.topic_config import TopicConfig
+from protocol.configs.topic import TopicConfig
 
 COMPACT: Final = "compact"
 _RELATIVE_OFFSET_MAX: Final = 2**31 - 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 
-from protocol.config_types import ALL_LOG_DIRS
+from protocol.configs.types import ALL_LOG_DIRS
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.witness import Witness, unwitnessed

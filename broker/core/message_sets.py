@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from protocol.configs.topic import TopicConfig
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ports import Buffer
 from protocol.records.batch import HEADER_SIZE_BYTES, MAGIC, MAGIC_POSITION, Compression
@@ -21,7 +22,6 @@ from protocol.records.message_set import (
 )
 from protocol.records.steps import RECORDS_OF_A_STEP, Steps
 from protocol.records.up_convert import up_convert_in_steps
-from protocol.topic_config import TopicConfig
 
 _RECORD_OVERHEAD_BYTES_MIN: Final = 7
 """What format 2 has around the key and value of one record, at the least."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from protocol.configs.topic import TopicConfig
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ports import Buffer
 from protocol.records.batch import (
@@ -23,7 +24,6 @@ from protocol.records.batch import (
 from protocol.records.build import seal_batch
 from protocol.records.compression import OUTPUT_BYTES_MAX
 from protocol.records.steps import Steps, compress_in_steps, decompress_in_steps
-from protocol.topic_config import TopicConfig
 
 KEEPS: Final = "producer"
 """The `compression.type` that changes nothing."""

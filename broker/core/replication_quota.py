@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from protocol.configs import BrokerConfig
+from protocol.configs.parsing import BrokerConfig
 
 UNLIMITED: Final = 2**63 - 1
 """The value of each ``*.throttled.rate`` when it is not set."""

@@ -20,7 +20,7 @@ from broker.engine.types import (
 from broker.storage.log_dir import LogDir
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import ZERO_UUID, TopicPartition, uuid_text
-from protocol.metric_rows import LogDirRow, ReplicaRow
+from protocol.metrics.rows import LogDirRow, ReplicaRow
 from protocol.ports import DiskUsage
 
 UNKNOWN: Final = -1

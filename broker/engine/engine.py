@@ -49,7 +49,7 @@ from broker.engine.types import (
 from broker.replication.isr_reporter import IsrReporter, ReporterPorts
 from broker.storage.log_dir import LogDir
 from broker.storage.recovery import LoadedLogDir
-from protocol.configs import BrokerConfig
+from protocol.configs.parsing import BrokerConfig
 from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID, BrokerId, TopicPartition
 from protocol.messages.control import (
@@ -60,7 +60,7 @@ from protocol.messages.control import (
     UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
-from protocol.metric_rows import LogDirRow, ReplicaRow
+from protocol.metrics.rows import LogDirRow, ReplicaRow
 
 
 class Engine:

@@ -18,7 +18,7 @@ from broker.engine.state import EngineState
 from broker.engine.types import FailedLogDir
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition, failure_id, listed
-from protocol.metric_rows import FailoverEventRow, FailoverStep
+from protocol.metrics.rows import FailoverEventRow, FailoverStep
 
 logger = logging.getLogger(__name__)
 

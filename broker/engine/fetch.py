@@ -24,7 +24,7 @@ from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.engine.types import EpochEndOffset, FetchParams, FetchPart, FetchResult
 from broker.replication.isr_reporter import IsrReporter
-from protocol.broker_config import RACK_AWARE_SELECTOR
+from protocol.configs.broker import RACK_AWARE_SELECTOR
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import NO_OFFSET, ZERO_UUID, BrokerId
 from protocol.transport.turns import Turns

@@ -34,9 +34,9 @@ from broker.engine.supervise import supervised
 from broker.replication.mover import Mover
 from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
-from protocol import metric_rows
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
+from protocol.metrics import rows as metric_rows
 
 logger = logging.getLogger(__name__)
 

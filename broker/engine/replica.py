@@ -21,9 +21,9 @@ from broker.core.tail import Tail
 from broker.engine.future import FutureReplica
 from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
+from protocol.configs.topic import TopicConfig
 from protocol.errors import ErrorCode
 from protocol.ids import NO_EPOCH, TopicPartition
-from protocol.topic_config import TopicConfig
 
 
 class Replica:

@@ -19,7 +19,7 @@ from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.storage.log_segments import SetAside
 from broker.storage.partition_log import PartitionLog
-from protocol.topic_config import TopicConfig
+from protocol.configs.topic import TopicConfig
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from broker.core.tail import TailCache
 from broker.engine.replica import IdleReplica, LooseFuture, Replica
 from broker.engine.types import EnginePorts, LeaderHint
 from broker.storage.log_dir import LogDir
-from protocol.configs import BrokerConfig
+from protocol.configs.parsing import BrokerConfig
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import BrokerId, TopicPartition
 from protocol.ports import DiskUsage

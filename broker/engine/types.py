@@ -15,13 +15,13 @@ from broker.core.record_errors import RecordError
 from broker.core.transactions import EndMarker
 from broker.metrics import Counters
 from broker.record_turns import RecordTurns
-from protocol.broker_config import RESPONSE_BYTES_MAX
 from protocol.byte_budget import ByteBudget
-from protocol.configs import TopicConfig
+from protocol.configs.broker import RESPONSE_BYTES_MAX
+from protocol.configs.parsing import TopicConfig
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
-from protocol.metric_rows import MetricRow
+from protocol.metrics.rows import MetricRow
 from protocol.ports import Buffer, RpcPort, WallClock
 from protocol.witness import Witness, unwitnessed
 

@@ -13,14 +13,14 @@ from typing import Final
 from broker.context import Context
 from broker.handlers import handles
 from broker.log_levels import log_levels
-from protocol.config_messages import described_entry, not_described
-from protocol.config_types import ConfigSource, ResourceType
-from protocol.configs import (
+from protocol.configs.messages import described_entry, not_described
+from protocol.configs.parsing import (
     DescribedConfig,
     describe_broker_configs,
     describe_dynamic_configs,
     describe_topic_configs,
 )
+from protocol.configs.types import ConfigSource, ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import broker_id_from_text
 from protocol.messages.configs import (

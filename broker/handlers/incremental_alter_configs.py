@@ -18,7 +18,7 @@ from broker.config_resources import (
 from broker.context import Context
 from broker.handlers import handles
 from broker.log_levels import change_log_levels
-from protocol.config_types import AlterOperation
+from protocol.configs.types import AlterOperation
 from protocol.messages.configs import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,

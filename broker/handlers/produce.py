@@ -17,6 +17,7 @@ from broker.core.message_sets import convert_in_steps, is_message_set
 from broker.core.recompression import KEEPS, needs_recompression, recompress_in_steps
 from broker.engine.types import ProducePart, ProduceResult
 from broker.handlers import Begun, handles
+from protocol.configs.topic import TopicConfig
 from protocol.connection import CloseConnection
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
@@ -31,7 +32,6 @@ from protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from protocol.topic_config import TopicConfig
 from protocol.wire.table import Records
 
 _VALID_ACKS: Final = (-1, 0, 1)

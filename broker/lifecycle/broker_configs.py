@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from broker.lifecycle.controller_link import ControllerLink
-from protocol.broker_config import BROKER_KEYS, BrokerConfig
-from protocol.config_types import ALL_LOG_DIRS, ResourceType
-from protocol.configs import BrokerOverrides, broker_config
+from protocol.configs.broker import BROKER_KEYS, BrokerConfig
+from protocol.configs.parsing import BrokerOverrides, broker_config
+from protocol.configs.types import ALL_LOG_DIRS, ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
     DescribeConfigsRequest,

@@ -14,8 +14,8 @@ from typing import Final
 
 from broker.lifecycle.broker_configs import BrokerConfigs
 from broker.lifecycle.controller_link import ControllerLink
-from protocol.config_messages import alter_request
-from protocol.config_types import ResourceType
+from protocol.configs.messages import alter_request
+from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode
 from protocol.messages.configs import (
     IncrementalAlterConfigsRequest,

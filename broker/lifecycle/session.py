@@ -25,7 +25,7 @@ from protocol.messages.lifecycle import (
     BrokerHeartbeatResponse,
     BrokerRegistrationResponse,
 )
-from protocol.metric_rows import FailoverEventRow, FailoverStep
+from protocol.metrics.rows import FailoverEventRow, FailoverStep
 from protocol.ports import WallClock
 
 REGISTRATION_VERSION: Final = 4

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Final
 
 from broker.lifecycle.controller_link import ControllerLink
-from protocol.config_types import ResourceType
-from protocol.configs import BrokerConfig, ConfigSource, TopicConfig, topic_config
+from protocol.configs.parsing import BrokerConfig, ConfigSource, TopicConfig, topic_config
+from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
     DescribeConfigsRequest,

@@ -23,7 +23,7 @@ from broker.storage.layout import (
     TRANSACTION_INDEX_SUFFIX,
 )
 from broker.storage.meta_properties import META_PROPERTIES_FILE
-from protocol.fault_model import MET_BY, DiskFault, DiskMode, FileClass, Operation
+from protocol.faults.model import MET_BY, DiskFault, DiskMode, FileClass, Operation
 
 _CLASS_BY_SUFFIX: Final = {
     LOG_SUFFIX: FileClass.LOG,

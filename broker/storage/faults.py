@@ -16,7 +16,7 @@ from broker.storage.fault_gates import FaultGate, ThreadGate
 from broker.storage.fault_rules import FaultRule, RulesInForce
 from broker.storage.layout import TEMPORARY_SUFFIX
 from broker.storage.lost_data import EntryLoss, PageLoss
-from protocol.fault_model import DiskMode, Operation
+from protocol.faults.model import DiskMode, Operation
 from protocol.ports import Buffer, Disk, DiskFile, DiskUsage
 
 _ERRORS: Final = {

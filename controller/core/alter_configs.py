@@ -27,8 +27,9 @@ from controller.core.reconfiguration import check_reconfiguration
 from controller.core.records import BrokerConfigsChanged, TopicConfigsChanged
 from controller.core.state import ALL_BROKERS
 from controller.core.step import Step
-from protocol.broker_config import BROKER_KEYS
-from protocol.config_types import AlterOperation, ResourceType
+from protocol.configs.broker import BROKER_KEYS
+from protocol.configs.topic import TOPIC_KEYS
+from protocol.configs.types import AlterOperation, ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import broker_id_from_text
 from protocol.messages.configs import (
@@ -38,7 +39,6 @@ from protocol.messages.configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-from protocol.topic_config import TOPIC_KEYS
 
 TELL_TIMEOUT_MS: Final = 2_000
 """How long a client waits for brokers that cannot be told; the change is durable by then."""

@@ -10,8 +10,9 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from protocol.broker_config import BROKER_KEYS
-from protocol.config_types import (
+from protocol.configs.broker import BROKER_KEYS
+from protocol.configs.parsing import BrokerConfig, broker_config, check_topic_configs
+from protocol.configs.types import (
     ALL_LOG_DIRS,
     AlterOperation,
     ConfigKey,
@@ -21,7 +22,6 @@ from protocol.config_types import (
     format_value,
     parse,
 )
-from protocol.configs import BrokerConfig, broker_config, check_topic_configs
 from protocol.errors import ErrorCode, KafkaError
 
 _CORDONED: Final = "cordoned.log.dirs"

@@ -22,7 +22,7 @@ from controller.core.placement import (
 from controller.core.step import Step
 from controller.core.topic_rules import CLUSTER_METADATA_TOPIC, check_assignment, check_name
 from controller.core.topics import add_topic, start_partitions, usable_seats
-from protocol.configs import check_topic_configs, describe_topic_configs
+from protocol.configs.parsing import check_topic_configs, describe_topic_configs
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import ZERO_UUID, TopicPartition
 from protocol.messages.topics import (

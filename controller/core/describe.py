@@ -9,13 +9,13 @@ from __future__ import annotations
 from controller.core.events import RequestArrived
 from controller.core.state import Broker
 from controller.core.step import Step
-from protocol.config_messages import described_entry, not_described
-from protocol.config_types import ConfigSource, ResourceType
-from protocol.configs import (
+from protocol.configs.messages import described_entry, not_described
+from protocol.configs.parsing import (
     DescribedConfig,
     describe_dynamic_configs,
     describe_topic_configs,
 )
+from protocol.configs.types import ConfigSource, ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.cluster import (
     DescribeClusterBroker,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from protocol.metric_rows import FailoverStep
+from protocol.metrics.rows import FailoverStep
 
 
 @dataclass(frozen=True, slots=True)

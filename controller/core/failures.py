@@ -27,7 +27,7 @@ from controller.core.step import Step
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition, failure_id, listed, uuid_text
 from protocol.messages.control import LeaderAndIsrRequest, LeaderAndIsrResponse
-from protocol.metric_rows import FailoverStep
+from protocol.metrics.rows import FailoverStep
 
 _ONLINE: Final = (ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH)
 """Codes of replicas that are there; the second one says that it was told so before.

@@ -15,7 +15,7 @@ from controller.core.phases import PARTITION_MOVES, PartitionPhase
 from controller.core.records import LeadershipChanged, leadership_of
 from controller.core.state import INITIAL_LEADER_EPOCH, INITIAL_PARTITION_EPOCH, Partition
 from controller.core.step import Step
-from protocol.configs import topic_config
+from protocol.configs.parsing import topic_config
 from protocol.ids import TopicPartition
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from protocol.broker_config import BrokerConfig
-from protocol.configs import topic_config
+from protocol.configs.broker import BrokerConfig
+from protocol.configs.parsing import topic_config
 from protocol.errors import ErrorCode, KafkaError
 
 _THREAD_COUNTS: Final = ("num.recovery.threads.per.data.dir", "num.replica.fetchers")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from controller.core.effects import Effect
 from controller.core.events import RequestArrived
 from controller.core.phases import PartitionPhase, ReplicaPhase
-from protocol.configs import BrokerConfig
+from protocol.configs.parsing import BrokerConfig
 from protocol.ids import TopicPartition
 from protocol.messages.journal import JournalReport
 from protocol.witness import Witness, unwitnessed

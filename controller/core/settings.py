@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from protocol.configs import BrokerConfig
+from protocol.configs.parsing import BrokerConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,10 +24,10 @@ from controller.core.records import Record
 from controller.core.run_state import Progress, RunState, Waiting
 from controller.core.settings import Settings
 from controller.core.state import ALL_BROKERS, ClusterState
-from protocol.configs import BrokerConfig, BrokerOverrides, broker_config
+from protocol.configs.parsing import BrokerConfig, BrokerOverrides, broker_config
 from protocol.ids import TopicPartition
 from protocol.messages.control import UpdateMetadataRequest
-from protocol.metric_rows import FailoverStep
+from protocol.metrics.rows import FailoverStep
 
 
 @dataclass(slots=True)

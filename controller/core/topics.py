@@ -15,7 +15,7 @@ from controller.core.replica_moves import Replica, move_replicas
 from controller.core.run_state import WantedTopic
 from controller.core.step import Step
 from controller.core.topic_rules import check_name
-from protocol.configs import check_topic_configs
+from protocol.configs.parsing import check_topic_configs
 from protocol.errors import KafkaError
 from protocol.ids import ZERO_UUID, TopicPartition
 

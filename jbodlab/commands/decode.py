@@ -1,6 +1,6 @@
 """``decode``: shows requests and responses from hex, a file or a capture as JSON.
 
-It asks no cluster. Who sent what in a capture is told by ``jbodlab.capture``.
+It asks no cluster. Who sent what in a capture is told by ``jbodlab.decoding.capture``.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any, Final
 
 import click
 
-from jbodlab.errors import ExitCode, LabError
-from jbodlab.frames import (
+from jbodlab.decoding.frames import (
     ReadFrame,
     read_all,
     read_body,
     read_request,
     read_response,
 )
+from jbodlab.errors import ExitCode, LabError
 from protocol.json_form import message_of
 
 CAPTURE_MAGICS: Final = tuple(
@@ -156,8 +156,8 @@ def _of_one_api(
 
 def _of_capture(content: bytes, port: int | None) -> Iterator[Shown]:
     # dpkt takes as long to import as all else of a command.
-    from jbodlab.capture import CaptureError  # noqa: PLC0415
-    from jbodlab.transcript import Transcript  # noqa: PLC0415
+    from jbodlab.decoding.capture import CaptureError  # noqa: PLC0415
+    from jbodlab.decoding.transcript import Transcript  # noqa: PLC0415
 
     transcript = Transcript(content, port=port)
     try:

@@ -15,7 +15,7 @@ import click
 from jbodlab.errors import ExitCode, LabError
 
 if TYPE_CHECKING:
-    from jbodlab.dumps.row import DumpOptions, Row
+    from jbodlab.decoding.dumps.row import DumpOptions, Row
 
 
 @click.command("dump-log", short_help="Show what is in the files of a log dir.")
@@ -59,7 +59,7 @@ def dump_log(  # noqa: PLR0913 - click passes each option by name
     jbodlab dump-log data/b1/d1/orders-0
     jbodlab dump-log --print-data-log --files data/b1/d1/orders-0/00000000000000000000.log
     """  # noqa: D301 - click leaves the lines behind the backspace as they are
-    from jbodlab.dumps.row import DumpOptions  # noqa: PLC0415 - the storage room takes a while
+    from jbodlab.decoding.dumps.row import DumpOptions  # noqa: PLC0415 - the storage room takes a while
 
     options = DumpOptions(
         is_deep=deep_iteration,
@@ -77,8 +77,8 @@ def dump_log(  # noqa: PLR0913 - click passes each option by name
 
 
 def _dump(named: Sequence[Path], options: DumpOptions, *, is_json: bool) -> None:
-    from jbodlab.dumps.files import dump_file, files_below  # noqa: PLC0415
-    from jbodlab.dumps.row import Findings  # noqa: PLC0415
+    from jbodlab.decoding.dumps.files import dump_file, files_below  # noqa: PLC0415
+    from jbodlab.decoding.dumps.row import Findings  # noqa: PLC0415
 
     findings = Findings()
     for path in [file for one in named for file in files_below(one)]:

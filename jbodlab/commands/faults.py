@@ -12,12 +12,13 @@ import click
 import yaml
 from rich.table import Table
 
-from jbodlab.cluster import Cluster
+from jbodlab.asking.control import ControlClient
 from jbodlab.commands.output import Lab, lab_command
-from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
-from protocol.fault_document import fault_content, read_fault
-from protocol.fault_model import (
+from jbodlab.processes.cluster import Cluster
+from protocol.cluster_file.spec import BrokerSpec
+from protocol.faults.document import fault_content, read_fault
+from protocol.faults.model import (
     CLIENT_NODE,
     DiskFault,
     NetworkFault,
@@ -26,7 +27,6 @@ from protocol.fault_model import (
     broker_in_charge,
     unknown_nodes,
 )
-from protocol.spec import BrokerSpec
 
 _INSTEAD: Final = {
     NodeMode.KILL: "`jbodlab brokers kill`",

@@ -10,15 +10,15 @@ from typing import Any, Final
 import click
 from rich.table import Table
 
-from jbodlab.admin import ClusterAdmin, ClusterView
-from jbodlab.cluster import CONTROLLER, Cluster, Condition, broker_name
+from jbodlab.asking.admin import ClusterAdmin, ClusterView
+from jbodlab.asking.control import ControlClient
+from jbodlab.asking.log_dir_signs import cause_of
 from jbodlab.commands.output import Lab, lab_command
-from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.loading import Remaining, loading_words
-from jbodlab.log_dir_signs import cause_of
-from jbodlab.nodes import status_troubles
-from jbodlab.process import fatal_signal
+from jbodlab.processes.cluster import CONTROLLER, Cluster, Condition, broker_name
+from jbodlab.processes.loading import Remaining, loading_words
+from jbodlab.processes.nodes import status_troubles
+from jbodlab.processes.process import fatal_signal
 
 MIB = 1 << 20
 STATUS_TIMEOUT_S = 3

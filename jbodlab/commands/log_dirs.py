@@ -18,19 +18,19 @@ from rich.progress import (
 from rich.text import Text
 
 from analytics.sizes import size_text
-from jbodlab.admin import LogDirView
+from jbodlab.asking.admin import LogDirView
+from jbodlab.asking.control import ControlClient
+from jbodlab.asking.log_dir_signs import signs_of
+from jbodlab.asking.moves import PATIENCE_MS as MOVE_PATIENCE_MS
+from jbodlab.asking.moves import watch_move
+from jbodlab.asking.returns import PATIENCE_MS, ReturnProgress, watch_return
 from jbodlab.commands.output import Lab, lab_command
-from jbodlab.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.log_dir_signs import signs_of
-from jbodlab.moves import PATIENCE_MS as MOVE_PATIENCE_MS
-from jbodlab.moves import watch_move
-from jbodlab.returns import PATIENCE_MS, ReturnProgress, watch_return
 from jbodlab.tables import log_dirs_table
+from protocol.cluster_file.spec import BrokerSpec
 from protocol.errors import ErrorCode
-from protocol.fault_model import DiskMode
+from protocol.faults.model import DiskMode
 from protocol.ids import TopicPartition
-from protocol.spec import BrokerSpec
 
 MODES = tuple(mode.value for mode in DiskMode if mode is not DiskMode.LOST_ENTRY)
 """What a whole log dir can be broken with; `jbodlab faults` breaks parts of it."""

@@ -14,11 +14,11 @@ from typing import Any, Concatenate, Final, ParamSpec
 import click
 from rich.console import Console, RenderableType
 
-from jbodlab.admin import ClusterAdmin
-from jbodlab.cluster import CONTROLLER, Cluster, broker_name
-from jbodlab.control import ControlClient
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.asking.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
-from protocol.spec import BrokerSpec
+from jbodlab.processes.cluster import CONTROLLER, Cluster, broker_name
+from protocol.cluster_file.spec import BrokerSpec
 
 P = ParamSpec("P")
 PIPE_WIDTH: Final = 200

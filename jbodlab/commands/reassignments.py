@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 import click
 
+from jbodlab.asking.reassignments import measure
 from jbodlab.commands.output import Lab, lab_command
-from jbodlab.reassignments import measure
 from jbodlab.tables import reassignments_table
 
 _RATE_MS = 1000

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from analytics.sizes import size_text
-from jbodlab.admin import ClusterAdmin
+from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.commands.log_dirs import move_bar
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.errors import ExitCode, LabError

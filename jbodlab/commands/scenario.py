@@ -20,7 +20,7 @@ from rich.table import Table
 from jbodlab.commands.output import PIPE_WIDTH
 from jbodlab.commands.simulation_words import checks_lines, coverage_lines
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.scenario_files import load_plan, shipped_files
+from jbodlab.worlds.scenario_files import load_plan, shipped_files
 from simulation.core.capability import why_not
 from simulation.core.coverage import Coverage
 from simulation.core.plan import WORLDS, Plan, World
@@ -129,7 +129,7 @@ class _Request(NamedTuple):
 
 def _run_one(request: _Request, *, is_json: bool) -> None:
     # The brokers that a simulated world runs take a moment to load; no other command waits for it.
-    from jbodlab.scenario_runs import run_scenario  # noqa: PLC0415
+    from jbodlab.worlds.scenario_runs import run_scenario  # noqa: PLC0415
     from simulation.run.simulated import Audience  # noqa: PLC0415
 
     name, world, seed, folder, log_file = request
@@ -151,7 +151,7 @@ def _run_one(request: _Request, *, is_json: bool) -> None:
 
 def _run_many(names: Sequence[str], worlds: Sequence[World], seed: int, *, is_json: bool) -> None:
     from jbodlab.commands.scenario_table import run_table, show_rows  # noqa: PLC0415
-    from jbodlab.scenario_runs import run_scenario  # noqa: PLC0415
+    from jbodlab.worlds.scenario_runs import run_scenario  # noqa: PLC0415
     from simulation.run.simulated import Audience  # noqa: PLC0415
 
     plans = [load_plan(name) for name in names]

@@ -14,7 +14,7 @@ from jbodlab.commands.simulation_words import run_content, run_summary, tally_su
 from jbodlab.errors import ExitCode
 
 if TYPE_CHECKING:
-    from jbodlab.simulations import Request
+    from jbodlab.worlds.simulations import Request
     from simulation.simulate import SimulatedRun
 
 
@@ -67,7 +67,7 @@ def simulate(context: click.Context, *, is_json: bool, **options: Any) -> None:
     if (options["seeds"], options["seed"], options["scenario"]) == (None, None, None):
         raise click.UsageError("give --seed N, --seeds A..B or --scenario FILE")
     # The brokers that a simulated world runs take a moment to load; no other command waits for it.
-    from jbodlab.simulations import Request  # noqa: PLC0415
+    from jbodlab.worlds.simulations import Request  # noqa: PLC0415
 
     request = Request(**options)
     show = _show_many if request.seeds is not None else _show_one
@@ -77,7 +77,7 @@ def simulate(context: click.Context, *, is_json: bool, **options: Any) -> None:
 
 def _show_one(request: Request, *, is_json: bool) -> bool:
     """Run one plan and tell of it; return whether nothing was found."""
-    from jbodlab.simulations import commit, run_one  # noqa: PLC0415
+    from jbodlab.worlds.simulations import commit, run_one  # noqa: PLC0415
     from simulation.simulate import replay_header  # noqa: PLC0415
 
     plan = request.plan()
@@ -95,7 +95,7 @@ def _show_one(request: Request, *, is_json: bool) -> bool:
 
 def _show_many(request: Request, *, is_json: bool) -> bool:
     """Run many seeds and tell what they came to; return whether nothing was found."""
-    from jbodlab.simulations import run_many  # noqa: PLC0415
+    from jbodlab.worlds.simulations import run_many  # noqa: PLC0415
 
     assert request.seeds is not None
     with _progress() as progress:
@@ -113,7 +113,7 @@ def _show_many(request: Request, *, is_json: bool) -> bool:
 
 
 def _tell_failure(request: Request, run: SimulatedRun) -> None:
-    from jbodlab.simulations import plan_of_seed, reduce_run  # noqa: PLC0415
+    from jbodlab.worlds.simulations import plan_of_seed, reduce_run  # noqa: PLC0415
 
     violations = run.verdict.violations
     click.echo(f"jbodlab: seed {run.seed}: {len(violations)} violation(s)", err=True)

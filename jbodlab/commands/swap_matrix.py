@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from jbodlab.errors import ExitCode
-from jbodlab.node_logs import node_logs
+from jbodlab.worlds.node_logs import node_logs
 from simulation.matrix.outcome import Crash, Moment, Outcome, Row
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from jbodlab.commands.output import Lab, lab_command
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.fill import fill as write_records
 from jbodlab.tables import partitions_table
-from protocol.spec import TopicSpec
+from protocol.cluster_file.spec import TopicSpec
 
 
 @click.group()

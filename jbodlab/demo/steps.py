@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from jbodlab.admin import ClusterAdmin, PartitionView
-from jbodlab.cluster import Cluster
-from jbodlab.control import ControlClient
+from jbodlab.asking.admin import ClusterAdmin, PartitionView
+from jbodlab.asking.control import ControlClient
+from jbodlab.asking.moves import watch_move
 from jbodlab.demo.narrator import Narrator
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.load import Acknowledged, Load, LoadReport, Verification, read_numbers, verify
-from jbodlab.moves import watch_move
+from jbodlab.processes.cluster import Cluster
 from jbodlab.tables import log_dirs_table, partitions_table
+from protocol.cluster_file.spec import TopicSpec
 from protocol.errors import ErrorCode
-from protocol.spec import TopicSpec
 
 TOPIC: Final = "orders"
 PARTITIONS: Final = 6

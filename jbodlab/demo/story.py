@@ -12,13 +12,13 @@ import time
 from pathlib import Path
 
 from analytics.report import print_report
-from jbodlab.cluster import Cluster, running
 from jbodlab.demo import steps
 from jbodlab.demo.narrator import Narrator
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.lab_spec import relocated
+from jbodlab.processes.cluster import Cluster, running
+from jbodlab.processes.lab_spec import relocated
 from jbodlab.spark_job import read_report, run_report
-from protocol.spec import ClusterSpec, dump_cluster_spec
+from protocol.cluster_file.spec import ClusterSpec, dump_cluster_spec
 
 
 def tell(spec: ClusterSpec, narrator: Narrator) -> None:

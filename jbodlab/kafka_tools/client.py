@@ -12,9 +12,9 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from jbodlab.asking.rpc import BlockingClient
 from jbodlab.kafka_tools.core.failures import CONFIG, TIMEOUT, ToolFailure
 from jbodlab.kafka_tools.core.properties import ClientSettings
-from jbodlab.rpc import BlockingClient
 from protocol.apis import APIS
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.api_versions import ApiVersionsRequest

@@ -39,7 +39,7 @@ from jbodlab.kafka_tools.core.views import ConfigEntry
 from jbodlab.kafka_tools.orders import alter_configs
 from jbodlab.kafka_tools.questions import describe_configs, list_topics
 from jbodlab.kafka_tools.report import Report
-from protocol.config_types import ResourceType
+from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 
 _SAID_IN_ONE_LINE: Final = (ILLEGAL_ARGUMENT, java_class(ErrorCode.INVALID_CONFIG))

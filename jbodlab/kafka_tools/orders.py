@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from jbodlab.admin import move_requests
+from jbodlab.asking.admin import move_requests
 from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.failures import answered
 from jbodlab.kafka_tools.core.reassignment_file import ReplicaOn
 from jbodlab.kafka_tools.questions import raise_for
-from protocol.config_messages import alter_request
-from protocol.config_types import ResourceType
+from protocol.configs.messages import alter_request
+from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.reassignments import (

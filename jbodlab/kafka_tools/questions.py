@@ -21,7 +21,7 @@ from jbodlab.kafka_tools.core.views import (
     Synonym,
     TopicDescription,
 )
-from protocol.config_types import ResourceType
+from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID, TopicPartition
 from protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResource

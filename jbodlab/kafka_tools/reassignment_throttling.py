@@ -23,7 +23,7 @@ from jbodlab.kafka_tools.core.reassignment_throttles import (
 from jbodlab.kafka_tools.orders import alter_configs
 from jbodlab.kafka_tools.questions import describe_topics
 from jbodlab.kafka_tools.report import Report
-from protocol.config_types import ResourceType
+from protocol.configs.types import ResourceType
 
 
 def set_throttles(

@@ -38,7 +38,7 @@ from jbodlab.kafka_tools.questions import (
 )
 from jbodlab.kafka_tools.report import Report
 from jbodlab.kafka_tools.topic_orders import create_topic, delete_topics, grow_topics
-from protocol.config_types import ResourceType
+from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import ZERO_UUID, uuid_from_text
 

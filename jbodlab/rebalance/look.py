@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from jbodlab.admin import (
+from jbodlab.asking.admin import (
     ClusterAdmin,
     ClusterView,
     LogDirView,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from jbodlab.admin import ClusterAdmin
+from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.rebalance.core.situation import Replica, Situation
 from jbodlab.rebalance.look import look_at_cluster
 from jbodlab.spark_job import run_report

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jbodlab.admin import ClusterAdmin, move_requests
+from jbodlab.asking.admin import ClusterAdmin, move_requests
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.rebalance.core.plan_file import Wanted
 from jbodlab.rebalance.core.steps import (

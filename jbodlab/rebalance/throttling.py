@@ -11,10 +11,10 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from jbodlab.admin import ClusterAdmin
+from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.rebalance.core.throttles import Throttles, with_entries, without_entries
-from protocol.config_messages import alter_request
-from protocol.config_types import ConfigSource, ResourceType
+from protocol.configs.messages import alter_request
+from protocol.configs.types import ConfigSource, ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
     DescribeConfigsRequest,

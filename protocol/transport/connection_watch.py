@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from protocol.broker_config import BrokerConfig
+from protocol.configs.broker import BrokerConfig
 from protocol.connection import Peer
 from protocol.transport.server_memory import ServerMemory
 

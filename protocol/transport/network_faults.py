@@ -12,7 +12,7 @@ from random import Random
 from typing import Final
 
 from protocol.connection import CloseConnection, Peer, RequestReceived
-from protocol.fault_model import ANY_NODE, CLIENT_NODE, NetworkFault, NetworkMode
+from protocol.faults.model import ANY_NODE, CLIENT_NODE, NetworkFault, NetworkMode
 from protocol.transport.begun_answers import Body, LaterAnswer
 from protocol.transport.held_request import HeldRequest
 from protocol.transport.link_owner import Dispatch

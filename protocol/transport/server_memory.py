@@ -17,8 +17,8 @@ from collections import deque
 from collections.abc import Callable, Container, Sized
 from typing import Final, cast
 
-from protocol.broker_config import REQUEST_BYTES_MAX, RESPONSE_BYTES_MAX, BrokerConfig
 from protocol.byte_budget import ByteBudget, Claim
+from protocol.configs.broker import REQUEST_BYTES_MAX, RESPONSE_BYTES_MAX, BrokerConfig
 from protocol.connection import RequestReceived
 from protocol.framing import HELD_BYTES_MIN, MAPPED_BYTES_MIN
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from protocol.fault_model import DiskFault, NetworkFault
+from protocol.faults.model import DiskFault, NetworkFault
 from simulation.core.conditions import Condition
 from simulation.core.journal_edits import JournalEdit
 from simulation.core.references import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-from protocol.fault_model import CONTROLLER_NODE, NetworkFault
+from protocol.faults.model import CONTROLLER_NODE, NetworkFault
 from simulation.core.actions import Action, Fault, PowerCut, SkewClock, SlowCpu
 from simulation.core.plan import Plan, World
 

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from protocol.fault_model import (
+from protocol.faults.model import (
     ANY_NODE,
     MET_BY,
     DiskFault,

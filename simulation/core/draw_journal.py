@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from protocol.fault_model import CONTROLLER_NODE
+from protocol.faults.model import CONTROLLER_NODE
 from simulation.core import actions
 from simulation.core.actions import Action, EditJournal
 from simulation.core.dice import Dice, chosen, skewed

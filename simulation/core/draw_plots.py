@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from protocol.fault_model import CONTROLLER_NODE, DiskFault, DiskMode, broker_node
+from protocol.faults.model import CONTROLLER_NODE, DiskFault, DiskMode, broker_node
 from simulation.core import actions
 from simulation.core.actions import Action, Clear, CreateTopic, Fault
 from simulation.core.dice import Dice, skewed

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from protocol.broker_config import KEYS_OF_THE_SPEC
-from protocol.configs import config_mistakes
+from protocol.cluster_file.document import read_document
+from protocol.configs.broker import KEYS_OF_THE_SPEC
+from protocol.configs.parsing import config_mistakes
+from protocol.configs.topic import TOPIC_KEYS
 from protocol.document_shape import Path, place
-from protocol.spec_document import read_document
-from protocol.topic_config import TOPIC_KEYS
 from simulation.core.actions import Expect, Holds, Step, Until, When
 from simulation.core.conditions import (
     AllOf,

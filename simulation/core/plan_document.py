@@ -11,8 +11,8 @@ from typing import Any, Final, cast
 
 import yaml
 
-from protocol.fault_document import fault_content
-from protocol.yaml_document import read_yaml
+from protocol.cluster_file.yaml import read_yaml
+from protocol.faults.document import fault_content
 from simulation.core.actions import Fault, Step
 from simulation.core.plan import Plan
 from simulation.core.plan_checks import plan_mistakes

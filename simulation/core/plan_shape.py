@@ -15,8 +15,8 @@ from dataclasses import is_dataclass, replace
 from typing import Any, Final, Literal, NamedTuple, Union, cast, get_args, get_origin
 
 from protocol.document_shape import Path, did_you_mean, place, shown
-from protocol.fault_document import read_fault
-from protocol.fault_model import DiskFault, NodeFault, broker_node
+from protocol.faults.document import read_fault
+from protocol.faults.model import DiskFault, NodeFault, broker_node
 from simulation.core.actions import Fault, Step
 from simulation.core.conditions import Condition
 from simulation.core.plan_words import ACTIONS, CONDITIONS, Word, duration_ms, words_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from protocol.fault_model import DiskFault, NetworkFault, broker_id_of
+from protocol.faults.model import DiskFault, NetworkFault, broker_id_of
 from protocol.ids import TopicPartition
 from simulation.core.actions import (
     Action,

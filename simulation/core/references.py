@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Annotated, Final, TypeAlias
 
-from protocol.fault_model import broker_id_of, broker_node
+from protocol.faults.model import broker_id_of, broker_node
 from protocol.ids import TopicPartition
 from simulation.core.observation import Observation, PartitionSeen
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from protocol.fault_model import ANY_NODE, DiskFault, DiskMode, NetworkFault
+from protocol.faults.model import ANY_NODE, DiskFault, DiskMode, NetworkFault
 
 DAMAGING: Final[Mapping[DiskMode, bool]] = {
     DiskMode.BIT_FLIP: False,

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from broker.storage.disk_queue import QUEUED_BYTES_MAX
-from protocol.fault_model import broker_node
+from protocol.faults.model import broker_node
 from protocol.framing import FRAME_SIZE_BYTES_MAX
 from protocol.ids import TopicPartition, uuid_from_text
 from simulation.core.samples import Gauge, LogDirSample, ReplicaSample, Role, Samples

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Final
 
 from broker.lifecycle.log_dir_returns import Wish
+from protocol.cluster_file.spec import parse_cluster_spec
 from protocol.errors import ErrorCode, KafkaError, Malformed
-from protocol.fault_model import DiskMode
+from protocol.faults.model import DiskMode
 from protocol.ids import TopicPartition
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.ports import Buffer
 from protocol.records.build import NewRecord, build_batch
-from protocol.spec import parse_cluster_spec
 from simulation.core.history import History
 from simulation.matrix.operator import Operator
 from simulation.matrix.patience import Patience

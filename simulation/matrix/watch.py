@@ -18,7 +18,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from broker.storage.memory_disk import MemoryDisk
-from protocol.fault_model import DiskMode, Operation
+from protocol.faults.model import DiskMode, Operation
 from simulation.matrix.forks import Forks
 from simulation.matrix.outcome import DISK_ERRORS, Crash, Moment
 from simulation.matrix.scene import Scene

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from protocol.fault_document import fault_content
-from protocol.fault_model import CONTROLLER_NODE, DiskFault, DiskMode, broker_id_of, broker_node
+from protocol.faults.document import fault_content
+from protocol.faults.model import CONTROLLER_NODE, DiskFault, DiskMode, broker_id_of, broker_node
 from simulation.core import actions as do
 from simulation.core.journal_edits import edited
 from simulation.core.references import ALL

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from protocol.fault_model import CONTROLLER_NODE, broker_id_of, broker_node
+from protocol.faults.model import CONTROLLER_NODE, broker_id_of, broker_node
 from protocol.ids import TopicPartition
 from simulation.core.actions import Clear
 from simulation.core.needs import Need

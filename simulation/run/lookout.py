@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Final, TypeVar
 
 from protocol.errors import ErrorCode, KafkaError, Malformed
-from protocol.fault_model import broker_node
+from protocol.faults.model import broker_node
 from protocol.ids import TopicPartition
 from simulation.core.needs import Need
 from simulation.core.observation import (

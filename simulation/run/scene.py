@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from protocol.fault_model import broker_id_of
+from protocol.faults.model import broker_id_of
 from protocol.ids import TopicPartition
 from simulation.core.actions import Action, FaultRule
 from simulation.core.needs import Need, needs_of

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from protocol.spec import ClusterSpec, parse_cluster_spec
+from protocol.cluster_file.spec import ClusterSpec, parse_cluster_spec
 from protocol.witness import Witness, unwitnessed
 from simulation.core.cluster_text import cluster_text, port_count
 from simulation.core.plan import ClusterPlan, Plan

@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from protocol.apis import APIS
+from protocol.cluster_file.spec import ClusterSpec
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import ZERO_UUID, TopicPartition
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from protocol.spec import ClusterSpec
 from protocol.transport.rpc_client import RpcClient
 from protocol.wire.fast import Codec, codec
 from protocol.wire.table import META

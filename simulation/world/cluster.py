@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Final
 
 from broker.storage.faults import FaultyDisk
-from protocol.metric_writer import NewRowWriter
-from protocol.spec import ClusterSpec
+from protocol.cluster_file.spec import ClusterSpec
+from protocol.metrics.writer import NewRowWriter
 from protocol.witness import Witness, unwitnessed
 from simulation.world.loop import SimLoop
 from simulation.world.node import CONTROLLER, BrokerNode, ControllerNode, SimNode

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from protocol.fault_model import Operation
+from protocol.faults.model import Operation
 
 _SYNCS: Final = (Operation.SYNC,)
 _LOOKS: Final = (Operation.LOOK, Operation.LOCK, Operation.OPEN)

@@ -12,9 +12,9 @@ from random import Random
 from broker.storage.fault_rules import FaultRule
 from broker.storage.faults import FaultyDisk
 from broker.storage.memory_disk import MemoryDisk
-from protocol.fault_model import Operation
+from protocol.cluster_file.spec import LogDirSpec
+from protocol.faults.model import Operation
 from protocol.ports import Buffer
-from protocol.spec import LogDirSpec
 from simulation.world.disk_speed import DiskSpeed
 from simulation.world.lane import SimGate
 from simulation.world.sim_disk import SimDisk

@@ -8,7 +8,7 @@ from __future__ import annotations
 from broker.storage.fault_rules import FaultRule
 from broker.storage.faults import FaultyDisk
 from broker.storage.layout import BadDirName, parse_dir_name
-from protocol.fault_model import DiskMode
+from protocol.faults.model import DiskMode
 from protocol.ids import TopicPartition
 from simulation.core.samples import Damage, Samples
 from simulation.look.places import DAMAGING

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker.storage.fault_rules import FaultRule
-from protocol.fault_document import read_fault
-from protocol.fault_model import DiskFault, NetworkFault, NetworkMode
+from protocol.faults.document import read_fault
+from protocol.faults.model import DiskFault, NetworkFault, NetworkMode
 from simulation.world.cluster import SimCluster
 from simulation.world.drive import Drive
 from simulation.world.links import LinkRule

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from random import Random
 from typing import Final
 
-from protocol.fault_model import NetworkFault, NetworkMode
+from protocol.faults.model import NetworkFault, NetworkMode
 
 LATENCY_US: Final = 200
 """Between two nodes, one way, without rules: half to one and a half of it."""

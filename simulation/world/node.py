@@ -18,8 +18,8 @@ from broker.world import World
 from controller.app import Controller, OtherJournalError
 from controller.exit_codes import ExitCode as ControllerExitCode
 from controller.journal import COMPACT_BYTES_MIN, Journal, JournalCorruptError
-from protocol.metric_writer import NewRowWriter
-from protocol.spec import BrokerSpec, ClusterSpec, LogDirSpec
+from protocol.cluster_file.spec import BrokerSpec, ClusterSpec, LogDirSpec
+from protocol.metrics.writer import NewRowWriter
 from protocol.witness import Witness, unwitnessed
 from simulation.core.samples import HastyAct
 from simulation.world.clock import SimClock

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from protocol.metric_rows import MetricRow
-from protocol.metric_writer import MetricWriter
+from protocol.metrics.rows import MetricRow
+from protocol.metrics.writer import MetricWriter
 
 
 class KeptRows:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from broker.storage.memory_disk import MemoryDisk
-from protocol.fault_model import Operation
+from protocol.faults.model import Operation
 from protocol.ports import Buffer, DiskFile, DiskUsage
 from simulation.world.disk_speed import DiskSpeed
 

@@ -18,10 +18,10 @@ from broker.control import (
 from broker.exposition import exposition
 from broker.storage.memory_disk import MemoryDisk
 from broker.surface import Surface
-from protocol.fault_model import broker_node
+from protocol.cluster_file.spec import ClusterSpec
+from protocol.faults.model import broker_node
 from protocol.ids import TopicPartition
 from protocol.ports import WallClock
-from protocol.spec import ClusterSpec
 from simulation.core.capability import Capability
 from simulation.core.checkers.liveness import lacks
 from simulation.core.observation import NodeSeen

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from analytics.schema import TABLE_SCHEMAS
-from protocol.metric_rows import (
+from protocol.metrics.rows import (
     TABLE_OF_ROW,
     TABLE_VERSION,
     FailoverEventRow,

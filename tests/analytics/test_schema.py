@@ -3,7 +3,7 @@ from dataclasses import make_dataclass
 import pytest
 
 from analytics import schema
-from protocol.metric_rows import TABLES, FailoverStep, LogDirRow
+from protocol.metrics.rows import TABLES, FailoverStep, LogDirRow
 
 
 def test_every_table_has_a_schema_with_the_columns_of_its_rows_in_order() -> None:

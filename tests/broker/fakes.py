@@ -30,7 +30,7 @@ from broker.metrics import Metrics
 from broker.record_turns import RecordTurns
 from broker.storage.worker import InlineDiskWorker
 from protocol.apis import APIS
-from protocol.configs import BrokerOverrides, TopicConfig, broker_config, topic_config
+from protocol.configs.parsing import BrokerOverrides, TopicConfig, broker_config, topic_config
 from protocol.connection import Peer, RequestReceived
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import BrokerId, TopicPartition

@@ -14,6 +14,14 @@ import msgspec
 from broker.app import Broker
 from broker.exit_codes import ExitCode
 from broker.world import real_world
+from protocol.cluster_file.spec import (
+    BrokerSpec,
+    ClusterSpec,
+    ControllerSpec,
+    FaultSpec,
+    LogDirSpec,
+    MetricsSpec,
+)
 from protocol.messages.control import (
     LeaderAndIsrLiveLeader,
     LeaderAndIsrPartitionState,
@@ -25,14 +33,6 @@ from protocol.messages.control import (
     UpdateMetadataPartitionState,
     UpdateMetadataRequest,
     UpdateMetadataTopicState,
-)
-from protocol.spec import (
-    BrokerSpec,
-    ClusterSpec,
-    ControllerSpec,
-    FaultSpec,
-    LogDirSpec,
-    MetricsSpec,
 )
 from protocol.transport.rpc_client import RpcClient
 from tests.deadlines import DEADLINE_S

@@ -19,8 +19,9 @@ from kafka.structs import TopicPartition
 from broker.app import FAULTS_AT_THE_END, StartupError, settle_memory
 from broker.control import FailRequest
 from broker.exit_codes import ExitCode
+from protocol.cluster_file.spec import FaultSpec, parse_cluster_spec
 from protocol.errors import ErrorCode
-from protocol.fault_model import DiskFault, DiskMode, NetworkFault, NetworkMode
+from protocol.faults.model import DiskFault, DiskMode, NetworkFault, NetworkMode
 from protocol.messages.lifecycle import (
     BrokerHeartbeatRequest,
     BrokerRegistrationRequest,
@@ -32,7 +33,6 @@ from protocol.messages.log_dirs import (
     AlterReplicaLogDirTopic,
     DescribeLogDirsRequest,
 )
-from protocol.spec import FaultSpec, parse_cluster_spec
 from protocol.transport.rpc_client import RpcClient
 from tests.broker.fake_controller import FakeController
 from tests.broker.one_broker import DEADLINE_S, cluster_spec, run_to_end, running

@@ -12,8 +12,8 @@ import pytest
 from broker.assembly import Parts, config_overrides
 from broker.storage.meta_properties import is_usable_directory_id
 from broker.world import real_world
-from protocol.configs import broker_config
-from protocol.spec import ClusterSpec
+from protocol.cluster_file.spec import ClusterSpec
+from protocol.configs.parsing import broker_config
 from tests.broker.one_broker import cluster_spec
 
 

@@ -11,7 +11,7 @@ from broker.fault_plane import ENDED_MAX, FaultPlane, FaultRefusedError
 from broker.storage.disk import FileDisk
 from broker.storage.faults import FaultyDisk
 from broker.storage.memory_disk import MemoryDisk
-from protocol.fault_model import DiskFault, DiskMode, NetworkFault, NetworkMode
+from protocol.faults.model import DiskFault, DiskMode, NetworkFault, NetworkMode
 from protocol.transport.network_faults import NetworkFaults
 from tests.broker.storage.builders import faulty
 

@@ -8,7 +8,7 @@ import pytest
 
 from broker.metric_dump import MetricDump
 from broker.metrics import Metrics
-from protocol.metric_rows import LogDirRow, MetricRow, ReplicaRow, RequestRow
+from protocol.metrics.rows import LogDirRow, MetricRow, ReplicaRow, RequestRow
 
 
 class FakeClock:

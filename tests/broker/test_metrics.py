@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.metrics import ROWS_MAX, Histogram, Metrics
-from protocol.metric_rows import FailoverEventRow, FailoverStep
+from protocol.metrics.rows import FailoverEventRow, FailoverStep
 
 
 def failover_event(detail: str = "") -> FailoverEventRow:

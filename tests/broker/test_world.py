@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 from broker.world import SystemClock, real_world
-from protocol.spec import LogDirSpec
+from protocol.cluster_file.spec import LogDirSpec
 from tests.deadlines import DEADLINE_S
 
 

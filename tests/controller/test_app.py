@@ -16,6 +16,7 @@ import pytest
 
 from controller.app import Controller, PortError, WrongClusterError, settings_of
 from controller.journal import Journal, JournalFile, JournalInUseError
+from protocol.cluster_file.spec import ClusterSpec, parse_cluster_spec
 from protocol.errors import ErrorCode
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -30,8 +31,7 @@ from protocol.messages.topics import (
     CreateTopicsRequest,
     DeleteTopicsRequest,
 )
-from protocol.metric_rows import FailoverStep
-from protocol.spec import ClusterSpec, parse_cluster_spec
+from protocol.metrics.rows import FailoverStep
 from protocol.transport.rpc_client import RpcClient
 from tests.controller.core.cluster import tp
 from tests.controller.fake_broker import FakeBroker

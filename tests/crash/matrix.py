@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 from broker.storage.batch_scan import CorruptBatch
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.recovery import StartupRefused
-from protocol.fault_model import DiskMode
+from protocol.faults.model import DiskMode
 from protocol.ids import TopicPartition
 from simulation.matrix.outcome import DISK_ERRORS, Crash, Outcome
 from tests.broker.engine.lab import Lab

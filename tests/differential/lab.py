@@ -15,11 +15,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from jbodlab.admin import ClusterAdmin
-from jbodlab.cluster import Cluster
-from jbodlab.free_ports import free_ports
-from jbodlab.lab_spec import LabShape, write_lab_spec
-from jbodlab.rpc import BlockingClient
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.asking.rpc import BlockingClient
+from jbodlab.processes.cluster import Cluster
+from jbodlab.processes.free_ports import free_ports
+from jbodlab.processes.lab_spec import LabShape, write_lab_spec
+from protocol.cluster_file.spec import ClusterSpec, TopicSpec, dump_cluster_spec, load_cluster_spec
 from protocol.ids import node_client_id
 from protocol.messages.log_dirs import (
     AlterReplicaLogDir,
@@ -29,7 +30,6 @@ from protocol.messages.log_dirs import (
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.messages.topics import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.records.build import NewRecord, build_batch
-from protocol.spec import ClusterSpec, TopicSpec, dump_cluster_spec, load_cluster_spec
 from tests.deadlines import DEADLINE_S
 from tests.differential.tap import Taps
 

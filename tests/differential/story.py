@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from jbodlab.admin import ClusterAdmin
-from jbodlab.cluster import CONTROLLER, broker_name
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.processes.cluster import CONTROLLER, broker_name
 from tests.differential.lab import BROKER_IDS, DifferentialLab
 from tests.differential.tap import Told
 from tests.differential.told import Request, Transcript, last_rows, normal, transcript

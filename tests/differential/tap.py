@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jbodlab.frames import Exchange, ReadFrame
+from jbodlab.decoding.frames import Exchange, ReadFrame
 
 _HEAD_BYTES = 14
 """Size, key, version, correlation id, length of the client id."""

@@ -22,10 +22,10 @@ from typing import Final
 
 from broker.dispatcher import HANDLERS as BROKER_HANDLERS  # with every handler registered
 from controller.handlers.dispatcher import HANDLERS as CONTROLLER_HANDLERS
-from jbodlab.cluster import Cluster, running
-from jbodlab.free_ports import LOOPBACK
-from jbodlab.lab_spec import LabShape, write_lab_spec
-from jbodlab.rpc import BlockingClient
+from jbodlab.asking.rpc import BlockingClient
+from jbodlab.processes.cluster import Cluster, running
+from jbodlab.processes.free_ports import LOOPBACK
+from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from protocol.apis import BY_NAME
 from protocol.connection import ClientConnection
 from protocol.messages.api_versions import ApiVersionsRequest

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from jbodlab.rpc import BlockingClient
+from jbodlab.asking.rpc import BlockingClient
 from protocol.messages.configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,

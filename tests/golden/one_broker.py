@@ -7,7 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from jbodlab.rpc import BlockingClient
+from jbodlab.asking.rpc import BlockingClient
 from tests.integration.apache_kafka import NO_AUTO_CREATION, KnownTopic, apache_kafka
 
 _TIMEOUT_MS = 30_000

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.peer.kafka import PeerMissingError, fetch, free_port
-from jbodlab.rpc import BlockingClient
+from jbodlab.asking.rpc import BlockingClient
 from protocol.ids import uuid_text
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from tests.deadlines import DEADLINE_S

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jbodlab.lab_spec import LabShape
+from jbodlab.processes.lab_spec import LabShape
 from tests.integration.labs import (
     FAST,
     PATIENT_MS,

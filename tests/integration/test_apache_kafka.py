@@ -17,9 +17,9 @@ import pytest
 
 from broker.storage.checkpoints import parse_leader_epochs
 from broker.storage.layout import LEADER_EPOCH_FILE, parse_dir_name
-from jbodlab.cluster import CONTROLLER, broker_name
-from jbodlab.lab_spec import LabShape
-from jbodlab.rpc import BlockingClient
+from jbodlab.asking.rpc import BlockingClient
+from jbodlab.processes.cluster import CONTROLLER, broker_name
+from jbodlab.processes.lab_spec import LabShape
 from protocol.ids import ZERO_UUID, TopicPartition
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from jbodlab.admin import ClusterAdmin
-from jbodlab.cluster import Cluster
-from jbodlab.control import ControlClient
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.asking.control import ControlClient
 from jbodlab.errors import ExitCode
-from jbodlab.lab_spec import LabShape, write_lab_spec
-from protocol.spec import TopicSpec
+from jbodlab.processes.cluster import Cluster
+from jbodlab.processes.lab_spec import LabShape, write_lab_spec
+from protocol.cluster_file.spec import TopicSpec
 from tests.deadlines import DEADLINE_S
 from tests.integration.labs import FAST
 

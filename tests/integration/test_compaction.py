@@ -10,9 +10,9 @@ from confluent_kafka import Producer
 from kafka import KafkaConsumer
 from kafka.structs import TopicPartition
 
-from jbodlab.admin import ClusterAdmin
-from jbodlab.cluster import broker_name
-from jbodlab.lab_spec import LabShape
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.processes.cluster import broker_name
+from jbodlab.processes.lab_spec import LabShape
 from tests.integration.labs import DEADLINE_MS, FAST, Lab, running_lab
 
 COUNT = 3_000

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from jbodlab.cluster import CONTROLLER
-from jbodlab.rpc import BlockingClient
-from protocol.config_messages import alter_request
-from protocol.config_types import ResourceType
-from protocol.configs import ConfigSource
+from jbodlab.asking.rpc import BlockingClient
+from jbodlab.processes.cluster import CONTROLLER
+from protocol.configs.messages import alter_request
+from protocol.configs.parsing import ConfigSource
+from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode
 from protocol.messages.configs import (
     DescribeConfigsRequest,

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 import yaml
 
-from jbodlab.admin import ClusterAdmin
-from jbodlab.cluster import CONTROLLER, Cluster, broker_name
-from jbodlab.free_ports import holder_of, is_free
-from jbodlab.process import Process
-from protocol.spec import ClusterSpec, TopicSpec, load_cluster_spec
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.processes.cluster import CONTROLLER, Cluster, broker_name
+from jbodlab.processes.free_ports import holder_of, is_free
+from jbodlab.processes.process import Process
+from protocol.cluster_file.spec import ClusterSpec, TopicSpec, load_cluster_spec
 from tests.deadlines import DEADLINE_S
 
 ROOT = Path(__file__).parents[2]

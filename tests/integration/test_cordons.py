@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from protocol.cluster_file.spec import TopicSpec
 from protocol.errors import ErrorCode, KafkaError
-from protocol.spec import TopicSpec
 from tests.integration.labs import Lab
 from tests.integration.test_configs import BROKER, change
 

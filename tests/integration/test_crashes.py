@@ -8,8 +8,8 @@ import signal
 import pytest
 
 from broker.exit_codes import ExitCode
-from jbodlab.cluster import CONTROLLER, broker_name
 from jbodlab.errors import LabError
+from jbodlab.processes.cluster import CONTROLLER, broker_name
 from tests.integration.labs import DEADLINE_MS, Lab, told_of_nodes
 from tests.jbodlab.command_line import jbodlab
 

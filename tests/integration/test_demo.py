@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jbodlab.lab_spec import LabShape, write_lab_spec
+from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from tests.deadlines import DEADLINE_S
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jbodlab.cluster import broker_name
+from jbodlab.processes.cluster import broker_name
 from protocol.errors import ErrorCode
 from protocol.messages.elections import ElectLeadersRequest, TopicPartitions
 from tests.integration.labs import Lab

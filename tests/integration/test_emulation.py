@@ -14,7 +14,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka.errors import IncompatibleBrokerVersion
 from kafka.structs import TopicPartition
 
-from jbodlab.lab_spec import LabShape
+from jbodlab.processes.lab_spec import LabShape
 from tests.integration.labs import (
     DEADLINE_MS,
     FAST,

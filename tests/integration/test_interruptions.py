@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from jbodlab.errors import ExitCode
-from jbodlab.lab_spec import write_lab_spec
+from jbodlab.processes.lab_spec import write_lab_spec
 from tests.integration.labs import DEADLINE_MS
 
 NODE = "--config"

@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from jbodlab.cluster import CONTROLLER
 from jbodlab.errors import LabError
-from jbodlab.real_stage import RealStage
-from jbodlab.scenario_files import load_plan
+from jbodlab.processes.cluster import CONTROLLER
+from jbodlab.worlds.real_stage import RealStage
+from jbodlab.worlds.scenario_files import load_plan
 from simulation.run.runner import run_plan
 from tests.integration.labs import Lab
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from jbodlab.cluster import CONTROLLER, broker_name
 from jbodlab.errors import LabError
-from jbodlab.lab_spec import LabShape
 from jbodlab.load import Load, read_numbers, verify
+from jbodlab.processes.cluster import CONTROLLER, broker_name
+from jbodlab.processes.lab_spec import LabShape
 from tests.integration.labs import FAST, Lab, running_lab
 
 TOPIC = "t"

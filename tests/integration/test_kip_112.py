@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jbodlab.cluster import broker_name
+from jbodlab.processes.cluster import broker_name
 from tests.integration.labs import Lab
 
 

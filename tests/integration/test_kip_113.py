@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jbodlab.lab_spec import LabShape
+from jbodlab.processes.lab_spec import LabShape
 from protocol.errors import ErrorCode
 from tests.integration.labs import FAST, Lab, kafka_admin, running_lab
 

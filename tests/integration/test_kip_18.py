@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from jbodlab.admin import ClusterAdmin
-from jbodlab.cluster import broker_name
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.asking.returns import ReturnProgress, watch_return
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.returns import ReturnProgress, watch_return
+from jbodlab.processes.cluster import broker_name
+from protocol.cluster_file.spec import TopicSpec
 from protocol.errors import KafkaError
-from protocol.spec import TopicSpec
 from tests.integration.labs import (
     DEADLINE_MS,
     Lab,

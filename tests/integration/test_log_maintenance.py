@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import TopicPartition as ConfluentPartition
 from confluent_kafka.admin import AdminClient
 
-from jbodlab.lab_spec import LabShape
+from jbodlab.processes.lab_spec import LabShape
 from tests.integration.labs import (
     DEADLINE_MS,
     FAST,

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from jbodlab.cluster import Cluster
-from jbodlab.lab_spec import LabShape, write_lab_spec
+from jbodlab.processes.cluster import Cluster
+from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from tests.integration.labs import DEADLINE_MS
 
 ROOT = Path(__file__).parents[2]

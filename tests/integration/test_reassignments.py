@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from jbodlab.admin import ClusterAdmin
-from jbodlab.cluster import broker_name
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.processes.cluster import broker_name
 from protocol.errors import ErrorCode, KafkaError
 from tests.integration.labs import Lab
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from jbodlab.errors import ExitCode
-from jbodlab.lab_spec import LabShape
+from jbodlab.processes.lab_spec import LabShape
 from jbodlab.rebalance.core.plan_file import Wanted, from_json
 from jbodlab.rebalance.look import look_at_cluster
-from protocol.configs import ConfigSource
+from protocol.configs.parsing import ConfigSource
 from protocol.ids import TopicPartition
 from tests.deadlines import DEADLINE_S
 from tests.integration.labs import FAST, Lab, running_lab

@@ -19,8 +19,8 @@ from confluent_kafka.admin import (  # its own examples import these names from 
 from kafka import KafkaConsumer
 from kafka.structs import TopicPartition
 
-from jbodlab.cluster import broker_name
-from jbodlab.lab_spec import LabShape
+from jbodlab.processes.cluster import broker_name
+from jbodlab.processes.lab_spec import LabShape
 from tests.integration.labs import (
     DEADLINE_MS,
     FAST,

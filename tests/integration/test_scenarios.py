@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from jbodlab.real_stage import RealStage
-from jbodlab.scenario_files import load_plan
-from jbodlab.scenario_runs import run_scenario
+from jbodlab.worlds.real_stage import RealStage
+from jbodlab.worlds.scenario_files import load_plan
+from jbodlab.worlds.scenario_runs import run_scenario
 from simulation.core.checkers.seen import Reach
 from simulation.core.plan_document import parse_plan
 from simulation.core.samples import Samples

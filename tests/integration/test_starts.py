@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, Producer
 
-from jbodlab.admin import ClusterAdmin
-from jbodlab.cluster import CONTROLLER, Cluster, broker_name, running
-from jbodlab.control import ControlClient
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.asking.control import ControlClient
 from jbodlab.errors import LabError
-from jbodlab.lab_spec import LabShape, write_lab_spec
-from protocol.spec import TopicSpec
+from jbodlab.processes.cluster import CONTROLLER, Cluster, broker_name, running
+from jbodlab.processes.lab_spec import LabShape, write_lab_spec
+from protocol.cluster_file.spec import TopicSpec
 from tests.integration.labs import FAST, Lab
 
 BROKERS = (1, 2, 3)

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from jbodlab.admin import ClusterAdmin
-from jbodlab.cluster import CONTROLLER
-from jbodlab.reassignments import measure
-from protocol.configs import ConfigSource
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.asking.reassignments import measure
+from jbodlab.processes.cluster import CONTROLLER
+from protocol.configs.parsing import ConfigSource
 from protocol.errors import ErrorCode, KafkaError
 from tests.integration.labs import DEADLINE_MS, Lab
 from tests.integration.test_configs import BROKER, TOPIC, change, found

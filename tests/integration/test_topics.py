@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from jbodlab.admin import ClusterAdmin
+from jbodlab.asking.admin import ClusterAdmin
 from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID
 from protocol.messages.cluster import DescribeClusterRequest

@@ -13,7 +13,7 @@ from confluent_kafka import TopicPartition as ConfluentPartition
 from kafka import KafkaConsumer
 from kafka.structs import TopicPartition
 
-from jbodlab.rpc import BlockingClient
+from jbodlab.asking.rpc import BlockingClient
 from protocol.errors import ErrorCode
 from protocol.messages.coordinators import FindCoordinatorRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData

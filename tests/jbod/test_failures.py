@@ -10,7 +10,7 @@ import pytest
 
 from broker.storage.memory_disk import MemoryDisk
 from protocol.errors import ErrorCode
-from protocol.fault_model import FileClass, Operation
+from protocol.faults.model import FileClass, Operation
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, Led, offsets_of

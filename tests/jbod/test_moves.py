@@ -11,7 +11,7 @@ from broker.storage.layout import parse_partition_metadata
 from broker.storage.memory_disk import MemoryDisk
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.metric_rows import MoveState
+from protocol.metrics.rows import MoveState
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, Led, leader_and_isr, offsets_of, topic_id_of
 from tests.broker.engine.moved import begin, filled, move_rows, names, stopped, until_moved

@@ -16,7 +16,7 @@ from broker.storage.meta_properties import parse_meta_properties
 from broker.storage.recovery import StartupRefused
 from broker.storage.startup import LoadOptions, Owner, load_log_dirs, open_log_dirs
 from protocol.errors import ErrorCode
-from protocol.fault_model import FileClass
+from protocol.faults.model import FileClass
 from protocol.ids import TopicPartition
 from protocol.ports import Disk
 from tests.broker.engine.lab import Lab

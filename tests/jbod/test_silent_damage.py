@@ -14,7 +14,7 @@ import pytest
 from broker.storage.fault_rules import FaultRule
 from broker.storage.faults import FaultyDisk
 from protocol.errors import ErrorCode
-from protocol.fault_model import DiskMode, FileClass, Operation
+from protocol.faults.model import DiskMode, FileClass, Operation
 from protocol.ids import TopicPartition
 from protocol.records.batch import iterate_batches
 from tests.broker.engine.lab import Lab

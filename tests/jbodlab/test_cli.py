@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from jbodlab.cli import main
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.lab_spec import write_lab_spec
+from jbodlab.processes.lab_spec import write_lab_spec
 from protocol.errors import ErrorCode, KafkaError
 from tests.jbodlab.command_line import jbodlab, one_line
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jbodlab.admin import ClusterAdmin, ClusterView, PartitionView
+from jbodlab.asking.admin import ClusterAdmin, ClusterView, PartitionView
 from jbodlab.errors import BrokerAwayError, ExitCode, LabError
 from jbodlab.fill import fill
 from protocol.errors import ErrorCode

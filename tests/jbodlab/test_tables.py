@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from jbodlab.admin import LogDirView, PartitionView, ReplicaView
-from jbodlab.reassignments import ReassignmentProgress
+from jbodlab.asking.admin import LogDirView, PartitionView, ReplicaView
+from jbodlab.asking.reassignments import ReassignmentProgress
 from jbodlab.tables import log_dirs_table, partitions_table, reassignments_table
 
 

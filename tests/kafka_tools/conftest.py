@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.peer.kafka import PeerMissingError
-from jbodlab.lab_spec import LabShape
+from jbodlab.processes.lab_spec import LabShape
 from tests.integration.labs import FAST, PATIENT_MS, Lab, running_lab
 from tests.kafka_tools.plans import PlanFile
 from tests.kafka_tools.tools import RELEASES, KafkaTools

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from jbodlab.admin import ClusterAdmin
+from jbodlab.asking.admin import ClusterAdmin
 from tests.integration.labs import Lab
 
 

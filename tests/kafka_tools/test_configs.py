@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jbodlab.rpc import BlockingClient
+from jbodlab.asking.rpc import BlockingClient
 from protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from tests.integration.labs import Lab
 from tests.kafka_tools.tools import KafkaTools, Printed

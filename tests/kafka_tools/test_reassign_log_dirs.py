@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jbodlab.admin import ClusterAdmin
+from jbodlab.asking.admin import ClusterAdmin
 from tests.integration.labs import Lab, consume_with_confluent, produce_with_confluent
 from tests.kafka_tools.faults import offline
 from tests.kafka_tools.plans import CANCEL, EXECUTE, VERIFY, PlanFile, error, terse_error

@@ -11,7 +11,7 @@ from broker.app import Broker
 from broker.lifecycle.journal_knowledge import JournalKnowledge
 from controller.app import Controller
 from controller.core.machine import Machine
-from jbodlab.scenario_files import load_plan
+from jbodlab.worlds.scenario_files import load_plan
 from simulation.core.actions import Until
 from simulation.core.plan import Plan
 from simulation.core.verdict import Verdict

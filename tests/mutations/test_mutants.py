@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 from broker.core.log_dirs import LogDirFailed
-from protocol.fault_model import DiskMode
+from protocol.faults.model import DiskMode
 from protocol.messages.api_versions import ApiVersionsRequest
 from simulation.workload.clients import ClusterClient, addresses_of
 from simulation.world.links import LinkRule

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
-from jbodlab.admin import ClusterAdmin
-from jbodlab.cluster import Cluster, broker_name, running
-from jbodlab.lab_spec import LabShape, write_lab_spec
-from protocol.spec import TopicSpec
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.processes.cluster import Cluster, broker_name, running
+from jbodlab.processes.lab_spec import LabShape, write_lab_spec
+from protocol.cluster_file.spec import TopicSpec
 from tests.restarts.loads import PARTITIONS, Client, Load, command_of
 from tests.restarts.script import read_value
 from tests.restarts.verdict import Verdict, judge

@@ -11,7 +11,7 @@ from typing import Any
 from jbodlab.kafka_tools.core.config_words import Changes, Entity
 from jbodlab.kafka_tools.core.failures import ToolFailure, executed, java_class
 from jbodlab.kafka_tools.core.views import ConfigEntry, ConfigSource
-from protocol.config_types import ResourceType
+from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from jbodlab.kafka_tools.core.failures import ILLEGAL_ARGUMENT, ToolFailure, UsageFailure
 from jbodlab.kafka_tools.core.json_fields import duplicates
 from jbodlab.kafka_tools.core.options import Option, Words, check_forbidden, check_required
-from protocol.config_types import ResourceType
+from protocol.configs.types import ResourceType
 
 OPTIONS: Final = (
     Option(

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from protocol.errors import ErrorCode
-from protocol.fault_model import broker_node
+from protocol.faults.model import broker_node
 from protocol.ids import TopicPartition
 from simulation.core.checkers.deletions import deletions_of, renewals
 from simulation.core.checkers.evidence import Evidence, ServiceLevel, Violation

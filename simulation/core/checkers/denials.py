@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from protocol.fault_model import broker_node
+from protocol.faults.model import broker_node
 from protocol.ids import NO_EPOCH, TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.samples import PartitionSample, Samples, TopicView

@@ -1,7 +1,7 @@
 from pyspark.sql import SparkSession
 
 from analytics.transforms.failovers import failover_steps, failovers
-from protocol.metric_rows import FailoverEventRow, FailoverStep
+from protocol.metrics.rows import FailoverEventRow, FailoverStep
 from tests.analytics.frames import EVENT, changed, frame_of, picked
 
 STORY = [

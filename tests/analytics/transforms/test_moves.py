@@ -1,7 +1,7 @@
 from pyspark.sql import SparkSession
 
 from analytics.transforms.moves import moves
-from protocol.metric_rows import MoveState
+from protocol.metrics.rows import MoveState
 from tests.analytics.frames import MOVE, changed, frame_of, picked
 
 

@@ -15,7 +15,7 @@ from broker.core.compaction import (
     measure,
     segments_between,
 )
-from protocol.configs import broker_config, topic_config
+from protocol.configs.parsing import broker_config, topic_config
 
 RULES = CompactionRules()
 NOW_MS = 1_000_000

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from broker.core.message_sets import convert_in_steps, is_message_set
-from protocol.configs import broker_config, topic_config
+from protocol.configs.parsing import broker_config, topic_config
 from protocol.errors import ErrorCode, KafkaError
 from protocol.records.batch import Compression, read_batch_header
 from protocol.records.build import NewRecord, build_batch

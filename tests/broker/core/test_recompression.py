@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from broker.core.recompression import needs_recompression, recompress_in_steps
-from protocol.configs import broker_config, topic_config
+from protocol.configs.parsing import broker_config, topic_config
+from protocol.configs.topic import TopicConfig
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ports import Buffer
 from protocol.records.batch import (
@@ -20,7 +21,6 @@ from protocol.records.batch import (
 from protocol.records.build import BatchOptions, NewRecord, build_batch, seal_batch
 from protocol.records.records import iterate_records
 from protocol.records.steps import OUTPUT_BYTES_SHORT, Steps, at_once
-from protocol.topic_config import TopicConfig
 from tests.protocol.records.stepped import gone_through
 
 NAMES = {

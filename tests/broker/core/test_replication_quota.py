@@ -12,7 +12,7 @@ from broker.core.replication_quota import (
     ReplicationQuotas,
     is_throttled_replica,
 )
-from protocol.configs import broker_config
+from protocol.configs.parsing import broker_config
 
 MIB = 1 << 20
 

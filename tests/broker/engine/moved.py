@@ -6,7 +6,7 @@ import asyncio
 
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.metric_rows import MoveProgressRow
+from protocol.metrics.rows import MoveProgressRow
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
 from tests.broker.engine.node import Node

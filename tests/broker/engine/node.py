@@ -44,14 +44,14 @@ from broker.storage.memory_disk import MemoryDisk
 from broker.storage.recovery import LoadedLogDir
 from broker.storage.startup import LoadOptions, Owner, load_log_dirs, open_log_dirs
 from broker.storage.worker import InlineDiskWorker
-from protocol.configs import BrokerConfig, TopicConfig, broker_config, topic_config
+from protocol.configs.parsing import BrokerConfig, TopicConfig, broker_config, topic_config
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, TopicPartition
 from protocol.messages.control import (
     AlterPartitionRequest,
     AlterPartitionResponse,
 )
-from protocol.metric_rows import MetricRow
+from protocol.metrics.rows import MetricRow
 from protocol.records.build import BatchOptions
 from tests.broker.engine.messages import (
     BROKER_EPOCH,

@@ -8,7 +8,7 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition, failure_id
-from protocol.metric_rows import FailoverEventRow, FailoverStep
+from protocol.metrics.rows import FailoverEventRow, FailoverStep
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import BROKER_EPOCH, ORDERS, Led
 

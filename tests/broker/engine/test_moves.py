@@ -9,7 +9,7 @@ import pytest
 from broker.engine.moving import MovingLog
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.metric_rows import MoveState
+from protocol.metrics.rows import MoveState
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
 from tests.broker.engine.moved import begin, filled, move_rows, names, stopped, until_moved

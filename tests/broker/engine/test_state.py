@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from protocol.configs import broker_config
+from protocol.configs.parsing import broker_config
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.control import LeaderAndIsrLiveLeader

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.configs import BrokerOverrides, ConfigSource
+from protocol.configs.parsing import BrokerOverrides, ConfigSource
 from protocol.errors import ErrorCode
 from protocol.messages.configs import (
     DescribeConfigsRequest,

@@ -8,7 +8,7 @@ import pytest
 
 from broker.lifecycle.broker_configs import BrokerConfigs
 from broker.lifecycle.controller_link import ControllerLink
-from protocol.configs import BrokerConfig
+from protocol.configs.parsing import BrokerConfig
 from protocol.errors import ErrorCode
 from protocol.messages.configs import DescribeConfigsRequest
 from tests.broker.fake_controller import DEADLINE_S, FakeController

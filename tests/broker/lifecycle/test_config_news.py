@@ -10,7 +10,7 @@ from broker.lifecycle.broker_configs import BrokerConfigs
 from broker.lifecycle.config_news import ConfigNews
 from broker.lifecycle.controller_link import ControllerLink
 from broker.lifecycle.topic_configs import TopicConfigs
-from protocol.configs import BrokerConfig, broker_config
+from protocol.configs.parsing import BrokerConfig, broker_config
 from protocol.messages.configs import DescribeConfigsRequest
 from protocol.messages.control import UpdateMetadataRequest, UpdateMetadataTopicState
 from tests.broker.fake_controller import FakeController

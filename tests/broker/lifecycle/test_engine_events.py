@@ -13,7 +13,7 @@ from broker.lifecycle.move_throttles import MoveThrottles
 from broker.lifecycle.session import ControllerSession, SessionPorts
 from broker.lifecycle.topic_configs import TopicConfigs
 from broker.metrics import Metrics
-from protocol.configs import broker_config
+from protocol.configs.parsing import broker_config
 from protocol.ids import TopicPartition
 from protocol.messages.configs import DescribeConfigsRequest
 from protocol.messages.journal import JournalReport

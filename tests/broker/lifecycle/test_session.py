@@ -21,7 +21,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID, failure_id
 from protocol.messages.journal import JournalReport
 from protocol.messages.lifecycle import BrokerHeartbeatRequest, BrokerRegistrationRequest
-from protocol.metric_rows import FailoverEventRow, FailoverStep
+from protocol.metrics.rows import FailoverEventRow, FailoverStep
 from tests.broker.fake_controller import DEADLINE_S, FakeController
 from tests.broker.log_watch import watching_for
 

@@ -10,7 +10,7 @@ import pytest
 
 from broker.lifecycle.controller_link import ControllerLink
 from broker.lifecycle.topic_configs import TopicConfigs
-from protocol.configs import broker_config
+from protocol.configs.parsing import broker_config
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import DescribeConfigsRequest
 from tests.broker.fake_controller import DEADLINE_S, FakeController

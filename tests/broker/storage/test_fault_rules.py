@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker.storage.fault_rules import FaultRule, file_class_of
-from protocol.fault_model import DiskFault, DiskMode, FileClass, Operation
+from protocol.faults.model import DiskFault, DiskMode, FileClass, Operation
 
 
 @pytest.mark.parametrize(

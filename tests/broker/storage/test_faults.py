@@ -14,7 +14,7 @@ from broker.storage.fault_gates import ThreadGate
 from broker.storage.fault_rules import FaultRule
 from broker.storage.faults import FaultyDisk
 from broker.storage.memory_disk import MemoryDisk
-from protocol.fault_model import DiskMode, FileClass, Operation
+from protocol.faults.model import DiskMode, FileClass, Operation
 from tests.broker.storage.builders import faulty
 from tests.deadlines import DEADLINE_S
 

@@ -17,7 +17,7 @@ from broker.storage.log_dir import PROBE_FILE, LogDir
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
 from broker.storage.worker import ThreadDiskWorker
-from protocol.fault_model import FileClass, Operation
+from protocol.faults.model import FileClass, Operation
 from protocol.ports import Disk
 from tests.broker.storage.builders import (
     Config,

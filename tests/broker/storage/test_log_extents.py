@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from broker.storage.log_extents import Piece, find_pieces, read_piece
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
-from protocol.fault_model import DiskMode
+from protocol.faults.model import DiskMode
 from protocol.records.batch import iterate_batches
 from tests.broker.storage.builders import Config, batch, batches, faulty, filled_log, log_on
 

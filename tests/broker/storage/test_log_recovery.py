@@ -14,7 +14,7 @@ from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
 from broker.storage.segment_files import PartitionFiles
 from protocol.errors import KafkaError
-from protocol.fault_model import FileClass
+from protocol.faults.model import FileClass
 from protocol.ports import Disk
 from protocol.records.batch import Compression, read_batch_header, stamp
 from protocol.records.build import BatchOptions, NewRecord, build_batch, build_end_marker

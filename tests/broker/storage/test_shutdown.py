@@ -16,7 +16,7 @@ from broker.storage.shutdown import (
     write_log_start_offsets,
     write_recovery_points,
 )
-from protocol.fault_model import Operation
+from protocol.faults.model import Operation
 from protocol.ids import TopicPartition
 from tests.broker.storage.builders import ORDERS, Config, batches, faulty
 

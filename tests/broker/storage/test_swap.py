@@ -15,7 +15,7 @@ from broker.storage.partition_log import PartitionLog
 from broker.storage.recovery import LoadedLogDir, StartupRefused
 from broker.storage.startup import LoadOptions, load_log_dirs
 from broker.storage.swap import Swap, SwapNote, read_swap_note, render_swap_note
-from protocol.fault_model import FileClass, Operation
+from protocol.faults.model import FileClass, Operation
 from protocol.ports import Disk
 from tests.broker.storage.builders import (
     ORDERS,

@@ -20,7 +20,7 @@ from controller.core.records import (
 )
 from controller.core.settings import Settings
 from controller.core.state import ClusterState, Endpoint, Partition
-from protocol.configs import broker_config
+from protocol.configs.parsing import broker_config
 from protocol.ids import TopicPartition
 from protocol.messages.lifecycle import (
     BrokerHeartbeatRequest,

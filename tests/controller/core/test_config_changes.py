@@ -13,10 +13,10 @@ from controller.core.config_changes import (
     outcome,
     replacing,
 )
-from protocol.broker_config import BROKER_KEYS, BrokerConfig
-from protocol.config_types import AlterOperation
+from protocol.configs.broker import BROKER_KEYS, BrokerConfig
+from protocol.configs.topic import TOPIC_KEYS
+from protocol.configs.types import AlterOperation
 from protocol.errors import ErrorCode, KafkaError
-from protocol.topic_config import TOPIC_KEYS
 
 TOPIC_PREFIX = "Invalid config value for resource ConfigResource(type=TOPIC, name='t'): "
 STATIC = {"log.dirs": "/d1,/d2"}

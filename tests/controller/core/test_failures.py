@@ -12,7 +12,7 @@ from protocol.messages.control import (
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
-from protocol.metric_rows import FailoverStep
+from protocol.metrics.rows import FailoverStep
 from tests.controller.core.cluster import leadership, settings, three_brokers, tp
 
 

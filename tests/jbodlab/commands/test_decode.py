@@ -14,7 +14,7 @@ from jbodlab.errors import ExitCode
 from protocol.json_form import encode_body
 from tests.jbodlab.captured import Capture
 from tests.jbodlab.command_line import jbodlab, one_line
-from tests.jbodlab.test_frames import request, response, sized
+from tests.jbodlab.decoding.test_frames import request, response, sized
 
 REQUEST = sized(request(1, topics=[{"name": "orders"}]))
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from jbodlab.errors import ExitCode
-from jbodlab.lab_spec import write_lab_spec
-from protocol.spec import load_cluster_spec
+from jbodlab.processes.lab_spec import write_lab_spec
+from protocol.cluster_file.spec import load_cluster_spec
 from tests.jbodlab.command_line import jbodlab, one_line
 
 

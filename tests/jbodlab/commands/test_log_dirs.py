@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from jbodlab.errors import ExitCode
-from jbodlab.lab_spec import write_lab_spec
+from jbodlab.processes.lab_spec import write_lab_spec
 from tests.jbodlab.command_line import jbodlab, one_line
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from jbodlab.commands.output import Lab
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.lab_spec import write_lab_spec
+from jbodlab.processes.lab_spec import write_lab_spec
 
 
 def test_results_are_json_or_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

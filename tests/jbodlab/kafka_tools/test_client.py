@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from jbodlab.free_ports import free_ports
 from jbodlab.kafka_tools.client import ClusterClient, Node
 from jbodlab.kafka_tools.core.failures import ToolFailure
 from jbodlab.kafka_tools.core.properties import ClientSettings
 from jbodlab.kafka_tools.questions import describe_log_dirs, list_reassignments
+from jbodlab.processes.free_ports import free_ports
 from protocol.errors import KafkaError
 from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from protocol.messages.log_dirs import DescribeLogDirsRequest

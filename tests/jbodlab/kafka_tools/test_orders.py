@@ -9,7 +9,7 @@ import pytest
 from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.reassignment_file import ReplicaOn
 from jbodlab.kafka_tools.orders import alter_configs, move_replicas, reassign
-from protocol.config_types import ResourceType
+from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.jbodlab.kafka_tools.fake_cluster import FakeCluster

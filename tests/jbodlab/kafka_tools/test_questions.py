@@ -16,7 +16,7 @@ from jbodlab.kafka_tools.questions import (
     list_reassignments,
     list_topics,
 )
-from protocol.config_types import ResourceType
+from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jbodlab.admin import (
+from jbodlab.asking.admin import (
     ClusterView,
     LogDirView,
     PartitionView,
@@ -24,8 +24,8 @@ from protocol.messages.log_dirs import (
     DescribeLogDirsTopic,
 )
 from protocol.messages.metadata import MetadataRequest
-from tests.jbodlab.test_admin import admin_of, metadata
-from tests.jbodlab.test_reassignments import growing
+from tests.jbodlab.asking.test_admin import admin_of, metadata
+from tests.jbodlab.asking.test_reassignments import growing
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -34,8 +34,8 @@ from protocol.messages.reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
+from tests.jbodlab.asking.test_admin import admin_of
 from tests.jbodlab.fake_node import Answer
-from tests.jbodlab.test_admin import admin_of
 
 T0 = TopicPartition("t", 0)
 TO_D2 = [Wanted(tp=T0, brokers=(1,), log_dirs=("/d2",))]

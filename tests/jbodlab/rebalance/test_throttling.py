@@ -16,8 +16,8 @@ from protocol.messages.configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from tests.jbodlab.asking.test_admin import admin_of
 from tests.jbodlab.fake_node import Answer
-from tests.jbodlab.test_admin import admin_of
 
 THROTTLES = Throttles(
     lists={"t": {LEADERS: ("0:1",), FOLLOWERS: ("0:3",)}}, rates={1: (LEADER_RATE,)}

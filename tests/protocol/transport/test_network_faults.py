@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from protocol.connection import Peer, RequestReceived
-from protocol.fault_model import NetworkFault, NetworkMode
+from protocol.faults.model import NetworkFault, NetworkMode
 from protocol.ports import Buffer
 from protocol.transport.begun_answers import Body, LaterAnswer
 from protocol.transport.network_faults import NetworkFaults, NetworkRule

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, get_origin
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from protocol.fault_model import DiskFault, DiskMode, NetworkFault, NetworkMode
+from protocol.faults.model import DiskFault, DiskMode, NetworkFault, NetworkMode
 from simulation.core.actions import Action, Fault, Step, When
 from simulation.core.conditions import AllOf, AnyOf, Condition, Not
 from simulation.core.plan_words import ACTIONS, CONDITIONS, Word, words_of

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from protocol.fault_model import DiskFault, DiskMode, NetworkFault, NetworkMode
+from protocol.faults.model import DiskFault, DiskMode, NetworkFault, NetworkMode
 from simulation.core.actions import Fault, Kill, PowerCut, SkewClock, Step
 from simulation.core.capability import Capability, needed_capabilities, why_not
 from simulation.core.plan import Plan

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from protocol.spec import parse_cluster_spec
+from protocol.cluster_file.spec import parse_cluster_spec
 from simulation.core.cluster_text import cluster_text, port_count
 from simulation.core.plan import ClusterPlan
 

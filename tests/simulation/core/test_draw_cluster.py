@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from protocol.broker_config import BROKER_KEYS
+from protocol.configs.broker import BROKER_KEYS
 from simulation.core.draw_cluster import draw_cluster, draw_workloads
 
 CLUSTERS = [draw_cluster(Random(seed)) for seed in range(300)]

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from protocol.fault_document import fault_content, read_fault
+from protocol.faults.document import fault_content, read_fault
 from simulation.core.actions import Clear, Fault
 from simulation.core.draw_cluster import draw_cluster
 from simulation.core.draw_faults import FAULT_KINDS, Scene, draw_faults

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from protocol.fault_model import CONTROLLER_NODE
+from protocol.faults.model import CONTROLLER_NODE
 from simulation.core.actions import EditJournal, Fault, Kill, PowerCut, Start, Step, Stop, When
 from simulation.core.draw import draw_plan
 from simulation.core.draw_cluster import draw_cluster

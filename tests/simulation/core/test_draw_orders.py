@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from protocol.configs import config_mistakes
-from protocol.topic_config import TOPIC_KEYS
+from protocol.configs.parsing import config_mistakes
+from protocol.configs.topic import TOPIC_KEYS
 from simulation.core import actions
 from simulation.core.draw_cluster import draw_cluster
 from simulation.core.draw_faults import Scene

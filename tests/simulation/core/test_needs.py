@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from protocol.fault_model import DiskFault, DiskMode
+from protocol.faults.model import DiskFault, DiskMode
 from simulation.core.actions import Fault, Kill, RestartLogDir
 from simulation.core.conditions import AllOf, FileIn, Led, LogDirIs, NodeIs, Not, ReplicaIn
 from simulation.core.needs import Need, needs_of

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from protocol.fault_model import DiskFault, DiskMode
+from protocol.faults.model import DiskFault, DiskMode
 from simulation.core.actions import Clear, Fault, Kill, Step, When
 from simulation.core.conditions import Led
 from simulation.core.plan import ClusterPlan, Plan

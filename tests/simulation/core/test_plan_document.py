@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol.fault_model import DiskFault, DiskMode, NetworkFault, NetworkMode
+from protocol.faults.model import DiskFault, DiskMode, NetworkFault, NetworkMode
 from simulation.core import actions, conditions
 from simulation.core.actions import CreateTopic, Fault, Step, Until, When
 from simulation.core.conditions import AllOf, Leader, Led, Not

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from protocol.fault_model import DiskFault, DiskMode, NetworkFault, NetworkMode
+from protocol.faults.model import DiskFault, DiskMode, NetworkFault, NetworkMode
 from simulation.core.actions import Ask, CreateTopic, Kill, Stop
 from simulation.core.provocation import provocations
 

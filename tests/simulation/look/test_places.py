@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from protocol.fault_model import ANY_NODE, DiskFault, DiskMode, NetworkFault, NetworkMode
+from protocol.faults.model import ANY_NODE, DiskFault, DiskMode, NetworkFault, NetworkMode
 from simulation.look.places import DAMAGING, place_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.fault_model import DiskMode, Operation
+from protocol.faults.model import DiskMode, Operation
 from tests.simulation.run.played import found, play, story
 
 PATIENT = "ending: {met_within: 1min}"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
-from protocol.fault_model import DiskMode, FileClass
+from protocol.faults.model import DiskMode, FileClass
 from protocol.ids import TopicPartition
 from simulation.core.history import Function, Kind, Poll, Read, Send
 from simulation.workload.consumer import ConsumerSettings, ConsumerWorkload

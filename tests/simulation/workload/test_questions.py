@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.errors import ErrorCode, KafkaError
-from protocol.fault_model import DiskMode
+from protocol.faults.model import DiskMode
 from protocol.ids import TopicPartition
 from simulation.workload import questions
 from simulation.workload.admin import ConfigResource

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from protocol.spec import LogDirSpec
+from protocol.cluster_file.spec import LogDirSpec
 from simulation.world.disk_worker import SimDiskWorker
 from simulation.world.drive import Drive
 from tests.simulation.world.worlds import sim_loop

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from protocol.fault_model import DiskMode
+from protocol.faults.model import DiskMode
 from simulation.core.samples import LogSample
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
 from simulation.world.disk_look import look_at_disks

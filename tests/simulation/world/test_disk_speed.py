@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from protocol.fault_model import Operation
+from protocol.faults.model import Operation
 from simulation.world.disk_speed import DiskSpeed
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from protocol.fault_model import Operation
+from protocol.faults.model import Operation
 from simulation.world.disk_speed import DiskSpeed
 from tests.simulation.world.drives import new_drive, run, worker_of
 from tests.simulation.world.worlds import sim_loop

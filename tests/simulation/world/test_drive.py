@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from broker.storage.fault_rules import FaultRule
-from protocol.fault_model import DiskMode, Operation
+from protocol.faults.model import DiskMode, Operation
 from tests.simulation.world.drives import new_drive
 
 

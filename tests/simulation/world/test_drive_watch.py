@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from broker.storage.fault_rules import FaultRule
-from protocol.fault_model import DiskMode, FileClass
+from protocol.faults.model import DiskMode, FileClass
 from protocol.ids import TopicPartition
 from simulation.core.samples import Samples
 from simulation.world.drive_watch import DriveWatch

@@ -6,7 +6,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from protocol.metric_rows import FailoverEventRow, FailoverStep, LogDirRow
+from protocol.metrics.rows import FailoverEventRow, FailoverStep, LogDirRow
 from simulation.world.cluster import SimCluster
 from simulation.world.loop import SimLoop, run_world
 from simulation.world.rows import NoRows, RowKeeper

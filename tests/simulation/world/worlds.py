@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from protocol.spec import ClusterSpec, parse_cluster_spec
+from protocol.cluster_file.spec import ClusterSpec, parse_cluster_spec
 from simulation.world.cluster import SimCluster
 from simulation.world.loop import SimLoop
 from simulation.world.process import Process

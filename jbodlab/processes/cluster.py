@@ -1,0 +1,400 @@
+"""Starts and supervises the processes of one cluster: used by the CLI, the demo and the tests.
+
+Knows processes, ports and readiness; what the cluster says is ``jbodlab.asking.admin``'s business.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from jbodlab.asking.admin import SOON_MS, ClusterAdmin
+from jbodlab.asking.control import ControlClient
+from jbodlab.errors import ExitCode, LabError
+from jbodlab.processes.free_ports import holder_of, is_free
+from jbodlab.processes.interrupts import interrupts_deferred, sigterm_interrupts
+from jbodlab.processes.loading import ASK_EVERY_MS, LoadingWatch
+from jbodlab.processes.nodes import all_serve, cluster_troubles, death_line, stop_together
+from jbodlab.processes.process import STOP_DEADLINE_MS, Process
+from jbodlab.processes.run_state import ProcessNote, read_notes, run_dir, write_notes
+from protocol.cluster_file.spec import (
+    BrokerSpec,
+    ClusterSpec,
+    SpecError,
+    load_cluster_spec,
+    spec_file,
+)
+
+CONTROLLER: Final = "controller"
+START_DEADLINE_MS: Final = 30_000
+_POLL_MS: Final = 10
+_CONTROL_TIMEOUT_S: Final = 3
+
+
+def _keep_quiet(_words: str) -> None:
+    return None
+
+
+def _stands_still() -> bool:
+    return False
+
+
+class Condition(NamedTuple):
+    """Something to wait for."""
+
+    holds: Callable[[ClusterAdmin], bool]
+    what: str
+    """Said when it does not come about, as in "every broker knows all brokers"."""
+
+
+class Cluster:
+    """The processes of one ``cluster.yaml``, whoever started them.
+
+    ``command_prefix`` goes before every command line, such as ``taskset`` or ``setpriv``.
+
+    Raises:
+        LabError: BAD_CONFIG, when the file is missing or holds mistakes.
+    """
+
+    def __init__(self, config_path: Path, command_prefix: Sequence[str] = ()) -> None:
+        self.config_path = spec_file(config_path)
+        self._command_prefix = command_prefix
+        try:
+            self.spec: ClusterSpec = load_cluster_spec(self.config_path)
+        except SpecError as error:
+            raise LabError(ExitCode.BAD_CONFIG, str(error)) from error
+        self.controller_options: list[str] = []
+        """Beside ``--config``, of controllers that are started here."""
+        self.run_dir = run_dir(self.config_path)
+        self.processes: dict[str, Process] = {}
+        self._attach()
+
+    @property
+    def bootstrap_servers(self) -> list[str]:
+        """Return ``host:port`` of every broker, as clients want it."""
+        return [
+            f"{broker.advertised_host}:{broker.advertised_port}" for broker in self.spec.brokers
+        ]
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of all processes, the controller first."""
+        return [CONTROLLER, *(broker_name(broker.id) for broker in self.spec.brokers)]
+
+    def broker(self, broker_id: int) -> BrokerSpec:
+        """Return a broker of the cluster file.
+
+        Raises:
+            LabError: FAILED, with the brokers that there are.
+        """
+        try:
+            return self.spec.broker(broker_id)
+        except KeyError as error:
+            known = ", ".join(str(broker.id) for broker in self.spec.brokers)
+            raise LabError(
+                ExitCode.FAILED,
+                f"there is no broker {broker_id} in {self.config_path}, only {known}",
+            ) from error
+
+    def log_dir(self, path: str) -> tuple[BrokerSpec, str]:
+        """Return the broker of the log dir at ``path``, and its full path as the broker names it.
+
+        ``path`` may begin at the folder of the cluster file or at the current one, and lead there
+        through links.
+
+        Raises:
+            LabError: FAILED, with the log dirs that there are.
+        """
+        owners = {each.path: broker for broker in self.spec.brokers for each in broker.log_dirs}
+        places = {os.path.realpath(each): each for each in owners}
+        for folder in (self.config_path.parent, Path.cwd()):
+            full_path = places.get(os.path.realpath(folder / path))
+            if full_path is not None:
+                return owners[full_path], full_path
+        known = ", ".join(map(self.short, owners))
+        raise LabError(
+            ExitCode.FAILED, f"{path} is no log dir of {self.config_path}; there are {known}"
+        )
+
+    def short(self, path: str) -> str:
+        """Return ``path`` as people name it: from the cluster file's folder, if it is there."""
+        return path.removeprefix(f"{self.config_path.parent}/")
+
+    def log_file(self, name: str) -> Path:
+        """Return where the process ``name`` writes."""
+        return self.run_dir / f"{name}.log"
+
+    def is_running(self, name: str) -> bool:
+        """Tell whether the process ``name`` lives."""
+        process = self.processes.get(name)
+        return process is not None and process.is_running
+
+    def start(
+        self,
+        deadline_ms: int = START_DEADLINE_MS,
+        *,
+        show: Callable[[str], None] = _keep_quiet,
+        then: Condition | None = None,
+    ) -> list[str]:
+        """Start what does not run and wait until every broker knows all; return what was started.
+
+        ``show`` is told what brokers load meanwhile; the deadline counts from their last progress.
+        ``then`` is waited for last.
+
+        Raises:
+            LabError: PORT_IN_USE before anything is started; PROCESS_DIED or TIMED_OUT, after
+                which everything that this call started has been ended, as after Ctrl-C.
+        """
+        missing = [name for name in self.names if not self.is_running(name)]
+        self._check_ports(missing)
+        started: list[str] = []
+        with self._ended_unless_done(started):
+            self._start_until_ready(missing, started, deadline_ms, show)
+            if then is not None:
+                self.wait_until(then.holds, then.what, deadline_ms)
+        return started
+
+    def start_broker(
+        self,
+        broker_id: int,
+        deadline_ms: int = START_DEADLINE_MS,
+        *,
+        show: Callable[[str], None] = _keep_quiet,
+    ) -> None:
+        """Start one broker and wait until it and the cluster know each other.
+
+        ``show`` and the deadline are those of ``start``.
+
+        Raises:
+            LabError: as ``start``.
+        """
+        name = broker_name(broker_id)
+        self._check_ports([name])
+        started: list[str] = []
+        with self._ended_unless_done(started):
+            self._spawn_all([name], started)
+            self.wait_until(
+                lambda admin: broker_id in admin.view(broker_id, [], timeout_ms=SOON_MS).broker_ids,
+                f"broker {broker_id} is registered",
+                deadline_ms,
+                LoadingWatch(self._control_clients([name]), show, every_ms=ASK_EVERY_MS),
+            )
+
+    def start_controller(self) -> None:
+        """Start the controller again; brokers find it by themselves.
+
+        Raises:
+            LabError: PORT_IN_USE.
+        """
+        self.launch(CONTROLLER)
+
+    def launch(self, name: str) -> None:
+        """Start a process and wait for nothing.
+
+        Raises:
+            LabError: PORT_IN_USE.
+        """
+        self._check_ports([name])
+        self._spawn(name)
+
+    def restart_broker(self, broker_id: int) -> None:
+        """Stop one broker cleanly and start it again."""
+        self.stop([broker_name(broker_id)])
+        self.start_broker(broker_id)
+
+    def kill(self, name: str) -> None:
+        """End a process with SIGKILL, as a power loss would."""
+        self.processes[name].kill()
+        self._write_notes()
+
+    def pause(self, name: str) -> None:
+        """Let a process stand still; its connections and locks stay."""
+        self.processes[name].pause()
+
+    def resume(self, name: str) -> None:
+        """Let a process that stands still go on."""
+        self.processes[name].resume()
+
+    def stop(self, names: list[str] | None = None, deadline_ms: int = STOP_DEADLINE_MS) -> None:
+        """Stop processes cleanly, brokers before the controller; all of them by default.
+
+        Those that have not ended at the deadline are killed; so are all at once on Ctrl-C.
+        """
+        wanted = self.names if names is None else names
+        known = [self.processes[name] for name in wanted if name in self.processes]
+        brokers = [process for process in known if process.name != CONTROLLER]
+        try:
+            stop_together(brokers, deadline_ms)
+            stop_together([each for each in known if each.name == CONTROLLER], deadline_ms)
+        except KeyboardInterrupt:
+            for process in known:
+                process.kill()
+            raise
+        finally:
+            self._write_notes()
+
+    def is_ready(self, admin: ClusterAdmin) -> bool:
+        """Tell whether every broker answers metadata that names all brokers."""
+        wanted = tuple(sorted(broker.id for broker in self.spec.brokers))
+        return all(admin.view(each, [], timeout_ms=SOON_MS).broker_ids == wanted for each in wanted)
+
+    def wait_until(
+        self,
+        condition: Callable[[ClusterAdmin], bool],
+        what: str,
+        deadline_ms: int = START_DEADLINE_MS,
+        is_moving: Callable[[], bool] = _stands_still,
+    ) -> float:
+        """Ask until ``condition`` holds; return how long that took, in ms.
+
+        A node that does not answer counts as "not yet". The deadline begins anew whenever
+        ``is_moving`` says so.
+
+        Raises:
+            LabError: PROCESS_DIED, when a child of this run ends meanwhile; TIMED_OUT.
+        """
+        started = moved = time.monotonic()
+        living = [process for process in self.processes.values() if process.is_running]
+        with ClusterAdmin(self.spec, timeout_ms=5000) as admin:
+            while not _holds(condition, admin):
+                self._check_alive(living)
+                if is_moving():
+                    moved = time.monotonic()
+                if (time.monotonic() - moved) * 1000 > deadline_ms:
+                    words = [f"{what}: not so after {deadline_ms} ms", *self.troubles()]
+                    raise LabError(
+                        ExitCode.TIMED_OUT, f"{'; '.join(words)}; logs are in {self.run_dir}"
+                    )
+        return (time.monotonic() - started) * 1000
+
+    def troubles(self) -> list[str]:
+        """See `cluster_troubles`."""
+        log_files = {name: self.log_file(name) for name in self.names}
+        return cluster_troubles(self.spec, log_files, self.processes)
+
+    def _start_until_ready(
+        self,
+        missing: list[str],
+        started: list[str],
+        deadline_ms: int,
+        show: Callable[[str], None],
+    ) -> None:
+        """Start ``missing`` and wait; what ran before and ends meanwhile is started, too.
+
+        One that was killed a moment ago, or is on its way to its end, looks as if it ran.
+        """
+        watched = LoadingWatch(self._control_clients(self.names), show, every_ms=ASK_EVERY_MS)
+        while True:
+            self._spawn_all(missing, started)
+            try:
+                what = "every broker knows all brokers and the controller"
+                self.wait_until(self._is_whole, what, deadline_ms, watched)
+            except LabError:
+                missing = [
+                    name for name in self.names if name not in started and not self.is_running(name)
+                ]
+                if not missing:
+                    raise
+            else:
+                return
+
+    def _is_whole(self, admin: ClusterAdmin) -> bool:
+        return self.is_ready(admin) and all_serve(self.spec)
+
+    @contextmanager
+    def _ended_unless_done(self, started: list[str]) -> Generator[None]:
+        """End the processes whose names are in ``started`` by then, unless the block succeeds."""
+        with sigterm_interrupts():
+            try:
+                yield
+            except BaseException:
+                self.stop(started)
+                raise
+
+    def _spawn_all(self, names: list[str], started: list[str]) -> None:
+        for name in names:
+            with interrupts_deferred():
+                self._spawn(name)
+                started.append(name)
+
+    def _control_clients(self, names: list[str]) -> list[ControlClient]:
+        return [
+            ControlClient(broker.id, broker.control_port, timeout_s=_CONTROL_TIMEOUT_S)
+            for broker in self.spec.brokers
+            if broker_name(broker.id) in names
+        ]
+
+    def _check_alive(self, living: list[Process]) -> None:
+        """Wait a moment on the processes; the end of one ends the waiting."""
+        if not living:
+            raise LabError(ExitCode.NOT_RUNNING, f"nothing runs of {self.config_path}")
+        for process in living:
+            code = process.wait(max(1, _POLL_MS // len(living)))
+            if code is not None:
+                raise LabError(ExitCode.PROCESS_DIED, death_line(process))
+
+    def _check_ports(self, names: list[str]) -> None:
+        for name, host, port, key in self._ports():
+            if name in names and not is_free(host, port):
+                raise LabError(
+                    ExitCode.PORT_IN_USE,
+                    f"port {port} of {name} is in use by {holder_of(port)}: stop that, "
+                    f"or change {key} in {self.config_path}",
+                )
+
+    def _ports(self) -> Iterator[tuple[str, str, int, str]]:
+        controller = self.spec.controller
+        yield CONTROLLER, controller.bind_host, controller.port, "controller.port"
+        for index, broker in enumerate(self.spec.brokers):
+            name = broker_name(broker.id)
+            yield name, broker.bind_host, broker.port, f"brokers[{index}].port"
+            yield name, "127.0.0.1", broker.control_port, f"brokers[{index}].control_port"
+
+    def _spawn(self, name: str) -> None:
+        module, identity = "broker", ["--id", name.removeprefix("broker-")]
+        if name == CONTROLLER:
+            module, identity = "controller", self.controller_options
+        command = [sys.executable, "-m", module, "--config", str(self.config_path), *identity]
+        command = [*self._command_prefix, *command]
+        self.processes[name] = Process.start(name, command, self.log_file(name))
+        self._write_notes()
+
+    def _attach(self) -> None:
+        for name, note in read_notes(self.run_dir).items():
+            process = Process.attach(name, note.pid, note.started_at, Path(note.log_file))
+            if process is not None:
+                self.processes[name] = process
+
+    def _write_notes(self) -> None:
+        notes = {
+            name: ProcessNote(pid=each.pid, started_at=each.started_at, log_file=str(each.log_file))
+            for name, each in self.processes.items()
+            if each.is_running
+        }
+        write_notes(self.run_dir, notes)
+
+
+@contextmanager
+def running(cluster: Cluster) -> Generator[Cluster]:
+    """Start a cluster for the length of a block, and end every process of it afterwards."""
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+def broker_name(broker_id: int) -> str:
+    """Return the process name of a broker."""
+    return f"broker-{broker_id}"
+
+
+def _holds(condition: Callable[[ClusterAdmin], bool], admin: ClusterAdmin) -> bool:
+    with suppress(OSError, KeyError):
+        return condition(admin)
+    return False

@@ -1,0 +1,288 @@
+"""``cluster.yaml`` to a frozen ClusterSpec, checked in one pass, all mistakes reported together.
+
+The only reader of YAML. Starts nothing, makes no directory and looks at no port.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from protocol.cluster_file.document import (
+    CORDONED_LOG_DIRS,
+    FAULT_TIMES,
+    BrokerDocument,
+    ClusterDocument,
+    ControllerDocument,
+    TopicDocument,
+    config_text,
+    read_document,
+    release_text,
+)
+from protocol.cluster_file.text import read_text_file
+from protocol.cluster_file.yaml import read_yaml
+from protocol.configs.broker import KEYS_OF_THE_SPEC
+from protocol.configs.types import ALL_LOG_DIRS
+from protocol.faults.document import fault_content, read_fault
+from protocol.faults.model import DiskFault, NetworkFault, NodeFault
+
+MIB: Final = 1 << 20
+
+
+class SpecError(ValueError):
+    """A file that is no cluster: every mistake with its path."""
+
+    def __init__(self, source: str, mistakes: list[str]) -> None:
+        super().__init__("\n".join([f"{source}: {len(mistakes)} mistake(s)", *mistakes]))
+        self.source = source
+        self.mistakes = mistakes
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerSpec:
+    """Where the controller listens, what it calls itself and when it gives a broker up."""
+
+    id: int
+    bind_host: str
+    port: int
+    advertised_host: str
+    """What brokers connect to."""
+    data_dir: str
+    """Absolute; holds the journal."""
+    heartbeat_interval_ms: int
+    session_timeout_ms: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class LogDirSpec:
+    """One log dir: one directory that stands for one disk."""
+
+    path: str
+    """Absolute, not resolved through links."""
+    capacity_bytes: int | None
+    """None takes the file system's own."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerSpec:
+    """One broker: addresses, rack, log dirs in order, Kafka's configurations."""
+
+    id: int
+    bind_host: str
+    port: int
+    advertised_host: str
+    advertised_port: int
+    """What clients and other brokers connect to."""
+    control_port: int
+    """Of the control endpoint, on 127.0.0.1 only."""
+    rack: str | None
+    log_dirs: tuple[LogDirSpec, ...]
+    configs: Mapping[str, str]
+    """By Kafka's name: the cluster's, overlaid with this broker's."""
+    emulate: str | None = None
+    """The Kafka release that clients see, such as "2.4"; None shows them all that is served."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSpec:
+    """A topic that the controller creates when there are brokers for it."""
+
+    name: str
+    partitions: int
+    replication_factor: int
+    configs: Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class FaultSpec:
+    """A fault that happens by itself."""
+
+    at_ms: int
+    """After the start of the broker that it concerns."""
+    fault: DiskFault | NetworkFault
+    """With absolute log dirs."""
+    until_ms: int | None = None
+    """After the same start; None: for good."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsSpec:
+    """Where and how often brokers dump their metric rows."""
+
+    dump_dir: str
+    """Absolute."""
+    interval_ms: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSpec:
+    """A whole cluster."""
+
+    cluster_id: str
+    controller: ControllerSpec
+    brokers: tuple[BrokerSpec, ...]
+    topics: tuple[TopicSpec, ...]
+    faults: tuple[FaultSpec, ...]
+    configs: Mapping[str, str]
+    metrics: MetricsSpec
+
+    def broker(self, broker_id: int) -> BrokerSpec:
+        """Return one broker.
+
+        Raises:
+            KeyError: there is none with this id.
+        """
+        for broker in self.brokers:
+            if broker.id == broker_id:
+                return broker
+        raise KeyError(broker_id)
+
+
+def load_cluster_spec(path: str | Path) -> ClusterSpec:
+    """Read and check ``cluster.yaml``; paths in it are relative to the folder that holds it.
+
+    Raises:
+        SpecError: the file is missing, is no YAML, or holds mistakes; it lists all of them.
+    """
+    file = spec_file(path)
+    try:
+        text = read_text_file(file)
+    except ValueError as error:
+        raise SpecError(str(path), [str(error)]) from error
+    return parse_cluster_spec(text, base_dir=file.parent, source=str(path))
+
+
+def spec_file(path: str | Path) -> Path:
+    """Return the one name of a cluster file, whatever way leads to the folder that holds it.
+
+    All processes of a cluster tell each other full paths of log dirs, which begin with that folder.
+    """
+    file = Path(path).absolute()
+    return file.parent.resolve() / file.name
+
+
+def parse_cluster_spec(text: str, *, base_dir: Path, source: str) -> ClusterSpec:
+    """Check a text of ``cluster.yaml`` whose paths are relative to ``base_dir``.
+
+    Raises:
+        SpecError: lists all mistakes.
+    """
+    try:
+        content, mistakes = read_yaml(text)
+    except ValueError as error:
+        raise SpecError(source, [str(error)]) from error
+    document, more = read_document(content, reserved=KEYS_OF_THE_SPEC)
+    mistakes += more
+    if document is None or mistakes:
+        raise SpecError(source, mistakes)
+    return _cluster(document, base_dir)
+
+
+def dump_cluster_spec(spec: ClusterSpec) -> str:
+    """Return a text of ``cluster.yaml`` that loads to the same spec, wherever it lies."""
+    import yaml  # noqa: PLC0415 - kept out of the start of processes that never dump
+
+    return yaml.safe_dump(_document(spec), sort_keys=False)
+
+
+def _cluster(document: ClusterDocument, base_dir: Path) -> ClusterSpec:
+    def absolute(path: str) -> str:
+        return str(base_dir / path)
+
+    return ClusterSpec(
+        cluster_id=document.cluster_id,
+        controller=_controller(document.controller, absolute(document.controller.data_dir)),
+        brokers=tuple(_broker(broker, document, base_dir) for broker in document.brokers),
+        topics=tuple(_topic(topic) for topic in document.topics),
+        faults=tuple(_fault(fault, base_dir) for fault in document.faults),
+        configs=_configs(document.configs, base_dir),
+        metrics=MetricsSpec(
+            dump_dir=absolute(document.metrics.dump_dir), interval_ms=document.metrics.interval_ms
+        ),
+    )
+
+
+def _controller(document: ControllerDocument, data_dir: str) -> ControllerSpec:
+    return ControllerSpec(
+        id=document.id,
+        bind_host=document.bind_host,
+        port=document.port,
+        advertised_host=document.advertised_host,
+        data_dir=data_dir,
+        heartbeat_interval_ms=document.heartbeat_interval_ms,
+        session_timeout_ms=document.session_timeout_ms,
+    )
+
+
+def _broker(document: BrokerDocument, cluster: ClusterDocument, base_dir: Path) -> BrokerSpec:
+    return BrokerSpec(
+        id=document.id,
+        bind_host=document.bind_host,
+        port=document.port,
+        advertised_host=document.advertised_host,
+        advertised_port=document.advertised_port or document.port,
+        control_port=document.control_port or document.port + 1000,
+        rack=document.rack,
+        log_dirs=tuple(
+            LogDirSpec(
+                path=str(base_dir / log_dir.path),
+                capacity_bytes=None
+                if log_dir.capacity_mib is None
+                else int(log_dir.capacity_mib * MIB),
+            )
+            for log_dir in document.log_dirs
+        ),
+        configs={
+            **_configs(cluster.configs, base_dir),
+            **_configs(document.configs, base_dir),
+        },
+        emulate=release_text(document.emulate or cluster.emulate),
+    )
+
+
+def _configs(configs: Mapping[str, Any], base_dir: Path) -> dict[str, str]:
+    """Return Kafka's texts; log dirs named among them become absolute, too (KAFKA-20901)."""
+    texts = config_text(configs)
+    cordoned = texts.get(CORDONED_LOG_DIRS, ALL_LOG_DIRS)
+    if cordoned not in ("", ALL_LOG_DIRS):
+        paths = (str(base_dir / path.strip()) for path in cordoned.split(","))
+        texts[CORDONED_LOG_DIRS] = ",".join(paths)
+    return texts
+
+
+def _topic(document: TopicDocument) -> TopicSpec:
+    return TopicSpec(
+        name=document.name,
+        partitions=document.partitions,
+        replication_factor=document.replication_factor,
+        configs=config_text(document.configs),
+    )
+
+
+def _fault(content: Mapping[str, Any], base_dir: Path) -> FaultSpec:
+    fault, _ = read_fault(content, beside=FAULT_TIMES)
+    assert fault is not None, "checked by read_document"
+    assert not isinstance(fault, NodeFault), "refused by read_document"
+    if isinstance(fault, DiskFault) and fault.log_dir is not None:
+        fault = dataclasses.replace(fault, log_dir=str(base_dir / fault.log_dir))
+    return FaultSpec(at_ms=content["at_ms"], fault=fault, until_ms=content.get("until_ms"))
+
+
+def _document(spec: ClusterSpec) -> dict[str, Any]:
+    document = dataclasses.asdict(spec)
+    for broker in document["brokers"]:
+        for log_dir in broker["log_dirs"]:
+            capacity_bytes = log_dir.pop("capacity_bytes")
+            log_dir["capacity_mib"] = None if capacity_bytes is None else capacity_bytes / MIB
+        broker["log_dirs"] = list(broker["log_dirs"])
+    for name in ("brokers", "topics"):
+        document[name] = list(document[name])
+    document["faults"] = [_fault_document(fault) for fault in spec.faults]
+    return document
+
+
+def _fault_document(spec: FaultSpec) -> dict[str, Any]:
+    times = {"at_ms": spec.at_ms, "until_ms": spec.until_ms}
+    return {**times, **fault_content(spec.fault)}

@@ -1,0 +1,92 @@
+"""Between configurations and the messages that carry them: what is asked for and what is shown.
+
+It parses and checks nothing: `protocol.configs.parsing` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from protocol.configs.parsing import DescribedConfig
+from protocol.configs.types import AlterOperation, ConfigSource, ResourceType
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.configs import (
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsRequestAlterableConfig,
+    IncrementalAlterConfigsRequestAlterConfigsResource,
+)
+
+
+def alter_request(
+    kind: ResourceType, changes: Mapping[str, Mapping[str, str | None]]
+) -> IncrementalAlterConfigsRequest:
+    """Ask for new values by resource and setting; None deletes. The broker "" is all brokers."""
+    return IncrementalAlterConfigsRequest(
+        resources=[
+            IncrementalAlterConfigsRequestAlterConfigsResource(
+                resource_type=kind,
+                resource_name=name,
+                configs=[_change(key, value) for key, value in values.items()],
+            )
+            for name, values in changes.items()
+        ],
+        validate_only=False,
+    )
+
+
+def _change(key: str, value: str | None) -> IncrementalAlterConfigsRequestAlterableConfig:
+    operation = AlterOperation.DELETE if value is None else AlterOperation.SET
+    return IncrementalAlterConfigsRequestAlterableConfig(
+        name=key, config_operation=operation, value=value
+    )
+
+
+def alter_response(
+    asked: AlterConfigsResource | IncrementalAlterConfigsRequestAlterConfigsResource,
+    error: KafkaError | None,
+) -> AlterConfigsResourceResponse:
+    """Return the answer for one resource that was to be altered."""
+    return AlterConfigsResourceResponse(
+        error_code=ErrorCode.NONE if error is None else error.code,
+        error_message=None if error is None else error.message or None,
+        resource_type=asked.resource_type,
+        resource_name=asked.resource_name,
+    )
+
+
+def described_entry(
+    config: DescribedConfig, request: DescribeConfigsRequest, version: int
+) -> DescribeConfigsResourceResult:
+    """Show one setting, with as much as ``request`` wants."""
+    synonyms = config.synonyms if request.include_synonyms else ()
+    return DescribeConfigsResourceResult(
+        name=config.name,
+        value=config.value,
+        read_only=config.is_read_only,
+        is_default=version == 0 and config.source is ConfigSource.DEFAULT,
+        config_source=config.source,
+        is_sensitive=config.is_sensitive,
+        synonyms=[
+            DescribeConfigsSynonym(name=each.name, value=each.value, source=each.source)
+            for each in synonyms
+        ],
+        config_type=config.type,
+        documentation=config.documentation if request.include_documentation else None,
+    )
+
+
+def not_described(asked: DescribeConfigsResource, error: KafkaError) -> DescribeConfigsResult:
+    """Return the answer for one resource that cannot be described."""
+    return DescribeConfigsResult(
+        error_code=error.code,
+        error_message=error.message,
+        resource_type=asked.resource_type,
+        resource_name=asked.resource_name,
+    )

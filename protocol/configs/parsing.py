@@ -1,0 +1,282 @@
+"""From texts to typed configurations, and from these to what DescribeConfigs shows.
+
+No key is named here (``protocol.configs.topic``, ``protocol.configs.broker``), nothing is stored.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import dropwhile
+from typing import Any, Final, NamedTuple
+
+from protocol.configs.broker import BROKER_KEYS, BrokerConfig
+from protocol.configs.topic import TOPIC_KEYS, TopicConfig
+from protocol.configs.types import (
+    ConfigKey,
+    ConfigSource,
+    ConfigType,
+    ConfigValue,
+    InvalidValueError,
+    RefusedValueError,
+    Update,
+    checked_value,
+    field_name,
+    format_value,
+    parse_all,
+)
+from protocol.errors import ErrorCode, KafkaError
+
+
+def broker_config(overrides: Mapping[str, str | None]) -> BrokerConfig:
+    """Build a broker's configuration from what is set, by Kafka's names.
+
+    Raises:
+        KafkaError: INVALID_CONFIG, for an unknown name or a bad value.
+    """
+    values = parse_all(BROKER_KEYS, overrides, scope="broker")
+    return BrokerConfig(**_by_field(values))
+
+
+def topic_config(overrides: Mapping[str, str | None], broker: BrokerConfig) -> TopicConfig:
+    """Build a topic's configuration: what is set, then broker synonyms, then Kafka's defaults.
+
+    Raises:
+        KafkaError: INVALID_CONFIG, for an unknown name or a bad value.
+
+    Source: KafkaConfig.extractLogConfigMap, ServerTopicConfigSynonyms.
+    """
+    values = parse_all(TOPIC_KEYS, overrides, scope="topic")
+    for name, column in TOPIC_KEYS.items():
+        if name not in values:
+            values[name] = _from_broker(column, broker)
+    return TopicConfig(**_by_field(values))
+
+
+def check_topic_configs(overrides: Mapping[str, str | None], broker: BrokerConfig) -> None:
+    """Check what a topic is to be set to: names, values, and values against each other.
+
+    Raises:
+        KafkaError: INVALID_CONFIG; as InvalidValueError where Kafka names the resource first.
+
+    Source: LogConfig.validate.
+    """
+    config = topic_config(overrides, broker)
+    if config.min_compaction_lag_ms > config.max_compaction_lag_ms:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            f"conflict topic config setting min.compaction.lag.ms ({config.min_compaction_lag_ms})"
+            f" > max.compaction.lag.ms ({config.max_compaction_lag_ms})",
+        )
+    if config.remote_log_copy_disable or config.remote_log_delete_on_disable:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG,
+            "It is invalid to set `remote.log.delete.on.disable` or `remote.log.copy.disable` "
+            "under Zookeeper's mode.",
+        )
+    if config.remote_storage_enable:
+        raise InvalidValueError(
+            "Tiered Storage functionality is disabled in the broker. "
+            "Topic cannot be configured with remote log storage."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigMistake:
+    """One thing wrong with a set of texts."""
+
+    name: str
+    text: str
+
+
+def config_mistakes(
+    columns: Mapping[str, ConfigKey], overrides: Mapping[str, str | None]
+) -> list[ConfigMistake]:
+    """List everything wrong with ``overrides``, in their order.
+
+    An unknown name comes with the closest known one.
+    """
+    mistakes: list[ConfigMistake] = []
+    for name, text in overrides.items():
+        if name not in columns:
+            close = difflib.get_close_matches(name, columns, n=1)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            mistakes.append(ConfigMistake(name, f"unknown configuration{hint}"))
+            continue
+        try:
+            checked_value(columns[name], text)
+        except RefusedValueError as error:
+            mistakes.append(ConfigMistake(name, f"{error}, is {text!r}"))
+    return mistakes
+
+
+class ConfigSynonym(NamedTuple):
+    """One place an effective value could have come from."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedConfig:
+    """One entry of a DescribeConfigs answer."""
+
+    name: str
+    value: str | None
+    """None also when the key is sensitive."""
+    source: ConfigSource
+    type: ConfigType
+    is_read_only: bool
+    is_sensitive: bool
+    synonyms: tuple[ConfigSynonym, ...]
+    """Highest priority first, as they were set: hours stay hours. The first one is in force."""
+    documentation: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerOverrides:
+    """What is set for one broker, by where it was set."""
+
+    static: Mapping[str, str | None]
+    """From cluster.yaml."""
+    dynamic: Mapping[str, str | None]
+    dynamic_default: Mapping[str, str | None]
+
+    def layers(self) -> tuple[tuple[ConfigSource, Mapping[str, str | None]], ...]:
+        """Return the layers, highest priority first."""
+        return (
+            (ConfigSource.DYNAMIC_BROKER, self.dynamic),
+            (ConfigSource.DYNAMIC_DEFAULT_BROKER, self.dynamic_default),
+            (ConfigSource.STATIC_BROKER, self.static),
+        )
+
+
+_STAND_INS: Final = {
+    synonym.name: tuple(each.name for each in column.synonyms)
+    for column in TOPIC_KEYS.values()
+    if len(column.synonyms) > 1
+    for synonym in column.synonyms
+}
+"""Broker keys for one thing in several units. Source: DynamicBrokerConfig.brokerConfigSynonyms."""
+
+NO_OVERRIDES: Final = BrokerOverrides(static={}, dynamic={}, dynamic_default={})
+
+
+def describe_topic_configs(
+    overrides: Mapping[str, str | None], broker: BrokerOverrides
+) -> list[DescribedConfig]:
+    """Describe every key of a topic, defaults included.
+
+    Source: ConfigHelper.createTopicConfigEntry.
+    """
+    return [_describe_topic_key(column, overrides, broker) for column in TOPIC_KEYS.values()]
+
+
+def describe_broker_configs(broker: BrokerOverrides) -> list[DescribedConfig]:
+    """Describe every key of a broker; keys Kafka only knows as dynamic appear when set.
+
+    Source: ConfigHelper.createBrokerConfigEntry.
+    """
+    return [
+        _described(column, _broker_synonyms(column.name, broker))
+        for column in BROKER_KEYS.values()
+        if not column.internal and not (column.dynamic_only and not _is_set(column.name, broker))
+    ]
+
+
+def describe_dynamic_configs(
+    texts: Mapping[str, str | None], source: ConfigSource
+) -> list[DescribedConfig]:
+    """Describe only what is set dynamically: of one broker, or for all of them.
+
+    Source: ConfigHelper.describeConfigs, for the broker named "".
+    """
+    return [
+        _described(BROKER_KEYS[name], [ConfigSynonym(name, text, source)])
+        for name, text in texts.items()
+        if name in BROKER_KEYS
+    ]
+
+
+def _describe_topic_key(
+    column: ConfigKey, overrides: Mapping[str, str | None], broker: BrokerOverrides
+) -> DescribedConfig:
+    synonyms: list[ConfigSynonym] = []
+    if column.name in overrides:
+        synonyms.append(ConfigSynonym(column.name, overrides[column.name], ConfigSource.TOPIC))
+    if column.synonyms:
+        first = column.synonyms[0].name
+        of_broker = _broker_synonyms(first, broker)
+        if not of_broker:
+            # Differs from Kafka, which forgets hours and minutes where milliseconds are unset.
+            every = _places_of(first, broker)
+            of_broker = [entry for entry in every if entry.source is not ConfigSource.DEFAULT]
+        synonyms += of_broker
+    described = _described(column, synonyms)
+    factor = _factor(column, synonyms)
+    if factor == 1 or described.value is None:
+        return described
+    return replace(described, value=str(int(described.value) * factor))
+
+
+def _described(column: ConfigKey, synonyms: Sequence[ConfigSynonym]) -> DescribedConfig:
+    is_broker_key = BROKER_KEYS.get(column.name) is column
+    value, source = format_value(column.default), ConfigSource.DEFAULT
+    if synonyms:
+        value, source = synonyms[0].value, synonyms[0].source
+    return DescribedConfig(
+        name=column.name,
+        value=None if column.sensitive else value,
+        source=source,
+        type=column.type,
+        is_read_only=is_broker_key and column.update is Update.READ_ONLY,
+        is_sensitive=column.sensitive,
+        synonyms=tuple(synonyms),
+        documentation=column.doc,
+    )
+
+
+def _factor(column: ConfigKey, synonyms: Sequence[ConfigSynonym]) -> int:
+    """Return what the value in force is to be multiplied by."""
+    factors = {synonym.name: synonym.factor for synonym in column.synonyms}
+    return factors.get(synonyms[0].name, 1) if synonyms else 1
+
+
+def _broker_synonyms(name: str, broker: BrokerOverrides) -> list[ConfigSynonym]:
+    """Return where a broker's key is set, and behind it what would be in force without it.
+
+    Source: ConfigHelper.configSynonyms.
+    """
+    return list(dropwhile(lambda entry: entry.name != name, _places_of(name, broker)))
+
+
+def _places_of(name: str, broker: BrokerOverrides) -> Iterator[ConfigSynonym]:
+    """Give where a key and those that stand in for it are set, or have defaults."""
+    names = _STAND_INS.get(name, (name,))
+    for source, layer in broker.layers():
+        for each in names:
+            if each in layer:
+                yield ConfigSynonym(each, layer[each], source)
+    for each in names:
+        column = BROKER_KEYS[each]
+        # A default that is no value is no synonym; nor is one that Kafka does not declare.
+        if column.default is not None and not column.dynamic_only:
+            yield ConfigSynonym(each, format_value(column.default), ConfigSource.DEFAULT)
+
+
+def _is_set(name: str, broker: BrokerOverrides) -> bool:
+    return any(name in layer for _, layer in broker.layers())
+
+
+def _from_broker(column: ConfigKey, broker: BrokerConfig) -> ConfigValue:
+    for synonym in column.synonyms:
+        value = getattr(broker, field_name(synonym.name))
+        if value is not None:
+            return value if synonym.factor == 1 else value * synonym.factor
+    return column.default
+
+
+def _by_field(values: Mapping[str, ConfigValue]) -> dict[str, Any]:
+    return {field_name(name): value for name, value in values.items()}

@@ -1,0 +1,258 @@
+"""Faults as mappings, as ``cluster.yaml``, scenario files and the control endpoint write them.
+
+The mode tells the kind of fault and which keys belong to it. It knows neither when a fault begins
+and ends nor which nodes and log dirs there are: both are the business of who holds the document.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterator, Mapping
+from enum import Enum
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, cast
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from protocol.document_shape import Leaves, Path, did_you_mean, place, shape_mistakes
+from protocol.faults.model import (
+    ANY_NODE,
+    MET_BY,
+    DiskFault,
+    DiskMode,
+    Fault,
+    FileClass,
+    NetworkFault,
+    NetworkMode,
+    NodeFault,
+    NodeMode,
+    Operation,
+    broker_node,
+)
+
+_Name: TypeAlias = Annotated[str, Meta(min_length=1)]
+_Node: TypeAlias = Annotated[str, Meta(pattern=r"^([*]|[a-z][a-z0-9-]*)$")]
+DURATION_MS_MAX: Final = 24 * 60 * 60 * 1000
+"""A day: nobody waits longer for an operation or a message, and timers stay exact."""
+_SKEW_MS_MAX: Final = 100 * 365 * DURATION_MS_MAX
+_BROKER_ID_MAX: Final = (1 << 31) - 1
+_COUNT_MAX: Final = 1_000_000_000_000
+"""Of matches, of operations and bytes a second, and of bytes: beyond what a run comes to."""
+_FACTOR_MAX: Final = 1_000_000
+
+_Count: TypeAlias = Annotated[int, Meta(ge=1, le=_COUNT_MAX)]
+_Ms: TypeAlias = Annotated[int, Meta(ge=0, le=DURATION_MS_MAX)]
+_PositiveMs: TypeAlias = Annotated[int, Meta(ge=1, le=DURATION_MS_MAX)]
+_Probability: TypeAlias = Annotated[float, Meta(gt=0, le=1)]
+
+
+class _Document(Struct, kw_only=True, omit_defaults=True):
+    """A fault of any kind; which keys go together is checked by its mode."""
+
+    mode: _Name
+    node: _Node | UnsetType = UNSET
+    broker: Annotated[int, Meta(ge=0, le=_BROKER_ID_MAX)] | UnsetType = UNSET
+    """Another way to write ``node: broker-N``."""
+    log_dir: _Name | UnsetType = UNSET
+    operations: list[Operation] = []
+    files: list[FileClass] = []
+    name: _Name | UnsetType = UNSET
+    nth: _Count | UnsetType = UNSET
+    from_nth: _Count | UnsetType = UNSET
+    times: _Count | UnsetType = UNSET
+    probability: _Probability | UnsetType = UNSET
+    delay_ms: _PositiveMs | UnsetType = UNSET
+    operations_per_second: _Count | UnsetType = UNSET
+    bytes_per_second: _Count | UnsetType = UNSET
+    capacity_bytes: Annotated[int, Meta(ge=0, le=_COUNT_MAX)] | UnsetType = UNSET
+    source: _Node | UnsetType = msgspec.field(name="from", default=UNSET)
+    target: _Node | UnsetType = msgspec.field(name="to", default=UNSET)
+    both_ways: bool | UnsetType = UNSET
+    latency_ms: _Ms | UnsetType = UNSET
+    jitter_ms: _Ms | UnsetType = UNSET
+    retransmit_ms: _PositiveMs | UnsetType = UNSET
+    factor: Annotated[float, Meta(gt=1, le=_FACTOR_MAX)] | UnsetType = UNSET
+    skew_ms: Annotated[int, Meta(ge=-_SKEW_MS_MAX, le=_SKEW_MS_MAX)] | UnsetType = UNSET
+
+
+_MATCH_KEYS: Final = (
+    *("node", "broker", "log_dir", "operations", "files", "name"),
+    *("nth", "from_nth", "times", "probability"),
+)
+_RATE_KEYS: Final = ("delay_ms", "operations_per_second", "bytes_per_second")
+_KINDS: Final[dict[str, type[DiskMode | NetworkMode | NodeMode]]] = {
+    mode.value: kind for kind in (DiskMode, NetworkMode, NodeMode) for mode in kind
+}
+_KEYS: Final[dict[type[Enum], tuple[str, ...]]] = {
+    DiskMode: _MATCH_KEYS,
+    NetworkMode: ("from", "to"),
+    NodeMode: ("node", "broker"),
+}
+"""Keys of every mode of a kind."""
+_KEYS_OF_MODE: Final[dict[str, tuple[str, ...]]] = {
+    "slow": _RATE_KEYS,
+    "enospc": ("capacity_bytes",),
+    "latency": ("both_ways", "latency_ms", "jitter_ms"),
+    "loss": ("both_ways", "probability", "retransmit_ms"),
+    "cut": ("both_ways",),
+    "slow_cpu": ("factor",),
+    "clock_skew": ("skew_ms",),
+}
+_NEEDED: Final[dict[str, tuple[str, ...]]] = {
+    "latency": ("from", "to", "latency_ms"),
+    "loss": ("from", "to", "probability"),
+    "cut": ("from", "to"),
+    "half_open": ("from", "to"),
+    "slow_cpu": ("factor",),
+    "clock_skew": ("skew_ms",),
+}
+_WORDS_OF_FIELDS: Final = {"source": "from", "target": "to"}
+MODES: Final = tuple(_KINDS)
+"""The words of all modes: of disks, of the network, of nodes."""
+
+
+class _Written(NamedTuple):
+    """One fault as written."""
+
+    path: Path
+    words: list[str]
+    """Every key, wrong ones included."""
+    values: Mapping[str, Any]
+    """What has the right shape."""
+
+    def place(self, word: str) -> str:
+        """Return where the value of a key stands, for a mistake."""
+        return place((*self.path, word))
+
+
+def read_fault(
+    content: Any, *, path: Path = (), beside: Collection[str] = ()
+) -> tuple[Fault | None, list[str]]:
+    """Return the fault that a mapping describes, or None and every mistake with its path.
+
+    Args:
+        content: what a YAML or JSON reader returns.
+        path: where the mapping stands in its document.
+        beside: keys of the mapping that the caller reads, such as ``at_ms``.
+    """
+    if isinstance(content, Mapping):
+        entries = cast("Mapping[Any, Any]", content)
+        content = {name: entries[name] for name in entries if name not in beside}
+    leaves: Leaves = {}
+    mistakes = list(shape_mistakes(content, _Document, path, leaves))
+    if isinstance(content, dict):
+        words = [str(name) for name in cast("dict[Any, Any]", content)]
+        mistakes += _mode_mistakes(_Written(path, words, _values(leaves, path)))
+    if mistakes:
+        return None, mistakes
+    return _fault(msgspec.convert(content, _Document)), []
+
+
+def fault_content(fault: Fault) -> dict[str, Any]:
+    """Return the mapping that ``read_fault`` turns into ``fault``; defaults are left out."""
+    content: dict[str, Any] = {}
+    needed = _NEEDED.get(fault.mode.value, ())
+    for field in dataclasses.fields(fault):
+        word = _WORDS_OF_FIELDS.get(field.name, field.name)
+        value = getattr(fault, field.name)
+        if word in needed or value != field.default:
+            content[word] = _plain(value)
+    return content
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, tuple):
+        return [_plain(each) for each in cast("tuple[Any, ...]", value)]
+    return value
+
+
+def _values(leaves: Leaves, path: Path) -> dict[str, Any]:
+    """Return the values by their keys; of a list its elements that have the right shape."""
+    values: dict[str, Any] = {}
+    for leaf, value in leaves.items():
+        word = str(leaf[len(path)])
+        if len(leaf) > len(path) + 1:
+            values[word].append(value)
+        else:
+            values[word] = [] if word in ("operations", "files") else value
+    return values
+
+
+def _mode_mistakes(written: _Written) -> Iterator[str]:
+    mode = written.values.get("mode")
+    if mode is None:
+        return
+    kind = _KINDS.get(mode)
+    if kind is None:
+        hint = did_you_mean(mode, list(MODES))
+        yield f"{written.place('mode')}: must be one of {', '.join(MODES)}, is {mode!r}{hint}"
+        return
+    own = ("mode", *_KEYS[kind], *_KEYS_OF_MODE.get(mode, ()))
+    for word in written.words:
+        if word in _ALL_WORDS and word not in own:
+            yield f"{written.place(word)}: does not belong to mode {mode}"
+    for needed in _NEEDED.get(mode, ()):
+        if needed not in written.words:
+            yield f"{written.place(needed)}: is missing; mode {mode} needs it"
+    if kind is NetworkMode:
+        yield from _way_mistakes(written)
+    else:
+        yield from _node_mistakes(written)
+    if kind is DiskMode:
+        yield from _match_mistakes(written, DiskMode(mode))
+
+
+def _node_mistakes(written: _Written) -> Iterator[str]:
+    named = [word for word in ("node", "broker") if word in written.words]
+    if not named:
+        yield f"{written.place('node')}: is missing; broker may stand for it"
+    if len(named) == 2:
+        yield f"{written.place('broker')}: is another way to write node, which is given too"
+    if written.values.get("node") == ANY_NODE:
+        yield f"{written.place('node')}: must be one node, is '*'"
+
+
+def _way_mistakes(written: _Written) -> Iterator[str]:
+    source, target = written.values.get("from"), written.values.get("to")
+    if source is not None and source == target:
+        yield f"{written.place('to')}: must be another node than from, is {target!r}"
+
+
+def _match_mistakes(written: _Written, mode: DiskMode) -> Iterator[str]:
+    words, values = written.words, written.values
+    if mode is DiskMode.SLOW and not any(key in words for key in _RATE_KEYS):
+        yield f"{written.place('delay_ms')}: mode slow needs one of {', '.join(_RATE_KEYS)}"
+    if "nth" in words and ("from_nth" in words or "times" in words):
+        yield f"{written.place('nth')}: is one match; from_nth and times are of many"
+    for key in ("operations", "files"):
+        if key in words and values.get(key) == []:
+            yield f"{written.place(key)}: must not be empty"
+    for operation in values.get("operations", ()):
+        if operation not in MET_BY[mode]:
+            yield f"{written.place('operations')}: mode {mode.value} never meets {operation.value}"
+
+
+_ALL_WORDS: Final = frozenset(field.encode_name for field in msgspec.structs.fields(_Document))
+
+
+def _fault(document: _Document) -> Fault:
+    values = {
+        field.name: value
+        for field in msgspec.structs.fields(_Document)
+        if (value := getattr(document, field.name)) is not UNSET
+    }
+    if "broker" in values:
+        values["node"] = broker_node(values.pop("broker"))
+    for key in ("operations", "files"):
+        if chosen := values.pop(key):
+            values[key] = tuple(chosen)
+    mode = _KINDS[document.mode](values.pop("mode"))
+    match mode:
+        case DiskMode():
+            return DiskFault(mode=mode, **values)
+        case NetworkMode():
+            return NetworkFault(mode=mode, **values)
+        case NodeMode():
+            return NodeFault(mode=mode, **values)

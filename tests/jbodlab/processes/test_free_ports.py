@@ -1,0 +1,26 @@
+"""Free ports are free, and taken ones have a holder."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+from jbodlab.processes.free_ports import free_ports, holder_of, is_free
+
+
+def test_free_ports_are_different_and_free() -> None:
+    ports = free_ports(5)
+    assert len(dict.fromkeys(ports)) == 5
+    assert all(is_free("127.0.0.1", port) for port in ports)
+
+
+def test_a_taken_port_is_not_free_and_its_holder_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert not is_free("127.0.0.1", port)
+        assert holder_of(port).endswith(f"(pid {os.getpid()})")
+
+
+def test_an_unknown_holder_is_another_process() -> None:
+    (port,) = free_ports(1)
+    assert holder_of(port) == "another process"
