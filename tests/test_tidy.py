@@ -64,7 +64,6 @@ VIRTUAL_TIME = (
     "tests/broker/engine/",
     "tests/broker/storage/test_disk_watchdog.py",
     "tests/jbod/",
-    "tests/broker/replication/",
     "tests/crash/",
     "tests/mutations/",
     "tests/simulation/",

@@ -1,6 +1,6 @@
 """Moves of a replica to another log dir: what AlterReplicaLogDirs starts, and the states of a move.
 
-It decides and remembers; ``broker.replication.mover`` copies, ``broker.storage.swap`` renames.
+It decides and remembers; ``broker.engine.move.mover`` copies, ``broker.storage.swap`` renames.
 Source: ReplicaManager.scala alterReplicaLogDirs, ReplicaAlterLogDirsThread.scala, KIP-113.
 """
 

@@ -13,25 +13,26 @@ from broker.core.hosted import OfflineReplica, ReturnedReplicas, ReturnRule
 from broker.core.metadata_image import MetadataImage
 from broker.core.producer_entry import ProducerEntry
 from broker.core.rebuild_throttle import RebuildView
-from broker.engine.arrivals import Arrivals
-from broker.engine.checkpoints import Checkpoints
-from broker.engine.cleaning import CleanerGauges, Cleaning
-from broker.engine.deletions import Deletions
-from broker.engine.describe import Describe
-from broker.engine.failures import Failures
-from broker.engine.fetch import Fetches
-from broker.engine.follower import Following
-from broker.engine.leadership import Leadership
-from broker.engine.logs import Logs
-from broker.engine.moves import Moves
-from broker.engine.offsets import Offsets
+from broker.engine.control.arrivals import Arrivals
+from broker.engine.control.failures import Failures
+from broker.engine.control.leadership import Leadership
+from broker.engine.control.stopping import Stopping
+from broker.engine.follow.follower import Following
+from broker.engine.log.checkpoints import Checkpoints
+from broker.engine.log.cleaning import CleanerGauges, Cleaning
+from broker.engine.log.deletions import Deletions
+from broker.engine.log.logs import Logs
+from broker.engine.log.retention import Retention
+from broker.engine.move.moves import Moves
 from broker.engine.periodic import Periodic
-from broker.engine.produce import BegunProduce, Produces
-from broker.engine.record_deletion import RecordDeletions
 from broker.engine.replica import Replica
-from broker.engine.retention import Retention
+from broker.engine.serve.describe import Describe
+from broker.engine.serve.fetch import Fetches
+from broker.engine.serve.isr_reporter import IsrReporter, ReporterPorts
+from broker.engine.serve.offsets import Offsets
+from broker.engine.serve.produce import BegunProduce, Produces
+from broker.engine.serve.record_deletion import RecordDeletions
 from broker.engine.state import EngineState
-from broker.engine.stopping import Stopping
 from broker.engine.supervise import supervised
 from broker.engine.types import (
     DeletedRecords,
@@ -46,7 +47,6 @@ from broker.engine.types import (
     ProducePart,
     ProduceResult,
 )
-from broker.replication.isr_reporter import IsrReporter, ReporterPorts
 from broker.storage.log_dir import LogDir
 from broker.storage.recovery import LoadedLogDir
 from protocol.configs.parsing import BrokerConfig

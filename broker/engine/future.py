@@ -1,6 +1,6 @@
 """The future log of a replica at run time: the copy that a move builds in another log dir.
 
-It keeps positions; `broker.engine.moves` starts and ends moves, `broker.replication.mover` copies.
+It keeps positions; in `broker.engine.move`, `moves` starts and ends moves and `mover` copies.
 """
 
 from __future__ import annotations

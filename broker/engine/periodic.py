@@ -11,12 +11,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, NamedTuple
 
-from broker.engine.checkpoints import TAIL_IDLE_MS, Checkpoints
-from broker.engine.missing_logs import MissingLogs
-from broker.engine.retention import Retention
+from broker.engine.log.checkpoints import TAIL_IDLE_MS, Checkpoints
+from broker.engine.log.missing_logs import MissingLogs
+from broker.engine.log.retention import Retention
+from broker.engine.serve.isr_reporter import IsrReporter
 from broker.engine.state import EngineState
 from broker.engine.supervise import supervised
-from broker.replication.isr_reporter import IsrReporter
 from broker.storage.disk_queue import DiskQueue
 from broker.storage.partition_log import PartitionLog
 

@@ -23,8 +23,8 @@ from broker.core.fetch_session import (
     session_key,
 )
 from broker.core.old_clients import fetch_error
-from broker.engine.fetch import PARTS_OF_A_STEP
 from broker.engine.fetch_room import FetchRoom
+from broker.engine.serve.fetch import PARTS_OF_A_STEP
 from broker.engine.types import FetchParams, FetchPart, FetchResult
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError, Malformed

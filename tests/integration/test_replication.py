@@ -108,7 +108,7 @@ def test_a_replica_catches_up_at_the_rate_of_its_throttle(lab: Lab, side: str) -
     lab.cluster.start_broker(3)
     lab.wait_for_full_isr("t")
     seconds = time.monotonic() - began
-    # One burst comes at once. That it is no slower than this: tests/broker/engine/test_follower.py.
+    # One burst comes at once. That it is no slower than this: test_follower.py of the engine.
     assert seconds > 3.0, "4 MB at 1 MB/s"
 
 

@@ -17,16 +17,16 @@ from broker.core.fetch_session import FetchSessions
 from broker.core.hosted import ReturnedReplicas, ReturnRule
 from broker.core.metadata_answer import MetadataAnswers
 from broker.dispatcher import Dispatcher
-from broker.engine.checkpoints import Checkpoints
-from broker.engine.cleaning import Cleaning
+from broker.engine.control.failures import Failures
 from broker.engine.engine import Engine
-from broker.engine.failures import Failures
-from broker.engine.follower import Following
-from broker.engine.logs import Logs
-from broker.engine.moves import Moves
+from broker.engine.follow.follower import Following
+from broker.engine.log.checkpoints import Checkpoints
+from broker.engine.log.cleaning import Cleaning
+from broker.engine.log.logs import Logs
+from broker.engine.log.retention import Retention
+from broker.engine.move.moves import Moves
 from broker.engine.periodic import Periodic
 from broker.engine.replica import Replica
-from broker.engine.retention import Retention
 from broker.engine.state import EngineState
 from broker.engine.types import (
     EnginePorts,

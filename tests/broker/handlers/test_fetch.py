@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from broker.core.fetch_session import SESSION_PARTITIONS_MAX
-from broker.engine.fetch import PARTS_OF_A_STEP
+from broker.engine.serve.fetch import PARTS_OF_A_STEP
 from broker.engine.types import AbortedTransaction, EpochEndOffset, FetchResult, LeaderHint
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition

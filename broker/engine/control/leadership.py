@@ -1,0 +1,259 @@
+"""Carries out LeaderAndIsr and UpdateMetadata.
+
+The decisions are in `broker.core.control_rules`. Logs that exist take their roles before a new log
+is waited for, and each log dir is waited for by itself: a disk that hangs delays only what lives on
+it.
+Source: ReplicaManager.scala becomeLeaderOrFollower.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from broker.core.control_rules import (
+    LeaderAndIsrDecision,
+    ReplicaAction,
+    check_control_epochs,
+    decide_leader_and_isr,
+    leader_and_isr_answer,
+    refuse_leader_and_isr,
+)
+from broker.core.hosted import Role
+from broker.core.log_dirs import LogDirFailed
+from broker.engine.control.failures import Failures
+from broker.engine.follow.follower import Following
+from broker.engine.log.logs import Logs
+from broker.engine.move.moves import Moves
+from broker.engine.replica import Replica
+from broker.engine.state import EngineState
+from broker.storage.log_dir import LogDir
+from broker.storage.partition_log import PartitionLog
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import ZERO_UUID, TopicPartition
+from protocol.messages.control import (
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+)
+
+logger = logging.getLogger(__name__)
+
+
+class _Creation(NamedTuple):
+    decision: LeaderAndIsrDecision
+    log_dir: LogDir
+    created: asyncio.Future[PartitionLog]
+
+
+class Leadership:
+    """Gives replicas their roles."""
+
+    def __init__(
+        self,
+        state: EngineState,
+        logs: Logs,
+        following: Following,
+        moves: Moves,
+        failures: Failures,
+    ) -> None:
+        self._state = state
+        self._logs = logs
+        self._following = following
+        self._moves = moves
+        self._failures = failures
+
+    def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+        """Take over the cluster's metadata; at once, whatever the disks do."""
+        code = self._check(request)
+        if code is ErrorCode.NONE:
+            self._state.controller_epoch = request.controller_epoch
+            change = self._state.metadata.update(request)
+            if change.brokers_changed:
+                self._look_at_high_watermarks()
+        return UpdateMetadataResponse(error_code=code)
+
+    def _look_at_high_watermarks(self) -> None:
+        """Raise what waited for a replica of a broker that is gone."""
+        state = self._state
+        now_ms = state.now_ms()
+        for _, replica in state.hosted.iterate_online():
+            if replica.partition.brokers_changed(
+                now_ms=now_ms, lag_time_max_ms=state.lag_time_max_ms
+            ):
+                replica.on_high_watermark()
+            replica.on_log_start()
+
+    async def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
+        """Give each partition its role; one request at a time, each to its end."""
+        return await self._state.to_the_end(partial(self._leader_and_isr, request))
+
+    async def _leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
+        state = self._state
+        async with state.control_turn:
+            code = self._check(request)
+            if code is not ErrorCode.NONE:
+                return refuse_leader_and_isr(request, code)
+            state.controller_epoch = request.controller_epoch
+            for leader in request.live_leaders:
+                state.leader_addresses[leader.broker_id] = (leader.host_name, leader.port)
+            self._tell_new_topics(request)
+            decisions = decide_leader_and_isr(
+                request,
+                broker_id=state.broker_id,
+                view=state.hosted.view,
+                log_dirs=state.log_dirs,
+            )
+            failed = await self._carry_out(decisions)
+            return leader_and_isr_answer(decisions, failed)
+
+    def _tell_new_topics(self, request: LeaderAndIsrRequest) -> None:
+        seen = self._state.seen_topics
+        names = [t.topic_name for t in request.topic_states if t.topic_name not in seen]
+        if names:
+            seen.update(dict.fromkeys(names))
+            self._state.ports.events.topics_seen(names)
+
+    def _check(self, request: LeaderAndIsrRequest | UpdateMetadataRequest) -> ErrorCode:
+        return check_control_epochs(
+            broker_epoch=request.broker_epoch,
+            own_broker_epoch=self._state.ports.broker_epoch(),
+            controller_epoch=request.controller_epoch,
+            seen_controller_epoch=self._state.controller_epoch,
+        )
+
+    async def _carry_out(
+        self, decisions: Sequence[LeaderAndIsrDecision]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Act on the decisions; return the errors met on the way."""
+        failed: dict[TopicPartition, ErrorCode] = {}
+        new: list[LeaderAndIsrDecision] = []
+        missing: list[TopicPartition] = []
+        for decision in sorted(decisions, key=_leaders_first):
+            if decision.action is ReplicaAction.HOST_OFFLINE:
+                self._failures.take_offline(decision.tp, decision.topic_id)
+                missing.append(decision.tp)
+            elif decision.action is ReplicaAction.ASSIGN_TOPIC_ID:
+                self._assign_topic_id(decision)
+            elif decision.action in (ReplicaAction.LEAD, ReplicaAction.FOLLOW):
+                if decision.create_log:
+                    new.append(decision)
+                else:
+                    self._take_role(self._existing(decision), decision)
+        self._failures.tell_missing(missing)
+        while new:
+            new = await self._create(self._begin(new, failed))
+        self._following.prune()
+        for decision in decisions:
+            if decision.error is ErrorCode.NONE and self._state.hosted.is_offline(decision.tp):
+                failed[decision.tp] = ErrorCode.KAFKA_STORAGE_ERROR
+        return failed
+
+    def _assign_topic_id(self, decision: LeaderAndIsrDecision) -> None:
+        replica = self._state.hosted.online(decision.tp)
+        if replica is None:
+            return
+        self._logs.assign_topic_id(replica, decision.topic_id)
+        if not replica.partition.is_leader:
+            self._following.follow(replica)
+
+    def _existing(self, decision: LeaderAndIsrDecision) -> Replica:
+        replica = self._state.hosted.online(decision.tp)
+        if replica is not None:
+            if replica.topic_id == ZERO_UUID != decision.topic_id:
+                self._logs.assign_topic_id(replica, decision.topic_id)
+            return replica
+        idle = self._state.hosted.idle(decision.tp)
+        assert idle is not None, f"{decision.tp} has no log"
+        return self._logs.host_idle(idle, decision.topic_id)
+
+    # New logs.
+
+    def _begin(
+        self, decisions: Iterable[LeaderAndIsrDecision], failed: dict[TopicPartition, ErrorCode]
+    ) -> list[_Creation]:
+        """Have logs created; all that go to one log dir share its hops."""
+        begun: list[_Creation] = []
+        for decision in decisions:
+            try:
+                begun.append(self._begin_one(decision))
+            except KafkaError as error:
+                logger.error("%s: %s", decision.tp, error)  # noqa: TRY400 -- it says all
+                self._failures.take_offline(decision.tp, decision.topic_id)
+                failed[decision.tp] = error.code
+        return begun
+
+    def _begin_one(self, decision: LeaderAndIsrDecision) -> _Creation:
+        while True:
+            log_dir = self._state.dirs[self._state.log_dirs.place(decision.tp)]
+            try:
+                created = self._logs.create(decision.tp, decision.topic_id, log_dir)
+            except LogDirFailed:
+                continue  # It failed just now; the next candidate (KAFKA-8526).
+            return _Creation(decision, log_dir, created)
+
+    async def _create(self, creations: Sequence[_Creation]) -> list[LeaderAndIsrDecision]:
+        """Wait for new logs and give them their roles; return those to be placed elsewhere."""
+        by_dir: dict[str, list[_Creation]] = {}
+        for creation in creations:
+            by_dir.setdefault(creation.log_dir.path, []).append(creation)
+        again: list[LeaderAndIsrDecision] = []
+        async with asyncio.TaskGroup() as group:
+            for part in by_dir.values():
+                group.create_task(self._host(part, again))
+        return again
+
+    async def _host(
+        self, creations: Sequence[_Creation], again: list[LeaderAndIsrDecision]
+    ) -> None:
+        for decision, log_dir, created in creations:
+            try:
+                log = await created
+            except LogDirFailed:
+                again.append(decision)
+                continue
+            if not log_dir.online:
+                again.append(decision)
+                continue
+            if self._state.log_dirs.preferred(decision.tp) is not None:
+                self._state.log_dirs.forget_preference(decision.tp)
+                self._state.tell_if_nothing_moves()
+            replica = self._logs.host_new(decision.tp, decision.topic_id, log, log_dir)
+            self._take_role(replica, decision)
+
+    # Roles.
+
+    def _take_role(self, replica: Replica, decision: LeaderAndIsrDecision) -> None:
+        replica.is_stopped = False
+        after = Role.LEADER if decision.action is ReplicaAction.LEAD else Role.FOLLOWER
+        self._state.ports.witness(replica.role, after)
+        if decision.action is ReplicaAction.LEAD:
+            self._lead(replica, decision)
+        else:
+            self._follow(replica, decision)
+        self._moves.on_leader_epoch(replica)
+
+    def _lead(self, replica: Replica, decision: LeaderAndIsrDecision) -> None:
+        partition = replica.partition
+        self._following.unfollow(replica)
+        self._state.rebuilds.done(replica.tp)
+        if not partition.is_leader:
+            replica.tail.clear(partition.next_offset)
+        if partition.become_leader(decision.state, now_ms=self._state.now_ms()):
+            self._logs.write_epochs(replica)
+        replica.on_high_watermark()
+        replica.followers.wake()
+
+    def _follow(self, replica: Replica, decision: LeaderAndIsrDecision) -> None:
+        replica.partition.become_follower(decision.state)
+        replica.tail.clear()
+        replica.answer_waiters(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        self._following.follow(replica)
+
+
+def _leaders_first(decision: LeaderAndIsrDecision) -> bool:
+    return decision.action is not ReplicaAction.LEAD

@@ -1,0 +1,154 @@
+"""Carries out StopReplica: stop fetching, and delete what is to be deleted.
+
+The decisions are in `broker.core.control_rules`. Source: ReplicaManager.scala stopReplicas.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+
+from broker.core.control_rules import (
+    StopAction,
+    StopReplicaDecision,
+    check_control_epochs,
+    decide_stop_replica,
+)
+from broker.core.log_dirs import LogDirFailed
+from broker.engine.follow.follower import Following
+from broker.engine.log.deletions import Deletions
+from broker.engine.move.moves import Moves
+from broker.engine.replica import Replica
+from broker.engine.state import EngineState
+from broker.storage.disk_queue import DiskQueue
+from broker.storage.partition_log import PartitionLog
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.messages.control import (
+    StopReplicaPartitionError,
+    StopReplicaRequest,
+    StopReplicaResponse,
+)
+
+
+class Stopping:
+    """Ends replicas."""
+
+    def __init__(
+        self, state: EngineState, following: Following, moves: Moves, deletions: Deletions
+    ) -> None:
+        self._state = state
+        self._following = following
+        self._moves = moves
+        self._deletions = deletions
+
+    async def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
+        """Stop or delete replicas; one request at a time, each to its end."""
+        return await self._state.to_the_end(partial(self._stop_replica, request))
+
+    async def _stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
+        state = self._state
+        async with state.control_turn:
+            code = check_control_epochs(
+                broker_epoch=request.broker_epoch,
+                own_broker_epoch=state.ports.broker_epoch(),
+                controller_epoch=request.controller_epoch,
+                seen_controller_epoch=state.controller_epoch,
+            )
+            if code is not ErrorCode.NONE:
+                return StopReplicaResponse(error_code=code)
+            state.controller_epoch = request.controller_epoch
+            decisions = decide_stop_replica(request, view=state.hosted.view)
+            failed = await self._carry_out(decisions)
+        rows = [
+            StopReplicaPartitionError(
+                topic_name=decision.tp.topic,
+                partition_index=decision.tp.partition,
+                error_code=failed.get(decision.tp, decision.error),
+            )
+            for decision in decisions
+        ]
+        return StopReplicaResponse(error_code=ErrorCode.NONE, partition_errors=rows)
+
+    async def _carry_out(
+        self, decisions: Sequence[StopReplicaDecision]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Stop all fetching first, then delete (KAFKA-10371); return the errors met."""
+        for decision in decisions:
+            replica = self._state.hosted.online(decision.tp)
+            if replica is not None and decision.action in (StopAction.STOP, StopAction.DELETE):
+                self._following.unfollow(replica)
+                self._moves.suspend(replica)
+                replica.is_stopped = True
+        self._following.prune()
+        renames: list[tuple[TopicPartition, asyncio.Future[None]]] = []
+        failed: list[TopicPartition] = []
+        topic_ids = {decision.tp: self._topic_id(decision.tp) for decision in decisions}
+        for decision in decisions:
+            try:
+                if decision.action is StopAction.DELETE:
+                    renames += await self._delete(decision.tp)
+                elif decision.action is StopAction.DELETE_FILES:
+                    renames += self._delete_files(decision.tp)
+            except LogDirFailed:
+                failed.append(decision.tp)
+        for tp, renamed in renames:
+            try:
+                await renamed
+            except LogDirFailed:
+                failed.append(tp)
+        for tp in failed:
+            self._state.hosted.put_offline(tp, topic_ids[tp], None)
+        return dict.fromkeys(failed, ErrorCode.KAFKA_STORAGE_ERROR)
+
+    def _topic_id(self, tp: TopicPartition) -> bytes:
+        """Return a replica's topic id; one that cannot be deleted is Offline under it.
+
+        Its files lie on the failed log dir, so that asking again has to fail again (KAFKA-7313).
+        """
+        return self._state.hosted.view(tp).topic_id
+
+    async def _delete(
+        self, tp: TopicPartition
+    ) -> list[tuple[TopicPartition, asyncio.Future[None]]]:
+        replica = self._state.hosted.online(tp)
+        while replica is not None and replica.pause is not None:
+            await asyncio.shield(replica.pause)
+            replica = self._state.hosted.online(tp)
+        if replica is None:
+            return []
+        self._moves.abandon(replica)
+        self._state.hosted.remove(tp)
+        self._state.rebuilds.done(tp)
+        replica.end(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return [(tp, self._set_aside(tp, replica.log, replica.dir, replica))]
+
+    def _delete_files(
+        self, tp: TopicPartition
+    ) -> list[tuple[TopicPartition, asyncio.Future[None]]]:
+        """Delete what lies on disk of a replica that is not hosted."""
+        renames: list[tuple[TopicPartition, asyncio.Future[None]]] = []
+        idle = self._state.hosted.idle(tp)
+        loose = self._state.loose_futures.pop(tp, None)
+        self._state.hosted.remove(tp)
+        self._state.rebuilds.done(tp)
+        if loose is not None:
+            renames.append((tp, self._set_aside(tp, loose.log, loose.dir.beside)))
+        if idle is not None:
+            renames.append((tp, self._set_aside(tp, idle.log, idle.dir)))
+        return renames
+
+    def _set_aside(
+        self,
+        tp: TopicPartition,
+        log: PartitionLog,
+        log_dir: DiskQueue,
+        replica: Replica | None = None,
+    ) -> asyncio.Future[None]:
+        delay_ms = (
+            self._state.ports.topic_config(tp.topic).file_delete_delay_ms
+            if replica is None
+            else replica.delete_delay_ms
+        )
+        return self._deletions.set_aside(tp, log, log_dir, delay_ms)

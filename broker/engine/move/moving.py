@@ -1,0 +1,399 @@
+"""One move at work: truncates, fills and promotes the future log of a replica.
+
+Every step looks again after each wait whether the move still stands. The rules are in
+`broker.core.future_log`. Source: ReplicaAlterLogDirsThread.scala, Partition.scala
+maybeReplaceCurrentWithFutureReplica.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from typing import Final, NamedTuple
+
+from broker.core.append import check_follower_append
+from broker.core.future_log import (
+    CopyErrorAction,
+    Move,
+    MoveEvent,
+    MoveState,
+    can_swap,
+    decide_copy_error,
+)
+from broker.core.leader_epochs import EpochEntry, decide_truncation
+from broker.core.log_dirs import LogDirFailed
+from broker.core.replication_quota import ReplicationQuota
+from broker.engine.future import FutureReplica
+from broker.engine.log.deletions import Deletions
+from broker.engine.log.logs import Logs
+from broker.engine.move.move_source import MoveSource
+from broker.engine.move.move_turns import MoveTurns
+from broker.engine.replica import Replica
+from broker.engine.state import EngineState
+from broker.storage.disk_queue import DiskQueue
+from broker.storage.log_dir import LogDir
+from broker.storage.log_reader import LogRead
+from broker.storage.partition_log import PartitionLog
+from broker.storage.swap import Swap
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicPartition
+from protocol.ports import Buffer
+from protocol.records.batch import read_batch_header
+
+COPY_BYTES: Final = 8 * 1024 * 1024
+"""What one step copies at most, in reads of ``replica.fetch.max.bytes``, when nothing throttles."""
+CLOSE_BYTES: Final = 4 * 1024 * 1024
+"""A gap of up to this is closed while appends wait: some milliseconds."""
+SYNC_BYTES: Final = 256 * 1024 * 1024
+"""The promoted log has to be durable: synced in parts, so that no part takes its disk for long."""
+SWAP_COPIES_MAX: Final = 8
+"""Copies under the pause before the swap is given up for now."""
+
+
+class MoveTools(NamedTuple):
+    """What all moves of a broker share."""
+
+    logs: Logs
+    deletions: Deletions
+    throttle: ReplicationQuota
+    report: Callable[[Replica, FutureReplica], None]
+    turns: MoveTurns
+
+
+class MovingLog:
+    """A move of one replica. See `broker.engine.move.mover.MovingReplica`."""
+
+    def __init__(
+        self,
+        state: EngineState,
+        tools: MoveTools,
+        replica: Replica,
+        future: FutureReplica,
+    ) -> None:
+        self._state = state
+        self._tools = tools
+        self._replica = replica
+        self._future = future
+        self._unsynced_bytes = 0
+
+    @property
+    def tp(self) -> TopicPartition:
+        """The partition's name."""
+        return self._replica.tp
+
+    @property
+    def move(self) -> Move:
+        """Where the move stands."""
+        return self._future.move
+
+    def report(self) -> None:
+        """Write a progress row."""
+        self._tools.report(self._replica, self._future)
+
+    def fail(self) -> None:
+        """End the move, if it is still under way, and write a progress row."""
+        if self.move.is_active:
+            self.move.on(MoveEvent.ERROR)
+            self._state.ports.counters.moves_failed.add()
+        self.report()
+
+    @property
+    def _log(self) -> PartitionLog:
+        log = self._future.log
+        assert log is not None, f"{self.tp}: the future log is moved before it exists"
+        return log
+
+    @property
+    def _queue(self) -> DiskQueue:
+        """The queue that moves have in the target, beside the one that clients wait for."""
+        return self._future.dir.beside
+
+    def _stands(self, state: MoveState) -> bool:
+        """Tell whether the move is still this one, in this state, of a replica that is online."""
+        return (
+            self.move.state is state
+            and self._replica.future is self._future
+            and self._state.hosted.online(self.tp) is self._replica
+        )
+
+    # Truncating.
+
+    async def truncate(self) -> None:
+        """Cut the future log to a prefix of the current one, by leader epochs.
+
+        The current one may be cut again meanwhile: then the last answer counts for nothing.
+        """
+        partition, future = self._replica.partition, self._future
+        finished = False
+        while not finished:
+            generation = self._replica.generation
+            answer = partition.epochs.end_offset_for(future.epochs.latest, partition.log_end_offset)
+            cut = decide_truncation(
+                future.epochs,
+                future.log_end_offset,
+                fallback_offset=self.move.fallback_offset,
+                answer=answer,
+            )
+            await self._cut(cut.offset)
+            finished = cut.finished and generation == self._replica.generation
+            if not self._stands(MoveState.TRUNCATING):
+                return
+        self.move.on(MoveEvent.TRUNCATED)
+
+    async def _cut(self, offset: int) -> None:
+        future, log = self._future, self._log
+        if offset >= future.log_end_offset:
+            # An epoch without records would be asked about for ever.
+            if future.epochs.truncate_from_end(future.log_end_offset):
+                self._write_epochs()
+            return
+        future.log_end_offset = offset
+        future.high_watermark = min(future.high_watermark, offset)
+        future.epochs.truncate_from_end(offset)
+        entries = future.epochs.entries
+
+        def cut() -> None:
+            log.truncate_to(offset)
+            log.write_leader_epochs(entries)
+
+        await self._cut_by("truncate future", cut)
+
+    async def _cut_by(self, operation: str, job: Callable[[], None]) -> None:
+        """Cut the future log; a RecoveryPoint that falls is written before the copy goes on."""
+        log_dir = self._future.dir
+        if await self._tools.logs.cut(log_dir, self._log, operation, job, queue=self._queue):
+            await log_dir.submit("settle", _nothing)
+
+    async def _restart_at(self, offset: int) -> None:
+        future, log = self._future, self._log
+        now_ms = self._state.wall_ms()
+        future.log_end_offset = future.high_watermark = offset
+        future.epochs.clear()
+
+        def empty() -> None:
+            log.truncate_fully_and_start_at(offset, now_ms=now_ms)
+            log.write_leader_epochs(())
+
+        await self._cut_by("restart future", empty)
+        self._replica.on_log_start()
+
+    # Copying.
+
+    async def copy(self) -> int:
+        """Copy up to ``COPY_BYTES``; while one part is written the next one is read."""
+        async with self._turn():
+            return await self._copy_step() if self._stands(MoveState.COPYING) else 0
+
+    def _turn(self) -> AbstractAsyncContextManager[None]:
+        return self._tools.turns.of(self._replica.dir.path, self._future.dir.path)
+
+    async def _copy_step(self) -> int:
+        copied = await self._copy(MoveState.COPYING)
+        self._unsynced_bytes += copied
+        if self._unsynced_bytes >= SYNC_BYTES:
+            await self._sync()
+        return copied
+
+    async def _sync(self) -> None:
+        self._unsynced_bytes = 0
+        await self._queue.submit("sync future", self._log.flush)
+
+    @property
+    def _step_bytes(self) -> int:
+        """What one step copies at most: under a limit one read, at most a burst."""
+        is_limited = self._tools.throttle.is_limited
+        return self._read_bytes if is_limited else max(COPY_BYTES, self._read_bytes)
+
+    @property
+    def _read_bytes(self) -> int:
+        fetch_bytes = self._state.config.replica_fetch_max_bytes
+        return min(fetch_bytes, self._tools.throttle.burst_bytes)
+
+    async def _copy(self, state: MoveState) -> int:
+        if not await self._in_range():
+            return 0
+        source = MoveSource(self._replica, self._read_bytes, self._step_bytes)
+        offset, copied = self._future.log_end_offset, 0
+        written: asyncio.Future[int] | None = None
+        try:
+            while copied + self._read_bytes <= self._step_bytes and self._stands(state):
+                read = await source.read(offset)
+                if written is not None:
+                    await written
+                if read.size_bytes == 0 or not self._stands(state):
+                    break
+                written = self._write(read.buffers, await self._begin_at(read, offset))
+                offset, copied = read.next_offset, copied + read.size_bytes
+        finally:
+            if written is not None:
+                await written
+        return copied
+
+    async def _begin_at(self, read: LogRead, offset: int) -> int:
+        """Return where the future log goes on: when it starts inside a batch, where that begins.
+
+        Its log start is raised again afterwards. Source: KAFKA-6975.
+        """
+        if self._log.size_bytes > 0 or self._log.log_start_offset != offset:
+            return offset
+        base_offset = read_batch_header(read.buffers[0]).base_offset
+        if base_offset < offset:
+            await self._restart_at(base_offset)
+        return min(base_offset, offset)
+
+    async def _in_range(self) -> bool:
+        """Bring the future log into the current log's range; False: copy in the next step."""
+        partition, future = self._replica.partition, self._future
+        offset = future.log_end_offset
+        if partition.log_start_offset <= offset <= partition.log_end_offset:
+            self._tools.logs.raise_future_log_start(self._replica)
+            return True
+        action = decide_copy_error(
+            ErrorCode.OFFSET_OUT_OF_RANGE,
+            fetch_offset=offset,
+            current_end_offset=partition.log_end_offset,
+            epoch_is_newer_now=False,
+        )
+        if action is CopyErrorAction.TRUNCATE_TO_CURRENT_END:
+            await self._cut(partition.log_end_offset)
+        else:
+            await self._restart_at(partition.log_start_offset)
+        return False
+
+    def _write(self, buffers: tuple[Buffer, ...], offset: int) -> asyncio.Future[int]:
+        future = self._future
+        changed = False
+        for buffer in buffers:
+            checked = check_follower_append(buffer, next_offset=offset)
+            if checked.size_bytes != len(buffer):
+                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.tp}: a cut batch at {offset}")
+            for batch in checked.batches:
+                epoch = batch.partition_leader_epoch
+                if epoch != future.epochs.latest and epoch >= 0:
+                    changed |= future.epochs.assign(epoch, batch.base_offset)
+            offset = checked.last_offset + 1
+        written = self._queue.submit_append(self._log, buffers, self._state.wall_ms())
+        written.add_done_callback(partial(self._on_written, offset, sum(map(len, buffers))))
+        if changed:
+            self._write_epochs()
+        return written
+
+    def _write_epochs(self) -> None:
+        log, entries = self._log, self._future.epochs.entries
+        self._queue.submit("write leader epochs", lambda: log.write_leader_epochs(entries))
+
+    def _on_written(self, end_offset: int, size_bytes: int, written: asyncio.Future[int]) -> None:
+        future = self._future
+        if not written.cancelled() and written.exception() is None:
+            future.log_end_offset = max(future.log_end_offset, end_offset)
+            future.high_watermark = min(
+                self._replica.partition.high_watermark, future.log_end_offset
+            )
+            future.copied_bytes += size_bytes
+            self._state.ports.counters.move_bytes.add(size_bytes)
+            self._tools.throttle.record(size_bytes, self._state.now_ms())
+
+    def is_close(self) -> bool:
+        """Tell whether the swap can copy what is missing, so that it ends also under load."""
+        missing = self._replica.partition.log_end_offset - self._future.log_end_offset
+        missing_bytes = self._replica.log.size_bytes - self._log.size_bytes
+        return missing == 0 or missing_bytes <= min(CLOSE_BYTES, self._step_bytes)
+
+    # Swapping.
+
+    async def swap(self) -> None:
+        """Stop appends, copy the rest, let the logs change places; or go on copying.
+
+        In two turns: an append between them waits for one of them at most.
+        """
+        async with self._turn():
+            if self._stands(MoveState.COPYING):
+                self._future.note_topic_id(self._replica.topic_id)
+                await self._sync()
+        async with self._turn():
+            if self._stands(MoveState.COPYING):
+                await self._swap()
+        if self.move.state is MoveState.SWAPPED:
+            self.report()
+
+    async def _swap(self) -> None:
+        replica = self._replica
+        self.move.on(MoveEvent.CAUGHT_UP)
+        pause: asyncio.Future[None] = self._state.loop.create_future()
+        replica.pause = pause
+        try:
+            if await self._close_gap():
+                await self._promote()
+        finally:
+            if self._stands(MoveState.SWAPPING):
+                self.move.on(MoveEvent.FELL_BEHIND)
+            replica.pause = None
+            pause.set_result(None)
+
+    async def _close_gap(self) -> bool:
+        """Copy what came in before the pause; True when the future log has everything."""
+        replica = self._replica
+        if not replica.is_settled:
+            await replica.dir.submit("settle", _nothing)
+        for _ in range(SWAP_COPIES_MAX):
+            if not self._stands(MoveState.SWAPPING):
+                return False
+            if replica.is_settled and can_swap(
+                current_end_offset=replica.partition.log_end_offset,
+                future_end_offset=self._future.log_end_offset,
+            ):
+                # It may have risen while the last records were copied.
+                self._tools.logs.raise_future_log_start(replica)
+                return True
+            await self._copy(MoveState.SWAPPING)
+        return False
+
+    async def _promote(self) -> None:
+        replica, future = self._replica, self._future
+        source, source_log = replica.dir, replica.log
+        swap = Swap(
+            self.tp,
+            source=source_log,
+            source_root=source.disk.root,
+            future=self._log,
+            beside=self._queue.files,
+            unique=self._state.unique(),
+        )
+        future.is_promoting, written_epochs = True, future.epochs.entries
+        await self._queue.submit("swap: promote", partial(swap.promote, future.dir.files))
+        if self._state.hosted.online(self.tp) is not replica:
+            # The source failed meanwhile, and may even be back.
+            counters = self._state.ports.counters
+            if self._tools.logs.keep_promoted(replica, future):
+                counters.moves_done.add()
+            else:
+                counters.moves_failed.add()
+                delay_ms = replica.delete_delay_ms
+                self._tools.deletions.set_aside(self.tp, self._log, future.dir, delay_ms)
+            return
+        self._point_to_promoted(source, written_epochs)
+        try:
+            await source.submit("swap: release", partial(swap.release, source.beside.files))
+            await source.beside.submit("swap: retire", swap.retire)
+        except LogDirFailed:
+            return  # The promoted log is whole; its note tells the next start what to do.
+        self._tools.deletions.renamed(self.tp, source_log, source.beside, replica.delete_delay_ms)
+        await self._queue.submit("swap: finish", swap.finish)
+
+    def _point_to_promoted(self, source: LogDir, written_epochs: list[EpochEntry]) -> None:
+        replica, future = self._replica, self._future
+        replica.log, replica.dir, replica.future = self._log, future.dir, None
+        self._state.log_dirs.uncount_log(source.path)
+        self._state.cleaner_offsets.move(self.tp, source.path, future.dir.path)
+        self._tools.logs.on_promoted(replica, written_epochs)
+        if replica.topic_id != future.noted_topic_id:
+            self._tools.logs.assign_topic_id(replica, replica.topic_id)
+        self._state.ports.counters.moves_done.add()
+        if self.move.on(MoveEvent.SWAP_DONE):
+            self._state.move_ended(self.tp)
+
+
+def _nothing() -> None:
+    return None

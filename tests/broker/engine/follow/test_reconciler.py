@@ -1,0 +1,107 @@
+"""Questions about leader epochs, asked beside the fetch loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from broker.core.log_dirs import LogDirFailed
+from protocol.errors import ErrorCode, MalformedAnswer
+from tests.broker.engine.follow.followers import FakeReplica, Loops, answer
+
+
+@pytest.fixture
+async def loops() -> AsyncIterator[Loops]:
+    async with asyncio.TaskGroup() as group:
+        running = Loops(group)
+        yield running
+        running.stop()
+
+
+async def test_partitions_followed_together_are_asked_about_together(loops: Loops) -> None:
+    replicas = [FakeReplica(index) for index in range(5)]
+    for replica in replicas:
+        replica.epoch = 2
+        loops.fetcher.follow(replica, 3)
+    await asyncio.sleep(0.01)
+    (request,) = loops.leader.epoch_requests
+    assert request.replica_id == 2
+    rows = [
+        (row.partition, row.current_leader_epoch, row.leader_epoch)
+        for row in request.topics[0].partitions
+    ]
+    assert rows == [(index, 3, 2) for index in range(5)]
+    assert all(replica.answers == [(2, 7)] for replica in replicas)
+
+
+async def test_an_unfinished_truncation_is_asked_about_again(loops: Loops) -> None:
+    replica = FakeReplica()
+    replica.finished = [False, False, True]
+    loops.fetcher.follow(replica, 0)
+    await asyncio.sleep(0.05)
+    assert len(loops.leader.epoch_requests) == 3
+    assert len(loops.leader.fetches) == 1
+
+
+async def test_a_log_with_appends_on_their_way_is_asked_about_afterwards(loops: Loops) -> None:
+    replica = FakeReplica()
+    replica.unsettled = settled = asyncio.get_running_loop().create_future()
+    loops.fetcher.follow(replica, 0)
+    await asyncio.sleep(1)
+    assert loops.leader.epoch_requests == []
+    settled.set_result(None)
+    await asyncio.sleep(0.01)
+    assert len(loops.leader.epoch_requests) == 1
+
+
+async def test_a_leader_that_refuses_is_asked_ever_more_slowly(loops: Loops) -> None:
+    loops.leader.epoch_code = ErrorCode.UNKNOWN_LEADER_EPOCH
+    loops.fetcher.follow(FakeReplica(), 0)
+    await asyncio.sleep(10)
+    assert 8 < len(loops.leader.epoch_requests) < 20
+    assert loops.leader.fetches == []
+
+
+@pytest.mark.parametrize("trouble", [ConnectionError("down"), MalformedAnswer("no answer")])
+async def test_a_leader_that_is_down_is_asked_when_it_is_back(
+    loops: Loops, trouble: ConnectionError
+) -> None:
+    loops.leader.trouble = trouble
+    loops.leader.is_down = True
+    loops.fetcher.follow(FakeReplica(), 0)
+    await asyncio.sleep(5)
+    loops.leader.is_down = False
+    await asyncio.sleep(1.1)
+    assert len(loops.leader.fetches) >= 1
+
+
+async def test_a_log_out_of_range_learns_the_leaders_range_and_is_not_hurried(
+    loops: Loops,
+) -> None:
+    replica = FakeReplica()
+    loops.leader.script = [answer(code=ErrorCode.OFFSET_OUT_OF_RANGE) for _ in range(1_000)]
+    loops.fetcher.follow(replica, 0)
+    await asyncio.sleep(10)
+    assert set(replica.ranges) == {(10, 20)}
+    assert len(replica.ranges) < 25
+
+
+async def test_a_failed_log_dir_sets_the_partition_aside(loops: Loops) -> None:
+    replica = FakeReplica()
+    replica.error = LogDirFailed("/d", "truncate", OSError("broken"))
+    loops.fetcher.follow(replica, 0)
+    await asyncio.sleep(5)
+    assert loops.fetcher.failed_count == 1
+    assert len(loops.leader.epoch_requests) == 1
+
+
+async def test_an_answer_for_an_older_role_is_ignored(loops: Loops) -> None:
+    replica = FakeReplica()
+    loops.fetcher.follow(replica, 0)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    loops.fetcher.follow(replica, 1)
+    await asyncio.sleep(0.05)
+    assert len(replica.answers) == 1

@@ -1,0 +1,62 @@
+"""Directories of logs that somebody takes away under the running broker."""
+
+from __future__ import annotations
+
+import asyncio
+
+from broker.engine.log.missing_logs import OPERATION
+from protocol.ids import TopicPartition
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS
+from tests.broker.engine.moved import begin, filled, until_moved
+
+LOOK_S = 6
+"""A little more than the time between two looks."""
+
+
+async def test_a_directory_that_is_taken_away_fails_its_log_dir_at_the_next_look(
+    alone: Lab,
+) -> None:
+    node = await filled(alone)
+    await asyncio.sleep(3 * LOOK_S)
+    node.memory[node.paths[0]].remove_tree("orders-0")
+    await asyncio.sleep(LOOK_S)
+    (failed,) = node.events.failed
+    assert (failed.path, failed.operation) == (node.paths[0], OPERATION)
+    assert "orders-0 was taken away" in failed.cause
+    assert node.state.hosted.is_offline(ORDERS)
+
+
+async def test_one_that_no_leader_and_isr_has_named_yet_is_missed_too(alone: Lab) -> None:
+    node = await filled(alone)
+    node = await alone.restart(1)
+    node.memory[node.paths[0]].remove_tree("orders-0")
+    await asyncio.sleep(LOOK_S)
+    assert [failed.path for failed in node.events.failed] == [node.paths[0]]
+
+
+async def test_nothing_is_missed_while_logs_are_made_moved_and_deleted(alone: Lab) -> None:
+    node = await filled(alone)
+    for number in range(20):
+        tp = TopicPartition(f"topic-{number}", 0)
+        await alone.create(tp, replicas=[1])
+        for path in node.paths[1:]:
+            node.periodic.look_for_logs()
+            await begin(node, path)
+            node.periodic.look_for_logs()
+            await until_moved(node, path)
+        await alone.stop_replica(1, tp, delete=True)
+        node.periodic.look_for_logs()
+    await asyncio.sleep(LOOK_S)
+    assert node.events.failed == []
+
+
+async def test_a_disk_that_hangs_is_not_asked_twice(alone: Lab) -> None:
+    node = await filled(alone)
+    for worker in node.workers.values():
+        worker.hangs = True
+    log_dir = node.log_dirs[node.paths[0]]
+    depth = log_dir.queue_depth
+    for _ in range(5):
+        node.periodic.look_for_logs()
+    assert log_dir.queue_depth == depth + 1

@@ -1,0 +1,79 @@
+"""What one Fetch has given and may still give."""
+
+from __future__ import annotations
+
+import asyncio
+
+from broker.engine.fetch_room import FetchRoom
+from broker.engine.serve.disk_reads import DiskRead, ReadSpan
+from broker.engine.serve.reading import Reading
+from broker.engine.types import FetchParams, FetchPart, FetchResult
+from broker.storage.log_reader import LogRead
+from protocol.byte_budget import ByteBudget
+from protocol.errors import ErrorCode
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS
+
+PART = FetchPart(ORDERS, bytes(16), 0, -1, -1, -1, 1 << 20)
+
+
+def reading(counts: list[int], *, parts: int = 2) -> Reading:
+    params = FetchParams(min_bytes=5, max_bytes=100)
+    room = FetchRoom(ByteBudget(1 << 20))
+    made = Reading(params, [PART] * parts, counts.append, room)
+    made.results = [FetchResult() for _ in range(parts)]
+    return made
+
+
+def give(to: Reading, index: int, data: bytes) -> None:
+    to.give(index, to.results[index], LogRead((data,), len(data), 1))
+
+
+def test_enough_is_min_bytes_or_any_news() -> None:
+    one = reading([])
+    give(one, 0, b"abcd")
+    assert not one.is_enough
+    give(one, 1, b"e")
+    assert one.is_enough
+    other = reading([])
+    assert other.refuse(ErrorCode.KAFKA_STORAGE_ERROR).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert other.is_enough
+
+
+def test_what_is_taken_back_may_be_given_again() -> None:
+    one = reading([])
+    give(one, 0, b"abcd")
+    assert (one.size_bytes, one.left_bytes) == (4, 96)
+    one.take_back(0)
+    assert (one.size_bytes, one.left_bytes) == (0, 100)
+
+
+async def test_a_read_from_a_disk_keeps_its_room_until_it_ends(alone: Lab) -> None:
+    counts: list[int] = []
+    one = reading(counts)
+    one.counted[1] = None
+    await alone.create(replicas=[1])
+    span = ReadSpan(0, 1, 60, min_one=False)
+    ended = asyncio.get_running_loop().create_future()
+    read = DiskRead(1, alone[1].replica(), span, alone[1].paths[0], 0, ended)
+    one.begin(read)
+    assert one.left_bytes == 40
+    one.end(read)
+    give(one, 1, b"abc")
+    assert (one.left_bytes, counts) == (97, [60, -60, 3])
+
+
+def test_only_counted_parts_are_counted() -> None:
+    counts: list[int] = []
+    one = reading(counts)
+    one.counted[1] = None
+    give(one, 0, b"abcd")
+    give(one, 1, b"ef")
+    assert counts == [2]
+
+
+def test_throttled_parts_are_woken_once() -> None:
+    one = reading([])
+    one.throttled[1] = None
+    one.wake_throttled()
+    assert (one.delayed.take_changed(), one.throttled) == ([1], {})
