@@ -61,7 +61,8 @@ def sweep(
     waiting: deque[tuple[int, Future[Result]]] = deque()
     try:
         for seed in seeds:
-            waiting.append((seed, executor.submit(run_seed, seed)))
+            with _interrupts_held():
+                waiting.append((seed, executor.submit(run_seed, seed)))
             if len(waiting) >= ahead:
                 yield _next(waiting)
         while waiting:
@@ -76,6 +77,20 @@ def _next(waiting: deque[tuple[int, Future[Result]]]) -> tuple[int, Result]:
     return seed, future.result()
 
 
+@contextmanager
+def _interrupts_held() -> Generator[None, None, None]:
+    """Hold Ctrl-C back while a process may start.
+
+    It inherits the mask: an interpreter that is interrupted while it starts prints a traceback.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _die_silently() -> None:
     """Ctrl-C reaches the whole process group; only the first process has to say anything."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

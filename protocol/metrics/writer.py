@@ -107,7 +107,7 @@ class MetricWriter:
 
 async def _opened(path: Path) -> Any:
     """Open a file in its thread; a caller that is cancelled meanwhile leaves none open."""
-    opening = asyncio.get_running_loop().create_task(_open(path))
+    opening = asyncio.get_running_loop().create_task(_open_to_append(path))
     try:
         return await asyncio.shield(opening)
     except asyncio.CancelledError:
@@ -115,5 +115,5 @@ async def _opened(path: Path) -> Any:
         raise
 
 
-async def _open(path: Path) -> Any:
+async def _open_to_append(path: Path) -> Any:
     return await aiofiles.open(path, "ab")

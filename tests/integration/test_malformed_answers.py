@@ -30,8 +30,9 @@ NOT_LOOPS = {
     "RpcServer._supervise",
     "ServerLink.serve",
     "ControlServer._serve",
+    "_open_to_append",
 }
-"""They end with the broker or a connection, or end the broker loudly."""
+"""They end with the broker, a connection or a file that is opened, or end the broker loudly."""
 
 
 @pytest.fixture

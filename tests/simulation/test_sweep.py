@@ -34,6 +34,26 @@ if __name__ == "__main__":
 """
 
 
+class Masked(Executor):
+    """Knows which signals were held back when it was given something."""
+
+    def __init__(self) -> None:
+        self.held: list[bool] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.held.append(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+        future: Future[Any] = Future()
+        future.set_result(fn(*args))
+        return future
+
+
+def test_a_process_that_starts_is_not_interrupted_before_it_can_end_silently() -> None:
+    executor = Masked()
+    assert [seed for seed, _ in sweep(range(3), lambda seed: seed, executor, 1)] == [0, 1, 2]
+    assert executor.held == [True, True, True]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
 class Postponed(Executor):
     """Runs what it was given only when all is handed out, the last one first."""
 
