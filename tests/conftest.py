@@ -41,6 +41,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Costs(file, runs_tests))
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Have Ctrl-C raise again: a node that was run in this process leaves its handler behind."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Collect without looking for garbage, and never look again at what stays to the end."""

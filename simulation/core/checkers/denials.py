@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from protocol.faults.model import broker_node
 from protocol.ids import NO_EPOCH, TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.history import Function, Kind, Operation, Order
 from simulation.core.samples import PartitionSample, Samples, TopicView
 
 NAME: Final = "denied topics"
@@ -39,7 +40,7 @@ class _Denied(NamedTuple):
 def check_denials(evidence: Evidence) -> list[Violation]:
     """Hold answers to clients against what the controller has decided."""
     samples = evidence.samples
-    lives = _lives(samples.partitions)
+    lives = _shortened(_lives(samples.partitions), _ordered_ends(evidence.history))
     starts = _starts(samples)
     sightings = _sightings(samples.views)
     told: dict[tuple[int, TopicPartition, int], None] = {}
@@ -104,6 +105,39 @@ def _lives(samples: Sequence[PartitionSample]) -> dict[TopicPartition, list[_Lif
             known.append(_Life(sample.at_us, _EVER))
             ids[sample.tp] = sample.topic_id
     return lives
+
+
+def _shortened(
+    lives: dict[TopicPartition, list[_Life]], ends: dict[str, list[int]]
+) -> dict[TopicPartition, list[_Life]]:
+    """Let each life end with the first order to end it."""
+    shortened: dict[TopicPartition, list[_Life]] = {}
+    for tp, known in lives.items():
+        ordered = ends.get(tp.topic, [])
+        shortened[tp] = [
+            life._replace(end_us=min([life.end_us, *(us for us in ordered if us > life.begin_us)]))
+            for life in known
+        ]
+    return shortened
+
+
+def _ordered_ends(history: Sequence[Operation]) -> dict[str, list[int]]:
+    """Return when deletions of topics were ordered that were carried out, or may have been.
+
+    Brokers hear of one before it is over. And nobody sees one that a controller decides, tells and
+    forgets: it ends before the next look, and its journal is put back from a copy.
+    """
+    ends: dict[str, list[int]] = {}
+    asked: dict[int, Operation] = {}
+    for operation in history:
+        if operation.function is not Function.DELETE_TOPIC:
+            continue
+        if operation.kind is Kind.INVOKE:
+            asked[operation.process] = operation
+        elif operation.kind is not Kind.FAIL and isinstance(operation.value, Order):
+            began = asked.get(operation.process, operation)
+            ends.setdefault(operation.value.topic, []).append(began.at_us)
+    return ends
 
 
 def _starts(samples: Samples) -> dict[int, list[int]]:

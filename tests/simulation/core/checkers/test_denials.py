@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from simulation.core.checkers.denials import check_denials
+from simulation.core.history import Function, Order
 from simulation.core.samples import Denial, NodeSample, TopicView
 from tests.simulation.core.checkers.build import SECOND_US, TP, Story
 
@@ -95,3 +96,11 @@ def test_a_topic_that_nobody_ever_led_is_not_there() -> None:
     _start(story, 10, boot=1)
     _view(story, 11)
     assert _times(story) == []
+
+
+def test_an_ordered_deletion_may_be_told_before_it_is_seen_or_never_be_seen() -> None:
+    story = _story()
+    story.at(10.5).order(Function.DELETE_TOPIC, Order(topic="orders"))
+    _view(story, 10.2, named=("orders",))
+    _view(story, 11, named=("orders",))
+    assert _times(story) == [10.201]
