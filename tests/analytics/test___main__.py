@@ -21,7 +21,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.sampled_among("whole Spark jobs in processes of their own", kept=1)
+@pytest.mark.sampled_among("the longest stories in processes of their own", kept=1)
 @pytest.mark.integration
 def test_the_whole_job_prints_json_and_nothing_else(tmp_path: Path) -> None:
     write_dump(tmp_path / "dump", SAMPLES)

@@ -127,6 +127,7 @@ def copy(instruction: str, workdir: Path) -> None:
             shutil.copy(ROOT / source, workdir / target)
 
 
+@pytest.mark.sampled_among("the longest stories in processes of their own", kept=1)
 def test_the_commands_of_both_files_run_as_they_stand(image: tuple[Path, dict[str, str]]) -> None:
     workdir, environment = image
     spec = compose_spec()

@@ -14,7 +14,7 @@ from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from tests.deadlines import DEADLINE_S
 
 
-@pytest.mark.sampled_among("whole Spark jobs in processes of their own", kept=1)
+@pytest.mark.sampled_among("the longest stories in processes of their own", kept=1)
 @pytest.mark.scenario(4, 49, 256)
 @pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java")
 def test_the_demo_tells_its_story_and_leaves_nothing_running(tmp_path: Path) -> None:
