@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.deadlines import DEADLINE_MS
 from tests.integration.labs import Lab, produce_with_confluent
 from tests.kafka_tools.faults import bring_back, offline, take_offline
 from tests.kafka_tools.tools import KafkaTools, Printed
@@ -45,7 +46,16 @@ def test_partitions_come_from_a_file(tools: KafkaTools, created: str, tmp_path: 
 def test_leadership_goes_back_to_the_preferred_replica(tools: KafkaTools, lab: Lab, created: str):
     preferred = lab.partition(created).leader
     lab.cluster.restart_broker(preferred)
-    lab.wait_for_full_isr(created)
+    # All partitions are elected below, those that other tests left included.
+    lab.cluster.wait_until(
+        lambda admin: all(
+            len(each.isr) == len(each.replicas)
+            for broker in lab.running_brokers()
+            for each in admin.view(broker).partitions
+        ),
+        "every replica of the cluster is in its Isr",
+        DEADLINE_MS,
+    )
     assert lab.partition(created).leader != preferred
 
     printed = tools.run("kafka-leader-election --election-type preferred --all-topic-partitions")
