@@ -98,6 +98,34 @@ def decide_leader_and_isr(
     return list(decided.values())
 
 
+def topics_made_anew(
+    request: LeaderAndIsrRequest, *, view: Callable[[TopicPartition], ReplicaView]
+) -> list[StopReplicaDecision]:
+    """Return what to take out before the request is decided: logs of topics that nobody knows.
+
+    A new replica is made where the log of another topic of its name lies, that was never deleted:
+    the controller's journal has lost that topic. Take it out as ``StopReplica`` does, but keep it.
+    """
+    return [
+        StopReplicaDecision(tp, action, ErrorCode.NONE)
+        for topic in request.topic_states
+        for state in topic.partition_states
+        for tp in (TopicPartition(topic.topic_name, state.partition_index),)
+        if state.is_new and _differs(bytes(topic.topic_id), view(tp))
+        for action in _taken_out(view(tp))
+    ]
+
+
+def _taken_out(replica: ReplicaView) -> tuple[StopAction, ...]:
+    if replica.state is HostedState.ONLINE:
+        return (StopAction.DELETE,)
+    return (StopAction.DELETE_FILES,) if replica.log_dir is not None else ()
+
+
+def _differs(topic_id: bytes, replica: ReplicaView) -> bool:
+    return ZERO_UUID not in (topic_id, replica.topic_id) and topic_id != replica.topic_id
+
+
 def leader_and_isr_answer(
     decisions: Iterable[LeaderAndIsrDecision],
     failed: Mapping[TopicPartition, ErrorCode] | None = None,
@@ -173,7 +201,7 @@ def _decide_partition(
 def _verdict(
     topic_id: bytes, state: LeaderAndIsrPartitionState, replica: ReplicaView, broker: _Broker
 ) -> _Verdict:
-    differs = ZERO_UUID not in (topic_id, replica.topic_id) and topic_id != replica.topic_id
+    differs = _differs(topic_id, replica)
     is_rebuilt = replica.loss is not None and _may_rebuild(replica.loss, state, broker.broker_id)
     if replica.state is HostedState.OFFLINE:
         # The topic may have been deleted and made again meanwhile (KAFKA-16157).

@@ -104,10 +104,10 @@ class Engine:
         self._moves = Moves(state, self._logs, self._deletions)
         self._arrivals = Arrivals(state, self._deletions, self._moves)
         self._failures = Failures(state, self._following, self._moves)
-        self._leadership = Leadership(
-            state, self._logs, self._following, self._moves, self._failures
-        )
         self._stopping = Stopping(state, self._following, self._moves, self._deletions)
+        self._leadership = Leadership(
+            state, self._logs, self._following, self._moves, self._failures, self._stopping
+        )
         self._produces = Produces(state)
         self._fetches = Fetches(state, self._reporter)
         self._offsets = Offsets(state, self._fetches)

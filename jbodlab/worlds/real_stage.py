@@ -259,6 +259,8 @@ class RealStage:
         new = self._journal.with_suffix(".by-hand")
         await _in_thread(new.write_bytes, data)
         await _in_thread(new.rename, self._journal)
+        now_us = int(asyncio.get_running_loop().time() * 1_000_000)
+        self._look.samples.journal_edits_us.append(now_us)
 
     async def files(self, broker: int, path: str) -> Mapping[str, str]:
         """See ``Stage.files``."""

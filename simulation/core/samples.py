@@ -233,6 +233,8 @@ class Samples:
     partitions: list[PartitionSample] = field(default_factory=list[PartitionSample])
     log_dirs: list[LogDirSample] = field(default_factory=list[LogDirSample])
     nodes: list[NodeSample] = field(default_factory=list[NodeSample])
+    journal_edits_us: list[int] = field(default_factory=list[int])
+    """When a hand changed the controller's journal."""
     topics: list[TopicSample] = field(default_factory=list[TopicSample])
     faults: list[Fault] = field(default_factory=list[Fault])
     damages: list[Damage] = field(default_factory=list[Damage])

@@ -204,6 +204,7 @@ class SimStage:
         memory = self._journal_memory()
         memory.write_file(JOURNAL_FILE, data)
         memory.sync_file(JOURNAL_FILE)
+        self._observer.samples.journal_edits_us.append(self._loop.now_us)
 
     def _journal_memory(self) -> MemoryDisk:
         (drive,) = self.cluster.controller.drives.values()

@@ -21,10 +21,12 @@ from broker.core.control_rules import (
     decide_leader_and_isr,
     leader_and_isr_answer,
     refuse_leader_and_isr,
+    topics_made_anew,
 )
 from broker.core.hosted import Role
 from broker.core.log_dirs import LogDirFailed
 from broker.engine.control.failures import Failures
+from broker.engine.control.stopping import Stopping
 from broker.engine.follow.follower import Following
 from broker.engine.log.logs import Logs
 from broker.engine.move.moves import Moves
@@ -60,12 +62,14 @@ class Leadership:
         following: Following,
         moves: Moves,
         failures: Failures,
+        stopping: Stopping,
     ) -> None:
         self._state = state
         self._logs = logs
         self._following = following
         self._moves = moves
         self._failures = failures
+        self._stopping = stopping
 
     def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
         """Take over the cluster's metadata; at once, whatever the disks do."""
@@ -102,6 +106,7 @@ class Leadership:
             for leader in request.live_leaders:
                 state.leader_addresses[leader.broker_id] = (leader.host_name, leader.port)
             self._tell_new_topics(request)
+            await self._stopping.keep_as_strays(topics_made_anew(request, view=state.hosted.view))
             decisions = decide_leader_and_isr(
                 request,
                 broker_id=state.broker_id,

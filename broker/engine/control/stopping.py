@@ -6,7 +6,7 @@ The decisions are in `broker.core.control_rules`. Source: ReplicaManager.scala s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from broker.core.control_rules import (
@@ -30,6 +30,9 @@ from protocol.messages.control import (
     StopReplicaRequest,
     StopReplicaResponse,
 )
+
+_Aside = Callable[[TopicPartition, PartitionLog, DiskQueue, Replica | None], asyncio.Future[None]]
+"""Gives a log another name; the future ends when it has it."""
 
 
 class Stopping:
@@ -60,7 +63,7 @@ class Stopping:
                 return StopReplicaResponse(error_code=code)
             state.controller_epoch = request.controller_epoch
             decisions = decide_stop_replica(request, view=state.hosted.view)
-            failed = await self._carry_out(decisions)
+            failed = await self._carry_out(decisions, self._set_aside)
         rows = [
             StopReplicaPartitionError(
                 topic_name=decision.tp.topic,
@@ -71,8 +74,15 @@ class Stopping:
         ]
         return StopReplicaResponse(error_code=ErrorCode.NONE, partition_errors=rows)
 
+    async def keep_as_strays(self, decisions: Sequence[StopReplicaDecision]) -> None:
+        """Take replicas out whose topics were made anew, and keep their logs under other names.
+
+        Call it in the control turn. What fails is Offline.
+        """
+        await self._carry_out(decisions, self._keep_as_stray)
+
     async def _carry_out(
-        self, decisions: Sequence[StopReplicaDecision]
+        self, decisions: Sequence[StopReplicaDecision], aside: _Aside
     ) -> dict[TopicPartition, ErrorCode]:
         """Stop all fetching first, then delete (KAFKA-10371); return the errors met."""
         for decision in decisions:
@@ -88,9 +98,9 @@ class Stopping:
         for decision in decisions:
             try:
                 if decision.action is StopAction.DELETE:
-                    renames += await self._delete(decision.tp)
+                    renames += await self._delete(decision.tp, aside)
                 elif decision.action is StopAction.DELETE_FILES:
-                    renames += self._delete_files(decision.tp)
+                    renames += self._delete_files(decision.tp, aside)
             except LogDirFailed:
                 failed.append(decision.tp)
         for tp, renamed in renames:
@@ -110,7 +120,7 @@ class Stopping:
         return self._state.hosted.view(tp).topic_id
 
     async def _delete(
-        self, tp: TopicPartition
+        self, tp: TopicPartition, aside: _Aside
     ) -> list[tuple[TopicPartition, asyncio.Future[None]]]:
         replica = self._state.hosted.online(tp)
         while replica is not None and replica.pause is not None:
@@ -122,10 +132,10 @@ class Stopping:
         self._state.hosted.remove(tp)
         self._state.rebuilds.done(tp)
         replica.end(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        return [(tp, self._set_aside(tp, replica.log, replica.dir, replica))]
+        return [(tp, aside(tp, replica.log, replica.dir, replica))]
 
     def _delete_files(
-        self, tp: TopicPartition
+        self, tp: TopicPartition, aside: _Aside
     ) -> list[tuple[TopicPartition, asyncio.Future[None]]]:
         """Delete what lies on disk of a replica that is not hosted."""
         renames: list[tuple[TopicPartition, asyncio.Future[None]]] = []
@@ -134,9 +144,9 @@ class Stopping:
         self._state.hosted.remove(tp)
         self._state.rebuilds.done(tp)
         if loose is not None:
-            renames.append((tp, self._set_aside(tp, loose.log, loose.dir.beside)))
+            renames.append((tp, aside(tp, loose.log, loose.dir.beside, None)))
         if idle is not None:
-            renames.append((tp, self._set_aside(tp, idle.log, idle.dir)))
+            renames.append((tp, aside(tp, idle.log, idle.dir, None)))
         return renames
 
     def _set_aside(
@@ -144,7 +154,7 @@ class Stopping:
         tp: TopicPartition,
         log: PartitionLog,
         log_dir: DiskQueue,
-        replica: Replica | None = None,
+        replica: Replica | None,
     ) -> asyncio.Future[None]:
         delay_ms = (
             self._state.ports.topic_config(tp.topic).file_delete_delay_ms
@@ -152,3 +162,8 @@ class Stopping:
             else replica.delete_delay_ms
         )
         return self._deletions.set_aside(tp, log, log_dir, delay_ms)
+
+    def _keep_as_stray(
+        self, tp: TopicPartition, log: PartitionLog, log_dir: DiskQueue, _replica: Replica | None
+    ) -> asyncio.Future[None]:
+        return self._deletions.keep_as_stray(tp, log, log_dir)

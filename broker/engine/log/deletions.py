@@ -10,12 +10,13 @@ import asyncio
 import heapq
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Final, NamedTuple
 
 from broker.core.log_dirs import LogDirFailed
 from broker.engine.state import EngineState
 from broker.storage.disk_queue import DiskQueue
-from broker.storage.layout import delete_dir_name
+from broker.storage.layout import delete_dir_name, stray_dir_name
 from broker.storage.partition_log import PartitionLog
 from protocol.ids import TopicPartition
 
@@ -58,13 +59,32 @@ class Deletions:
             LogDirFailed: the log dir is offline; in the future when it fails meanwhile.
         """
         name = delete_dir_name(tp, self._state.unique())
+        then = partial(self.renamed, tp, log, log_dir, delay_ms)
+        return self._rename(tp, log, log_dir, name, then)
+
+    def keep_as_stray(
+        self, tp: TopicPartition, log: PartitionLog, log_dir: DiskQueue
+    ) -> asyncio.Future[None]:
+        """Rename a log that is nobody's; every start leaves it alone. As ``set_aside`` else."""
+        name = stray_dir_name(tp, self._state.unique())
+        logger.warning("%s/%s -> %s: its topic was made anew", log_dir.path, tp, name)
+        return self._rename(tp, log, log_dir, name, partial(self._on_gone, log_dir.path, tp))
+
+    def _rename(
+        self,
+        tp: TopicPartition,
+        log: PartitionLog,
+        log_dir: DiskQueue,
+        name: str,
+        then: Callable[[], None],
+    ) -> asyncio.Future[None]:
         renamed = log_dir.submit("set aside", lambda: log.rename(name))
         self._state.log_dirs.uncount_log(log_dir.path)
         self._state.cleaner_offsets.forget(log_dir.path, tp)
 
         def done(future: asyncio.Future[None]) -> None:
             if not future.cancelled() and future.exception() is None:
-                self.renamed(tp, log, log_dir, delay_ms)
+                then()
 
         renamed.add_done_callback(done)
         # Who gives up waiting does not take the renaming back; nobody has to wait at all.

@@ -12,6 +12,7 @@ from protocol.ids import TopicPartition
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import EVER, forgiven_until, is_damaged
+from simulation.core.checkers.timeline import last_partitions
 from simulation.core.samples import BatchSample, LogSample, Samples
 
 NAME: Final = "logs agree"
@@ -23,7 +24,10 @@ def check_agreement(evidence: Evidence) -> list[Violation]:
     compacted = deletions_of(evidence).compacted
     forgiven = forgiven_until(samples)
     logs: dict[TopicPartition, list[LogSample]] = {}
+    assigned = last_partitions(samples.partitions)
     for log in samples.logs:
+        if log.tp in assigned and log.broker not in assigned[log.tp].replicas:
+            continue  # of another topic of this name, which the journal lost
         is_known = log.is_readable and not log.is_future and log.tp.topic not in compacted
         is_promised = forgiven.get(log.tp) != EVER
         if is_known and is_promised and not is_damaged(samples, log):

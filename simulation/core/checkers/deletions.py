@@ -59,8 +59,9 @@ def deletions_of(evidence: Evidence) -> Deletions:
             before = EVERYTHING if order.offset == _TO_HIGH_WATERMARK else order.offset
             found.before[tp] = max(before, found.before.get(tp, 0))
     for topic, gone_us in renewals(evidence.samples.partitions):
-        if topic in found.topics:
-            found.topics[topic] = max(gone_us, found.topics[topic])
+        was_lost = any(edited_us <= gone_us for edited_us in evidence.samples.journal_edits_us)
+        if topic in found.topics or was_lost:
+            found.topics[topic] = max(gone_us, found.topics.get(topic, 0))
     for sample in evidence.samples.topics:
         if "compact" in sample.configs.get("cleanup.policy", ""):
             found.compacted[sample.topic] = None

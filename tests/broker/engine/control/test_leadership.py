@@ -96,6 +96,26 @@ async def test_another_topic_id_is_inconsistent(alone: Lab) -> None:
     assert answer.topics[0].partition_errors[0].error_code == ErrorCode.INCONSISTENT_TOPIC_ID
 
 
+async def test_a_topic_made_anew_over_logs_keeps_them_as_strays(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    old_id = alone[1].engine.state.hosted.view(ORDERS).topic_id
+    request = leader_and_isr({ORDERS: Led([1], 1, [1])})
+    request.topic_states[0].topic_id = b"z" * 16
+    request.topic_states[0].partition_states[0].is_new = True
+
+    answer = await alone[1].engine.leader_and_isr(request)
+
+    assert answer.topics[0].partition_errors[0].error_code == ErrorCode.NONE
+    view = alone[1].engine.state.hosted.view(ORDERS)
+    assert (view.topic_id, old_id != view.topic_id) == (b"z" * 16, True)
+    names = [
+        name
+        for log_dir in alone[1].engine.state.dirs.values()
+        for name in log_dir.disk.list_dir("")
+    ]
+    assert [name.startswith("orders-0.") for name in names if name.endswith("-stray")] == [True]
+
+
 @pytest.mark.scenario(83)
 async def test_an_id_that_comes_late_is_written_beside_the_log(alone: Lab) -> None:
     request = leader_and_isr({ORDERS: Led([1], 1, [1])}, is_new=True)
