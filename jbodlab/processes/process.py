@@ -149,17 +149,17 @@ class Process:
 
         Only one that takes the signal is asked: any other would end by it.
         """
-        if not _takes(self.pid, STACKS_SIGNAL):
+        if not _is_in_mask("SigCgt", Path(f"/proc/{self.pid}/status")):
             return False
         size_bytes = _size_bytes(self.log_file)
         self._signal(STACKS_SIGNAL)
         deadline = time.monotonic() + timeout_ms / 1000
-        while STACK_WORDS not in (written := _text_from(self.log_file, size_bytes)):
+        while _is_writing_stacks(self.pid) or STACK_WORDS not in _text_from(
+            self.log_file, size_bytes
+        ):
             if time.monotonic() >= deadline:
                 return False
             time.sleep(_POLL_S)
-        while written != (written := _text_from(self.log_file, size_bytes)):
-            time.sleep(_POLL_S)  # There are more threads.
         return True
 
     def ended_by(self) -> str | None:
@@ -204,21 +204,29 @@ def fatal_signal(log_file: Path) -> str | None:
 
 
 def _fatal_cause(log_file: Path) -> str | None:
-    before, mark, dump = _text_from(log_file, -_TAIL_BYTES).rpartition(FATAL_ERROR)
-    del before
+    _, mark, dump = _text_from(log_file, -_TAIL_BYTES).rpartition(FATAL_ERROR)
     if not mark or any(map(_LOGGED.match, dump.splitlines())):
         return None  # Another process wrote on.
     return dump.partition("\n")[0]
 
 
-def _takes(pid: int, number: signal.Signals) -> bool:
-    """Tell whether a process has a handler for a signal; where nobody can know, it has none."""
+def _is_writing_stacks(pid: int) -> bool:
+    """Tell whether ``STACKS_SIGNAL`` waits for a thread of a process, or for its handler's end.
+
+    The thread that runs the handler has the signal blocked for so long.
+    """
+    threads = Path(f"/proc/{pid}/task").glob("*/status")
+    return any(_is_in_mask("SigPnd|ShdPnd|SigBlk", status) for status in threads)
+
+
+def _is_in_mask(masks: str, status: Path) -> bool:
+    """Tell whether ``STACKS_SIGNAL`` is in a mask of a ``/proc`` file; of one that is gone: no."""
     try:
-        status = Path(f"/proc/{pid}/status").read_text()
+        text = status.read_text()
     except OSError:
         return False
-    taken = re.search(r"^SigCgt:\s*([0-9a-f]+)$", status, re.MULTILINE)
-    return taken is not None and bool(int(taken[1], 16) >> (number - 1) & 1)
+    found = re.findall(rf"^(?:{masks}):\s*([0-9a-f]+)$", text, re.MULTILINE)
+    return any(int(mask, 16) >> (STACKS_SIGNAL - 1) & 1 for mask in found)
 
 
 def _size_bytes(file: Path) -> int:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
+import math
 import os
 import signal
+import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+import psutil
 
 from jbodlab.processes.process import UNKNOWN_CODE, Process, fatal_signal
 from tests.deadlines import DEADLINE_MS
@@ -19,6 +25,14 @@ STUBBORN = (
 )
 
 TELLS_STACKS = "from protocol.stack_dumps import tell_stacks; tell_stacks(); "
+MANY_THREADS = (
+    TELLS_STACKS + "import signal, sys, threading; "
+    "[threading.Thread(target=threading.Event().wait, daemon=True).start() for _ in range(60)]; "
+    "print('up', file=sys.stderr, flush=True); signal.pause()"
+)
+UP = b"up\n"
+PIPE_BYTES = 4096
+"""What 60 threads do takes more."""
 CRASHES = TELLS_STACKS + "import os; os.kill(os.getpid(), 11)"
 
 
@@ -128,6 +142,39 @@ def test_a_process_that_never_lets_go_writes_what_its_threads_do(tmp_path: Path)
     finally:
         process.kill()
     assert process.ended_by() == "SIGKILL"
+
+
+def test_stacks_of_which_a_part_is_written_are_waited_for(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    child = subprocess.Popen([sys.executable, "-c", MANY_THREADS], stderr=writer)
+    os.close(writer)
+    try:
+        log_file = tmp_path / "p.log"
+        log_file.write_bytes(os.read(reader, len(UP)))
+        process = Process.attach("p", child.pid, psutil.Process(child.pid).create_time(), log_file)
+        assert process is not None
+        copied = threading.Thread(target=copy, args=(reader, log_file, 1_000))
+        copied.start()
+        assert not process.write_stacks(200)
+        copied.join()
+        assert "(most recent call first)" in log_file.read_text()
+        rest = threading.Thread(target=copy, args=(reader, log_file))
+        rest.start()
+        assert process.write_stacks(DEADLINE_MS)
+    finally:
+        child.kill()
+        child.wait()
+    rest.join()
+    os.close(reader)
+
+
+def copy(reader: int, log_file: Path, size_bytes: float = math.inf) -> None:
+    """Write what comes through a pipe to a log: at least ``size_bytes``, or all."""
+    with log_file.open("ab", buffering=0) as log:
+        while size_bytes > 0 and (piece := os.read(reader, 100)):
+            log.write(piece)
+            size_bytes -= len(piece)
 
 
 def test_a_process_that_would_end_by_the_question_is_not_asked(tmp_path: Path) -> None:
