@@ -66,12 +66,9 @@ from protocol.transport.begun_answers import Body, LaterAnswer
 from protocol.transport.held_request import HeldRequest
 from protocol.transport.large_requests import (
     answer_in_pieces,
-    decode_large,
+    decode_in_turns,
     drop,
-    first_step,
     is_cut,
-    piece_refusal,
-    whole_refusal,
 )
 from protocol.wire.fast import Codec, codec
 
@@ -210,7 +207,7 @@ class Dispatcher:
             if len(body) < LARGE_BYTES_MIN:
                 request, is_large = route.decode(body), False
             else:
-                request, is_large = await self._decoded(route, body)
+                request, is_large = await decode_in_turns(route.codec, body, self._context.turns)
         except Malformed:
             self._context.metrics.counters.malformed_requests.add()
             raise
@@ -238,13 +235,6 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001 -- the dispatcher is where errors end
             return self._refused(asked, error)
 
-    async def _decoded(self, route: _Route, body: Buffer) -> tuple[Any, bool]:
-        """Return a request and whether it took more than a step."""
-        if (request := first_step(route.codec.decode_in_steps(body))) is not None:
-            return request, False
-        with self._context.turns:
-            return await decode_large(route.codec, body, self._context.turns), True
-
     async def _answer_large(self, asked: _Asked) -> Body:
         """Answer what takes more than a step."""
         turns = self._context.turns
@@ -256,21 +246,15 @@ class Dispatcher:
             return parts
 
     async def _in_pieces(self, asked: _Asked) -> Any:
-        turns, refusal = self._context.turns, whole_refusal(asked.request)
-        refused: list[Any] = []
-
         async def answer(piece: Any) -> Any:
-            one = asked._replace(request=piece)
-            if (error := refusal or piece_refusal(piece, turns)) is None:
-                return await self._handled(one)
-            refused.append(piece)
-            return self._refused(one, error)
+            return await self._handled(asked._replace(request=piece))
+
+        def refuse(piece: Any, error: KafkaError) -> Any:
+            return self._refused(asked._replace(request=piece), error)
 
         at_once = FORWARDED_AT_ONCE if asked.route.is_forwarded else 1
-        try:
-            return await answer_in_pieces(asked.request, answer, turns, at_once=at_once)
-        finally:
-            turns.discard(refused)  # Not before: pieces share what is not cut.
+        turns = self._context.turns
+        return await answer_in_pieces(asked.request, answer, refuse, turns, at_once=at_once)
 
     def _check_order(self, received: RequestReceived, peer: Peer) -> None:
         """Take nothing more from a connection of the controller once it speaks on a newer one.

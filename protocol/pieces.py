@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from protocol.errors import ErrorCode, KafkaError
-from protocol.wire.table import ArrayType, rows_of
+from protocol.wire.table import ArrayType, arrays_of, rows_of, struct_arrays_of
 
 NEW_PARTITIONS_MAX: Final = 10_000
 """That one request makes. Source: KRaft's QuorumController.MAX_RECORDS_PER_USER_OP."""
@@ -113,7 +113,7 @@ def shorten(request: Any) -> Iterator[list[Any]]:
     An answer has an entry for each of the request, and one for very many would take long.
     """
     limit = CUTS.get(type(request).__name__, _WHOLE).values_max
-    for name in _arrays(request.__class__):
+    for name in arrays_of(request.__class__):
         items = getattr(request, name)
         if items is not None and len(items) > limit:
             setattr(request, name, items[:limit])
@@ -126,7 +126,7 @@ def put_together(whole: Any, answer: Any) -> None:
     An entry that was cut has a part in both: its arrays go on, too. Nodes are named once.
     """
     cls: Any = whole.__class__
-    for name in _arrays(cls):
+    for name in arrays_of(cls):
         own, more = getattr(whole, name), getattr(answer, name)
         if not more:
             continue
@@ -190,21 +190,6 @@ def _weight(item: Any, levels: tuple[str, ...], most: int) -> int:
 
 
 @cache
-def _arrays(struct: type[Any]) -> tuple[str, ...]:
-    return tuple(name for name, row, _ in rows_of(struct) if isinstance(row.wire, ArrayType))
-
-
-@cache
-def _structs(struct: type[Any]) -> tuple[str, ...]:
-    """Return the arrays whose elements are structs."""
-    return tuple(
-        name
-        for name, row, _ in rows_of(struct)
-        if isinstance(row.wire, ArrayType) and isinstance(row.wire.element, type)
-    )
-
-
-@cache
 def _key_fields(struct: type[Any]) -> tuple[str, ...]:
     return tuple(name for name, row, _ in rows_of(struct) if not isinstance(row.wire, ArrayType))
 
@@ -212,7 +197,7 @@ def _key_fields(struct: type[Any]) -> tuple[str, ...]:
 def _is_same(one: Any, other: Any) -> bool:
     """Tell whether two entries are parts of one: alike in all but their arrays."""
     cls: Any = one.__class__
-    if not dataclasses.is_dataclass(cls) or not _arrays(cls):
+    if not dataclasses.is_dataclass(cls) or not arrays_of(cls):
         return False
     return all(getattr(one, name) == getattr(other, name) for name in _key_fields(cls))
 
@@ -221,13 +206,13 @@ def _check_arrays(value: Any, limit: int) -> None:
     cls: Any = value.__class__
     if not dataclasses.is_dataclass(cls):
         return
-    for name in _arrays(cls):
+    for name in arrays_of(cls):
         length = len(getattr(value, name) or ())
         if length > limit:
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST,
                 f"{name} has {length} entries, at most {limit} are taken; ask for fewer at a time.",
             )
-    for name in _structs(cls):
+    for name, _ in struct_arrays_of(cls):
         for item in getattr(value, name) or ():
             _check_arrays(item, limit)

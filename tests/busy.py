@@ -13,8 +13,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
 
+from tests.lanes import LANES
+
 LOOPS: Final = 6
-WHOLE_SUITE: Final = ("-n", "4")
+WHOLE_SUITE: Final = ("-n", str(LANES))
 _LOOP: Final = "import os\nwhile os.getppid() == {parent}: pass"
 """It ends with whoever started it, also when that is killed."""
 

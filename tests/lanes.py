@@ -18,6 +18,8 @@ from xdist.workermanage import (  # pyright: ignore[reportMissingTypeStubs] - it
     WorkerController,
 )
 
+LANES: Final = 5
+"""As many workers as `make test` starts."""
 CLUSTERS: Final = "tests/integration/"
 JAVA: Final = (
     "tests/analytics/",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lanes import lane_of
+from tests.lanes import LANES, lane_of
 
 ROOT = Path(__file__).parents[1]
 TOOLS = ("ruff", "basedpyright", "lint-imports", "pytest")
@@ -62,6 +62,10 @@ def test_clusters_and_the_rest_have_two_lanes_each_and_a_file_is_in_one(
     assert abs(lanes[f"{lane}-0"] - lanes[f"{lane}-1"]) < len(files) / 4
     for file in files:
         assert lane_of(f"{file}::test_x") == lane_of(f"{file}::test_y[1]")
+
+
+def test_make_starts_a_worker_for_each_lane() -> None:
+    assert f"\nLANES := {LANES}\n" in (ROOT / "Makefile").read_text()
 
 
 def test_java_has_a_lane_and_so_have_all_others() -> None:

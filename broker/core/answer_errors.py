@@ -6,7 +6,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, TypeAlias
 
-from protocol.wire.table import ArrayType, rows_of
+from protocol.wire.table import rows_of, struct_arrays_of
 
 Finder: TypeAlias = Callable[[Any], bool]
 
@@ -21,7 +21,7 @@ def _finder(struct: type[Any]) -> Finder | None:
     has_code = any(name == "error_code" for name, _, _ in rows_of(struct))
     nested = [
         (attrgetter(name), finder)
-        for name, element in _arrays_of_structs(struct)
+        for name, element in struct_arrays_of(struct)
         if (finder := _finder(element)) is not None
     ]
     if not has_code and not nested:
@@ -37,15 +37,6 @@ def _finder(struct: type[Any]) -> Finder | None:
         return False
 
     return find
-
-
-def _arrays_of_structs(struct: type[Any]) -> list[tuple[str, type[Any]]]:
-    """Return the fields that hold arrays of structs, with the class of their elements."""
-    return [
-        (name, row.wire.element)
-        for name, row, _ in rows_of(struct)
-        if isinstance(row.wire, ArrayType) and isinstance(row.wire.element, type)
-    ]
 
 
 def _never(_value: object) -> bool:

@@ -16,6 +16,7 @@ from broker.core.producers import ProducerStates
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ports import Buffer
 from protocol.records.batch import (
+    ATTRIBUTES_LOW_POSITION,
     CONTROL_BIT,
     MAGIC,
     MAGIC_POSITION,
@@ -38,7 +39,6 @@ BATCHES_ONLY_PRODUCE_VERSION: Final = 3
 ZSTD_PRODUCE_VERSION: Final = 7
 """Older producers may not send it (KIP-110)."""
 _NO_TIMESTAMP: Final = -1
-_ATTRIBUTES_LOW_POSITION: Final = 22
 
 
 class RecordsSeen(NamedTuple):
@@ -190,9 +190,9 @@ def check_produce_version(buffer: Buffer | None, version: int) -> None:
 def is_transactional(buffer: Buffer) -> bool:
     """Tell whether a producer's batch is part of a transaction; older formats never are."""
     return (
-        len(buffer) > _ATTRIBUTES_LOW_POSITION
+        len(buffer) > ATTRIBUTES_LOW_POSITION
         and buffer[MAGIC_POSITION] == MAGIC
-        and bool(buffer[_ATTRIBUTES_LOW_POSITION] & TRANSACTIONAL_BIT)
+        and bool(buffer[ATTRIBUTES_LOW_POSITION] & TRANSACTIONAL_BIT)
     )
 
 

@@ -110,9 +110,11 @@ def topics_made_anew(
         StopReplicaDecision(tp, action, ErrorCode.NONE)
         for topic in request.topic_states
         for state in topic.partition_states
+        if state.is_new
         for tp in (TopicPartition(topic.topic_name, state.partition_index),)
-        if state.is_new and _differs(bytes(topic.topic_id), view(tp))
-        for action in _taken_out(view(tp))
+        for replica in (view(tp),)
+        if _differs(bytes(topic.topic_id), replica)
+        for action in _taken_out(replica)
     ]
 
 

@@ -13,6 +13,7 @@ from protocol.configs.topic import TopicConfig
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ports import Buffer
 from protocol.records.batch import (
+    ATTRIBUTES_LOW_POSITION,
     HEADER_SIZE_BYTES,
     MAGIC,
     MAGIC_POSITION,
@@ -35,8 +36,6 @@ _CODECS: Final = {
     "zstd": Compression.ZSTD,
 }
 _CODEC_MASK: Final = 7
-_CODEC_POSITION: Final = 22
-"""The second byte of the attributes."""
 
 
 def needs_recompression(records: Buffer, config: TopicConfig) -> bool:
@@ -46,7 +45,7 @@ def needs_recompression(records: Buffer, config: TopicConfig) -> bool:
         target is not None
         and len(records) >= HEADER_SIZE_BYTES
         and records[MAGIC_POSITION] == MAGIC
-        and records[_CODEC_POSITION] & _CODEC_MASK != target
+        and records[ATTRIBUTES_LOW_POSITION] & _CODEC_MASK != target
     )
 
 

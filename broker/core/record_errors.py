@@ -15,6 +15,7 @@ from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import TopicPartition
 from protocol.ports import Buffer
 from protocol.records.batch import (
+    ATTRIBUTES_LOW_POSITION,
     COMPRESSION_MASK,
     HEADER_SIZE_BYTES,
     MAGIC,
@@ -27,12 +28,10 @@ from protocol.records.compression import OUTPUT_BYTES_MAX
 from protocol.records.records import RecordView, iterate_unpacked_views, unpacked_in_steps
 from protocol.records.steps import Steps, at_once
 
-RECORDS_OF_A_STEP: Final = 1_000
+VIEWS_OF_A_STEP: Final = 1_000
 """Some milliseconds."""
 NAMED_MAX: Final = 1_000
 """How many records one answer names; the message for the batch counts all."""
-_CODEC_AT: Final = 22
-"""The second byte of the attributes."""
 _COUNT: Final = Struct(">I")
 _COUNT_AT: Final = HEADER_SIZE_BYTES - _COUNT.size
 SHOWN_MAX: Final = 3
@@ -89,9 +88,9 @@ def is_looked_at_before(batch: Buffer, limits: AppendLimits, now_ms: int) -> boo
     """
     if len(batch) < HEADER_SIZE_BYTES or batch[MAGIC_POSITION] != MAGIC:
         return False
-    is_packed = bool(batch[_CODEC_AT] & COMPRESSION_MASK)
+    is_packed = bool(batch[ATTRIBUTES_LOW_POSITION] & COMPRESSION_MASK)
     records_count: int = _COUNT.unpack_from(batch, _COUNT_AT)[0]
-    if not is_packed and records_count <= RECORDS_OF_A_STEP:
+    if not is_packed and records_count <= VIEWS_OF_A_STEP:
         return False
     try:
         header = read_batch_header(batch)
@@ -105,7 +104,7 @@ def is_looked_at_before(batch: Buffer, limits: AppendLimits, now_ms: int) -> boo
 def look_in_steps(
     tp: TopicPartition, batch: Buffer, limits: AppendLimits, now_ms: int
 ) -> Steps[RecordsSeen]:
-    """Look at every record of a batch, ``RECORDS_OF_A_STEP`` at a time.
+    """Look at every record of a batch, ``VIEWS_OF_A_STEP`` at a time.
 
     What its header says wrong is left to ``prepare_append``, but for times: they are told of the
     records that have them.
@@ -132,7 +131,7 @@ def _named_in_steps(
             faults_count += 1
             if faults_count <= NAMED_MAX:
                 found.append(RecordError(number, fault[1]))
-        if number % RECORDS_OF_A_STEP == RECORDS_OF_A_STEP - 1:
+        if number % VIEWS_OF_A_STEP == VIEWS_OF_A_STEP - 1:
             yield
     if not found:
         return None

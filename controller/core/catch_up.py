@@ -85,7 +85,19 @@ def raise_broker_epochs(step: Step, previous_broker_epoch: int) -> None:
         step.change(BrokerEpochsRaised(previous_broker_epoch + 1))
 
 
-def begin_epoch(step: Step, reports: Iterable[JournalReport]) -> None:
+def begin_epoch_above(step: Step, newer: Reports) -> int:
+    """Log what brokers know that the journal does not, and begin an epoch above it.
+
+    Returns:
+        How many decisions the journal has lost, as far as can be told; for ``learn``.
+    """
+    _say(step, newer)
+    lost = _lost_count(step.state, newer)  # The new epoch goes on behind the highest number heard.
+    _begin_epoch(step, newer.values())
+    return lost
+
+
+def _begin_epoch(step: Step, reports: Iterable[JournalReport]) -> None:
     """Begin a controller epoch above every one that the journal, or a broker, has heard of."""
     state = step.state
     heard = list(reports)
@@ -95,7 +107,7 @@ def begin_epoch(step: Step, reports: Iterable[JournalReport]) -> None:
     step.note(f"controller epoch {epoch} begins behind decision {number}")
 
 
-def say(step: Step, newer: Reports) -> None:
+def _say(step: Step, newer: Reports) -> None:
     """Have it logged what brokers know that the journal does not."""
     state = step.state
     for broker_id, report in newer.items():
@@ -110,7 +122,7 @@ def say(step: Step, newer: Reports) -> None:
         )
 
 
-def lost_count(state: ClusterState, newer: Reports) -> int:
+def _lost_count(state: ClusterState, newer: Reports) -> int:
     """Return how many decisions the journal has lost, as far as can be told; at least one."""
     heard = [
         report.journal_number
@@ -128,7 +140,7 @@ def learn(step: Step, reports: Reports, lost: int) -> list[TopicPartition]:
     Args:
         step: of this event.
         reports: those with the brokers' replicas.
-        lost: see ``lost_count``, counted before that epoch began.
+        lost: what ``begin_epoch_above`` returned.
     """
     claims = _claims(reports)
     _forget_topics_made_anew(step, claims)

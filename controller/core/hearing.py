@@ -114,9 +114,7 @@ def _end_when_heard(step: Step, hearing: Hearing) -> list[RequestArrived]:
 def _take_over(step: Step) -> None:
     known = step.run.reports
     newer = catch_up.newer_reports(step.state, known)
-    catch_up.say(step, newer)
-    lost = catch_up.lost_count(step.state, newer)
-    catch_up.begin_epoch(step, newer.values())
+    lost = catch_up.begin_epoch_above(step, newer)
     catch_up.raise_above(step, known.values())
     if newer:
         catch_up.learn(step, known, lost)

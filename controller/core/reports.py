@@ -81,9 +81,7 @@ def learn_late(step: Step, broker_id: int) -> None:
         return
     newer = catch_up.newer_reports(step.state, {broker_id: report})
     if newer:
-        catch_up.say(step, newer)
-        lost = catch_up.lost_count(step.state, newer)
-        catch_up.begin_epoch(step, newer.values())
+        lost = catch_up.begin_epoch_above(step, newer)
         changed = catch_up.learn(step, newer, lost)
         batch = step.new_batch()
         for tp in changed:

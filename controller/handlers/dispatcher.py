@@ -17,11 +17,9 @@ from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVe
 from protocol.ports import Buffer
 from protocol.transport.large_requests import (
     answer_in_pieces,
-    decode_large,
+    decode_in_turns,
     drop,
     is_cut,
-    piece_refusal,
-    whole_refusal,
 )
 from protocol.transport.turns import Turns
 from protocol.wire.fast import codec
@@ -60,11 +58,12 @@ class Dispatcher:
         if handler is None or version not in handler.versions:
             raise Malformed(f"API {received.api_key} v{version} is not served here")
         decoding = codec(handler.api.request, version)
-        if len(received.body) >= LARGE_BYTES_MIN:
-            return await self._answer_large(handler, received, peer)
-        request = decoding.decode_leading(received.body)
-        if is_cut(request):
-            return await self._answer_large(handler, received, peer)
+        if len(received.body) < LARGE_BYTES_MIN:
+            request, is_large = decoding.decode_leading(received.body), False
+        else:
+            request, is_large = await decode_in_turns(decoding, received.body, self._turns)
+        if is_large or is_cut(request):
+            return await self._answer_large(handler, request, received, peer)
         response = await self._answer(handler, request, received, peer)
         steps = codec(handler.api.response, version).encode_parts_in_steps(response)
         return await self._turns.run(steps)
@@ -80,25 +79,21 @@ class Dispatcher:
             return handler.refuse(request, version, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
 
     async def _answer_large(
-        self, handler: Handler, received: RequestReceived, peer: Peer
+        self, handler: Handler, request: Any, received: RequestReceived, peer: Peer
     ) -> Sequence[Buffer]:
-        """Decode in steps, have each piece decided for itself, encode in steps."""
+        """Have each piece decided for itself, encode in steps."""
         version, turns = received.api_version, self._turns
+
+        async def answer(piece: Any) -> Any:
+            return await self._answer(handler, piece, received, peer)
+
+        def refuse(piece: Any, error: KafkaError) -> Any:
+            return handler.refuse(piece, version, error)
+
         with turns:
-            decoding = codec(handler.api.request, version)
-            request = await decode_large(decoding, received.body, turns)
-            refusal = whole_refusal(request)
-            refused: list[Any] = []
-
-            async def answer(piece: Any) -> Any:
-                error = refusal or piece_refusal(piece, turns)
-                if error is not None:
-                    refused.append(piece)
-                    return handler.refuse(piece, version, error)
-                return await self._answer(handler, piece, received, peer)
-
-            response = await answer_in_pieces(request, answer, turns, at_once=PIECES_AT_ONCE)
-            turns.discard(refused)  # Not before: pieces share what is not cut.
+            response = await answer_in_pieces(
+                request, answer, refuse, turns, at_once=PIECES_AT_ONCE
+            )
             encoding = codec(handler.api.response, version).encode_parts_in_steps(response)
             parts = await turns.run(encoding)
             await drop(response, turns, is_shared=False)

@@ -40,6 +40,8 @@ _ATTRIBUTES: Final = Struct(">h")
 _LEADER_EPOCH_POSITION: Final = 12
 _CRC_POSITION: Final = 17
 _ATTRIBUTES_POSITION: Final = 21
+ATTRIBUTES_LOW_POSITION: Final = 22
+"""Of the byte with the codec and the bits for timestamps and transactions."""
 _MAX_TIMESTAMP_POSITION: Final = 35
 _SEQUENCE_COUNT: Final = 2**31
 

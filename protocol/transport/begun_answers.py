@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from protocol.connection import RequestReceived
 from protocol.ports import Buffer
+from protocol.transport.flow_control import wake_up
 
 BEGUN_REQUESTS_MAX: Final = 64
 """No further request of a connection is begun while so many wait for their answers."""
@@ -88,7 +89,7 @@ class BegunAnswers:
         for _, answer in begun:
             if isinstance(answer, LaterAnswer):
                 answer.abandon()
-        self._wake()
+        wake_up(self._moved)
 
     def _send_ready(self, _ready: asyncio.Future[None]) -> None:
         begun = self._begun
@@ -109,7 +110,7 @@ class BegunAnswers:
                 answers.append((request, body))
         if answers:
             self._send_all(answers)
-            self._wake()
+            wake_up(self._moved)
         if failure is not None:
             self._fail(failure)
             self.abandon()
@@ -118,7 +119,3 @@ class BegunAnswers:
         self._moved = asyncio.get_running_loop().create_future()
         await self._moved
         self._moved = None
-
-    def _wake(self) -> None:
-        if self._moved is not None and not self._moved.done():
-            self._moved.set_result(None)

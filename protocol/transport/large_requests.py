@@ -8,7 +8,7 @@ without pieces looks after its steps itself, as Fetch does.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -25,10 +25,12 @@ from protocol.pieces import (
 from protocol.ports import Buffer
 from protocol.transport.turns import Turns
 from protocol.wire.fast import Codec
-from protocol.wire.table import ArrayType, rows_of
+from protocol.wire.table import arrays_of
 
 Answer = Callable[[Any], Awaitable[Any]]
 """Answers one piece, errors included: a response, a ``Begun`` or None."""
+Refuse = Callable[[Any, KafkaError], Any]
+"""Returns the response that tells of a piece why it is refused."""
 
 
 class Begun(NamedTuple):
@@ -41,15 +43,34 @@ class Begun(NamedTuple):
     """Called instead when nobody will read the response."""
 
 
-async def answer_in_pieces(request: Any, answer: Answer, turns: Turns, *, at_once: int) -> Any:
+async def answer_in_pieces(
+    request: Any, answer: Answer, refuse: Refuse, turns: Turns, *, at_once: int
+) -> Any:
     """Return the whole answer, None when no piece has one.
 
     Args:
         request: its arrays are empty afterwards, so that what was worked off is let go of.
         answer: called for each piece, in order.
+        refuse: called instead for what no piece may hold.
         turns: asked between two pieces.
         at_once: so many pieces are under way together; 1 where each is answered at once.
     """
+    refusal = whole_refusal(request)
+    refused: list[Any] = []
+
+    async def answer_or_refuse(piece: Any) -> Any:
+        if (error := refusal or piece_refusal(piece, turns)) is None:
+            return await answer(piece)
+        refused.append(piece)
+        return refuse(piece, error)
+
+    try:
+        return await _answer_each(request, answer_or_refuse, turns, at_once)
+    finally:
+        turns.discard(refused)  # Not before: pieces share what is not cut.
+
+
+async def _answer_each(request: Any, answer: Answer, turns: Turns, at_once: int) -> Any:
     if isinstance(request, FetchRequest):
         try:
             return await answer(request)
@@ -68,24 +89,24 @@ async def answer_in_pieces(request: Any, answer: Answer, turns: Turns, *, at_onc
     return _joined(whole, await _finished(begun, turns)) if begun else whole
 
 
-def first_step(steps: Generator[None, None, Any]) -> Any:
-    """Return the message if it takes one step only, None if there are more."""
-    try:
-        next(steps)
-    except StopIteration as end:
-        return end.value
-    return None
+async def decode_in_turns(message: Codec, body: Buffer, turns: Turns) -> tuple[Any, bool]:
+    """Return the request in ``body`` and whether it took more than a step.
 
-
-async def decode_large(message: Codec, body: Buffer, turns: Turns) -> Any:
-    """Return the request in ``body``; what was made of one that is refused is freed in steps.
+    What was made of one that is refused is freed in steps, too.
 
     Raises:
         Malformed: no such request is there.
     """
     made: list[Any] = []
+    steps = message.decode_in_steps(body, made)
     try:
-        return await turns.run(message.decode_in_steps(body, made))
+        next(steps)
+    except StopIteration as end:
+        return end.value, False
+    try:
+        with turns:
+            await turns.next()
+            return await turns.run(steps), True
     except BaseException:
         turns.discard(made)
         raise
@@ -104,14 +125,13 @@ def is_cut(request: Any) -> bool:
 async def drop(response: Any, turns: Turns, *, is_shared: bool) -> None:
     """Let go of an answer that is sent; of one that is shared only its outermost arrays."""
     cls: Any = response.__class__
-    for name, row, _ in rows_of(cls):
-        if isinstance(row.wire, ArrayType):
-            items: Any = getattr(response, name)
-            if items.__class__ is list:
-                if not is_shared:
-                    for item in _with_long_arrays(items):
-                        await drop(item, turns, is_shared=False)
-                await turns.drop(items)
+    for name in arrays_of(cls):
+        items: Any = getattr(response, name)
+        if items.__class__ is list:
+            if not is_shared:
+                for item in _with_long_arrays(items):
+                    await drop(item, turns, is_shared=False)
+            await turns.drop(items)
 
 
 def _with_long_arrays(items: list[Any]) -> Iterator[Any]:

@@ -17,7 +17,7 @@ from protocol.apis import APIS
 from protocol.connection import ClientConnection, ResponseReceived
 from protocol.errors import Malformed, MalformedAnswer
 from protocol.ports import Buffer
-from protocol.transport.flow_control import write_all
+from protocol.transport.flow_control import wake_up, write_all
 from protocol.wire.fast import codec
 from protocol.wire.table import META
 
@@ -285,15 +285,13 @@ class _Link(asyncio.BufferedProtocol):
                 waiting.set_exception(self._error(reason))
         if self._alarm is not None:
             self._alarm.cancel()
-        if self._writable is not None and not self._writable.done():
-            self._writable.set_result(None)
+        wake_up(self._writable)
 
     def pause_writing(self) -> None:
         self._writable = self._loop.create_future()
 
     def resume_writing(self) -> None:
-        if self._writable is not None and not self._writable.done():
-            self._writable.set_result(None)
+        wake_up(self._writable)
         self._writable = None
 
     @property

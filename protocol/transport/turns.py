@@ -1,22 +1,20 @@
 """Large work in steps: one step, then everybody else who is ready, then the next step.
 
-All large works of a process share the turns, so that many of them make others wait no longer than
-one does. It decides nothing about what a step is.
+Large works of a kind share the turns, so that many of them make others wait no longer than one
+does. It decides nothing about what a step is.
 """
 
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import gc
 import sys
 from collections import deque
 from collections.abc import Generator, Iterator
-from functools import cache
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
-from protocol.wire.table import ArrayType, rows_of
+from protocol.wire.table import arrays_of
 
 T = TypeVar("T")
 _DROPPED_OF_A_STEP: Final = 512
@@ -183,14 +181,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 def _lists_in(item: Any) -> Iterator[list[Any]]:
     """Yield the arrays of a struct, of which not all fields need be there."""
-    for name in _arrays(item.__class__):
+    for name in arrays_of(item.__class__):
         found: Any = getattr(item, name, None)
         if found.__class__ is list:
             yield found
-
-
-@cache
-def _arrays(cls: type[Any]) -> tuple[str, ...]:
-    if not dataclasses.is_dataclass(cls):
-        return ()
-    return tuple(name for name, row, _ in rows_of(cls) if isinstance(row.wire, ArrayType))

@@ -189,6 +189,24 @@ def rows_of(cls: type) -> list[tuple[str, Row, Any]]:
     return found
 
 
+@functools.cache
+def arrays_of(cls: type) -> tuple[str, ...]:
+    """Return the names of a struct's fields that hold arrays; none for any other class."""
+    if not dataclasses.is_dataclass(cls):
+        return ()
+    return tuple(name for name, row, _ in rows_of(cls) if isinstance(row.wire, ArrayType))
+
+
+@functools.cache
+def struct_arrays_of(cls: type) -> tuple[tuple[str, type[Any]], ...]:
+    """Return those that hold arrays of structs, each with the class of its elements."""
+    return tuple(
+        (name, row.wire.element)
+        for name, row, _ in rows_of(cls)
+        if isinstance(row.wire, ArrayType) and isinstance(row.wire.element, type)
+    )
+
+
 def _record(cls: type, version: int, *, flexible: bool) -> Record:
     fields: list[tuple[str, c.Construct]] = []
     tagged: list[TaggedField] = []

@@ -121,7 +121,7 @@ class Workloads:
             return AiokafkaConsumerWorkload(addresses, client_id, self._history, reading)
         return AiokafkaProducerWorkload(
             self._count,
-            connection.addresses,
+            addresses,
             client_id,
             self._history,
             _producer_settings(workload),

@@ -161,7 +161,7 @@ def test_producer_ids_and_epochs_go_on_above_what_brokers_heard() -> None:
         journal_id=JOURNAL, controller_epoch=9, journal_number=400, producer_ids_end=7000
     )
     catch_up.raise_above(step, [report])
-    catch_up.begin_epoch(step, [report])
+    catch_up.begin_epoch_above(step, {1: report})
     catch_up.raise_broker_epochs(step, 30)
     state = cluster.state
     assert (state.next_producer_id, state.controller_epoch, state.journal_number) == (7000, 10, 400)

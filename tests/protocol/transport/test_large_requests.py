@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from protocol.errors import KafkaError
 from protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -31,9 +32,13 @@ async def answer(piece: MetadataRequest) -> MetadataResponse:
     )
 
 
+def refuse(_piece: MetadataRequest, error: KafkaError) -> MetadataResponse:
+    return MetadataResponse(topics=[MetadataResponseTopic(error_code=error.code)])
+
+
 async def test_pieces_under_way_together_are_answered_in_the_order_of_the_request() -> None:
     for at_once in (1, 3):
-        whole: Any = await answer_in_pieces(wanted(950), answer, Turns(), at_once=at_once)
+        whole: Any = await answer_in_pieces(wanted(950), answer, refuse, Turns(), at_once=at_once)
         assert [topic.name for topic in whole.topics] == [f"t{n}" for n in range(950)]
 
 
@@ -50,7 +55,7 @@ async def test_pieces_that_take_a_while_are_all_begun_before_the_first_is_waited
     partitions = [PartitionProduceData(index=n) for n in range(250)]
     request = ProduceRequest(topic_data=[TopicProduceData(name="t", partition_data=partitions)])
     async with asyncio.timeout(10):
-        assert await answer_in_pieces(request, begin, Turns(), at_once=1) is None
+        assert await answer_in_pieces(request, begin, refuse, Turns(), at_once=1) is None
     assert len(begun) == 3
 
 
