@@ -97,7 +97,8 @@ class Parts:
             lambda path: self.log_dirs[path].online or self.returns.is_loading(path)
         )
         self.journal = self._journal()
-        self.link = self._link()
+        self.link = ControllerLink(self._connect_to_controller)
+        self.link.heard = self.journal.heard
         self.broker_configs = BrokerConfigs(
             self.link,
             broker_id=own.id,
@@ -107,7 +108,7 @@ class Parts:
         self.topic_configs = TopicConfigs(
             self.link,
             broker_config=self.config,
-            on_changed=self._topic_configs_changed,
+            on_changed=lambda topics: self.engine.topic_configs_changed(topics),  # noqa: PLW0108 -- made later
         )
         self.config_news = ConfigNews(self.broker_configs, self.topic_configs)
         self.session = self._session()
@@ -121,17 +122,12 @@ class Parts:
     def _journal(self) -> JournalKnowledge:
         return JournalKnowledge(self.log_dirs.values, lambda: reported_topics(self.engine.state))
 
-    def _link(self) -> ControllerLink:
-        link = ControllerLink(self._connect_to_controller)
-        link.heard = self.journal.heard
-        return link
-
     def _move_throttles(self) -> MoveThrottles:
         return MoveThrottles(
             self.link,
             self.broker_configs,
             broker_id=self._own.id,
-            is_moving=lambda: self.engine.is_moving,
+            is_moving=lambda: self.engine.state.is_moving,
         )
 
     def _session(self) -> ControllerSession:
@@ -229,15 +225,23 @@ class Parts:
 
     def context(self) -> Context:
         """Return what handlers work with; the engine must have been made."""
-        loop = asyncio.get_running_loop()
+        loop, engine = asyncio.get_running_loop(), self.engine
         return Context(
             broker_id=self._own.id,
             cluster_id=self._spec.cluster_id,
             release=self._own.emulate,
             broker_configs=self.broker_configs,
             config_news=self.config_news,
-            engine=self.engine,
-            metadata_answers=MetadataAnswers(self.engine.metadata),
+            metadata=engine.state.metadata,
+            produces=engine.produces,
+            fetches=engine.fetches,
+            offsets=engine.offsets,
+            record_deletions=engine.record_deletions,
+            describe=engine.describe,
+            moves=engine.moves,
+            leadership=engine.leadership,
+            stopping=engine.stopping,
+            metadata_answers=MetadataAnswers(engine.state.metadata),
             controller=self.link,
             producer_ids=ProducerIds(
                 self.link,
@@ -268,7 +272,11 @@ class Parts:
         now_ms = self._world.clock.now_ms()
         writer = self._world.new_row_writer(settings.dump_dir, self._own.id, now_ms)
         return MetricDump(
-            writer, self.engine, self.metrics, self._world.clock, interval_ms=settings.interval_ms
+            writer,
+            self.engine.describe,
+            self.metrics,
+            self._world.clock,
+            interval_ms=settings.interval_ms,
         )
 
     def surface(self, shut_down: Callable[[], None]) -> Surface:
@@ -335,9 +343,6 @@ class Parts:
     async def _send_alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         response: AlterPartitionResponse = await self.link.request(request, ALTER_PARTITION_VERSION)
         return response
-
-    def _topic_configs_changed(self, topics: list[str]) -> None:
-        self.engine.topic_configs_changed(topics)
 
     def on_broker_configs(self, config: BrokerConfig) -> None:
         """Have the engine and the topics follow a configuration; ``make_engine`` came before."""

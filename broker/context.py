@@ -73,29 +73,26 @@ class BegunProduce(Protocol):
         ...
 
 
-class EnginePort(Protocol):
-    """The part of the engine that handlers use; ``broker.engine`` documents it."""
+class ProducePort(Protocol):
+    """Appends records."""
 
-    @property
-    def metadata(self) -> MetadataImage:
-        """What UpdateMetadata told."""
-        ...
-
-    async def begin_produce(
+    async def begin(
         self, parts: Sequence[ProducePart], *, acks: int, timeout_ms: int
     ) -> BegunProduce:
         """Append; what ``acks`` asks for may be waited for while the next produce is begun."""
         ...
 
+
+class FetchPort(Protocol):
+    """Reads records."""
+
     async def fetch(self, params: FetchParams, parts: Sequence[FetchPart]) -> list[FetchResult]:
         """Read and wait for ``min_bytes``; one result per part, in order."""
         ...
 
-    async def delete_records(
-        self, parts: Sequence[tuple[TopicPartition, int]], *, timeout_ms: int
-    ) -> list[DeletedRecords]:
-        """Delete what lies before each offset; one result per part, in order."""
-        ...
+
+class OffsetsPort(Protocol):
+    """Finds offsets by time and by leader epoch."""
 
     async def list_offsets(
         self,
@@ -120,7 +117,25 @@ class EnginePort(Protocol):
         """Tell where a leader epoch ends."""
         ...
 
-    def describe_producers(self, tp: TopicPartition) -> Sequence[ProducerEntry]:
+
+class RecordDeletionPort(Protocol):
+    """Raises log start offsets."""
+
+    async def delete(
+        self, parts: Sequence[tuple[TopicPartition, int]], *, timeout_ms: int
+    ) -> list[DeletedRecords]:
+        """Delete what lies before each offset; one result per part, in order."""
+        ...
+
+
+class DescribePort(Protocol):
+    """Tells what is hosted."""
+
+    def log_dirs(self, topics: Mapping[str, Sequence[int]] | None) -> list[LogDirDescription]:
+        """Describe every configured log dir; ``topics`` filters the replicas."""
+        ...
+
+    def producers(self, tp: TopicPartition) -> Sequence[ProducerEntry]:
         """Return the producers of a partition hosted here.
 
         Raises:
@@ -128,28 +143,34 @@ class EnginePort(Protocol):
         """
         ...
 
-    async def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
-        """Expects ``topic_states``; the answer has both layouts filled."""
+
+class MovesPort(Protocol):
+    """Moves replicas between log dirs."""
+
+    async def alter(
+        self, parts: Sequence[tuple[TopicPartition, str]]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Start, change or cancel moves."""
         ...
 
-    async def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
-        """Expects ``topic_states``."""
+
+class LeadershipPort(Protocol):
+    """Takes roles, and what the cluster looks like."""
+
+    async def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
+        """Expects ``topic_states``; the answer has both layouts filled."""
         ...
 
     def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
         """Expects ``topic_states``."""
         ...
 
-    async def alter_replica_log_dirs(
-        self, parts: Sequence[tuple[TopicPartition, str]]
-    ) -> dict[TopicPartition, ErrorCode]:
-        """Start, change or cancel moves."""
-        ...
 
-    async def describe_log_dirs(
-        self, topics: Mapping[str, Sequence[int]] | None
-    ) -> list[LogDirDescription]:
-        """Describe every configured log dir; ``topics`` filters the replicas."""
+class StoppingPort(Protocol):
+    """Ends replicas."""
+
+    async def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
+        """Expects ``topic_states``."""
         ...
 
 
@@ -237,7 +258,16 @@ class Context:
     """The Kafka release that is shown, such as "2.4"; None shows everything that is served."""
     broker_configs: BrokerConfigSource
     config_news: ConfigNewsPort
-    engine: EnginePort
+    metadata: MetadataImage
+    """What UpdateMetadata told; the engine's."""
+    produces: ProducePort
+    fetches: FetchPort
+    offsets: OffsetsPort
+    record_deletions: RecordDeletionPort
+    describe: DescribePort
+    moves: MovesPort
+    leadership: LeadershipPort
+    stopping: StoppingPort
     metadata_answers: MetadataAnswers
     controller: ControllerPort
     producer_ids: ProducerIdSource

@@ -9,46 +9,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, Final, NamedTuple
 
+from broker import handlers
 from broker.context import Context
 from broker.core.answer_errors import error_finder
 from broker.core.first_metadata import needs_metadata
 from broker.core.no_coordinators import ClientsTold, NoCoordinatorError
-from broker.handlers import (
-    HANDLERS,
-    Begun,
-    Handle,
-    Refuse,
-    alter_configs,
-    alter_partition_reassignments,
-    alter_replica_log_dirs,
-    api_versions,
-    create_partitions,
-    create_topics,
-    delete_records,
-    delete_topics,
-    describe_cluster,
-    describe_configs,
-    describe_log_dirs,
-    describe_producers,
-    describe_topic_partitions,
-    elect_leaders,
-    fetch,
-    find_coordinator,
-    incremental_alter_configs,
-    init_producer_id,
-    leader_and_isr,
-    list_offsets,
-    list_partition_reassignments,
-    metadata,
-    offset_for_leader_epoch,
-    produce,
-    served,
-    stop_replica,
-    update_metadata,
-    write_txn_markers,
-)
+from broker.handlers import HANDLERS, Begun, Handle, Refuse, served
 from broker.metrics import RequestStats
 from protocol.apis import APIS
 from protocol.connection import CloseConnection, Peer, RequestReceived
@@ -72,35 +42,8 @@ from protocol.transport.large_requests import (
 )
 from protocol.wire.fast import Codec, codec
 
-_MODULES: Final = (
-    alter_configs,
-    alter_partition_reassignments,
-    alter_replica_log_dirs,
-    api_versions,
-    create_partitions,
-    create_topics,
-    delete_records,
-    delete_topics,
-    describe_cluster,
-    describe_configs,
-    describe_log_dirs,
-    describe_producers,
-    describe_topic_partitions,
-    elect_leaders,
-    fetch,
-    find_coordinator,
-    incremental_alter_configs,
-    init_producer_id,
-    leader_and_isr,
-    list_offsets,
-    list_partition_reassignments,
-    metadata,
-    offset_for_leader_epoch,
-    produce,
-    stop_replica,
-    update_metadata,
-    write_txn_markers,
-)
+for _module in iter_modules(handlers.__path__, f"{handlers.__name__}."):
+    import_module(_module.name)  # It registers what it serves.
 
 _API_VERSIONS: Final = 18
 LARGE_BYTES_MIN: Final = 8 * 1024
@@ -376,8 +319,7 @@ class Dispatcher:
 
 
 def check_registry() -> None:
-    """Assert that every imported module serves one API, in versions that the message table has."""
-    assert len(HANDLERS) == len(_MODULES), "a handler's module is missing in the dispatcher"
+    """Assert that each handler serves an API in versions that the message table has."""
     for key, handler in HANDLERS.items():
         assert APIS[key] is handler.api
         assert handler.versions.low in handler.api.versions

@@ -110,7 +110,7 @@ class Surface:
         """Describe every configured log dir with its replicas and its fault."""
         described: dict[str, LogDirDescription] = {}
         if self.engine is not None:
-            described = {one.path: one for one in await self.engine.describe_log_dirs(None)}
+            described = {one.path: one for one in self.engine.describe.log_dirs(None)}
         return [self._log_dir(path, described.get(path)) for path in self.log_dirs]
 
     def describe_replicas(self) -> Mapping[str, Any]:
@@ -244,7 +244,7 @@ class Surface:
                 that is not accepted.
         """
         tp = TopicPartition(asked.topic, asked.partition)
-        offline = {} if self.engine is None else self.engine.offline_replicas()
+        offline = {} if self.engine is None else dict(self.engine.state.hosted.iterate_offline())
         if tp not in offline:
             raise ControlError(409, f"{tp} is not offline on broker {self.broker.id}")
         path = offline[tp].log_dir
@@ -287,7 +287,7 @@ class Surface:
         known = self.engine.state.log_dirs
         for path in self.log_dirs:
             metrics.log_dir(path).cordoned.set(known.is_cordoned(path))
-        for path, cleaner in self.engine.cleaner_gauges().items():
+        for path, cleaner in self.engine.cleaning.gauges().items():
             stats = metrics.log_dir(path)
             stats.uncleanable_partitions.set(cleaner.uncleanable_count)
             stats.uncleanable_bytes.set(cleaner.uncleanable_bytes)
@@ -336,7 +336,7 @@ class Surface:
         last = self.returns.last(path)
         if last is None:
             return None
-        throttle = None if self.engine is None else self.engine.rebuild_throttle(path)
+        throttle = None if self.engine is None else self.engine.state.rebuilds.view(path)
         return {
             "state": last.state.value,
             "detail": last.detail,

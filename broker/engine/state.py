@@ -101,6 +101,11 @@ class EngineState:
             raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, "it is about to end") from error
         return await done
 
+    @property
+    def is_moving(self) -> bool:
+        """Whether a replica is on its way to another log dir."""
+        return len(self.cleaning_pauses) > 0
+
     def move_ended(self, tp: TopicPartition) -> None:
         """Let ``tp`` be cleaned again; tell when no replica moves any more."""
         self.cleaning_pauses.resume(tp)
@@ -108,7 +113,7 @@ class EngineState:
 
     def tell_if_nothing_moves(self) -> None:
         """Tell that an order to move replicas is carried out, unless one still moves."""
-        if not self.cleaning_pauses:
+        if not self.is_moving:
             self.ports.events.moves_ended()
 
     def now_ms(self) -> int:

@@ -1,7 +1,7 @@
 """The registry of handlers: one per API, filled by ``@handles`` when their modules are imported.
 
 A handler unpacks a request, asks the broker's parts and packs the response. It holds no rules, and
-no handler knows another. ``broker.dispatcher`` imports them all.
+no handler knows another. ``broker.dispatcher`` imports every module of this package.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ async def handle(
         for topic in log_dir.topics
         for index in topic.partitions
     }
-    codes = await context.engine.alter_replica_log_dirs(list(wishes.items()))
+    codes = await context.moves.alter(list(wishes.items()))
     by_topic: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
     for tp in wishes:
         code = codes.get(tp, ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -34,7 +34,7 @@ async def handle(
 ) -> DeleteRecordsResponse:
     """Answer each partition by itself; of one named twice the last offset counts."""
     asked = _asked(request)
-    results = await context.engine.delete_records(
+    results = await context.record_deletions.delete(
         list(asked.items()), timeout_ms=request.timeout_ms
     )
     return _response(request, dict(zip(asked, results, strict=True)))

@@ -41,7 +41,7 @@ async def handle(
             ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
             f"Unsupported endpoint type {request.endpoint_type}",
         )
-    metadata = context.engine.metadata
+    metadata = context.metadata
     response = DescribeClusterResponse(
         cluster_id=context.cluster_id,
         controller_id=metadata.client_controller_id(),
@@ -66,5 +66,5 @@ async def _brokers(
         DescribeClusterBroker(
             broker_id=broker.id, host=broker.host, port=broker.port, rack=broker.rack
         )
-        for broker in context.engine.metadata.live_brokers()
+        for broker in context.metadata.live_brokers()
     ]

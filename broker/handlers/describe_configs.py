@@ -92,7 +92,7 @@ async def _topic(context: Context, topic: str) -> list[DescribedConfig]:
     problem = topic_name_problem(topic)
     if problem:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
-    if not context.engine.metadata.has_topic(topic):
+    if not context.metadata.has_topic(topic):
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     overrides = await context.topic_configs.overrides(topic)
     return describe_topic_configs(overrides, context.broker_configs.overrides)

@@ -36,7 +36,7 @@ async def handle(
         wanted = {}
         for topic in request.topics:
             wanted.setdefault(topic.topic, []).extend(topic.partitions)
-    described = await context.engine.describe_log_dirs(wanted)
+    described = context.describe.log_dirs(wanted)
     return DescribeLogDirsResponse(results=[_result(log_dir) for log_dir in described])
 
 

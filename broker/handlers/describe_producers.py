@@ -57,7 +57,7 @@ def _answer(context: Context, topic: str, index: int) -> PartitionResponse:
     if not is_topic_name(topic):
         return _failed(index, KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION))
     try:
-        entries = context.engine.describe_producers(TopicPartition(topic, index))
+        entries = context.describe.producers(TopicPartition(topic, index))
     except KafkaError as error:
         return _failed(index, error)
     return PartitionResponse(

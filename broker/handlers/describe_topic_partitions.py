@@ -38,7 +38,7 @@ async def handle(
 ) -> DescribeTopicPartitionsResponse:
     """Answer from the metadata at hand."""
     return describe_topic_partitions(
-        context.engine.metadata,
+        context.metadata,
         request,
         partitions_max=context.config.max_request_partition_size_limit,
     )

@@ -139,7 +139,7 @@ async def handle(context: Context, request: FetchRequest, version: int) -> Fetch
     if answer.leaders and version >= _ENDPOINTS_SINCE:
         response.node_endpoints = [
             NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
-            for node in context.engine.metadata.live_brokers()
+            for node in context.metadata.live_brokers()
             if node.id in answer.leaders
         ]
     return response
@@ -210,7 +210,7 @@ def _add_parts(
     name, topic_id = topic.topic, ZERO_UUID
     if version >= _TOPIC_IDS_SINCE:
         topic_id = bytes(topic.topic_id)
-        name = context.engine.metadata.topic_name(topic_id) or ""
+        name = context.metadata.topic_name(topic_id) or ""
     parts += [
         FetchPart(
             TopicPartition(name, asked.partition),
@@ -242,7 +242,7 @@ async def _read(
     parts = session.parts
     if version >= _TOPIC_IDS_SINCE and not await _are_known(context, parts):
         return await _read_known(context, params, parts)
-    results = await context.engine.fetch(params, parts)
+    results = await context.fetches.fetch(params, parts)
     if version >= _ZSTD_SINCE:
         return results
     is_follower = params.replica_id >= 0
@@ -284,14 +284,14 @@ async def _read_known(
         answers.append(FetchResult(error_code=ErrorCode.UNKNOWN_TOPIC_ID))
     if len(known) < len(parts):
         params = params._replace(max_wait_ms=0)
-    results = await context.engine.fetch(params, known)
+    results = await context.fetches.fetch(params, known)
     for index, result in zip(known_at, results, strict=True):
         answers[index] = result
     return answers
 
 
 def _named(context: Context, part: FetchPart) -> FetchPart:
-    name = context.engine.metadata.topic_name(part.topic_id) or ""
+    name = context.metadata.topic_name(part.topic_id) or ""
     return part._replace(tp=TopicPartition(name, part.tp.partition))
 
 

@@ -40,7 +40,7 @@ async def handle(
     context.journal_heard(request)
     request.topic_states = _topic_states(request, version)
     await context.topic_configs.ensure(topic.topic_name for topic in request.topic_states)
-    return _in_layout_of(version, await context.engine.leader_and_isr(request))
+    return _in_layout_of(version, await context.leadership.leader_and_isr(request))
 
 
 def _topic_states(request: LeaderAndIsrRequest, version: int) -> list[LeaderAndIsrTopicState]:

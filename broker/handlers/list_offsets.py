@@ -73,7 +73,7 @@ async def handle(
 async def _ask(
     context: Context, request: ListOffsetsRequest, tp: TopicPartition, asked: ListOffsetsPartition
 ) -> ListedOffset:
-    return await context.engine.list_offsets(
+    return await context.offsets.list_offsets(
         tp,
         asked.timestamp,
         current_leader_epoch=asked.current_leader_epoch,

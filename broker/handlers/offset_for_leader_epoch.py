@@ -59,7 +59,7 @@ async def handle(
 def _answer(
     context: Context, replica_id: int, topic: str, asked: OffsetForLeaderPartition
 ) -> EpochEndOffset:
-    answer = context.engine.offset_for_leader_epoch(
+    answer = context.offsets.offset_for_leader_epoch(
         TopicPartition(topic, asked.partition),
         current_leader_epoch=asked.current_leader_epoch,
         leader_epoch=asked.leader_epoch,

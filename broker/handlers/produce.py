@@ -103,9 +103,7 @@ async def handle(
             ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
             "Transactional records need a transactional id.",
         )
-    begun = await context.engine.begin_produce(
-        parts, acks=request.acks, timeout_ms=request.timeout_ms
-    )
+    begun = await context.produces.begin(parts, acks=request.acks, timeout_ms=request.timeout_ms)
     finish = partial(_finish, context, (request, version), results, begun)
     return finish() if begun.ready.done() else Begun(begun.ready, finish, begun.abandon)
 
@@ -114,7 +112,7 @@ def _name(context: Context, topic: TopicProduceData, version: int) -> str | None
     """Return the topic's name, None when nobody knows its id."""
     if version < _TOPIC_IDS_SINCE:
         return topic.name
-    return context.engine.metadata.topic_name(topic.topic_id)
+    return context.metadata.topic_name(topic.topic_id)
 
 
 def _finish(
@@ -220,7 +218,7 @@ def _response(
     if leaders and version >= _LEADER_HINTS_SINCE:
         response.node_endpoints = [
             NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
-            for node in context.engine.metadata.live_brokers()
+            for node in context.metadata.live_brokers()
             if node.id in leaders
         ]
     return response

@@ -47,7 +47,7 @@ async def handle(
     await context.until_epoch_known()
     context.journal_heard(request)
     request.topic_states = _topic_states(request, version)
-    return await context.engine.stop_replica(request)
+    return await context.stopping.stop_replica(request)
 
 
 def _topic_states(request: StopReplicaRequest, version: int) -> list[StopReplicaTopicState]:

@@ -45,7 +45,7 @@ async def handle(
     if version == 0:
         for broker in request.live_brokers:
             broker.endpoints = [_endpoint(broker)]
-    response = context.engine.update_metadata(request)
+    response = context.leadership.update_metadata(request)
     if not response.error_code:
         context.client_gate.open()
         await context.config_news.told(request)

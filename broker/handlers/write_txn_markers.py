@@ -44,7 +44,7 @@ async def handle(
     """Append every marker to each of its partitions; answered when all replicas have them."""
     asked = list(_partitions(request.markers))
     now_ms = context.wall_ms()
-    begun = await context.engine.begin_produce(
+    begun = await context.produces.begin(
         [_part(marker, tp, now_ms) for marker, tp in asked],
         acks=_ACKS_ALL,
         timeout_ms=context.config.request_timeout_ms,

@@ -158,8 +158,8 @@ class LogDirReturns:
 
     def _has_lost_replicas(self) -> bool:
         """Tell whether a log is known to be gone and was not made anew."""
-        offline = self._engine().offline_replicas()
-        return any(replica.loss is not None for replica in offline.values())
+        offline = self._engine().state.hosted.iterate_offline()
+        return any(replica.loss is not None for _, replica in offline)
 
     def _check(self, wish: Wish) -> None:
         present = {log_dir.path: log_dir for log_dir in self._ports.log_dirs()}
@@ -181,7 +181,7 @@ class LogDirReturns:
             raise ReturnRefusedError(self._why_it_should_stay(wish.path))
 
     def _why_it_should_stay(self, path: str) -> str:
-        last = self._engine().last_copies(path)
+        last = self._engine().describe.last_copies(path)
         lone = f" and nobody else has {listed(last, NAMED_MAX)} in sync" if last else ""
         return f"{path} works{lone}; only by force (--force) is a log dir replaced that works"
 
@@ -191,7 +191,9 @@ class LogDirReturns:
             present = {log_dir.path: log_dir for log_dir in self._ports.log_dirs()}
             old = present[wish.path]
             if old.online and wish.only is not None:
-                returned = await self._engine().release([wish.only], accepts_loss=wish.accepts_loss)
+                returned = await self._engine().arrivals.release(
+                    [wish.only], accepts_loss=wish.accepts_loss
+                )
                 asked.found_count, asked.lost_count = len(returned.found), len(returned.lost)
             else:
                 await self._bring_back(asked, old)

@@ -217,7 +217,7 @@ class BrokerNode(SimNode):
     def known_brokers(self) -> int:
         """How many brokers, itself included, its metadata has."""
         engine = self.broker.surface.engine if self.broker is not None else None
-        return 0 if engine is None else len(engine.metadata.live_brokers())
+        return 0 if engine is None else len(engine.state.metadata.live_brokers())
 
     def ask_to_end(self) -> None:
         """Ask the broker to end, as SIGTERM does."""

@@ -98,8 +98,6 @@ def update_metadata(*topics: UpdateMetadataTopicState) -> UpdateMetadataRequest:
 
 
 class FakeBegunProduce:
-    """Ready when the test says so."""
-
     def __init__(self, results: list[ProduceResult]) -> None:
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.is_abandoned = False
@@ -114,7 +112,7 @@ class FakeBegunProduce:
 
 
 class FakeEngine:
-    """Answers what it was told to answer and remembers what it was asked."""
+    """Every concern of an engine: answers what it was told to and remembers what it was asked."""
 
     def __init__(self) -> None:
         self.metadata = MetadataImage(broker_id=BrokerId(1))
@@ -136,12 +134,12 @@ class FakeEngine:
         self.wishes: list[tuple[TopicPartition, str]] = []
         self.move_codes: dict[TopicPartition, ErrorCode] = {}
         self.described: list[LogDirDescription] = []
-        self.producers: dict[TopicPartition, list[ProducerEntry]] = {}
+        self.known_producers: dict[TopicPartition, list[ProducerEntry]] = {}
         self.described_filter: Mapping[str, Sequence[int]] | None = {}
         self.control_code = ErrorCode.NONE
         self.error: Exception | None = None
 
-    async def begin_produce(
+    async def begin(
         self, parts: Sequence[ProducePart], *, acks: int, timeout_ms: int
     ) -> FakeBegunProduce:
         self._raise()
@@ -158,11 +156,11 @@ class FakeEngine:
             begun.ready.set_result(None)
         return begun
 
-    def describe_producers(self, tp: TopicPartition) -> list[ProducerEntry]:
+    def producers(self, tp: TopicPartition) -> list[ProducerEntry]:
         self._raise()
-        if tp not in self.producers:
+        if tp not in self.known_producers:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        return self.producers[tp]
+        return self.known_producers[tp]
 
     async def fetch(self, params: FetchParams, parts: Sequence[FetchPart]) -> list[FetchResult]:
         self._raise()
@@ -170,7 +168,7 @@ class FakeEngine:
         empty = FetchResult(high_watermark=9, last_stable_offset=9, log_start_offset=0)
         return [self.fetch_results.get(part.tp, empty) for part in parts]
 
-    async def delete_records(
+    async def delete(
         self, parts: Sequence[tuple[TopicPartition, int]], *, timeout_ms: int
     ) -> list[DeletedRecords]:
         self._raise()
@@ -229,16 +227,14 @@ class FakeEngine:
             self.metadata.update(request)
         return UpdateMetadataResponse(error_code=self.control_code)
 
-    async def alter_replica_log_dirs(
+    async def alter(
         self, parts: Sequence[tuple[TopicPartition, str]]
     ) -> dict[TopicPartition, ErrorCode]:
         self._raise()
         self.wishes.extend(parts)
         return {tp: self.move_codes.get(tp, ErrorCode.NONE) for tp, _ in parts}
 
-    async def describe_log_dirs(
-        self, topics: Mapping[str, Sequence[int]] | None
-    ) -> list[LogDirDescription]:
+    def log_dirs(self, topics: Mapping[str, Sequence[int]] | None) -> list[LogDirDescription]:
         self._raise()
         self.described_filter = topics
         return self.described
@@ -344,7 +340,15 @@ class FakeBroker:
             cluster_id="cluster",
             broker_configs=self.broker_configs,
             config_news=self.config_news,
-            engine=self.engine,
+            metadata=self.engine.metadata,
+            produces=self.engine,
+            fetches=self.engine,
+            offsets=self.engine,
+            record_deletions=self.engine,
+            describe=self.engine,
+            moves=self.engine,
+            leadership=self.engine,
+            stopping=self.engine,
             metadata_answers=MetadataAnswers(self.engine.metadata),
             controller=self.controller,
             producer_ids=self.producer_ids,

@@ -64,7 +64,7 @@ async def test_new_directory_ids_are_usable_and_differ(parts: Parts):
 async def test_handlers_share_the_engines_metadata(parts: Parts):
     engine = parts.make_engine()
     context = parts.context()
-    assert context.engine is engine
+    assert (context.metadata, context.produces) == (engine.state.metadata, engine.produces)
     assert context.cluster_id == "cluster"
     assert context.config.num_partitions == 3
     assert context.loop_ms() >= 0
@@ -78,6 +78,6 @@ async def test_dynamic_configs_reach_the_engine_the_topics_and_heartbeats(parts:
     parts.broker_configs.config = config
     parts.on_broker_configs(config)
     assert parts.topic_configs.config_of("any").segment_bytes == 9_000
-    described = {one.path: one.is_cordoned for one in await engine.describe_log_dirs(None)}
+    described = {one.path: one.is_cordoned for one in engine.describe.log_dirs(None)}
     assert described == {first.path: False, second.path: True}
     assert parts.cordoned_directory_ids() == [second.directory_id]

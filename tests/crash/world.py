@@ -188,7 +188,7 @@ class World:
         self.promises[tp].written.setdefault(offset, []).append(value)
         key = key_of(offset) if is_keyed else None
         part = ProducePart(tp, self._batch_of(value or None, key, offset))
-        (result,) = await self.node.engine.produce([part], acks=-1, timeout_ms=1000)
+        (result,) = await self.node.engine.produces.produce([part], acks=-1, timeout_ms=1000)
         if result.error_code == ErrorCode.NONE:
             assert result.base_offset == offset
             self.promises[tp].acknowledged[offset] = value
@@ -252,7 +252,7 @@ class World:
         promise, replica = self.promises[tp], self.node.state.hosted.online(tp)
         if replica is not None:
             promise.keep_from(replica.partition.high_watermark if offset < 0 else offset)
-            await self.node.engine.delete_records([(tp, offset)], timeout_ms=1000)
+            await self.node.engine.record_deletions.delete([(tp, offset)], timeout_ms=1000)
 
     async def retain(self, keep: int, tp: TopicPartition = ORDERS) -> None:
         """Let retention look; the last ``keep`` records must be more than it may take."""
@@ -284,7 +284,7 @@ class World:
 
     async def move(self, path: str, tp: TopicPartition = ORDERS) -> ErrorCode:
         """Ask for a move between log dirs; does not wait for its end."""
-        return (await self.node.engine.alter_replica_log_dirs([(tp, path)]))[tp]
+        return (await self.node.engine.moves.alter([(tp, path)]))[tp]
 
     async def move_slowly(self, path: str, tp: TopicPartition = ORDERS) -> ErrorCode:
         """Ask for a move and wait until a part of it is copied; it does not end by itself."""

@@ -74,7 +74,7 @@ async def checkpoint(_node: Node) -> None:
 
 
 async def delete(node: Node) -> None:
-    await node.engine.alter_replica_log_dirs([])
+    await node.engine.moves.alter([])
     node.logs.raise_log_start(node.replica(), 1)
     await asyncio.sleep(0.1)
 

@@ -176,7 +176,7 @@ async def without_topic_id(lab: Lab) -> None:
     lab.led[ORDERS] = Led([1], 1, [1])
     request = leader_and_isr(lab.led, is_new=True)
     request.topic_states[0].topic_id = bytes(16)
-    await lab[1].engine.leader_and_isr(request)
+    await lab[1].engine.leadership.leader_and_isr(request)
     await lab[1].produce("a")
 
 
@@ -185,7 +185,7 @@ async def without_topic_id(lab: Lab) -> None:
 async def test_rows_of_current_and_future_log_become_one_at_the_swap(alone: Lab) -> None:
     node = stopped(await filled(alone))
     await begin(node, node.paths[1])
-    rows = node.engine.replica_rows(1)
+    rows = node.engine.describe.replica_rows(1)
     assert [(row.log_dir, row.is_future) for row in rows] == [
         (node.paths[0], False),
         (node.paths[1], True),
@@ -194,9 +194,9 @@ async def test_rows_of_current_and_future_log_become_one_at_the_swap(alone: Lab)
     await until_moved(node, node.paths[1])
     for wait_s in (0, 61):
         await asyncio.sleep(wait_s)
-        rows = node.engine.replica_rows(1)
+        rows = node.engine.describe.replica_rows(1)
         assert [(row.log_dir, row.is_future) for row in rows] == [(node.paths[1], False)]
-        assert [row.future_count for row in node.engine.log_dir_rows(1)] == [0, 0, 0]
+        assert [row.future_count for row in node.engine.describe.log_dir_rows(1)] == [0, 0, 0]
 
 
 @pytest.mark.scenario(154)
@@ -212,7 +212,7 @@ async def test_as_many_moves_at_once_as_there_are_movers(threads: str, at_once: 
                 await node.produce("x" * 200 + str(number), tp=tp)
         node.set_move_limit(4_000)
         wishes = [(tp, other_dir(node, tp)) for tp in tps]
-        await node.engine.alter_replica_log_dirs(wishes)
+        await node.engine.moves.alter(wishes)
         most = 0
         async with asyncio.timeout(60):
             while node.engine.gauges().move_count:
@@ -244,7 +244,7 @@ async def test_many_moves_share_one_limit() -> None:
         node.set_move_limit(size // 40)
         started_s = asyncio.get_running_loop().time()
         wishes = [(tp, other_dir(node, tp)) for tp in tps]
-        assert set((await node.engine.alter_replica_log_dirs(wishes)).values()) == {NONE}
+        assert set((await node.engine.moves.alter(wishes)).values()) == {NONE}
         for tp, path in wishes:
             await until_moved(node, path, tp)
         took_s = asyncio.get_running_loop().time() - started_s

@@ -204,7 +204,7 @@ async def test_a_restart_forgets_where_a_replica_was_wished(alone: Lab) -> None:
     await alone.create(other, replicas=[1])
     wished, expected = alone[1].paths[2], alone[1].paths[1]
     unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert await alone[1].engine.alter_replica_log_dirs([(ORDERS, wished)]) == {ORDERS: unknown}
+    assert await alone[1].engine.moves.alter([(ORDERS, wished)]) == {ORDERS: unknown}
     node = await alone.restart(1)
     await alone.elect(other, 1, [1])
     await alone.create(replicas=[1])
@@ -217,13 +217,13 @@ async def test_a_log_made_anew_before_the_old_one_is_gone_has_its_own_rows(alone
     await alone.create(replicas=[1])
     await alone[1].produce("a")
     assert await alone.stop_replica(1, ORDERS, delete=True) == NONE
-    assert alone[1].engine.replica_rows(1) == []
+    assert alone[1].engine.describe.replica_rows(1) == []
     alone.led.pop(ORDERS)
     await alone.create(replicas=[1])
     await alone[1].produce(["b", "c"])
     for wait_s in (0, 61):
         await asyncio.sleep(wait_s)
-        (row,) = alone[1].engine.replica_rows(1)
+        (row,) = alone[1].engine.describe.replica_rows(1)
         assert (row.log_end_offset, row.is_leader) == (2, True)
     assert offsets_of(await alone[1].fetch(0)) == [0]
 

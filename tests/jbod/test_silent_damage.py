@@ -192,6 +192,6 @@ async def test_writes_that_went_elsewhere_are_found_by_recovery_and_fetched_agai
 async def begin_in(node: Node, tp: TopicPartition, path: str) -> None:
     """Have a partition in one log dir, wherever it was placed."""
     if await node.dir_of(tp) != path:
-        await node.engine.alter_replica_log_dirs([(tp, path)])
+        await node.engine.moves.alter([(tp, path)])
         await asyncio.sleep(30)
     assert await node.dir_of(tp) == path

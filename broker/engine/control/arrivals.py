@@ -111,7 +111,7 @@ class Arrivals:
         return returned
 
     async def release(
-        self, tps: Sequence[TopicPartition], *, accepts_loss: bool
+        self, tps: Sequence[TopicPartition], *, accepts_loss: bool = False
     ) -> ReturnedReplicas:
         """Let partitions that were left out of the return of their log dir come back as well.
 

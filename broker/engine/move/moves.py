@@ -96,7 +96,11 @@ class Moves:
     async def alter(
         self, parts: Sequence[tuple[TopicPartition, str]]
     ) -> dict[TopicPartition, ErrorCode]:
-        """Begin, change or cancel moves; of a partition named twice the last path counts."""
+        """Begin, change or cancel moves; of a partition named twice the last path counts.
+
+        An order whose replicas are all where they should be ends moves as the last swap does.
+        """
+        was_moving = self._state.is_moving
         answers: dict[TopicPartition, ErrorCode] = {}
         orders = iter(dict(parts).items())
         while some := list(islice(orders, _ORDERS_AT_ONCE)):
@@ -106,6 +110,8 @@ class Moves:
         for tp, path in dict(parts).items():
             if answers[tp] is ErrorCode.KAFKA_STORAGE_ERROR:
                 logger.warning("%s does not move to %s: KAFKA_STORAGE_ERROR", tp, path)
+        if not was_moving and all(code is ErrorCode.NONE for code in answers.values()):
+            self._state.tell_if_nothing_moves()
         return answers
 
     async def _alter(

@@ -36,7 +36,7 @@ async def put(node: Node, key: str, value: str | None, tp: TopicPartition = ORDE
         None if value is None else value.encode(), key.encode(), timestamp_ms=1_700_001_000_000
     )
     part = ProducePart(tp, memoryview(build_batch([record])))
-    (result,) = await node.engine.produce([part], acks=-1, timeout_ms=5_000)
+    (result,) = await node.engine.produces.produce([part], acks=-1, timeout_ms=5_000)
     return result
 
 

@@ -202,13 +202,15 @@ class Lab:
         for broker_id in wanted:
             node = self.nodes[broker_id]
             if node.is_reachable:
-                answer = await node.engine.leader_and_isr(request)
+                answer = await node.engine.leadership.leader_and_isr(request)
                 codes[broker_id] = answer.topics[-1].partition_errors[-1].error_code
         return codes
 
     def tell_metadata(self) -> None:
         for node in self.nodes.values():
-            node.engine.update_metadata(update_metadata(self.led, list(self.nodes), self.racks))
+            node.engine.leadership.update_metadata(
+                update_metadata(self.led, list(self.nodes), self.racks)
+            )
 
     async def stop_replica(
         self, broker_id: int, tp: TopicPartition, *, delete: bool, leader_epoch: int = -2
@@ -222,7 +224,7 @@ class Lab:
             broker_epoch=BROKER_EPOCH,
             topic_states=[StopReplicaTopicState(topic_name=tp.topic, partition_states=[state])],
         )
-        answer = await self.nodes[broker_id].engine.stop_replica(request)
+        answer = await self.nodes[broker_id].engine.stopping.stop_replica(request)
         return answer.partition_errors[0].error_code
 
     async def alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:

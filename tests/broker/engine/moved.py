@@ -22,7 +22,7 @@ async def filled(lab: Lab, count: int = 20) -> Node:
 
 
 async def begin(node: Node, path: str, tp: TopicPartition = ORDERS) -> ErrorCode:
-    return (await node.engine.alter_replica_log_dirs([(tp, path)]))[tp]
+    return (await node.engine.moves.alter([(tp, path)]))[tp]
 
 
 def stopped(node: Node) -> Node:

@@ -198,8 +198,16 @@ class Node:
             broker_id=self.id,
             cluster_id="lab",
             broker_configs=FakeBrokerConfigs({}),
-            engine=self.engine,
-            metadata_answers=MetadataAnswers(self.engine.metadata),
+            metadata=self.engine.state.metadata,
+            produces=self.engine.produces,
+            fetches=self.engine.fetches,
+            offsets=self.engine.offsets,
+            record_deletions=self.engine.record_deletions,
+            describe=self.engine.describe,
+            moves=self.engine.moves,
+            leadership=self.engine.leadership,
+            stopping=self.engine.stopping,
+            metadata_answers=MetadataAnswers(self.engine.state.metadata),
             fetch_sessions=FetchSessions(),
             client_gate=gate,
             metrics=self.metrics,
@@ -245,31 +253,31 @@ class Node:
 
     @property
     def state(self) -> EngineState:
-        return self.engine._state
+        return self.engine.state
 
     @property
     def moves(self) -> Moves:
-        return self.engine._moves
+        return self.engine.moves
 
     @property
     def logs(self) -> Logs:
-        return self.engine._logs
+        return self.engine.logs
 
     @property
     def failures(self) -> Failures:
-        return self.engine._failures
+        return self.engine.failures
 
     @property
     def following(self) -> Following:
-        return self.engine._following
+        return self.engine.following
 
     @property
     def checkpoints(self) -> Checkpoints:
-        return self.engine._checkpoints
+        return self.engine.checkpoints
 
     @property
     def periodic(self) -> Periodic:
-        return self.engine._periodic
+        return self.engine.periodic
 
     @property
     def retention(self) -> Retention:
@@ -277,7 +285,7 @@ class Node:
 
     @property
     def cleaning(self) -> Cleaning:
-        return self.engine._cleaning
+        return self.engine.cleaning
 
     def replica(self, tp: TopicPartition = ORDERS) -> Replica:
         replica = self.state.hosted.online(tp)
@@ -300,7 +308,7 @@ class Node:
         options: BatchOptions | None = None,
     ) -> Any:
         part = ProducePart(tp, records(values, options))
-        (result,) = await self.engine.produce([part], acks=acks, timeout_ms=timeout_ms)
+        (result,) = await self.engine.produces.produce([part], acks=acks, timeout_ms=timeout_ms)
         return result
 
     async def fetch(
@@ -315,7 +323,7 @@ class Node:
     ) -> Any:
         part = FetchPart(tp, bytes(16), offset, -1, epoch, -1, max_bytes)
         params = FetchParams(max_wait_ms=max_wait_ms, min_bytes=min_bytes, max_bytes=max_bytes)
-        (result,) = await self.engine.fetch(params, [part])
+        (result,) = await self.engine.fetches.fetch(params, [part])
         return result
 
     def set_move_limit(self, bytes_per_second: int) -> None:
@@ -325,13 +333,13 @@ class Node:
         self.engine.configure(self.config)
 
     async def log_end(self, tp: TopicPartition = ORDERS) -> int:
-        answer = await self.engine.list_offsets(
+        answer = await self.engine.offsets.list_offsets(
             tp, -1, current_leader_epoch=-1, isolation_level=0, replica_id=99
         )
         return answer.offset if answer.error_code == ErrorCode.NONE else -1
 
     async def dir_of(self, tp: TopicPartition = ORDERS, *, is_future: bool = False) -> str | None:
-        for described in await self.engine.describe_log_dirs(None):
+        for described in self.engine.describe.log_dirs(None):
             for replica in described.replicas:
                 if replica.tp == tp and replica.is_future is is_future:
                     return described.path

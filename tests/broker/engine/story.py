@@ -145,7 +145,7 @@ class Story:
         node: Node = self.lab[broker_id]
         wishes = [(self.chance.choice(self.tps), self.chance.choice(node.paths))]
         self.journal.append(f"move {wishes}")
-        await node.engine.alter_replica_log_dirs(wishes)
+        await node.engine.moves.alter(wishes)
 
     # The end.
 

@@ -143,14 +143,6 @@ async def test_new_settings_of_the_broker_hold_for_its_topics_at_once(alone: Lab
     assert node.state.config is node.config
 
 
-async def test_offline_directory_ids_leave_out_what_was_never_read(alone: Lab) -> None:
-    node = alone[1]
-    node.log_dirs[node.paths[1]].fail("test", OSError("broken"))
-    node.log_dirs[node.paths[2]].directory_id = bytes(16)
-    node.log_dirs[node.paths[2]].fail("test", OSError("broken"))
-    assert node.engine.offline_directory_ids() == [node.log_dirs[node.paths[1]].directory_id]
-
-
 @pytest.mark.scenario(253, 254, 256, 257)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 async def test_a_random_story_loses_nothing_and_ends_with_equal_replicas(seed: int) -> None:

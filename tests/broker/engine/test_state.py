@@ -40,7 +40,7 @@ async def test_addresses_come_from_the_metadata_or_from_leader_and_isr(alone: La
     assert alone[1].state.address_of(8) is None
     request = leader_and_isr({ORDERS: Led([1, 8], 8, [8])})
     request.live_leaders = [LeaderAndIsrLiveLeader(broker_id=8, host_name="host", port=99)]
-    await alone[1].engine.leader_and_isr(request)
+    await alone[1].engine.leadership.leader_and_isr(request)
     assert alone[1].state.address_of(8) == ("host", 99)
 
 

@@ -34,19 +34,19 @@ async def end(
 ) -> Any:
     marker = EndMarker(producer_id, epoch, coordinator_epoch, commit)
     part = ProducePart(ORDERS, memoryview(build_marker(marker, 5)), marker)
-    (result,) = await node.engine.produce([part], acks=acks, timeout_ms=30_000)
+    (result,) = await node.engine.produces.produce([part], acks=acks, timeout_ms=30_000)
     return result
 
 
 async def read(node: Node, offset: int = 0, *, max_wait_ms: int = 0) -> Any:
     params = FetchParams(max_wait_ms=max_wait_ms, min_bytes=1, isolation_level=READ_COMMITTED)
     part = FetchPart(ORDERS, bytes(16), offset, -1, -1, -1, 1 << 20)
-    (result,) = await node.engine.fetch(params, [part])
+    (result,) = await node.engine.fetches.fetch(params, [part])
     return result
 
 
 async def last_stable_offset(node: Node) -> int:
-    answer = await node.engine.list_offsets(
+    answer = await node.engine.offsets.list_offsets(
         ORDERS, -1, current_leader_epoch=-1, isolation_level=READ_COMMITTED, replica_id=-1
     )
     return answer.offset

@@ -69,7 +69,7 @@ class Waiting:
         offset = node.replica().partition.high_watermark
         part = FetchPart(ORDERS, bytes(16), offset, -1, -1, -1, 1 << 20)
         params = FetchParams(max_wait_ms=MAX_WAIT_MS, min_bytes=1)
-        task = self.lab.begin(node.engine.fetch(params, [part]))
+        task = self.lab.begin(node.engine.fetches.fetch(params, [part]))
         self.fetches.append((self.leader, offset, task))
 
     def check_nobody_was_overlooked(self) -> None:

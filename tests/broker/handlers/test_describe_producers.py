@@ -23,7 +23,7 @@ async def ask(broker: FakeBroker, topic: str = "orders") -> PartitionResponse:
 
 async def test_producers_are_told_with_their_open_transaction(broker: FakeBroker) -> None:
     entry = ProducerEntry(7, 3, 40, 100, 2, 1234, 5, 98)
-    broker.engine.producers[TopicPartition("orders", 0)] = [entry]
+    broker.engine.known_producers[TopicPartition("orders", 0)] = [entry]
     partition = await ask(broker)
     assert partition.error_code == ErrorCode.NONE
     (known,) = partition.active_producers

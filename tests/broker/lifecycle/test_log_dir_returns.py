@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 
 import pytest
 
@@ -30,9 +31,10 @@ T0 = TopicPartition("t", 0)
 
 
 class Fakes:
-    """Log dirs of memory, an engine and a session that remember."""
+    """Log dirs of memory, an engine with its concerns and a session that remember."""
 
     def __init__(self) -> None:
+        self.state = self.hosted = self.arrivals = self.describe = self
         self.told: list[tuple[str, object]] = []
         self.offline: dict[TopicPartition, OfflineReplica] = {}
         self.lone: dict[str, list[TopicPartition]] = {}
@@ -80,8 +82,8 @@ class Fakes:
         self.told.append(("brought back", (log_dir.path, rule)))
         return ReturnedReplicas((T0,), (), ())
 
-    def offline_replicas(self) -> dict[TopicPartition, OfflineReplica]:
-        return self.offline
+    def iterate_offline(self) -> Iterator[tuple[TopicPartition, OfflineReplica]]:
+        return iter(self.offline.items())
 
     async def release(self, tps: list[TopicPartition], *, accepts_loss: bool) -> ReturnedReplicas:
         self.told.append(("loss accepted" if accepts_loss else "released", tps))

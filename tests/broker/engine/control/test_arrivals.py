@@ -48,7 +48,7 @@ async def test_a_repaired_log_dir_has_its_logs_again(lab: Lab) -> None:
     assert returned == ReturnedReplicas((ORDERS,), (), ())
     assert (await lab.tell(ORDERS))[2] == ErrorCode.NONE
     assert await end_in_sync(lab, 2) == lab[1].disk_bytes()
-    assert lab[2].engine.offline_directory_ids() == []
+    assert not lab[2].state.log_dirs.offline
     assert lab[2].engine.gauges().offline_replica_count == 0
 
 
@@ -118,14 +118,14 @@ async def test_one_partition_comes_back_alone(lab: Lab) -> None:
     path = await failed_dir(lab)
     for number in range(4):
         await lab.create(TopicPartition("more", number))
-    lab[2].engine.metadata  # noqa: B018 - the rest of the broker goes on
+    lab[2].engine.state.metadata  # noqa: B018 - the rest of the broker goes on
     tps = [ORDERS]
     returned = await lab[2].bring_back(path, ReturnRule(only=TopicPartition("more", 9)))
     assert returned == ReturnedReplicas((), (), ())
     assert (await lab.tell(ORDERS))[2] == STORAGE
-    assert (await lab[2].engine.release(tps)).found == (ORDERS,)
+    assert (await lab[2].engine.arrivals.release(tps)).found == (ORDERS,)
     assert (await lab.tell(ORDERS))[2] == ErrorCode.NONE
-    assert await lab[2].engine.release(tps) == ReturnedReplicas((), (), ())
+    assert await lab[2].engine.arrivals.release(tps) == ReturnedReplicas((), (), ())
 
 
 async def test_the_loss_of_one_replica_is_accepted_later(lab: Lab) -> None:
@@ -134,10 +134,10 @@ async def test_the_loss_of_one_replica_is_accepted_later(lab: Lab) -> None:
     assert path is not None
     lab[1].log_dirs[path].fail("append", OSError(5, "broken"))
     await lab[1].bring_back(path, ReturnRule(), is_empty=True)
-    assert (await lab[1].engine.release([ORDERS])) == ReturnedReplicas((), (), ())
+    assert (await lab[1].engine.arrivals.release([ORDERS])) == ReturnedReplicas((), (), ())
     assert (await lab.elect(ORDERS, 1, [1]))[1] == STORAGE
 
-    accepted = await lab[1].engine.release([ORDERS], accepts_loss=True)
+    accepted = await lab[1].engine.arrivals.release([ORDERS], accepts_loss=True)
 
     assert accepted == ReturnedReplicas((), (ORDERS,), ())
     assert (await lab.elect(ORDERS, 1, [1]))[1] == ErrorCode.NONE
@@ -168,7 +168,7 @@ async def test_a_topic_made_anew_lives_on_and_its_old_data_is_set_aside(lab: Lab
     again.topic_states[0].partition_states[0].leader = 2
     again.topic_states[0].partition_states[0].leader_epoch = 0
     again.topic_states[0].partition_states[0].isr = [2]
-    answer = await lab[2].engine.leader_and_isr(again)
+    answer = await lab[2].engine.leadership.leader_and_isr(again)
     assert answer.topics[0].partition_errors[0].error_code == ErrorCode.NONE
     assert (await lab[2].produce("new", acks=1)).base_offset == 0
 
@@ -180,7 +180,7 @@ async def test_a_topic_made_anew_lives_on_and_its_old_data_is_set_aside(lab: Lab
     assert lab[2].replica().topic_id == new_id
     assert await lab[2].log_end() == 1
     after = await lab.restart(2)
-    answer = await after.engine.leader_and_isr(again)
+    answer = await after.engine.leadership.leader_and_isr(again)
     assert answer.topics[0].partition_errors[0].error_code == ErrorCode.NONE
     assert await after.log_end() == 1
 
@@ -229,10 +229,10 @@ async def in_sync_after_s(lab: Lab, *tps: TopicPartition) -> float:
 async def test_replicas_made_anew_share_the_rate_and_leave_it_in_sync(lab: Lab) -> None:
     path = await emptied(lab, ORDERS, OTHERS)
     await lab[2].bring_back(path, RATED, is_empty=True)
-    assert lab[2].engine.rebuild_throttle(path) == RebuildView(RATE, 2)
+    assert lab[2].engine.state.rebuilds.view(path) == RebuildView(RATE, 2)
     took_s = await in_sync_after_s(lab, ORDERS, OTHERS)
     assert took_s == pytest.approx(400 * BATCH_BYTES / RATE, rel=0.1)
-    assert lab[2].engine.rebuild_throttle(path) is None
+    assert lab[2].engine.state.rebuilds.view(path) is None
     assert not lab[2].state.quotas.follower.room_bytes(0) < 0
 
 
@@ -267,11 +267,11 @@ async def test_a_replica_that_leads_or_whose_disk_fails_again_leaves_the_rate(la
     path = await emptied(lab, ORDERS, OTHERS)
     await lab[2].bring_back(path, ReturnRule(rate_bytes_per_second=100), is_empty=True)
     await lab.tell(ORDERS, OTHERS, to=[2])
-    assert lab[2].engine.rebuild_throttle(path) == RebuildView(100, 2)
+    assert lab[2].engine.state.rebuilds.view(path) == RebuildView(100, 2)
     await lab.elect(ORDERS, 2, [2])
-    assert lab[2].engine.rebuild_throttle(path) == RebuildView(100, 1)
+    assert lab[2].engine.state.rebuilds.view(path) == RebuildView(100, 1)
     lab[2].log_dirs[path].fail("append", OSError(5, "again"))
-    assert lab[2].engine.rebuild_throttle(path) is None
+    assert lab[2].engine.state.rebuilds.view(path) is None
 
 
 @pytest.mark.parametrize("is_clean", [True, False])
@@ -285,10 +285,10 @@ async def test_a_log_that_is_gone_at_the_start_is_lost_until_its_loss_is_accepte
             node.memory[node.paths[0]].remove_tree("orders-0")
         node = await alone.restart(1, is_clean=is_clean)
         assert await alone.tell(ORDERS) == {1: STORAGE}
-        assert node.engine.offline_replicas()[ORDERS].loss is Loss.REBUILD
+        assert dict(node.engine.state.hosted.iterate_offline())[ORDERS].loss is Loss.REBUILD
         await asyncio.sleep(6)
     assert f"{node.paths[0]}: the logs of 1 replicas are gone" in caplog.text
-    await node.engine.release([ORDERS], accepts_loss=True)
+    await node.engine.arrivals.release([ORDERS], accepts_loss=True)
     assert await alone.tell(ORDERS) == {1: ErrorCode.NONE}
     assert await node.dir_of() == node.paths[0]
 
@@ -300,4 +300,4 @@ async def test_what_is_missing_while_a_log_dir_is_offline_may_lie_there(alone: L
     disks[0].remove_tree("orders-0")
     disks[1].write_file("replication-offset-checkpoint", b"garbage")
     node = await alone.restart(1, is_clean=False, disks=disks)
-    assert ORDERS not in node.engine.offline_replicas()
+    assert ORDERS not in dict(node.engine.state.hosted.iterate_offline())

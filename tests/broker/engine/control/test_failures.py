@@ -37,7 +37,7 @@ async def test_leader_follower_and_moving_replica_of_a_failed_dir_all_go_offline
     dirs = {name: await lab[1].dir_of(tp) for name, tp in tps.items()}
     assert dirs == {"lead": first, "pad1": second, "follow": first, "pad2": second, "move": first}
     lab[1].workers[second].hangs = False
-    begun = await lab[1].engine.alter_replica_log_dirs([(tps["move"], second)])
+    begun = await lab[1].engine.moves.alter([(tps["move"], second)])
     assert begun == {tps["move"]: ErrorCode.NONE}
     lab[1].moves.suspend(lab[1].replica(tps["move"]))
     lab[1].log_dirs[first].fail("append", broken())
@@ -48,7 +48,7 @@ async def test_leader_follower_and_moving_replica_of_a_failed_dir_all_go_offline
     assert codes["pad1"] == codes["pad2"] == ErrorCode.NONE
     gauges = lab[1].engine.gauges()
     assert (gauges.offline_replica_count, gauges.partition_count, gauges.leader_count) == (3, 5, 2)
-    failed, good = await lab[1].engine.describe_log_dirs(None)
+    failed, good = lab[1].engine.describe.log_dirs(None)
     assert (failed.error_code, failed.total_bytes, failed.replicas) == (STORAGE, -1, [])
     left = [(r.tp, r.offset_lag) for r in good.replicas if r.is_future]
     assert left == [(tps["move"], -1)]
@@ -66,7 +66,7 @@ async def test_a_failure_is_told_once_however_often_it_is_met(lab: Lab) -> None:
     (told,) = lab[1].events.failed
     assert (told.path, told.operation, told.offline_replica_count) == (path, "append", 1)
     assert told.directory_id == log_dir.directory_id
-    assert lab[1].engine.offline_directory_ids() == [log_dir.directory_id]
+    assert lab[1].state.log_dirs.offline == (path,)
     (row,) = [row for row in lab[1].rows if isinstance(row, FailoverEventRow)]
     assert row.step is FailoverStep.LOG_DIR_FAILED
     assert row.failure_id == failure_id(1, log_dir.directory_id, BROKER_EPOCH)
@@ -110,15 +110,15 @@ async def test_every_question_about_an_offline_replica_is_a_storage_error(lab: L
     await lab.create()
     lab[1].log_dirs[await lab[1].dir_of() or ""].fail("append", broken())
     engine = lab[1].engine
-    listed = await engine.list_offsets(
+    listed = await engine.offsets.list_offsets(
         ORDERS, -1, current_leader_epoch=-1, isolation_level=0, replica_id=-1
     )
-    epoch = engine.offset_for_leader_epoch(
+    epoch = engine.offsets.offset_for_leader_epoch(
         ORDERS, current_leader_epoch=-1, leader_epoch=0, replica_id=-1
     )
     assert listed == (STORAGE, -1, -1, -1)
     assert epoch == (STORAGE, -1, -1)
-    moved = await engine.alter_replica_log_dirs([(ORDERS, lab[1].paths[1])])
+    moved = await engine.moves.alter([(ORDERS, lab[1].paths[1])])
     assert moved == {ORDERS: STORAGE}
 
 

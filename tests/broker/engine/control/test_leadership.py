@@ -68,23 +68,28 @@ async def test_the_probe_of_healthy_partitions_is_answered_with_a_stale_epoch(la
 async def test_an_old_broker_epoch_is_refused_everywhere(alone: Lab) -> None:
     led = {ORDERS: Led([1], 1, [1])}
     old = leader_and_isr(led, broker_epoch=BROKER_EPOCH - 1)
-    answer = await alone[1].engine.leader_and_isr(old)
+    answer = await alone[1].engine.leadership.leader_and_isr(old)
     assert answer.error_code == ErrorCode.STALE_BROKER_EPOCH
     assert answer.topics[0].partition_errors[0].error_code == ErrorCode.STALE_BROKER_EPOCH
     for accepted in (-1, BROKER_EPOCH + 1):
         led[ORDERS].leader_epoch += 1
         request = leader_and_isr(led, broker_epoch=accepted)
-        answer = await alone[1].engine.leader_and_isr(request)
+        answer = await alone[1].engine.leadership.leader_and_isr(request)
         assert answer.topics[0].partition_errors[0].error_code == ErrorCode.NONE
 
 
 async def test_an_old_controller_is_refused(alone: Lab) -> None:
     led = {ORDERS: Led([1], 1, [1])}
-    await alone[1].engine.leader_and_isr(leader_and_isr(led, controller_epoch=3))
-    answer = await alone[1].engine.leader_and_isr(leader_and_isr(led, controller_epoch=2))
+    await alone[1].engine.leadership.leader_and_isr(leader_and_isr(led, controller_epoch=3))
+    answer = await alone[1].engine.leadership.leader_and_isr(
+        leader_and_isr(led, controller_epoch=2)
+    )
     assert answer.error_code == ErrorCode.STALE_CONTROLLER_EPOCH
     refused = update_metadata(alone.led, [1])
-    assert alone[1].engine.update_metadata(refused).error_code == ErrorCode.STALE_CONTROLLER_EPOCH
+    assert (
+        alone[1].engine.leadership.update_metadata(refused).error_code
+        == ErrorCode.STALE_CONTROLLER_EPOCH
+    )
 
 
 @pytest.mark.scenario(83)
@@ -92,7 +97,7 @@ async def test_another_topic_id_is_inconsistent(alone: Lab) -> None:
     await alone.create(replicas=[1])
     request = leader_and_isr({ORDERS: Led([1], 1, [1], leader_epoch=1)})
     request.topic_states[0].topic_id = b"z" * 16
-    answer = await alone[1].engine.leader_and_isr(request)
+    answer = await alone[1].engine.leadership.leader_and_isr(request)
     assert answer.topics[0].partition_errors[0].error_code == ErrorCode.INCONSISTENT_TOPIC_ID
 
 
@@ -103,7 +108,7 @@ async def test_a_topic_made_anew_over_logs_keeps_them_as_strays(alone: Lab) -> N
     request.topic_states[0].topic_id = b"z" * 16
     request.topic_states[0].partition_states[0].is_new = True
 
-    answer = await alone[1].engine.leader_and_isr(request)
+    answer = await alone[1].engine.leadership.leader_and_isr(request)
 
     assert answer.topics[0].partition_errors[0].error_code == ErrorCode.NONE
     view = alone[1].engine.state.hosted.view(ORDERS)
@@ -120,8 +125,10 @@ async def test_a_topic_made_anew_over_logs_keeps_them_as_strays(alone: Lab) -> N
 async def test_an_id_that_comes_late_is_written_beside_the_log(alone: Lab) -> None:
     request = leader_and_isr({ORDERS: Led([1], 1, [1])}, is_new=True)
     request.topic_states[0].topic_id = bytes(16)
-    await alone[1].engine.leader_and_isr(request)
-    answer = await alone[1].engine.leader_and_isr(leader_and_isr({ORDERS: Led([1], 1, [1])}))
+    await alone[1].engine.leadership.leader_and_isr(request)
+    answer = await alone[1].engine.leadership.leader_and_isr(
+        leader_and_isr({ORDERS: Led([1], 1, [1])})
+    )
     assert answer.topics[0].partition_errors[0].error_code == ErrorCode.NONE
     await asyncio.sleep(0)
     disk = alone[1].memory[await alone[1].dir_of() or ""]
@@ -136,7 +143,7 @@ async def test_a_log_that_cannot_be_made_goes_to_the_next_log_dir(alone: Lab) ->
     alone[1].disks[alone[1].paths[0]].set_fault("eio")
     for tp in tps:
         alone.led[tp] = Led([1], 1, [1])
-    answer = await alone[1].engine.leader_and_isr(
+    answer = await alone[1].engine.leadership.leader_and_isr(
         leader_and_isr({tp: alone.led[tp] for tp in tps}, is_new=True)
     )
     codes = [row.error_code for row in answer.topics[0].partition_errors]
@@ -147,7 +154,7 @@ async def test_a_log_that_cannot_be_made_goes_to_the_next_log_dir(alone: Lab) ->
 
 @pytest.mark.scenario(76, 106)
 async def test_without_a_candidate_the_partition_is_offline(alone: Lab) -> None:
-    await alone[1].engine.alter_replica_log_dirs([(ORDERS, alone[1].paths[0])])
+    await alone[1].engine.moves.alter([(ORDERS, alone[1].paths[0])])
     alone[1].log_dirs[alone[1].paths[0]].fail("test", OSError("broken"))
     alone.led[ORDERS] = Led([1], 1, [1])
     assert await alone.tell(ORDERS, is_new=True) == {1: STORAGE}

@@ -16,8 +16,8 @@ STORAGE = ErrorCode.KAFKA_STORAGE_ERROR
 @pytest.mark.scenario(78)
 async def test_an_old_controller_stops_nothing(alone: Lab) -> None:
     newer = leader_and_isr({ORDERS: Led([1], 1, [1])}, controller_epoch=5)
-    await alone[1].engine.leader_and_isr(newer)
-    answer = await alone[1].engine.stop_replica(
+    await alone[1].engine.leadership.leader_and_isr(newer)
+    answer = await alone[1].engine.stopping.stop_replica(
         StopReplicaRequest(controller_id=9, controller_epoch=4, broker_epoch=BROKER_EPOCH)
     )
     assert (answer.error_code, answer.partition_errors) == (ErrorCode.STALE_CONTROLLER_EPOCH, ())

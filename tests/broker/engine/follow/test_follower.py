@@ -142,7 +142,7 @@ async def test_a_follower_joins_where_the_leaders_log_starts_inside_a_batch(lab:
     await lab.create(replicas=[1, 2])
     await lab[1].produce(["a", "b", "c", "d"])
     await lab[1].produce("e")
-    (deleted,) = await lab[1].engine.delete_records([(ORDERS, 2)], timeout_ms=1000)
+    (deleted,) = await lab[1].engine.record_deletions.delete([(ORDERS, 2)], timeout_ms=1000)
     assert (deleted.error_code, deleted.low_watermark) == (ErrorCode.NONE, 2)
     partition = lab.led[ORDERS]
     partition.replicas = [1, 2, 3]

@@ -119,7 +119,7 @@ async def stopped_move(node: Node, path: str) -> None:
     """Begin a move that does not get anywhere."""
     node.set_move_limit(1)
     node.state.quotas.moves.record(1 << 40, node.state.now_ms())
-    answers = await node.engine.alter_replica_log_dirs([(ORDERS, path)])
+    answers = await node.engine.moves.alter([(ORDERS, path)])
     assert answers == {ORDERS: ErrorCode.NONE}
 
 
@@ -137,7 +137,7 @@ async def test_a_moving_log_is_not_compacted_and_is_again_when_the_move_is_cance
     assert node.state.cleaning_pauses.count(ORDERS) == 1
     await asyncio.sleep(3 * BACKOFF_S)
     assert len(await consumed(node)) == 60
-    await node.engine.alter_replica_log_dirs([(ORDERS, node.paths[0])])
+    await node.engine.moves.alter([(ORDERS, node.paths[0])])
     assert node.state.cleaning_pauses.count(ORDERS) == 0
     await until_cleaned(node)
     await stopped_move(node, node.paths[1])
@@ -159,7 +159,7 @@ async def test_a_moved_log_has_the_same_gaps_and_goes_on_where_its_cleaning_was(
     await fill(node, 60)
     await until_cleaned(node)
     before, cleaned_to = await consumed(node), active_base(node)
-    await node.engine.alter_replica_log_dirs([(ORDERS, node.paths[1])])
+    await node.engine.moves.alter([(ORDERS, node.paths[1])])
     await moved(node, node.paths[1])
     assert await consumed(node) == before
     assert node.state.cleaner_offsets.get(node.paths[1], ORDERS) == cleaned_to
@@ -177,7 +177,7 @@ async def test_a_pass_is_given_up_when_its_log_moves() -> None:
         await fill(node, 120)
         before = await consumed(node)
         await asyncio.sleep(BACKOFF_S)
-        await node.engine.alter_replica_log_dirs([(ORDERS, node.paths[1])])
+        await node.engine.moves.alter([(ORDERS, node.paths[1])])
         await moved(node, node.paths[1])
         assert await consumed(node) == before
         await asyncio.sleep(5)
@@ -195,7 +195,7 @@ async def test_the_checkpoint_follows_what_happens_to_its_log(one: Lab) -> None:
     await until_cleaned(node)
     cleaned_to = active_base(node)
     first, second = node.paths
-    await node.engine.alter_replica_log_dirs([(ORDERS, second)])
+    await node.engine.moves.alter([(ORDERS, second)])
     await moved(node, second)
     await asyncio.sleep(WRITE_S)
     assert [dirty(node, path) for path in node.paths] == [None, cleaned_to]
@@ -228,10 +228,10 @@ async def test_a_failed_log_dir_takes_its_entries_and_marks_along(one: Lab) -> N
     await until_cleaned(node)
     path = node.replica().log_dir
     node.state.cleaner_offsets.mark_uncleanable(path, ORDERS)
-    assert node.engine.cleaner_gauges()[path].uncleanable_count == 1
+    assert node.engine.cleaning.gauges()[path].uncleanable_count == 1
     node.log_dirs[path].fail("test", OSError(5, "broken"))
     assert node.state.cleaner_offsets.offsets_of(path) == {}
-    assert node.engine.cleaner_gauges()[path].uncleanable_count == 0
+    assert node.engine.cleaning.gauges()[path].uncleanable_count == 0
 
 
 @pytest.mark.scenario(144)
@@ -300,7 +300,7 @@ async def test_a_log_that_cannot_be_read_is_marked_and_the_cleaner_lives(one: La
     await asyncio.sleep(2 * BACKOFF_S)
     path = node.replica().log_dir
     assert node.log_dirs[path].online
-    gauges = node.engine.cleaner_gauges()
+    gauges = node.engine.cleaning.gauges()
     assert gauges[path].uncleanable_count == 1
     assert gauges[path].uncleanable_bytes == node.replica().log.size_bytes
     assert gauges[node.replica(OTHER).log_dir].uncleanable_count == 0
@@ -332,7 +332,7 @@ async def test_an_open_transaction_holds_compaction_back(one: Lab) -> None:
     await fill(node, 30)
     options = BatchOptions(producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True)
     part = ProducePart(ORDERS, memoryview(build_batch([NewRecord(b"v", b"open")], options)))
-    (opened,) = await node.engine.produce([part], acks=-1, timeout_ms=5_000)
+    (opened,) = await node.engine.produces.produce([part], acks=-1, timeout_ms=5_000)
     assert opened.base_offset == 30
     await fill(node, 60)
     await asyncio.sleep(3 * BACKOFF_S)
@@ -351,7 +351,7 @@ async def test_the_dirtiest_share_is_told(one: Lab) -> None:
     node = one[1]
     await fill(node, 60)
     await asyncio.sleep(BACKOFF_S + 1)
-    assert node.engine.cleaner_gauges()[node.replica().log_dir].dirty_percent_max == 100
+    assert node.engine.cleaning.gauges()[node.replica().log_dir].dirty_percent_max == 100
     assert len(await consumed(node)) == 60
 
 

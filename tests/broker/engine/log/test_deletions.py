@@ -36,7 +36,7 @@ async def test_checkpoints_forget_a_log_before_another_of_its_name_is_made(alone
     node = alone[1]
     for _ in range(9):
         await node.produce("v")
-    await node.engine.delete_records([(ORDERS, 5)], timeout_ms=1000)
+    await node.engine.record_deletions.delete([(ORDERS, 5)], timeout_ms=1000)
     for write in (
         node.checkpoints.write_offsets,
         node.checkpoints.write_log_starts,

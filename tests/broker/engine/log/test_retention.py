@@ -138,7 +138,7 @@ async def test_what_waits_for_removal_is_left_behind_by_a_move(alone: Lab) -> No
     assert files(node, ".deleted") != []
     target = next(path for path in node.paths if path != node.replica().log_dir)
     start = node.replica().partition.log_start_offset
-    assert (await node.engine.alter_replica_log_dirs([(ORDERS, target)]))[ORDERS] == 0
+    assert (await node.engine.moves.alter([(ORDERS, target)]))[ORDERS] == 0
     await asyncio.sleep(5)
     assert node.replica().log_dir == target
     assert node.replica().log.log_start_offset == start > 0

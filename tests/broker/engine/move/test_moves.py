@@ -128,7 +128,7 @@ async def test_a_move_that_is_cancelled_before_its_log_is_made_leaves_no_wish(al
 async def test_of_two_paths_for_one_partition_the_last_one_counts(alone: Lab) -> None:
     node = stopped(await filled(alone))
     wishes = [(ORDERS, node.paths[1]), (ORDERS, node.paths[2])]
-    assert await node.engine.alter_replica_log_dirs(wishes) == {ORDERS: NONE}
+    assert await node.engine.moves.alter(wishes) == {ORDERS: NONE}
     assert await node.dir_of(is_future=True) == node.paths[2]
 
 
@@ -145,7 +145,7 @@ async def test_a_wish_before_creation_is_remembered(alone: Lab) -> None:
 async def test_a_move_under_way_shows_both_logs(alone: Lab) -> None:
     node = stopped(await filled(alone))
     await begin(node, node.paths[1])
-    source, target, _ = await node.engine.describe_log_dirs(None)
+    source, target, _ = node.engine.describe.log_dirs(None)
     (current,), (future,) = source.replicas, target.replicas
     assert (current.is_future, current.offset_lag) == (False, 0)
     assert (future.is_future, future.offset_lag, future.size_bytes) == (True, 20, 0)
@@ -221,7 +221,7 @@ async def test_a_move_goes_on_after_a_restart(is_clean: bool) -> None:
         await asyncio.sleep(0.01)
         node = await alone.restart(1, is_clean=is_clean)
         assert await node.dir_of(is_future=True) == node.paths[1]
-        (future,) = (await node.engine.describe_log_dirs(None))[1].replicas
+        (future,) = (node.engine.describe.log_dirs(None))[1].replicas
         assert 0 < future.size_bytes < 2_000, "it resumes behind what was copied"
         await alone.elect(ORDERS, 1, [1])
         await until_moved(node, node.paths[1])
@@ -252,7 +252,7 @@ async def test_movers_take_one_partition_after_the_other(alone: Lab) -> None:
         await alone.create(tp, replicas=[1])
         await node.produce("x", tp=tp)
     wishes = [(tp, node.paths[2]) for tp in tps]
-    answers = await node.engine.alter_replica_log_dirs(wishes)
+    answers = await node.engine.moves.alter(wishes)
     assert set(answers.values()) == {NONE}
     for tp in tps:
         await until_moved(node, node.paths[2], tp)
@@ -262,13 +262,13 @@ async def test_movers_take_one_partition_after_the_other(alone: Lab) -> None:
 async def test_the_end_of_the_last_move_is_told_whatever_way_it_ends(alone: Lab) -> None:
     node = await filled(alone)
     assert await begin(node, node.paths[1]) == NONE
-    assert node.engine.is_moving
+    assert node.engine.state.is_moving
     await until_moved(node, node.paths[1])
-    assert (node.engine.is_moving, node.events.moves_ended_count) == (False, 1)
+    assert (node.engine.state.is_moving, node.events.moves_ended_count) == (False, 1)
     stopped(node)
     assert await begin(node, node.paths[2]) == NONE
     assert await begin(node, node.paths[1]) == NONE
-    assert (node.engine.is_moving, node.events.moves_ended_count) == (False, 2)
+    assert (node.engine.state.is_moving, node.events.moves_ended_count) == (False, 2)
 
 
 async def test_an_order_that_leaves_nothing_to_move_is_told_as_the_end_of_moves(
@@ -277,7 +277,7 @@ async def test_an_order_that_leaves_nothing_to_move_is_told_as_the_end_of_moves(
     """Kafka's tool has set a throttle for it, which goes then."""
     node = await filled(alone)
     assert await begin(node, await node.dir_of() or "") == NONE
-    assert (node.engine.is_moving, node.events.moves_ended_count) == (False, 1)
+    assert (node.engine.state.is_moving, node.events.moves_ended_count) == (False, 1)
     assert await begin(node, "/elsewhere") == ErrorCode.LOG_DIR_NOT_FOUND
     assert node.events.moves_ended_count == 1
 
@@ -286,7 +286,7 @@ async def test_a_replica_that_comes_to_where_it_was_wished_is_told_as_the_end_of
     alone: Lab,
 ) -> None:
     node, tp = alone[1], TopicPartition("wished", 0)
-    wished = await node.engine.alter_replica_log_dirs([(tp, node.paths[2])])
+    wished = await node.engine.moves.alter([(tp, node.paths[2])])
     assert wished == {tp: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
     assert node.events.moves_ended_count == 0
     await alone.create(tp, replicas=[1])

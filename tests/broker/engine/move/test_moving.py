@@ -28,7 +28,7 @@ async def held(lab: Lab, count: int = 20) -> Node:
     for number in range(count):
         await node.produce("x" * 200 + str(number))
     hold(node)
-    await node.engine.alter_replica_log_dirs([(ORDERS, node.paths[1])])
+    await node.engine.moves.alter([(ORDERS, node.paths[1])])
     return node
 
 
@@ -157,7 +157,7 @@ async def test_the_log_start_moves_along(alone: Lab) -> None:
     for _ in range(10):
         await node.produce("x")
     node.logs.raise_log_start(node.replica(), 3)
-    await node.engine.alter_replica_log_dirs([(ORDERS, node.paths[1])])
+    await node.engine.moves.alter([(ORDERS, node.paths[1])])
     await moved(node)
     assert (node.replica().log.log_start_offset, await node.log_end()) == (3, 10)
 
@@ -196,7 +196,7 @@ async def promoting(lab: Lab) -> Node:
         await lab[2].produce("x" * 200 + str(number))
     replica = node.replica()
     node.workers[node.paths[1]].delay_s = 0.05
-    await node.engine.alter_replica_log_dirs([(ORDERS, node.paths[1])])
+    await node.engine.moves.alter([(ORDERS, node.paths[1])])
     while replica.future is None or not replica.future.is_promoting:  # noqa: ASYNC110
         await asyncio.sleep(0.001)
     return node
@@ -299,7 +299,7 @@ async def test_two_partitions_swap_independently(alone: Lab) -> None:
     other = TopicPartition("other", 0)
     node = await held(alone)
     await alone.create(other, replicas=[1])
-    await node.engine.alter_replica_log_dirs([(other, node.paths[2])])
+    await node.engine.moves.alter([(other, node.paths[2])])
     let_go(node)
     await moved(node)
     await asyncio.sleep(1)
@@ -312,7 +312,7 @@ async def test_a_move_keeps_what_was_aborted_and_who_wrote(alone: Lab) -> None:
     node = alone[1]
     await three_transactions(node)
     before = await read(node)
-    await node.engine.alter_replica_log_dirs([(ORDERS, node.paths[1])])
+    await node.engine.moves.alter([(ORDERS, node.paths[1])])
     await moved(node)
     log = node.replica().log
     on_disk = log.read(0, 1 << 20, up_to=6, with_aborted=True)
@@ -320,7 +320,7 @@ async def test_a_move_keeps_what_was_aborted_and_who_wrote(alone: Lab) -> None:
     after = await read(node)
     assert (offsets_of(after), after.aborted) == (offsets_of(before), before.aborted)
     assert (await write(node, 9, 1, transactional=False)).base_offset == 7
-    assert log.producer_entries == node.engine.describe_producers(ORDERS)
+    assert log.producer_entries == node.engine.describe.producers(ORDERS)
     node = await alone.restart(1)
     await alone.elect(ORDERS, 1, [1])
     assert aborted_of(await read(node)) == [(1, 0)]
@@ -337,7 +337,7 @@ async def abandoned(lab: Lab) -> Node:
     assert source is not None
     target = next(path for path in node.paths if path != source)
     hold(node)
-    await node.engine.alter_replica_log_dirs([(ORDERS, target)])
+    await node.engine.moves.alter([(ORDERS, target)])
     assert await node.dir_of(is_future=True) == target
     node.memory[source] = MemoryDisk(source)
     after = await lab.restart(2, is_clean=False)

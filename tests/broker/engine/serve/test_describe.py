@@ -22,7 +22,7 @@ async def test_each_configured_log_dir_is_described_with_its_sizes(alone: Lab) -
     await alone[1].produce("a")
     node = alone[1]
     node.log_dirs[node.paths[2]].fail("test", OSError("broken"))
-    first, second, failed = await node.engine.describe_log_dirs(None)
+    first, second, failed = node.engine.describe.log_dirs(None)
     assert [one.path for one in (first, second, failed)] == node.paths
     (replica,) = first.replicas
     assert (replica.tp, replica.offset_lag, replica.is_future) == (ORDERS, 0, False)
@@ -39,7 +39,7 @@ async def test_the_filter_names_partitions_and_null_means_all(alone: Lab) -> Non
     await alone.create(OTHER, replicas=[1])
 
     async def described(topics: dict[str, list[int]] | None) -> list[TopicPartition]:
-        found = await alone[1].engine.describe_log_dirs(topics)
+        found = alone[1].engine.describe.log_dirs(topics)
         assert [one.error_code for one in found] == [ErrorCode.NONE] * 3
         return [replica.tp for one in found for replica in one.replicas]
 
@@ -54,14 +54,14 @@ async def test_what_a_filter_names_is_looked_through_once_and_not_for_every_log(
             raise AssertionError(f"a list is searched for {key}")
 
     await alone.create(replicas=[1])
-    log_dirs = await alone[1].engine.describe_log_dirs({"orders": Looked(range(100))})
+    log_dirs = alone[1].engine.describe.log_dirs({"orders": Looked(range(100))})
     assert [replica.tp for one in log_dirs for replica in one.replicas] == [ORDERS]
 
 
 async def test_a_log_that_waits_for_its_first_leader_and_isr_has_no_lag(alone: Lab) -> None:
     await alone.create(replicas=[1])
     node = await alone.restart(1)
-    (replica,) = (await node.engine.describe_log_dirs(None))[0].replicas
+    (replica,) = (node.engine.describe.log_dirs(None))[0].replicas
     assert (replica.tp, replica.offset_lag) == (ORDERS, -1)
 
 
@@ -69,12 +69,14 @@ async def test_the_last_copies_of_a_log_dir_are_those_that_lead_alone(lab: Lab) 
     await lab.create()
     path = await lab[1].dir_of()
     assert path is not None
-    assert lab[1].engine.last_copies(path) == []
+    assert lab[1].engine.describe.last_copies(path) == []
     await lab.elect(ORDERS, 1, [1])
-    assert lab[1].engine.last_copies(path) == [ORDERS]
-    assert lab[1].engine.last_copies(next(one for one in lab[1].paths if one != path)) == []
+    assert lab[1].engine.describe.last_copies(path) == [ORDERS]
+    assert (
+        lab[1].engine.describe.last_copies(next(one for one in lab[1].paths if one != path)) == []
+    )
     follower = await lab[2].dir_of()
-    assert lab[2].engine.last_copies(str(follower)) == []
+    assert lab[2].engine.describe.last_copies(str(follower)) == []
 
 
 async def test_a_description_does_not_wait_for_a_hung_disk(alone: Lab) -> None:
@@ -82,7 +84,7 @@ async def test_a_description_does_not_wait_for_a_hung_disk(alone: Lab) -> None:
     for worker in alone[1].workers.values():
         worker.hangs = True
     alone.begin(alone[1].produce("a"))
-    assert len(await alone[1].engine.describe_log_dirs(None)) == 3
+    assert len(alone[1].engine.describe.log_dirs(None)) == 3
 
 
 async def test_gauges_count_leaders_and_what_they_miss(lab: Lab) -> None:
@@ -98,12 +100,12 @@ async def test_gauges_count_leaders_and_what_they_miss(lab: Lab) -> None:
 async def test_rows_sum_what_each_log_dir_holds(lab: Lab) -> None:
     await lab.create()
     await lab[1].produce("a")
-    first, second = lab[1].engine.log_dir_rows(123)
+    first, second = lab[1].engine.describe.log_dir_rows(123)
     assert (first.at_ms, first.replica_count, first.used_bytes) == (123, 1, len(records("a")))
     assert (first.append_count_total, second.append_count_total) == (1, 0)
-    (row,) = lab[1].engine.replica_rows(123)
+    (row,) = lab[1].engine.describe.replica_rows(123)
     assert (row.is_leader, row.isr_count, row.log_end_offset, row.lag) == (True, 3, 1, 0)
-    (row,) = lab[2].engine.replica_rows(123)
+    (row,) = lab[2].engine.describe.replica_rows(123)
     assert (row.is_leader, row.isr_count) == (False, -1)
 
 
@@ -112,17 +114,17 @@ async def test_a_future_log_has_a_row_of_its_own(alone: Lab) -> None:
     await alone[1].produce("a")
     alone[1].set_move_limit(1)
     alone[1].state.quotas.moves.record(1 << 40, alone[1].state.now_ms())
-    await alone[1].engine.alter_replica_log_dirs([(ORDERS, alone[1].paths[1])])
-    current, future = alone[1].engine.replica_rows(1)
+    await alone[1].engine.moves.alter([(ORDERS, alone[1].paths[1])])
+    current, future = alone[1].engine.describe.replica_rows(1)
     assert (current.is_future, future.is_future, future.lag) == (False, True, 1)
-    assert [row.future_count for row in alone[1].engine.log_dir_rows(1)] == [0, 1, 0]
+    assert [row.future_count for row in alone[1].engine.describe.log_dir_rows(1)] == [0, 1, 0]
 
 
 async def test_cordoned_log_dirs_are_shown_and_passed_over() -> None:
     async with Lab.running(broker_count=1, dir_count=2, cordoned_log_dirs="/b1/d1") as lab:
         for number in range(3):
             await lab.create(TopicPartition("orders", number), replicas=[1])
-        cordoned, used = await lab[1].engine.describe_log_dirs(None)
+        cordoned, used = lab[1].engine.describe.log_dirs(None)
         assert (cordoned.is_cordoned, len(cordoned.replicas)) == (True, 0)
         assert (used.is_cordoned, len(used.replicas)) == (False, 3)
 
@@ -132,7 +134,7 @@ async def test_a_hanging_transaction_is_seen_in_its_producer(alone: Lab) -> None
     await three_transactions(alone[1])
     open_since = {
         entry.producer_id: entry.transaction_first_offset
-        for entry in alone[1].engine.describe_producers(ORDERS)
+        for entry in alone[1].engine.describe.producers(ORDERS)
     }
     assert open_since == {1: -1, 2: -1, 3: 6, 9: -1}
 

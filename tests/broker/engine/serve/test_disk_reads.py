@@ -33,11 +33,11 @@ async def test_a_disk_that_hangs_holds_up_only_its_own_partitions(alone: Lab) ->
     alone[1].workers[await alone[1].dir_of() or ""].hangs = True
     params = FetchParams(max_wait_ms=0, max_bytes=1 << 21)
     before_s = now_s()
-    hung, good = await alone[1].engine.fetch(params, [part(), part(OTHER)])
+    hung, good = await alone[1].engine.fetches.fetch(params, [part(), part(OTHER)])
     assert (hung.error_code, offsets_of(hung), offsets_of(good)) == (ErrorCode.NONE, [], [0])
     assert now_s() - before_s == pytest.approx(0.5)
     before_s = now_s()
-    hung, good = await alone[1].engine.fetch(params, [part(), part(OTHER)])
+    hung, good = await alone[1].engine.fetches.fetch(params, [part(), part(OTHER)])
     assert (offsets_of(hung), offsets_of(good)) == ([], [0])
     assert now_s() - before_s < 0.01
 
@@ -72,11 +72,11 @@ async def test_a_late_read_is_not_used_for_a_log_that_was_cut_since(alone: Lab) 
 async def test_a_disk_that_was_slow_once_is_waited_for_shortly(alone: Lab) -> None:
     await consumers_and_a_slow_disk(alone, 2_000)
     both = FetchParams(max_wait_ms=0, max_bytes=1 << 21)
-    await alone[1].engine.fetch(both, [part(), part(OTHER)])
+    await alone[1].engine.fetches.fetch(both, [part(), part(OTHER)])
     await asyncio.sleep(3)
     alone[1].replica().generation += 1
     before_s = now_s()
-    hung, good = await alone[1].engine.fetch(both, [part(), part(OTHER)])
+    hung, good = await alone[1].engine.fetches.fetch(both, [part(), part(OTHER)])
     assert (offsets_of(hung), offsets_of(good)) == ([], [0])
     assert now_s() - before_s < 0.05
 

@@ -102,7 +102,7 @@ async def test_an_error_in_one_partition_answers_at_once_and_spares_the_others(l
     await lab[1].produce("a")
     params = FetchParams(max_wait_ms=5_000, min_bytes=10_000, max_bytes=1 << 20)
     before_s = now_s()
-    good, bad = await lab[1].engine.fetch(params, [part(), part(OTHER)])
+    good, bad = await lab[1].engine.fetches.fetch(params, [part(), part(OTHER)])
     assert (good.error_code, offsets_of(good)) == (ErrorCode.NONE, [0])
     assert bad.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert now_s() == before_s
@@ -115,7 +115,7 @@ async def test_a_long_poll_is_answered_at_once_when_a_log_dir_fails(alone: Lab) 
     await alone.create(OTHER, replicas=[1])
     await alone[1].produce("a", tp=OTHER, acks=1)
     params = FetchParams(max_wait_ms=5_000, min_bytes=10_000, max_bytes=1 << 20)
-    waiting = alone.begin(alone[1].engine.fetch(params, [part(), part(OTHER)]))
+    waiting = alone.begin(alone[1].engine.fetches.fetch(params, [part(), part(OTHER)]))
     await asyncio.sleep(1)
     assert await alone[1].dir_of() != await alone[1].dir_of(OTHER)
     before_s = now_s()
@@ -147,13 +147,13 @@ async def test_old_and_new_leader_epochs_are_refused(lab: Lab) -> None:
 async def test_another_topic_id_is_inconsistent(lab: Lab) -> None:
     await lab.create()
     wrong = part()._replace(topic_id=b"x" * 16)
-    (result,) = await lab[1].engine.fetch(FetchParams(), [wrong])
+    (result,) = await lab[1].engine.fetches.fetch(FetchParams(), [wrong])
     assert result.error_code == ErrorCode.INCONSISTENT_TOPIC_ID
 
 
 async def test_a_broker_that_is_no_replica_may_not_fetch_as_one(lab: Lab) -> None:
     await lab.create(replicas=[1, 2])
-    (result,) = await lab[1].engine.fetch(FetchParams(replica_id=3), [as_follower(0)])
+    (result,) = await lab[1].engine.fetches.fetch(FetchParams(replica_id=3), [as_follower(0)])
     assert result.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
@@ -163,10 +163,10 @@ async def test_a_follower_that_diverged_is_told_where(lab: Lab) -> None:
     await lab.elect(ORDERS, 1, [1, 2, 3])
     await lab[1].produce("b")
     stray = as_follower(5, last_epoch=0, epoch=1)
-    (result,) = await lab[1].engine.fetch(FetchParams(replica_id=2), [stray])
+    (result,) = await lab[1].engine.fetches.fetch(FetchParams(replica_id=2), [stray])
     assert (result.error_code, result.diverging_epoch) == (ErrorCode.NONE, (0, 1))
     unknown = as_follower(1, last_epoch=9, epoch=1)
-    (result,) = await lab[1].engine.fetch(FetchParams(replica_id=2), [unknown])
+    (result,) = await lab[1].engine.fetches.fetch(FetchParams(replica_id=2), [unknown])
     assert result.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
@@ -174,7 +174,7 @@ async def test_a_follower_beyond_the_end_of_its_own_epoch_is_told_where_that_end
     await lab.create()
     await lab[1].produce("a")
     beyond = as_follower(7, last_epoch=0)
-    (result,) = await lab[1].engine.fetch(FetchParams(replica_id=2), [beyond])
+    (result,) = await lab[1].engine.fetches.fetch(FetchParams(replica_id=2), [beyond])
     assert (result.error_code, result.diverging_epoch) == (ErrorCode.NONE, (0, 1))
 
 
@@ -184,7 +184,7 @@ async def test_a_waiting_follower_is_answered_when_a_leader_epoch_begins(lab: La
     lab.led[ORDERS].leader_epoch = 1
     await lab.tell(ORDERS, to=[1])
     poll = lab.begin(
-        lab[1].engine.fetch(
+        lab[1].engine.fetches.fetch(
             FetchParams(replica_id=9, max_wait_ms=5_000, min_bytes=1), [as_follower(0, epoch=1)]
         )
     )
@@ -222,7 +222,7 @@ async def test_the_request_limit_is_shared_by_its_partitions(alone: Lab) -> None
     for tp in (ORDERS, OTHER):
         await alone[1].produce("x" * 500, tp=tp, acks=1)
     params = FetchParams(max_bytes=700)
-    first, second = await alone[1].engine.fetch(params, [part(), part(OTHER)])
+    first, second = await alone[1].engine.fetches.fetch(params, [part(), part(OTHER)])
     assert (offsets_of(first), offsets_of(second)) == ([0], [])
 
 
@@ -251,7 +251,7 @@ async def test_a_knock_ends_the_poll_of_that_follower_only(lab: Lab) -> None:
     await lab.tell(ORDERS, to=[1])
     polls = {
         replica_id: lab.begin(
-            lab[1].engine.fetch(
+            lab[1].engine.fetches.fetch(
                 FetchParams(replica_id=replica_id, max_wait_ms=500, min_bytes=1),
                 [as_follower(0, epoch=1)],
             )
@@ -259,7 +259,7 @@ async def test_a_knock_ends_the_poll_of_that_follower_only(lab: Lab) -> None:
         for replica_id in (8, 9)
     }
     await asyncio.sleep(0.1)
-    lab[1].engine.offset_for_leader_epoch(
+    lab[1].engine.offsets.offset_for_leader_epoch(
         ORDERS, current_leader_epoch=1, leader_epoch=-1, replica_id=8
     )
     await polls[8]
@@ -277,9 +277,9 @@ async def test_a_follower_serves_what_it_knows_to_be_committed(lab: Lab) -> None
     for value in ("a", "b"):
         await lab[1].produce(value)
     await asyncio.sleep(1)
-    (result,) = await lab[2].engine.fetch(ANY, [part()])
+    (result,) = await lab[2].engine.fetches.fetch(ANY, [part()])
     assert (offsets_of(result), result.high_watermark) == ([0, 1], 2)
-    (refused,) = await lab[2].engine.fetch(FetchParams(), [part()])
+    (refused,) = await lab[2].engine.fetches.fetch(FetchParams(), [part()])
     assert refused.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
@@ -289,7 +289,7 @@ async def test_a_follower_knows_offsets_of_its_log_only(lab: Lab) -> None:
     await asyncio.sleep(1)
     lab[2].is_reachable = False
     await lab[1].produce("b", acks=1)
-    (result,) = await lab[2].engine.fetch(ANY, [part(offset=2)])
+    (result,) = await lab[2].engine.fetches.fetch(ANY, [part(offset=2)])
     assert result.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
@@ -303,13 +303,13 @@ async def test_records_that_a_follower_does_not_know_to_be_committed_are_not_the
     await lab[1].produce("b", acks=1)
     await asyncio.sleep(0.1)
     assert lab[2].replica().partition.log_end_offset == 2
-    (result,) = await lab[2].engine.fetch(ANY._replace(max_wait_ms=0), [part(offset=1)])
+    (result,) = await lab[2].engine.fetches.fetch(ANY._replace(max_wait_ms=0), [part(offset=1)])
     assert (result.error_code, offsets_of(result), result.high_watermark) == (0, [], 1)
 
 
 async def test_a_consumer_that_waits_at_a_follower_hears_of_new_records(lab: Lab) -> None:
     await lab.create()
-    waiting = lab.begin(lab[2].engine.fetch(ANY, [part()]))
+    waiting = lab.begin(lab[2].engine.fetches.fetch(ANY, [part()]))
     await asyncio.sleep(1)
     before_s = now_s()
     await lab[1].produce("a")
@@ -323,7 +323,7 @@ async def test_a_follower_that_truncates_sends_its_waiting_consumers_to_look_aga
     await lab.create()
     await lab[1].produce("a")
     await asyncio.sleep(1)
-    waiting = lab.begin(lab[2].engine.fetch(ANY, [part(offset=1)]))
+    waiting = lab.begin(lab[2].engine.fetches.fetch(ANY, [part(offset=1)]))
     await asyncio.sleep(0)
     await lab[2].logs.truncate(lab[2].replica(), 0)
     assert (await waiting)[0].error_code == ErrorCode.OFFSET_OUT_OF_RANGE
@@ -336,11 +336,11 @@ async def test_the_leader_sends_a_consumer_to_the_replica_in_its_rack() -> None:
         await lab.create()
         await lab[1].produce("x")
         await asyncio.sleep(1)
-        (result,) = await lab[1].engine.fetch(ANY._replace(client_rack="b"), [part()])
+        (result,) = await lab[1].engine.fetches.fetch(ANY._replace(client_rack="b"), [part()])
         assert (result.preferred_read_replica, offsets_of(result)) == (2, [])
         assert (result.high_watermark, result.log_start_offset) == (1, 0)
         for rack in ("a", "nowhere", ""):
-            (result,) = await lab[1].engine.fetch(ANY._replace(client_rack=rack), [part()])
+            (result,) = await lab[1].engine.fetches.fetch(ANY._replace(client_rack=rack), [part()])
             assert (result.preferred_read_replica, offsets_of(result)) == (-1, [0])
 
 
@@ -348,7 +348,7 @@ async def test_without_a_selector_the_leader_serves_all_racks(lab: Lab) -> None:
     lab.racks = {1: "a", 2: "b"}
     await lab.create()
     await lab[1].produce("x")
-    (result,) = await lab[1].engine.fetch(ANY._replace(client_rack="b"), [part()])
+    (result,) = await lab[1].engine.fetches.fetch(ANY._replace(client_rack="b"), [part()])
     assert (result.preferred_read_replica, offsets_of(result)) == (-1, [0])
 
 

@@ -104,10 +104,10 @@ async def test_an_answer_waits_for_room_and_is_empty_at_its_deadline(lab: Lab) -
     params = FetchParams(replica_id=2, max_wait_ms=500, min_bytes=1)
     quota.record(RATE + RATE // 5, lab[1].state.now_ms())
     before_s = now_s()
-    (result,) = await lab[1].engine.fetch(params, [asked])
+    (result,) = await lab[1].engine.fetches.fetch(params, [asked])
     assert (offsets_of(result), result.high_watermark) == ([], 200)
     assert now_s() - before_s == pytest.approx(0.5)
-    (result,) = await lab[1].engine.fetch(params._replace(max_wait_ms=5_000), [asked])
+    (result,) = await lab[1].engine.fetches.fetch(params._replace(max_wait_ms=5_000), [asked])
     assert len(offsets_of(result)) == quota.burst_bytes // BATCH_BYTES
     assert now_s() - before_s == pytest.approx(1.2, abs=0.01)
 

@@ -17,7 +17,7 @@ AT_MS = 1_700_001_000_000
 async def listed(
     lab: Lab, timestamp: int, *, replica_id: int = -1, epoch: int = -1
 ) -> ListedOffset:
-    return await lab[1].engine.list_offsets(
+    return await lab[1].engine.offsets.list_offsets(
         ORDERS, timestamp, current_leader_epoch=epoch, isolation_level=0, replica_id=replica_id
     )
 
@@ -40,7 +40,7 @@ async def test_a_debugging_consumer_may_ask_any_replica_for_its_own_end(lab: Lab
     await lab[1].produce("c", timeout_ms=10)
     ends: list[tuple[int, int]] = []
     for node in lab.nodes.values():
-        answer = await node.engine.list_offsets(
+        answer = await node.engine.offsets.list_offsets(
             ORDERS, -1, current_leader_epoch=-1, isolation_level=0, replica_id=-2
         )
         ends.append((answer.error_code, answer.offset))
@@ -101,7 +101,7 @@ async def test_other_leader_epochs_are_refused(alone: Lab, epoch: int, code: Err
     await alone.create(replicas=[1])
     await alone.elect(ORDERS, 1, [1])
     assert (await listed(alone, -1, epoch=epoch)).error_code == code
-    answer = alone[1].engine.offset_for_leader_epoch(
+    answer = alone[1].engine.offsets.offset_for_leader_epoch(
         ORDERS, current_leader_epoch=epoch, leader_epoch=0, replica_id=-1
     )
     assert answer == (code, -1, -1)
@@ -121,7 +121,7 @@ async def test_leader_epochs_end_where_the_next_one_begins(alone: Lab) -> None:
     await alone[1].produce("c")
 
     def end_of(epoch: int) -> tuple[int, int]:
-        answer = alone[1].engine.offset_for_leader_epoch(
+        answer = alone[1].engine.offsets.offset_for_leader_epoch(
             ORDERS, current_leader_epoch=-1, leader_epoch=epoch, replica_id=-1
         )
         return answer.leader_epoch, answer.end_offset
@@ -133,7 +133,7 @@ async def test_offsets_by_time_end_at_the_last_stable_one(alone: Lab) -> None:
     await alone.create(replicas=[1])
     await write(alone[1], 1, 0)
     found = [
-        await alone[1].engine.list_offsets(
+        await alone[1].engine.offsets.list_offsets(
             ORDERS, 0, current_leader_epoch=-1, isolation_level=level, replica_id=-1
         )
         for level in (0, 1)

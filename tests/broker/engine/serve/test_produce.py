@@ -158,7 +158,7 @@ async def test_a_full_queue_makes_producers_wait_and_not_fail(alone: Lab) -> Non
 
 async def begin(lab: Lab, value: str, *, acks: int = -1, timeout_ms: int = 30_000) -> BegunProduce:
     part = ProducePart(ORDERS, records(value))
-    return await lab[1].engine.begin_produce([part], acks=acks, timeout_ms=timeout_ms)
+    return await lab[1].engine.produces.begin([part], acks=acks, timeout_ms=timeout_ms)
 
 
 async def test_produces_are_begun_before_earlier_ones_are_replicated(lab: Lab) -> None:
@@ -196,7 +196,7 @@ async def test_an_abandoned_produce_waits_no_more_and_stays_appended(lab: Lab) -
 
 
 async def test_nothing_to_append_is_ready_at_once(lab: Lab) -> None:
-    begun = await lab[1].engine.begin_produce([], acks=-1, timeout_ms=1_000)
+    begun = await lab[1].engine.produces.begin([], acks=-1, timeout_ms=1_000)
     assert begun.ready.done()
     assert begun.results() == []
 
@@ -247,7 +247,7 @@ async def test_what_is_refused_or_reaches_no_disk_is_not_counted_as_come_in(alon
 async def test_what_was_converted_counts_as_it_was_sent(alone: Lab) -> None:
     await alone.create(replicas=[1])
     part = ProducePart(ORDERS, records("a"), received_bytes=1_000)
-    await alone[1].engine.produce([part], acks=1, timeout_ms=1_000)
+    await alone[1].engine.produces.produce([part], acks=1, timeout_ms=1_000)
     assert alone[1].metrics.counters.bytes_in.value == 1_000
 
 

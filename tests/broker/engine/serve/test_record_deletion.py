@@ -15,7 +15,7 @@ from tests.broker.engine.node import Node
 
 
 async def delete(node: Node, offset: int, *, timeout_ms: int = 10_000) -> DeletedRecords:
-    (result,) = await node.engine.delete_records([(ORDERS, offset)], timeout_ms=timeout_ms)
+    (result,) = await node.engine.record_deletions.delete([(ORDERS, offset)], timeout_ms=timeout_ms)
     return result
 
 
@@ -59,7 +59,7 @@ async def test_errors_have_no_low_watermark(lab: Lab) -> None:
     assert await delete(lab[2], 1) == DeletedRecords(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     assert await delete(lab[3], 1) == DeletedRecords(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     unknown = TopicPartition("nothing", 0)
-    (result,) = await lab[1].engine.delete_records([(unknown, 0)], timeout_ms=1)
+    (result,) = await lab[1].engine.record_deletions.delete([(unknown, 0)], timeout_ms=1)
     assert result == DeletedRecords(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
@@ -172,7 +172,7 @@ async def test_a_move_follows_the_log_start_and_is_waited_for(copied: int) -> No
         node = lab[1]
         await fill(node, 20)
         target = next(path for path in node.paths if path != node.replica().log_dir)
-        assert (await node.engine.alter_replica_log_dirs([(ORDERS, target)]))[ORDERS] == 0
+        assert (await node.engine.moves.alter([(ORDERS, target)]))[ORDERS] == 0
         future = node.replica().future
         assert future is not None
         waiting = lab.begin(delete(node, copied))
@@ -189,6 +189,6 @@ async def test_a_move_follows_the_log_start_and_is_waited_for(copied: int) -> No
 async def move(lab: Lab) -> None:
     node = lab[1]
     target = next(path for path in node.paths if path != node.replica().log_dir)
-    assert (await node.engine.alter_replica_log_dirs([(ORDERS, target)]))[ORDERS] == 0
+    assert (await node.engine.moves.alter([(ORDERS, target)]))[ORDERS] == 0
     await asyncio.sleep(10)
     assert node.replica().log_dir == target
