@@ -17,6 +17,7 @@ from kafka.errors import KafkaTimeoutError
 from kafka.structs import TopicPartition
 
 DELIVERY_TIMEOUT_MS: Final = 60_000
+METADATA_AGE_MS_MAX: Final = 1_000
 
 
 class Acknowledged(NamedTuple):
@@ -209,9 +210,7 @@ def read_numbers(
     Raises:
         TimeoutError: the end was not reached before the deadline.
     """
-    consumer = KafkaConsumer(
-        bootstrap_servers=list(bootstrap_servers), group_id=None, auto_offset_reset="earliest"
-    )
+    consumer = reader(bootstrap_servers)
     try:
         assigned = [TopicPartition(topic, partition) for partition in range(partitions)]
         consumer.assign(assigned)
@@ -220,6 +219,20 @@ def read_numbers(
         return _read_to(consumer, ends, time.monotonic() + deadline_ms / 1000)
     finally:
         consumer.close()
+
+
+def reader(bootstrap_servers: Sequence[str]) -> Any:
+    """Return a consumer without a group that begins where a partition does; close it.
+
+    Asked for offsets, kafka-python (3.0.12) turns to the same broker until its time is up, and does
+    not ask who leads by now: so its metadata have to get old soon.
+    """
+    return KafkaConsumer(
+        bootstrap_servers=list(bootstrap_servers),
+        group_id=None,
+        auto_offset_reset="earliest",
+        metadata_max_age_ms=METADATA_AGE_MS_MAX,
+    )
 
 
 def verify(acknowledged: Sequence[Acknowledged], numbers: Sequence[int]) -> Verification:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from kafka.structs import TopicPartition
 
+from jbodlab.load import reader
 from jbodlab.processes.cluster import broker_name
 from protocol.errors import ErrorCode
 from protocol.messages.elections import ElectLeadersRequest, TopicPartitions
@@ -71,6 +73,21 @@ def test_a_preferred_leader_is_elected_once_its_log_dir_is_back(
     for broker in (1, 2, 3):
         assert lab.partition(led, by=broker).leader == 1, "every broker knows it already"
     assert lab.partition(alone).leader == 1
+
+
+def test_a_reader_that_knows_the_old_leader_learns_of_the_new_one(shared_lab: Lab) -> None:
+    lab = shared_lab
+    lab.create("read", assignment={0: [1, 2, 3]})
+    partition = TopicPartition("read", 0)
+    consumer = reader(lab.servers)
+    try:
+        consumer.assign([partition])
+        assert consumer.end_offsets([partition]) == {partition: 0}
+        lab.admin.reassign({("read", 0): [2, 3, 1]})
+        assert elect(lab, 2, "read") == {"read-0": ErrorCode.NONE}
+        assert consumer.end_offsets([partition]) == {partition: 0}
+    finally:
+        consumer.close()
 
 
 @pytest.mark.sampled("version", kept=1)
