@@ -23,8 +23,6 @@ class DescribeAclsRequest:
 
 @struct
 class AclDescription:
-    """Part of DescribeAclsResponse."""
-
     principal: str = field(STRING)
     host: str = field(STRING)
     operation: int = field(INT8)
@@ -33,8 +31,6 @@ class AclDescription:
 
 @struct
 class DescribeAclsResource:
-    """Part of DescribeAclsResponse."""
-
     resource_type: int = field(INT8)
     resource_name: str = field(STRING)
     pattern_type: int = field(INT8, "1+", default=3)
@@ -53,8 +49,6 @@ class DescribeAclsResponse:
 
 @struct
 class AclCreation:
-    """Part of CreateAclsRequest."""
-
     resource_type: int = field(INT8)
     resource_name: str = field(STRING)
     resource_pattern_type: int = field(INT8, "1+", default=3)
@@ -73,8 +67,6 @@ class CreateAclsRequest:
 
 @struct
 class AclCreationResult:
-    """Part of CreateAclsResponse."""
-
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, nullable="0+")
 
@@ -89,8 +81,6 @@ class CreateAclsResponse:
 
 @struct
 class DeleteAclsFilter:
-    """Part of DeleteAclsRequest."""
-
     resource_type_filter: int = field(INT8)
     resource_name_filter: str | None = field(STRING, nullable="0+")
     pattern_type_filter: int = field(INT8, "1+", default=3)
@@ -109,8 +99,6 @@ class DeleteAclsRequest:
 
 @struct
 class DeleteAclsMatchingAcl:
-    """Part of DeleteAclsResponse."""
-
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, nullable="0+")
     resource_type: int = field(INT8)
@@ -124,8 +112,6 @@ class DeleteAclsMatchingAcl:
 
 @struct
 class DeleteAclsFilterResult:
-    """Part of DeleteAclsResponse."""
-
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, nullable="0+")
     matching_acls: Sequence[DeleteAclsMatchingAcl] = field(array(DeleteAclsMatchingAcl))

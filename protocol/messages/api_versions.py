@@ -18,8 +18,6 @@ class ApiVersionsRequest:
 
 @struct
 class ApiVersion:
-    """Part of ApiVersionsResponse."""
-
     api_key: int = field(INT16)
     min_version: int = field(INT16)
     max_version: int = field(INT16)
@@ -27,8 +25,6 @@ class ApiVersion:
 
 @struct
 class SupportedFeatureKey:
-    """Part of ApiVersionsResponse."""
-
     name: str = field(STRING, "3+")
     min_version: int = field(INT16, "3+")
     max_version: int = field(INT16, "3+")
@@ -36,8 +32,6 @@ class SupportedFeatureKey:
 
 @struct
 class FinalizedFeatureKey:
-    """Part of ApiVersionsResponse."""
-
     name: str = field(STRING, "3+")
     max_version_level: int = field(INT16, "3+")
     min_version_level: int = field(INT16, "3+")

@@ -21,8 +21,6 @@ class DescribeClusterRequest:
 
 @struct
 class DescribeClusterBroker:
-    """Part of DescribeClusterResponse."""
-
     broker_id: int = field(INT32)
     host: str = field(STRING)
     port: int = field(INT32)
@@ -47,15 +45,11 @@ class DescribeClusterResponse:
 
 @struct
 class PartitionData:
-    """Part of DescribeQuorumRequest."""
-
     partition_index: int = field(INT32)
 
 
 @struct
 class TopicData:
-    """Part of DescribeQuorumRequest."""
-
     topic_name: str = field(STRING)
     partitions: Sequence[PartitionData] = field(array(PartitionData))
 
@@ -69,8 +63,6 @@ class DescribeQuorumRequest:
 
 @struct
 class ReplicaState:
-    """Part of DescribeQuorumResponse."""
-
     replica_id: int = field(INT32)
     replica_directory_id: bytes = field(UUID, "2+")
     log_end_offset: int = field(INT64)
@@ -80,8 +72,6 @@ class ReplicaState:
 
 @struct
 class DescribeQuorumResponsePartitionData:
-    """Part of DescribeQuorumResponse."""
-
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, "2+", nullable="2+", ignorable=True)
@@ -94,8 +84,6 @@ class DescribeQuorumResponsePartitionData:
 
 @struct
 class DescribeQuorumResponseTopicData:
-    """Part of DescribeQuorumResponse."""
-
     topic_name: str = field(STRING)
     partitions: Sequence[DescribeQuorumResponsePartitionData] = field(
         array(DescribeQuorumResponsePartitionData)
@@ -104,8 +92,6 @@ class DescribeQuorumResponseTopicData:
 
 @struct
 class Listener:
-    """Part of DescribeQuorumResponse."""
-
     name: str = field(STRING, "2+")
     host: str = field(STRING, "2+")
     port: int = field(UINT16, "2+")
@@ -113,8 +99,6 @@ class Listener:
 
 @struct
 class Node:
-    """Part of DescribeQuorumResponse."""
-
     node_id: int = field(INT32, "2+")
     listeners: Sequence[Listener] = field(array(Listener), "2+")
 
@@ -133,8 +117,6 @@ class DescribeQuorumResponse:
 
 @struct
 class FeatureUpdateKey:
-    """Part of UpdateFeaturesRequest."""
-
     feature: str = field(STRING)
     max_version_level: int = field(INT16)
     """0 takes the feature away."""
@@ -154,8 +136,6 @@ class UpdateFeaturesRequest:
 
 @struct
 class UpdatableFeatureResult:
-    """Part of UpdateFeaturesResponse."""
-
     feature: str = field(STRING)
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, nullable="0+")

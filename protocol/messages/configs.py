@@ -10,8 +10,6 @@ from protocol.wire.types import BOOL, INT8, INT16, INT32
 
 @struct
 class DescribeConfigsResource:
-    """Part of DescribeConfigsRequest."""
-
     resource_type: int = field(INT8)
     """2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
     resource_name: str = field(STRING)
@@ -30,8 +28,6 @@ class DescribeConfigsRequest:
 
 @struct
 class DescribeConfigsSynonym:
-    """Part of DescribeConfigsResponse."""
-
     name: str = field(STRING, "1+")
     value: str | None = field(STRING, "1+", nullable="0+")
     source: int = field(INT8, "1+")
@@ -39,8 +35,6 @@ class DescribeConfigsSynonym:
 
 @struct
 class DescribeConfigsResourceResult:
-    """Part of DescribeConfigsResponse."""
-
     name: str = field(STRING)
     value: str | None = field(STRING, nullable="0+")
     """None for a sensitive one."""
@@ -60,8 +54,6 @@ class DescribeConfigsResourceResult:
 
 @struct
 class DescribeConfigsResult:
-    """Part of DescribeConfigsResponse."""
-
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, nullable="0+")
     resource_type: int = field(INT8)
@@ -79,16 +71,12 @@ class DescribeConfigsResponse:
 
 @struct
 class AlterableConfig:
-    """Part of AlterConfigsRequest."""
-
     name: str = field(STRING)
     value: str | None = field(STRING, nullable="0+")
 
 
 @struct
 class AlterConfigsResource:
-    """Part of AlterConfigsRequest."""
-
     resource_type: int = field(INT8)
     resource_name: str = field(STRING)
     configs: Sequence[AlterableConfig] = field(array(AlterableConfig))
@@ -105,8 +93,6 @@ class AlterConfigsRequest:
 
 @struct
 class AlterConfigsResourceResponse:
-    """Part of AlterConfigsResponse."""
-
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, nullable="0+")
     resource_type: int = field(INT8)
@@ -123,8 +109,6 @@ class AlterConfigsResponse:
 
 @struct
 class IncrementalAlterConfigsRequestAlterableConfig:
-    """Part of IncrementalAlterConfigsRequest."""
-
     name: str = field(STRING)
     config_operation: int = field(INT8)
     """0 set, 1 delete, 2 append to a list, 3 subtract from a list."""
@@ -133,8 +117,6 @@ class IncrementalAlterConfigsRequestAlterableConfig:
 
 @struct
 class IncrementalAlterConfigsRequestAlterConfigsResource:
-    """Part of IncrementalAlterConfigsRequest."""
-
     resource_type: int = field(INT8)
     resource_name: str = field(STRING)
     configs: Sequence[IncrementalAlterConfigsRequestAlterableConfig] = field(

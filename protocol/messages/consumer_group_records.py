@@ -37,8 +37,6 @@ class ConsumerGroupPartitionMetadataKey:
 
 @struct
 class PartitionMetadata:
-    """Part of ConsumerGroupPartitionMetadataValue."""
-
     partition: int = field(INT32)
     racks: Sequence[str] = field(array(STRING))
     """Not used since 4.0."""
@@ -46,8 +44,6 @@ class PartitionMetadata:
 
 @struct
 class TopicMetadata:
-    """Part of ConsumerGroupPartitionMetadataValue."""
-
     topic_id: bytes = field(UUID)
     topic_name: str = field(STRING)
     num_partitions: int = field(INT32)
@@ -71,8 +67,6 @@ class ConsumerGroupMemberMetadataKey:
 
 @struct
 class ClassicProtocol:
-    """Part of ConsumerGroupMemberMetadataValue."""
-
     name: str = field(STRING)
     metadata: Buffer = field(BYTES)
     """A ConsumerProtocolSubscription after its version."""
@@ -80,8 +74,6 @@ class ClassicProtocol:
 
 @struct
 class ClassicMemberMetadata:
-    """Part of ConsumerGroupMemberMetadataValue."""
-
     session_timeout_ms: int = field(INT32)
     supported_protocols: Sequence[ClassicProtocol] = field(array(ClassicProtocol))
 
@@ -132,8 +124,6 @@ class ConsumerGroupTargetAssignmentMemberKey:
 
 @struct
 class TopicPartition:
-    """Part of ConsumerGroupTargetAssignmentMemberValue."""
-
     topic_id: bytes = field(UUID)
     partitions: Sequence[int] = field(array(INT32))
 
@@ -155,8 +145,6 @@ class ConsumerGroupCurrentMemberAssignmentKey:
 
 @struct
 class TopicPartitions:
-    """Part of ConsumerGroupCurrentMemberAssignmentValue."""
-
     topic_id: bytes = field(UUID)
     partitions: Sequence[int] = field(array(INT32))
     assignment_epochs: Sequence[int] | None = field(array(INT32), nullable="0+", tag=0)

@@ -10,8 +10,6 @@ from protocol.wire.types import BOOL, INT8, INT16, INT32, UUID
 
 @struct
 class TopicPartitions:
-    """Part of ConsumerGroupHeartbeatRequest."""
-
     topic_id: bytes = field(UUID)
     partitions: Sequence[int] = field(array(INT32))
 
@@ -40,8 +38,6 @@ class ConsumerGroupHeartbeatRequest:
 
 @struct
 class Assignment:
-    """Part of ConsumerGroupHeartbeatResponse."""
-
     topic_partitions: Sequence[TopicPartitions] = field(array(TopicPartitions))
 
 
@@ -69,8 +65,6 @@ class ConsumerGroupDescribeRequest:
 
 @struct
 class ConsumerGroupDescribeResponseTopicPartitions:
-    """Part of ConsumerGroupDescribeResponse."""
-
     topic_id: bytes = field(UUID)
     topic_name: str = field(STRING)
     partitions: Sequence[int] = field(array(INT32))
@@ -78,8 +72,6 @@ class ConsumerGroupDescribeResponseTopicPartitions:
 
 @struct
 class ConsumerGroupDescribeResponseAssignment:
-    """Part of ConsumerGroupDescribeResponse."""
-
     topic_partitions: Sequence[ConsumerGroupDescribeResponseTopicPartitions] = field(
         array(ConsumerGroupDescribeResponseTopicPartitions)
     )
@@ -87,8 +79,6 @@ class ConsumerGroupDescribeResponseAssignment:
 
 @struct
 class Member:
-    """Part of ConsumerGroupDescribeResponse."""
-
     member_id: str = field(STRING)
     instance_id: str | None = field(STRING, default=None, nullable="0+")
     rack_id: str | None = field(STRING, default=None, nullable="0+")
@@ -108,8 +98,6 @@ class Member:
 
 @struct
 class DescribedGroup:
-    """Part of ConsumerGroupDescribeResponse."""
-
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, default=None, nullable="0+")
     group_id: str = field(STRING)

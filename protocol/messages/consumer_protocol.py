@@ -11,8 +11,6 @@ from protocol.wire.types import INT32
 
 @struct
 class TopicPartition:
-    """Part of ConsumerProtocolSubscription."""
-
     topic: str = field(STRING, "1+")
     partitions: Sequence[int] = field(array(INT32), "1+")
 
@@ -30,8 +28,6 @@ class ConsumerProtocolSubscription:
 
 @struct
 class ConsumerProtocolAssignmentTopicPartition:
-    """Part of ConsumerProtocolAssignment."""
-
     topic: str = field(STRING)
     partitions: Sequence[int] = field(array(INT32))
 

@@ -10,8 +10,6 @@ from protocol.wire.types import BOOL, INT8, INT16, INT32, INT64, UUID
 
 @struct
 class LeaderAndIsrPartitionState:
-    """Part of LeaderAndIsrRequest."""
-
     topic_name: str = field(STRING, "0-1", ignorable=True)
     partition_index: int = field(INT32)
     controller_epoch: int = field(INT32)
@@ -32,8 +30,6 @@ class LeaderAndIsrPartitionState:
 
 @struct
 class LeaderAndIsrTopicState:
-    """Part of LeaderAndIsrRequest."""
-
     topic_name: str = field(STRING, "2+")
     topic_id: bytes = field(UUID, "5+", ignorable=True)
     partition_states: Sequence[LeaderAndIsrPartitionState] = field(
@@ -43,8 +39,6 @@ class LeaderAndIsrTopicState:
 
 @struct
 class LeaderAndIsrLiveLeader:
-    """Part of LeaderAndIsrRequest."""
-
     broker_id: int = field(INT32)
     host_name: str = field(STRING)
     port: int = field(INT32)
@@ -71,8 +65,6 @@ class LeaderAndIsrRequest:
 
 @struct
 class LeaderAndIsrPartitionError:
-    """Part of LeaderAndIsrResponse."""
-
     topic_name: str = field(STRING, "0-4", ignorable=True)
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
@@ -81,8 +73,6 @@ class LeaderAndIsrPartitionError:
 
 @struct
 class LeaderAndIsrTopicError:
-    """Part of LeaderAndIsrResponse."""
-
     topic_id: bytes = field(UUID, "5+")
     partition_errors: Sequence[LeaderAndIsrPartitionError] = field(
         array(LeaderAndIsrPartitionError), "5+"
@@ -102,24 +92,18 @@ class LeaderAndIsrResponse:
 
 @struct
 class StopReplicaPartitionV0:
-    """Part of StopReplicaRequest."""
-
     topic_name: str = field(STRING, "0")
     partition_index: int = field(INT32, "0")
 
 
 @struct
 class StopReplicaTopicV1:
-    """Part of StopReplicaRequest."""
-
     name: str = field(STRING, "1-2")
     partition_indexes: Sequence[int] = field(array(INT32), "1-2")
 
 
 @struct
 class StopReplicaPartitionState:
-    """Part of StopReplicaRequest."""
-
     partition_index: int = field(INT32, "3+")
     leader_epoch: int = field(INT32, "3+", default=-1)
     """-2 when the topic is being deleted, -1 without a check."""
@@ -128,8 +112,6 @@ class StopReplicaPartitionState:
 
 @struct
 class StopReplicaTopicState:
-    """Part of StopReplicaRequest."""
-
     topic_name: str = field(STRING, "3+")
     partition_states: Sequence[StopReplicaPartitionState] = field(
         array(StopReplicaPartitionState), "3+"
@@ -155,8 +137,6 @@ class StopReplicaRequest:
 
 @struct
 class StopReplicaPartitionError:
-    """Part of StopReplicaResponse."""
-
     topic_name: str = field(STRING)
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
@@ -172,8 +152,6 @@ class StopReplicaResponse:
 
 @struct
 class UpdateMetadataPartitionState:
-    """Part of UpdateMetadataRequest."""
-
     topic_name: str = field(STRING, "0-4", ignorable=True)
     partition_index: int = field(INT32)
     controller_epoch: int = field(INT32)
@@ -189,8 +167,6 @@ class UpdateMetadataPartitionState:
 
 @struct
 class UpdateMetadataTopicState:
-    """Part of UpdateMetadataRequest."""
-
     topic_name: str = field(STRING, "5+")
     topic_id: bytes = field(UUID, "7+", ignorable=True)
     partition_states: Sequence[UpdateMetadataPartitionState] = field(
@@ -200,8 +176,6 @@ class UpdateMetadataTopicState:
 
 @struct
 class UpdateMetadataEndpoint:
-    """Part of UpdateMetadataRequest."""
-
     port: int = field(INT32, "1+")
     host: str = field(STRING, "1+")
     listener: str = field(STRING, "3+", ignorable=True)
@@ -210,8 +184,6 @@ class UpdateMetadataEndpoint:
 
 @struct
 class UpdateMetadataBroker:
-    """Part of UpdateMetadataRequest."""
-
     id: int = field(INT32)
     v0_host: str = field(STRING, "0", ignorable=True)
     v0_port: int = field(INT32, "0", ignorable=True)
@@ -247,16 +219,12 @@ class UpdateMetadataResponse:
 
 @struct
 class BrokerState:
-    """Part of AlterPartitionRequest."""
-
     broker_id: int = field(INT32, "3+")
     broker_epoch: int = field(INT64, "3+", default=-1)
 
 
 @struct
 class PartitionData:
-    """Part of AlterPartitionRequest."""
-
     partition_index: int = field(INT32)
     leader_epoch: int = field(INT32)
     new_isr: Sequence[int] = field(array(INT32), "0-2")
@@ -270,8 +238,6 @@ class PartitionData:
 
 @struct
 class TopicData:
-    """Part of AlterPartitionRequest."""
-
     topic_name: str = field(STRING, "0-1", ignorable=True)
     topic_id: bytes = field(UUID, "2+", ignorable=True)
     partitions: Sequence[PartitionData] = field(array(PartitionData))
@@ -288,8 +254,6 @@ class AlterPartitionRequest:
 
 @struct
 class AlterPartitionResponsePartitionData:
-    """Part of AlterPartitionResponse."""
-
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
     leader_id: int = field(INT32)
@@ -302,8 +266,6 @@ class AlterPartitionResponsePartitionData:
 
 @struct
 class AlterPartitionResponseTopicData:
-    """Part of AlterPartitionResponse."""
-
     topic_name: str = field(STRING, "0-1", ignorable=True)
     topic_id: bytes = field(UUID, "2+", ignorable=True)
     partitions: Sequence[AlterPartitionResponsePartitionData] = field(

@@ -30,8 +30,6 @@ class EndTxnMarker:
 
 @struct
 class Voter:
-    """Part of LeaderChangeMessage."""
-
     voter_id: int = field(INT32)
     voter_directory_id: bytes = field(UUID, "1+")
 
@@ -71,8 +69,6 @@ class KRaftVersionRecord:
 
 @struct
 class Endpoint:
-    """Part of VotersRecord."""
-
     name: str = field(STRING)
     host: str = field(STRING)
     port: int = field(UINT16)
@@ -80,16 +76,12 @@ class Endpoint:
 
 @struct
 class KRaftVersionFeature:
-    """Part of VotersRecord."""
-
     min_supported_version: int = field(INT16)
     max_supported_version: int = field(INT16)
 
 
 @struct
 class VotersRecordVoter:
-    """Part of VotersRecord."""
-
     voter_id: int = field(INT32)
     voter_directory_id: bytes = field(UUID)
     endpoints: Sequence[Endpoint] = field(array(Endpoint))

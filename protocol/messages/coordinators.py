@@ -20,8 +20,6 @@ class FindCoordinatorRequest:
 
 @struct
 class Coordinator:
-    """Part of FindCoordinatorResponse."""
-
     key: str = field(STRING, "4+")
     node_id: int = field(INT32, "4+")
     host: str = field(STRING, "4+")

@@ -10,8 +10,6 @@ from protocol.wire.types import INT8, INT16, INT32
 
 @struct
 class TopicPartitions:
-    """Part of ElectLeadersRequest."""
-
     topic: str = field(STRING)
     partitions: Sequence[int] = field(array(INT32))
 
@@ -31,8 +29,6 @@ class ElectLeadersRequest:
 
 @struct
 class PartitionResult:
-    """Part of ElectLeadersResponse."""
-
     partition_id: int = field(INT32)
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, nullable="0+")
@@ -40,8 +36,6 @@ class PartitionResult:
 
 @struct
 class ReplicaElectionResult:
-    """Part of ElectLeadersResponse."""
-
     topic: str = field(STRING)
     partition_result: Sequence[PartitionResult] = field(array(PartitionResult))
 

@@ -10,8 +10,6 @@ from protocol.wire.types import INT8, INT16, INT32, INT64, UUID
 
 @struct
 class ReplicaState:
-    """Part of FetchRequest."""
-
     replica_id: int = field(INT32, "15+", default=-1)
     """The id of the follower; -1 for a consumer."""
     replica_epoch: int = field(INT64, "15+", default=-1)
@@ -20,8 +18,6 @@ class ReplicaState:
 
 @struct
 class FetchPartition:
-    """Part of FetchRequest."""
-
     partition: int = field(INT32)
     current_leader_epoch: int = field(INT32, "9+", default=-1, ignorable=True)
     """What the fetcher believes; an older or newer one is fenced. -1: no check."""
@@ -39,8 +35,6 @@ class FetchPartition:
 
 @struct
 class FetchTopic:
-    """Part of FetchRequest."""
-
     topic: str = field(STRING, "0-12", ignorable=True)
     topic_id: bytes = field(UUID, "13+", ignorable=True)
     partitions: Sequence[FetchPartition] = field(array(FetchPartition))
@@ -48,8 +42,6 @@ class FetchTopic:
 
 @struct
 class ForgottenTopic:
-    """Part of FetchRequest."""
-
     topic: str = field(STRING, "7-12", ignorable=True)
     topic_id: bytes = field(UUID, "13+", ignorable=True)
     partitions: Sequence[int] = field(array(INT32), "7+")
@@ -87,40 +79,30 @@ class FetchRequest:
 
 @struct
 class EpochEndOffset:
-    """Part of FetchResponse."""
-
     epoch: int = field(INT32, "12+", default=-1)
     end_offset: int = field(INT64, "12+", default=-1)
 
 
 @struct
 class LeaderIdAndEpoch:
-    """Part of FetchResponse."""
-
     leader_id: int = field(INT32, "12+", default=-1)
     leader_epoch: int = field(INT32, "12+", default=-1)
 
 
 @struct
 class SnapshotId:
-    """Part of FetchResponse."""
-
     end_offset: int = field(INT64, default=-1)
     epoch: int = field(INT32, default=-1)
 
 
 @struct
 class AbortedTransaction:
-    """Part of FetchResponse."""
-
     producer_id: int = field(INT64, "4+")
     first_offset: int = field(INT64, "4+")
 
 
 @struct
 class PartitionData:
-    """Part of FetchResponse."""
-
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
     high_watermark: int = field(INT64)
@@ -143,8 +125,6 @@ class PartitionData:
 
 @struct
 class FetchableTopicResponse:
-    """Part of FetchResponse."""
-
     topic: str = field(STRING, "0-12", ignorable=True)
     topic_id: bytes = field(UUID, "13+", ignorable=True)
     partitions: Sequence[PartitionData] = field(array(PartitionData))
@@ -152,8 +132,6 @@ class FetchableTopicResponse:
 
 @struct
 class NodeEndpoint:
-    """Part of FetchResponse."""
-
     node_id: int = field(INT32, "16+")
     host: str = field(STRING, "16+")
     port: int = field(INT32, "16+")

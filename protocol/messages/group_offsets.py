@@ -10,8 +10,6 @@ from protocol.wire.types import BOOL, INT16, INT32, INT64, UUID
 
 @struct
 class OffsetCommitRequestPartition:
-    """Part of OffsetCommitRequest."""
-
     partition_index: int = field(INT32)
     committed_offset: int = field(INT64)
     committed_leader_epoch: int = field(INT32, "6+", default=-1, ignorable=True)
@@ -21,8 +19,6 @@ class OffsetCommitRequestPartition:
 
 @struct
 class OffsetCommitRequestTopic:
-    """Part of OffsetCommitRequest."""
-
     name: str = field(STRING, "0-9", ignorable=True)
     topic_id: bytes = field(UUID, "10+", ignorable=True)
     partitions: Sequence[OffsetCommitRequestPartition] = field(array(OffsetCommitRequestPartition))
@@ -43,16 +39,12 @@ class OffsetCommitRequest:
 
 @struct
 class OffsetCommitResponsePartition:
-    """Part of OffsetCommitResponse."""
-
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
 
 
 @struct
 class OffsetCommitResponseTopic:
-    """Part of OffsetCommitResponse."""
-
     name: str = field(STRING, "0-9", ignorable=True)
     topic_id: bytes = field(UUID, "10+", ignorable=True)
     partitions: Sequence[OffsetCommitResponsePartition] = field(
@@ -70,16 +62,12 @@ class OffsetCommitResponse:
 
 @struct
 class OffsetFetchRequestTopic:
-    """Part of OffsetFetchRequest."""
-
     name: str = field(STRING, "0-7")
     partition_indexes: Sequence[int] = field(array(INT32), "0-7")
 
 
 @struct
 class OffsetFetchRequestTopics:
-    """Part of OffsetFetchRequest."""
-
     name: str = field(STRING, "8-9", ignorable=True)
     topic_id: bytes = field(UUID, "10+", ignorable=True)
     partition_indexes: Sequence[int] = field(array(INT32), "8+")
@@ -87,8 +75,6 @@ class OffsetFetchRequestTopics:
 
 @struct
 class OffsetFetchRequestGroup:
-    """Part of OffsetFetchRequest."""
-
     group_id: str = field(STRING, "8+")
     member_id: str | None = field(STRING, "9+", default=None, nullable="9+", ignorable=True)
     member_epoch: int = field(INT32, "9+", default=-1, ignorable=True)
@@ -114,8 +100,6 @@ class OffsetFetchRequest:
 
 @struct
 class OffsetFetchResponsePartition:
-    """Part of OffsetFetchResponse."""
-
     partition_index: int = field(INT32, "0-7")
     committed_offset: int = field(INT64, "0-7")
     committed_leader_epoch: int = field(INT32, "5-7", default=-1, ignorable=True)
@@ -125,8 +109,6 @@ class OffsetFetchResponsePartition:
 
 @struct
 class OffsetFetchResponseTopic:
-    """Part of OffsetFetchResponse."""
-
     name: str = field(STRING, "0-7")
     partitions: Sequence[OffsetFetchResponsePartition] = field(
         array(OffsetFetchResponsePartition), "0-7"
@@ -135,8 +117,6 @@ class OffsetFetchResponseTopic:
 
 @struct
 class OffsetFetchResponsePartitions:
-    """Part of OffsetFetchResponse."""
-
     partition_index: int = field(INT32, "8+")
     committed_offset: int = field(INT64, "8+")
     committed_leader_epoch: int = field(INT32, "8+", default=-1, ignorable=True)
@@ -146,8 +126,6 @@ class OffsetFetchResponsePartitions:
 
 @struct
 class OffsetFetchResponseTopics:
-    """Part of OffsetFetchResponse."""
-
     name: str = field(STRING, "8-9", ignorable=True)
     topic_id: bytes = field(UUID, "10+", ignorable=True)
     partitions: Sequence[OffsetFetchResponsePartitions] = field(
@@ -157,8 +135,6 @@ class OffsetFetchResponseTopics:
 
 @struct
 class OffsetFetchResponseGroup:
-    """Part of OffsetFetchResponse."""
-
     group_id: str = field(STRING, "8+")
     topics: Sequence[OffsetFetchResponseTopics] = field(array(OffsetFetchResponseTopics), "8+")
     error_code: int = field(INT16, "8+")
@@ -176,15 +152,11 @@ class OffsetFetchResponse:
 
 @struct
 class OffsetDeleteRequestPartition:
-    """Part of OffsetDeleteRequest."""
-
     partition_index: int = field(INT32)
 
 
 @struct
 class OffsetDeleteRequestTopic:
-    """Part of OffsetDeleteRequest."""
-
     name: str = field(STRING)
     partitions: Sequence[OffsetDeleteRequestPartition] = field(array(OffsetDeleteRequestPartition))
 
@@ -199,16 +171,12 @@ class OffsetDeleteRequest:
 
 @struct
 class OffsetDeleteResponsePartition:
-    """Part of OffsetDeleteResponse."""
-
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
 
 
 @struct
 class OffsetDeleteResponseTopic:
-    """Part of OffsetDeleteResponse."""
-
     name: str = field(STRING)
     partitions: Sequence[OffsetDeleteResponsePartition] = field(
         array(OffsetDeleteResponsePartition)

@@ -63,8 +63,6 @@ class GroupMetadataKey:
 
 @struct
 class MemberMetadata:
-    """Part of GroupMetadataValue."""
-
     member_id: str = field(STRING)
     group_instance_id: str | None = field(STRING, "3+", default=None, nullable="3+", ignorable=True)
     """Names a static member (KIP-345)."""

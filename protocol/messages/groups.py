@@ -15,8 +15,6 @@ from protocol.wire.types import BOOL, INT16, INT32
 
 @struct
 class JoinGroupRequestProtocol:
-    """Part of JoinGroupRequest."""
-
     name: str = field(STRING)
     metadata: Buffer = field(BYTES)
     """A ConsumerProtocolSubscription after its version, when consumers meet."""
@@ -40,8 +38,6 @@ class JoinGroupRequest:
 
 @struct
 class JoinGroupResponseMember:
-    """Part of JoinGroupResponse."""
-
     member_id: str = field(STRING)
     group_instance_id: str | None = field(STRING, "5+", default=None, nullable="5+", ignorable=True)
     metadata: Buffer = field(BYTES)
@@ -66,8 +62,6 @@ class JoinGroupResponse:
 
 @struct
 class SyncGroupRequestAssignment:
-    """Part of SyncGroupRequest."""
-
     member_id: str = field(STRING)
     assignment: Buffer = field(BYTES)
     """A ConsumerProtocolAssignment after its version, when consumers meet."""
@@ -118,8 +112,6 @@ class HeartbeatResponse:
 
 @struct
 class MemberIdentity:
-    """Part of LeaveGroupRequest."""
-
     member_id: str = field(STRING, "3+")
     group_instance_id: str | None = field(STRING, "3+", default=None, nullable="3+")
     reason: str | None = field(STRING, "5+", default=None, nullable="5+", ignorable=True)
@@ -136,8 +128,6 @@ class LeaveGroupRequest:
 
 @struct
 class MemberResponse:
-    """Part of LeaveGroupResponse."""
-
     member_id: str = field(STRING, "3+")
     group_instance_id: str | None = field(STRING, "3+", nullable="3+")
     error_code: int = field(INT16, "3+")
@@ -162,8 +152,6 @@ class DescribeGroupsRequest:
 
 @struct
 class DescribedGroupMember:
-    """Part of DescribeGroupsResponse."""
-
     member_id: str = field(STRING)
     group_instance_id: str | None = field(STRING, "4+", default=None, nullable="4+", ignorable=True)
     client_id: str = field(STRING)
@@ -174,8 +162,6 @@ class DescribedGroupMember:
 
 @struct
 class DescribedGroup:
-    """Part of DescribeGroupsResponse."""
-
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, "6+", default=None, nullable="6+")
     group_id: str = field(STRING)
@@ -204,8 +190,6 @@ class ListGroupsRequest:
 
 @struct
 class ListedGroup:
-    """Part of ListGroupsResponse."""
-
     group_id: str = field(STRING)
     protocol_type: str = field(STRING)
     group_state: str = field(STRING, "4+", ignorable=True)
@@ -230,8 +214,6 @@ class DeleteGroupsRequest:
 
 @struct
 class DeletableGroupResult:
-    """Part of DeleteGroupsResponse."""
-
     group_id: str = field(STRING)
     error_code: int = field(INT16)
 

@@ -58,8 +58,6 @@ class ReportedReplica:
 
 @struct
 class ReportedTopic:
-    """Part of JournalReport."""
-
     name: str = field(STRING)
     topic_id: bytes = field(UUID)
     """All zero while unknown."""

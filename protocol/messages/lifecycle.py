@@ -10,8 +10,6 @@ from protocol.wire.types import BOOL, INT16, INT32, INT64, UINT16, UUID
 
 @struct
 class Listener:
-    """Part of BrokerRegistrationRequest."""
-
     name: str = field(STRING)
     host: str = field(STRING)
     port: int = field(UINT16)
@@ -21,8 +19,6 @@ class Listener:
 
 @struct
 class Feature:
-    """Part of BrokerRegistrationRequest."""
-
     name: str = field(STRING)
     min_supported_version: int = field(INT16)
     max_supported_version: int = field(INT16)
@@ -99,8 +95,6 @@ class ControlledShutdownRequest:
 
 @struct
 class RemainingPartition:
-    """Part of ControlledShutdownResponse."""
-
     topic_name: str = field(STRING)
     partition_index: int = field(INT32)
 

@@ -10,16 +10,12 @@ from protocol.wire.types import BOOL, INT16, INT32, INT64, UUID
 
 @struct
 class AlterReplicaLogDirTopic:
-    """Part of AlterReplicaLogDirsRequest."""
-
     name: str = field(STRING)
     partitions: Sequence[int] = field(array(INT32))
 
 
 @struct
 class AlterReplicaLogDir:
-    """Part of AlterReplicaLogDirsRequest."""
-
     path: str = field(STRING)
     """An absolute path of the broker that is asked; on other brokers it means nothing."""
     topics: Sequence[AlterReplicaLogDirTopic] = field(array(AlterReplicaLogDirTopic))
@@ -34,8 +30,6 @@ class AlterReplicaLogDirsRequest:
 
 @struct
 class AlterReplicaLogDirPartitionResult:
-    """Part of AlterReplicaLogDirsResponse."""
-
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
     """LOG_DIR_NOT_FOUND for a path that is no log dir, KAFKA_STORAGE_ERROR for an offline one."""
@@ -43,8 +37,6 @@ class AlterReplicaLogDirPartitionResult:
 
 @struct
 class AlterReplicaLogDirTopicResult:
-    """Part of AlterReplicaLogDirsResponse."""
-
     topic_name: str = field(STRING)
     partitions: Sequence[AlterReplicaLogDirPartitionResult] = field(
         array(AlterReplicaLogDirPartitionResult)
@@ -61,8 +53,6 @@ class AlterReplicaLogDirsResponse:
 
 @struct
 class DescribableLogDirTopic:
-    """Part of DescribeLogDirsRequest."""
-
     topic: str = field(STRING)
     partitions: Sequence[int] = field(array(INT32))
 
@@ -79,8 +69,6 @@ class DescribeLogDirsRequest:
 
 @struct
 class DescribeLogDirsPartition:
-    """Part of DescribeLogDirsResponse."""
-
     partition_index: int = field(INT32)
     partition_size: int = field(INT64)
     offset_lag: int = field(INT64)
@@ -91,16 +79,12 @@ class DescribeLogDirsPartition:
 
 @struct
 class DescribeLogDirsTopic:
-    """Part of DescribeLogDirsResponse."""
-
     name: str = field(STRING)
     partitions: Sequence[DescribeLogDirsPartition] = field(array(DescribeLogDirsPartition))
 
 
 @struct
 class DescribeLogDirsResult:
-    """Part of DescribeLogDirsResponse."""
-
     error_code: int = field(INT16)
     """KAFKA_STORAGE_ERROR for an offline log dir."""
     log_dir: str = field(STRING)
@@ -125,23 +109,17 @@ class DescribeLogDirsResponse:
 
 @struct
 class PartitionData:
-    """Part of AssignReplicasToDirsRequest."""
-
     partition_index: int = field(INT32)
 
 
 @struct
 class TopicData:
-    """Part of AssignReplicasToDirsRequest."""
-
     topic_id: bytes = field(UUID)
     partitions: Sequence[PartitionData] = field(array(PartitionData))
 
 
 @struct
 class DirectoryData:
-    """Part of AssignReplicasToDirsRequest."""
-
     id: bytes = field(UUID)
     """The directory id that meta.properties gives the log dir."""
     topics: Sequence[TopicData] = field(array(TopicData))
@@ -158,16 +136,12 @@ class AssignReplicasToDirsRequest:
 
 @struct
 class AssignReplicasToDirsResponsePartitionData:
-    """Part of AssignReplicasToDirsResponse."""
-
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
 
 
 @struct
 class AssignReplicasToDirsResponseTopicData:
-    """Part of AssignReplicasToDirsResponse."""
-
     topic_id: bytes = field(UUID)
     partitions: Sequence[AssignReplicasToDirsResponsePartitionData] = field(
         array(AssignReplicasToDirsResponsePartitionData)
@@ -176,8 +150,6 @@ class AssignReplicasToDirsResponseTopicData:
 
 @struct
 class AssignReplicasToDirsResponseDirectoryData:
-    """Part of AssignReplicasToDirsResponse."""
-
     id: bytes = field(UUID)
     topics: Sequence[AssignReplicasToDirsResponseTopicData] = field(
         array(AssignReplicasToDirsResponseTopicData)

@@ -10,8 +10,6 @@ from protocol.wire.types import BOOL, INT16, INT32, UUID
 
 @struct
 class MetadataRequestTopic:
-    """Part of MetadataRequest."""
-
     topic_id: bytes = field(UUID, "10+", ignorable=True)
     name: str | None = field(STRING, nullable="10+")
     """None when the topic is asked for by its id (version 12 on)."""
@@ -32,8 +30,6 @@ class MetadataRequest:
 
 @struct
 class MetadataResponseBroker:
-    """Part of MetadataResponse."""
-
     node_id: int = field(INT32)
     host: str = field(STRING)
     port: int = field(INT32)
@@ -42,8 +38,6 @@ class MetadataResponseBroker:
 
 @struct
 class MetadataResponsePartition:
-    """Part of MetadataResponse."""
-
     error_code: int = field(INT16)
     partition_index: int = field(INT32)
     leader_id: int = field(INT32)
@@ -57,8 +51,6 @@ class MetadataResponsePartition:
 
 @struct
 class MetadataResponseTopic:
-    """Part of MetadataResponse."""
-
     error_code: int = field(INT16)
     name: str | None = field(STRING, nullable="12+")
     topic_id: bytes = field(UUID, "10+", ignorable=True)

@@ -10,8 +10,6 @@ from protocol.wire.types import INT8, INT16, INT32, INT64
 
 @struct
 class ListOffsetsPartition:
-    """Part of ListOffsetsRequest."""
-
     partition_index: int = field(INT32)
     current_leader_epoch: int = field(INT32, "4+", default=-1, ignorable=True)
     timestamp: int = field(INT64)
@@ -22,8 +20,6 @@ class ListOffsetsPartition:
 
 @struct
 class ListOffsetsTopic:
-    """Part of ListOffsetsRequest."""
-
     name: str = field(STRING)
     partitions: Sequence[ListOffsetsPartition] = field(array(ListOffsetsPartition))
 
@@ -42,8 +38,6 @@ class ListOffsetsRequest:
 
 @struct
 class ListOffsetsPartitionResponse:
-    """Part of ListOffsetsResponse."""
-
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
     old_style_offsets: Sequence[int] = field(array(INT64), "0")
@@ -55,8 +49,6 @@ class ListOffsetsPartitionResponse:
 
 @struct
 class ListOffsetsTopicResponse:
-    """Part of ListOffsetsResponse."""
-
     name: str = field(STRING)
     partitions: Sequence[ListOffsetsPartitionResponse] = field(array(ListOffsetsPartitionResponse))
 
@@ -71,8 +63,6 @@ class ListOffsetsResponse:
 
 @struct
 class OffsetForLeaderPartition:
-    """Part of OffsetForLeaderEpochRequest."""
-
     partition: int = field(INT32)
     current_leader_epoch: int = field(INT32, "2+", default=-1, ignorable=True)
     leader_epoch: int = field(INT32)
@@ -81,8 +71,6 @@ class OffsetForLeaderPartition:
 
 @struct
 class OffsetForLeaderTopic:
-    """Part of OffsetForLeaderEpochRequest."""
-
     topic: str = field(STRING)
     partitions: Sequence[OffsetForLeaderPartition] = field(array(OffsetForLeaderPartition))
 
@@ -98,8 +86,6 @@ class OffsetForLeaderEpochRequest:
 
 @struct
 class EpochEndOffset:
-    """Part of OffsetForLeaderEpochResponse."""
-
     error_code: int = field(INT16)
     partition: int = field(INT32)
     leader_epoch: int = field(INT32, "1+", default=-1, ignorable=True)
@@ -110,8 +96,6 @@ class EpochEndOffset:
 
 @struct
 class OffsetForLeaderTopicResult:
-    """Part of OffsetForLeaderEpochResponse."""
-
     topic: str = field(STRING)
     partitions: Sequence[EpochEndOffset] = field(array(EpochEndOffset))
 

@@ -10,8 +10,6 @@ from protocol.wire.types import INT16, INT32, INT64, UUID
 
 @struct
 class PartitionProduceData:
-    """Part of ProduceRequest."""
-
     index: int = field(INT32)
     records: Records | None = field(RECORDS, nullable="0+")
     """One RecordBatch (magic 2); older versions of the request may carry message sets."""
@@ -19,8 +17,6 @@ class PartitionProduceData:
 
 @struct
 class TopicProduceData:
-    """Part of ProduceRequest."""
-
     name: str = field(STRING, "0-12", ignorable=True)
     topic_id: bytes = field(UUID, "13+", ignorable=True)
     partition_data: Sequence[PartitionProduceData] = field(array(PartitionProduceData))
@@ -40,24 +36,18 @@ class ProduceRequest:
 
 @struct
 class BatchIndexAndErrorMessage:
-    """Part of ProduceResponse."""
-
     batch_index: int = field(INT32, "8+")
     batch_index_error_message: str | None = field(STRING, "8+", default=None, nullable="8+")
 
 
 @struct
 class LeaderIdAndEpoch:
-    """Part of ProduceResponse."""
-
     leader_id: int = field(INT32, "10+", default=-1)
     leader_epoch: int = field(INT32, "10+", default=-1)
 
 
 @struct
 class PartitionProduceResponse:
-    """Part of ProduceResponse."""
-
     index: int = field(INT32)
     error_code: int = field(INT16)
     base_offset: int = field(INT64)
@@ -76,8 +66,6 @@ class PartitionProduceResponse:
 
 @struct
 class TopicProduceResponse:
-    """Part of ProduceResponse."""
-
     name: str = field(STRING, "0-12", ignorable=True)
     topic_id: bytes = field(UUID, "13+", ignorable=True)
     partition_responses: Sequence[PartitionProduceResponse] = field(array(PartitionProduceResponse))
@@ -85,8 +73,6 @@ class TopicProduceResponse:
 
 @struct
 class NodeEndpoint:
-    """Part of ProduceResponse."""
-
     node_id: int = field(INT32, "10+")
     host: str = field(STRING, "10+")
     port: int = field(INT32, "10+")

@@ -57,8 +57,6 @@ class AllocateProducerIdsResponse:
 
 @struct
 class TopicRequest:
-    """Part of DescribeProducersRequest."""
-
     name: str = field(STRING)
     partition_indexes: Sequence[int] = field(array(INT32))
 
@@ -72,8 +70,6 @@ class DescribeProducersRequest:
 
 @struct
 class ProducerState:
-    """Part of DescribeProducersResponse."""
-
     producer_id: int = field(INT64)
     producer_epoch: int = field(INT32)
     last_sequence: int = field(INT32, default=-1)
@@ -84,8 +80,6 @@ class ProducerState:
 
 @struct
 class PartitionResponse:
-    """Part of DescribeProducersResponse."""
-
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, default=None, nullable="0+")
@@ -94,8 +88,6 @@ class PartitionResponse:
 
 @struct
 class TopicResponse:
-    """Part of DescribeProducersResponse."""
-
     name: str = field(STRING)
     partitions: Sequence[PartitionResponse] = field(array(PartitionResponse))
 

@@ -10,8 +10,6 @@ from protocol.wire.types import BOOL, FLOAT64, INT8, INT16, INT32
 
 @struct
 class ComponentData:
-    """Part of DescribeClientQuotasRequest."""
-
     entity_type: str = field(STRING)
     match_type: int = field(INT8)
     match: str | None = field(STRING, nullable="0+")
@@ -27,24 +25,18 @@ class DescribeClientQuotasRequest:
 
 @struct
 class EntityData:
-    """Part of DescribeClientQuotasResponse."""
-
     entity_type: str = field(STRING)
     entity_name: str | None = field(STRING, nullable="0+")
 
 
 @struct
 class ValueData:
-    """Part of DescribeClientQuotasResponse."""
-
     key: str = field(STRING)
     value: float = field(FLOAT64)
 
 
 @struct
 class EntryData:
-    """Part of DescribeClientQuotasResponse."""
-
     entity: Sequence[EntityData] = field(array(EntityData))
     values: Sequence[ValueData] = field(array(ValueData))
 
@@ -61,16 +53,12 @@ class DescribeClientQuotasResponse:
 
 @struct
 class AlterClientQuotasRequestEntityData:
-    """Part of AlterClientQuotasRequest."""
-
     entity_type: str = field(STRING)
     entity_name: str | None = field(STRING, nullable="0+")
 
 
 @struct
 class OpData:
-    """Part of AlterClientQuotasRequest."""
-
     key: str = field(STRING)
     value: float = field(FLOAT64)
     remove: bool = field(BOOL)
@@ -78,8 +66,6 @@ class OpData:
 
 @struct
 class AlterClientQuotasRequestEntryData:
-    """Part of AlterClientQuotasRequest."""
-
     entity: Sequence[AlterClientQuotasRequestEntityData] = field(
         array(AlterClientQuotasRequestEntityData)
     )
@@ -98,16 +84,12 @@ class AlterClientQuotasRequest:
 
 @struct
 class AlterClientQuotasResponseEntityData:
-    """Part of AlterClientQuotasResponse."""
-
     entity_type: str = field(STRING)
     entity_name: str | None = field(STRING, nullable="0+")
 
 
 @struct
 class AlterClientQuotasResponseEntryData:
-    """Part of AlterClientQuotasResponse."""
-
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, nullable="0+")
     entity: Sequence[AlterClientQuotasResponseEntityData] = field(

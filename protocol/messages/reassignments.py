@@ -10,8 +10,6 @@ from protocol.wire.types import BOOL, INT16, INT32
 
 @struct
 class ReassignablePartition:
-    """Part of AlterPartitionReassignmentsRequest."""
-
     partition_index: int = field(INT32)
     replicas: Sequence[int] | None = field(array(INT32), default=None, nullable="0+")
     """The new assignment; None cancels the reassignment that is going on."""
@@ -19,8 +17,6 @@ class ReassignablePartition:
 
 @struct
 class ReassignableTopic:
-    """Part of AlterPartitionReassignmentsRequest."""
-
     name: str = field(STRING)
     partitions: Sequence[ReassignablePartition] = field(array(ReassignablePartition))
 
@@ -36,8 +32,6 @@ class AlterPartitionReassignmentsRequest:
 
 @struct
 class ReassignablePartitionResponse:
-    """Part of AlterPartitionReassignmentsResponse."""
-
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, nullable="0+")
@@ -45,8 +39,6 @@ class ReassignablePartitionResponse:
 
 @struct
 class ReassignableTopicResponse:
-    """Part of AlterPartitionReassignmentsResponse."""
-
     name: str = field(STRING)
     partitions: Sequence[ReassignablePartitionResponse] = field(
         array(ReassignablePartitionResponse)
@@ -66,8 +58,6 @@ class AlterPartitionReassignmentsResponse:
 
 @struct
 class ListPartitionReassignmentsTopics:
-    """Part of ListPartitionReassignmentsRequest."""
-
     name: str = field(STRING)
     partition_indexes: Sequence[int] = field(array(INT32))
 
@@ -85,8 +75,6 @@ class ListPartitionReassignmentsRequest:
 
 @struct
 class OngoingPartitionReassignment:
-    """Part of ListPartitionReassignmentsResponse."""
-
     partition_index: int = field(INT32)
     replicas: Sequence[int] = field(array(INT32))
     adding_replicas: Sequence[int] = field(array(INT32))
@@ -95,8 +83,6 @@ class OngoingPartitionReassignment:
 
 @struct
 class OngoingTopicReassignment:
-    """Part of ListPartitionReassignmentsResponse."""
-
     name: str = field(STRING)
     partitions: Sequence[OngoingPartitionReassignment] = field(array(OngoingPartitionReassignment))
 

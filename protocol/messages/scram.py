@@ -11,8 +11,6 @@ from protocol.wire.types import INT8, INT16, INT32
 
 @struct
 class UserName:
-    """Part of DescribeUserScramCredentialsRequest."""
-
     name: str = field(STRING)
 
 
@@ -25,16 +23,12 @@ class DescribeUserScramCredentialsRequest:
 
 @struct
 class CredentialInfo:
-    """Part of DescribeUserScramCredentialsResponse."""
-
     mechanism: int = field(INT8)
     iterations: int = field(INT32)
 
 
 @struct
 class DescribeUserScramCredentialsResult:
-    """Part of DescribeUserScramCredentialsResponse."""
-
     user: str = field(STRING)
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, nullable="0+")
@@ -55,16 +49,12 @@ class DescribeUserScramCredentialsResponse:
 
 @struct
 class ScramCredentialDeletion:
-    """Part of AlterUserScramCredentialsRequest."""
-
     name: str = field(STRING)
     mechanism: int = field(INT8)
 
 
 @struct
 class ScramCredentialUpsertion:
-    """Part of AlterUserScramCredentialsRequest."""
-
     name: str = field(STRING)
     mechanism: int = field(INT8)
     iterations: int = field(INT32)
@@ -82,8 +72,6 @@ class AlterUserScramCredentialsRequest:
 
 @struct
 class AlterUserScramCredentialsResult:
-    """Part of AlterUserScramCredentialsResponse."""
-
     user: str = field(STRING)
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, nullable="0+")

@@ -20,8 +20,6 @@ class ShareGroupPartitionMetadataKey:
 
 @struct
 class TopicPartitionsInfo:
-    """Part of ShareGroupPartitionMetadataValue."""
-
     topic_id: bytes = field(UUID)
     topic_name: str = field(STRING)
     partitions: Sequence[int] = field(array(INT32))
@@ -29,8 +27,6 @@ class TopicPartitionsInfo:
 
 @struct
 class TopicInfo:
-    """Part of ShareGroupPartitionMetadataValue."""
-
     topic_id: bytes = field(UUID)
     topic_name: str = field(STRING)
 
@@ -101,8 +97,6 @@ class ShareGroupTargetAssignmentMemberKey:
 
 @struct
 class TopicPartition:
-    """Part of ShareGroupTargetAssignmentMemberValue."""
-
     topic_id: bytes = field(UUID)
     partitions: Sequence[int] = field(array(INT32))
 
@@ -124,8 +118,6 @@ class ShareGroupCurrentMemberAssignmentKey:
 
 @struct
 class TopicPartitions:
-    """Part of ShareGroupCurrentMemberAssignmentValue."""
-
     topic_id: bytes = field(UUID)
     partitions: Sequence[int] = field(array(INT32))
 

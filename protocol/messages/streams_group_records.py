@@ -20,8 +20,6 @@ class StreamsGroupMetadataKey:
 
 @struct
 class LastAssignmentConfig:
-    """Part of StreamsGroupMetadataValue."""
-
     key: str = field(STRING)
     value: str = field(STRING)
 
@@ -49,16 +47,12 @@ class StreamsGroupMemberMetadataKey:
 
 @struct
 class Endpoint:
-    """Part of StreamsGroupMemberMetadataValue."""
-
     host: str = field(STRING)
     port: int = field(UINT16)
 
 
 @struct
 class KeyValue:
-    """Part of StreamsGroupMemberMetadataValue."""
-
     key: str = field(STRING)
     value: str = field(STRING)
 
@@ -105,8 +99,6 @@ class StreamsGroupTargetAssignmentMemberKey:
 
 @struct
 class TaskIds:
-    """Part of StreamsGroupTargetAssignmentMemberValue."""
-
     subtopology_id: str = field(STRING)
     partitions: Sequence[int] = field(array(INT32))
 
@@ -130,8 +122,6 @@ class StreamsGroupCurrentMemberAssignmentKey:
 
 @struct
 class StreamsGroupCurrentMemberAssignmentValueTaskIds:
-    """Part of StreamsGroupCurrentMemberAssignmentValue."""
-
     subtopology_id: str = field(STRING)
     partitions: Sequence[int] = field(array(INT32))
     assignment_epochs: Sequence[int] | None = field(array(INT32), nullable="0+", tag=0)
@@ -173,16 +163,12 @@ class StreamsGroupTopologyKey:
 
 @struct
 class TopicConfig:
-    """Part of StreamsGroupTopologyValue."""
-
     key: str = field(STRING)
     value: str = field(STRING)
 
 
 @struct
 class TopicInfo:
-    """Part of StreamsGroupTopologyValue."""
-
     name: str = field(STRING)
     partitions: int = field(INT32)
     """0 leaves the number open, as for every changelog topic."""
@@ -193,8 +179,6 @@ class TopicInfo:
 
 @struct
 class CopartitionGroup:
-    """Part of StreamsGroupTopologyValue."""
-
     source_topics: Sequence[int] = field(array(INT16))
     """Indexes into the subtopology's array, as are the two below."""
     source_topic_regex: Sequence[int] = field(array(INT16))
@@ -203,8 +187,6 @@ class CopartitionGroup:
 
 @struct
 class Subtopology:
-    """Part of StreamsGroupTopologyValue."""
-
     subtopology_id: str = field(STRING)
     source_topics: Sequence[str] = field(array(STRING))
     source_topic_regex: Sequence[str] = field(array(STRING))

@@ -10,15 +10,11 @@ from protocol.wire.types import BOOL, INT16, INT32, UUID
 
 @struct
 class TopicRequest:
-    """Part of DescribeTopicPartitionsRequest."""
-
     name: str = field(STRING)
 
 
 @struct
 class Cursor:
-    """Part of DescribeTopicPartitionsRequest."""
-
     topic_name: str = field(STRING)
     partition_index: int = field(INT32)
 
@@ -34,8 +30,6 @@ class DescribeTopicPartitionsRequest:
 
 @struct
 class DescribeTopicPartitionsResponsePartition:
-    """Part of DescribeTopicPartitionsResponse."""
-
     error_code: int = field(INT16)
     partition_index: int = field(INT32)
     leader_id: int = field(INT32)
@@ -51,8 +45,6 @@ class DescribeTopicPartitionsResponsePartition:
 
 @struct
 class DescribeTopicPartitionsResponseTopic:
-    """Part of DescribeTopicPartitionsResponse."""
-
     error_code: int = field(INT16)
     name: str | None = field(STRING, nullable="0+")
     topic_id: bytes = field(UUID, ignorable=True)

@@ -13,24 +13,18 @@ from protocol.wire.types import BOOL, INT8, INT16, INT32, INT64, UUID
 
 @struct
 class CreatableReplicaAssignment:
-    """Part of CreateTopicsRequest."""
-
     partition_index: int = field(INT32)
     broker_ids: Sequence[int] = field(array(INT32))
 
 
 @struct
 class CreatableTopicConfig:
-    """Part of CreateTopicsRequest."""
-
     name: str = field(STRING)
     value: str | None = field(STRING, nullable="0+")
 
 
 @struct
 class CreatableTopic:
-    """Part of CreateTopicsRequest."""
-
     name: str = field(STRING)
     num_partitions: int = field(INT32)
     """-1 for the default of the cluster or when there are assignments."""
@@ -53,8 +47,6 @@ class CreateTopicsRequest:
 
 @struct
 class CreatableTopicConfigs:
-    """Part of CreateTopicsResponse."""
-
     name: str = field(STRING, "5+")
     value: str | None = field(STRING, "5+", nullable="5+")
     read_only: bool = field(BOOL, "5+")
@@ -65,8 +57,6 @@ class CreatableTopicConfigs:
 
 @struct
 class CreatableTopicResult:
-    """Part of CreateTopicsResponse."""
-
     name: str = field(STRING)
     topic_id: bytes = field(UUID, "7+", ignorable=True)
     error_code: int = field(INT16)
@@ -90,8 +80,6 @@ class CreateTopicsResponse:
 
 @struct
 class DeleteTopicState:
-    """Part of DeleteTopicsRequest."""
-
     name: str | None = field(STRING, "6+", default=None, nullable="6+")
     """None when the topic is named by its id."""
     topic_id: bytes = field(UUID, "6+")
@@ -108,8 +96,6 @@ class DeleteTopicsRequest:
 
 @struct
 class DeletableTopicResult:
-    """Part of DeleteTopicsResponse."""
-
     name: str | None = field(STRING, nullable="6+")
     topic_id: bytes = field(UUID, "6+", ignorable=True)
     error_code: int = field(INT16)
@@ -126,15 +112,11 @@ class DeleteTopicsResponse:
 
 @struct
 class CreatePartitionsAssignment:
-    """Part of CreatePartitionsRequest."""
-
     broker_ids: Sequence[int] = field(array(INT32))
 
 
 @struct
 class CreatePartitionsTopic:
-    """Part of CreatePartitionsRequest."""
-
     name: str = field(STRING)
     count: int = field(INT32)
     """How many partitions there should be then, not how many to add."""
@@ -155,8 +137,6 @@ class CreatePartitionsRequest:
 
 @struct
 class CreatePartitionsTopicResult:
-    """Part of CreatePartitionsResponse."""
-
     name: str = field(STRING)
     error_code: int = field(INT16)
     error_message: str | None = field(STRING, default=None, nullable="0+")
@@ -172,8 +152,6 @@ class CreatePartitionsResponse:
 
 @struct
 class DeleteRecordsPartition:
-    """Part of DeleteRecordsRequest."""
-
     partition_index: int = field(INT32)
     offset: int = field(INT64)
     """Records before it go; -1 for the high watermark."""
@@ -181,8 +159,6 @@ class DeleteRecordsPartition:
 
 @struct
 class DeleteRecordsTopic:
-    """Part of DeleteRecordsRequest."""
-
     name: str = field(STRING)
     partitions: Sequence[DeleteRecordsPartition] = field(array(DeleteRecordsPartition))
 
@@ -197,8 +173,6 @@ class DeleteRecordsRequest:
 
 @struct
 class DeleteRecordsPartitionResult:
-    """Part of DeleteRecordsResponse."""
-
     partition_index: int = field(INT32)
     low_watermark: int = field(INT64)
     """The smallest log start offset of all live replicas."""
@@ -207,8 +181,6 @@ class DeleteRecordsPartitionResult:
 
 @struct
 class DeleteRecordsTopicResult:
-    """Part of DeleteRecordsResponse."""
-
     name: str = field(STRING)
     partitions: Sequence[DeleteRecordsPartitionResult] = field(array(DeleteRecordsPartitionResult))
 

@@ -20,8 +20,6 @@ class TransactionLogKey:
 
 @struct
 class PartitionsSchema:
-    """Part of TransactionLogValue."""
-
     topic: str = field(STRING)
     partition_ids: Sequence[int] = field(array(INT32))
 

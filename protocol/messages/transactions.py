@@ -14,16 +14,12 @@ from protocol.wire.types import BOOL, INT8, INT16, INT32, INT64
 
 @struct
 class AddPartitionsToTxnTopic:
-    """Part of AddPartitionsToTxnRequest."""
-
     name: str = field(STRING)
     partitions: Sequence[int] = field(array(INT32))
 
 
 @struct
 class AddPartitionsToTxnTransaction:
-    """Part of AddPartitionsToTxnRequest."""
-
     transactional_id: str = field(STRING, "4+")
     producer_id: int = field(INT64, "4+")
     producer_epoch: int = field(INT16, "4+")
@@ -49,16 +45,12 @@ class AddPartitionsToTxnRequest:
 
 @struct
 class AddPartitionsToTxnPartitionResult:
-    """Part of AddPartitionsToTxnResponse."""
-
     partition_index: int = field(INT32)
     partition_error_code: int = field(INT16)
 
 
 @struct
 class AddPartitionsToTxnTopicResult:
-    """Part of AddPartitionsToTxnResponse."""
-
     name: str = field(STRING)
     results_by_partition: Sequence[AddPartitionsToTxnPartitionResult] = field(
         array(AddPartitionsToTxnPartitionResult)
@@ -67,8 +59,6 @@ class AddPartitionsToTxnTopicResult:
 
 @struct
 class AddPartitionsToTxnResult:
-    """Part of AddPartitionsToTxnResponse."""
-
     transactional_id: str = field(STRING, "4+")
     topic_results: Sequence[AddPartitionsToTxnTopicResult] = field(
         array(AddPartitionsToTxnTopicResult), "4+"
@@ -131,16 +121,12 @@ class EndTxnResponse:
 
 @struct
 class WritableTxnMarkerTopic:
-    """Part of WriteTxnMarkersRequest."""
-
     name: str = field(STRING)
     partition_indexes: Sequence[int] = field(array(INT32))
 
 
 @struct
 class WritableTxnMarker:
-    """Part of WriteTxnMarkersRequest."""
-
     producer_id: int = field(INT64)
     producer_epoch: int = field(INT16)
     transaction_result: bool = field(BOOL)
@@ -159,16 +145,12 @@ class WriteTxnMarkersRequest:
 
 @struct
 class WritableTxnMarkerPartitionResult:
-    """Part of WriteTxnMarkersResponse."""
-
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
 
 
 @struct
 class WritableTxnMarkerTopicResult:
-    """Part of WriteTxnMarkersResponse."""
-
     name: str = field(STRING)
     partitions: Sequence[WritableTxnMarkerPartitionResult] = field(
         array(WritableTxnMarkerPartitionResult)
@@ -177,8 +159,6 @@ class WritableTxnMarkerTopicResult:
 
 @struct
 class WritableTxnMarkerResult:
-    """Part of WriteTxnMarkersResponse."""
-
     producer_id: int = field(INT64)
     topics: Sequence[WritableTxnMarkerTopicResult] = field(array(WritableTxnMarkerTopicResult))
 
@@ -192,8 +172,6 @@ class WriteTxnMarkersResponse:
 
 @struct
 class TxnOffsetCommitRequestPartition:
-    """Part of TxnOffsetCommitRequest."""
-
     partition_index: int = field(INT32)
     committed_offset: int = field(INT64)
     committed_leader_epoch: int = field(INT32, "2+", default=-1, ignorable=True)
@@ -202,8 +180,6 @@ class TxnOffsetCommitRequestPartition:
 
 @struct
 class TxnOffsetCommitRequestTopic:
-    """Part of TxnOffsetCommitRequest."""
-
     name: str = field(STRING)
     partitions: Sequence[TxnOffsetCommitRequestPartition] = field(
         array(TxnOffsetCommitRequestPartition)
@@ -226,16 +202,12 @@ class TxnOffsetCommitRequest:
 
 @struct
 class TxnOffsetCommitResponsePartition:
-    """Part of TxnOffsetCommitResponse."""
-
     partition_index: int = field(INT32)
     error_code: int = field(INT16)
 
 
 @struct
 class TxnOffsetCommitResponseTopic:
-    """Part of TxnOffsetCommitResponse."""
-
     name: str = field(STRING)
     partitions: Sequence[TxnOffsetCommitResponsePartition] = field(
         array(TxnOffsetCommitResponsePartition)
@@ -259,16 +231,12 @@ class DescribeTransactionsRequest:
 
 @struct
 class TopicData:
-    """Part of DescribeTransactionsResponse."""
-
     topic: str = field(STRING)
     partitions: Sequence[int] = field(array(INT32))
 
 
 @struct
 class TransactionState:
-    """Part of DescribeTransactionsResponse."""
-
     error_code: int = field(INT16)
     transactional_id: str = field(STRING)
     transaction_state: str = field(STRING)
@@ -300,8 +268,6 @@ class ListTransactionsRequest:
 
 @struct
 class ListTransactionsResponseTransactionState:
-    """Part of ListTransactionsResponse."""
-
     transactional_id: str = field(STRING)
     producer_id: int = field(INT64)
     transaction_state: str = field(STRING)
