@@ -38,7 +38,9 @@ class _UsedBytes:
 
 
 class FileDisk:
-    """A directory tree below ``root``. Every method may raise OSError and nothing else.
+    """A directory tree below ``root``. Implements ``Disk``.
+
+    Every method may raise OSError and nothing else.
 
     With ``capacity_bytes`` the disk reports that size and answers ENOSPC beyond it, whatever the
     file system holds.
@@ -100,13 +102,11 @@ class FileDisk:
             raise OSError(errno.ESTALE, "another directory or file took its place", self._root)
 
     def open(self, name: str, *, create: bool) -> DiskFile:
-        """See ``Disk.open``."""
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         descriptor = os.open(self._path(name), flags, 0o644)
         return FileDiskFile(self, descriptor, os.fstat(descriptor).st_size)
 
     def read_file(self, name: str) -> bytes:
-        """See ``Disk.read_file``."""
         descriptor = os.open(self._path(name), os.O_RDONLY | os.O_CLOEXEC)
         try:
             return read_all(descriptor, 0, os.fstat(descriptor).st_size)
@@ -114,48 +114,39 @@ class FileDisk:
             os.close(descriptor)
 
     def write_file(self, name: str, data: Buffer) -> None:
-        """See ``Disk.write_file``."""
         self._write(name, data, durable=False)
 
     def replace_file(self, name: str, data: Buffer) -> None:
-        """See ``Disk.replace_file``."""
         self._write(name + ".tmp", data, durable=False)
         self.rename(name + ".tmp", name)
 
     def write_atomic(self, name: str, data: Buffer) -> None:
-        """See ``Disk.write_atomic``."""
         self._write(name + ".tmp", data, durable=True)
         self.rename(name + ".tmp", name)
         self.sync_dir(os.path.dirname(name))
 
     def make_dir(self, name: str) -> None:
-        """See ``Disk.make_dir``."""
         os.mkdir(self._path(name))
 
     def rename(self, old: str, new: str) -> None:
-        """See ``Disk.rename``."""
         if self._capacity_bytes is not None and os.path.isfile(f"{self._root}/{new}"):
             self.release(self.size(new))
         os.rename(self._path(old), self._path(new))
 
     def remove(self, name: str) -> None:
-        """See ``Disk.remove``."""
         self.release(self._size_or_zero(name))
         os.remove(self._path(name))
 
     def remove_tree(self, name: str) -> None:
-        """See ``Disk.remove_tree``."""
         path = self._path(name)
         if self._capacity_bytes is not None:
             self.release(sum(_sizes_below(path)))
         _remove_tree(path)
 
     def list_dir(self, name: str) -> list[str]:
-        """See ``Disk.list_dir``."""
         return sorted(os.listdir(self._path(name)))
 
     def exists(self, name: str) -> bool:
-        """See ``Disk.exists``."""
         try:
             os.stat(self._path(name))
         except FileNotFoundError:
@@ -163,23 +154,18 @@ class FileDisk:
         return True
 
     def is_dir(self, name: str) -> bool:
-        """See ``Disk.is_dir``."""
         return os.path.isdir(self._path(name))
 
     def size(self, name: str) -> int:
-        """See ``Disk.size``."""
         return os.stat(self._path(name)).st_size
 
     def modified_ms(self, name: str) -> int:
-        """See ``Disk.modified_ms``."""
         return os.stat(self._path(name)).st_mtime_ns // 1_000_000
 
     def sync_file(self, name: str) -> None:
-        """See ``Disk.sync_file``."""
         _sync_path(self._path(name))
 
     def sync_dir(self, name: str) -> None:
-        """See ``Disk.sync_dir``."""
         _sync_path(self._path(name))
 
     def sync_all(self) -> None:
@@ -191,7 +177,6 @@ class FileDisk:
             os.close(descriptor)
 
     def usage(self) -> DiskUsage:
-        """See ``Disk.usage``."""
         status = os.statvfs(self._root)
         usable_bytes = status.f_bavail * status.f_frsize
         if self._capacity_bytes is None:
@@ -227,7 +212,6 @@ class FileDisk:
             os.close(descriptor)
 
     def drop_lock(self) -> None:
-        """See ``Disk.drop_lock``."""
         descriptor, self._lock_descriptor = self._lock_descriptor, None
         if descriptor is not None:
             with contextlib.suppress(OSError):
@@ -268,7 +252,7 @@ class FileDisk:
 
 
 class FileDiskFile:
-    """An open file of a FileDisk.
+    """An open file of a FileDisk. Implements ``DiskFile``.
 
     The end is counted here, so that a torn append is overwritten by the next.
     """
@@ -281,7 +265,6 @@ class FileDiskFile:
         self._size_bytes = size_bytes
 
     def append(self, buffers: Sequence[Buffer]) -> int:
-        """See ``DiskFile.append``."""
         total_bytes = sum(map(len, buffers))
         self._disk.operations_count += 1
         self._disk.reserve(total_bytes)
@@ -290,7 +273,6 @@ class FileDiskFile:
         return self._size_bytes
 
     def read(self, position: int, size_bytes: int) -> bytes:
-        """See ``DiskFile.read``."""
         self._disk.operations_count += 1
         return read_all(self._descriptor, position, size_bytes)
 
@@ -301,11 +283,9 @@ class FileDiskFile:
             os.posix_fadvise(self._descriptor, start, 0, os.POSIX_FADV_DONTNEED)
 
     def size(self) -> int:
-        """See ``DiskFile.size``."""
         return self._size_bytes
 
     def truncate(self, size_bytes: int) -> None:
-        """See ``DiskFile.truncate``."""
         self._disk.operations_count += 1
         os.ftruncate(self._descriptor, size_bytes)
         self._disk.release(self._size_bytes - size_bytes)
@@ -317,7 +297,6 @@ class FileDiskFile:
         os.fdatasync(self._descriptor)
 
     def close(self) -> None:
-        """See ``DiskFile.close``."""
         os.close(self._descriptor)
 
 

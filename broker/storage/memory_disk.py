@@ -27,7 +27,7 @@ _TOTAL_BYTES = 1 << 40
 
 
 class MemoryDisk:
-    """One log dir without a file system."""
+    """One log dir without a file system. Implements ``Disk``."""
 
     def __init__(self, root: str = "/memory", capacity_bytes: int = _TOTAL_BYTES) -> None:
         self._root = root
@@ -57,7 +57,6 @@ class MemoryDisk:
         self._locked = False
 
     def drop_lock(self) -> None:
-        """See ``Disk.drop_lock``."""
         self._locked = False
 
     def copy(self) -> MemoryDisk:
@@ -77,16 +76,13 @@ class MemoryDisk:
         self._detached = True
 
     def prepare(self) -> None:
-        """See ``Disk.prepare``."""
         self.check_root()
 
     def check_root(self) -> None:
-        """See ``Disk.check_root``."""
         if self._detached:
             raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), self._root)
 
     def open(self, name: str, *, create: bool) -> DiskFile:
-        """See ``Disk.open``."""
         parent, base = self._parent(name)
         node = parent.children.get(base)
         if node is None and create:
@@ -96,11 +92,9 @@ class MemoryDisk:
         return _OpenFile(self, self._as_file(node, name), name)
 
     def read_file(self, name: str) -> bytes:
-        """See ``Disk.read_file``."""
         return bytes(self._as_file(self._find(name), name).data)
 
     def write_file(self, name: str, data: Buffer) -> None:
-        """See ``Disk.write_file``."""
         self.reserve(len(data))
         parent, base = self._parent(name)
         node = parent.children.get(base) or MemoryFile()
@@ -111,13 +105,11 @@ class MemoryDisk:
         file.data, file.modified_ms = bytearray(data), self.clock_ms
 
     def replace_file(self, name: str, data: Buffer) -> None:
-        """See ``Disk.replace_file``."""
         self.remove_tree(name + ".tmp")
         self.write_file(name + ".tmp", data)
         self.rename(name + ".tmp", name)
 
     def write_atomic(self, name: str, data: Buffer) -> None:
-        """See ``Disk.write_atomic``."""
         self.remove_tree(name + ".tmp")
         self.write_file(name + ".tmp", data)
         self.sync_file(name + ".tmp")
@@ -125,7 +117,6 @@ class MemoryDisk:
         self.sync_dir(name.rpartition("/")[0])
 
     def make_dir(self, name: str) -> None:
-        """See ``Disk.make_dir``."""
         parent, base = self._parent(name)
         if base in parent.children:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
@@ -133,7 +124,6 @@ class MemoryDisk:
         parent.change({base: MemoryDir()})
 
     def rename(self, old: str, new: str) -> None:
-        """See ``Disk.rename``."""
         old_parent, old_base = self._parent(old)
         node = self._find(old)
         if node is None:
@@ -150,21 +140,18 @@ class MemoryDisk:
         new_parent.change({new_base: node})
 
     def remove(self, name: str) -> None:
-        """See ``Disk.remove``."""
         self._as_file(self._find(name), name)
         self.changes("remove", name)
         parent, base = self._parent(name)
         parent.change({base: None})
 
     def remove_tree(self, name: str) -> None:
-        """See ``Disk.remove_tree``."""
         parent, base = self._parent(name)
         if base in parent.children:
             self.changes("remove", name)
             parent.change({base: None})
 
     def list_dir(self, name: str) -> list[str]:
-        """See ``Disk.list_dir``."""
         return sorted(self._as_dir(self._find(name), name).children)
 
     def names_below(self, name: str = "") -> Iterator[str]:
@@ -176,67 +163,54 @@ class MemoryDisk:
                 yield from self.names_below(path)
 
     def exists(self, name: str) -> bool:
-        """See ``Disk.exists``."""
         return self._find(name) is not None
 
     def is_dir(self, name: str) -> bool:
-        """See ``Disk.is_dir``."""
         return isinstance(self._find(name), MemoryDir)
 
     def size(self, name: str) -> int:
-        """See ``Disk.size``."""
         return len(self._as_file(self._find(name), name).data)
 
     def modified_ms(self, name: str) -> int:
-        """See ``Disk.modified_ms``."""
         return self._as_file(self._find(name), name).modified_ms
 
     def sync_file(self, name: str) -> None:
-        """See ``Disk.sync_file``."""
         node = self._as_file(self._find(name), name)
         self.changes("sync", name)
         node.sync()
 
     def sync_dir(self, name: str) -> None:
-        """See ``Disk.sync_dir``."""
         node = self._as_dir(self._find(name), name)
         self.changes("sync dir", name)
         node.sync()
 
     def sync_all(self) -> None:
-        """See ``Disk.sync_all``."""
         self.changes("sync all", "")
         sync_below(self._tree)
 
     def lose_unsynced(self, name: str) -> None:
-        """See ``LosesPages.lose_unsynced``."""
         node = self._find(name)
         if node is None:
             raise _missing(name)
         node.lose_unsynced()
 
     def lose_all_unsynced(self) -> None:
-        """See ``LosesPages.lose_all_unsynced``."""
         lose_unsynced_below(self._tree)
 
     def lose_entry(self, name: str) -> None:
-        """See ``LosesEntries.lose_entry``."""
         parent, base = self._parent(name)
         parent.lose(base)
 
     def usage(self) -> DiskUsage:
-        """See ``Disk.usage``."""
         used_bytes = sum(len(file.data) for file in files_below(self._tree))
         return DiskUsage(self._capacity_bytes, max(0, self._capacity_bytes - used_bytes))
 
     def lock(self) -> None:
-        """See ``Disk.lock``."""
         if self._locked:
             raise BlockingIOError(errno.EAGAIN, "locked", self._root)
         self._locked = True
 
     def unlock(self) -> None:
-        """See ``Disk.unlock``."""
         self._locked = False
 
     def reserve(self, size_bytes: int) -> None:
@@ -288,7 +262,6 @@ class _OpenFile:
         self._name = name
 
     def append(self, buffers: Sequence[Buffer]) -> int:
-        """See ``DiskFile.append``."""
         self._disk.operations_count += 1
         self._disk.reserve(sum(map(len, buffers)))
         self._disk.changes("append", self._name)
@@ -296,7 +269,6 @@ class _OpenFile:
         return len(self._file.data)
 
     def read(self, position: int, size_bytes: int) -> bytes:
-        """See ``DiskFile.read``."""
         self._disk.operations_count += 1
         return bytes(self._file.data[position : position + size_bytes])
 
@@ -304,16 +276,13 @@ class _OpenFile:
         """See ``DiskFile.forget``; there is no cache before this memory."""
 
     def size(self) -> int:
-        """See ``DiskFile.size``."""
         return len(self._file.data)
 
     def truncate(self, size_bytes: int) -> None:
-        """See ``DiskFile.truncate``."""
         self._disk.changes("truncate", self._name)
         del self._file.data[size_bytes:]
 
     def sync(self) -> None:
-        """See ``DiskFile.sync``."""
         self._disk.changes("sync", self._name)
         self._file.sync()
 

@@ -49,7 +49,6 @@ class SimDisk:
 
     @property
     def root(self) -> str:
-        """See ``Disk.root``."""
         return self.memory.root
 
     def beside(self) -> SimDisk:
@@ -58,139 +57,112 @@ class SimDisk:
 
     @property
     def operations_count(self) -> int:
-        """See ``Disk.operations_count``."""
         return self.memory.operations_count
 
     def prepare(self) -> None:
-        """See ``Disk.prepare``."""
         self.on_prepare()
         self._spend(Operation.LOOK)
         self.memory.prepare()
 
     def check_root(self) -> None:
-        """See ``Disk.check_root``."""
         self._spend(Operation.LOOK)
         self.memory.check_root()
 
     def open(self, name: str, *, create: bool) -> DiskFile:
-        """See ``Disk.open``."""
         self._spend(Operation.OPEN)
         return _SimFile(self, self.memory.open(name, create=create), name)
 
     def read_file(self, name: str) -> bytes:
-        """See ``Disk.read_file``."""
         data = self.memory.read_file(name)
         self._spend(Operation.READ, len(data))
         return data
 
     def write_file(self, name: str, data: Buffer) -> None:
-        """See ``Disk.write_file``."""
         self.change(Operation.WRITE, name, (data,))
         self.memory.write_file(name, data)
 
     def replace_file(self, name: str, data: Buffer) -> None:
-        """See ``Disk.replace_file``."""
         self.change(Operation.WRITE, name, (data,))
         self.memory.replace_file(name, data)
 
     def write_atomic(self, name: str, data: Buffer) -> None:
-        """See ``Disk.write_atomic``."""
         self.change(Operation.WRITE, name, (data,))
         self._spend(Operation.SYNC)
         self._spend(Operation.SYNC)
         self.memory.write_atomic(name, data)
 
     def make_dir(self, name: str) -> None:
-        """See ``Disk.make_dir``."""
         self.change(Operation.MAKE_DIR, name)
         self.memory.make_dir(name)
 
     def rename(self, old: str, new: str) -> None:
-        """See ``Disk.rename``."""
         self.change(Operation.RENAME, f"{old} to {new}")
         self.memory.rename(old, new)
 
     def remove(self, name: str) -> None:
-        """See ``Disk.remove``."""
         self.change(Operation.REMOVE, name)
         self.memory.remove(name)
 
     def remove_tree(self, name: str) -> None:
-        """See ``Disk.remove_tree``."""
         self.change(Operation.REMOVE, name)
         self.memory.remove_tree(name)
 
     def list_dir(self, name: str) -> list[str]:
-        """See ``Disk.list_dir``."""
         self._spend(Operation.LOOK)
         return self.memory.list_dir(name)
 
     def exists(self, name: str) -> bool:
-        """See ``Disk.exists``."""
         self._spend(Operation.LOOK)
         return self.memory.exists(name)
 
     def is_dir(self, name: str) -> bool:
-        """See ``Disk.is_dir``."""
         self._spend(Operation.LOOK)
         return self.memory.is_dir(name)
 
     def size(self, name: str) -> int:
-        """See ``Disk.size``."""
         self._spend(Operation.LOOK)
         return self.memory.size(name)
 
     def modified_ms(self, name: str) -> int:
-        """See ``Disk.modified_ms``."""
         self._spend(Operation.LOOK)
         return self.memory.modified_ms(name)
 
     def sync_file(self, name: str) -> None:
-        """See ``Disk.sync_file``."""
         self.change(Operation.SYNC, name)
         self.memory.sync_file(name)
 
     def sync_dir(self, name: str) -> None:
-        """See ``Disk.sync_dir``."""
         self.change(Operation.SYNC, name)
         self.memory.sync_dir(name)
 
     def sync_all(self) -> None:
-        """See ``Disk.sync_all``."""
         self.change(Operation.SYNC, "everything")
         self.memory.sync_all()
 
     def usage(self) -> DiskUsage:
-        """See ``Disk.usage``."""
         self._spend(Operation.LOOK)
         return self.memory.usage()
 
     def lock(self) -> None:
-        """See ``Disk.lock``."""
         self.change(Operation.LOCK, "lock")
         self.memory.lock()
 
     def unlock(self) -> None:
-        """See ``Disk.unlock``."""
         self.change(Operation.LOCK, "unlock")
         self.memory.unlock()
 
     def drop_lock(self) -> None:
-        """See ``Disk.drop_lock``."""
         self.memory.drop_lock()
 
     def lose_unsynced(self, name: str) -> None:
-        """See ``LosesPages.lose_unsynced``."""
         self._note(f"lose unsynced {self.root}/{name}", ())
         self.memory.lose_unsynced(name)
 
     def lose_all_unsynced(self) -> None:
-        """See ``LosesPages.lose_all_unsynced``."""
         self._note(f"lose unsynced {self.root}", ())
         self.memory.lose_all_unsynced()
 
     def lose_entry(self, name: str) -> None:
-        """See ``LosesEntries.lose_entry``."""
         self._note(f"lose entry {self.root}/{name}", ())
         self.memory.lose_entry(name)
 
@@ -220,36 +192,29 @@ class _SimFile:
         self._name = name
 
     def append(self, buffers: Sequence[Buffer]) -> int:
-        """See ``DiskFile.append``."""
         self._disk.change(Operation.APPEND, self._name, buffers)
         return self._inner.append(buffers)
 
     def read(self, position: int, size_bytes: int) -> bytes:
-        """See ``DiskFile.read``."""
         data = self._inner.read(position, size_bytes)
         self._disk.read(len(data))
         return data
 
     def forget(self, position: int) -> None:
-        """See ``DiskFile.forget``."""
         self._inner.forget(position)
 
     def size(self) -> int:
-        """See ``DiskFile.size``."""
         return self._inner.size()
 
     def truncate(self, size_bytes: int) -> None:
-        """See ``DiskFile.truncate``."""
         self._disk.change(Operation.TRUNCATE, f"{self._name} to {size_bytes}")
         self._inner.truncate(size_bytes)
 
     def sync(self) -> None:
-        """See ``DiskFile.sync``."""
         self._disk.change(Operation.SYNC, self._name)
         self._inner.sync()
 
     def close(self) -> None:
-        """See ``DiskFile.close``."""
         self._inner.close()
 
 
