@@ -16,7 +16,7 @@ from typing import Final
 from tests.lanes import LANES
 
 LOOPS: Final = 6
-WHOLE_SUITE: Final = ("-n", str(LANES))
+WHOLE_SUITE: Final = ("-n", str(len(LANES)))
 _LOOP: Final = "import os\nwhile os.getppid() == {parent}: pass"
 """It ends with whoever started it, also when that is killed."""
 

@@ -9,9 +9,12 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 from xdist.remote import Producer  # pyright: ignore[reportMissingTypeStubs] - it has none
+from xdist.workermanage import (  # pyright: ignore[reportMissingTypeStubs] - it has none
+    parse_tx_spec_config,
+)
 
 from tests.costs import Costs
-from tests.lanes import LaneScheduling
+from tests.lanes import Lane, LaneScheduling
 from tests.sampling import left_out
 
 # How long an example takes tells of the machine: a busy one fails no test.
@@ -31,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take Ctrl-C again, which a background job ignores; measure costs where that is asked for."""
+    """Take Ctrl-C again, which a background job ignores; measure costs if asked to; know lanes."""
     # Processes that tests start inherit it, and those that are interrupted have to end.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     file: str | None = config.getoption("costs_to")
@@ -39,6 +42,11 @@ def pytest_configure(config: pytest.Config) -> None:
         is_worker = hasattr(config, "workerinput")
         runs_tests = is_worker or config.getoption("dist", "no") == "no"
         config.pluginmanager.register(Costs(file, runs_tests))
+    if lanes := getattr(config, "workerinput", {}).get("lanes"):
+        config.pluginmanager.register(Lane(lanes))
+    elif config.getoption("dist", "no") == "load":
+        workers = len(parse_tx_spec_config(config))
+        config.pluginmanager.register(LaneScheduling(workers), LaneScheduling.__name__)
 
 
 @pytest.hookimpl(trylast=True)
@@ -76,4 +84,5 @@ def _sample(config: pytest.Config, items: list[pytest.Item]) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LaneScheduling | None:
     """Divide the tests among workers by lane, unless ``--dist`` asks for something else."""
-    return LaneScheduling(config, log) if config.getoption("dist") == "load" else None
+    del log
+    return config.pluginmanager.get_plugin(LaneScheduling.__name__)
