@@ -22,6 +22,7 @@ from broker.assembly import Parts
 from broker.context import BrokerState
 from broker.control import LOOPBACK, ControlServer
 from broker.emulation import dispatch_for
+from broker.ends_with_peer import ends_with_peer
 from broker.engine.supervise import supervised
 from broker.exit_codes import ExitCode
 from broker.lifecycle.controlled_shutdown import hand_over
@@ -41,7 +42,6 @@ STOP_TIMEOUT_MS: Final = 20_000
 """How long flushing and marking the log dirs may take before they are left as they are."""
 LEAVE_TIMEOUT_MS: Final = 1_000
 """How long the controller may take to let this broker go."""
-_FETCH: Final = 1
 FAULTS_AT_THE_END: Final = "faults at the end: "
 """Begins the line of the log that has, as JSON, what every fault has met in this process."""
 logger = logging.getLogger(__name__)
@@ -177,7 +177,7 @@ class Broker:
             size_bytes_max=parts.config.socket_request_max_bytes,
             memory=parts.memory,
             limits=connection_limits(parts.config),
-            ends_with_peer=lambda request: request.api_key == _FETCH,
+            ends_with_peer=ends_with_peer,
         )
         parts.network.open_peers = lambda: server.peers
         port = await _bind(server.start(own.bind_host, own.port), own.bind_host, own.port)

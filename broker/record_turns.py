@@ -69,11 +69,12 @@ class RecordTurns:
         if work.is_large:
             await turn.take()
         worked: asyncio.Future[Any] = self._loop.create_future()
-        self._worker.run([partial(_outcome, work.call)], partial(_settle, worked))
-        turn.working = worked
-        await asyncio.shield(worked)
+        turn.working = self._loop.create_future()
+        settle = partial(_settle, worked, turn.working)
+        self._worker.run([partial(_outcome, work.call)], settle)
+        result = await worked
         turn.working = None
-        return worked.result()
+        return result
 
 
 class _LargeTurn:
@@ -82,7 +83,8 @@ class _LargeTurn:
     def __init__(self, lock: asyncio.Lock) -> None:
         self._lock = lock
         self._is_taken = False
-        self.working: asyncio.Future[Any] | None = None
+        self.working: asyncio.Future[None] | None = None
+        """Done when the codec is; without what it returned, which goes with who wanted it."""
 
     async def take(self) -> None:
         """Wait for it; nothing to do for who has it."""
@@ -119,5 +121,10 @@ def _outcome(call: Callable[[], Any]) -> Any:
         return type(error)(*error.args)
 
 
-def _settle(worked: asyncio.Future[Any], results: Sequence[Any]) -> None:
-    worked.set_result(results[0])
+def _settle(
+    worked: asyncio.Future[Any], ended: asyncio.Future[None], results: Sequence[Any]
+) -> None:
+    """Hand the result over, unless who wanted it was cancelled meanwhile."""
+    ended.set_result(None)
+    if not worked.done():
+        worked.set_result(results[0])

@@ -79,13 +79,18 @@ async def _answer_each(request: Any, answer: Answer, turns: Turns, at_once: int)
     pieces = pieces_of(request)
     whole: Any = None
     begun: list[Begun] = []
-    while some := list(islice(pieces, at_once)):
-        for response in await _all_of(some, answer, turns):
-            if isinstance(response, Begun):
-                begun.append(response)
-            else:
-                whole = _joined(whole, response)
-        await turns.next()
+    try:
+        while some := list(islice(pieces, at_once)):
+            for response in await _all_of(some, answer, turns):
+                if isinstance(response, Begun):
+                    begun.append(response)
+                else:
+                    whole = _joined(whole, response)
+            await turns.next()
+    except BaseException:
+        for one in begun:
+            one.abandon()
+        raise
     return _joined(whole, await _finished(begun, turns)) if begun else whole
 
 

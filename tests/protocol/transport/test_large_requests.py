@@ -20,6 +20,7 @@ from protocol.transport.large_requests import (
     whole_refusal,
 )
 from protocol.transport.turns import Turns
+from tests.deadlines import DEADLINE_S
 
 
 def wanted(count: int) -> MetadataRequest:
@@ -57,6 +58,27 @@ async def test_pieces_that_take_a_while_are_all_begun_before_the_first_is_waited
     async with asyncio.timeout(10):
         assert await answer_in_pieces(request, begin, refuse, Turns(), at_once=1) is None
     assert len(begun) == 3
+
+
+async def test_what_was_begun_is_abandoned_when_the_pieces_behind_it_are_given_up() -> None:
+    abandoned: list[int] = []
+    second = asyncio.Event()
+
+    async def begin(piece: ProduceRequest) -> Begun:
+        (first,) = piece.topic_data[0].partition_data[:1]
+        if first.index:
+            second.set()
+            await asyncio.Event().wait()
+        ready = asyncio.get_running_loop().create_future()
+        return Begun(ready, lambda: None, lambda: abandoned.append(first.index))
+
+    partitions = [PartitionProduceData(index=n) for n in range(250)]
+    request = ProduceRequest(topic_data=[TopicProduceData(name="t", partition_data=partitions)])
+    async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group:
+        asked = group.create_task(answer_in_pieces(request, begin, Turns(), at_once=1))
+        await second.wait()
+        asked.cancel()
+    assert abandoned == [0]
 
 
 def test_only_what_is_more_than_a_piece_is_cut() -> None:
