@@ -24,11 +24,8 @@ from protocol.apis import APIS
 from protocol.connection import CloseConnection, Peer, RequestReceived
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
-from protocol.messages.control import (
-    LeaderAndIsrRequest,
-    StopReplicaRequest,
-    UpdateMetadataRequest,
-)
+from protocol.messages.control import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from protocol.messages.metadata import MetadataResponse
 from protocol.pieces import CUTS
 from protocol.ports import Buffer
 from protocol.releases import is_read, names_versions_to_try
@@ -180,13 +177,9 @@ class Dispatcher:
 
     async def _answer_large(self, asked: _Asked) -> Body:
         """Answer what takes more than a step."""
-        turns = self._context.turns
-        with turns:
+        with self._context.turns:
             response = await self._in_pieces(asked)
-            parts = await self._encoded_in_steps(asked, response)
-            if response is not None:
-                await drop(response, turns, is_shared=asked.route.may_grow)
-            return parts
+            return await self._encoded_in_steps(asked, response)
 
     async def _in_pieces(self, asked: _Asked) -> Any:
         async def answer(piece: Any) -> Any:
@@ -226,8 +219,10 @@ class Dispatcher:
     async def _encoded_in_steps(self, asked: _Asked, response: Any) -> Body:
         if response is None:
             return self._encoded(asked, response)
-        parts = await self._context.turns.run(asked.route.codec_out.encode_parts_in_steps(response))
+        turns = self._context.turns
+        parts = await turns.run(asked.route.codec_out.encode_parts_in_steps(response))
         self._record(asked, response, parts)
+        await drop(response, turns, is_shared=isinstance(response, MetadataResponse))
         return parts
 
     def _record(self, asked: _Asked, response: Any, parts: Body) -> None:

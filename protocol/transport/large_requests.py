@@ -8,7 +8,7 @@ without pieces looks after its steps itself, as Fetch does.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from protocol.pieces import (
     shorten,
 )
 from protocol.ports import Buffer
-from protocol.transport.turns import Turns
+from protocol.transport.turns import Turns, arrays_of_structs
 from protocol.wire.fast import Codec
 from protocol.wire.table import arrays_of
 
@@ -127,22 +127,13 @@ def is_cut(request: Any) -> bool:
     return False
 
 
-async def drop(response: Any, turns: Turns, *, is_shared: bool) -> None:
-    """Let go of an answer that is sent; of one that is shared only its outermost arrays."""
-    cls: Any = response.__class__
-    for name in arrays_of(cls):
-        items: Any = getattr(response, name)
+async def drop(message: Any, turns: Turns, *, is_shared: bool) -> None:
+    """Let go of a message that was worked off; of one that is shared only its outermost arrays."""
+    arrays = None if is_shared else arrays_of_structs
+    for name in arrays_of(message.__class__):
+        items: Any = getattr(message, name)
         if items.__class__ is list:
-            if not is_shared:
-                for item in _with_long_arrays(items):
-                    await drop(item, turns, is_shared=False)
-            await turns.drop(items)
-
-
-def _with_long_arrays(items: list[Any]) -> Iterator[Any]:
-    """Yield the only item: where there are many, none of them has more than a piece."""
-    if len(items) == 1 and hasattr(items[0], "unknown_tags"):
-        yield items[0]
+            await turns.drop(items, arrays)
 
 
 async def _all_of(pieces: list[Any], answer: Answer, turns: Turns) -> list[Any]:

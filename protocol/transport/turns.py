@@ -10,13 +10,16 @@ import asyncio
 import gc
 import sys
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import cache
 from types import TracebackType
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
-from protocol.wire.table import arrays_of
+from protocol.wire.table import arrays_of, struct_arrays_of
 
 T = TypeVar("T")
+ArraysOf: TypeAlias = Callable[[type[Any]], Sequence[str]]
+"""Names those arrays of a struct that are freed with it."""
 _DROPPED_OF_A_STEP: Final = 512
 YOUNG_MAX: Final = 10_000
 """Objects that were made and not freed since the last look, which takes a millisecond."""
@@ -70,12 +73,14 @@ class Turns:
                 return end.value
             await self.next()
 
-    async def drop(self, items: list[Any]) -> None:
-        """Empty a list that nobody else has: to free many objects takes long, too."""
-        while len(items) > _DROPPED_OF_A_STEP:
-            del items[-_DROPPED_OF_A_STEP:]
+    async def drop(self, items: list[Any], arrays: ArraysOf | None = None) -> None:
+        """Empty a list that nobody else has: to free many objects takes long, too.
+
+        ``arrays`` names those in its items that are nobody else's either (None: there are none).
+        """
+        left = [items]
+        while _free_some(left, arrays):
             await self.next()
-        items.clear()
 
     def discard(self, messages: list[Any]) -> None:
         """Free a list of messages later, in steps; they and all in them are nobody else's."""
@@ -89,15 +94,7 @@ class Turns:
             loop.call_soon(self._sweep)
 
     def _sweep(self) -> None:
-        stack, left = self._discarded, _DROPPED_OF_A_STEP
-        while stack and left > 0:
-            if not stack[-1]:
-                stack.pop()
-                continue
-            item = stack[-1].pop()
-            left -= 1
-            stack.extend(_lists_in(item))
-        if stack:
+        if _free_some(self._discarded, arrays_of):
             asyncio.get_running_loop().call_soon(self._sweep)
         else:
             self._is_sweeping = False
@@ -179,9 +176,34 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-def _lists_in(item: Any) -> Iterator[list[Any]]:
-    """Yield the arrays of a struct, of which not all fields need be there."""
-    for name in arrays_of(item.__class__):
+@cache
+def arrays_of_structs(cls: type[Any]) -> Sequence[str]:
+    """Return a struct's arrays whose elements are structs: those of plain values may be shared."""
+    return tuple(name for name, _ in struct_arrays_of(cls)) if arrays_of(cls) else ()
+
+
+def _free_some(left: list[list[Any]], arrays: ArraysOf | None) -> bool:
+    """Free as much of some lists as a step may, inner ones first; tell whether there is more."""
+    count = _DROPPED_OF_A_STEP
+    while left and count > 0:
+        items = left[-1]
+        if not items:
+            left.pop()
+            continue
+        names = arrays(items[-1].__class__) if arrays else ()
+        if not names:
+            taken = min(count, len(items))
+            del items[-taken:]
+            count -= taken
+            continue
+        left.extend(_lists_in(items.pop(), names))
+        count -= 1
+    return bool(left)
+
+
+def _lists_in(item: Any, names: Sequence[str]) -> Iterator[list[Any]]:
+    """Yield arrays of a struct, of which not all fields need be there."""
+    for name in names:
         found: Any = getattr(item, name, None)
         if found.__class__ is list:
             yield found

@@ -75,7 +75,7 @@ async def test_what_was_begun_is_abandoned_when_the_pieces_behind_it_are_given_u
     partitions = [PartitionProduceData(index=n) for n in range(250)]
     request = ProduceRequest(topic_data=[TopicProduceData(name="t", partition_data=partitions)])
     async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group:
-        asked = group.create_task(answer_in_pieces(request, begin, Turns(), at_once=1))
+        asked = group.create_task(answer_in_pieces(request, begin, refuse, Turns(), at_once=1))
         await second.wait()
         asked.cancel()
     assert abandoned == [0]

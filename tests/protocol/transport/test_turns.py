@@ -4,11 +4,16 @@ import asyncio
 import gc
 import weakref
 from collections.abc import Generator
+from itertools import pairwise
 from weakref import WeakSet
+
+import pytest
 
 from benchmarks.hostile.worst_requests import fill
 from protocol.messages.fetch import FetchRequest
-from protocol.transport.turns import YOUNG_MAX, Hold, Turns
+from protocol.messages.metadata import MetadataResponsePartition
+from protocol.messages.producer_ids import PartitionResponse, TopicResponse
+from protocol.transport.turns import YOUNG_MAX, Hold, Turns, arrays_of_structs
 from tests.deadlines import DEADLINE_S
 
 
@@ -115,6 +120,38 @@ async def test_a_message_that_is_discarded_is_emptied_in_steps_down_to_its_inner
         lengths.append(len(partitions))
     assert topics == partitions == []
     assert len(set(lengths)) >= 2000 // 512
+
+
+@pytest.mark.parametrize("topics", [1, 2])
+async def test_a_message_is_dropped_in_steps_however_its_structs_are_nested(topics: int) -> None:
+    rows = [
+        TopicResponse(
+            name=f"t{n}",
+            partitions=[
+                PartitionResponse(partition_index=n, active_producers=[]) for _ in range(5000)
+            ],
+        )
+        for n in range(topics)
+    ]
+    lists = [row.partitions for row in rows]
+    lengths: list[int] = []
+
+    async def look() -> None:
+        while any(lists):
+            lengths.append(sum(map(len, lists)))
+            await asyncio.sleep(0)
+
+    async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group:
+        group.create_task(look())
+        group.create_task(Turns().drop(rows, arrays_of_structs))
+    assert rows == []
+    assert max(a - b for a, b in pairwise(lengths)) <= 1024, "two steps at most between two looks"
+
+
+async def test_arrays_of_plain_values_are_left_to_who_shares_them() -> None:
+    replicas = [1, 2, 3]
+    await Turns().drop([MetadataResponsePartition(replica_nodes=replicas)], arrays_of_structs)
+    assert replicas == [1, 2, 3]
 
 
 async def test_a_list_that_is_dropped_is_empty() -> None:
