@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from random import Random
 from typing import Final
 
-from jbodlab.asking.admin import ClusterAdmin, PartitionView
+from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.errors import ExitCode, LabError
+from protocol.admin.cluster import PartitionView
 from protocol.errors import ErrorCode
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records.build import NewRecord, build_batch

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from rich.markup import escape
 from rich.table import Table
 
-from jbodlab.asking.admin import LogDirView, PartitionView
 from jbodlab.asking.reassignments import ReassignmentProgress
+from protocol.admin.cluster import PartitionView
+from protocol.admin.log_dirs import LogDirView
 from protocol.errors import ErrorCode
 
 MIB = 1 << 20

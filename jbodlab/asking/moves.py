@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jbodlab.asking.admin import ClusterAdmin, LogDirView, ReplicaView
+from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.errors import BrokerAwayError, ExitCode, LabError
+from protocol.admin.log_dirs import LogDirView, ReplicaView
 
 PATIENCE_MS: Final = 120_000
 _POLL_S: Final = 0.02

@@ -10,8 +10,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from jbodlab.asking.admin import ClusterAdmin, ClusterView, LogDirView, ReassignmentView
-from protocol.ids import TopicPartition
+from jbodlab.asking.admin import ClusterAdmin
+from protocol.admin.cluster import ClusterView
+from protocol.admin.log_dirs import LogDirView
+from protocol.admin.reassignments import ReassignmentView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,15 +94,15 @@ def progress_of(
 ) -> list[ReassignmentProgress]:
     """Compare the sizes of added replicas with their leaders'."""
     sizes = {
-        (log_dir.broker, TopicPartition(replica.topic, replica.partition)): replica.size_bytes
+        (log_dir.broker, replica.tp): replica.size_bytes
         for log_dir in log_dirs
         for replica in log_dir.replicas
         if not replica.is_future
     }
-    leaders = {TopicPartition(p.topic, p.partition): p.leader for p in cluster.partitions}
+    leaders = {each.tp: each.leader for each in cluster.partitions}
     progress: list[ReassignmentProgress] = []
     for each in under_way:
-        tp = TopicPartition(each.topic, each.partition)
+        tp = each.tp
         whole_bytes = sizes.get((leaders.get(tp, -1), tp), 0)
         copied = [min(sizes.get((broker, tp), 0), whole_bytes) for broker in each.adding]
         progress.append(

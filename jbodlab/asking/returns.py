@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from jbodlab.asking.admin import ClusterAdmin, PartitionView
+from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
+from protocol.admin.cluster import PartitionView
 from protocol.ids import TopicPartition, listed
 
 PATIENCE_MS: Final = 30_000
@@ -249,8 +250,7 @@ def _views(
     admin: ClusterAdmin, wanted: Sequence[TopicPartition]
 ) -> dict[TopicPartition, PartitionView]:
     topics = sorted({tp.topic for tp in wanted})
-    partitions = admin.any_view(topics).partitions
-    views = {TopicPartition(each.topic, each.partition): each for each in partitions}
+    views = admin.any_view(topics).by_partition
     return {tp: views[tp] for tp in wanted if tp in views}
 
 
@@ -265,7 +265,7 @@ def _leaders_bytes(
         except OSError:
             continue  # It has just died: another one leads in a moment.
         for replica in (replica for log_dir in log_dirs for replica in log_dir.replicas):
-            tp = TopicPartition(replica.topic, replica.partition)
+            tp = replica.tp
             if not replica.is_future and tp in views and views[tp].leader == broker_id:
                 sizes[tp] = replica.size_bytes
     return sizes

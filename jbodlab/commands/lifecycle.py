@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any, Final
 
 import click
 from rich.table import Table
 
-from jbodlab.asking.admin import ClusterAdmin, ClusterView
+from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.control import ControlClient
 from jbodlab.asking.log_dir_signs import cause_of
-from jbodlab.commands.output import Lab, lab_command
+from jbodlab.commands.output import Lab, lab_command, partition_content
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.processes.cluster import CONTROLLER, Cluster, Condition, broker_name
 from jbodlab.processes.loading import Remaining, loading_words
 from jbodlab.processes.nodes import status_troubles
 from jbodlab.processes.process import fatal_signal
+from protocol.admin.cluster import ClusterView
 
 MIB = 1 << 20
 STATUS_TIMEOUT_S = 3
@@ -93,7 +93,7 @@ def status(lab: Lab) -> None:
     content = {
         "processes": processes,
         "brokers": [] if view is None else list(view.broker_ids),
-        "partitions": [] if view is None else [asdict(each) for each in view.partitions],
+        "partitions": [] if view is None else [partition_content(each) for each in view.partitions],
     }
     lab.emit(content, _status_table(processes, view, cluster.short))
     if not any(row["running"] for row in processes):

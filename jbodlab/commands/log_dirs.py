@@ -18,7 +18,6 @@ from rich.progress import (
 from rich.text import Text
 
 from analytics.sizes import size_text
-from jbodlab.asking.admin import LogDirView
 from jbodlab.asking.control import ControlClient
 from jbodlab.asking.log_dir_signs import signs_of
 from jbodlab.asking.moves import PATIENCE_MS as MOVE_PATIENCE_MS
@@ -27,6 +26,7 @@ from jbodlab.asking.returns import PATIENCE_MS, ReturnProgress, watch_return
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.tables import log_dirs_table
+from protocol.admin.log_dirs import LogDirView
 from protocol.cluster_file.spec import BrokerSpec
 from protocol.errors import ErrorCode
 from protocol.faults.model import DiskMode

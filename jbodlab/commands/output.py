@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec
 
@@ -18,6 +18,7 @@ from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.processes.cluster import CONTROLLER, Cluster, broker_name
+from protocol.admin.cluster import PartitionView
 from protocol.cluster_file.spec import BrokerSpec
 
 P = ParamSpec("P")
@@ -183,3 +184,10 @@ def lab_command(function: Callable[Concatenate[Lab, P], None]) -> Callable[P, No
 
     # click calls it by keyword with the two options added; P cannot say that.
     return command  # pyright: ignore[reportReturnType]
+
+
+def partition_content(view: PartitionView) -> dict[str, Any]:
+    """Return a partition as metadata tells it, for a JSON document: without eligible leaders."""
+    content = asdict(view)
+    del content["elr"], content["last_known_elr"]
+    return content

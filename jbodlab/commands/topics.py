@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from random import Random
 
 import click
 
 from jbodlab.commands.log_dirs import move_bar
-from jbodlab.commands.output import Lab, lab_command
+from jbodlab.commands.output import Lab, lab_command, partition_content
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.fill import fill as write_records
 from jbodlab.tables import partitions_table
@@ -95,7 +94,7 @@ def describe(lab: Lab, name: str) -> None:
         views = [each for each in admin.any_view([name]).partitions if each.topic == name]
     if not views:
         raise LabError(ExitCode.FAILED, f"there is no topic {name}: see `jbodlab topics list`")
-    lab.emit([asdict(view) for view in views], partitions_table(views))
+    lab.emit([partition_content(view) for view in views], partitions_table(views))
 
 
 @topics.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from jbodlab.asking.admin import ClusterAdmin, PartitionView
+from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.control import ControlClient
 from jbodlab.asking.moves import watch_move
 from jbodlab.demo.narrator import Narrator
@@ -13,6 +13,7 @@ from jbodlab.errors import ExitCode, LabError
 from jbodlab.load import Acknowledged, Load, LoadReport, Verification, read_numbers, verify
 from jbodlab.processes.cluster import Cluster
 from jbodlab.tables import log_dirs_table, partitions_table
+from protocol.admin.cluster import PartitionView
 from protocol.cluster_file.spec import TopicSpec
 from protocol.errors import ErrorCode
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping
 from typing import Any, Final
 
 from jbodlab.asking.rpc import BlockingClient
 from jbodlab.kafka_tools.core.failures import CONFIG, TIMEOUT, ToolFailure
 from jbodlab.kafka_tools.core.properties import ClientSettings
+from protocol.admin.cluster import BrokerView, cluster_view, metadata_request
 from protocol.apis import APIS
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.api_versions import ApiVersionsRequest
-from protocol.messages.metadata import MetadataRequest
 from protocol.wire.table import META
 
 _RETRY_S: Final = 0.1
@@ -26,16 +25,6 @@ _ANSWER_MARGIN_MS: Final = 5000
 """How much longer than the request's own timeout an answer is waited for."""
 
 Pause = Callable[[float], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A live broker, as Metadata tells it."""
-
-    id: int
-    host: str
-    port: int
-    rack: str | None
 
 
 class ClusterClient:
@@ -56,7 +45,7 @@ class ClusterClient:
         self._clients: dict[tuple[str, int], BlockingClient] = {}
         self._versions: dict[tuple[str, int], dict[int, tuple[int, int]]] = {}
         self._bootstrap = [_address(word) for word in settings.bootstrap.split(",") if word.strip()]
-        self._nodes: dict[int, Node] = {}
+        self._nodes: Mapping[int, BrokerView] = {}
         self._controller_id = -1
 
     def __enter__(self) -> ClusterClient:
@@ -66,7 +55,7 @@ class ClusterClient:
         for client in self._clients.values():
             client.close()
 
-    def nodes(self) -> dict[int, Node]:
+    def nodes(self) -> Mapping[int, BrokerView]:
         """Return the live brokers by id, as they were when first asked for.
 
         Raises:
@@ -142,16 +131,9 @@ class ClusterClient:
             self._look_around()
 
     def _look_around(self) -> None:
-        request = MetadataRequest(
-            topics=[],
-            allow_auto_topic_creation=True,
-            include_cluster_authorized_operations=False,
-            include_topic_authorized_operations=False,
-        )
-        answer = self.ask(request)
-        self._controller_id = answer.controller_id
-        brokers = sorted(answer.brokers, key=lambda broker: broker.node_id)
-        self._nodes = {b.node_id: Node(b.node_id, b.host, b.port, b.rack) for b in brokers}
+        view = cluster_view(self.ask(metadata_request([])))
+        self._controller_id = view.controller_id
+        self._nodes = view.brokers
 
     def _request(self, address: tuple[str, int], message: Any) -> Any:
         key = META[type(message)].api_key

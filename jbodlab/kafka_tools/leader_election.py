@@ -11,7 +11,6 @@ from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.command import Tool, ToolCommand, connect, read_file, show_with_trace
 from jbodlab.kafka_tools.core.elections import (
     OPTIONS,
-    ElectionType,
     NotElected,
     check_words,
     describe_results,
@@ -29,9 +28,9 @@ from jbodlab.kafka_tools.core.failures import (
 from jbodlab.kafka_tools.core.options import Words
 from jbodlab.kafka_tools.questions import raise_for
 from jbodlab.kafka_tools.report import Report
+from protocol.admin.elections import ElectionType, elect_outcomes, elect_request
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
-from protocol.messages.elections import ElectLeadersRequest, TopicPartitions
 
 _TIMEOUTS_MS: Final = (15_000, 30_000)
 _TEXTS: Final = {
@@ -75,24 +74,10 @@ def elect(
         KafkaError: all were refused.
         ToolFailure: the controller does not answer.
     """
-    topics = None
-    if partitions is not None:
-        by_topic: dict[str, list[int]] = {}
-        for topic, number in partitions:
-            by_topic.setdefault(topic, []).append(number)
-        topics = [TopicPartitions(topic=n, partitions=each) for n, each in by_topic.items()]
-    request = ElectLeadersRequest(
-        election_type=kind,
-        topic_partitions=topics,
-        timeout_ms=client.settings.request_timeout_ms,
-    )
-    answer = client.ask_controller(request)
-    raise_for(answer.error_code)
-    return {
-        TopicPartition(topic.topic, each.partition_id): _error(each.error_code, each.error_message)
-        for topic in answer.replica_election_results
-        for each in topic.partition_result
-    }
+    request = elect_request(kind, partitions, timeout_ms=client.settings.request_timeout_ms)
+    outcomes = elect_outcomes(client.ask_controller(request))
+    raise_for(outcomes.whole.code)
+    return {tp: _error(*outcome) for tp, outcome in outcomes.parts.items()}
 
 
 def _partitions(words: Words) -> list[TopicPartition] | None:

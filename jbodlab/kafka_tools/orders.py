@@ -8,20 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from jbodlab.asking.admin import move_requests
 from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.failures import answered
 from jbodlab.kafka_tools.core.reassignment_file import ReplicaOn
 from jbodlab.kafka_tools.questions import raise_for
+from protocol.admin.log_dirs import move_errors, move_requests
+from protocol.admin.reassignments import reassign_outcomes, reassign_request
 from protocol.configs.messages import alter_request
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
-from protocol.messages.reassignments import (
-    AlterPartitionReassignmentsRequest,
-    ReassignablePartition,
-    ReassignableTopic,
-)
 
 _BROKER_KINDS: Final = (ResourceType.BROKER, ResourceType.BROKER_LOGGER)
 
@@ -57,25 +53,13 @@ def reassign(
     Raises:
         KafkaError: all were refused.
     """
-    by_topic: dict[str, list[ReassignablePartition]] = {}
-    for (topic, number), replicas in targets.items():
-        wanted = ReassignablePartition(
-            partition_index=number, replicas=None if replicas is None else list(replicas)
-        )
-        by_topic.setdefault(topic, []).append(wanted)
-    request = AlterPartitionReassignmentsRequest(
-        timeout_ms=client.settings.request_timeout_ms,
-        topics=[ReassignableTopic(name=n, partitions=each) for n, each in by_topic.items()],
-    )
-    answer = client.ask_controller(request)
-    raise_for(answer.error_code, answer.error_message)
+    request = reassign_request(targets, timeout_ms=client.settings.request_timeout_ms)
+    outcomes = reassign_outcomes(client.ask_controller(request))
+    raise_for(*outcomes.whole)
     return {
-        TopicPartition(topic.name, each.partition_index): answered(
-            each.error_code, each.error_message
-        )
-        for topic in answer.responses
-        for each in topic.partitions
-        if each.error_code != ErrorCode.NONE
+        tp: answered(*outcome)
+        for tp, outcome in outcomes.parts.items()
+        if outcome.code is not ErrorCode.NONE
     }
 
 
@@ -90,11 +74,8 @@ def move_replicas(
     requests = move_requests((broker, tp, path) for (broker, tp), path in sorted(wanted.items()))
     answers: dict[ReplicaOn, ErrorCode] = {}
     for broker, request in requests.items():
-        answer = client.ask_broker(broker, request)
-        for topic in answer.results:
-            for each in topic.partitions:
-                partition = TopicPartition(topic.topic_name, each.partition_index)
-                answers[ReplicaOn(broker, partition)] = ErrorCode(each.error_code)
+        errors = move_errors(client.ask_broker(broker, request))
+        answers.update({ReplicaOn(broker, tp): code for tp, code in errors.items()})
     return answers
 
 

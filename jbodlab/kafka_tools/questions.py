@@ -6,34 +6,28 @@ Topics that do not exist are left out of answers; every other error is raised.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.failures import answered
-from jbodlab.kafka_tools.core.views import (
-    ConfigEntry,
-    ConfigSource,
-    LogDirDescription,
-    PartitionDescription,
-    Reassignment,
-    Reassignments,
-    ReplicaDescription,
-    Synonym,
-    TopicDescription,
+from jbodlab.kafka_tools.core.views import ConfigEntry, ConfigSource, Synonym
+from protocol.admin.cluster import TopicView, metadata_request, topic_views
+from protocol.admin.log_dirs import LogDirView, describe_log_dirs_request, log_dir_views
+from protocol.admin.reassignments import (
+    ReassignmentView,
+    list_reassignments_request,
+    reassignment_views,
 )
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode
-from protocol.ids import ZERO_UUID, TopicPartition
+from protocol.ids import TopicPartition
 from protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResource
-from protocol.messages.log_dirs import DescribeLogDirsRequest
-from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from protocol.messages.reassignments import (
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsTopics,
-)
+from protocol.messages.metadata import MetadataResponse
 from protocol.messages.topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
     TopicRequest,
 )
 
@@ -53,27 +47,25 @@ def raise_for(error_code: int, message: str | None = None) -> None:
 
 def list_topics(client: ClusterClient) -> list[tuple[str, bool]]:
     """Return names of all topics, sorted, and whether each is internal."""
-    answer = client.ask(_metadata_request(None))
-    return sorted((topic.name, topic.is_internal) for topic in answer.topics)
+    topics = topic_views(client.ask(metadata_request()))
+    return sorted((topic.name, topic.is_internal) for topic in topics)
 
 
-def describe_topics(client: ClusterClient, names: Sequence[str]) -> dict[str, TopicDescription]:
+def describe_topics(client: ClusterClient, names: Sequence[str]) -> dict[str, TopicView]:
     """Describe topics by Metadata; those that do not exist are left out."""
     if not names:
         return {}
-    named = [MetadataRequestTopic(topic_id=ZERO_UUID, name=name) for name in names]
-    return _described(client.ask(_metadata_request(named)).topics, _from_metadata)
+    return _existing(client.ask(metadata_request(names)))
 
 
-def describe_topic_ids(client: ClusterClient, ids: Sequence[bytes]) -> dict[str, TopicDescription]:
+def describe_topic_ids(client: ClusterClient, ids: Sequence[bytes]) -> dict[str, TopicView]:
     """Describe topics by their ids; those that do not exist are left out."""
-    named = [MetadataRequestTopic(topic_id=topic_id, name=None) for topic_id in ids]
-    return _described(client.ask(_metadata_request(named)).topics, _from_metadata)
+    return _existing(client.ask(metadata_request(ids=ids)))
 
 
 def describe_topics_in_pages(
     client: ClusterClient, names: Sequence[str], page: int
-) -> dict[str, TopicDescription]:
+) -> dict[str, TopicView]:
     """Describe topics with eligible leaders where brokers tell them, else as by Metadata.
 
     Args:
@@ -83,7 +75,7 @@ def describe_topics_in_pages(
     """
     if not names or not client.can(_DESCRIBE_TOPIC_PARTITIONS):
         return describe_topics(client, names)
-    found: dict[str, TopicDescription] = {}
+    found: dict[str, TopicView] = {}
     cursor: Cursor | None = None
     while True:
         request = DescribeTopicPartitionsRequest(
@@ -92,14 +84,9 @@ def describe_topics_in_pages(
             cursor=cursor,
         )
         answer = client.ask(request)
-        for name, topic in _described(answer.topics, _from_page).items():
+        for name, topic in _existing(answer).items():
             before = found[name].partitions if name in found else ()
-            found[name] = TopicDescription(
-                name=name,
-                topic_id=topic.topic_id,
-                is_internal=topic.is_internal,
-                partitions=(*before, *topic.partitions),
-            )
+            found[name] = replace(topic, partitions=(*before, *topic.partitions))
         cursor = answer.next_cursor
         if cursor is None:
             return found
@@ -107,31 +94,12 @@ def describe_topics_in_pages(
 
 def list_reassignments(
     client: ClusterClient, partitions: Sequence[TopicPartition] | None = None
-) -> Reassignments:
+) -> dict[TopicPartition, ReassignmentView]:
     """Return reassignments under way: of some partitions, or all of the cluster."""
-    topics = None
-    if partitions is not None:
-        by_topic: dict[str, list[int]] = {}
-        for topic, partition in partitions:
-            by_topic.setdefault(topic, []).append(partition)
-        topics = [
-            ListPartitionReassignmentsTopics(name=name, partition_indexes=numbers)
-            for name, numbers in by_topic.items()
-        ]
-    request = ListPartitionReassignmentsRequest(
-        timeout_ms=client.settings.request_timeout_ms, topics=topics
-    )
+    request = list_reassignments_request(partitions, timeout_ms=client.settings.request_timeout_ms)
     answer = client.ask_controller(request)
     raise_for(answer.error_code, answer.error_message)
-    return {
-        TopicPartition(topic.name, each.partition_index): Reassignment(
-            replicas=tuple(each.replicas),
-            adding=tuple(each.adding_replicas),
-            removing=tuple(each.removing_replicas),
-        )
-        for topic in answer.topics
-        for each in topic.partitions
-    }
+    return {each.tp: each for each in reassignment_views(answer)}
 
 
 def describe_configs(
@@ -171,79 +139,23 @@ def describe_configs(
     }
 
 
-def describe_log_dirs(client: ClusterClient, broker_id: int) -> list[LogDirDescription]:
+def describe_log_dirs(client: ClusterClient, broker_id: int) -> list[LogDirView]:
     """Return the log dirs of one broker.
 
     Raises:
         KafkaError: the broker's answer.
         ToolFailure: the broker does not answer.
     """
-    answer = client.ask_broker(broker_id, DescribeLogDirsRequest(topics=None))
+    answer = client.ask_broker(broker_id, describe_log_dirs_request())
     raise_for(answer.error_code)
-    return [_log_dir(result) for result in answer.results]
+    return log_dir_views(answer, broker=broker_id)
 
 
-def _metadata_request(topics: list[MetadataRequestTopic] | None) -> MetadataRequest:
-    return MetadataRequest(
-        topics=topics,
-        allow_auto_topic_creation=False,
-        include_cluster_authorized_operations=False,
-        include_topic_authorized_operations=False,
-    )
-
-
-def _described(topics: Sequence[Any], describe: Any) -> dict[str, TopicDescription]:
-    found: dict[str, TopicDescription] = {}
-    for topic in topics:
-        if topic.error_code in _UNKNOWN:
-            continue
-        raise_for(topic.error_code)
-        partitions = sorted(topic.partitions, key=lambda each: each.partition_index)
-        found[topic.name] = TopicDescription(
-            name=topic.name,
-            topic_id=topic.topic_id,
-            is_internal=topic.is_internal,
-            partitions=tuple(map(describe, partitions)),
-        )
-    return found
-
-
-def _from_metadata(partition: Any) -> PartitionDescription:
-    return PartitionDescription(
-        partition=partition.partition_index,
-        leader=partition.leader_id if partition.leader_id >= 0 else None,
-        replicas=tuple(partition.replica_nodes),
-        isr=tuple(partition.isr_nodes),
-    )
-
-
-def _from_page(partition: Any) -> PartitionDescription:
-    eligible, last_known = partition.eligible_leader_replicas, partition.last_known_elr
-    return PartitionDescription(
-        partition=partition.partition_index,
-        leader=partition.leader_id if partition.leader_id >= 0 else None,
-        replicas=tuple(partition.replica_nodes),
-        isr=tuple(partition.isr_nodes),
-        elr=None if eligible is None else tuple(eligible),
-        last_known_elr=None if last_known is None else tuple(last_known),
-    )
-
-
-def _log_dir(result: Any) -> LogDirDescription:
-    return LogDirDescription(
-        path=result.log_dir,
-        error=ErrorCode(result.error_code),
-        replicas=tuple(
-            ReplicaDescription(
-                partition=TopicPartition(topic.name, each.partition_index),
-                size_bytes=each.partition_size,
-                offset_lag=each.offset_lag,
-                is_future=each.is_future_key,
-            )
-            for topic in result.topics
-            for each in topic.partitions
-        ),
-    )
+def _existing(answer: MetadataResponse | DescribeTopicPartitionsResponse) -> dict[str, TopicView]:
+    found = [topic for topic in topic_views(answer) if topic.error not in _UNKNOWN]
+    for topic in found:
+        raise_for(topic.error)
+    return {topic.name: topic for topic in found}
 
 
 def _entry(config: Any) -> ConfigEntry:

@@ -182,7 +182,14 @@ class Reassigner:
         """Show all reassignments under way."""
         under_way = list_reassignments(self.client)
         self.report.say(describe_reassignments(under_way))
-        listed = {str(partition): asdict(each) for partition, each in sorted(under_way.items())}
+        listed = {
+            str(partition): {
+                "replicas": each.replicas,
+                "adding": each.adding,
+                "removing": each.removing,
+            }
+            for partition, each in sorted(under_way.items())
+        }
         self.report.note("reassignments", listed)
 
     def _cancel_reassignments(self, plan: Plan) -> None:

@@ -27,7 +27,6 @@ from jbodlab.kafka_tools.core.topic_words import (
     wanted_topic,
     warning_for,
 )
-from jbodlab.kafka_tools.core.views import TopicDescription
 from jbodlab.kafka_tools.questions import (
     describe_configs,
     describe_topic_ids,
@@ -38,6 +37,7 @@ from jbodlab.kafka_tools.questions import (
 )
 from jbodlab.kafka_tools.report import Report
 from jbodlab.kafka_tools.topic_orders import create_topic, delete_topics, grow_topics
+from protocol.admin.cluster import TopicView
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import ZERO_UUID, uuid_from_text
@@ -120,7 +120,7 @@ def _describe(client: ClusterClient, words: Words, report: Report) -> None:
     report.note("topics", [topic_document(each, words) for each in found])
 
 
-def _described(client: ClusterClient, words: Words) -> dict[str, TopicDescription]:
+def _described(client: ClusterClient, words: Words) -> dict[str, TopicView]:
     topic_id = words.value("topic-id")
     if topic_id:
         try:

@@ -8,13 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from jbodlab.asking.admin import (
-    ClusterAdmin,
-    ClusterView,
-    LogDirView,
-    PartitionView,
-    ReassignmentView,
-)
+from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.rebalance.core.plan_file import Wanted
 from jbodlab.rebalance.core.situation import (
     UNKNOWN_PATH,
@@ -25,6 +19,9 @@ from jbodlab.rebalance.core.situation import (
     Situation,
 )
 from jbodlab.rebalance.core.steps import Host, Place, Seen
+from protocol.admin.cluster import ClusterView, PartitionView
+from protocol.admin.log_dirs import LogDirView
+from protocol.admin.reassignments import ReassignmentView
 from protocol.ids import TopicPartition
 
 
@@ -53,13 +50,14 @@ def situation_of(
     found = _Found(
         places=_places(log_dirs),
         lost=_only_offline_dirs(log_dirs),
-        under_way={TopicPartition(each.topic, each.partition): each for each in under_way},
+        under_way={each.tp: each for each in under_way},
     )
+    racks = cluster.racks
     return Situation(
         log_dirs=tuple(
             LogDir(
                 id=LogDirId(each.broker, each.path),
-                rack=cluster.racks.get(each.broker, ""),
+                rack=racks.get(each.broker, ""),
                 is_online=each.is_online,
                 is_cordoned=each.is_cordoned,
                 total_bytes=each.total_bytes,
@@ -81,7 +79,7 @@ class _Found(NamedTuple):
 def _partition(
     view: PartitionView, found: _Found, rates: Mapping[TopicPartition, float]
 ) -> Partition:
-    tp = TopicPartition(view.topic, view.partition)
+    tp = view.tp
     change = found.under_way.get(tp)
     adding, removing = (change.adding, change.removing) if change else ((), ())
     brokers = [broker for broker in view.replicas if broker not in adding]
@@ -116,7 +114,7 @@ def _places_of(tp: TopicPartition, brokers: Iterable[int], found: _Found) -> Ite
 
 def _replica(view: PartitionView, broker: int, found: _Found, whole_bytes: int) -> Replica:
     """A replica that nobody tells of is as large as the others, and in the broken log dir."""
-    place = found.places.get(Host(TopicPartition(view.topic, view.partition), broker))
+    place = found.places.get(Host(view.tp, broker))
     path = place.path if place else found.lost.get(broker, UNKNOWN_PATH)
     return Replica(
         at=LogDirId(broker, path),
@@ -159,19 +157,16 @@ def look_at_plan(admin: ClusterAdmin, plan: Sequence[Wanted]) -> Seen:
     named: dict[str, list[int]] = {}
     for wanted in plan:
         named.setdefault(wanted.tp.topic, []).append(wanted.tp.partition)
-    under_way = {TopicPartition(each.topic, each.partition): each for each in admin.reassignments()}
+    under_way = {each.tp: each for each in admin.reassignments()}
     cluster = admin.any_view(list(named))
     replicas: dict[TopicPartition, tuple[int, ...]] = {}
     for view in cluster.partitions:
-        tp = TopicPartition(view.topic, view.partition)
+        tp = view.tp
         added = under_way[tp].adding if tp in under_way else ()
         replicas[tp] = tuple(each for each in view.replicas if each not in added)
     return Seen(
         replicas=replicas,
-        targets={
-            tp: tuple(broker for broker in each.replicas if broker not in each.removing)
-            for tp, each in under_way.items()
-        },
+        targets={tp: each.target for tp, each in under_way.items()},
         places=_places(_log_dirs(admin, cluster.broker_ids, named)),
     )
 
@@ -198,7 +193,7 @@ def _places(log_dirs: Iterable[LogDirView]) -> dict[Host, Place]:
     future: dict[Host, _Log] = {}
     for log_dir in log_dirs:
         for replica in log_dir.replicas:
-            host = Host(TopicPartition(replica.topic, replica.partition), log_dir.broker)
+            host = Host(replica.tp, log_dir.broker)
             logs = future if replica.is_future else current
             logs[host] = _Log(log_dir.path, replica.size_bytes)
     nowhere = _Log("", 0)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jbodlab.asking.admin import ClusterAdmin, move_requests
+from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.rebalance.core.plan_file import Wanted
 from jbodlab.rebalance.core.steps import (
@@ -26,6 +26,7 @@ from jbodlab.rebalance.core.steps import (
 from jbodlab.rebalance.core.throttles import Throttles, throttles_now, throttles_of
 from jbodlab.rebalance.look import look_at_plan
 from jbodlab.rebalance.throttling import put_on, take_off
+from protocol.admin.log_dirs import move_errors, move_requests
 from protocol.errors import ErrorCode, KafkaError
 
 POLL_MS: Final = 200
@@ -199,15 +200,9 @@ def order_moves(admin: ClusterAdmin, moves: Iterable[DirMove]) -> None:
     """
     requests = move_requests((at.broker, tp, at.path) for at, tp in moves)
     for broker, request in requests.items():
-        for topic in admin.ask(request, 2, broker).results:
-            for partition in topic.partitions:
-                name = f"{topic.topic_name}-{partition.partition_index} of broker {broker}"
-                _check_move(partition.error_code, name)
-
-
-def _check_move(error_code: int, name: str) -> None:
-    if error_code not in (ErrorCode.NONE, ErrorCode.REPLICA_NOT_AVAILABLE):
-        raise KafkaError(ErrorCode(error_code), name)
+        for tp, code in move_errors(admin.ask(request, 2, broker)).items():
+            if code not in (ErrorCode.NONE, ErrorCode.REPLICA_NOT_AVAILABLE):
+                raise KafkaError(code, f"{tp} of broker {broker}")
 
 
 def _progress(begun: Mapping[Host, int], left: Mapping[Host, int]) -> RunProgress:

@@ -14,13 +14,13 @@ from typing import Final
 from controller.core.snapshot import snapshot
 from controller.core.state import ClusterState
 from controller.journal import replay
+from protocol.admin.cluster import ClusterView, PartitionView
 from protocol.errors import ErrorCode, Malformed
 from protocol.ids import TopicPartition
 from simulation.matrix.disks import log_of, place_of, strange_logs
 from simulation.matrix.outcome import Outcome, Verdict
 from simulation.matrix.promise import Promise
 from simulation.matrix.scene import AFTER, BROKERS, CORDONED, SUBJECT, Scene
-from simulation.workload.clients import ClusterView, PartitionView
 from simulation.workload.questions import EARLIEST, list_offsets
 from simulation.world.journal_disk import JOURNAL_FILE
 
@@ -94,9 +94,9 @@ async def _ill(scene: Scene) -> str | None:
         ill = _ill_view(scene, view)
         if ill is not None:
             return f"broker {view.broker}: {ill}"
-    if any(view.partitions != views[0].partitions for view in views):
+    partitions = views[0].by_partition
+    if any(view.by_partition != partitions for view in views):
         return "the brokers' metadata differ"
-    partitions = views[0].partitions
     for broker in BROKERS:
         wanted = [str(tp) for tp, seen in partitions.items() if broker in seen.replicas]
         node = scene.cluster.brokers[broker]
@@ -110,7 +110,7 @@ def _ill_view(scene: Scene, view: ClusterView) -> str | None:
     for topic, topic_id in view.topic_ids.items():
         if topic_id in scene.deleted:
             return f"{topic} is not deleted"
-    for tp, seen in view.partitions.items():
+    for tp, seen in view.by_partition.items():
         if sorted(seen.isr) != sorted(seen.replicas) or seen.leader < 0 or seen.offline_replicas:
             return f"{tp}: replicas {seen.replicas}, isr {seen.isr}, leader {seen.leader}"
         promise = scene.promises.get(tp)
@@ -147,9 +147,9 @@ async def _check(scene: Scene) -> None:
     Raises:
         AssertionError: the text says what is lost.
     """
-    view = await scene.client.view()
+    partitions = (await scene.client.view()).by_partition
     for tp, promise in scene.promises.items():
-        seen = view.partitions.get(tp)
+        seen = partitions.get(tp)
         if seen is None:
             assert promise.is_deleted or not promise.is_created, f"{tp} is gone"
             continue

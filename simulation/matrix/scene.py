@@ -309,7 +309,7 @@ class Scene:
                 view = await self.client.view([tp.topic])
             except (OSError, Malformed):
                 continue
-            seen = view.partitions.get(tp)
+            seen = view.by_partition.get(tp)
             if seen is not None and sorted(seen.isr) == sorted(seen.replicas) == sorted(replicas):
                 return
 

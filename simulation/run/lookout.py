@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Final, TypeVar
 
+from protocol.admin.cluster import PartitionView
+from protocol.admin.log_dirs import LogDirView, ReplicaView
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.faults.model import broker_node
 from protocol.ids import TopicPartition
@@ -21,12 +23,10 @@ from simulation.core.observation import (
     WorkloadSeen,
 )
 from simulation.stage import Stage, StageError
-from simulation.workload.clients import ClusterClient, PartitionView
+from simulation.workload.clients import ClusterClient
 from simulation.workload.questions import (
     EARLIEST,
     LATEST,
-    LogDirView,
-    LogView,
     list_offsets,
     log_dirs,
     reassignments,
@@ -80,7 +80,7 @@ class Lookout:
     async def _metadata(self) -> dict[int, Mapping[TopicPartition, PartitionSeen]]:
         views = await self._of_each(self._client.view_of)
         return {
-            broker: {tp: _partition(seen) for tp, seen in view.partitions.items()}
+            broker: {tp: _partition(seen) for tp, seen in view.by_partition.items()}
             for broker, view in views.items()
         }
 
@@ -185,12 +185,12 @@ def _partition(seen: PartitionView) -> PartitionSeen:
 
 def _log_dir(seen: LogDirView) -> LogDirSeen:
     return LogDirSeen(
-        error=seen.error.name,
+        error=ErrorCode(seen.error_code).name,
         is_cordoned=seen.is_cordoned,
-        replicas={log.tp: _replica(log) for log in seen.logs if not log.is_future},
-        futures={log.tp: _replica(log) for log in seen.logs if log.is_future},
+        replicas={each.tp: _replica(each) for each in seen.replicas if not each.is_future},
+        futures={each.tp: _replica(each) for each in seen.replicas if each.is_future},
     )
 
 
-def _replica(log: LogView) -> ReplicaSeen:
-    return ReplicaSeen(size_bytes=log.size_bytes, offset_lag=log.offset_lag)
+def _replica(seen: ReplicaView) -> ReplicaSeen:
+    return ReplicaSeen(size_bytes=seen.size_bytes, offset_lag=seen.offset_lag)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
+from protocol.admin.elections import ElectionType
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from simulation.core import actions as do
 from simulation.core.references import ALL
 from simulation.run.scene import Scene, StepError
-from simulation.workload.admin import ALL_BROKERS, ConfigResource, ElectionKind
+from simulation.workload.admin import ALL_BROKERS, ConfigResource
 
 CORDONED: Final = "cordoned.log.dirs"
 
@@ -55,7 +56,7 @@ async def _cancel_reassignment(scene: Scene, action: do.CancelReassignment) -> N
 
 
 async def _elect_leaders(scene: Scene, action: do.ElectLeaders) -> None:
-    kind = ElectionKind[action.kind.upper()]
+    kind = ElectionType[action.kind.upper()]
     codes = await scene.admin.elect(scene.partitions(action.of), kind)
     _check_each(codes, action.answers)
 

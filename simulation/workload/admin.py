@@ -10,6 +10,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, Final
 
+from protocol.admin.elections import ElectionType, elect_outcomes, elect_request
+from protocol.admin.log_dirs import move_errors, move_request
+from protocol.admin.outcomes import PartitionOutcomes
+from protocol.admin.reassignments import reassign_outcomes, reassign_request
 from protocol.errors import ErrorCode, Malformed
 from protocol.ids import TopicPartition
 from protocol.messages.configs import (
@@ -19,17 +23,6 @@ from protocol.messages.configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsRequestAlterableConfig,
     IncrementalAlterConfigsRequestAlterConfigsResource,
-)
-from protocol.messages.elections import ElectLeadersRequest, TopicPartitions
-from protocol.messages.log_dirs import (
-    AlterReplicaLogDir,
-    AlterReplicaLogDirsRequest,
-    AlterReplicaLogDirTopic,
-)
-from protocol.messages.reassignments import (
-    AlterPartitionReassignmentsRequest,
-    ReassignablePartition,
-    ReassignableTopic,
 )
 from protocol.messages.topics import (
     CreatableReplicaAssignment,
@@ -51,13 +44,6 @@ ORDER_TIMEOUT_MS: Final = 30_000
 """How long a broker may take for an order, as Kafka's admin client asks for."""
 ALL_BROKERS: Final = ""
 """The resource that stands for the configurations of every broker."""
-
-
-class ElectionKind(IntEnum):
-    """How a leader is elected on demand."""
-
-    PREFERRED = 0
-    UNCLEAN = 1
 
 
 class ConfigResource(IntEnum):
@@ -206,20 +192,11 @@ class Admin:
         self, broker: int, path: str, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, ErrorCode]:
         """Order one broker to keep these replicas in the log dir ``path``."""
-        topics = [
-            AlterReplicaLogDirTopic(name=topic, partitions=[tp.partition for tp in tps])
-            for topic, tps in by_topic(partitions).items()
-        ]
-        request = AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=path, topics=topics)])
+        request = move_request(dict.fromkeys(partitions, path))
 
         async def ask() -> list[ErrorCode]:
-            answer = await self._client.ask(broker, request, 2)
-            codes = {
-                TopicPartition(topic.topic_name, each.partition_index): each.error_code
-                for topic in answer.results
-                for each in topic.partitions
-            }
-            return [ErrorCode(codes[tp]) for tp in partitions]
+            errors = move_errors(await self._client.ask(broker, request, 2))
+            return [errors[tp] for tp in partitions]
 
         orders = [Order(tp.topic, tp.partition, broker=broker, log_dir=path) for tp in partitions]
         return dict(zip(partitions, await self._order(Function.MOVE, orders, ask), strict=True))
@@ -228,21 +205,7 @@ class Admin:
         self, targets: Mapping[TopicPartition, Sequence[int] | None]
     ) -> dict[TopicPartition, ErrorCode]:
         """Give partitions other replicas, preferred leader first; None takes a wish back."""
-        request = AlterPartitionReassignmentsRequest(
-            timeout_ms=ORDER_TIMEOUT_MS,
-            topics=[
-                ReassignableTopic(
-                    name=topic,
-                    partitions=[
-                        ReassignablePartition(
-                            partition_index=tp.partition, replicas=_listed(targets[tp])
-                        )
-                        for tp in tps
-                    ],
-                )
-                for topic, tps in by_topic(list(targets)).items()
-            ],
-        )
+        request = reassign_request(targets, timeout_ms=ORDER_TIMEOUT_MS)
         orders = [
             Order(tp.topic, tp.partition, detail="cancel" if to is None else f"to {list(to)}")
             for tp, to in targets.items()
@@ -252,37 +215,21 @@ class Admin:
             orders,
             request,
             version=0,
-            codes=lambda answer: {
-                TopicPartition(topic.name, each.partition_index): answer.error_code
-                or each.error_code
-                for topic in answer.responses
-                for each in topic.partitions
-            },
+            read=reassign_outcomes,
         )
 
     async def elect(
-        self, partitions: Sequence[TopicPartition], kind: ElectionKind = ElectionKind.PREFERRED
+        self, partitions: Sequence[TopicPartition], kind: ElectionType = ElectionType.PREFERRED
     ) -> dict[TopicPartition, ErrorCode]:
         """Ask for elections; ELECTION_NOT_NEEDED where the wish is already so."""
-        request = ElectLeadersRequest(
-            election_type=kind,
-            topic_partitions=[
-                TopicPartitions(topic=topic, partitions=[tp.partition for tp in tps])
-                for topic, tps in by_topic(partitions).items()
-            ],
-            timeout_ms=ORDER_TIMEOUT_MS,
-        )
+        request = elect_request(kind, partitions, timeout_ms=ORDER_TIMEOUT_MS)
         orders = [Order(tp.topic, tp.partition, detail=kind.name.lower()) for tp in partitions]
         return await self._each(
             Function.ELECT,
             orders,
             request,
             version=2,
-            codes=lambda answer: {
-                TopicPartition(topic.topic, each.partition_id): answer.error_code or each.error_code
-                for topic in answer.replica_election_results
-                for each in topic.partition_result
-            },
+            read=elect_outcomes,
         )
 
     async def delete_records(self, tp: TopicPartition, before: int) -> ErrorCode:
@@ -337,15 +284,15 @@ class Admin:
         request: Any,
         *,
         version: int,
-        codes: Callable[[Any], Mapping[TopicPartition, int]],
+        read: Callable[[Any], PartitionOutcomes],
     ) -> dict[TopicPartition, ErrorCode]:
         """A part that the answer leaves out was not needed: Kafka says so of elections."""
         tps = [TopicPartition(order.topic, order.partition) for order in orders]
 
         async def ask() -> list[ErrorCode]:
             answer = await self._client.ask_any(request, version, timeout_ms=ORDER_TIMEOUT_MS)
-            found = codes(answer)
-            return [ErrorCode(found.get(tp, answer.error_code)) for tp in tps]
+            outcomes = read(answer)
+            return [outcomes.of(tp).code for tp in tps]
 
         return dict(zip(tps, await self._order(function, orders, ask), strict=True))
 
@@ -376,15 +323,3 @@ _BEGUN_BY_A_LEADER: Final = (
     (Function.DELETE_RECORDS, ErrorCode.KAFKA_STORAGE_ERROR),
 )
 """A leader that is deposed, or loses its log, while it waits for the others had begun already."""
-
-
-def by_topic(partitions: Sequence[TopicPartition]) -> dict[str, list[TopicPartition]]:
-    """Group partitions by topic, in the order in which they come."""
-    grouped: dict[str, list[TopicPartition]] = {}
-    for tp in partitions:
-        grouped.setdefault(tp.topic, []).append(tp)
-    return grouped
-
-
-def _listed(brokers: Sequence[int] | None) -> list[int] | None:
-    return None if brokers is None else list(brokers)

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from protocol.admin.cluster import ClusterView, cluster_view, metadata_request
 from protocol.apis import APIS
 from protocol.cluster_file.spec import ClusterSpec
 from protocol.errors import ErrorCode, KafkaError, Malformed
-from protocol.ids import ZERO_UUID, TopicPartition
-from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from protocol.ids import TopicPartition
 from protocol.transport.rpc_client import RpcClient
 from protocol.wire.fast import Codec, codec
 from protocol.wire.table import META
@@ -30,31 +30,6 @@ class Leader(NamedTuple):
 
     broker: int
     epoch: int
-
-
-class PartitionView(NamedTuple):
-    """One partition as a broker's metadata tells it."""
-
-    tp: TopicPartition
-    leader: int
-    """-1: nobody."""
-    leader_epoch: int
-    replicas: tuple[int, ...]
-    isr: tuple[int, ...]
-    offline_replicas: tuple[int, ...]
-    error: ErrorCode
-
-
-class ClusterView(NamedTuple):
-    """What one broker's metadata tells."""
-
-    broker: int
-    """Which broker told it."""
-    controller: int
-    brokers: Mapping[int, tuple[str, int]]
-    """Where those listen that are alive."""
-    partitions: Mapping[TopicPartition, PartitionView]
-    topic_ids: Mapping[str, bytes]
 
 
 class Begun:
@@ -199,8 +174,8 @@ class ClusterClient:
         Raises:
             ConnectionError: no broker answers.
         """
-        broker, answer = await self._ask_next(_metadata_request(topics), METADATA_VERSION, None)
-        view = _view(broker, answer)
+        broker, answer = await self._ask_next(metadata_request(topics), METADATA_VERSION, None)
+        view = cluster_view(answer, told_by=broker)
         self._learn(view)
         return view
 
@@ -210,8 +185,8 @@ class ClusterClient:
         Raises:
             OSError, Malformed: as ``ask``.
         """
-        answer = await self.ask(broker, _metadata_request(topics), METADATA_VERSION)
-        return _view(broker, answer)
+        answer = await self.ask(broker, metadata_request(topics), METADATA_VERSION)
+        return cluster_view(answer, told_by=broker)
 
     async def refresh(self, topic: str) -> None:
         """Ask for a topic's metadata; those who ask meanwhile share the answer.
@@ -271,16 +246,16 @@ class ClusterClient:
 
     def _learn(self, view: ClusterView) -> None:
         """Take over what is not older than what is known. Source: Metadata.java, KIP-320."""
-        self._addresses.update(view.brokers)
+        self._addresses.update({each.id: (each.host, each.port) for each in view.brokers.values()})
         for topic, topic_id in view.topic_ids.items():
             if self._topic_ids.get(topic) != topic_id:
                 self._topic_ids[topic] = topic_id
                 for tp in self.partitions(topic):
                     del self._leaders[tp]
-        for tp, seen in view.partitions.items():
-            known = self._leaders.get(tp)
+        for seen in view.partitions:
+            known = self._leaders.get(seen.tp)
             if known is None or seen.leader_epoch >= known.epoch:
-                self._leaders[tp] = Leader(seen.leader, seen.leader_epoch)
+                self._leaders[seen.tp] = Leader(seen.leader, seen.leader_epoch)
 
 
 def answer_codec(message: Any, version: int) -> Codec:
@@ -300,45 +275,3 @@ def addresses_of(spec: ClusterSpec) -> dict[int, tuple[str, int]]:
         broker.id: (broker.advertised_host, broker.advertised_port or broker.port)
         for broker in spec.brokers
     }
-
-
-def _metadata_request(topics: Sequence[str] | None) -> MetadataRequest:
-    named = (
-        None
-        if topics is None
-        else [MetadataRequestTopic(topic_id=ZERO_UUID, name=name) for name in topics]
-    )
-    return MetadataRequest(
-        topics=named,
-        allow_auto_topic_creation=False,
-        include_cluster_authorized_operations=False,
-        include_topic_authorized_operations=False,
-    )
-
-
-def _view(broker: int, answer: MetadataResponse) -> ClusterView:
-    partitions = [
-        PartitionView(
-            TopicPartition(topic.name, each.partition_index),
-            each.leader_id,
-            each.leader_epoch,
-            tuple(each.replica_nodes),
-            tuple(each.isr_nodes),
-            tuple(each.offline_replicas),
-            ErrorCode(each.error_code),
-        )
-        for topic in answer.topics
-        if topic.name is not None
-        for each in topic.partitions
-    ]
-    return ClusterView(
-        broker,
-        answer.controller_id,
-        {each.node_id: (each.host, each.port) for each in answer.brokers},
-        {each.tp: each for each in sorted(partitions)},
-        {
-            topic.name: topic.topic_id
-            for topic in answer.topics
-            if topic.name is not None and topic.error_code == ErrorCode.NONE
-        },
-    )

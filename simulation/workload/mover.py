@@ -9,13 +9,14 @@ import asyncio
 from dataclasses import dataclass
 from typing import Protocol
 
+from protocol.admin.log_dirs import LogDirView
 from protocol.errors import ErrorCode, Malformed
 from protocol.ids import TopicPartition
 from simulation.workload.admin import Admin
 from simulation.workload.clients import ClusterClient
 from simulation.workload.pause import pause
 from simulation.workload.progress import Progress, code_of
-from simulation.workload.questions import LogDirView, log_dirs
+from simulation.workload.questions import log_dirs
 
 
 class Chance(Protocol):
@@ -79,12 +80,12 @@ class MoverWorkload:
 
 def _choices(dirs: list[LogDirView], topic: str) -> list[tuple[TopicPartition, str]]:
     """Return every replica of the topic with every other log dir that is online."""
-    online = [each.path for each in dirs if each.error is ErrorCode.NONE]
+    online = [each.path for each in dirs if each.is_online]
     return [
-        (log.tp, path)
+        (replica.tp, path)
         for log_dir in dirs
-        for log in log_dir.logs
-        if log.tp.topic == topic and not log.is_future
+        for replica in log_dir.replicas
+        if replica.topic == topic and not replica.is_future
         for path in online
         if path != log_dir.path
     ]

@@ -6,12 +6,18 @@ Nothing of it is written down in the history. It retries nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from protocol.errors import ErrorCode, KafkaError
+from protocol.admin.log_dirs import LogDirView, describe_log_dirs_request, log_dir_views
+from protocol.admin.outcomes import Outcome
+from protocol.admin.reassignments import (
+    ReassignmentView,
+    list_reassignments_request,
+    reassignment_views,
+)
+from protocol.errors import ErrorCode
 from protocol.ids import NO_EPOCH, TopicPartition
 from protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResource
-from protocol.messages.log_dirs import DescribeLogDirsRequest
 from protocol.messages.offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -20,40 +26,11 @@ from protocol.messages.offsets import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from protocol.messages.reassignments import ListPartitionReassignmentsRequest
 from simulation.workload.admin import ConfigResource
 from simulation.workload.clients import ClusterClient
 
 LATEST = -1
 EARLIEST = -2
-
-
-class LogView(NamedTuple):
-    """One replica in a log dir."""
-
-    tp: TopicPartition
-    size_bytes: int
-    offset_lag: int
-    is_future: bool
-
-
-class LogDirView(NamedTuple):
-    """One log dir, as DescribeLogDirs tells it."""
-
-    broker: int
-    path: str
-    error: ErrorCode
-    is_cordoned: bool
-    logs: tuple[LogView, ...]
-
-
-class ReassignmentView(NamedTuple):
-    """One reassignment under way."""
-
-    tp: TopicPartition
-    replicas: tuple[int, ...]
-    adding: tuple[int, ...]
-    removing: tuple[int, ...]
 
 
 class EpochEnd(NamedTuple):
@@ -70,8 +47,8 @@ async def log_dirs(client: ClusterClient, broker: int) -> list[LogDirView]:
     Raises:
         OSError, Malformed: as ``ClusterClient.ask``.
     """
-    answer = await client.ask(broker, DescribeLogDirsRequest(topics=None), 5)
-    return [_log_dir(broker, each) for each in answer.results]
+    answer = await client.ask(broker, describe_log_dirs_request(), 5)
+    return log_dir_views(answer, broker=broker)
 
 
 async def reassignments(client: ClusterClient) -> list[ReassignmentView]:
@@ -81,18 +58,9 @@ async def reassignments(client: ClusterClient) -> list[ReassignmentView]:
         ConnectionError: no broker answers.
         KafkaError: the controller's answer.
     """
-    answer = await client.ask_any(ListPartitionReassignmentsRequest(topics=None), 0)
-    _check(answer.error_code, answer.error_message)
-    return [
-        ReassignmentView(
-            TopicPartition(topic.name, each.partition_index),
-            tuple(each.replicas),
-            tuple(each.adding_replicas),
-            tuple(each.removing_replicas),
-        )
-        for topic in answer.topics
-        for each in topic.partitions
-    ]
+    answer = await client.ask_any(list_reassignments_request(), 0)
+    Outcome(ErrorCode(answer.error_code), answer.error_message).check()
+    return reassignment_views(answer)
 
 
 async def configs(
@@ -115,7 +83,7 @@ async def configs(
     else:
         answer = await client.ask_any(request, 4)
     (result,) = answer.results
-    _check(result.error_code, result.error_message)
+    Outcome(ErrorCode(result.error_code), result.error_message).check()
     return {each.name: each.value for each in result.configs}
 
 
@@ -168,30 +136,6 @@ async def end_of_epoch(
     answer = await client.ask(broker, request, 4)
     for topic in answer.topics:
         for each in topic.partitions:
-            _check(each.error_code, str(tp))
+            Outcome(ErrorCode(each.error_code), str(tp)).check()
             return EpochEnd(each.leader_epoch, each.end_offset)
     return EpochEnd(NO_EPOCH, -1)
-
-
-def _log_dir(broker: int, result: Any) -> LogDirView:
-    return LogDirView(
-        broker,
-        result.log_dir,
-        ErrorCode(result.error_code),
-        result.is_cordoned,
-        tuple(
-            LogView(
-                TopicPartition(topic.name, each.partition_index),
-                each.partition_size,
-                each.offset_lag,
-                each.is_future_key,
-            )
-            for topic in result.topics
-            for each in topic.partitions
-        ),
-    )
-
-
-def _check(code: int, message: str | None) -> None:
-    if code != ErrorCode.NONE:
-        raise KafkaError(ErrorCode(code), message or "")

@@ -16,12 +16,14 @@ from confluent_kafka import Consumer, Producer
 from confluent_kafka import TopicPartition as ConfluentPartition
 from kafka import KafkaAdminClient
 
-from jbodlab.asking.admin import ClusterAdmin, LogDirView, PartitionView
+from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.control import ControlClient
 from jbodlab.asking.rpc import BlockingClient
 from jbodlab.load import Acknowledged, Load, read_numbers, verify
 from jbodlab.processes.cluster import Cluster, broker_name, running
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
+from protocol.admin.cluster import PartitionView
+from protocol.admin.log_dirs import LogDirView
 from protocol.cluster_file.spec import TopicSpec
 from tests.deadlines import DEADLINE_MS
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from jbodlab.asking.admin import ClusterAdmin, ClusterView, PartitionView
+from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.errors import BrokerAwayError, ExitCode, LabError
 from jbodlab.fill import fill
+from protocol.admin.cluster import ClusterView, PartitionView
 from protocol.errors import ErrorCode
 from protocol.messages.produce import (
     PartitionProduceResponse,
@@ -18,6 +19,7 @@ from protocol.messages.produce import (
     TopicProduceResponse,
 )
 from protocol.records.records import iterate_all_records
+from tests.protocol.admin.views import cluster_of
 
 
 class Admin(ClusterAdmin):
@@ -42,7 +44,7 @@ class Admin(ClusterAdmin):
             for partition in (0, 1)
         ]
         found = tuple(views) if topics == ["t"] else ()
-        return ClusterView(controller_id=1, broker_ids=(1, 2), partitions=found)
+        return cluster_of(found, brokers=(1, 2))
 
     def ask(
         self, message: Any, version: int, broker_id: int, *, timeout_ms: int | None = None

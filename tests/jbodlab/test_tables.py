@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from jbodlab.asking.admin import LogDirView, PartitionView, ReplicaView
 from jbodlab.asking.reassignments import ReassignmentProgress
 from jbodlab.tables import log_dirs_table, partitions_table, reassignments_table
+from protocol.admin.cluster import PartitionView
+from protocol.admin.log_dirs import LogDirView, ReplicaView
 
 
 def test_the_table_tells_offline_dirs_by_their_error() -> None:

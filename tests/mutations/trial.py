@@ -58,7 +58,7 @@ class Trial:
         """Wait until metadata tells of this leader."""
         async with asyncio.timeout(60):
             while True:
-                seen = (await self.client.view([tp.topic])).partitions
+                seen = (await self.client.view([tp.topic])).by_partition
                 if tp in seen and seen[tp].leader == leader:
                     return
                 await asyncio.sleep(0.05)

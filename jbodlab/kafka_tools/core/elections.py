@@ -6,7 +6,6 @@ Source: LeaderElectionCommand.java.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import IntEnum
 from typing import Final
 
 from jbodlab.kafka_tools.core.failures import (
@@ -27,6 +26,7 @@ from jbodlab.kafka_tools.core.json_fields import (
     parse,
 )
 from jbodlab.kafka_tools.core.options import Option, Words
+from protocol.admin.elections import ElectionType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 
@@ -49,13 +49,6 @@ OPTIONS: Final = (
     Option("topic", "The topic of --partition.", "name"),
 )
 _SELECTIONS: Final = ("topic", "all-topic-partitions", "path-to-json-file")
-
-
-class ElectionType(IntEnum):
-    """Which replica may be elected. Source: ElectionType.java."""
-
-    PREFERRED = 0
-    UNCLEAN = 1
 
 
 class NotElected(ToolFailure):

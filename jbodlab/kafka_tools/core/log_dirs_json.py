@@ -10,12 +10,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from jbodlab.kafka_tools.core.failures import java_class, whole_number
-from jbodlab.kafka_tools.core.views import LogDirDescription, ReplicaDescription
+from protocol.admin.log_dirs import LogDirView, ReplicaView
 from protocol.errors import ErrorCode
 
 
 def brokers_document(
-    log_dirs: Mapping[int, Sequence[LogDirDescription]], topics: Collection[str]
+    log_dirs: Mapping[int, Sequence[LogDirView]], topics: Collection[str]
 ) -> dict[str, Any]:
     """Return the document about some brokers' log dirs.
 
@@ -49,22 +49,18 @@ def numbers(text: str) -> list[int]:
     return sorted(dict.fromkeys(whole_number(item) for item in items(text)))
 
 
-def _log_dir(view: LogDirDescription, topics: Collection[str]) -> dict[str, Any]:
-    error = None if view.error is ErrorCode.NONE else java_class(view.error)
-    listed = [each for each in view.replicas if not topics or each.partition.topic in topics]
-    replicas = sorted(listed, key=lambda each: each.partition)
+def _log_dir(view: LogDirView, topics: Collection[str]) -> dict[str, Any]:
+    listed = [each for each in view.replicas if not topics or each.topic in topics]
     return {
-        "partitions": [
-            _replica(each) for each in sorted(replicas, key=lambda each: each.partition)
-        ],
-        "error": error,
+        "partitions": [_replica(each) for each in sorted(listed, key=lambda each: each.tp)],
+        "error": None if view.is_online else java_class(ErrorCode(view.error_code)),
         "logDir": view.path,
     }
 
 
-def _replica(replica: ReplicaDescription) -> dict[str, Any]:
+def _replica(replica: ReplicaView) -> dict[str, Any]:
     return {
-        "partition": str(replica.partition),
+        "partition": str(replica.tp),
         "size": replica.size_bytes,
         "offsetLag": replica.offset_lag,
         "isFuture": replica.is_future,

@@ -19,7 +19,8 @@ from jbodlab.kafka_tools.core.failures import (
 )
 from jbodlab.kafka_tools.core.json_fields import duplicates
 from jbodlab.kafka_tools.core.reassignment_file import Plan, ReplicaOn
-from jbodlab.kafka_tools.core.views import Reassignments, TopicDescription
+from protocol.admin.cluster import TopicView
+from protocol.admin.reassignments import ReassignmentView
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 
@@ -73,7 +74,7 @@ def check_racks(seats: Sequence[Seat]) -> None:
 
 
 def propose(
-    topics: Mapping[str, TopicDescription], seats: Sequence[Seat], chance: Chance
+    topics: Mapping[str, TopicView], seats: Sequence[Seat], chance: Chance
 ) -> dict[TopicPartition, tuple[int, ...]]:
     """Return new replicas for all partitions of some topics.
 
@@ -98,7 +99,7 @@ def propose(
     return proposed
 
 
-def check_topics(wanted: Iterable[str], found: Mapping[str, TopicDescription]) -> None:
+def check_topics(wanted: Iterable[str], found: Mapping[str, TopicView]) -> None:
     """Check that topics exist.
 
     Raises:
@@ -124,7 +125,7 @@ def check_brokers(plan: Plan, known: Iterable[int]) -> None:
 
 
 def current_replicas(
-    plan: Plan, topics: Mapping[str, TopicDescription]
+    plan: Plan, topics: Mapping[str, TopicView]
 ) -> dict[TopicPartition, tuple[int, ...]]:
     """Return the replicas that the partitions of a plan have now.
 
@@ -141,7 +142,9 @@ def current_replicas(
     return {each: one.replicas for each, one in found.items() if one is not None}
 
 
-def cancellable(partitions: Iterable[TopicPartition], known: Reassignments) -> list[TopicPartition]:
+def cancellable(
+    partitions: Iterable[TopicPartition], known: Mapping[TopicPartition, ReassignmentView]
+) -> list[TopicPartition]:
     """Return the partitions that are being reassigned, sorted; also those that only get replicas.
 
     Kafka 3.9's tool leaves the latter out, which was a mistake of its translation to Java.

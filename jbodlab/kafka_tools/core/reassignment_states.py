@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, assert_never
 
 from jbodlab.kafka_tools.core.reassignment_file import Plan, ReplicaOn
-from jbodlab.kafka_tools.core.views import LogDirDescription, Reassignments, TopicDescription
-from protocol.errors import ErrorCode
+from protocol.admin.cluster import TopicView
+from protocol.admin.log_dirs import LogDirView
+from protocol.admin.reassignments import ReassignmentView
 from protocol.ids import TopicPartition
 
 
@@ -69,7 +70,9 @@ MoveState = Completed | Active | Cancelled | MissingLogDir | MissingReplica
 
 
 def partition_states(
-    plan: Plan, reassignments: Reassignments, topics: Mapping[str, TopicDescription]
+    plan: Plan,
+    reassignments: Mapping[TopicPartition, ReassignmentView],
+    topics: Mapping[str, TopicView],
 ) -> dict[TopicPartition, PartitionState]:
     """Return the state of every partition of a plan, sorted.
 
@@ -82,7 +85,7 @@ def partition_states(
     for partition, target in sorted(plan.assignment.items()):
         under_way = reassignments.get(partition)
         if under_way is not None:
-            states[partition] = PartitionState(tuple(under_way.target), target, is_done=False)
+            states[partition] = PartitionState(under_way.target, target, is_done=False)
             continue
         topic = topics.get(partition.topic)
         found = topic.partition(partition.partition) if topic else None
@@ -91,7 +94,7 @@ def partition_states(
 
 
 def placements(
-    replicas: Iterable[ReplicaOn], log_dirs: Mapping[int, Sequence[LogDirDescription]]
+    replicas: Iterable[ReplicaOn], log_dirs: Mapping[int, Sequence[LogDirView]]
 ) -> dict[ReplicaOn, Placement]:
     """Return where replicas are; those of brokers that told nothing are left out.
 
@@ -101,11 +104,11 @@ def placements(
     future: dict[ReplicaOn, str] = {}
     for broker, dirs in log_dirs.items():
         for log_dir in dirs:
-            if log_dir.error is not ErrorCode.NONE:
+            if not log_dir.is_online:
                 continue
             for replica in log_dir.replicas:
                 kind = future if replica.is_future else current
-                kind[ReplicaOn(broker, replica.partition)] = log_dir.path
+                kind[ReplicaOn(broker, replica.tp)] = log_dir.path
     return {
         replica: Placement(current.get(replica), future.get(replica))
         for replica in replicas
@@ -152,7 +155,7 @@ def describe_moves(states: Mapping[ReplicaOn, MoveState]) -> str:
     return "\n".join(_describe_move(replica, state) for replica, state in states.items())
 
 
-def describe_reassignments(reassignments: Reassignments) -> str:
+def describe_reassignments(reassignments: Mapping[TopicPartition, ReassignmentView]) -> str:
     """Return what ``--list`` prints."""
     if not reassignments:
         return "No partition reassignments found."

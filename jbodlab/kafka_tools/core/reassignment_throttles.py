@@ -12,7 +12,7 @@ from typing import Final
 
 from jbodlab.kafka_tools.core.failures import RUNTIME, ToolFailure
 from jbodlab.kafka_tools.core.reassignment_file import Assignment, ReplicaOn
-from jbodlab.kafka_tools.core.views import Reassignments
+from protocol.admin.reassignments import ReassignmentView
 from protocol.ids import TopicPartition
 
 LEADER_RATE: Final = "leader.replication.throttled.rate"
@@ -35,7 +35,11 @@ class Move:
 Moves = Mapping[TopicPartition, Move]
 
 
-def moves_of(reassignments: Reassignments, proposed: Assignment, current: Assignment) -> Moves:
+def moves_of(
+    reassignments: Mapping[TopicPartition, ReassignmentView],
+    proposed: Assignment,
+    current: Assignment,
+) -> Moves:
     """Return what moves when a plan begins: the plan and all that is under way already.
 
     Args:

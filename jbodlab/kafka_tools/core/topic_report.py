@@ -10,13 +10,9 @@ from dataclasses import dataclass
 
 from jbodlab.kafka_tools.core.options import Words
 from jbodlab.kafka_tools.core.topic_words import REPORTS
-from jbodlab.kafka_tools.core.views import (
-    ConfigEntry,
-    PartitionDescription,
-    Reassignment,
-    Reassignments,
-    TopicDescription,
-)
+from jbodlab.kafka_tools.core.views import ConfigEntry
+from protocol.admin.cluster import PartitionView, TopicView
+from protocol.admin.reassignments import ReassignmentView
 from protocol.ids import ZERO_UUID, TopicPartition, uuid_text
 
 _MIN_ISR = "min.insync.replicas"
@@ -26,9 +22,9 @@ _MIN_ISR = "min.insync.replicas"
 class Described:
     """All that is known of one topic."""
 
-    topic: TopicDescription
+    topic: TopicView
     configs: Sequence[ConfigEntry]
-    reassignments: Reassignments
+    reassignments: Mapping[TopicPartition, ReassignmentView]
     """Of the whole cluster."""
     live_brokers: Collection[int]
 
@@ -43,26 +39,26 @@ class Described:
         values = [entry.value for entry in self.configs if entry.name == _MIN_ISR]
         return int(values[0] or 1) if values else 1
 
-    def reassignment(self, partition: PartitionDescription) -> Reassignment | None:
+    def reassignment(self, partition: PartitionView) -> ReassignmentView | None:
         """Return what is under way for a partition."""
-        return self.reassignments.get(TopicPartition(self.topic.name, partition.partition))
+        return self.reassignments.get(partition.tp)
 
-    def replication_factor(self, partition: PartitionDescription) -> int:
+    def replication_factor(self, partition: PartitionView) -> int:
         """Return how many replicas a partition has, without those that are being added."""
         under_way = self.reassignment(partition)
         return len(partition.replicas) - (len(under_way.adding) if under_way else 0)
 
-    def is_reported(self, partition: PartitionDescription, report: str) -> bool:
+    def is_reported(self, partition: PartitionView, report: str) -> bool:
         """Whether a partition is one of those that a report is about."""
         match report:
             case "under-replicated-partitions":
                 return self.replication_factor(partition) > len(partition.isr)
             case "under-min-isr-partitions":
-                return partition.leader is None or len(partition.isr) < self.min_isr
+                return partition.leader < 0 or len(partition.isr) < self.min_isr
             case "at-min-isr-partitions":
                 return len(partition.isr) == self.min_isr
             case _:
-                return partition.leader is None or partition.leader not in self.live_brokers
+                return partition.leader not in self.live_brokers
 
 
 def lines_of(described: Described, words: Words) -> Iterator[str]:
@@ -83,7 +79,7 @@ def lines_of(described: Described, words: Words) -> Iterator[str]:
         yield _partition_line(described, partition)
 
 
-def reported_partitions(described: Described, reports: Sequence[str]) -> list[PartitionDescription]:
+def reported_partitions(described: Described, reports: Sequence[str]) -> list[PartitionView]:
     """Return the partitions that any of some reports is about; all when there is none."""
     return [
         partition
@@ -102,7 +98,7 @@ def topic_document(described: Described, words: Words) -> Mapping[str, object]:
         "partitions": [
             {
                 "partition": each.partition,
-                "leader": each.leader,
+                "leader": each.leader if each.leader >= 0 else None,
                 "replicas": list(each.replicas),
                 "isr": list(each.isr),
             }
@@ -124,8 +120,8 @@ def _topic_line(described: Described) -> str:
     return "\t".join(parts)
 
 
-def _partition_line(described: Described, partition: PartitionDescription) -> str:
-    leader = "none" if partition.leader is None else partition.leader
+def _partition_line(described: Described, partition: PartitionView) -> str:
+    leader = partition.leader if partition.leader >= 0 else "none"
     line = (
         f"\tTopic: {described.topic.name}\tPartition: {partition.partition}\tLeader: {leader}"
         f"\tReplicas: {_ids(partition.replicas)}\tIsr: {_ids(partition.isr)}"

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from jbodlab.asking.admin import ClusterAdmin, ClusterView, LogDirView, PartitionView, ReplicaView
+from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.moves import MoveProgress, watch_move
 from jbodlab.errors import BrokerAwayError, ExitCode, LabError
+from protocol.admin.cluster import ClusterView, PartitionView
+from protocol.admin.log_dirs import LogDirView, ReplicaView
 from protocol.errors import ErrorCode
+from tests.protocol.admin.views import cluster_of
 
 
 def log_dir(path: str, *replicas: ReplicaView) -> LogDirView:
@@ -69,7 +72,7 @@ class Admin(ClusterAdmin):
 
     def any_view(self, topics: Sequence[str] | None = None) -> ClusterView:
         assert topics == ["t"]
-        return ClusterView(controller_id=1, broker_ids=(1,), partitions=self.partitions)
+        return cluster_of(self.partitions, brokers=(1,))
 
 
 def end_of(*looks: Sequence[LogDirView] | BrokerAwayError, view: PartitionView) -> LabError:

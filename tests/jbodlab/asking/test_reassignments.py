@@ -6,13 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from jbodlab.asking.admin import (
-    ClusterView,
-    LogDirView,
-    PartitionView,
-    ReassignmentView,
-    ReplicaView,
-)
 from jbodlab.asking.reassignments import (
     ReassignmentProgress,
     look,
@@ -20,6 +13,9 @@ from jbodlab.asking.reassignments import (
     progress_of,
     with_rates,
 )
+from protocol.admin.cluster import ClusterView, PartitionView
+from protocol.admin.log_dirs import LogDirView, ReplicaView
+from protocol.admin.reassignments import ReassignmentView
 from protocol.ids import ZERO_UUID
 from protocol.messages.log_dirs import (
     DescribeLogDirsPartition,
@@ -43,6 +39,7 @@ from protocol.messages.reassignments import (
 )
 from tests.jbodlab.asking.test_admin import admin_of
 from tests.jbodlab.fake_node import Answer
+from tests.protocol.admin.views import cluster_of
 
 UNDER_WAY = ReassignmentView(
     topic="t", partition=0, replicas=(3, 2, 1), adding=(2, 3), removing=(1,)
@@ -74,7 +71,7 @@ def cluster(leader: int) -> ClusterView:
         offline_replicas=(),
         error_code=0,
     )
-    return ClusterView(controller_id=1, broker_ids=(1, 2, 3), partitions=(view,))
+    return cluster_of((view,), brokers=(1, 2, 3))
 
 
 @pytest.mark.parametrize(

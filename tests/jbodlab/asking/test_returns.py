@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
-from jbodlab.asking.admin import ClusterView, LogDirView, PartitionView, ReplicaView
 from jbodlab.asking.returns import ReturnProgress, throttled_patience_ms, watch_return
 from jbodlab.errors import ExitCode, LabError
+from protocol.admin.cluster import ClusterView, PartitionView
+from protocol.admin.log_dirs import LogDirView, ReplicaView
 from protocol.ids import TopicPartition
+from tests.protocol.admin.views import cluster_of
 
 PATH = "/b1/d1"
 PARTITIONS = {
@@ -103,7 +105,7 @@ class Broker:
             )
             for tp, isr in self.isrs.items()
         )
-        return ClusterView(controller_id=100, broker_ids=(1, 2), partitions=partitions)
+        return cluster_of(partitions, brokers=(1, 2))
 
     def watch(self, **options: Any) -> list[ReturnProgress]:
         return list(watch_return(self, self, PATH, **{"patience_ms": 0, **options}))  # pyright: ignore[reportArgumentType] - the part of both that is used

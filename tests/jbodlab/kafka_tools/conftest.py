@@ -6,8 +6,8 @@ from collections.abc import Generator
 
 import pytest
 
-from tests.jbodlab.kafka_tools.builders import topic
 from tests.jbodlab.kafka_tools.fake_cluster import FakeCluster, serving
+from tests.protocol.admin.views import topic
 
 
 @pytest.fixture

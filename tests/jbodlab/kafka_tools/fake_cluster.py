@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from jbodlab.kafka_tools.core.views import LogDirDescription, Reassignment, TopicDescription
+from protocol.admin.cluster import TopicView
+from protocol.admin.log_dirs import LogDirView
+from protocol.admin.reassignments import ReassignmentView
 from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID, TopicPartition
 from protocol.messages import configs as config_messages
@@ -30,12 +32,10 @@ API_KEYS = (3, 18, 34, 35, 44, 45, 46)
 class FakeCluster:
     """What the brokers know, and what they were told."""
 
-    topics: dict[str, TopicDescription] = field(default_factory=dict[str, TopicDescription])
-    log_dirs: dict[int, list[LogDirDescription]] = field(
-        default_factory=dict[int, list[LogDirDescription]]
-    )
-    reassignments: dict[TopicPartition, Reassignment] = field(
-        default_factory=dict[TopicPartition, Reassignment]
+    topics: dict[str, TopicView] = field(default_factory=dict[str, TopicView])
+    log_dirs: dict[int, list[LogDirView]] = field(default_factory=dict[int, list[LogDirView]])
+    reassignments: dict[TopicPartition, ReassignmentView] = field(
+        default_factory=dict[TopicPartition, ReassignmentView]
     )
     racks: dict[int, str | None] = field(default_factory=lambda: dict.fromkeys((0, 1, 2, 3)))
     controller_id: int = 0
@@ -113,7 +113,8 @@ class FakeCluster:
                 metadata_messages.MetadataResponsePartition(
                     error_code=0,
                     partition_index=each.partition,
-                    leader_id=-1 if each.leader is None else each.leader,
+                    leader_id=each.leader,
+                    leader_epoch=each.leader_epoch,
                     replica_nodes=each.replicas,
                     isr_nodes=each.isr,
                     offline_replicas=[],
@@ -179,14 +180,14 @@ class FakeCluster:
             throttle_time_ms=0,
             results=[
                 log_dir_messages.DescribeLogDirsResult(
-                    error_code=one.error,
+                    error_code=one.error_code,
                     log_dir=one.path,
                     topics=[
                         log_dir_messages.DescribeLogDirsTopic(
-                            name=each.partition.topic,
+                            name=each.topic,
                             partitions=[
                                 log_dir_messages.DescribeLogDirsPartition(
-                                    partition_index=each.partition.partition,
+                                    partition_index=each.partition,
                                     partition_size=each.size_bytes,
                                     offset_lag=each.offset_lag,
                                     is_future_key=each.is_future,

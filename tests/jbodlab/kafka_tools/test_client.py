@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from jbodlab.kafka_tools.client import ClusterClient, Node
+from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.failures import ToolFailure
 from jbodlab.kafka_tools.core.properties import ClientSettings
 from jbodlab.kafka_tools.questions import describe_log_dirs, list_reassignments
 from jbodlab.processes.free_ports import free_ports
+from protocol.admin.cluster import BrokerView
 from protocol.errors import KafkaError
 from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from protocol.messages.log_dirs import DescribeLogDirsRequest
@@ -35,7 +36,7 @@ def test_brokers_are_found_from_any_of_them(cluster: FakeCluster):
     bootstrap = f"127.0.0.1:{dead},127.0.0.1:{cluster.ports[1]}"
     with ClusterClient(settings(bootstrap)) as client:
         assert list(client.nodes()) == [0, 1, 2, 3]
-        assert client.nodes()[2] == Node(2, "127.0.0.1", cluster.ports[2], "r2")
+        assert client.nodes()[2] == BrokerView(2, "127.0.0.1", cluster.ports[2], "r2")
 
 
 def test_a_cluster_that_is_not_there_is_told_at_once():

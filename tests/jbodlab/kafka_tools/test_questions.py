@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jbodlab.kafka_tools.client import ClusterClient
-from jbodlab.kafka_tools.core.views import ConfigSource, Reassignment
+from jbodlab.kafka_tools.core.views import ConfigSource
 from jbodlab.kafka_tools.questions import (
     describe_configs,
     describe_topics,
@@ -36,6 +36,7 @@ from protocol.messages.topic_partitions import (
 )
 from tests.jbodlab.kafka_tools.fake_cluster import API_KEYS, FakeCluster, Reply
 from tests.jbodlab.kafka_tools.test_client import settings
+from tests.protocol.admin.views import reassignment
 
 
 @pytest.fixture
@@ -82,8 +83,8 @@ def test_topics_come_in_pages_where_brokers_have_them(cluster: FakeCluster, clie
     cluster.replies[DescribeTopicPartitionsRequest] = page
     found = describe_topics_in_pages(client, ["foo"], 1)["foo"].partitions
     assert [(each.partition, each.leader, each.elr, each.last_known_elr) for each in found] == [
-        (0, None, None, ()),
-        (1, None, (2,), ()),
+        (0, -1, None, ()),
+        (1, -1, (2,), ()),
     ]
 
 
@@ -96,8 +97,8 @@ def test_topics_come_from_metadata_where_there_are_no_pages(
 def test_reassignments_are_all_or_some(cluster: FakeCluster, client: ClusterClient):
     foo, bar = TopicPartition("foo", 0), TopicPartition("bar", 0)
     cluster.reassignments = {
-        foo: Reassignment(replicas=(1, 2), adding=(2,), removing=()),
-        bar: Reassignment(replicas=(1, 3), adding=(3,), removing=()),
+        foo: reassignment(foo, replicas=(1, 2), adding=(2,), removing=()),
+        bar: reassignment(bar, replicas=(1, 3), adding=(3,), removing=()),
     }
     assert list_reassignments(client) == cluster.reassignments
     assert list(list_reassignments(client, [bar])) == [bar]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from jbodlab.kafka_tools.core.views import Reassignment
 from protocol.ids import TopicPartition
 from tests.jbodlab.command_line import jbodlab
 from tests.jbodlab.kafka_tools.fake_cluster import FakeCluster
 from tests.jbodlab.kafka_tools.running import document, part, plan_file, run
+from tests.protocol.admin.views import reassignment
 
 TOOL = "kafka-reassign-partitions"
 
@@ -111,8 +111,8 @@ def test_a_file_that_is_not_there_is_missed(cluster: FakeCluster):
 
 def test_what_is_under_way_is_listed(cluster: FakeCluster):
     assert run(cluster, f"{TOOL} --list").stdout == "No partition reassignments found.\n"
-    cluster.reassignments[TopicPartition("foo", 0)] = Reassignment(
-        replicas=(3, 1), adding=(3,), removing=(1,)
+    cluster.reassignments[TopicPartition("foo", 0)] = reassignment(
+        TopicPartition("foo", 0), replicas=(3, 1), adding=(3,), removing=(1,)
     )
     assert run(cluster, f"{TOOL} --list").stdout == (
         "Current partition reassignments:\nfoo-0: replicas: 3,1. adding: 3. removing: 1.\n"

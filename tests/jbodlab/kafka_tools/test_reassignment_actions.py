@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from jbodlab.kafka_tools.core.views import Reassignment
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.jbodlab.kafka_tools.builders import log_dir
 from tests.jbodlab.kafka_tools.fake_cluster import FakeCluster
 from tests.jbodlab.kafka_tools.running import document, part, plan_file, run
+from tests.protocol.admin.views import reassignment
 
 FOO = TopicPartition("foo", 0)
 
@@ -44,7 +44,7 @@ def test_a_plan_is_started_with_a_way_back(cluster: FakeCluster, tmp_path: Path)
 
 
 def test_one_reassignment_at_a_time_unless_asked(cluster: FakeCluster, tmp_path: Path):
-    cluster.reassignments[FOO] = Reassignment(replicas=(0, 1, 2, 3), adding=(3,), removing=())
+    cluster.reassignments[FOO] = reassignment(FOO, replicas=(0, 1, 2, 3), adding=(3,), removing=())
     file = plan_file(tmp_path, part("bar", 0, [1]))
     result = action(cluster, "execute", file)
     assert result.exit_code == 1
@@ -152,14 +152,14 @@ def test_throttles_stay_while_anything_is_under_way_or_when_asked(
 ):
     file = plan_file(tmp_path, part("foo", 0, [0, 1, 2]))
     assert "Clearing" not in action(cluster, "verify", file, "--preserve-throttles").stdout
-    cluster.reassignments[TopicPartition("bar", 0)] = Reassignment(
-        replicas=(2, 3, 0), adding=(), removing=(0,)
+    cluster.reassignments[TopicPartition("bar", 0)] = reassignment(
+        TopicPartition("bar", 0), replicas=(2, 3, 0), adding=(), removing=(0,)
     )
     assert "Clearing" not in action(cluster, "verify", file).stdout
 
 
 def test_reassignments_and_moves_are_taken_back(cluster: FakeCluster, tmp_path: Path):
-    cluster.reassignments[FOO] = Reassignment(replicas=(0, 1, 2, 3), adding=(3,), removing=())
+    cluster.reassignments[FOO] = reassignment(FOO, replicas=(0, 1, 2, 3), adding=(3,), removing=())
     cluster.log_dirs[1] = [log_dir("/a", FOO), log_dir("/b", (FOO, True))]
     file = plan_file(tmp_path, part("foo", 0, [0, 1, 2, 3], "any", "/b", "any", "any"))
     result = action(cluster, "cancel", file)
@@ -182,7 +182,7 @@ def test_there_may_be_nothing_to_take_back(cluster: FakeCluster, tmp_path: Path)
 
 
 def test_what_cannot_be_taken_back_is_told(cluster: FakeCluster, tmp_path: Path):
-    cluster.reassignments[FOO] = Reassignment(replicas=(0, 1), adding=(), removing=(1,))
+    cluster.reassignments[FOO] = reassignment(FOO, replicas=(0, 1), adding=(), removing=(1,))
     cluster.refusals[FOO] = ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
     result = action(cluster, "cancel", plan_file(tmp_path, part("foo", 0, [0])))
     assert (result.exit_code, result.stdout.splitlines()) == (

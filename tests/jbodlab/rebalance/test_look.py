@@ -4,17 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from jbodlab.asking.admin import (
-    ClusterView,
-    LogDirView,
-    PartitionView,
-    ReassignmentView,
-    ReplicaView,
-)
 from jbodlab.rebalance.core.plan_file import ANY, Wanted
 from jbodlab.rebalance.core.situation import UNKNOWN_PATH, LogDirId
 from jbodlab.rebalance.core.steps import Host
 from jbodlab.rebalance.look import look_at_cluster, look_at_plan, situation_of
+from protocol.admin.cluster import ClusterView, PartitionView
+from protocol.admin.log_dirs import LogDirView, ReplicaView
+from protocol.admin.reassignments import ReassignmentView
 from protocol.ids import TopicPartition
 from protocol.messages.log_dirs import (
     DescribeLogDirsPartition,
@@ -26,6 +22,7 @@ from protocol.messages.log_dirs import (
 from protocol.messages.metadata import MetadataRequest
 from tests.jbodlab.asking.test_admin import admin_of, metadata
 from tests.jbodlab.asking.test_reassignments import growing
+from tests.protocol.admin.views import cluster_of
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -66,7 +63,7 @@ def cluster(replicas: tuple[int, ...], offline: tuple[int, ...] = ()) -> Cluster
         )
         for partition in (0, 1)
     )
-    return ClusterView(controller_id=1, broker_ids=replicas, partitions=views, racks={1: "r1"})
+    return cluster_of(views, brokers=replicas, racks={1: "r1"})
 
 
 def adding_broker_2(tp: TopicPartition) -> ReassignmentView:

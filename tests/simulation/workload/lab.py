@@ -52,7 +52,7 @@ class Lab:
         """Wait until every partition is led, by this broker if one is named."""
         async with asyncio.timeout(60):
             while True:
-                seen = (await self.client.view([topic])).partitions.values()
+                seen = (await self.client.view([topic])).partitions
                 if seen and all(
                     each.leader >= 0 and leader in (None, each.leader) for each in seen
                 ):

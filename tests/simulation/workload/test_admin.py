@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from protocol.admin.elections import ElectionType
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from simulation.core.history import Function, Kind, Order
 from simulation.workload import questions
-from simulation.workload.admin import ALL_BROKERS, ConfigResource, ElectionKind, by_topic
+from simulation.workload.admin import ALL_BROKERS, ConfigResource
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
 from tests.simulation.workload.lab import TP, Lab
 
@@ -19,7 +20,7 @@ async def test_a_topic_is_created_where_it_was_told_to(lab: Lab) -> None:
 
     assert code is ErrorCode.NONE
     view = await lab.client.view(["orders"])
-    assert [view.partitions[tp].replicas for tp in sorted(view.partitions)] == [(3, 1), (2, 3)]
+    assert [each.replicas for each in view.by_partition.values()] == [(3, 1), (2, 3)]
     found = await questions.configs(lab.client, ConfigResource.TOPIC, "orders")
     assert found["min.insync.replicas"] == "2"
 
@@ -80,8 +81,8 @@ async def test_configurations_of_topics_and_brokers_are_set_and_taken_off(lab: L
 async def test_replicas_are_moved_to_another_log_dir(lab: Lab) -> None:
     await lab.create(replication_factor=3)
     dirs = await questions.log_dirs(lab.client, 2)
-    (at,) = [each.path for each in dirs if each.logs]
-    (other,) = [each.path for each in dirs if not each.logs]
+    (at,) = [each.path for each in dirs if each.replicas]
+    (other,) = [each.path for each in dirs if not each.replicas]
 
     assert await lab.admin.move_replicas(2, other, [TP]) == {TP: ErrorCode.NONE}
     assert await lab.admin.move_replicas(2, "/no", [TP]) == {TP: ErrorCode.LOG_DIR_NOT_FOUND}
@@ -111,7 +112,7 @@ async def test_leaders_are_elected(lab: Lab) -> None:
     codes = await lab.admin.elect([TP])
 
     assert codes == {TP: ErrorCode.ELECTION_NOT_NEEDED}
-    assert await lab.admin.elect([TP], ElectionKind.UNCLEAN) == codes
+    assert await lab.admin.elect([TP], ElectionType.UNCLEAN) == codes
     assert [each.error for each in lab.ended(Function.ELECT, Kind.FAIL)] == [
         "ELECTION_NOT_NEEDED"
     ] * 2
@@ -127,12 +128,6 @@ async def test_records_are_deleted(lab: Lab) -> None:
     nobody = TopicPartition("orders", 7)
     assert await lab.admin.delete_records(nobody, 1) is ErrorCode.LEADER_NOT_AVAILABLE
 
-    leader = (await lab.client.view()).partitions[TP].leader
+    leader = (await lab.client.view()).by_partition[TP].leader
     found = await questions.list_offsets(lab.client, leader, [TP], questions.EARLIEST)
     assert found == {TP: 3}
-
-
-def test_partitions_are_grouped_by_topic_in_their_order() -> None:
-    a, b, c = TopicPartition("y", 1), TopicPartition("x", 0), TopicPartition("y", 0)
-
-    assert by_topic([a, b, c]) == {"y": [a, c], "x": [b]}

@@ -82,7 +82,7 @@ async def test_an_idempotent_one_survives_the_death_of_a_leader(lab: Lab) -> Non
             group.create_task(producer.run())
             group.create_task(consumer.run())
             await asyncio.sleep(2)
-            leader = (await lab.client.view(["orders"])).partitions[_sends(lab)[0].tp].leader
+            leader = (await lab.client.view(["orders"])).by_partition[_sends(lab)[0].tp].leader
             lab.cluster.brokers[leader].kill()
             await asyncio.sleep(15)
             producer.stop()
@@ -152,7 +152,7 @@ async def test_a_producer_that_ends_does_not_wait_for_a_partition_that_is_gone(l
             running = group.create_task(producer.run())
             await asyncio.sleep(1)
             leader = (
-                (await lab.client.view(["orders"])).partitions[TopicPartition("orders", 1)].leader
+                (await lab.client.view(["orders"])).by_partition[TopicPartition("orders", 1)].leader
             )
             lab.cluster.brokers[leader].kill()
             await asyncio.sleep(1)

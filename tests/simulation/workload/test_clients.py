@@ -31,10 +31,11 @@ async def test_a_view_tells_what_one_broker_says(lab: Lab) -> None:
     view = await lab.client.view_of(2, ["orders"])
 
     assert view.broker == 2
-    assert view.brokers == addresses_of(lab.cluster.spec)
-    assert sorted(view.partitions[TP].isr) == [1, 2, 3]
+    found = {each.id: (each.host, each.port) for each in view.brokers.values()}
+    assert found == addresses_of(lab.cluster.spec)
+    assert sorted(view.by_partition[TP].isr) == [1, 2, 3]
     assert len(view.topic_ids["orders"]) == 16
-    assert (await lab.client.view()).partitions.keys() == view.partitions.keys()
+    assert (await lab.client.view()).by_partition.keys() == view.by_partition.keys()
 
 
 async def test_brokers_are_asked_in_turn_and_the_dead_are_skipped(lab: Lab) -> None:

@@ -35,7 +35,7 @@ async def test_replicas_are_moved_again_and_again(lab: Lab) -> None:
     await asyncio.sleep(2)
     for broker, path in last.items():
         dirs = await questions.log_dirs(lab.client, broker)
-        assert [each.path for each in dirs for log in each.logs if log.tp == TP] == [path]
+        assert [each.path for each in dirs for log in each.replicas if log.tp == TP] == [path]
 
 
 async def test_one_chance_gives_the_same_moves(lab: Lab) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from protocol.admin.reassignments import ReassignmentView
 from protocol.errors import ErrorCode, KafkaError
 from protocol.faults.model import DiskMode
 from protocol.ids import TopicPartition
@@ -26,24 +27,26 @@ async def test_log_dirs_are_told_with_their_logs(lab: Lab) -> None:
     dirs = await questions.log_dirs(lab.client, 1)
 
     assert [each.path for each in dirs] == [lab.path(1, 1), lab.path(1, 2)]
-    assert {(each.broker, each.error, each.is_cordoned) for each in dirs} == {
+    assert {(each.broker, each.error_code, each.is_cordoned) for each in dirs} == {
         (1, ErrorCode.NONE, False)
     }
-    (log,) = [log for each in dirs for log in each.logs]
+    (log,) = [log for each in dirs for log in each.replicas]
     assert (log.tp, log.is_future, log.offset_lag) == (TP, False, 0)
     assert log.size_bytes > 5 * 100
 
 
 async def test_a_failed_log_dir_is_told_with_its_error(lab: Lab) -> None:
     await _with_records(lab, 1)
-    (path,) = [each.path for each in await questions.log_dirs(lab.client, 1) if each.logs]
+    (path,) = [each.path for each in await questions.log_dirs(lab.client, 1) if each.replicas]
     lab.cluster.faults("broker-1", path).set_fault(DiskMode.EIO)
     settings = ProducerSettings(topic="orders", records_max=5)
     await ProducerWorkload(0, lab.new_client("writer"), lab.history, settings, lab.clock).run()
 
     dirs = await questions.log_dirs(lab.client, 1)
 
-    assert [each.path for each in dirs if each.error is ErrorCode.KAFKA_STORAGE_ERROR] == [path]
+    assert [each.path for each in dirs if each.error_code == ErrorCode.KAFKA_STORAGE_ERROR] == [
+        path
+    ]
 
 
 async def test_offsets_are_told_or_why_not(lab: Lab) -> None:
@@ -79,4 +82,6 @@ async def test_reassignments_under_way_are_listed(lab: Lab) -> None:
     assert await lab.admin.reassign({TP: (3,)}) == {TP: ErrorCode.NONE}
 
     (found,) = await questions.reassignments(lab.client)
-    assert found == questions.ReassignmentView(TP, (3, 1, 2), (3,), (1, 2))
+    assert found == ReassignmentView(
+        topic=TP.topic, partition=TP.partition, replicas=(3, 1, 2), adding=(3,), removing=(1, 2)
+    )

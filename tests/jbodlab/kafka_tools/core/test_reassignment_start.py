@@ -23,10 +23,9 @@ from jbodlab.kafka_tools.core.reassignment_start import (
     sort_answers,
     timed_out,
 )
-from jbodlab.kafka_tools.core.views import Reassignment
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
-from tests.jbodlab.kafka_tools.builders import topic
+from tests.protocol.admin.views import reassignment, topic
 
 FOO = TopicPartition("foo", 0)
 
@@ -86,10 +85,11 @@ def test_topics_partitions_and_brokers_must_be_there():
 
 @pytest.mark.kafka_bug("PR 20003")
 def test_what_only_gets_replicas_is_cancelled_too():
+    zero, one, two = (TopicPartition("foo", number) for number in range(3))
     known = {
-        TopicPartition("foo", 0): Reassignment(replicas=(1, 2), adding=(2,), removing=()),
-        TopicPartition("foo", 1): Reassignment(replicas=(1, 2), adding=(), removing=(2,)),
-        TopicPartition("foo", 2): Reassignment(replicas=(1, 2), adding=(), removing=()),
+        zero: reassignment(zero, replicas=(1, 2), adding=(2,), removing=()),
+        one: reassignment(one, replicas=(1, 2), adding=(), removing=(2,)),
+        two: reassignment(two, replicas=(1, 2), adding=(), removing=()),
     }
     wanted = [TopicPartition("foo", number) for number in (3, 2, 1, 0, 0)]
     assert cancellable(wanted, known) == [TopicPartition("foo", 0), TopicPartition("foo", 1)]

@@ -21,17 +21,17 @@ from jbodlab.kafka_tools.core.reassignment_states import (
     partition_states,
     placements,
 )
-from jbodlab.kafka_tools.core.views import Reassignment
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from tests.jbodlab.kafka_tools.builders import log_dir, topic
+from tests.jbodlab.kafka_tools.builders import log_dir
+from tests.protocol.admin.views import reassignment, topic
 
 FOO, FOO_1, BAR = TopicPartition("foo", 0), TopicPartition("foo", 1), TopicPartition("bar", 0)
 
 
 def test_partitions_of_a_plan_are_sorted_and_compared_with_what_is():
     plan = Plan(((FOO_1, (1, 2, 3)), (FOO, (0, 1, 3)), (BAR, (3, 2)), (TopicPartition("x", 5), ())))
-    under_way = {FOO: Reassignment(replicas=(0, 1, 2, 3), adding=(3,), removing=(2,))}
+    under_way = {FOO: reassignment(FOO, replicas=(0, 1, 2, 3), adding=(3,), removing=(2,))}
     topics = {"foo": topic("foo", (0, 1, 2), (1, 2, 3)), "bar": topic("bar", (2, 3))}
     assert list(partition_states(plan, under_way, topics).items()) == [
         (BAR, PartitionState((2, 3), (3, 2), is_done=True)),
@@ -117,8 +117,8 @@ def test_states_of_moves_have_kafkas_words():
 def test_what_is_under_way_is_listed():
     assert describe_reassignments({}) == "No partition reassignments found."
     under_way = {
-        FOO: Reassignment(replicas=(3, 1), adding=(3,), removing=(1,)),
-        BAR: Reassignment(replicas=(1, 2), adding=(), removing=()),
+        FOO: reassignment(FOO, replicas=(3, 1), adding=(3,), removing=(1,)),
+        BAR: reassignment(BAR, replicas=(1, 2), adding=(), removing=()),
     }
     assert describe_reassignments(under_way).splitlines() == [
         "Current partition reassignments:",

@@ -16,14 +16,14 @@ from jbodlab.kafka_tools.core.reassignment_throttles import (
     moving_brokers,
     topic_throttles,
 )
-from jbodlab.kafka_tools.core.views import Reassignment
 from protocol.ids import TopicPartition
+from tests.protocol.admin.views import reassignment
 
 FOO, BAR = TopicPartition("foo", 0), TopicPartition("bar", 0)
 
 
 def test_sources_are_throttled_as_leaders_and_destinations_as_followers():
-    under_way = {FOO: Reassignment(replicas=(1, 2, 3), adding=(3,), removing=(1,))}
+    under_way = {FOO: reassignment(FOO, replicas=(1, 2, 3), adding=(3,), removing=(1,))}
     proposed = {FOO: (2, 4), BAR: (5, 6, 10), TopicPartition("bar", 10): (5,)}
     current = {FOO: (1, 2, 3), BAR: (5, 7), TopicPartition("bar", 10): (5,)}
     moves = moves_of(under_way, proposed, current)
@@ -41,7 +41,7 @@ def test_sources_are_throttled_as_leaders_and_destinations_as_followers():
 
 
 def test_what_is_under_way_elsewhere_is_throttled_too():
-    under_way = {BAR: Reassignment(replicas=(7, 8), adding=(8,), removing=())}
+    under_way = {BAR: reassignment(BAR, replicas=(7, 8), adding=(8,), removing=())}
     moves = moves_of(under_way, {FOO: (1,)}, {FOO: (1,)})
     assert topic_throttles(moves)["bar"] == {LEADER_REPLICAS: "0:7", FOLLOWER_REPLICAS: "0:8"}
 

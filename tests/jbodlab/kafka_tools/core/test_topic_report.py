@@ -10,25 +10,20 @@ import pytest
 from jbodlab.kafka_tools.core.options import read_words
 from jbodlab.kafka_tools.core.topic_report import Described, lines_of, topic_document
 from jbodlab.kafka_tools.core.topic_words import OPTIONS
-from jbodlab.kafka_tools.core.views import (
-    ConfigEntry,
-    ConfigSource,
-    PartitionDescription,
-    Reassignment,
-    TopicDescription,
-)
+from jbodlab.kafka_tools.core.views import ConfigEntry, ConfigSource
+from protocol.admin.cluster import TopicView
 from protocol.ids import ZERO_UUID, TopicPartition
+from tests.protocol.admin.views import partition, reassignment
 
-TOPIC = TopicDescription(
+T0 = TopicPartition("t", 0)
+TOPIC = TopicView(
     name="t",
     topic_id=bytes(range(16)),
     is_internal=False,
     partitions=(
-        PartitionDescription(partition=0, leader=1, replicas=(1, 2, 3), isr=(2, 1)),
-        PartitionDescription(
-            partition=1, leader=None, replicas=(2,), isr=(2,), elr=(), last_known_elr=(2,)
-        ),
-        PartitionDescription(partition=2, leader=9, replicas=(9, 1), isr=(9,)),
+        partition("t", 0, leader=1, replicas=(1, 2, 3), isr=(2, 1)),
+        partition("t", 1, leader=-1, replicas=(2,), isr=(2,), elr=((), (2,))),
+        partition("t", 2, leader=9, replicas=(9, 1), isr=(9,)),
     ),
 )
 
@@ -46,7 +41,9 @@ DESCRIBED = Described(
         entry("segment.bytes", "7", ConfigSource.DEFAULT_CONFIG),
     ],
     reassignments={
-        TopicPartition("t", 0): Reassignment(replicas=(1, 2, 3), adding=(3,), removing=())
+        TopicPartition("t", 0): reassignment(
+            TopicPartition("t", 0), replicas=(1, 2, 3), adding=(3,), removing=()
+        )
     },
     live_brokers=[1, 2, 3],
 )
