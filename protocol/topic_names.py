@@ -1,4 +1,4 @@
-"""What a topic may be called. It knows no topics.
+"""What a topic may be called, and which names are Kafka's own. It knows no topics.
 
 Source: Topic.java.
 """
@@ -9,6 +9,10 @@ import re
 from typing import Final
 
 NAME_LENGTH_MAX: Final = 249
+INTERNAL_TOPICS: Final = frozenset(
+    {"__consumer_offsets", "__transaction_state", "__share_group_state"}
+)
+"""The last is one since 3.9; emulated older releases have it, too, as nobody has such a topic."""
 
 _LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]+")
 
@@ -27,3 +31,8 @@ def topic_name_problem(name: str) -> str:
             "ASCII alphanumerics, '.', '_' and '-'"
         )
     return ""
+
+
+def is_topic_name(name: str) -> bool:
+    """Tell whether Kafka allows the name: 1 to 249 of ``[a-zA-Z0-9._-]``, not ``.``, not ``..``."""
+    return not topic_name_problem(name)

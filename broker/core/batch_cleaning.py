@@ -53,16 +53,6 @@ def last_of_producers(entries: Sequence[ProducerEntry]) -> dict[int, LastOfProdu
     }
 
 
-@dataclass(slots=True)
-class CleanedCounts:
-    """What a pass read and what stayed."""
-
-    read_records: int = 0
-    kept_records: int = 0
-    read_batches: int = 0
-    kept_batches: int = 0
-
-
 @dataclass(slots=True, kw_only=True)
 class BatchCleaning(Generic[A]):
     """The rules of one pass over one log; ``clean`` takes every batch, in order."""
@@ -75,7 +65,6 @@ class BatchCleaning(Generic[A]):
     now_ms: int
     delete_retention_ms: int
     transactions: CleanedTransactions[A] = field(default_factory=CleanedTransactions[A])
-    counts: CleanedCounts = field(default_factory=CleanedCounts)
 
     def clean(self, header: BatchHeader, batch: Buffer) -> Buffer | None:
         """Return what stays of ``batch``: itself, a shorter one, or None.
@@ -83,14 +72,11 @@ class BatchCleaning(Generic[A]):
         Raises:
             Malformed: its records cannot be read.
         """
-        self.counts.read_batches += 1
-        self.counts.read_records += header.records_count
         kept = self._clean_marker(header, batch) if header.is_control else None
         if not header.is_control:
             kept = self._clean_data(header, batch)
         if kept is None and self._must_stay(header):
             kept = batch if header.records_count == 0 else _emptied(header)
-        self.counts.kept_batches += kept is not None
         return kept
 
     def _clean_marker(self, header: BatchHeader, batch: Buffer) -> Buffer | None:
@@ -101,7 +87,6 @@ class BatchCleaning(Generic[A]):
             may_go and horizon_ms is not None and horizon_ms <= self.now_ms
         ):
             return None
-        self.counts.kept_records += header.records_count
         if not may_go or horizon_ms is not None:
             return batch
         data = record_bytes(batch, header)
@@ -113,7 +98,6 @@ class BatchCleaning(Generic[A]):
         data = record_bytes(batch, header)
         spans = record_spans(data, header.records_count)
         kept = [span for span in spans if self._stays(header, span)]
-        self.counts.kept_records += len(kept)
         if not kept:
             return None
         needs_horizon = header.delete_horizon_ms is None and any(s.is_tombstone for s in kept)

@@ -11,10 +11,10 @@ from typing import Final
 
 from broker.core.partition import Partition
 from protocol.errors import ErrorCode, KafkaError
+from protocol.topic_names import INTERNAL_TOPICS
 
 HIGH_WATERMARK: Final = -1
 """An offset in DeleteRecords: everything committed."""
-INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 
 
 def new_log_start(partition: Partition, offset: int, *, cleanup_policy: Collection[str]) -> int:

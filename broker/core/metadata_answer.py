@@ -22,12 +22,7 @@ from protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-
-TOPIC_NAME_LENGTH_MAX: Final = 249
-_TOPIC_NAME_CHARACTERS: Final = frozenset(
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
-)
-INTERNAL_TOPICS: Final = frozenset({"__consumer_offsets", "__transaction_state"})
+from protocol.topic_names import INTERNAL_TOPICS, is_topic_name
 
 TOPIC_OPERATIONS: Final = sum(1 << code for code in (3, 4, 5, 6, 7, 8, 10, 11))
 """READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS: there are no
@@ -41,15 +36,6 @@ _LAYOUT_LISTENER_ERRORS: Final = 6
 _TOPIC_IDS_IN_REQUEST_VERSION: Final = 12
 _ROWS_PER_TOPIC: Final = 3
 """One per layout; more are rows of deleted topics."""
-
-
-def is_topic_name(name: str) -> bool:
-    """Tell whether Kafka allows the name: 1 to 249 of ``[a-zA-Z0-9._-]``, not ``.``, not ``..``."""
-    return (
-        0 < len(name) <= TOPIC_NAME_LENGTH_MAX
-        and name not in {".", ".."}
-        and _TOPIC_NAME_CHARACTERS.issuperset(name)
-    )
 
 
 class MetadataAnswers:

@@ -49,11 +49,6 @@ class OffsetMap:
         """What the table takes."""
         return len(self._table)
 
-    @property
-    def utilization(self) -> float:
-        """How much of the table is taken, from 0 to 1."""
-        return self.count / self._slots
-
     def put(self, key: bytes, offset: int) -> bool:
         """Note that ``key`` is at ``offset``, larger than those before; False: no room for it."""
         digest = _digest(key)

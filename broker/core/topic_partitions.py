@@ -6,7 +6,7 @@ DescribeTopicPartitionsRequestHandler.java, KRaftMetadataCache.describeTopicResp
 
 from __future__ import annotations
 
-from broker.core.metadata_answer import INTERNAL_TOPICS, TOPIC_OPERATIONS, is_topic_name
+from broker.core.metadata_answer import TOPIC_OPERATIONS
 from broker.core.metadata_image import MetadataImage, PartitionImage, TopicImage
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import NO_LEADER
@@ -17,6 +17,7 @@ from protocol.messages.topic_partitions import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
+from protocol.topic_names import INTERNAL_TOPICS, is_topic_name
 
 
 def describe_topic_partitions(

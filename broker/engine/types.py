@@ -191,7 +191,6 @@ class FailedLogDir:
     operation: str
     cause: str
     offline_replica_count: int
-    at_loop_ms: int
 
 
 class EngineGauges(NamedTuple):

@@ -8,7 +8,6 @@ Versions: 0.
 from __future__ import annotations
 
 from broker.context import Context
-from broker.core.metadata_answer import is_topic_name
 from broker.core.producer_entry import ProducerEntry
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError
@@ -20,6 +19,7 @@ from protocol.messages.producer_ids import (
     ProducerState,
     TopicResponse,
 )
+from protocol.topic_names import is_topic_name
 
 
 def refuse(

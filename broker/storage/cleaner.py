@@ -76,7 +76,6 @@ class CleaningPass:
         self.is_done = False
         self.read_bytes = 0
         self.written_bytes = 0
-        self.map_utilization = 0.0
         self._log = log
         self._dirty = dirty
         self._rules = rules
@@ -134,7 +133,6 @@ class CleaningPass:
             return
         offsets = self._new_map()
         yield from self._index(offsets)
-        self.map_utilization = offsets.utilization
         end_offset = offsets.latest_offset + 1
         cleaning = self._new_cleaning(offsets)
         for group in self._groups(end_offset):

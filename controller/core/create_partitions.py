@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from controller.core.effects import Answer
 from controller.core.events import RequestArrived
 from controller.core.placement import (
     check_counts,
@@ -19,6 +18,7 @@ from controller.core.placement import (
 from controller.core.records import PartitionsAdded
 from controller.core.state import Topic
 from controller.core.step import Step
+from controller.core.told_answers import answer_once_told
 from controller.core.topics import start_partitions, usable_seats
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
@@ -56,25 +56,16 @@ def create_partitions(step: Step, event: RequestArrived) -> None:
         results.append(CreatePartitionsTopicResult(name=topic.name))
     if tps:
         start_partitions(step, tps)
-    _answer(step, event, results, is_waiting=bool(tps))
-
-
-def _answer(
-    step: Step,
-    event: RequestArrived,
-    results: list[CreatePartitionsTopicResult],
-    *,
-    is_waiting: bool,
-) -> None:
-    request: CreatePartitionsRequest = event.request
-    done = Answer(event.token, CreatePartitionsResponse(results=results))
-    late = Answer(event.token, CreatePartitionsResponse(results=[_late(r) for r in results]))
-    if not is_waiting:
-        step.effects.append(done)
-    elif request.timeout_ms <= 0:
-        step.effects.append(late)
-    else:
-        step.when_told(done, late=late, deadline_ms=step.now_ms + request.timeout_ms)
+    answer_once_told(
+        step,
+        event,
+        results,
+        lambda results: CreatePartitionsResponse(results=results),
+        lambda result: CreatePartitionsTopicResult(
+            name=result.name, error_code=ErrorCode.REQUEST_TIMED_OUT
+        ),
+        is_waiting=bool(tps),
+    )
 
 
 def _added(step: Step, topic: CreatePartitionsTopic) -> int:
@@ -170,9 +161,3 @@ def _failed(name: str, error: KafkaError) -> CreatePartitionsTopicResult:
     return CreatePartitionsTopicResult(
         name=name, error_code=error.code, error_message=error.message
     )
-
-
-def _late(result: CreatePartitionsTopicResult) -> CreatePartitionsTopicResult:
-    if result.error_code != ErrorCode.NONE:
-        return result
-    return CreatePartitionsTopicResult(name=result.name, error_code=ErrorCode.REQUEST_TIMED_OUT)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final, NamedTuple
 
-from controller.core.effects import Answer
 from controller.core.events import RequestArrived
 from controller.core.placement import (
     check_counts,
@@ -20,6 +19,7 @@ from controller.core.placement import (
     start_for_new_topic,
 )
 from controller.core.step import Step
+from controller.core.told_answers import answer_once_told
 from controller.core.topic_rules import CLUSTER_METADATA_TOPIC, check_assignment, check_name
 from controller.core.topics import add_topic, start_partitions, usable_seats
 from protocol.configs.parsing import check_topic_configs, describe_topic_configs
@@ -69,22 +69,16 @@ def create_topics(step: Step, event: RequestArrived) -> None:
         results.append(_created(step, topic.name, plan))
     if tps:
         start_partitions(step, tps)
-    _answer(step, event, results, is_waiting=bool(tps))
-
-
-def _answer(
-    step: Step, event: RequestArrived, results: list[CreatableTopicResult], *, is_waiting: bool
-) -> None:
-    request: CreateTopicsRequest = event.request
-    done = Answer(event.token, CreateTopicsResponse(topics=results))
-    if not is_waiting:
-        step.effects.append(done)
-        return
-    late = Answer(event.token, CreateTopicsResponse(topics=[_late(result) for result in results]))
-    if request.timeout_ms <= 0:
-        step.effects.append(late)
-    else:
-        step.when_told(done, late=late, deadline_ms=step.now_ms + request.timeout_ms)
+    answer_once_told(
+        step,
+        event,
+        results,
+        lambda results: CreateTopicsResponse(topics=results),
+        lambda result: CreatableTopicResult(
+            name=result.name, error_code=ErrorCode.REQUEST_TIMED_OUT, error_message=None
+        ),
+        is_waiting=bool(tps),
+    )
 
 
 def _plan(step: Step, topic: CreatableTopic, *, is_duplicate: bool) -> _Plan:
@@ -188,12 +182,4 @@ def _created(step: Step, name: str, plan: _Plan) -> CreatableTopicResult:
             )
             for config in describe_topic_configs(plan.configs, step.default_overrides)
         ],
-    )
-
-
-def _late(result: CreatableTopicResult) -> CreatableTopicResult:
-    if result.error_code != ErrorCode.NONE:
-        return result
-    return CreatableTopicResult(
-        name=result.name, error_code=ErrorCode.REQUEST_TIMED_OUT, error_message=None
     )

@@ -7,9 +7,9 @@ KafkaApis.handleDeleteTopicsRequest (3.9).
 from __future__ import annotations
 
 from controller.core import deletion
-from controller.core.effects import Answer
 from controller.core.events import RequestArrived
 from controller.core.step import Step
+from controller.core.told_answers import answer_once_told
 from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID
 from protocol.messages.topics import (
@@ -37,7 +37,14 @@ def delete_topics(step: Step, event: RequestArrived) -> None:
     found = [r.name for r in results if r.error_code == ErrorCode.NONE and r.name is not None]
     if found:
         deletion.queue_topics(step, dict.fromkeys(found))
-    _answer(step, event, results, is_waiting=bool(found))
+    answer_once_told(
+        step,
+        event,
+        results,
+        lambda results: DeleteTopicsResponse(responses=results),
+        lambda result: _result(result.name, result.topic_id, ErrorCode.REQUEST_TIMED_OUT),
+        is_waiting=bool(found),
+    )
 
 
 def _wanted(request: DeleteTopicsRequest, version: int) -> list[DeleteTopicState]:
@@ -58,25 +65,5 @@ def _look_up(step: Step, entry: DeleteTopicState) -> DeletableTopicResult:
     return _result(entry.name, topic.topic_id, ErrorCode.NONE)
 
 
-def _answer(
-    step: Step, event: RequestArrived, results: list[DeletableTopicResult], *, is_waiting: bool
-) -> None:
-    request: DeleteTopicsRequest = event.request
-    done = Answer(event.token, DeleteTopicsResponse(responses=results))
-    late = Answer(event.token, DeleteTopicsResponse(responses=[_late(r) for r in results]))
-    if not is_waiting:
-        step.effects.append(done)
-    elif request.timeout_ms <= 0:
-        step.effects.append(late)
-    else:
-        step.when_told(done, late=late, deadline_ms=step.now_ms + request.timeout_ms)
-
-
 def _result(name: str | None, topic_id: bytes, code: ErrorCode) -> DeletableTopicResult:
     return DeletableTopicResult(name=name, topic_id=bytes(topic_id), error_code=code)
-
-
-def _late(result: DeletableTopicResult) -> DeletableTopicResult:
-    if result.error_code != ErrorCode.NONE:
-        return result
-    return _result(result.name, result.topic_id, ErrorCode.REQUEST_TIMED_OUT)

@@ -36,7 +36,7 @@ class Failures:
         state = self._state
         if not state.log_dirs.fail(failure.log_dir):
             return
-        at_loop_ms, at_ms = state.now_ms(), state.wall_ms()
+        at_ms = state.wall_ms()
         state.usage.pop(failure.log_dir, None)
         state.cleaner_offsets.log_dir_failed(failure.log_dir)
         state.rebuilds.end(failure.log_dir)
@@ -54,7 +54,6 @@ class Failures:
             operation=failure.operation,
             cause=str(failure.cause) or type(failure.cause).__name__,
             offline_replica_count=len(failed.current),
-            at_loop_ms=at_loop_ms,
         )
         self._log(told, failed.current)
         self._emit(told, failed.current, at_ms)

@@ -276,15 +276,6 @@ def test_keys_are_noted_from_the_first_dirty_offset_until_the_map_is_full() -> N
     assert small.latest_offset == 0
 
 
-def test_it_counts_what_it_read_and_kept() -> None:
-    rules = cleaning({b"a": 1})
-    cleaned(rules, build_batch(keyed((b"a", b"1"), (b"a", b"2"))))
-    cleaned(rules, build_batch(keyed((b"a", b"1"))))
-    counts = rules.counts
-    assert (counts.read_records, counts.kept_records) == (3, 1)
-    assert (counts.read_batches, counts.kept_batches) == (2, 1)
-
-
 KEYS = st.sampled_from([b"a", b"b", b"c", None])
 VALUES = st.none() | st.binary(max_size=4)
 

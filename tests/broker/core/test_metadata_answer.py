@@ -8,7 +8,6 @@ from broker.core.metadata_answer import (
     CLUSTER_OPERATIONS,
     TOPIC_OPERATIONS,
     MetadataAnswers,
-    is_topic_name,
 )
 from broker.core.metadata_image import MetadataImage
 from protocol.ids import ZERO_UUID, BrokerId
@@ -24,6 +23,7 @@ from protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from protocol.topic_names import is_topic_name
 from protocol.wire.fast import codec
 from tests.broker.core.test_metadata_image import (
     ID,

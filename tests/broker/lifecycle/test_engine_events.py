@@ -25,7 +25,6 @@ FAILED = FailedLogDir(
     operation="append",
     cause="eio",
     offline_replica_count=1,
-    at_loop_ms=0,
 )
 
 

@@ -95,7 +95,6 @@ def failed(directory_id: bytes) -> FailedLogDir:
         operation="append",
         cause="eio",
         offline_replica_count=3,
-        at_loop_ms=0,
     )
 
 
