@@ -1,7 +1,7 @@
 """What the engine does again and again: checkpoints, retention, looks at disks, Isr shrinking.
 
-One loop per period for the whole broker, none per partition. Source: jbod-broker facts, timers of
-ReplicaManager and LogManager.
+One loop per period for the whole broker, none per partition. Source: the timers of
+ReplicaManager.scala and LogManager.scala.
 """
 
 from __future__ import annotations

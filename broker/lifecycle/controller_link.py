@@ -20,8 +20,8 @@ logger = logging.getLogger(__name__)
 FORWARDS_MAX: Final = 8
 """Forwarded requests under way at once; the others wait their turn."""
 REQUEST_TIMEOUT_MS: Final = 5_000
-FORWARD_GRACE_MS: Final = 2_000
 _REFUSED_RETRY_MS: Final = 50
+FORWARD_GRACE_MS: Final = 2_000
 """How much longer a forward waits than its request allows the controller: the controller's own
 answer to a request that ran out of time is to arrive, and one that allows no time is to be sent.
 """

@@ -1,7 +1,7 @@
 """The field table: one dataclass per struct, one line per field, one version range per line.
 
 ``field(STRING, "1+", nullable="1+")`` is one row. ``construct_for(cls, version)`` reads the rows
-and returns the construct object of that version; ``fast.codec`` turns that object into closures.
+and returns the construct object of that version; ``fast.codec`` compiles functions from it.
 """
 
 from __future__ import annotations
