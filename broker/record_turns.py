@@ -5,7 +5,8 @@ loop, it would keep everybody waiting. So codecs have one thread of their own, w
 log dir: a batch is nobody's before it has its offsets, its work is no work of a disk whose silence
 is measured, and on a log dir's queue it would stand before the appends of all others. One thread
 is enough to leave the loop alone, and has one bomb at a time burst. Python's share, record by
-record, stays on the loop in steps: in a thread it would take the interpreter from the loop.
+record, stays on the loop in steps: in a thread it would take the interpreter from the loop. It may
+take seconds for a bomb of tiny records, so what is less than a bomb has a turn of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, Self, TypeVar
 
 from protocol.errors import Malformed
 from protocol.ports import DiskWorker
-from protocol.records.steps import CodecWork, Steps
+from protocol.records.steps import OUTPUT_BYTES_MEDIUM, CodecWork, Steps
 from protocol.transport.turns import Turns
 
 T = TypeVar("T")
@@ -32,18 +33,21 @@ class RecordTurns:
         self._worker = worker
         self._loop = asyncio.get_running_loop()
         self._turns = Turns()
+        self.medium = asyncio.Lock()
+        """Held by whom the memory of a batch of ``OUTPUT_BYTES_MEDIUM`` is granted to."""
         self.large = asyncio.Lock()
-        """Held by whom the memory of a large batch is granted to; who waits is served in order."""
+        """The same for one of any size; who waits for either is served in order."""
 
     async def run(self, steps: Steps[T], *, is_large: bool = False) -> T:
         """Go through ``steps`` with turns for others in between; return what they return.
 
         Of those that may unpack much, one is under way at a time: bombs must not add up. That is
-        noticed when they do so, or said in advance by ``is_large``.
+        noticed when they do so, or said in advance by ``is_large``. One that unpacks no more than
+        ``OUTPUT_BYTES_MEDIUM`` is under way beside it: the records of a bomb may take seconds.
         """
-        with _LargeTurn(self.large) as turn:
+        with _MemoryTurn(self.large) as turn:
             if is_large:
-                await turn.take()
+                await turn.take(self.large)
             try:
                 work = next(steps)
                 while True:
@@ -62,35 +66,42 @@ class RecordTurns:
         """End the thread; what it is doing is done for nobody."""
         self._worker.abandon()
 
-    async def _result(self, work: CodecWork | None, turn: _LargeTurn) -> Any:
+    async def _result(self, work: CodecWork | None, turn: _MemoryTurn) -> Any:
         """Return what is to be sent into the steps, or an exception that is to be thrown."""
         if work is None:
             return await self._turns.next()
         if work.is_large:
-            await turn.take()
+            is_medium = work.output_bytes_max <= OUTPUT_BYTES_MEDIUM
+            await turn.take(self.medium if is_medium else self.large)
         worked: asyncio.Future[Any] = self._loop.create_future()
         turn.working = self._loop.create_future()
         settle = partial(_settle, worked, turn.working)
         self._worker.run([partial(_outcome, work.call)], settle)
         result = await worked
         turn.working = None
+        turn.has_memory |= work.is_large and not isinstance(result, Exception)
         return result
 
 
-class _LargeTurn:
-    """The turn of one, if it takes it; let go of at the end, but not while its codec works."""
+class _MemoryTurn:
+    """The turns of one, if it takes any; let go of at the end, but not while its codec works."""
 
-    def __init__(self, lock: asyncio.Lock) -> None:
-        self._lock = lock
-        self._is_taken = False
+    def __init__(self, large: asyncio.Lock) -> None:
+        self._large = large
+        self._taken: list[asyncio.Lock] = []
         self.working: asyncio.Future[None] | None = None
         """Done when the codec is; without what it returned, which goes with who wanted it."""
+        self.has_memory = False
+        """Whether something large was unpacked, and may be there still."""
 
-    async def take(self) -> None:
-        """Wait for it; nothing to do for who has it."""
-        if not self._is_taken:
-            await self._lock.acquire()
-            self._is_taken = True
+    async def take(self, lock: asyncio.Lock) -> None:
+        """Wait for a turn; nothing to do for who has it, or that for more."""
+        if lock in self._taken or self._large in self._taken:
+            return
+        if not self.has_memory:
+            self._release()  # What was to be medium is more: others need not wait for that.
+        await lock.acquire()
+        self._taken.append(lock)
 
     def __enter__(self) -> Self:
         return self
@@ -101,12 +112,14 @@ class _LargeTurn:
         _error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
-        if not self._is_taken:
-            return
         if self.working is None:
-            self._lock.release()
+            self._release()
         else:
-            self.working.add_done_callback(lambda _: self._lock.release())
+            self.working.add_done_callback(lambda _: self._release())
+
+    def _release(self) -> None:
+        while self._taken:
+            self._taken.pop().release()
 
 
 def _outcome(call: Callable[[], Any]) -> Any:

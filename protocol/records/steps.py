@@ -7,12 +7,13 @@ that whoever drives it decides where that is done. Nothing here knows of loops o
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from protocol.errors import Malformed
 from protocol.ports import Buffer
 from protocol.records.batch import MAGIC, Compression
-from protocol.records.compression import compress, decompress
+from protocol.records.compression import OUTPUT_BYTES_MAX, compress, decompress
 
 T = TypeVar("T")
 
@@ -26,6 +27,8 @@ INPUT_BYTES_SHORT: Final = 128 * 1024
 """Compressed bytes that are unpacked in the step that wants them, if they are no more than ..."""
 OUTPUT_BYTES_SHORT: Final = 512 * 1024
 """... this without compression: a few milliseconds."""
+OUTPUT_BYTES_MEDIUM: Final = 8 * 1024 * 1024
+"""Without compression: what is no more than this does not wait for what is."""
 PACKED_BYTES_SHORT: Final = 8 * 1024
 """Bytes that are packed in the step that wants it, at whatever level."""
 
@@ -36,6 +39,8 @@ class CodecWork(NamedTuple):
     call: Callable[[], Any]
     is_large: bool
     """Whether what it returns may be so much that there should not be two of it at a time."""
+    output_bytes_max: int = OUTPUT_BYTES_MAX
+    """What it returns has no more, if it is large."""
 
 
 Steps: TypeAlias = Generator[CodecWork | None, Any, T]
@@ -87,10 +92,16 @@ def decompress_in_steps(
         except Malformed:
             pass  # Damaged, or more than that: the same call without the bound tells.
 
-    def call() -> Buffer:
-        return decompress(codec, data, magic=magic, output_bytes_max=output_bytes_max)
+    def work(most: int) -> CodecWork:
+        call = partial(decompress, codec, data, magic=magic, output_bytes_max=most)
+        return CodecWork(call, is_large=True, output_bytes_max=most)
 
-    return (yield CodecWork(call, is_large=True))
+    if output_bytes_max > OUTPUT_BYTES_MEDIUM:
+        try:
+            return (yield work(OUTPUT_BYTES_MEDIUM))
+        except Malformed:
+            pass  # As above.
+    return (yield work(output_bytes_max))
 
 
 def compress_in_steps(

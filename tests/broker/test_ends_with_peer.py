@@ -120,10 +120,10 @@ async def test_bombs_of_clients_that_left_are_not_unpacked_and_nothing_of_them_s
                 writer.write(frame * 3)
             await until(lambda: worker.asked == 1 and len(begun) == 8)
         await until(lambda: server.connection_count == 0)
-        assert turns.large.locked(), "the codec is still at work"
+        assert turns.medium.locked(), "the codec is still at work"
         worker.release()
         worker.release = lambda: None
-        await until(lambda: not turns.large.locked())
+        await until(lambda: not turns.medium.locked())
         await server.stop()
     assert (worker.asked, len(begun)) == (1, 8)
     assert broker.engine.produced == []

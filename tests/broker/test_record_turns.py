@@ -7,6 +7,7 @@ import gc
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,8 +15,10 @@ import pytest
 from broker.record_turns import RecordTurns
 from broker.storage.worker import InlineDiskWorker, ThreadDiskWorker, run_jobs
 from protocol.errors import ErrorCode, KafkaError, Malformed
-from protocol.records.steps import CodecWork, Steps
+from protocol.records.steps import OUTPUT_BYTES_MEDIUM, CodecWork, Steps
 from tests.deadlines import DEADLINE_S
+
+LARGE = OUTPUT_BYTES_MEDIUM + 1
 
 
 class HeldWorker(InlineDiskWorker):
@@ -95,6 +98,58 @@ async def test_of_large_ones_one_is_under_way_and_the_others_wait_in_order() -> 
             worker.release()
             await settled()
             assert log[2 + number] == f"{name} has {name.upper()}"
+
+
+def unpacking(name: str, log: list[str], *sizes: int) -> Steps[None]:
+    """Unpack one after the other; of what is more than a bound the codec says so."""
+
+    def unpack(size: int, most: int) -> int:
+        if size > most:
+            raise Malformed(f"more than {most}")
+        return size
+
+    for size in sizes:
+        for most in (OUTPUT_BYTES_MEDIUM, 2 * OUTPUT_BYTES_MEDIUM):
+            with suppress(Malformed):
+                call = partial(unpack, size, most)
+                result = yield CodecWork(call, is_large=True, output_bytes_max=most)
+                log.append(f"{name} has {result}")
+                break
+    yield
+    log.append(f"{name} ends")
+
+
+async def test_what_is_medium_passes_what_is_large_and_those_that_wait_for_it() -> None:
+    worker, log = HeldWorker(), list[str]()
+    turns = RecordTurns(worker)
+    async with asyncio.timeout(DEADLINE_S), turns.large, asyncio.TaskGroup() as group:
+        for name, size in (("a", LARGE), ("b", LARGE), ("c", 1), ("d", 2)):
+            group.create_task(turns.run(unpacking(name, log, size)))
+        for _ in range(4):
+            await settled()
+            worker.release()
+        await settled()
+        assert log == ["c has 1", "c ends", "d has 2", "d ends"]
+        assert not turns.medium.locked()
+        turns.large.release()
+        for _ in range(2):
+            await settled()
+            worker.release()
+        await turns.large.acquire()
+    assert log[4:] == [f"a has {LARGE}", "a ends", f"b has {LARGE}", "b ends"]
+
+
+async def test_who_has_unpacked_something_lets_nobody_pass_while_it_waits_for_more() -> None:
+    log: list[str] = []
+    turns = RecordTurns(InlineDiskWorker(asyncio.get_running_loop()))
+    async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group, turns.large:
+        group.create_task(turns.run(unpacking("a", log, 1, LARGE)))
+        group.create_task(turns.run(unpacking("b", log, 2)))
+        await settled()
+        assert log == ["a has 1"]
+    assert log == ["a has 1", f"a has {LARGE}", "a ends", "b has 2", "b ends"]
+    assert not turns.medium.locked()
+    assert not turns.large.locked()
 
 
 async def test_what_is_not_large_waits_for_no_turn() -> None:

@@ -20,7 +20,7 @@ from protocol.records.batch import Compression, read_batch_header
 from protocol.records.build import BatchOptions, NewRecord, build_batch
 from protocol.records.build_message_set import MessageSetOptions, build_message_set
 from protocol.records.records import iterate_all_records
-from protocol.records.steps import OUTPUT_BYTES_SHORT
+from protocol.records.steps import OUTPUT_BYTES_MEDIUM, OUTPUT_BYTES_SHORT
 from tests.broker.fakes import TOPIC_ID, FakeBroker, batch
 from tests.deadlines import DEADLINE_S
 
@@ -276,6 +276,9 @@ async def test_one_bomb_is_unpacked_at_a_time_and_other_requests_pass(broker: Fa
         answers.append(name)
 
     bomb = build_batch(
+        [NewRecord(bytes(OUTPUT_BYTES_MEDIUM))], BatchOptions(compression=Compression.GZIP)
+    )
+    medium = build_batch(
         [NewRecord(bytes(OUTPUT_BYTES_SHORT))], BatchOptions(compression=Compression.GZIP)
     )
     zstd = build_batch([NewRecord(b"x")], BatchOptions(compression=Compression.ZSTD))
@@ -285,11 +288,12 @@ async def test_one_bomb_is_unpacked_at_a_time_and_other_requests_pass(broker: Fa
         broker.context.record_turns.large,
     ):
         group.create_task(ask("a bomb", bomb))
+        group.create_task(ask("medium", medium))
         group.create_task(ask("packed anew", batch()))
         group.create_task(ask("as it is", zstd))
-        while len(answers) < 2:  # noqa: ASYNC110 -- nothing else tells
+        while len(answers) < 3:  # noqa: ASYNC110 -- nothing else tells
             await asyncio.sleep(0)
         for _ in range(100):
             await asyncio.sleep(0)
-        assert sorted(answers) == ["as it is", "packed anew"]
+        assert sorted(answers) == ["as it is", "medium", "packed anew"]
     assert answers[-1] == "a bomb"

@@ -13,6 +13,7 @@ from protocol.records.compression import compress, decompress
 from protocol.records.steps import (
     COPIED_OF_A_STEP_BYTES,
     INPUT_BYTES_SHORT,
+    OUTPUT_BYTES_MEDIUM,
     OUTPUT_BYTES_SHORT,
     PACKED_BYTES_SHORT,
     CodecWork,
@@ -46,6 +47,17 @@ def test_what_becomes_large_is_unpacked_elsewhere(codec: Compression) -> None:
     data, stepped = gone_through(unpacked(codec, bomb))
     assert data == bytes(OUTPUT_BYTES_SHORT + 1)
     assert [work.is_large for work in stepped.works] == [True]
+
+
+def test_what_is_more_than_medium_is_tried_as_that_first() -> None:
+    for size, tried in (
+        (OUTPUT_BYTES_MEDIUM, [OUTPUT_BYTES_MEDIUM]),
+        (OUTPUT_BYTES_MEDIUM + 1, [OUTPUT_BYTES_MEDIUM, MAX]),
+    ):
+        bomb = compress(Compression.ZSTD, bytes(size))
+        data, stepped = gone_through(unpacked(Compression.ZSTD, bomb))
+        assert len(data) == size
+        assert [work.output_bytes_max for work in stepped.works] == tried
 
 
 @pytest.mark.parametrize("codec", CODECS)
