@@ -1,7 +1,7 @@
 """The two ends of a Kafka connection: headers, ids, replies in order. No sockets, no bodies.
 
 Headers are decoded by hand because every request pays for them; a test compares them with the
-message table. Source: RequestHeader.java, ResponseHeader.java, jbod-apis section 1.
+message table. Source: RequestHeader.java, ResponseHeader.java.
 """
 
 from __future__ import annotations

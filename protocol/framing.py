@@ -3,7 +3,7 @@
 A frame is int32 size and that many bytes. What a peer announces costs nothing before it comes: a
 frame of more than ``HELD_BYTES_MIN`` gets memory of its own once its first bytes are there, and one
 of more than ``MAPPED_BYTES_MIN`` gets pages from the system that are filled as its bytes arrive.
-Source: NetworkReceive.java, jbod-apis section 1.
+Source: NetworkReceive.java.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The command line of ``kafka-reassign-partitions``: its options, and which go together.
 
-Source: ReassignPartitionsCommand.java validateAndParseArgs, jbod-tools section 4.
+Source: ReassignPartitionsCommand.java validateAndParseArgs.
 """
 
 from __future__ import annotations
