@@ -262,12 +262,14 @@ async def _fail_log_dir(ports: ControlPorts, body: bytes) -> Answer:
     wish = _decode(body, FailRequest)
     if wish.mode not in FAULT_MODES:
         raise ControlError(400, f"mode: {wish.mode!r} is none of {', '.join(FAULT_MODES)}")
-    if wish.mode == "slow" and not 0 < (wish.delay_ms or 0) <= DURATION_MS_MAX:
+    needs_delay = DiskMode(wish.mode).row.needs_delay
+    if needs_delay and not 0 < (wish.delay_ms or 0) <= DURATION_MS_MAX:
         raise ControlError(
-            400, f"delay_ms: {wish.delay_ms!r}, mode slow needs 1 to {DURATION_MS_MAX}"
+            400, f"delay_ms: {wish.delay_ms!r}, mode {wish.mode} needs 1 to {DURATION_MS_MAX}"
         )
-    if wish.mode != "slow" and wish.delay_ms is not None:
-        raise ControlError(400, f"delay_ms: only mode slow takes it, not {wish.mode}")
+    if not needs_delay and wish.delay_ms is not None:
+        only = " or ".join(mode.value for mode in DiskMode if mode.row.needs_delay)
+        raise ControlError(400, f"delay_ms: only mode {only} takes it, not {wish.mode}")
     ports.fail_log_dir(wish)
     return _json(200, {"path": wish.path, "mode": wish.mode})
 

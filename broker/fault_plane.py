@@ -184,7 +184,7 @@ class FaultPlane:
             laid.network_rule = self._network.add_rule(fault)
             return
         for path in self._disks if fault.log_dir is None else (fault.log_dir,):
-            disk, rule = self._disks[path], FaultRule.of(fault)
+            disk, rule = self._disks[path], FaultRule(fault)
             disk.add_rule(rule)
             laid.disk_rules.append((path, disk, rule))
 

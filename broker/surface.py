@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from broker.client_gate import ClientGate
 from broker.context import BrokerState
@@ -34,16 +34,6 @@ from broker.storage.log_dir import LogDir
 from protocol.cluster_file.spec import BrokerSpec, ClusterSpec
 from protocol.faults.model import DiskFault, DiskMode, NetworkFault
 from protocol.ids import ZERO_UUID, TopicPartition, uuid_text
-
-_PROBED: Final = (
-    DiskMode.EIO,
-    DiskMode.ENOSPC,
-    DiskMode.READ_ONLY,
-    DiskMode.HANG,
-    DiskMode.TORN_WRITE,
-    DiskMode.SYNC_FAILURE,
-)
-"""Modes that fail writes: where they are for all of them, a write makes them bite at once."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -191,7 +181,7 @@ class Surface:
 
     def _bite(self, fault: DiskFault | NetworkFault) -> None:
         """Write to the log dirs of a fault that is to fail every write, so that it is noticed."""
-        if not isinstance(fault, DiskFault) or fault.mode not in _PROBED:
+        if not isinstance(fault, DiskFault) or not fault.mode.row.fails_every_write:
             return
         whole = DiskFault(mode=fault.mode, node=fault.node, log_dir=fault.log_dir)
         for path, log_dir in self.log_dirs.items():
@@ -227,7 +217,7 @@ class Surface:
         if self.engine is None:
             raise ControlError(409, "the broker is still starting")
         if disk.rules and not wish.is_replaced:
-            mode = disk.rules[0].mode.value
+            mode = disk.rules[0].fault.mode.value
             raise ControlError(409, f"{wish.path} still fails with {mode}: heal it first")
         try:
             self.returns.ask(wish)
@@ -316,7 +306,8 @@ class Surface:
             "last_hop_ms": log_dir.last_hop_ms,
             "fault": self._fault(path),
             "faults": [
-                {"mode": rule.mode.value, "hits": rule.hits} for rule in self.disks[path].rules
+                {"mode": rule.fault.mode.value, "hits": rule.hits}
+                for rule in self.disks[path].rules
             ],
             "return": self._return(path, described),
             "replicas": [
@@ -355,6 +346,6 @@ class Surface:
         disk = self.disks[path]
         if not disk.rules:
             return None
-        rule = disk.rules[0]
-        delay_ms = rule.delay_ms if rule.mode is DiskMode.SLOW else None
-        return {"mode": rule.mode.value, "delay_ms": delay_ms, "hits": disk.hits}
+        fault = disk.rules[0].fault
+        delay_ms = fault.delay_ms if fault.mode.row.needs_delay else None
+        return {"mode": fault.mode.value, "delay_ms": delay_ms, "hits": disk.hits}

@@ -8,9 +8,10 @@ dirs by their path in ``spec``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from protocol.cluster_file.spec import ClusterSpec
+from protocol.faults.model import DiskFault, NetworkFault
 from protocol.ids import TopicPartition
 from protocol.ports import WallClock
 from simulation.core.capability import Capability
@@ -96,11 +97,11 @@ class Stage(Protocol):
         """Tell how a node is now."""
         ...
 
-    async def add_fault(self, name: str, rule: Mapping[str, Any]) -> None:
-        """Set a fault under a name of the plan; ``protocol.faults.document`` says what a rule is.
+    async def add_fault(self, name: str, fault: DiskFault | NetworkFault) -> None:
+        """Set a fault under a name of the plan; its nodes and log dirs are those of ``spec``.
 
         Raises:
-            StageError: the rule cannot be set here.
+            StageError: it cannot be set here.
         """
         ...
 

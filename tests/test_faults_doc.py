@@ -12,9 +12,10 @@ import yaml
 
 from jbodlab.cli import main
 from protocol.faults.document import MODES, read_fault
-from protocol.faults.model import FileClass, Operation
+from protocol.faults.model import DiskMode, FileClass, Operation
 
-TEXT = (Path(__file__).parents[1] / "docs" / "faults.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
 COMMANDS = [
     shlex.split(line)
     for block in re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)
@@ -27,6 +28,23 @@ def test_every_mode_operation_and_class_of_file_is_told() -> None:
     assert [mode for mode in MODES if mode not in rows] == []
     words = [each.value for each in (*Operation, *FileClass)]
     assert [word for word in words if f"`{word}`" not in TEXT] == []
+
+
+@pytest.mark.parametrize("mode", DiskMode, ids=lambda mode: mode.value)
+def test_what_a_disk_mode_does_is_told_as_its_row_says(mode: DiskMode) -> None:
+    (row,) = re.findall(rf"(?m)^\| `{mode.value}` \|(.*)\|$", TEXT)
+    in_real_processes, in_the_simulation, _ = (cell.strip() for cell in row.split("|"))
+    if mode.row.refusal is None:
+        assert in_real_processes == mode.row.told
+    else:
+        assert in_real_processes == f"refused: {mode.row.refusal}"
+        assert in_the_simulation == mode.row.told
+
+
+def test_every_disk_mode_is_a_word_of_the_scenario_language() -> None:
+    text = (ROOT / "docs" / "scenario-language.md").read_text(encoding="utf-8")
+    (words,) = re.findall(r"Of disks: .*?`mode` \((.*?)\)", text, re.DOTALL)
+    assert [word.strip() for word in words.split(",")] == [mode.value for mode in DiskMode]
 
 
 def test_every_example_is_a_fault() -> None:

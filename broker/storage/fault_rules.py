@@ -23,7 +23,7 @@ from broker.storage.layout import (
     TRANSACTION_INDEX_SUFFIX,
 )
 from broker.storage.meta_properties import META_PROPERTIES_FILE
-from protocol.faults.model import MET_BY, DiskFault, DiskMode, FileClass, Operation
+from protocol.faults.model import DiskFault, FileClass, Operation
 
 _CLASS_BY_SUFFIX: Final = {
     LOG_SUFFIX: FileClass.LOG,
@@ -43,81 +43,55 @@ _CLASS_BY_NAME: Final = {
 }
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, eq=False)
 class FaultRule:
-    """Which operations fail, and how. None means any that the mode can meet."""
+    """A fault in force on one log dir, with what it has met there."""
 
-    mode: DiskMode
-    operations: frozenset[Operation] | None = None
-    file_classes: frozenset[FileClass] | None = None
-    name: str | None = None
-    """A pattern for the name in the log dir, or for that of its partition directory."""
-    nth: int | None = None
-    """Only this match, counted from 1; None: every one."""
-    from_nth: int = 1
-    """This match and all later ones: what a crash at the n-th operation leaves."""
-    times: int | None = None
-    """At most so many hits."""
-    probability: float = 1.0
-    delay_ms: int = 0
-    """SLOW only: before every operation."""
-    operations_per_second: int | None = None
-    """SLOW only."""
-    bytes_per_second: int | None = None
-    """SLOW only."""
-    capacity_bytes: int = 0
-    """ENOSPC only: how much may be written before it."""
+    fault: DiskFault
     matches: int = 0
     """Operations that it could have met."""
     hits: int = 0
     """Operations that it changed."""
-    owed_us: int = 0
+    taken_bytes: int = 0
+    """ENOSPC only: what was written of its ``capacity_bytes``."""
+    unwaited_us: int = 0
     """SLOW only: what was not waited for yet, less than a millisecond."""
-
-    @classmethod
-    def of(cls, fault: DiskFault) -> FaultRule:
-        """Return the rule of a fault for one log dir, nothing counted."""
-        return cls(
-            mode=fault.mode,
-            operations=None if fault.operations is None else frozenset(fault.operations),
-            file_classes=None if fault.files is None else frozenset(fault.files),
-            name=fault.name,
-            nth=fault.nth,
-            from_nth=fault.from_nth,
-            times=fault.times,
-            probability=fault.probability,
-            delay_ms=fault.delay_ms,
-            operations_per_second=fault.operations_per_second,
-            bytes_per_second=fault.bytes_per_second,
-            capacity_bytes=fault.capacity_bytes,
-        )
 
     def meets(self, operation: Operation, name: str) -> bool:
         """Count and decide one operation, but for its probability."""
-        if operation not in MET_BY[self.mode]:
+        fault = self.fault
+        if operation not in fault.mode.row.meets:
             return False
-        if self.operations is not None and operation not in self.operations:
+        if fault.operations is not None and operation not in fault.operations:
             return False
-        if self.file_classes is not None and file_class_of(name) not in self.file_classes:
+        if fault.files is not None and file_class_of(name) not in fault.files:
             return False
-        if self.name is not None and not _is_named(name, self.name):
+        if fault.name is not None and not _is_named(name, fault.name):
             return False
         self.matches += 1
-        if self.times is not None and self.hits >= self.times:
+        if fault.times is not None and self.hits >= fault.times:
             return False
-        return self.matches >= self.from_nth and self.nth in {None, self.matches}
+        return self.matches >= fault.from_nth and fault.nth in {None, self.matches}
+
+    def has_room(self, size_bytes: int) -> bool:
+        """Tell whether so many bytes may still be written, and count them if so: ENOSPC."""
+        if not 0 < self.fault.capacity_bytes - self.taken_bytes >= size_bytes:
+            return False
+        self.taken_bytes += size_bytes
+        return True
 
     def wait_ms(self, size_bytes: int) -> int:
         """Return how long one operation takes longer: SLOW.
 
         A log dir does one after the other, so that those behind it wait for it, too.
         """
-        self.owed_us += self.delay_ms * 1000
-        if self.operations_per_second is not None:
-            self.owed_us += 1_000_000 // self.operations_per_second
-        if self.bytes_per_second is not None:
-            self.owed_us += size_bytes * 1_000_000 // self.bytes_per_second
-        wait_ms, self.owed_us = divmod(self.owed_us, 1000)
+        fault = self.fault
+        self.unwaited_us += fault.delay_ms * 1000
+        if fault.operations_per_second is not None:
+            self.unwaited_us += 1_000_000 // fault.operations_per_second
+        if fault.bytes_per_second is not None:
+            self.unwaited_us += size_bytes * 1_000_000 // fault.bytes_per_second
+        wait_ms, self.unwaited_us = divmod(self.unwaited_us, 1000)
         return wait_ms
 
 
@@ -132,12 +106,3 @@ def _is_named(name: str, pattern: str) -> bool:
     """Match a name, or its partition directory's; a file being replaced has its final name."""
     final = name.removesuffix(TEMPORARY_SUFFIX)
     return fnmatchcase(final, pattern) or fnmatchcase(final.partition("/")[0], pattern)
-
-
-class RulesInForce:
-    """The rules of one disk, for all threads that use it."""
-
-    __slots__ = ("rules",)
-
-    def __init__(self) -> None:
-        self.rules: tuple[FaultRule, ...] = ()

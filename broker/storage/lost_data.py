@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from broker.storage.unsynced_bytes import UnsyncedBytes
+from protocol.faults.model import DiskMode
 from protocol.ports import Disk, DiskFile
 
 
@@ -43,18 +44,15 @@ class EntryLoss:
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
 
-    def check_possible(self) -> None:
-        """Do nothing when names can be lost.
+    def check_possible(self, mode: DiskMode) -> None:
+        """Do nothing when the disk can do what ``mode`` asks of it.
 
         Raises:
-            ValueError: a real file system; it says what can be done instead.
+            ValueError: it is a real one, which refuses; the text says what can be done instead.
         """
-        if isinstance(self._disk, LosesEntries):
-            return
-        raise ValueError(
-            "mode lost_entry: a real file system cannot be told to forget a name that it made "
-            "durable; use it in the simulation"
-        )
+        refusal = mode.row.refusal
+        if refusal is not None and not isinstance(self._disk, LosesEntries):
+            raise ValueError(f"mode {mode.value}: {refusal}; use it in the simulation")
 
     def lose(self, name: str) -> None:
         """Lose what last happened to ``name`` with the next power cut."""

@@ -6,7 +6,7 @@ The words are those of ``faults:`` in the cluster file; brokers carry them out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, assert_never, cast
 
 import click
 import yaml
@@ -28,11 +28,6 @@ from protocol.faults.model import (
     unknown_nodes,
 )
 
-_INSTEAD: Final = {
-    NodeMode.KILL: "`jbodlab brokers kill`",
-    NodeMode.PAUSE: "`jbodlab brokers pause`, `resume`",
-    NodeMode.RESTART: "`jbodlab brokers restart`",
-}
 _LISTS: Final = ("operations", "files")
 
 
@@ -142,10 +137,24 @@ def _fault(cluster: Cluster, content: dict[str, Any]) -> DiskFault | NetworkFaul
     if fault is None:
         raise LabError(ExitCode.FAILED, "\n".join(mistakes))
     if isinstance(fault, NodeFault):
-        instead = _INSTEAD.get(fault.mode)
-        words = f"use {instead}" if instead else "only the simulation can do that"
+        words = _done_otherwise(fault.mode)
         raise LabError(ExitCode.FAILED, f"mode {fault.mode.value} is not a broker's own: {words}")
     return fault
+
+
+def _done_otherwise(mode: NodeMode) -> str:
+    """Say who can do to a node what no broker does to itself."""
+    match mode:
+        case NodeMode.KILL:
+            return "use `jbodlab brokers kill`"
+        case NodeMode.PAUSE:
+            return "use `jbodlab brokers pause`, `resume`"
+        case NodeMode.RESTART:
+            return "use `jbodlab brokers restart`"
+        case NodeMode.POWER_CUT | NodeMode.SLOW_CPU | NodeMode.CLOCK_SKEW:
+            return "only the simulation can do that"
+        case _:
+            assert_never(mode)
 
 
 def _in_charge(cluster: Cluster, fault: DiskFault | NetworkFault) -> BrokerSpec:

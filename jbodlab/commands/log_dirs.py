@@ -32,8 +32,9 @@ from protocol.errors import ErrorCode
 from protocol.faults.model import DiskMode
 from protocol.ids import TopicPartition
 
-MODES = tuple(mode.value for mode in DiskMode if mode is not DiskMode.LOST_ENTRY)
+MODES = tuple(mode.value for mode in DiskMode if mode.row.refusal is None)
 """What a whole log dir can be broken with; `jbodlab faults` breaks parts of it."""
+_DELAYED: Final = " or ".join(mode.value for mode in DiskMode if mode.row.needs_delay)
 
 
 _TOLD: Final = ("reason", "faults", "queue_depth", "standing_ms", "last_hop_ms")
@@ -90,13 +91,15 @@ def describe(lab: Lab, broker_id: int | None) -> None:
 @log_dirs.command(short_help="Break the log dir at PATH.")
 @click.argument("path")
 @click.option("--mode", type=click.Choice(MODES), default="eio", show_default=True)
-@click.option("--delay-ms", type=click.IntRange(min=1), help="Of mode slow: added to each call.")
+@click.option(
+    "--delay-ms", type=click.IntRange(min=1), help=f"Of mode {_DELAYED}: added to each call."
+)
 @lab_command
 def fail(lab: Lab, path: str, mode: str, delay_ms: int | None) -> None:
     """Break the log dir at PATH, as written in the cluster file, from now on."""
     broker, full_path = lab.cluster.log_dir(path)
-    if (mode == "slow") != (delay_ms is not None):
-        raise click.UsageError("--delay-ms belongs to --mode slow, which needs it")
+    if DiskMode(mode).row.needs_delay != (delay_ms is not None):
+        raise click.UsageError(f"--delay-ms belongs to --mode {_DELAYED}, which needs it")
     options = {} if delay_ms is None else {"delay_ms": delay_ms}
     answer = lab.control(broker).fail(full_path, mode, **options)
     lab.emit(

@@ -19,7 +19,7 @@ from controller.journal import JournalCorruptError, JournalFile, replay
 from jbodlab.asking.control import ControlClient
 from jbodlab.errors import LabError
 from protocol.cluster_file.spec import ClusterSpec
-from protocol.faults.model import ANY_NODE, DiskFault, NetworkFault, broker_node
+from protocol.faults.model import ANY_NODE, DamageLasts, DiskFault, NetworkFault, broker_node
 from simulation.core.checkers.liveness import lacks
 from simulation.core.observation import NodeSeen
 from simulation.core.samples import (
@@ -33,7 +33,7 @@ from simulation.core.samples import (
 )
 from simulation.look.journal import JournalWatch
 from simulation.look.logs import logs_below
-from simulation.look.places import DAMAGING, place_of
+from simulation.look.places import place_of
 from simulation.look.replicas import ReplicaWatch
 
 LOOK_EVERY_MS: Final = 100
@@ -135,7 +135,7 @@ class RealLook:
         for name, fault in self._damaging():
             if hits.get(name, 0) > self._hits.get(name, 0):
                 for broker, path in self._log_dirs_of(fault):
-                    is_lasting = DAMAGING[fault.mode]
+                    is_lasting = fault.mode.row.damage is DamageLasts.UNTIL_REPLACED
                     self.damaged(broker, path, fault.mode.value, is_lasting=is_lasting)
         self._hits.update(hits)
 
@@ -143,7 +143,7 @@ class RealLook:
         return [
             (name, fault)
             for name, (_, fault) in self._faults.items()
-            if isinstance(fault, DiskFault) and fault.mode in DAMAGING
+            if isinstance(fault, DiskFault) and fault.mode.row.damage is not None
         ]
 
     def _log_dirs_of(self, fault: DiskFault) -> list[tuple[int, str]]:

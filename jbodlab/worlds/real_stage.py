@@ -27,11 +27,10 @@ from jbodlab.processes.free_ports import free_ports
 from jbodlab.worlds.files_by_hand import holds_records, remove_by_hand, texts_below, write_by_hand
 from jbodlab.worlds.real_look import RealLook
 from protocol.cluster_file.spec import ClusterSpec
-from protocol.faults.document import fault_content, read_fault
+from protocol.faults.document import fault_content
 from protocol.faults.model import (
     DiskFault,
     NetworkFault,
-    NodeFault,
     broker_in_charge,
     broker_node,
 )
@@ -157,11 +156,8 @@ class RealStage:
         process = self._cluster.processes.get(node)
         return NodeSeen(state="stopped", exit_code=None if process is None else process.exit_code)
 
-    async def add_fault(self, name: str, rule: Mapping[str, Any]) -> None:
+    async def add_fault(self, name: str, fault: DiskFault | NetworkFault) -> None:
         """See ``Stage.add_fault``: a broker that is down has it from its next start on."""
-        fault, mistakes = read_fault(dict(rule))
-        if fault is None or isinstance(fault, NodeFault):
-            raise StageError("; ".join(mistakes) or "what happens to nodes is no fault here")
         broker = broker_in_charge(fault)
         if broker is None:
             raise StageError(f"{name}: one end of it must be a broker")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterator, Mapping
 from enum import Enum
-from typing import Annotated, Any, Final, NamedTuple, TypeAlias, cast
+from typing import Annotated, Any, Final, NamedTuple, TypeAlias, assert_never, cast
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -17,7 +17,6 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from protocol.document_shape import Leaves, Path, did_you_mean, place, shape_mistakes
 from protocol.faults.model import (
     ANY_NODE,
-    MET_BY,
     DiskFault,
     DiskMode,
     Fault,
@@ -79,36 +78,58 @@ _MATCH_KEYS: Final = (
     *("node", "broker", "log_dir", "operations", "files", "name"),
     *("nth", "from_nth", "times", "probability"),
 )
-_RATE_KEYS: Final = ("delay_ms", "operations_per_second", "bytes_per_second")
-_KINDS: Final[dict[str, type[DiskMode | NetworkMode | NodeMode]]] = {
+_Mode: TypeAlias = DiskMode | NetworkMode | NodeMode
+_KINDS: Final[dict[str, type[_Mode]]] = {
     mode.value: kind for kind in (DiskMode, NetworkMode, NodeMode) for mode in kind
-}
-_KEYS: Final[dict[type[Enum], tuple[str, ...]]] = {
-    DiskMode: _MATCH_KEYS,
-    NetworkMode: ("from", "to"),
-    NodeMode: ("node", "broker"),
-}
-"""Keys of every mode of a kind."""
-_KEYS_OF_MODE: Final[dict[str, tuple[str, ...]]] = {
-    "slow": _RATE_KEYS,
-    "enospc": ("capacity_bytes",),
-    "latency": ("both_ways", "latency_ms", "jitter_ms"),
-    "loss": ("both_ways", "probability", "retransmit_ms"),
-    "cut": ("both_ways",),
-    "slow_cpu": ("factor",),
-    "clock_skew": ("skew_ms",),
-}
-_NEEDED: Final[dict[str, tuple[str, ...]]] = {
-    "latency": ("from", "to", "latency_ms"),
-    "loss": ("from", "to", "probability"),
-    "cut": ("from", "to"),
-    "half_open": ("from", "to"),
-    "slow_cpu": ("factor",),
-    "clock_skew": ("skew_ms",),
 }
 _WORDS_OF_FIELDS: Final = {"source": "from", "target": "to"}
 MODES: Final = tuple(_KINDS)
 """The words of all modes: of disks, of the network, of nodes."""
+
+
+class _Keys(NamedTuple):
+    """Which keys a mapping of one mode may have beside ``mode``, and which it must have."""
+
+    allowed: tuple[str, ...]
+    needed: tuple[str, ...] = ()
+
+
+def _keys_of(mode: _Mode) -> _Keys:
+    match mode:
+        case DiskMode():
+            return _Keys((*_MATCH_KEYS, *mode.row.keys))
+        case NetworkMode():
+            own, needed = _keys_of_network(mode)
+            return _Keys(("from", "to", *own), ("from", "to", *needed))
+        case NodeMode():
+            own, needed = _keys_of_node(mode)
+            return _Keys(("node", "broker", *own), needed)
+
+
+def _keys_of_network(mode: NetworkMode) -> _Keys:
+    match mode:
+        case NetworkMode.LATENCY:
+            return _Keys(("both_ways", "latency_ms", "jitter_ms"), ("latency_ms",))
+        case NetworkMode.LOSS:
+            return _Keys(("both_ways", "probability", "retransmit_ms"), ("probability",))
+        case NetworkMode.CUT:
+            return _Keys(("both_ways",))
+        case NetworkMode.HALF_OPEN:
+            return _Keys(())
+        case _:
+            assert_never(mode)
+
+
+def _keys_of_node(mode: NodeMode) -> _Keys:
+    match mode:
+        case NodeMode.SLOW_CPU:
+            return _Keys(("factor",), ("factor",))
+        case NodeMode.CLOCK_SKEW:
+            return _Keys(("skew_ms",), ("skew_ms",))
+        case NodeMode.KILL | NodeMode.PAUSE | NodeMode.RESTART | NodeMode.POWER_CUT:
+            return _Keys(())
+        case _:
+            assert_never(mode)
 
 
 class _Written(NamedTuple):
@@ -151,7 +172,7 @@ def read_fault(
 def fault_content(fault: Fault) -> dict[str, Any]:
     """Return the mapping that ``read_fault`` turns into ``fault``; defaults are left out."""
     content: dict[str, Any] = {}
-    needed = _NEEDED.get(fault.mode.value, ())
+    needed = _keys_of(fault.mode).needed
     for field in dataclasses.fields(fault):
         word = _WORDS_OF_FIELDS.get(field.name, field.name)
         value = getattr(fault, field.name)
@@ -181,27 +202,33 @@ def _values(leaves: Leaves, path: Path) -> dict[str, Any]:
 
 
 def _mode_mistakes(written: _Written) -> Iterator[str]:
-    mode = written.values.get("mode")
-    if mode is None:
+    word = written.values.get("mode")
+    if word is None:
         return
-    kind = _KINDS.get(mode)
-    if kind is None:
-        hint = did_you_mean(mode, list(MODES))
-        yield f"{written.place('mode')}: must be one of {', '.join(MODES)}, is {mode!r}{hint}"
+    if word not in _KINDS:
+        hint = did_you_mean(word, list(MODES))
+        yield f"{written.place('mode')}: must be one of {', '.join(MODES)}, is {word!r}{hint}"
         return
-    own = ("mode", *_KEYS[kind], *_KEYS_OF_MODE.get(mode, ()))
+    mode = _KINDS[word](word)
+    yield from _key_mistakes(written, mode)
+    match mode:
+        case DiskMode():
+            yield from _node_mistakes(written)
+            yield from _match_mistakes(written, mode)
+        case NetworkMode():
+            yield from _way_mistakes(written)
+        case NodeMode():
+            yield from _node_mistakes(written)
+
+
+def _key_mistakes(written: _Written, mode: _Mode) -> Iterator[str]:
+    allowed, needed = _keys_of(mode)
     for word in written.words:
-        if word in _ALL_WORDS and word not in own:
-            yield f"{written.place(word)}: does not belong to mode {mode}"
-    for needed in _NEEDED.get(mode, ()):
-        if needed not in written.words:
-            yield f"{written.place(needed)}: is missing; mode {mode} needs it"
-    if kind is NetworkMode:
-        yield from _way_mistakes(written)
-    else:
-        yield from _node_mistakes(written)
-    if kind is DiskMode:
-        yield from _match_mistakes(written, DiskMode(mode))
+        if word in _ALL_WORDS and word not in ("mode", *allowed):
+            yield f"{written.place(word)}: does not belong to mode {mode.value}"
+    for word in needed:
+        if word not in written.words:
+            yield f"{written.place(word)}: is missing; mode {mode.value} needs it"
 
 
 def _node_mistakes(written: _Written) -> Iterator[str]:
@@ -222,15 +249,16 @@ def _way_mistakes(written: _Written) -> Iterator[str]:
 
 def _match_mistakes(written: _Written, mode: DiskMode) -> Iterator[str]:
     words, values = written.words, written.values
-    if mode is DiskMode.SLOW and not any(key in words for key in _RATE_KEYS):
-        yield f"{written.place('delay_ms')}: mode slow needs one of {', '.join(_RATE_KEYS)}"
+    keys = mode.row.keys
+    if mode.row.needs_a_key and not any(key in words for key in keys):
+        yield f"{written.place(keys[0])}: mode {mode.value} needs one of {', '.join(keys)}"
     if "nth" in words and ("from_nth" in words or "times" in words):
         yield f"{written.place('nth')}: is one match; from_nth and times are of many"
     for key in ("operations", "files"):
         if key in words and values.get(key) == []:
             yield f"{written.place(key)}: must not be empty"
     for operation in values.get("operations", ()):
-        if operation not in MET_BY[mode]:
+        if operation not in mode.row.meets:
             yield f"{written.place('operations')}: mode {mode.value} never meets {operation.value}"
 
 

@@ -21,31 +21,198 @@ RETRANSMIT_MS: Final = 200
 _BROKER_PREFIX: Final = "broker-"
 
 
-class DiskMode(Enum):
-    """What happens to an operation that a rule meets."""
+class Operation(Enum):
+    """What a disk is asked for, as far as rules tell apart."""
 
-    EIO = "eio"
-    """Input/output error."""
-    ENOSPC = "enospc"
-    """No space left, for what writes; with ``capacity_bytes`` after that many more bytes."""
-    READ_ONLY = "read_only"
-    """Read-only file system, for what writes."""
-    HANG = "hang"
-    """No answer until the fault is cleared; then the operation goes on."""
-    SLOW = "slow"
-    """One operation after the other, each with its delay, its turn and the time of its bytes."""
-    TORN_WRITE = "torn_write"
-    """A part of the bytes is written, then an input/output error."""
-    BIT_FLIP = "bit_flip"
-    """One bit of what is read is wrong, and nobody is told."""
-    SYNC_FAILURE = "sync_failure"
-    """An error of fsync, and what was not durable is gone: a second fsync would succeed."""
-    LOST_ENTRY = "lost_entry"
-    """A name that was made or changed is durable for everybody to see, but not after a remount."""
-    MISDIRECTED_WRITE = "misdirected_write"
-    """The bytes go to another place of the log dir, and nobody is told."""
-    SHORT_READ = "short_read"
-    """Fewer bytes than there are, and nobody is told."""
+    OPEN = "open"
+    CREATE = "create"
+    """Of a file that was not there, by opening or writing it; counted besides that."""
+    READ = "read"
+    APPEND = "append"
+    WRITE = "write"
+    """Of a small file as a whole; to replace one is write, perhaps sync, and rename."""
+    TRUNCATE = "truncate"
+    SYNC = "sync"
+    MAKE_DIR = "make_dir"
+    RENAME = "rename"
+    REMOVE = "remove"
+    LOOK = "look"
+    """Names, sizes, space, the root: all that reads no content."""
+    LOCK = "lock"
+
+
+class FileClass(Enum):
+    """What an operation is about."""
+
+    LOG = "log"
+    INDEX = "index"
+    SNAPSHOT = "snapshot"
+    LEADER_EPOCHS = "leader_epochs"
+    PARTITION_METADATA = "partition_metadata"
+    CHECKPOINT = "checkpoint"
+    META_PROPERTIES = "meta_properties"
+    OTHER = "other"
+    """Directories too."""
+
+
+class DamageLasts(Enum):
+    """Until when a replica may be without what its disk was given."""
+
+    UNTIL_IN_SYNC = "until_in_sync"
+    """Until it has fetched the end of its log anew, which is where something is missing."""
+    UNTIL_REPLACED = "until_replaced"
+    """Until the disk is another one: something else may stand in the middle of its logs."""
+
+
+_ALL: Final = frozenset(Operation)
+_WRITES: Final = frozenset(
+    {Operation.APPEND, Operation.WRITE, Operation.CREATE, Operation.MAKE_DIR}
+)
+_CHANGES: Final = _WRITES | {
+    Operation.TRUNCATE,
+    Operation.RENAME,
+    Operation.REMOVE,
+    Operation.LOCK,
+}
+_CONTENT_WRITES: Final = frozenset({Operation.APPEND, Operation.WRITE})
+_NAMES: Final = frozenset({Operation.CREATE, Operation.MAKE_DIR, Operation.RENAME})
+_READS: Final = frozenset({Operation.READ})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskModeRow:
+    """What is true of one disk mode, for everybody who has to know it."""
+
+    told: str
+    """What it does, as docs/faults.md tells people."""
+    meets: frozenset[Operation]
+    """Which operations it can meet at all."""
+    keys: tuple[str, ...] = ()
+    """Fields of DiskFault that belong to this mode alone."""
+    needs_a_key: bool = False
+    """Whether it does nothing without one of ``keys``."""
+    holds_back: bool = False
+    """Whether operations wait in it."""
+    fails_every_write: bool = False
+    """Whether no write succeeds under it, so that one small write makes it noticed at once."""
+    tracks_unsynced: bool = False
+    """Whether it has to be known what was not synced, from the begin of the fault on."""
+    damage: DamageLasts | None = None
+    """None: it loses and changes nothing, or tells of it: what failed is not acknowledged.
+
+    What was read wrongly counts as damage: a broker that starts cuts its logs there.
+    """
+    refusal: str | None = None
+    """Why a real disk cannot do it; None: it can."""
+
+    @property
+    def needs_delay(self) -> bool:
+        """Whether a whole log dir cannot be broken with it unless ``delay_ms`` is given."""
+        return self.needs_a_key and "delay_ms" in self.keys
+
+
+class DiskMode(Enum):
+    """What happens to an operation that a rule meets: the word for it, and its row."""
+
+    _value_: str
+    row: DiskModeRow
+
+    def __new__(cls, word: str, row: DiskModeRow) -> DiskMode:
+        """Make the member whose value is the word alone."""
+        made = object.__new__(cls)
+        made._value_ = word
+        made.row = row
+        return made
+
+    EIO = (
+        "eio",
+        DiskModeRow(told="an error in place of the operation", meets=_ALL, fails_every_write=True),
+    )
+    ENOSPC = (
+        "enospc",
+        DiskModeRow(
+            told="ENOSPC, for what needs space; after `capacity_bytes` more",
+            meets=_WRITES,
+            keys=("capacity_bytes",),
+            fails_every_write=True,
+        ),
+    )
+    READ_ONLY = (
+        "read_only",
+        DiskModeRow(
+            told="EROFS, for what changes something", meets=_CHANGES, fails_every_write=True
+        ),
+    )
+    HANG = (
+        "hang",
+        DiskModeRow(
+            told="no answer until it is cleared",
+            meets=_ALL,
+            holds_back=True,
+            fails_every_write=True,
+        ),
+    )
+    SLOW = (
+        "slow",
+        DiskModeRow(
+            told="one operation after the other, each `delay_ms`, 1/`operations_per_second` and "
+            "its bytes / `bytes_per_second` later",
+            meets=_ALL,
+            keys=("delay_ms", "operations_per_second", "bytes_per_second"),
+            needs_a_key=True,
+            holds_back=True,
+        ),
+    )
+    TORN_WRITE = (
+        "torn_write",
+        DiskModeRow(
+            told="a part of the bytes, then EIO", meets=_CONTENT_WRITES, fails_every_write=True
+        ),
+    )
+    BIT_FLIP = (
+        "bit_flip",
+        DiskModeRow(
+            told="one bit of what is read is wrong",
+            meets=_READS,
+            damage=DamageLasts.UNTIL_IN_SYNC,
+        ),
+    )
+    SYNC_FAILURE = (
+        "sync_failure",
+        DiskModeRow(
+            told="fsync fails, and what was written since the fault began and was not synced is "
+            "cut off, small files to nothing; names stay",
+            meets=frozenset({Operation.SYNC}),
+            fails_every_write=True,
+            tracks_unsynced=True,
+            damage=DamageLasts.UNTIL_IN_SYNC,
+        ),
+    )
+    LOST_ENTRY = (
+        "lost_entry",
+        DiskModeRow(
+            told="create, make_dir or rename is undone by the next power cut, whatever was synced",
+            meets=_NAMES,
+            damage=DamageLasts.UNTIL_IN_SYNC,
+            refusal="a real file system cannot be told to forget a name that it made durable",
+        ),
+    )
+    MISDIRECTED_WRITE = (
+        "misdirected_write",
+        DiskModeRow(
+            told="zeros where the bytes should be, the bytes over another file of the same class",
+            meets=_CONTENT_WRITES,
+            damage=DamageLasts.UNTIL_REPLACED,
+        ),
+    )
+    SHORT_READ = (
+        "short_read",
+        DiskModeRow(
+            told="fewer bytes than there are",
+            meets=_READS,
+            damage=DamageLasts.UNTIL_IN_SYNC,
+        ),
+    )
 
 
 class NetworkMode(Enum):
@@ -79,40 +246,6 @@ class NodeMode(Enum):
     """Every step takes ``factor`` times as long. Simulation only."""
     CLOCK_SKEW = "clock_skew"
     """The time of day is wrong by ``skew_ms``; durations are not. Simulation only."""
-
-
-class Operation(Enum):
-    """What a disk is asked for, as far as rules tell apart."""
-
-    OPEN = "open"
-    CREATE = "create"
-    """Of a file that was not there, by opening or writing it; counted besides that."""
-    READ = "read"
-    APPEND = "append"
-    WRITE = "write"
-    """Of a small file as a whole; to replace one is write, perhaps sync, and rename."""
-    TRUNCATE = "truncate"
-    SYNC = "sync"
-    MAKE_DIR = "make_dir"
-    RENAME = "rename"
-    REMOVE = "remove"
-    LOOK = "look"
-    """Names, sizes, space, the root: all that reads no content."""
-    LOCK = "lock"
-
-
-class FileClass(Enum):
-    """What an operation is about."""
-
-    LOG = "log"
-    INDEX = "index"
-    SNAPSHOT = "snapshot"
-    LEADER_EPOCHS = "leader_epochs"
-    PARTITION_METADATA = "partition_metadata"
-    CHECKPOINT = "checkpoint"
-    META_PROPERTIES = "meta_properties"
-    OTHER = "other"
-    """Directories too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,31 +310,6 @@ class NodeFault:
 
 
 Fault: TypeAlias = DiskFault | NetworkFault | NodeFault
-
-_WRITES: Final = frozenset(
-    {Operation.APPEND, Operation.WRITE, Operation.CREATE, Operation.MAKE_DIR}
-)
-_CHANGES: Final = _WRITES | {
-    Operation.TRUNCATE,
-    Operation.RENAME,
-    Operation.REMOVE,
-    Operation.LOCK,
-}
-_ALL: Final = frozenset(Operation)
-MET_BY: Final = {
-    DiskMode.EIO: _ALL,
-    DiskMode.ENOSPC: _WRITES,
-    DiskMode.READ_ONLY: _CHANGES,
-    DiskMode.HANG: _ALL,
-    DiskMode.SLOW: _ALL,
-    DiskMode.TORN_WRITE: frozenset({Operation.APPEND, Operation.WRITE}),
-    DiskMode.BIT_FLIP: frozenset({Operation.READ}),
-    DiskMode.SYNC_FAILURE: frozenset({Operation.SYNC}),
-    DiskMode.LOST_ENTRY: frozenset({Operation.CREATE, Operation.MAKE_DIR, Operation.RENAME}),
-    DiskMode.MISDIRECTED_WRITE: frozenset({Operation.APPEND, Operation.WRITE}),
-    DiskMode.SHORT_READ: frozenset({Operation.READ}),
-}
-"""Which operations a mode can meet at all."""
 
 
 def broker_node(broker_id: int) -> str:

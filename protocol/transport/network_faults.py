@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from random import Random
-from typing import Final
+from typing import Final, assert_never
 
 from protocol.connection import CloseConnection, Peer, RequestReceived
 from protocol.faults.model import ANY_NODE, CLIENT_NODE, NetworkFault, NetworkMode
@@ -196,6 +196,8 @@ class NetworkFaults:
                 return fault.retransmit_ms if is_lost else 0
             case NetworkMode.HALF_OPEN:
                 return 0
+            case _:
+                assert_never(fault.mode)
 
     async def _arrive(self, source: str, target: str, late_ms: float) -> None:
         """Wait for ``late_ms``, but behind what was sent before."""

@@ -17,12 +17,12 @@ Unclean elections are off, so that nothing else may lose a record.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Final, NamedTuple, assert_never
 
 from protocol.faults.model import (
     ANY_NODE,
-    MET_BY,
     DiskFault,
     DiskMode,
     FileClass,
@@ -91,12 +91,17 @@ def _span(dice: Dice, scene: Scene, kind: str, number: int) -> Span:
         begin, end = _NODE_FAULTS[kind](dice, _any_node(dice, scene.cluster))
     else:
         name = f"fault-{number}"
-        is_of_disk = kind in DISK_KINDS
-        rule = _disk_fault(dice, scene, kind) if is_of_disk else _network_fault(dice, scene, kind)
+        rule = _rule(dice, scene, kind)
         begin, end = Fault(name=name, rule=rule), Clear(name, once_met=True)
-        if isinstance(rule, DiskFault) and kind in _READ_LIES and dice.random() < 0.7:
-            between = _restart(dice, rule.node, begin_ms, end_ms)
+        if isinstance(rule, DiskFault) and _reach(rule.mode) is _Reach.LOGS_READ:
+            between = _restart(dice, rule.node, begin_ms, end_ms) if dice.random() < 0.7 else ()
     return Span(begin_ms=begin_ms, end_ms=end_ms, begin=begin, end=end, between=between)
+
+
+def _rule(dice: Dice, scene: Scene, kind: str) -> DiskFault | NetworkFault:
+    if kind in DISK_KINDS:
+        return _disk_fault(dice, scene, DiskMode(kind))
+    return _network_fault(dice, scene, NetworkMode(kind))
 
 
 def _any_node(dice: Dice, cluster: ClusterPlan) -> str:
@@ -118,12 +123,43 @@ def _fixed_place(dice: Dice, cluster: ClusterPlan) -> tuple[str, str]:
     return dice.choice(cluster.node_names[1:]), dice.choice(cluster.log_dir_names)
 
 
-def _disk_fault(dice: Dice, scene: Scene, kind: str) -> DiskFault:
-    mode = DiskMode(kind)
-    lies = kind in _LIES
+class _Reach(Enum):
+    """Where and how often a disk mode is drawn to meet something."""
+
+    ANYTHING = "anything"
+    """Any operation on any file, or only some."""
+    LOGS = "logs"
+    """A few operations on logs: it lies about what is written there."""
+    LOGS_READ = "logs_read"
+    """The same of what is read there, most often while a broker starts."""
+
+
+def _reach(mode: DiskMode) -> _Reach:
+    match mode:
+        case (
+            DiskMode.EIO
+            | DiskMode.ENOSPC
+            | DiskMode.READ_ONLY
+            | DiskMode.HANG
+            | DiskMode.SLOW
+            | DiskMode.TORN_WRITE
+            | DiskMode.SYNC_FAILURE
+            | DiskMode.LOST_ENTRY
+        ):
+            return _Reach.ANYTHING
+        case DiskMode.MISDIRECTED_WRITE:
+            return _Reach.LOGS
+        case DiskMode.BIT_FLIP | DiskMode.SHORT_READ:
+            return _Reach.LOGS_READ
+        case _:
+            assert_never(mode)
+
+
+def _disk_fault(dice: Dice, scene: Scene, mode: DiskMode) -> DiskFault:
+    lies = _reach(mode) is not _Reach.ANYTHING
     is_narrow = not lies and dice.random() < 0.4
     node, log_dir = (_fixed_place if lies else _place)(dice, scene.cluster)
-    return DiskFault(
+    fault = DiskFault(
         mode=mode,
         node=node,
         log_dir=log_dir,
@@ -131,25 +167,43 @@ def _disk_fault(dice: Dice, scene: Scene, kind: str) -> DiskFault:
         files=(FileClass.LOG,) if lies else None,
         from_nth=skewed(dice, 1, 4 if is_narrow or lies else 40) if dice.random() < 0.3 else 1,
         times=dice.randint(1, 3) if lies or dice.random() < 0.2 else None,
-        delay_ms=skewed(dice, 1, 400) if mode is DiskMode.SLOW else 0,
-        bytes_per_second=(
-            skewed(dice, 10_000, 1_000_000)
-            if mode is DiskMode.SLOW and dice.random() < 0.3
-            else None
-        ),
-        capacity_bytes=skewed(dice, 0, 5_000) if mode is DiskMode.ENOSPC and not is_narrow else 0,
     )
+    return _with_own_keys(dice, fault, is_narrow=is_narrow)
 
 
-_READ_LIES: Final = (DiskMode.BIT_FLIP.value, DiskMode.SHORT_READ.value)
-_LIES: Final = (*_READ_LIES, DiskMode.MISDIRECTED_WRITE.value)
-"""Only of logs, and a few times."""
+def _with_own_keys(dice: Dice, fault: DiskFault, *, is_narrow: bool) -> DiskFault:
+    """Draw what only this mode has (``DiskModeRow.keys``)."""
+    match fault.mode:
+        case DiskMode.SLOW:
+            return replace(
+                fault,
+                delay_ms=skewed(dice, 1, 400),
+                bytes_per_second=skewed(dice, 10_000, 1_000_000) if dice.random() < 0.3 else None,
+            )
+        case DiskMode.ENOSPC:
+            return fault if is_narrow else replace(fault, capacity_bytes=skewed(dice, 0, 5_000))
+        case (
+            DiskMode.EIO
+            | DiskMode.READ_ONLY
+            | DiskMode.HANG
+            | DiskMode.TORN_WRITE
+            | DiskMode.BIT_FLIP
+            | DiskMode.SYNC_FAILURE
+            | DiskMode.LOST_ENTRY
+            | DiskMode.MISDIRECTED_WRITE
+            | DiskMode.SHORT_READ
+        ):
+            return fault
+        case _:
+            assert_never(fault.mode)
+
+
 _RARE: Final = (Operation.TRUNCATE, Operation.REMOVE)
 """Too rare for a rule about them alone."""
 
 
 def _operations(dice: Dice, mode: DiskMode) -> tuple[Operation, ...]:
-    possible = [each for each in Operation if each in MET_BY[mode] and each not in _RARE]
+    possible = [each for each in Operation if each in mode.row.meets and each not in _RARE]
     return (dice.choice(possible),)
 
 
@@ -160,18 +214,24 @@ def _restart(dice: Dice, node: str, begin_ms: int, end_ms: int) -> tuple[Timed, 
     return Timed(down_ms, end(node)), Timed(dice.randint(down_ms, end_ms), actions.Start(node))
 
 
-def _network_fault(dice: Dice, scene: Scene, kind: str) -> NetworkFault:
-    mode = NetworkMode(kind)
+def _network_fault(dice: Dice, scene: Scene, mode: NetworkMode) -> NetworkFault:
     source, target = _link(dice, scene.cluster)
-    return NetworkFault(
+    fault = NetworkFault(
         mode=mode,
         source=source,
         target=target,
         both_ways=mode is NetworkMode.HALF_OPEN or dice.random() < 0.6,
-        latency_ms=skewed(dice, 1, 500) if mode is NetworkMode.LATENCY else 0,
-        jitter_ms=skewed(dice, 0, 200) if mode is NetworkMode.LATENCY else 0,
-        probability=dice.randint(5, 30) / 100 if mode is NetworkMode.LOSS else 1.0,
     )
+    match mode:
+        case NetworkMode.LATENCY:
+            latency_ms, jitter_ms = skewed(dice, 1, 500), skewed(dice, 0, 200)
+            return replace(fault, latency_ms=latency_ms, jitter_ms=jitter_ms)
+        case NetworkMode.LOSS:
+            return replace(fault, probability=dice.randint(5, 30) / 100)
+        case NetworkMode.CUT | NetworkMode.HALF_OPEN:
+            return fault
+        case _:
+            assert_never(mode)
 
 
 def _link(dice: Dice, cluster: ClusterPlan) -> tuple[str, str]:

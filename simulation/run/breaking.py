@@ -7,8 +7,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from protocol.faults.document import fault_content
-from protocol.faults.model import CONTROLLER_NODE, DiskFault, DiskMode, broker_id_of, broker_node
+from protocol.faults.model import (
+    CONTROLLER_NODE,
+    DamageLasts,
+    DiskFault,
+    broker_id_of,
+    broker_node,
+)
 from simulation.core import actions as do
 from simulation.core.journal_edits import edited
 from simulation.core.references import ALL
@@ -24,9 +29,9 @@ async def _fault(scene: Scene, action: do.Fault) -> None:
         broker = broker_id_of(rule.node)
         if broker is not None and rule.log_dir is not None:
             rule = replace(rule, log_dir=scene.path(broker, rule.log_dir))
-    await scene.stage.add_fault(action.name, fault_content(rule))
+    await scene.stage.add_fault(action.name, rule)
     scene.active_faults[action.name] = rule
-    if isinstance(rule, DiskFault) and rule.mode is DiskMode.MISDIRECTED_WRITE:
+    if isinstance(rule, DiskFault) and rule.mode.row.damage is DamageLasts.UNTIL_REPLACED:
         _remember_wrong_writers(scene, action.name, rule)
 
 

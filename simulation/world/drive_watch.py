@@ -8,10 +8,9 @@ from __future__ import annotations
 from broker.storage.fault_rules import FaultRule
 from broker.storage.faults import FaultyDisk
 from broker.storage.layout import BadDirName, parse_dir_name
-from protocol.faults.model import DiskMode
+from protocol.faults.model import DamageLasts, DiskMode
 from protocol.ids import TopicPartition
 from simulation.core.samples import Damage, Samples
-from simulation.look.places import DAMAGING
 from simulation.world.node import BrokerNode
 
 
@@ -37,9 +36,11 @@ class DriveWatch:
             if drive.faults is not self._disks[path]:
                 self._disks[path], self._struck[path] = drive.faults, 0
             for rule in drive.faults.rules:
-                if DAMAGING.get(rule.mode) is False and rule.hits > self._hits.get(rule, 0):
+                mode = rule.fault.mode
+                may_heal = mode.row.damage is DamageLasts.UNTIL_IN_SYNC
+                if may_heal and rule.hits > self._hits.get(rule, 0):
                     self._hits[rule] = rule.hits
-                    self._samples.damages.append(damage._replace(what=rule.mode.value))
+                    self._samples.damages.append(damage._replace(what=mode.value))
             self._strike(path, drive.faults, damage)
 
     def _strike(self, path: str, disk: FaultyDisk, damage: Damage) -> None:

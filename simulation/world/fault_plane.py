@@ -5,12 +5,10 @@ What a fault does is done by disks, links and connections.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from broker.storage.fault_rules import FaultRule
-from protocol.faults.document import read_fault
 from protocol.faults.model import DiskFault, NetworkFault, NetworkMode
 from simulation.world.cluster import SimCluster
 from simulation.world.drive import Drive
@@ -37,25 +35,19 @@ class FaultPlane:
         self._links = cluster.loop.network.links
         self._faults: dict[str, _InForce] = {}
 
-    def add(self, name: str, content: Mapping[str, Any]) -> DiskFault | NetworkFault:
-        """Set the fault that a mapping describes, and return it.
+    def add(self, name: str, fault: DiskFault | NetworkFault) -> None:
+        """Set a fault under a name of its own.
 
         Raises:
             FaultRefusedError: it cannot be set here.
         """
-        fault, mistakes = read_fault(dict(content))
-        if fault is None:
-            raise FaultRefusedError("; ".join(mistakes))
         if name in self._faults:
             raise FaultRefusedError(f"a fault is named {name} already")
         self._note(name, "begins")
         if isinstance(fault, DiskFault):
             self._faults[name] = self._set_on_disks(fault)
-        elif isinstance(fault, NetworkFault):
-            self._faults[name] = self._set_on_links(fault)
         else:
-            raise FaultRefusedError("what happens to a node is a step of its own")
-        return fault
+            self._faults[name] = self._set_on_links(fault)
 
     def clear(self, name: str) -> None:
         """Take a fault off, once or again; its hits stay known."""
@@ -72,7 +64,7 @@ class FaultPlane:
         return {name: fault.hits() for name, fault in self._faults.items()}
 
     def _set_on_disks(self, fault: DiskFault) -> _InForce:
-        rules = [(drive, FaultRule.of(fault)) for drive in self._drives(fault)]
+        rules = [(drive, FaultRule(fault)) for drive in self._drives(fault)]
         for drive, rule in rules:
             drive.faults.add_rule(rule)
 

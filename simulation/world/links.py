@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from random import Random
-from typing import Final
+from typing import Final, assert_never
 
 from protocol.faults.model import NetworkFault, NetworkMode
 
@@ -51,8 +51,6 @@ class LinkRule:
         Raises:
             ValueError: it is about the connections of one moment (HALF_OPEN), not about links.
         """
-        if fault.mode is NetworkMode.HALF_OPEN:
-            raise ValueError("half-open connections are made by SimNetwork.half_open")
         rule = cls(source=fault.source, target=fault.target, is_both_ways=fault.both_ways)
         match fault.mode:
             case NetworkMode.LATENCY:
@@ -63,6 +61,10 @@ class LinkRule:
                 rule.resend_us = fault.retransmit_ms * 1000
             case NetworkMode.CUT:
                 rule.is_cut = True
+            case NetworkMode.HALF_OPEN:
+                raise ValueError("half-open connections are made by SimNetwork.half_open")
+            case _:
+                assert_never(fault.mode)
         return rule
 
     def meets(self, source: str, target: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from broker.control import (
     ControlError,
@@ -19,7 +19,7 @@ from broker.exposition import exposition
 from broker.storage.memory_disk import MemoryDisk
 from broker.surface import Surface
 from protocol.cluster_file.spec import ClusterSpec
-from protocol.faults.model import broker_node
+from protocol.faults.model import DiskFault, NetworkFault, broker_node
 from protocol.ids import TopicPartition
 from protocol.ports import WallClock
 from simulation.core.capability import Capability
@@ -145,10 +145,10 @@ class SimStage:
             return NodeSeen(state="paused" if found.is_paused else "running")
         return NodeSeen(state="stopped", exit_code=found.exit_code)
 
-    async def add_fault(self, name: str, rule: Mapping[str, Any]) -> None:
+    async def add_fault(self, name: str, fault: DiskFault | NetworkFault) -> None:
         """See ``Stage.add_fault``."""
         try:
-            fault = self._faults.add(name, rule)
+            self._faults.add(name, fault)
         except FaultRefusedError as error:
             raise StageError(str(error)) from error
         self._observer.fault_began(name, [place_of(fault)], fault.mode.value)

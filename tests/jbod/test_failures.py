@@ -27,8 +27,8 @@ def breaks(node: Node, path: str, operation: Operation, *classes: FileClass) -> 
     """Let one kind of operation fail in a log dir from now on, and nothing else."""
     node.disks[path].set_fault(
         "eio",
-        operations=frozenset({operation}),
-        file_classes=frozenset(classes) if classes else None,
+        operations=(operation,),
+        files=classes or None,
     )
 
 
@@ -143,8 +143,8 @@ async def test_after_an_append_that_failed_half_way_nothing_touches_the_log(alon
     await write(node, 7, 0)
     node.disks[path].set_fault(
         "eio",
-        operations=frozenset({Operation.OPEN, Operation.APPEND}),
-        file_classes=frozenset({FileClass.INDEX}),
+        operations=(Operation.OPEN, Operation.APPEND),
+        files=(FileClass.INDEX,),
     )
     assert (await end(node, 7, commit=False)).error_code == STORAGE
     node.disks[path].clear()

@@ -127,7 +127,7 @@ async def test_a_read_that_ends_early_takes_the_log_dir_offline_and_cuts_nothing
     size_bytes = filled_log(memory, 5).size_bytes
     memory.write_file("recovery-point-offset-checkpoint", b"0\n0\n")
     disk = FaultyDisk(memory, chance=random.Random(seed))
-    rule = disk.set_fault("short_read", file_classes=frozenset({FileClass.LOG}))
+    rule = disk.set_fault("short_read", files=(FileClass.LOG,))
     log_dir = inline_log_dir(disk, on_failed=Failures())
     await open_log_dirs([log_dir], owner())
     await load_log_dirs([log_dir], OPTIONS)

@@ -11,7 +11,6 @@ import random
 
 import pytest
 
-from broker.storage.fault_rules import FaultRule
 from broker.storage.faults import FaultyDisk
 from protocol.errors import ErrorCode
 from protocol.faults.model import DiskMode, FileClass, Operation
@@ -20,6 +19,7 @@ from protocol.records.batch import iterate_batches
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
 from tests.broker.engine.node import Node
+from tests.broker.storage.builders import disk_rule
 
 NONE = ErrorCode.NONE
 STORAGE = ErrorCode.KAFKA_STORAGE_ERROR
@@ -42,7 +42,7 @@ async def a_follower_that_was_away(lab: Lab, batches: int = 8) -> Node:
 
 def draws(disk: FaultyDisk, chance: random.Random) -> None:
     """Have the faults of a disk drawn by ``chance``."""
-    setattr(disk, "_chance", chance)  # noqa: B010 -- the lab's own is of no use here
+    disk.in_force.chance = chance  # The lab's own is of no use here.
 
 
 async def come_back(lab: Lab) -> None:
@@ -77,7 +77,7 @@ async def test_a_consumer_is_not_told_that_a_batch_it_cannot_read_is_not_there(a
     alone[1].state.tails.drop_older_than(1 << 62)
     disk = alone[1].disks[await alone[1].dir_of() or ""]
     draws(disk, _ChosenBit(MAGIC_POSITION * 8))
-    disk.set_fault("bit_flip", file_classes=frozenset({FileClass.LOG}))
+    disk.set_fault("bit_flip", files=(FileClass.LOG,))
     assert (await alone[1].fetch(0)).error_code == ErrorCode.CORRUPT_MESSAGE
     disk.clear()
     assert offsets_of(await alone[1].fetch(0)) == [0]
@@ -118,7 +118,7 @@ async def test_a_read_that_ends_early_is_an_error_of_the_disk(alone: Lab) -> Non
     await alone[1].produce("a" * 300)
     alone[1].state.tails.drop_older_than(1 << 62)
     path = await alone[1].dir_of() or ""
-    alone[1].disks[path].set_fault("short_read", file_classes=frozenset({FileClass.LOG}))
+    alone[1].disks[path].set_fault("short_read", files=(FileClass.LOG,))
     assert (await alone[1].fetch(0)).error_code == STORAGE
     assert [told.path for told in alone[1].events.failed] == [path]
 
@@ -130,9 +130,7 @@ async def test_a_failed_sync_takes_the_log_dir_offline_and_is_never_tried_again(
     """
     await lab.create(replicas=[1, 2], flush_messages="3", min_insync_replicas="2")
     leader, path = lab[1], await lab[1].dir_of() or ""
-    rule = FaultRule(
-        mode=DiskMode.SYNC_FAILURE, from_nth=3, file_classes=frozenset({FileClass.LOG})
-    )
+    rule = disk_rule(mode=DiskMode.SYNC_FAILURE, from_nth=3, files=(FileClass.LOG,))
     leader.disks[path].set_rules([rule])
     acknowledged = 0
     for number in range(20):
@@ -170,8 +168,8 @@ async def test_writes_that_went_elsewhere_are_found_by_recovery_and_fetched_agai
     draws(disk, random.Random(seed))
     rule = disk.set_fault(
         "misdirected_write",
-        operations=frozenset({Operation.APPEND}),
-        file_classes=frozenset({FileClass.LOG}),
+        operations=(Operation.APPEND,),
+        files=(FileClass.LOG,),
         from_nth=4,
         times=3,
     )

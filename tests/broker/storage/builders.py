@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import random
 from dataclasses import dataclass
+from typing import Any
 
 from broker.core.log_dirs import LogDirFailed
+from broker.storage.fault_rules import FaultRule
 from broker.storage.faults import FaultyDisk
 from broker.storage.files import LogDirFiles
 from broker.storage.log_dir import LogDir
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
 from broker.storage.worker import InlineDiskWorker
+from protocol.faults.model import DiskFault, DiskMode
 from protocol.ids import TopicPartition
 from protocol.ports import Disk
 from protocol.records.batch import iterate_batches
@@ -87,6 +90,11 @@ def filled_log(disk: Disk, end: int, config: Config | None = None) -> PartitionL
 def faulty(disk: Disk) -> FaultyDisk:
     """Faults in front of ``disk``, drawn from a fixed seed."""
     return FaultyDisk(disk, chance=random.Random(7))
+
+
+def disk_rule(mode: DiskMode, **details: Any) -> FaultRule:
+    """The rule of one fault, which met nothing yet; ``details`` are more fields of DiskFault."""
+    return FaultRule(DiskFault(mode=mode, node="broker-1", **details))
 
 
 class Failures:

@@ -6,6 +6,7 @@ import pytest
 
 from broker.storage.fault_rules import FaultRule, file_class_of
 from protocol.faults.model import DiskFault, DiskMode, FileClass, Operation
+from tests.broker.storage.builders import disk_rule
 
 
 @pytest.mark.parametrize(
@@ -28,19 +29,19 @@ def test_the_class_of_a_file_follows_from_its_name(name: str, file_class: FileCl
 
 
 def test_a_rule_meets_only_what_its_mode_can_mean() -> None:
-    full = FaultRule(mode=DiskMode.ENOSPC)
+    full = disk_rule(mode=DiskMode.ENOSPC)
     assert full.meets(Operation.APPEND, "a")
     assert not full.meets(Operation.READ, "a")
-    assert FaultRule(mode=DiskMode.BIT_FLIP).meets(Operation.READ, "a")
-    assert not FaultRule(mode=DiskMode.BIT_FLIP).meets(Operation.APPEND, "a")
-    assert not FaultRule(mode=DiskMode.READ_ONLY).meets(Operation.SYNC, "a")
+    assert disk_rule(mode=DiskMode.BIT_FLIP).meets(Operation.READ, "a")
+    assert not disk_rule(mode=DiskMode.BIT_FLIP).meets(Operation.APPEND, "a")
+    assert not disk_rule(mode=DiskMode.READ_ONLY).meets(Operation.SYNC, "a")
 
 
 def test_operation_and_file_class_narrow_a_rule() -> None:
-    rule = FaultRule(
+    rule = disk_rule(
         mode=DiskMode.EIO,
-        operations=frozenset({Operation.WRITE}),
-        file_classes=frozenset({FileClass.LEADER_EPOCHS}),
+        operations=(Operation.WRITE,),
+        files=(FileClass.LEADER_EPOCHS,),
     )
     assert rule.meets(Operation.WRITE, "t-0/leader-epoch-checkpoint")
     assert not rule.meets(Operation.READ, "t-0/leader-epoch-checkpoint")
@@ -49,9 +50,9 @@ def test_operation_and_file_class_narrow_a_rule() -> None:
 
 
 def test_nth_meets_once_and_from_nth_ever_after() -> None:
-    once = FaultRule(mode=DiskMode.EIO, nth=2)
+    once = disk_rule(mode=DiskMode.EIO, nth=2)
     assert [once.meets(Operation.READ, "a") for _ in range(4)] == [False, True, False, False]
-    after = FaultRule(mode=DiskMode.EIO, from_nth=3)
+    after = disk_rule(mode=DiskMode.EIO, from_nth=3)
     assert [after.meets(Operation.READ, "a") for _ in range(4)] == [False, False, True, True]
 
 
@@ -67,12 +68,21 @@ def test_a_rule_has_what_its_fault_says() -> None:
         probability=0.5,
         operations_per_second=300,
     )
-    rule = FaultRule.of(fault)
-    assert rule.operations == {Operation.SYNC}
-    assert rule.file_classes == {FileClass.LOG}
-    assert (rule.name, rule.from_nth, rule.times) == ("orders-*", 2, 3)
+    rule = FaultRule(fault)
+    assert [rule.meets(Operation.SYNC, "orders-0/1.log") for _ in range(2)] == [False, True]
+    assert not rule.meets(Operation.READ, "orders-0/1.log")
+    assert not rule.meets(Operation.SYNC, "orders-0/1.index")
+    assert not rule.meets(Operation.SYNC, "payments-0/1.log")
+    rule.hits = 3
+    assert not rule.meets(Operation.SYNC, "orders-0/1.log")
     assert [rule.wait_ms(10) for _ in range(3)] == [3, 3, 3]
-    assert FaultRule.of(DiskFault(mode=DiskMode.EIO, node="broker-1")).operations is None
+    assert disk_rule(mode=DiskMode.EIO).meets(Operation.LOCK, "")
+
+
+def test_so_much_is_written_before_there_is_no_room() -> None:
+    rule = disk_rule(mode=DiskMode.ENOSPC, capacity_bytes=10)
+    assert [rule.has_room(size) for size in (6, 5, 4, 0)] == [True, False, True, False]
+    assert not disk_rule(mode=DiskMode.ENOSPC).has_room(0)
 
 
 @pytest.mark.parametrize(
@@ -90,4 +100,4 @@ def test_a_rule_has_what_its_fault_says() -> None:
 def test_a_name_is_that_of_the_file_or_of_its_partition(
     pattern: str, name: str, *, is_met: bool
 ) -> None:
-    assert FaultRule(mode=DiskMode.EIO, name=pattern).meets(Operation.READ, name) is is_met
+    assert disk_rule(mode=DiskMode.EIO, name=pattern).meets(Operation.READ, name) is is_met

@@ -11,11 +11,10 @@ import pytest
 
 from broker.storage.disk import FileDisk
 from broker.storage.fault_gates import ThreadGate
-from broker.storage.fault_rules import FaultRule
 from broker.storage.faults import FaultyDisk
 from broker.storage.memory_disk import MemoryDisk
 from protocol.faults.model import DiskMode, FileClass, Operation
-from tests.broker.storage.builders import faulty
+from tests.broker.storage.builders import disk_rule, faulty
 from tests.deadlines import DEADLINE_S
 
 
@@ -171,7 +170,7 @@ def test_a_misdirected_write_lies_over_another_file_of_its_class(disk: FaultyDis
     for name in ("t-0/1.log", "t-0/2.log", "t-0/1.index"):
         disk.write_file(name, b"0123456789")
     file = disk.open("t-0/1.log", create=False)
-    rule = disk.set_fault("misdirected_write", operations=frozenset({Operation.APPEND}))
+    rule = disk.set_fault("misdirected_write", operations=(Operation.APPEND,))
     assert file.append([b"ab", b"cd"]) == 14
     disk.clear()
     assert rule.hits == 1
@@ -183,7 +182,7 @@ def test_a_misdirected_write_lies_over_another_file_of_its_class(disk: FaultyDis
 
 
 def test_a_misdirected_small_file_is_not_where_it_should_be(disk: FaultyDisk) -> None:
-    disk.set_fault("misdirected_write", operations=frozenset({Operation.WRITE}))
+    disk.set_fault("misdirected_write", operations=(Operation.WRITE,))
     disk.write_file("b", b"new")
     disk.clear()
     assert disk.read_file("b") == bytes(3)
@@ -315,7 +314,7 @@ def test_a_rule_may_end_by_itself_and_be_for_some_names_only(disk: FaultyDisk) -
 
 
 def test_dropping_one_rule_leaves_what_hangs_in_another(disk: FaultyDisk) -> None:
-    hanging, other = FaultRule(mode=DiskMode.HANG), FaultRule(mode=DiskMode.EIO, nth=99)
+    hanging, other = disk_rule(mode=DiskMode.HANG), disk_rule(mode=DiskMode.EIO, nth=99)
     disk.set_rules([hanging, other])
     thread = threading.Thread(target=lambda: disk.read_file("a"), daemon=True)
     thread.start()
@@ -329,14 +328,14 @@ def test_dropping_one_rule_leaves_what_hangs_in_another(disk: FaultyDisk) -> Non
 
 
 def test_one_damage_is_done_at_a_time_and_only_that_is_counted(disk: FaultyDisk) -> None:
-    first, second = FaultRule(mode=DiskMode.BIT_FLIP), FaultRule(mode=DiskMode.SHORT_READ)
+    first, second = disk_rule(mode=DiskMode.BIT_FLIP), disk_rule(mode=DiskMode.SHORT_READ)
     disk.set_rules([first, second])
     assert len(disk.read_file("a")) == 7
     assert (first.hits, second.hits) == (1, 0)
 
 
 def test_a_rule_with_a_probability_meets_some(disk: FaultyDisk) -> None:
-    rule = disk.set_fault("eio", probability=0.5, operations=frozenset({Operation.READ}))
+    rule = disk.set_fault("eio", probability=0.5, operations=(Operation.READ,))
     failed = 0
     for _ in range(100):
         try:
@@ -349,8 +348,8 @@ def test_a_rule_with_a_probability_meets_some(disk: FaultyDisk) -> None:
 
 
 def test_several_rules_hold_at_once_each_with_its_own_hits(disk: FaultyDisk) -> None:
-    reads = FaultRule(mode=DiskMode.EIO, operations=frozenset({Operation.READ}), nth=2)
-    epochs = FaultRule(mode=DiskMode.ENOSPC, file_classes=frozenset({FileClass.LEADER_EPOCHS}))
+    reads = disk_rule(mode=DiskMode.EIO, operations=(Operation.READ,), nth=2)
+    epochs = disk_rule(mode=DiskMode.ENOSPC, files=(FileClass.LEADER_EPOCHS,))
     disk.set_rules([reads, epochs])
     disk.read_file("a")
     with pytest.raises(OSError, match="injected"):

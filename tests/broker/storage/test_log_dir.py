@@ -181,7 +181,7 @@ async def test_the_thread_of_a_failed_dir_closes_its_files_and_drops_the_lock(
 async def test_clients_do_not_wait_for_what_goes_on_beside(tmp_path: Path) -> None:
     log_dir = two_threads(tmp_path, Failures())
     log = await log_dir.submit("create", lambda: made_log(log_dir))
-    faults_of(log_dir).set_fault("hang", operations=frozenset({Operation.SYNC}))
+    faults_of(log_dir).set_fault("hang", operations=(Operation.SYNC,))
     synced = log_dir.beside.submit("sync", lambda: log_dir.beside.disk.sync_dir(""))
     async with asyncio.timeout(DEADLINE_S):
         for number in range(20):
@@ -222,7 +222,7 @@ async def test_a_queue_that_hangs_is_noticed_while_the_other_one_works(
     failures = Failures()
     log_dir = two_threads(tmp_path, failures, deadline_ms=200)
     queues = [log_dir, log_dir.beside]
-    faults_of(log_dir).set_fault("hang", file_classes=frozenset({FileClass.SNAPSHOT}))
+    faults_of(log_dir).set_fault("hang", files=(FileClass.SNAPSHOT,))
     hung, other = queues[is_beside], queues[not is_beside]
     hanging = hung.submit("write", lambda: hung.disk.write_file("0.snapshot", b""))
     async with asyncio.timeout(DEADLINE_S):

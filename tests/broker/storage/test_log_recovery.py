@@ -385,7 +385,7 @@ class OneBit(random.Random):
 def test_a_bit_that_is_misread_once_costs_no_record(disk: MemoryDisk, byte: int) -> None:
     """In the second batch of five: base offset and leader epoch lie outside of its CRC."""
     faulty = FaultyDisk(disk, chance=OneBit(8 * byte + 7))
-    rule = faulty.set_fault("bit_flip", file_classes=frozenset({FileClass.LOG}), times=1)
+    rule = faulty.set_fault("bit_flip", files=(FileClass.LOG,), times=1)
     opened = reopen(faulty)
     assert rule.hits == 1
     assert opened.log.log_end_offset == 12

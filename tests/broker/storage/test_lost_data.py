@@ -9,6 +9,7 @@ import pytest
 from broker.storage.disk import FileDisk
 from broker.storage.lost_data import EntryLoss, PageLoss
 from broker.storage.memory_disk import MemoryDisk
+from protocol.faults.model import DiskMode
 
 
 def test_a_disk_in_memory_knows_by_itself_what_is_durable() -> None:
@@ -53,6 +54,6 @@ def test_a_real_disk_that_is_watched_is_cut(tmp_path: Path) -> None:
 
 
 def test_only_a_disk_in_memory_loses_names(tmp_path: Path) -> None:
-    EntryLoss(MemoryDisk()).check_possible()
+    EntryLoss(MemoryDisk()).check_possible(DiskMode.LOST_ENTRY)
     with pytest.raises(ValueError, match="use it in the simulation"):
-        EntryLoss(FileDisk(str(tmp_path))).check_possible()
+        EntryLoss(FileDisk(str(tmp_path))).check_possible(DiskMode.LOST_ENTRY)

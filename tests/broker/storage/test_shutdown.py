@@ -122,7 +122,7 @@ def test_many_logs_are_made_durable_at_once() -> None:
         logs[tp] = log = PartitionLog.create(files, str(tp), Config(), now_ms=0)
         log.append(batches(0, 3), now_ms=0)
         log.write_leader_epochs([(0, 0)])
-    rule = disk.set_fault("slow", delay_ms=0, operations=frozenset({Operation.SYNC}))
+    rule = disk.set_fault("slow", delay_ms=0, operations=(Operation.SYNC,))
     close_log_dir(files, logs, {}, broker_epoch=5)
     assert rule.hits == 1 + 4 * 2  # everything, then four small files with their names
     memory.power_cut()

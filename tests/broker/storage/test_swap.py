@@ -209,8 +209,8 @@ async def test_a_source_that_breaks_while_swaps_are_finished_is_offline_and_thei
     move.memories[1].write_file("orders-1/swap-note", note)
     for disk in move.memories:
         disk.kill()
-    dirs = frozenset({FileClass.OTHER})
-    move.disks[0].set_fault("eio", operations=frozenset({Operation.RENAME}), file_classes=dirs)
+    dirs = (FileClass.OTHER,)
+    move.disks[0].set_fault("eio", operations=(Operation.RENAME,), files=dirs)
     log_dirs = [inline_log_dir(disk) for disk in move.disks]
     loaded = await load_log_dirs(log_dirs, OPTIONS)
     assert not log_dirs[0].online

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from protocol.faults.document import MODES, fault_content, read_fault
 from protocol.faults.model import (
-    MET_BY,
     DiskFault,
     DiskMode,
     Fault,
@@ -28,7 +27,7 @@ NODES = st.sampled_from(["broker-1", "broker-2", "controller"])
 @st.composite
 def disk_faults(draw: st.DrawFn) -> DiskFault:
     mode = draw(st.sampled_from(DiskMode))
-    met = sorted(MET_BY[mode], key=lambda operation: operation.value)
+    met = sorted(mode.row.meets, key=lambda operation: operation.value)
     counted: dict[str, int] = draw(
         st.sampled_from([{}, {"nth": 3}, {"from_nth": 2, "times": 4}, {"times": 1}])
     )

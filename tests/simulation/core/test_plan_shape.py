@@ -60,6 +60,11 @@ def test_what_has_not_the_shape_of_a_class_is_told(content: Any, told: list[str]
         ({"fault": "eio"}, "fault: must be a mapping of keys, is 'eio'"),
         ({"fault": {"mode": "eio", "broker": 1}}, "fault.id: is missing: what clear and"),
         ({"fault": {"name": "a"}}, "fault.id: is missing: what clear and fault_hits call it; name"),
+        (
+            {"fault": {"id": "a", "mode": "kill", "node": "broker-1"}},
+            "fault.mode: must be of a disk or the network, is 'kill'",
+        ),
+        ({"fault": {"id": "a", "mode": "explode", "broker": 1}}, "fault.mode: must be one of eio,"),
         ({"until": {"led": "a-0", "isr": {}}}, "until: must be one condition, as in"),
         ({"skew_clock": {"node": 1, "by": "soon"}}, "skew_clock.by: must be a time"),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from protocol.faults.model import ANY_NODE, DiskFault, DiskMode, NetworkFault, NetworkMode
-from simulation.look.places import DAMAGING, place_of
+from simulation.look.places import place_of
 
 
 def test_a_fault_of_one_log_dir_is_there() -> None:
@@ -21,9 +21,3 @@ def test_what_concerns_more_than_one_node_is_everywhere() -> None:
 
     assert place_of(network) == ("", "")
     assert place_of(DiskFault(mode=DiskMode.EIO, node=ANY_NODE, log_dir="/d1")) == ("", "")
-
-
-def test_only_what_is_written_elsewhere_lasts() -> None:
-    assert [mode for mode, is_lasting in DAMAGING.items() if is_lasting] == [
-        DiskMode.MISDIRECTED_WRITE
-    ]

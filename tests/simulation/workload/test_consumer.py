@@ -138,9 +138,7 @@ async def test_what_a_disk_gave_wrongly_is_fetched_again(lab: Lab) -> None:
     await lab.until_led("orders")
     for node in lab.cluster.brokers.values():
         for drive in node.drives.values():
-            drive.faults.set_fault(
-                DiskMode.BIT_FLIP, file_classes=frozenset({FileClass.LOG}), times=4
-            )
+            drive.faults.set_fault(DiskMode.BIT_FLIP, files=(FileClass.LOG,), times=4)
     consumer = _consumer(lab)
     async with asyncio.TaskGroup() as group:
         group.create_task(consumer.run())

@@ -11,7 +11,7 @@ from simulation.world.disk_speed import DiskSpeed
 from tests.simulation.world.drives import new_drive, run, worker_of
 from tests.simulation.world.worlds import sim_loop
 
-WRITES = frozenset({Operation.WRITE})
+WRITES = (Operation.WRITE,)
 
 
 async def test_results_come_in_order_and_after_the_time_the_disk_took():

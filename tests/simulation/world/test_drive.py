@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from broker.storage.fault_rules import FaultRule
 from protocol.faults.model import DiskMode, Operation
+from tests.broker.storage.builders import disk_rule
 from tests.simulation.world.drives import new_drive
 
 
@@ -52,7 +52,7 @@ async def test_an_empty_disk_takes_the_place_of_the_other_when_it_is_used_and_ke
 
 async def test_a_fault_that_met_nothing_waits_for_the_disk_that_comes():
     drive = new_drive()
-    rule = FaultRule(mode=DiskMode.EIO, operations=frozenset({Operation.MAKE_DIR}))
+    rule = disk_rule(mode=DiskMode.EIO, operations=(Operation.MAKE_DIR,))
     drive.faults.add_rule(rule)
     drive.empty().prepare()
     with pytest.raises(OSError, match="injected"):

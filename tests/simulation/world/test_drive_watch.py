@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from broker.storage.fault_rules import FaultRule
 from protocol.faults.model import DiskMode, FileClass
 from protocol.ids import TopicPartition
 from simulation.core.samples import Samples
 from simulation.world.drive_watch import DriveWatch
+from tests.broker.storage.builders import disk_rule
 from tests.simulation.workload.lab import Lab
 from tests.simulation.world.worlds import sim_loop
 
@@ -58,7 +58,7 @@ async def test_misdirected_writes_concern_the_partitions_that_they_hit() -> None
     for name in ("a-0/1.log", "b-7/1.log"):
         faults.make_dir(name.partition("/")[0])
         faults.write_file(name, b"whole")
-    rule = FaultRule(mode=DiskMode.MISDIRECTED_WRITE, file_classes=frozenset({FileClass.LOG}))
+    rule = disk_rule(mode=DiskMode.MISDIRECTED_WRITE, files=(FileClass.LOG,))
     faults.add_rule(rule)
     faults.write_file("a-0/1.log", b"other")
     watch.look(5)
@@ -85,7 +85,7 @@ async def test_a_rule_that_takes_the_place_of_another_is_damage_too() -> None:
     faults = lab.cluster.faults("broker-1", "/b1/d1")
     faults.write_file("a", b"whole")
     for times in (2, 1):
-        rule = FaultRule(mode=DiskMode.BIT_FLIP, times=times)
+        rule = disk_rule(mode=DiskMode.BIT_FLIP, times=times)
         faults.add_rule(rule)
         for _ in range(times):
             faults.read_file("a")

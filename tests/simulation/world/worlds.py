@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from protocol.cluster_file.spec import ClusterSpec, parse_cluster_spec
+from protocol.faults.document import read_fault
+from protocol.faults.model import DiskFault, NetworkFault
 from simulation.world.cluster import SimCluster
 from simulation.world.loop import SimLoop
 from simulation.world.process import Process
@@ -57,3 +59,11 @@ async def running_cluster(
     cluster = SimCluster(sim_loop(), spec)
     await cluster.start()
     return cluster
+
+
+def fault_of(content: dict[str, Any]) -> DiskFault | NetworkFault:
+    """Return the fault that a mapping describes."""
+    fault, mistakes = read_fault(content)
+    assert mistakes == []
+    assert isinstance(fault, DiskFault | NetworkFault)
+    return fault
