@@ -1,5 +1,5 @@
 # One image for all processes: compose.yaml says which one a container runs.
-# It starts the same `python -m controller` and `python -m broker` that `jbodlab up` starts.
+# It starts the same modules that `jbodlab up` starts where the project is installed.
 FROM python:3.11-slim
 
 WORKDIR /opt/jbodlab
@@ -8,17 +8,18 @@ WORKDIR /opt/jbodlab
 COPY requirements-runtime.lock ./
 RUN python -m pip install --no-cache-dir --require-hashes -r requirements-runtime.lock
 
-COPY pyproject.toml README.md ./
-COPY protocol ./protocol
-COPY broker ./broker
-COPY controller ./controller
-COPY analytics ./analytics
-COPY simulation ./simulation
-COPY jbodlab ./jbodlab
-RUN python -m pip install --no-cache-dir --no-deps .
+COPY pyproject.toml README.md ./source/
+COPY build_backend ./source/build_backend
+COPY protocol ./source/protocol
+COPY broker ./source/broker
+COPY controller ./source/controller
+COPY analytics ./source/analytics
+COPY simulation ./source/simulation
+COPY jbodlab ./source/jbodlab
+RUN python -m pip install --no-cache-dir --no-deps ./source && rm -r ./source
 
 COPY compose.cluster.yaml ./
 
 # A broker or the controller ends cleanly on SIGTERM, which is what `docker stop` sends.
 STOPSIGNAL SIGTERM
-CMD ["python", "-m", "controller", "--config", "compose.cluster.yaml"]
+CMD ["python", "-m", "jbodlab.controller", "--config", "compose.cluster.yaml"]

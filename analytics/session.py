@@ -16,6 +16,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+import analytics
 from analytics.errors import SPARK_ERRORS, JavaMissing, SparkFailed, spark_error_text
 
 JAVA_MAJOR_MIN: Final = 17
@@ -53,7 +54,7 @@ def start_session(master: str) -> SparkSession:
     Raises:
         SparkFailed: Spark does not start, such as for a master that does not exist.
     """
-    java_options = f"-Dlog4j2.configurationFile={files('analytics') / 'log4j2.properties'}"
+    java_options = f"-Dlog4j2.configurationFile={files(analytics) / 'log4j2.properties'}"
     if master.startswith("local"):
         # For a dump of some megabytes: half the time, and a fifth of what then is left.
         java_options += " -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

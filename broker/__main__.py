@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     codes = "\n".join(f"  {code.value:3}  {code.name.lower()}" for code in ExitCode)
     parser = argparse.ArgumentParser(
-        prog="python -m broker",
+        prog=f"python -m {__package__}",
         description="Run one broker of a cluster.",
         epilog=f"exit codes:\n{codes}",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -110,7 +110,7 @@ def _first(error: Exception) -> Exception:
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     codes = "\n".join(f"  {code.value:3}  {code.name.lower()}" for code in ExitCode)
     parser = argparse.ArgumentParser(
-        prog="python -m controller",
+        prog=f"python -m {__package__}",
         description="Run the controller of a cluster.",
         epilog=f"exit codes:\n{codes}",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import analytics
 from analytics.report import Report
 from jbodlab.errors import ExitCode, LabError
 
@@ -32,7 +33,7 @@ def run_report(dump_dir: Path, out_dir: Path) -> str:
             ExitCode.FAILED, f"there is no dump in {dump_dir}: start the cluster with `jbodlab up`"
         )
     options = ["--dump", str(dump_dir), "--out", str(out_dir), "--json"]
-    command = [sys.executable, "-m", "analytics", *options]
+    command = [sys.executable, "-m", analytics.__name__, *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return done.stdout

@@ -42,7 +42,7 @@ class Api:
     def _load(self, kind: str) -> type[Any]:
         found = self._types.get(kind)
         if found is None:
-            module = import_module(f"protocol.messages.{self.module}")
+            module = import_module(f"{__package__}.messages.{self.module}")
             found = self._types[kind] = getattr(module, self.name + kind)
         return found
 

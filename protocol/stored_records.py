@@ -184,5 +184,5 @@ def _prefix(data: Buffer) -> int:
 
 
 def _load(module: str, name: str) -> type[Any]:
-    found: type[Any] = getattr(import_module(f"protocol.messages.{module}"), name)
+    found: type[Any] = getattr(import_module(f"{__package__}.messages.{module}"), name)
     return found

@@ -10,13 +10,18 @@ import logging
 from types import TracebackType
 from typing import Final, cast
 
+import broker
+import controller
+import protocol
+import simulation
 from broker.app import StartupError
 from simulation.core.checkers.evidence import Violation
 from simulation.world.cluster import SimCluster
 from simulation.world.process import CURRENT
 
 NAME: Final = "defects"
-LOGGERS: Final = ("broker", "controller", "protocol", "simulation", "asyncio")
+_ROOMS: Final = (broker, controller, protocol, simulation)
+LOGGERS: Final = (*(room.__name__ for room in _ROOMS), asyncio.__name__)
 
 
 class Defects(logging.Handler):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("protocol", "broker", "controller", "analytics", "simulation", "jbodlab")
+ROOMS = ("protocol", "broker", "controller", "analytics", "simulation", "jbodlab", "build_backend")
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 BANNED_NAMES = ("utils", "util", "helpers", "helper", "common", "misc", "manager")

@@ -6,7 +6,6 @@ Knows processes, ports and readiness; what the cluster says is ``jbodlab.asking.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -19,6 +18,7 @@ from jbodlab.errors import ExitCode, LabError
 from jbodlab.processes.free_ports import holder_of, is_free
 from jbodlab.processes.interrupts import interrupts_deferred, sigterm_interrupts
 from jbodlab.processes.loading import ASK_EVERY_MS, LoadingWatch
+from jbodlab.processes.node_command import node_command
 from jbodlab.processes.nodes import all_serve, cluster_troubles, death_line, stop_together
 from jbodlab.processes.process import STOP_DEADLINE_MS, Process
 from jbodlab.processes.run_state import ProcessNote, read_notes, run_dir, write_notes
@@ -356,11 +356,8 @@ class Cluster:
             yield name, "127.0.0.1", broker.control_port, f"brokers[{index}].control_port"
 
     def _spawn(self, name: str) -> None:
-        module, identity = "broker", ["--id", name.removeprefix("broker-")]
-        if name == CONTROLLER:
-            module, identity = "controller", self.controller_options
-        command = [sys.executable, "-m", module, "--config", str(self.config_path), *identity]
-        command = [*self._command_prefix, *command]
+        options = self.controller_options if name == CONTROLLER else []
+        command = [*self._command_prefix, *node_command(name, self.config_path), *options]
         self.processes[name] = Process.start(name, command, self.log_file(name))
         self._write_notes()
 

@@ -6,6 +6,7 @@ import difflib
 from importlib import resources
 from pathlib import Path
 
+import simulation
 from jbodlab.errors import ExitCode, LabError
 from protocol.cluster_file.text import read_text_file
 from simulation.core.plan import Plan
@@ -16,7 +17,7 @@ SUFFIX = ".yaml"
 
 def shipped_files() -> list[Path]:
     """Return the scenario files that come with jbodlab, in the order of their names."""
-    folder = Path(str(resources.files("simulation") / "scenarios"))
+    folder = Path(str(resources.files(simulation) / "scenarios"))
     return sorted(folder.glob(f"*{SUFFIX}"))
 
 

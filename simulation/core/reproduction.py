@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import simulation
 from simulation.core.checkers.evidence import Violation
 from simulation.core.plan import Plan
 from simulation.core.plan_document import plan_text
@@ -39,6 +40,8 @@ def reproduction(plan: Plan, seed: int, violations: Sequence[Violation]) -> Repr
             function=f"{name.replace('-', '_')}_comes_out_as_it_must",
             seed=seed,
             file=f"{name}.yaml",
+            plan_document=plan_text.__module__,
+            simulation=simulation.__name__,
         ),
     )
 
@@ -54,8 +57,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simulation.core.plan_document import parse_plan
-from simulation.simulate import simulate
+from {plan_document} import parse_plan
+from {simulation}.simulate import simulate
 
 PLAN = Path(__file__).with_name("{file}")
 

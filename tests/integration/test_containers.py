@@ -52,9 +52,9 @@ def test_the_compose_file_runs_the_controller_and_every_broker_of_its_cluster() 
     start = ["python", "-m"]
     config = ["--config", "compose.cluster.yaml"]
     assert commands == {
-        "controller": [*start, "controller", *config],
+        "controller": [*start, "jbodlab.controller", *config],
         **{
-            f"broker-{broker.id}": [*start, "broker", *config, "--id", str(broker.id)]
+            f"broker-{broker.id}": [*start, "jbodlab.broker", *config, "--id", str(broker.id)]
             for broker in compose_spec().brokers
         },
     }
@@ -118,6 +118,8 @@ def image(tmp_path: Path) -> tuple[Path, dict[str, str]]:
 
 def copy(instruction: str, workdir: Path) -> None:
     *sources, target = instruction.split()
+    if target.endswith("/"):
+        (workdir / target).mkdir(exist_ok=True)
     for source in sources:
         if (ROOT / source).is_dir():
             shutil.copytree(

@@ -1,0 +1,23 @@
+"""The command lines of the controller and the brokers. It starts none."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import broker
+import controller
+from protocol.faults.model import CONTROLLER_NODE
+
+
+def node_command(name: str, config: Path) -> list[str]:
+    """Return the command line that runs a node of a cluster file with this Python.
+
+    Args:
+        name: ``controller``, or ``broker-1`` for the broker with id 1.
+        config: the cluster file.
+    """
+    if name == CONTROLLER_NODE:
+        return [sys.executable, "-m", controller.__name__, "--config", str(config)]
+    broker_id = name.removeprefix("broker-")
+    return [sys.executable, "-m", broker.__name__, "--config", str(config), "--id", broker_id]
