@@ -104,8 +104,12 @@ class ClusterClient:
         with _unreachable(f"broker {broker_id}"):
             return self._request((node.host, node.port), message)
 
-    def ask_controller(self, message: Any) -> Any:
+    def ask_controller(self, message: Any, *, version_max: int | None = None) -> Any:
         """Ask the controller, and look for it anew for as long as it moves.
+
+        Args:
+            message: the request.
+            version_max: the newest version that can carry it; None: any that both sides know.
 
         Raises:
             ToolFailure: it was not found before the timeout.
@@ -118,7 +122,7 @@ class ClusterClient:
             node = self._nodes.get(self._controller_id)
             if node is not None:
                 try:
-                    answer = self._request((node.host, node.port), message)
+                    answer = self._request((node.host, node.port), message, version_max)
                 except OSError as error:
                     reason = f"broker {node.id}: {error}"
                 else:
@@ -135,12 +139,14 @@ class ClusterClient:
         self._controller_id = view.controller_id
         self._nodes = view.brokers
 
-    def _request(self, address: tuple[str, int], message: Any) -> Any:
+    def _request(
+        self, address: tuple[str, int], message: Any, version_max: int | None = None
+    ) -> Any:
         key = META[type(message)].api_key
         assert key is not None
         ours = APIS[key].versions
         low, high = self._offered(address).get(key, (0, -1))
-        version = min(high, ours.high)
+        version = min(high, ours.high if version_max is None else version_max)
         if version < max(low, ours.low):
             raise KafkaError(
                 ErrorCode.UNSUPPORTED_VERSION,

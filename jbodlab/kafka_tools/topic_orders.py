@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.topic_words import WantedTopic
 from jbodlab.kafka_tools.questions import raise_for
-from protocol.ids import ZERO_UUID
 from protocol.messages.topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -20,10 +19,11 @@ from protocol.messages.topics import (
     CreatePartitionsTopic,
     CreateTopicsRequest,
     DeleteTopicsRequest,
-    DeleteTopicState,
 )
 
 _DEFAULT = -1
+_BY_NAME_VERSION_MAX = 5
+"""Of DeleteTopics."""
 
 
 def create_topic(client: ClusterClient, name: str, topic: WantedTopic) -> None:
@@ -97,9 +97,7 @@ def delete_topics(client: ClusterClient, names: Sequence[str]) -> None:
     if not names:
         return
     request = DeleteTopicsRequest(
-        topics=[DeleteTopicState(name=name, topic_id=ZERO_UUID) for name in names],
-        topic_names=list(names),
-        timeout_ms=client.settings.request_timeout_ms,
+        topic_names=list(names), timeout_ms=client.settings.request_timeout_ms
     )
-    for result in client.ask_controller(request).responses:
+    for result in client.ask_controller(request, version_max=_BY_NAME_VERSION_MAX).responses:
         raise_for(result.error_code, result.error_message)

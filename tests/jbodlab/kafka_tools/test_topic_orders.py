@@ -65,12 +65,12 @@ class TopicOrders:
         )
 
     def delete(self, _broker: int, request: Any) -> DeleteTopicsResponse:
-        self.deleted += [each.name for each in request.topics]
+        self.deleted += request.topic_names
         return DeleteTopicsResponse(
             throttle_time_ms=0,
             responses=[
-                DeletableTopicResult(name=each.name, topic_id=bytes(16), error_code=self.error)
-                for each in request.topics
+                DeletableTopicResult(name=each, topic_id=bytes(16), error_code=self.error)
+                for each in request.topic_names
             ],
         )
 
@@ -119,3 +119,14 @@ def test_refusals_are_raised(cluster: FakeCluster):
             grow_topics(client, {"t": 1}, wanted(2))
         with pytest.raises(KafkaError):
             delete_topics(client, ["t"])
+
+
+def test_topics_are_deleted_on_brokers_that_know_no_topic_ids(cluster: FakeCluster):
+    orders = offer_topic_orders(cluster)
+    keys = [ApiVersion(api_key=key, min_version=0, max_version=5) for key in (*API_KEYS, 20)]
+    cluster.replies[ApiVersionsRequest] = lambda _broker, _request: ApiVersionsResponse(
+        error_code=0, api_keys=keys, throttle_time_ms=0
+    )
+    with ClusterClient(settings(cluster.bootstrap)) as client:
+        delete_topics(client, ["t"])
+    assert orders.deleted == ["t"]
