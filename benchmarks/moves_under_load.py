@@ -29,8 +29,8 @@ from benchmarks.targets import Target
 from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.processes.cluster import Cluster, running
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
+from protocol.admin.configs import alter_configs_request
 from protocol.cluster_file.spec import TopicSpec
-from protocol.configs.messages import alter_request
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 
@@ -222,7 +222,7 @@ def _fill_keys(bootstrap: str, topic: str, size_bytes: int) -> None:
 
 
 def _alter(admin: ClusterAdmin, topic: str, key: str, value: str) -> None:
-    answer = admin.ask_any(alter_request(ResourceType.TOPIC, {topic: {key: value}}), 1)
+    answer = admin.ask_any(alter_configs_request(ResourceType.TOPIC, {topic: {key: value}}), 1)
     assert [one.error_code for one in answer.responses] == [ErrorCode.NONE]
 
 

@@ -11,14 +11,14 @@ from collections.abc import Iterable
 from typing import Final
 
 from broker.lifecycle.controller_link import ControllerLink
+from protocol.admin.topics import NewTopic, create_topics_request
 from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from protocol.messages.topics import CreateTopicsResponse
 
 CREATE_TOPICS_VERSION: Final = 7
 WAITING_MAX: Final = 1_000
 """Names beyond this are left to the client's next question."""
 _TIMEOUT_MS: Final = 30_000
-_DEFAULT: Final = -1
 logger = logging.getLogger(__name__)
 
 
@@ -49,19 +49,8 @@ class AutoTopics:
                 self._waiting.pop(name, None)
 
     async def _send(self, names: list[str]) -> None:
-        request = CreateTopicsRequest(
-            topics=[
-                CreatableTopic(
-                    name=name,
-                    num_partitions=_DEFAULT,
-                    replication_factor=_DEFAULT,
-                    assignments=[],
-                    configs=[],
-                )
-                for name in names
-            ],
-            timeout_ms=_TIMEOUT_MS,
-        )
+        wanted = [NewTopic(name=name) for name in names]
+        request = create_topics_request(wanted, timeout_ms=_TIMEOUT_MS)
         try:
             response: CreateTopicsResponse = await self._link.forward(
                 request, CREATE_TOPICS_VERSION, timeout_ms=_TIMEOUT_MS

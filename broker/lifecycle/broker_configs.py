@@ -14,13 +14,12 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from broker.lifecycle.controller_link import ControllerLink
+from protocol.admin.configs import describe_configs_request
 from protocol.configs.broker import BROKER_KEYS, BrokerConfig
 from protocol.configs.parsing import BrokerOverrides, broker_config
 from protocol.configs.types import ALL_LOG_DIRS, ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
     DescribeConfigsResponse,
     DescribeConfigsResult,
 )
@@ -90,14 +89,7 @@ class BrokerConfigs:
 
     async def _fetch(self) -> None:
         names = (str(self._broker_id), _ALL_BROKERS)
-        request = DescribeConfigsRequest(
-            resources=[
-                DescribeConfigsResource(
-                    resource_type=ResourceType.BROKER, resource_name=name, configuration_keys=None
-                )
-                for name in names
-            ]
-        )
+        request = describe_configs_request(ResourceType.BROKER, names)
         response: DescribeConfigsResponse = await self._link.request(
             request, DESCRIBE_CONFIGS_VERSION, timeout_ms=REFRESH_TIMEOUT_MS
         )

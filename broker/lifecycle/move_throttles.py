@@ -14,7 +14,7 @@ from typing import Final
 
 from broker.lifecycle.broker_configs import BrokerConfigs
 from broker.lifecycle.controller_link import ControllerLink
-from protocol.configs.messages import alter_request
+from protocol.admin.configs import alter_configs_request
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode
 from protocol.messages.configs import (
@@ -80,4 +80,4 @@ class MoveThrottles:
             logger.warning("%s=%s stays: the controller answers %s", MOVE_RATE, rate, code.name)
 
     def _request(self) -> IncrementalAlterConfigsRequest:
-        return alter_request(ResourceType.BROKER, {str(self._broker_id): {MOVE_RATE: None}})
+        return alter_configs_request(ResourceType.BROKER, {str(self._broker_id): {MOVE_RATE: None}})

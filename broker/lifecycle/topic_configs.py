@@ -12,12 +12,11 @@ from dataclasses import replace
 from typing import Final
 
 from broker.lifecycle.controller_link import ControllerLink
+from protocol.admin.configs import describe_configs_request
 from protocol.configs.parsing import BrokerConfig, ConfigSource, TopicConfig, topic_config
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
     DescribeConfigsResponse,
     DescribeConfigsResult,
 )
@@ -146,14 +145,7 @@ class TopicConfigs:
 
     async def _fetch(self, topics: list[str], timeout_ms: int) -> dict[str, KafkaError]:
         """Store the answers and return the errors of those topics that have one."""
-        request = DescribeConfigsRequest(
-            resources=[
-                DescribeConfigsResource(
-                    resource_type=ResourceType.TOPIC, resource_name=topic, configuration_keys=None
-                )
-                for topic in topics
-            ]
-        )
+        request = describe_configs_request(ResourceType.TOPIC, topics)
         response: DescribeConfigsResponse = await self._link.request(
             request, DESCRIBE_CONFIGS_VERSION, timeout_ms=timeout_ms
         )

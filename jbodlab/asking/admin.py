@@ -26,16 +26,16 @@ from protocol.admin.reassignments import (
     reassign_request,
     reassignment_views,
 )
+from protocol.admin.topics import (
+    DELETE_BY_NAME_VERSION_MAX,
+    NewTopic,
+    create_topics_request,
+    delete_topics_request,
+    topic_outcomes,
+)
 from protocol.cluster_file.spec import ClusterSpec, TopicSpec
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.messages.topics import (
-    CreatableReplicaAssignment,
-    CreatableTopic,
-    CreatableTopicConfig,
-    CreateTopicsRequest,
-    DeleteTopicsRequest,
-)
 
 SOON_MS: Final = 1_500
 """A broker that does not answer so soon may wait for the controller, and another one know more."""
@@ -98,25 +98,16 @@ class ClusterAdmin:
             KafkaError: the controller's answer.
             ConnectionError: no broker answers.
         """
-        creatable = CreatableTopic(
+        wanted = NewTopic(
             name=topic.name,
-            num_partitions=-1 if assignment else topic.partitions,
-            replication_factor=-1 if assignment else topic.replication_factor,
-            assignments=[
-                CreatableReplicaAssignment(partition_index=partition, broker_ids=list(brokers))
-                for partition, brokers in (assignment or {}).items()
-            ],
-            configs=[
-                CreatableTopicConfig(name=name, value=value)
-                for name, value in topic.configs.items()
-            ],
+            partitions=topic.partitions,
+            replication_factor=topic.replication_factor,
+            assignment=assignment or {},
+            configs=topic.configs,
         )
-        request = CreateTopicsRequest(
-            topics=[creatable], timeout_ms=self._timeout_ms, validate_only=False
-        )
-        response = self.ask_any(request, 5)
-        for result in response.topics:
-            Outcome(ErrorCode(result.error_code), result.error_message).check()
+        request = create_topics_request([wanted], timeout_ms=self._timeout_ms)
+        for outcome in topic_outcomes(self.ask_any(request, 5)):
+            outcome.check()
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic.
@@ -125,10 +116,9 @@ class ClusterAdmin:
             KafkaError: the controller's answer.
             ConnectionError: no broker answers.
         """
-        request = DeleteTopicsRequest(topics=[], topic_names=[name], timeout_ms=self._timeout_ms)
-        response = self.ask_any(request, 5)
-        for result in response.responses:
-            Outcome(ErrorCode(result.error_code), result.error_message).check()
+        request = delete_topics_request([name], timeout_ms=self._timeout_ms)
+        for outcome in topic_outcomes(self.ask_any(request, DELETE_BY_NAME_VERSION_MAX)):
+            outcome.check()
 
     def log_dirs(
         self, broker_id: int, partitions: Mapping[str, Sequence[int]] | None = None

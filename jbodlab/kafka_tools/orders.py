@@ -12,9 +12,9 @@ from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.failures import answered
 from jbodlab.kafka_tools.core.reassignment_file import ReplicaOn
 from jbodlab.kafka_tools.questions import raise_for
+from protocol.admin.configs import alter_configs_request, alter_outcomes
 from protocol.admin.log_dirs import move_errors, move_requests
 from protocol.admin.reassignments import reassign_outcomes, reassign_request
-from protocol.configs.messages import alter_request
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
@@ -85,7 +85,7 @@ def _alter(
     changes: Mapping[str, Mapping[str, str | None]],
     broker_id: int | None,
 ) -> None:
-    request = alter_request(kind, changes)
+    request = alter_configs_request(kind, changes)
     answer = client.ask(request) if broker_id is None else client.ask_broker(broker_id, request)
-    for response in answer.responses:
-        raise_for(response.error_code, response.error_message)
+    for outcome in alter_outcomes(answer):
+        raise_for(*outcome)

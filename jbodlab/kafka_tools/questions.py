@@ -13,6 +13,7 @@ from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.failures import answered
 from jbodlab.kafka_tools.core.views import ConfigEntry, ConfigSource, Synonym
 from protocol.admin.cluster import TopicView, metadata_request, topic_views
+from protocol.admin.configs import describe_configs_request
 from protocol.admin.log_dirs import LogDirView, describe_log_dirs_request, log_dir_views
 from protocol.admin.reassignments import (
     ReassignmentView,
@@ -22,7 +23,6 @@ from protocol.admin.reassignments import (
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.metadata import MetadataResponse
 from protocol.messages.topic_partitions import (
     Cursor,
@@ -122,14 +122,7 @@ def describe_configs(
     Raises:
         KafkaError: the first answer that is one.
     """
-    request = DescribeConfigsRequest(
-        resources=[
-            DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=None)
-            for name in names
-        ],
-        include_synonyms=with_synonyms,
-        include_documentation=False,
-    )
+    request = describe_configs_request(kind, names, with_synonyms=with_synonyms)
     answer = client.ask(request) if broker_id is None else client.ask_broker(broker_id, request)
     for result in answer.results:
         raise_for(result.error_code, result.error_message)

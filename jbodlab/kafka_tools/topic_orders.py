@@ -5,25 +5,21 @@ Whether a topic is there already is for the cluster to say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.topic_words import WantedTopic
 from jbodlab.kafka_tools.questions import raise_for
-from protocol.messages.topics import (
-    CreatableReplicaAssignment,
-    CreatableTopic,
-    CreatableTopicConfig,
-    CreatePartitionsAssignment,
-    CreatePartitionsRequest,
-    CreatePartitionsTopic,
-    CreateTopicsRequest,
-    DeleteTopicsRequest,
+from protocol.admin.outcomes import Outcome
+from protocol.admin.topics import (
+    DELETE_BY_NAME_VERSION_MAX,
+    NewPartitions,
+    NewTopic,
+    create_partitions_request,
+    create_topics_request,
+    delete_topics_request,
+    topic_outcomes,
 )
-
-_DEFAULT = -1
-_BY_NAME_VERSION_MAX = 5
-"""Of DeleteTopics."""
 
 
 def create_topic(client: ClusterClient, name: str, topic: WantedTopic) -> None:
@@ -33,23 +29,16 @@ def create_topic(client: ClusterClient, name: str, topic: WantedTopic) -> None:
         KafkaError: the controller's answer.
         ToolFailure: it does not answer.
     """
-    creatable = CreatableTopic(
+    wanted = NewTopic(
         name=name,
-        num_partitions=_DEFAULT if topic.partitions is None else topic.partitions,
-        replication_factor=(
-            _DEFAULT if topic.replication_factor is None else topic.replication_factor
-        ),
-        assignments=[
-            CreatableReplicaAssignment(partition_index=number, broker_ids=list(brokers))
-            for number, brokers in enumerate(topic.assignment)
-        ],
-        configs=[CreatableTopicConfig(name=key, value=v) for key, v in topic.configs.items()],
+        partitions=topic.partitions,
+        replication_factor=topic.replication_factor,
+        assignment=dict(enumerate(topic.assignment)),
+        configs=topic.configs,
     )
-    request = CreateTopicsRequest(
-        topics=[creatable], timeout_ms=client.settings.request_timeout_ms, validate_only=False
-    )
-    for result in client.ask_controller(request).topics:
-        raise_for(result.error_code, result.error_message)
+    timeout_ms = client.settings.request_timeout_ms
+    answer = client.ask_controller(create_topics_request([wanted], timeout_ms=timeout_ms))
+    _raise_first(topic_outcomes(answer))
 
 
 def grow_topics(client: ClusterClient, sizes: Mapping[str, int], topic: WantedTopic) -> None:
@@ -65,26 +54,13 @@ def grow_topics(client: ClusterClient, sizes: Mapping[str, int], topic: WantedTo
         ToolFailure: the controller does not answer.
     """
     assert topic.partitions is not None
-    count = topic.partitions
-    request = CreatePartitionsRequest(
-        topics=[
-            CreatePartitionsTopic(
-                name=name,
-                count=count,
-                assignments=[
-                    CreatePartitionsAssignment(broker_ids=list(brokers))
-                    for brokers in topic.assignment[size:]
-                ]
-                if topic.assignment
-                else None,
-            )
-            for name, size in sizes.items()
-        ],
-        timeout_ms=client.settings.request_timeout_ms,
-        validate_only=False,
-    )
-    for result in client.ask_controller(request).results:
-        raise_for(result.error_code, result.error_message)
+    wanted = {
+        name: NewPartitions(topic.partitions, topic.assignment[size:] if topic.assignment else None)
+        for name, size in sizes.items()
+    }
+    timeout_ms = client.settings.request_timeout_ms
+    answer = client.ask_controller(create_partitions_request(wanted, timeout_ms=timeout_ms))
+    _raise_first(topic_outcomes(answer))
 
 
 def delete_topics(client: ClusterClient, names: Sequence[str]) -> None:
@@ -96,8 +72,11 @@ def delete_topics(client: ClusterClient, names: Sequence[str]) -> None:
     """
     if not names:
         return
-    request = DeleteTopicsRequest(
-        topic_names=list(names), timeout_ms=client.settings.request_timeout_ms
-    )
-    for result in client.ask_controller(request, version_max=_BY_NAME_VERSION_MAX).responses:
-        raise_for(result.error_code, result.error_message)
+    request = delete_topics_request(names, timeout_ms=client.settings.request_timeout_ms)
+    answer = client.ask_controller(request, version_max=DELETE_BY_NAME_VERSION_MAX)
+    _raise_first(topic_outcomes(answer))
+
+
+def _raise_first(outcomes: Iterable[Outcome]) -> None:
+    for outcome in outcomes:
+        raise_for(*outcome)

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.rebalance.core.throttles import Throttles, with_entries, without_entries
-from protocol.configs.messages import alter_request
+from protocol.admin.configs import (
+    alter_configs_request,
+    alter_outcomes,
+    describe_configs_request,
+)
 from protocol.configs.types import ConfigSource, ResourceType
 from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-)
 
 _OBEYED_S: Final = 5.0
 """How long a broker may take to hear of its own rates."""
@@ -83,10 +83,8 @@ def _present(
     admin: ClusterAdmin, kind: ResourceType, name: str, keys: Mapping[str, object]
 ) -> dict[str, str]:
     """Return a topic's own values, or those that a broker itself goes by; "" where none is set."""
-    resource = DescribeConfigsResource(
-        resource_type=kind, resource_name=name, configuration_keys=list(keys)
-    )
-    response = _ask(admin, kind, name, DescribeConfigsRequest(resources=[resource]), 4)
+    request = describe_configs_request(kind, [name], keys=list(keys))
+    response = _ask(admin, kind, name, request, 4)
     (result,) = response.results
     _check(result.error_code, result.error_message)
     own = {each.name: each.value or "" for each in result.configs if each.config_source in _OWN}
@@ -97,9 +95,9 @@ def _alter(
     admin: ClusterAdmin, kind: ResourceType, name: str, changes: Mapping[str, str | None]
 ) -> None:
     """Set keys, or unset those that are None."""
-    response = _ask(admin, kind, name, alter_request(kind, {name: changes}), 1)
-    for each in response.responses:
-        _check(each.error_code, each.error_message)
+    response = _ask(admin, kind, name, alter_configs_request(kind, {name: changes}), 1)
+    for outcome in alter_outcomes(response):
+        _check(*outcome)
 
 
 def _ask(admin: ClusterAdmin, kind: ResourceType, name: str, message: Any, version: int) -> Any:

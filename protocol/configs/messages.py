@@ -1,14 +1,12 @@
-"""Between configurations and the messages that carry them: what is asked for and what is shown.
+"""From configurations to the messages that show them.
 
 It parses and checks nothing: `protocol.configs.parsing` does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from protocol.configs.parsing import DescribedConfig
-from protocol.configs.types import AlterOperation, ConfigSource, ResourceType
+from protocol.configs.types import ConfigSource
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
     AlterConfigsResource,
@@ -18,34 +16,8 @@ from protocol.messages.configs import (
     DescribeConfigsResourceResult,
     DescribeConfigsResult,
     DescribeConfigsSynonym,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsRequestAlterableConfig,
     IncrementalAlterConfigsRequestAlterConfigsResource,
 )
-
-
-def alter_request(
-    kind: ResourceType, changes: Mapping[str, Mapping[str, str | None]]
-) -> IncrementalAlterConfigsRequest:
-    """Ask for new values by resource and setting; None deletes. The broker "" is all brokers."""
-    return IncrementalAlterConfigsRequest(
-        resources=[
-            IncrementalAlterConfigsRequestAlterConfigsResource(
-                resource_type=kind,
-                resource_name=name,
-                configs=[_change(key, value) for key, value in values.items()],
-            )
-            for name, values in changes.items()
-        ],
-        validate_only=False,
-    )
-
-
-def _change(key: str, value: str | None) -> IncrementalAlterConfigsRequestAlterableConfig:
-    operation = AlterOperation.DELETE if value is None else AlterOperation.SET
-    return IncrementalAlterConfigsRequestAlterableConfig(
-        name=key, config_operation=operation, value=value
-    )
 
 
 def alter_response(

@@ -15,13 +15,14 @@ from controller.core.snapshot import snapshot
 from controller.core.state import ClusterState
 from controller.journal import replay
 from protocol.admin.cluster import ClusterView, PartitionView
+from protocol.admin.offsets import EARLIEST
 from protocol.errors import ErrorCode, Malformed
 from protocol.ids import TopicPartition
 from simulation.matrix.disks import log_of, place_of, strange_logs
 from simulation.matrix.outcome import Outcome, Verdict
 from simulation.matrix.promise import Promise
 from simulation.matrix.scene import AFTER, BROKERS, CORDONED, SUBJECT, Scene
-from simulation.workload.questions import EARLIEST, list_offsets
+from simulation.workload.questions import list_offsets
 from simulation.world.journal_disk import JOURNAL_FILE
 
 HEAL_S: Final = 60

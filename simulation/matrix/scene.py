@@ -13,6 +13,7 @@ from typing import Final
 
 from broker.lifecycle.log_dir_returns import Wish
 from protocol.cluster_file.spec import parse_cluster_spec
+from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.faults.model import DiskMode
 from protocol.ids import TopicPartition
@@ -23,7 +24,7 @@ from simulation.core.history import History
 from simulation.matrix.operator import Operator
 from simulation.matrix.patience import Patience
 from simulation.matrix.promise import Promise
-from simulation.workload.admin import Admin, ConfigResource
+from simulation.workload.admin import Admin
 from simulation.workload.clients import ClusterClient, addresses_of
 from simulation.world.cluster import SimCluster
 from simulation.world.journal_disk import JOURNAL_FILE
@@ -360,7 +361,7 @@ class Scene:
     async def _set(self, name: str, value: str | None) -> None:
         """Set a config of the subject."""
         self.settings.pop(name, None)
-        resource = ConfigResource.BROKER
+        resource = ResourceType.BROKER
         if await self.patience.order(
             lambda: self.admin.alter_configs(resource, str(SUBJECT), {name: value})
         ):

@@ -8,31 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from protocol.admin.cluster import metadata_request
+from protocol.admin.offsets import (
+    LATEST,
+    WantedEpoch,
+    delete_records_request,
+    epoch_ends_request,
+    list_offsets_request,
+)
 from protocol.errors import ErrorCode, Malformed
 from protocol.ids import TopicPartition
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from protocol.messages.offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsTopic,
-    OffsetForLeaderEpochRequest,
-    OffsetForLeaderPartition,
-    OffsetForLeaderTopic,
-)
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.messages.producer_ids import DescribeProducersRequest, TopicRequest
-from protocol.messages.topics import (
-    DeleteRecordsPartition,
-    DeleteRecordsRequest,
-    DeleteRecordsTopic,
-)
 from protocol.ports import WallClock
 from protocol.records.build import NewRecord, build_batch
 from simulation.core.history import Function, History, Send
 from simulation.core.payload import payload, record_number
 from simulation.workload.clients import ClusterClient
-from simulation.workload.questions import LATEST
 
 WORKLOAD: Final = 0
 """The number that its records bear; workloads count from 1."""
@@ -132,39 +125,16 @@ def _fetch(tp: TopicPartition, offset: int) -> FetchRequest:
     )
 
 
-def _list_offsets(tp: TopicPartition, _: int) -> ListOffsetsRequest:
-    part = ListOffsetsPartition(partition_index=tp.partition, timestamp=LATEST)
-    topic = ListOffsetsTopic(name=tp.topic, partitions=[part])
-    return ListOffsetsRequest(replica_id=-1, isolation_level=0, topics=[topic])
-
-
-def _end_of_epoch(tp: TopicPartition, _: int) -> OffsetForLeaderEpochRequest:
-    part = OffsetForLeaderPartition(partition=tp.partition, leader_epoch=0)
-    topic = OffsetForLeaderTopic(topic=tp.topic, partitions=[part])
-    return OffsetForLeaderEpochRequest(replica_id=-1, topics=[topic])
-
-
-def _delete_before(tp: TopicPartition, offset: int) -> DeleteRecordsRequest:
-    part = DeleteRecordsPartition(partition_index=tp.partition, offset=offset)
-    topic = DeleteRecordsTopic(name=tp.topic, partitions=[part])
-    return DeleteRecordsRequest(topics=[topic], timeout_ms=1000)
-
-
 def _producers(tp: TopicPartition, _: int) -> DescribeProducersRequest:
     topic = TopicRequest(name=tp.topic, partition_indexes=[tp.partition])
     return DescribeProducersRequest(topics=[topic])
 
 
-def _metadata(tp: TopicPartition, _: int) -> MetadataRequest:
-    topic = MetadataRequestTopic(topic_id=bytes(16), name=tp.topic)
-    return MetadataRequest(topics=[topic], allow_auto_topic_creation=False)
-
-
 _REQUESTS: Final[dict[str, Callable[[TopicPartition, int], Any]]] = {
     "Fetch": _fetch,
-    "ListOffsets": _list_offsets,
-    "OffsetForLeaderEpoch": _end_of_epoch,
-    "DeleteRecords": _delete_before,
+    "ListOffsets": lambda tp, _: list_offsets_request({tp: LATEST}),
+    "OffsetForLeaderEpoch": lambda tp, _: epoch_ends_request({tp: WantedEpoch(0)}),
+    "DeleteRecords": lambda tp, offset: delete_records_request({tp: offset}, timeout_ms=1000),
     "DescribeProducers": _producers,
-    "Metadata": _metadata,
+    "Metadata": lambda tp, _: metadata_request([tp.topic]),
 }

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 from protocol.admin.cluster import PartitionView
 from protocol.admin.log_dirs import LogDirView, ReplicaView
+from protocol.admin.offsets import EARLIEST, LATEST
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.faults.model import broker_node
 from protocol.ids import TopicPartition
@@ -25,8 +26,6 @@ from simulation.core.observation import (
 from simulation.stage import Stage, StageError
 from simulation.workload.clients import ClusterClient
 from simulation.workload.questions import (
-    EARLIEST,
-    LATEST,
     list_offsets,
     log_dirs,
     reassignments,

@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from protocol.admin.elections import ElectionType
+from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from simulation.core import actions as do
 from simulation.core.references import ALL
 from simulation.run.scene import Scene, StepError
-from simulation.workload.admin import ALL_BROKERS, ConfigResource
+from simulation.workload.admin import ALL_BROKERS
 
 CORDONED: Final = "cordoned.log.dirs"
 
@@ -63,9 +64,9 @@ async def _elect_leaders(scene: Scene, action: do.ElectLeaders) -> None:
 
 async def _alter_configs(scene: Scene, action: do.AlterConfigs) -> None:
     if action.topic is not None:
-        resource, name = ConfigResource.TOPIC, action.topic
+        resource, name = ResourceType.TOPIC, action.topic
     else:
-        resource = ConfigResource.BROKER
+        resource = ResourceType.BROKER
         name = ALL_BROKERS if action.broker is None else str(scene.broker(action.broker))
     alter = scene.admin.replace_configs if action.alone else scene.admin.alter_configs
     _check(await alter(resource, name, action.set), action.answers)
@@ -75,7 +76,7 @@ async def _cordon(scene: Scene, action: do.Cordon) -> None:
     broker = scene.broker(action.broker)
     paths = [ref if ref == ALL else scene.path(broker, ref) for ref in action.log_dirs]
     code = await scene.admin.alter_configs(
-        ConfigResource.BROKER, str(broker), {CORDONED: ",".join(paths)}
+        ResourceType.BROKER, str(broker), {CORDONED: ",".join(paths)}
     )
     _check(code, action.answers)
 

@@ -7,36 +7,31 @@ waits for nothing but the answer. Questions are in `questions`.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from enum import IntEnum
 from typing import Any, Final
 
+from protocol.admin.configs import (
+    alter_configs_request,
+    alter_outcomes,
+    replace_configs_request,
+)
 from protocol.admin.elections import ElectionType, elect_outcomes, elect_request
 from protocol.admin.log_dirs import move_errors, move_request
-from protocol.admin.outcomes import PartitionOutcomes
+from protocol.admin.offsets import delete_records_errors, delete_records_request
+from protocol.admin.outcomes import Outcome, PartitionOutcomes
 from protocol.admin.reassignments import reassign_outcomes, reassign_request
+from protocol.admin.topics import (
+    DELETE_BY_NAME_VERSION_MAX,
+    NewPartitions,
+    NewTopic,
+    create_partitions_request,
+    create_topics_request,
+    delete_topics_request,
+    topic_outcomes,
+)
+from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, Malformed
 from protocol.ids import TopicPartition
-from protocol.messages.configs import (
-    AlterableConfig,
-    AlterConfigsRequest,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsRequestAlterableConfig,
-    IncrementalAlterConfigsRequestAlterConfigsResource,
-)
-from protocol.messages.topics import (
-    CreatableReplicaAssignment,
-    CreatableTopic,
-    CreatableTopicConfig,
-    CreatePartitionsAssignment,
-    CreatePartitionsRequest,
-    CreatePartitionsTopic,
-    CreateTopicsRequest,
-    DeleteRecordsPartition,
-    DeleteRecordsRequest,
-    DeleteRecordsTopic,
-    DeleteTopicsRequest,
-)
+from protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
 from simulation.core.history import Function, History, Order
 from simulation.workload.clients import ClusterClient
 
@@ -44,13 +39,6 @@ ORDER_TIMEOUT_MS: Final = 30_000
 """How long a broker may take for an order, as Kafka's admin client asks for."""
 ALL_BROKERS: Final = ""
 """The resource that stands for the configurations of every broker."""
-
-
-class ConfigResource(IntEnum):
-    """What has configurations."""
-
-    TOPIC = 2
-    BROKER = 4
 
 
 _Ask = Callable[[], Awaitable[list[ErrorCode]]]
@@ -77,97 +65,64 @@ class Admin:
         configs: Mapping[str, str] | None = None,
     ) -> ErrorCode:
         """Create a topic; ``assignment``: the brokers of each partition instead of numbers."""
-        topic = CreatableTopic(
+        topic = NewTopic(
             name=name,
-            num_partitions=-1 if assignment else partitions,
-            replication_factor=-1 if assignment else replication_factor,
-            assignments=[
-                CreatableReplicaAssignment(partition_index=index, broker_ids=list(brokers))
-                for index, brokers in enumerate(assignment)
-            ],
-            configs=[
-                CreatableTopicConfig(name=key, value=value)
-                for key, value in (configs or {}).items()
-            ],
-        )
-        request = CreateTopicsRequest(
-            topics=[topic], timeout_ms=ORDER_TIMEOUT_MS, validate_only=False
+            partitions=partitions,
+            replication_factor=replication_factor,
+            assignment=dict(enumerate(assignment)),
+            configs=configs or {},
         )
         return await self._one(
             Function.CREATE_TOPIC,
             Order(topic=name),
-            request,
+            create_topics_request([topic], timeout_ms=ORDER_TIMEOUT_MS),
             version=7,
-            codes=lambda answer: [each.error_code for each in answer.topics],
+            read=topic_outcomes,
         )
 
     async def delete_topic(self, name: str) -> ErrorCode:
         """Delete a topic."""
-        request = DeleteTopicsRequest(topics=[], topic_names=[name], timeout_ms=ORDER_TIMEOUT_MS)
         return await self._one(
             Function.DELETE_TOPIC,
             Order(topic=name),
-            request,
-            version=5,
-            codes=lambda answer: [each.error_code for each in answer.responses],
+            delete_topics_request([name], timeout_ms=ORDER_TIMEOUT_MS),
+            version=DELETE_BY_NAME_VERSION_MAX,
+            read=topic_outcomes,
         )
 
     async def create_partitions(
         self, topic: str, count: int, assignment: Sequence[Sequence[int]] = ()
     ) -> ErrorCode:
         """Raise the number of partitions to ``count``; ``assignment``: of the new ones."""
-        wish = CreatePartitionsTopic(
-            name=topic,
-            count=count,
-            assignments=[CreatePartitionsAssignment(broker_ids=list(each)) for each in assignment]
-            or None,
-        )
-        request = CreatePartitionsRequest(
-            topics=[wish], timeout_ms=ORDER_TIMEOUT_MS, validate_only=False
-        )
+        wish = NewPartitions(count, assignment or None)
         return await self._one(
             Function.CREATE_PARTITIONS,
             Order(topic=topic, detail=f"to {count}"),
-            request,
+            create_partitions_request({topic: wish}, timeout_ms=ORDER_TIMEOUT_MS),
             version=3,
-            codes=lambda answer: [each.error_code for each in answer.results],
+            read=topic_outcomes,
         )
 
     async def alter_configs(
-        self, resource: ConfigResource, name: str, changes: Mapping[str, str | None]
+        self, resource: ResourceType, name: str, changes: Mapping[str, str | None]
     ) -> ErrorCode:
         """Set configurations of a topic, of a broker by its id, or of ``ALL_BROKERS``.
 
         None takes one off.
         """
-        wish = IncrementalAlterConfigsRequestAlterConfigsResource(
-            resource_type=resource,
-            resource_name=name,
-            configs=[
-                IncrementalAlterConfigsRequestAlterableConfig(
-                    name=key, config_operation=1 if value is None else 0, value=value
-                )
-                for key, value in changes.items()
-            ],
-        )
-        request = IncrementalAlterConfigsRequest(resources=[wish], validate_only=False)
+        request = alter_configs_request(resource, {name: changes})
         return await self._alter(resource, name, changes, request, version=1)
 
     async def replace_configs(
-        self, resource: ConfigResource, name: str, changes: Mapping[str, str | None]
+        self, resource: ResourceType, name: str, changes: Mapping[str, str | None]
     ) -> ErrorCode:
         """Set configurations in place of all that were set before, as older clients do."""
-        wish = AlterConfigsResource(
-            resource_type=resource,
-            resource_name=name,
-            configs=[AlterableConfig(name=key, value=value) for key, value in changes.items()],
-        )
-        request = AlterConfigsRequest(resources=[wish], validate_only=False)
+        request = replace_configs_request(resource, {name: changes})
         return await self._alter(resource, name, changes, request, version=2)
 
     async def _alter(
         self,
-        resource: ConfigResource,
+        resource: ResourceType,
         name: str,
         changes: Mapping[str, str | None],
         request: AlterConfigsRequest | IncrementalAlterConfigsRequest,
@@ -176,15 +131,15 @@ class Admin:
         told = ", ".join(f"{key}={value}" for key, value in changes.items())
         order = Order(detail=f"{resource.name.lower()} {name}: {told}")
         # As Kafka's admin client: a broker's own are for that broker to change.
-        own_broker = int(name) if resource is ConfigResource.BROKER and name else None
-        if resource is ConfigResource.TOPIC:
+        own_broker = int(name) if resource is ResourceType.BROKER and name else None
+        if resource is ResourceType.TOPIC:
             order = order._replace(topic=name)
         return await self._one(
             Function.ALTER_CONFIGS,
             order,
             request,
             version=version,
-            codes=lambda answer: [each.error_code for each in answer.responses],
+            read=alter_outcomes,
             broker=own_broker,
         )
 
@@ -241,17 +196,11 @@ class Admin:
         leader = self._client.leader(tp)
         if leader is None or leader.broker < 0:
             return ErrorCode.LEADER_NOT_AVAILABLE
-        part = DeleteRecordsPartition(partition_index=tp.partition, offset=before)
-        request = DeleteRecordsRequest(
-            topics=[DeleteRecordsTopic(name=tp.topic, partitions=[part])],
-            timeout_ms=self._client.request_timeout_ms,
-        )
+        timeout_ms = self._client.request_timeout_ms
+        request = delete_records_request({tp: before}, timeout_ms=timeout_ms)
 
         async def ask() -> list[ErrorCode]:
-            answer = await self._client.ask(leader.broker, request, 2)
-            return [
-                ErrorCode(each.error_code) for topic in answer.topics for each in topic.partitions
-            ]
+            return [delete_records_errors(await self._client.ask(leader.broker, request, 2))[tp]]
 
         order = Order(tp.topic, tp.partition, broker=leader.broker, offset=before)
         return (await self._order(Function.DELETE_RECORDS, [order], ask))[0]
@@ -263,7 +212,7 @@ class Admin:
         request: Any,
         *,
         version: int,
-        codes: Callable[[Any], Sequence[int]],
+        read: Callable[[Any], Sequence[Outcome]],
         broker: int | None = None,
     ) -> ErrorCode:
         async def ask() -> list[ErrorCode]:
@@ -273,7 +222,7 @@ class Admin:
                 answer = await self._client.ask(
                     broker, request, version, timeout_ms=ORDER_TIMEOUT_MS
                 )
-            return [ErrorCode(code) for code in codes(answer)]
+            return [outcome.code for outcome in read(answer)]
 
         return (await self._order(function, [order], ask))[0]
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from protocol.admin.offsets import EARLIEST
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import NO_EPOCH, TopicPartition
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -22,7 +23,7 @@ from simulation.core.payload import number_of
 from simulation.workload.clients import ClusterClient
 from simulation.workload.pause import pause
 from simulation.workload.progress import Progress, code_of
-from simulation.workload.questions import EARLIEST, end_of_epoch, list_offsets
+from simulation.workload.questions import end_of_epoch, list_offsets
 
 FETCH_VERSION: Final = 12
 

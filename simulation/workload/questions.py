@@ -6,39 +6,30 @@ Nothing of it is written down in the history. It retries nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final
 
+from protocol.admin.configs import describe_configs_request
 from protocol.admin.log_dirs import LogDirView, describe_log_dirs_request, log_dir_views
+from protocol.admin.offsets import (
+    EpochEnd,
+    WantedEpoch,
+    epoch_ends,
+    epoch_ends_request,
+    found_offsets,
+    list_offsets_request,
+)
 from protocol.admin.outcomes import Outcome
 from protocol.admin.reassignments import (
     ReassignmentView,
     list_reassignments_request,
     reassignment_views,
 )
-from protocol.errors import ErrorCode
-from protocol.ids import NO_EPOCH, TopicPartition
-from protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResource
-from protocol.messages.offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsTopic,
-    OffsetForLeaderEpochRequest,
-    OffsetForLeaderPartition,
-    OffsetForLeaderTopic,
-)
-from simulation.workload.admin import ConfigResource
+from protocol.configs.types import ResourceType
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from simulation.workload.clients import ClusterClient
 
-LATEST = -1
-EARLIEST = -2
-
-
-class EpochEnd(NamedTuple):
-    """Where a leader epoch ends, as OffsetForLeaderEpoch tells it."""
-
-    leader_epoch: int
-    end_offset: int
-    """-1: the leader knows of no such epoch."""
+_UNKNOWN_EPOCH: Final = EpochEnd(NO_EPOCH, NO_OFFSET)
 
 
 async def log_dirs(client: ClusterClient, broker: int) -> list[LogDirView]:
@@ -64,7 +55,7 @@ async def reassignments(client: ClusterClient) -> list[ReassignmentView]:
 
 
 async def configs(
-    client: ClusterClient, resource: ConfigResource, name: str
+    client: ClusterClient, resource: ResourceType, name: str
 ) -> dict[str, str | None]:
     """Return all configurations of a topic or a broker as they hold.
 
@@ -72,13 +63,8 @@ async def configs(
         OSError, Malformed: no broker answers that can.
         KafkaError: the answer.
     """
-    wish = DescribeConfigsResource(
-        resource_type=resource, resource_name=name, configuration_keys=None
-    )
-    request = DescribeConfigsRequest(
-        resources=[wish], include_synonyms=False, include_documentation=False
-    )
-    if resource is ConfigResource.BROKER and name:
+    request = describe_configs_request(resource, [name])
+    if resource is ResourceType.BROKER and name:
         answer = await client.ask(int(name), request, 4)
     else:
         answer = await client.ask_any(request, 4)
@@ -95,27 +81,8 @@ async def list_offsets(
     Raises:
         OSError, Malformed: as ``ClusterClient.ask``.
     """
-    request = ListOffsetsRequest(
-        replica_id=-1,
-        isolation_level=0,
-        topics=[
-            ListOffsetsTopic(
-                name=tp.topic,
-                partitions=[
-                    ListOffsetsPartition(partition_index=tp.partition, timestamp=timestamp)
-                ],
-            )
-            for tp in tps
-        ],
-    )
-    answer = await client.ask(broker, request, 6)
-    return {
-        TopicPartition(topic.name, each.partition_index): (
-            ErrorCode(each.error_code) if each.error_code else each.offset
-        )
-        for topic in answer.topics
-        for each in topic.partitions
-    }
+    request = list_offsets_request(dict.fromkeys(tps, timestamp))
+    return found_offsets(await client.ask(broker, request, 6))
 
 
 async def end_of_epoch(
@@ -127,15 +94,8 @@ async def end_of_epoch(
         OSError, Malformed: as ``ClusterClient.ask``.
         KafkaError: the answer.
     """
-    part = OffsetForLeaderPartition(
-        partition=tp.partition, current_leader_epoch=current, leader_epoch=leader_epoch
-    )
-    request = OffsetForLeaderEpochRequest(
-        replica_id=-1, topics=[OffsetForLeaderTopic(topic=tp.topic, partitions=[part])]
-    )
-    answer = await client.ask(broker, request, 4)
-    for topic in answer.topics:
-        for each in topic.partitions:
-            Outcome(ErrorCode(each.error_code), str(tp)).check()
-            return EpochEnd(each.leader_epoch, each.end_offset)
-    return EpochEnd(NO_EPOCH, -1)
+    request = epoch_ends_request({tp: WantedEpoch(leader_epoch, current)})
+    end = epoch_ends(await client.ask(broker, request, 4)).get(tp, _UNKNOWN_EPOCH)
+    if isinstance(end, ErrorCode):
+        raise KafkaError(end, str(tp))
+    return end

@@ -6,7 +6,7 @@ from typing import Any
 
 from jbodlab.asking.rpc import BlockingClient
 from jbodlab.processes.cluster import CONTROLLER
-from protocol.configs.messages import alter_request
+from protocol.admin.configs import alter_configs_request
 from protocol.configs.parsing import ConfigSource
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode
@@ -23,7 +23,7 @@ OWN, EVERYONES = ConfigSource.DYNAMIC_BROKER, ConfigSource.DYNAMIC_DEFAULT_BROKE
 
 def change(lab: Lab, kind: ResourceType, name: str, key: str, value: str | None) -> None:
     """Set a key, or unset it with None."""
-    response = answer(lab, kind, name, alter_request(kind, {name: {key: value}}), 1)
+    response = answer(lab, kind, name, alter_configs_request(kind, {name: {key: value}}), 1)
     assert [one.error_code for one in response.responses] == [ErrorCode.NONE]
 
 

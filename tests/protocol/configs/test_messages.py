@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from protocol.configs.messages import (
-    alter_request,
     alter_response,
     described_entry,
     not_described,
@@ -15,24 +14,13 @@ from protocol.configs.parsing import (
     describe_dynamic_configs,
     describe_topic_configs,
 )
-from protocol.configs.types import AlterOperation, ConfigSource, ResourceType
+from protocol.configs.types import ConfigSource
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
     AlterConfigsResource,
     DescribeConfigsRequest,
     DescribeConfigsResource,
 )
-
-
-def test_a_value_is_set_and_none_deletes() -> None:
-    request = alter_request(ResourceType.TOPIC, {"a": {"x": "1", "y": None}, "b": {}})
-
-    assert [(r.resource_type, r.resource_name) for r in request.resources] == [(2, "a"), (2, "b")]
-    assert [(c.name, c.config_operation, c.value) for c in request.resources[0].configs] == [
-        ("x", AlterOperation.SET, "1"),
-        ("y", AlterOperation.DELETE, None),
-    ]
-    assert not request.validate_only
 
 
 def test_an_altered_resource_is_answered_with_its_error_or_none() -> None:

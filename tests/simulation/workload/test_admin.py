@@ -3,11 +3,13 @@ from __future__ import annotations
 import pytest
 
 from protocol.admin.elections import ElectionType
+from protocol.admin.offsets import EARLIEST
+from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from simulation.core.history import Function, Kind, Order
 from simulation.workload import questions
-from simulation.workload.admin import ALL_BROKERS, ConfigResource
+from simulation.workload.admin import ALL_BROKERS
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
 from tests.simulation.workload.lab import TP, Lab
 
@@ -21,7 +23,7 @@ async def test_a_topic_is_created_where_it_was_told_to(lab: Lab) -> None:
     assert code is ErrorCode.NONE
     view = await lab.client.view(["orders"])
     assert [each.replicas for each in view.by_partition.values()] == [(3, 1), (2, 3)]
-    found = await questions.configs(lab.client, ConfigResource.TOPIC, "orders")
+    found = await questions.configs(lab.client, ResourceType.TOPIC, "orders")
     assert found["min.insync.replicas"] == "2"
 
 
@@ -65,7 +67,7 @@ async def test_a_topic_is_deleted(lab: Lab) -> None:
 async def test_configurations_of_topics_and_brokers_are_set_and_taken_off(lab: Lab) -> None:
     await lab.create()
     admin, client = lab.admin, lab.client
-    topic, broker = ConfigResource.TOPIC, ConfigResource.BROKER
+    topic, broker = ResourceType.TOPIC, ResourceType.BROKER
 
     assert await admin.alter_configs(topic, "orders", {"retention.ms": "77"}) is ErrorCode.NONE
     assert (await questions.configs(client, topic, "orders"))["retention.ms"] == "77"
@@ -129,5 +131,5 @@ async def test_records_are_deleted(lab: Lab) -> None:
     assert await lab.admin.delete_records(nobody, 1) is ErrorCode.LEADER_NOT_AVAILABLE
 
     leader = (await lab.client.view()).by_partition[TP].leader
-    found = await questions.list_offsets(lab.client, leader, [TP], questions.EARLIEST)
+    found = await questions.list_offsets(lab.client, leader, [TP], EARLIEST)
     assert found == {TP: 3}

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import pytest
 
+from protocol.admin.offsets import EARLIEST, LATEST, EpochEnd
 from protocol.admin.reassignments import ReassignmentView
+from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.faults.model import DiskMode
 from protocol.ids import TopicPartition
 from simulation.workload import questions
-from simulation.workload.admin import ConfigResource
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
 from tests.simulation.workload.lab import TP, Lab
 
@@ -52,10 +53,10 @@ async def test_a_failed_log_dir_is_told_with_its_error(lab: Lab) -> None:
 async def test_offsets_are_told_or_why_not(lab: Lab) -> None:
     await _with_records(lab, 5)
 
-    assert await questions.list_offsets(lab.client, 1, [TP], questions.LATEST) == {TP: 5}
-    assert await questions.list_offsets(lab.client, 1, [TP], questions.EARLIEST) == {TP: 0}
+    assert await questions.list_offsets(lab.client, 1, [TP], LATEST) == {TP: 5}
+    assert await questions.list_offsets(lab.client, 1, [TP], EARLIEST) == {TP: 0}
     other = TopicPartition("none", 0)
-    assert await questions.list_offsets(lab.client, 1, [other], questions.LATEST) == {
+    assert await questions.list_offsets(lab.client, 1, [other], LATEST) == {
         other: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     }
 
@@ -65,14 +66,14 @@ async def test_the_end_of_an_epoch_is_told(lab: Lab) -> None:
 
     end = await questions.end_of_epoch(lab.client, 1, TP, 0, 0)
 
-    assert end == questions.EpochEnd(0, 5)
+    assert end == EpochEnd(0, 5)
     with pytest.raises(KafkaError, match="UNKNOWN_LEADER_EPOCH"):
         await questions.end_of_epoch(lab.client, 1, TP, 0, 7)
 
 
 async def test_configurations_of_what_is_not_there_are_an_error(lab: Lab) -> None:
     with pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION"):
-        await questions.configs(lab.client, ConfigResource.TOPIC, "none")
+        await questions.configs(lab.client, ResourceType.TOPIC, "none")
 
 
 async def test_reassignments_under_way_are_listed(lab: Lab) -> None:
