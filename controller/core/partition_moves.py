@@ -16,7 +16,7 @@ from controller.core.records import LeadershipChanged, leadership_of
 from controller.core.state import INITIAL_LEADER_EPOCH, INITIAL_PARTITION_EPOCH, Partition
 from controller.core.step import Step
 from protocol.configs.parsing import topic_config
-from protocol.ids import TopicPartition
+from protocol.ids import NO_LEADER, TopicPartition
 
 
 def move_partitions(step: Step, tps: Iterable[TopicPartition], target: PartitionPhase) -> None:
@@ -56,6 +56,9 @@ def elect_leaderless(step: Step) -> dict[TopicPartition, bool]:
 
 def write_leaderships(step: Step, changed: dict[TopicPartition, Partition]) -> None:
     """Journal new leaderships, each with the next partition epoch and this controller's epoch."""
+    for tp, partition in changed.items():
+        assert partition.leader == NO_LEADER or partition.leader in partition.isr, tp
+        assert partition.isr, tp
     step.change(
         LeadershipChanged(
             tuple(

@@ -39,6 +39,7 @@ class ControllerStarted:
 
     def apply(self, state: ClusterState) -> None:
         """Set all three, and remember where the epoch began."""
+        assert self.controller_epoch >= state.controller_epoch
         state.cluster_id = self.cluster_id
         state.controller_epoch = self.controller_epoch
         state.journal_number = max(state.journal_number, self.journal_number)
@@ -93,6 +94,9 @@ class BrokerRegistered:
 
     def apply(self, state: ClusterState) -> None:
         """Replace any older registration and forget what its log dirs were."""
+        known = state.brokers.get(self.broker_id)
+        assert known is None or self.broker_epoch > known.broker_epoch
+        assert self.endpoints
         state.brokers[self.broker_id] = Broker(
             broker_id=self.broker_id,
             broker_epoch=self.broker_epoch,
@@ -154,6 +158,7 @@ class LogDirsFailed:
     def apply(self, state: ClusterState) -> None:
         """Add them to the offline ones."""
         broker = state.brokers[self.broker_id]
+        assert set(self.log_dirs).isdisjoint(broker.offline_log_dirs)
         state.brokers[self.broker_id] = replace(
             broker, offline_log_dirs=(*broker.offline_log_dirs, *self.log_dirs)
         )
@@ -197,6 +202,7 @@ class ReplicasProbed:
 
     def apply(self, state: ClusterState) -> None:
         """Add the former, drop the latter."""
+        assert set(self.offline).isdisjoint(self.online)
         known = state.offline.setdefault(self.broker_id, {})
         for tp in self.online:
             known.pop(tp, None)
@@ -216,6 +222,8 @@ class TopicCreated:
 
     def apply(self, state: ClusterState) -> None:
         """Add it."""
+        assert self.name not in state.topics
+        assert self.topic_id not in state.topic_names
         state.topics[self.name] = Topic(
             name=self.name, topic_id=self.topic_id, configs=dict(self.configs)
         )
@@ -259,8 +267,12 @@ class LeadershipChanged:
         """Replace the leadership of each."""
         for change in self.changes:
             partitions = state.topics[change.topic].partitions
+            known = partitions[change.partition]
+            assert len(set(change.isr)) == len(change.isr)
+            assert change.leader_epoch >= known.leader_epoch
+            assert change.partition_epoch >= known.partition_epoch
             partitions[change.partition] = replace(
-                partitions[change.partition],
+                known,
                 leader=change.leader,
                 leader_epoch=change.leader_epoch,
                 isr=change.isr,
@@ -307,6 +319,7 @@ class ProducerIdsAllocated:
 
     def apply(self, state: ClusterState) -> None:
         """Move on."""
+        assert self.next_producer_id >= state.next_producer_id, "a block was given twice"
         state.next_producer_id = self.next_producer_id
 
 
