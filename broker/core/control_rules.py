@@ -14,7 +14,14 @@ from typing import Final, NamedTuple
 from broker.core.hosted import HostedState, Loss, ReplicaView
 from broker.core.log_dirs import LogDirs
 from protocol.errors import ErrorCode
-from protocol.ids import EPOCH_DURING_DELETE, NO_EPOCH, ZERO_UUID, BrokerId, TopicPartition
+from protocol.ids import (
+    EPOCH_DURING_DELETE,
+    NO_EPOCH,
+    NO_LEADER,
+    ZERO_UUID,
+    BrokerId,
+    TopicPartition,
+)
 from protocol.messages.control import (
     LeaderAndIsrPartitionError,
     LeaderAndIsrPartitionState,
@@ -99,23 +106,35 @@ def decide_leader_and_isr(
 
 
 def topics_made_anew(
-    request: LeaderAndIsrRequest, *, view: Callable[[TopicPartition], ReplicaView]
+    request: LeaderAndIsrRequest,
+    *,
+    broker_id: BrokerId,
+    view: Callable[[TopicPartition], ReplicaView],
 ) -> list[StopReplicaDecision]:
     """Return what to take out before the request is decided: logs of topics that nobody knows.
 
-    A new replica is made where the log of another topic of its name lies, that was never deleted:
-    the controller's journal has lost that topic. Take it out as ``StopReplica`` does, but keep it.
+    A replica begins where the log of another topic of its name lies, that was never deleted: the
+    controller's journal has lost that topic. Take it out as ``StopReplica`` does, but keep it.
     """
     return [
         StopReplicaDecision(tp, action, ErrorCode.NONE)
         for topic in request.topic_states
         for state in topic.partition_states
-        if state.is_new
+        if state.is_new or _begins_as_follower(state, broker_id)
         for tp in (TopicPartition(topic.topic_name, state.partition_index),)
         for replica in (view(tp),)
         if _differs(bytes(topic.topic_id), replica)
         for action in _taken_out(replica)
     ]
+
+
+def _begins_as_follower(state: LeaderAndIsrPartitionState, broker_id: BrokerId) -> bool:
+    """Tell whether this broker, which may have been away when the topic was made, gets all of it.
+
+    One that leads, or stands in the Isr, has a log of this topic, whatever else lies here.
+    """
+    is_led_elsewhere = state.leader not in (NO_LEADER, broker_id)
+    return is_led_elsewhere and broker_id in state.replicas and broker_id not in state.isr
 
 
 def _taken_out(replica: ReplicaView) -> tuple[StopAction, ...]:

@@ -106,7 +106,8 @@ class Leadership:
             for leader in request.live_leaders:
                 state.leader_addresses[leader.broker_id] = (leader.host_name, leader.port)
             self._tell_new_topics(request)
-            await self._stopping.keep_as_strays(topics_made_anew(request, view=state.hosted.view))
+            lost = topics_made_anew(request, broker_id=state.broker_id, view=state.hosted.view)
+            await self._stopping.keep_as_strays(lost)
             decisions = decide_leader_and_isr(
                 request,
                 broker_id=state.broker_id,

@@ -101,24 +101,52 @@ async def test_another_topic_id_is_inconsistent(alone: Lab) -> None:
     assert answer.topics[0].partition_errors[0].error_code == ErrorCode.INCONSISTENT_TOPIC_ID
 
 
-async def test_a_topic_made_anew_over_logs_keeps_them_as_strays(alone: Lab) -> None:
+@pytest.mark.parametrize(
+    ("told", "is_new"), [(Led([1], 1, [1]), True), (Led([1, 2], 2, [2], leader_epoch=7), False)]
+)
+async def test_a_topic_made_anew_over_logs_keeps_them_as_strays(
+    alone: Lab, told: Led, *, is_new: bool
+) -> None:
     await alone.create(replicas=[1])
     old_id = alone[1].engine.state.hosted.view(ORDERS).topic_id
-    request = leader_and_isr({ORDERS: Led([1], 1, [1])})
-    request.topic_states[0].topic_id = b"z" * 16
-    request.topic_states[0].partition_states[0].is_new = True
 
-    answer = await alone[1].engine.leadership.leader_and_isr(request)
+    assert await told_of_another(alone, told, is_new=is_new) == ErrorCode.NONE
 
-    assert answer.topics[0].partition_errors[0].error_code == ErrorCode.NONE
     view = alone[1].engine.state.hosted.view(ORDERS)
     assert (view.topic_id, old_id != view.topic_id) == (b"z" * 16, True)
-    names = [
-        name
-        for log_dir in alone[1].engine.state.dirs.values()
-        for name in log_dir.disk.list_dir("")
-    ]
-    assert [name.startswith("orders-0.") for name in names if name.endswith("-stray")] == [True]
+    assert [name.startswith("orders-0.") for name in strays(alone)] == [True]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        Led([1], 1, [1], leader_epoch=1),
+        Led([1, 2], 2, [1, 2], leader_epoch=1),
+        Led([1, 2], -1, [2], leader_epoch=1),
+        Led([2, 3], 2, [2, 3], leader_epoch=1),
+    ],
+)
+async def test_a_log_of_another_id_stays_where_its_broker_does_not_begin_to_follow(
+    alone: Lab, told: Led
+) -> None:
+    await alone.create(replicas=[1])
+    assert await told_of_another(alone, told) == ErrorCode.INCONSISTENT_TOPIC_ID
+    assert strays(alone) == []
+
+
+async def told_of_another(alone: Lab, told: Led, *, is_new: bool = False) -> int:
+    """Tell the broker of a topic of the same name and another id; return the partition's code."""
+    request = leader_and_isr({ORDERS: told})
+    request.topic_states[0].topic_id = b"z" * 16
+    request.topic_states[0].partition_states[0].is_new = is_new
+    answer = await alone[1].engine.leadership.leader_and_isr(request)
+    return answer.topics[0].partition_errors[0].error_code
+
+
+def strays(alone: Lab) -> list[str]:
+    dirs = alone[1].engine.state.dirs.values()
+    names = [name for log_dir in dirs for name in log_dir.disk.list_dir("")]
+    return [name for name in names if name.endswith("-stray")]
 
 
 @pytest.mark.scenario(83)
