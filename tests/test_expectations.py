@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -116,12 +117,16 @@ def constants(test: Function) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def trees() -> dict[str, ast.Module]:
+def trees() -> Generator[dict[str, ast.Module]]:
     """All test files, parsed. A fixture, since every worker of a run imports this module."""
-    return {
-        str(path.relative_to(TESTS)): ast.parse(path.read_text(encoding="utf-8"))
-        for path in sorted(TESTS.rglob("*.py"))
-    }
+    gc.disable()  # Looking at half a million nodes again and again finds no garbage.
+    try:
+        yield {
+            str(path.relative_to(TESTS)): ast.parse(path.read_text(encoding="utf-8"))
+            for path in sorted(TESTS.rglob("*.py"))
+        }
+    finally:
+        gc.enable()
 
 
 def test_every_test_expects_something(trees: dict[str, ast.Module]) -> None:

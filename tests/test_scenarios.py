@@ -24,7 +24,8 @@ TESTS = Path(__file__).parent
 def marked(marker: str) -> dict[int | str, str]:
     found: dict[int | str, str] = {}
     for file in sorted(TESTS.rglob("test_*.py")):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        text = file.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text if f"mark.{marker}" in text else "")):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(f"mark.{marker}"):
                 numbers = [arg for arg in node.args if not isinstance(arg, ast.Starred)]
                 found.update({ast.literal_eval(arg): file.name for arg in numbers})
