@@ -22,6 +22,7 @@ from analytics.errors import (
     spark_error_text,
 )
 from analytics.job import run_job
+from analytics.read import check_local_folder
 from analytics.report import Report, print_report
 from analytics.session import find_java, start_session
 
@@ -55,6 +56,7 @@ def main(*, dump: str, out: str, master: str, as_json: bool) -> None:
     """Turn a cluster's metric rows into Parquet tables and a readable report."""
     try:
         find_java()
+        check_local_folder(dump)  # Spark would say so seconds later.
         report = _run(dump, out, master)
     except AnalyticsError as error:
         click.echo(f"analytics: {error}", err=True)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+from typing import Final
+
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -9,6 +13,28 @@ from pyspark.sql import functions as F
 from analytics import schema
 from analytics.errors import SPARK_ERRORS, EmptyDump, UnreadableDump, spark_error_text
 from protocol.metrics.rows import TABLE_VERSION
+
+SETTINGS_FOLDERS: Final = ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME")
+"""Environment variables: what lies there may give plain paths another file system."""
+_MISSING: Final = "it does not exist"
+
+
+def check_local_folder(dump: str) -> None:
+    """Look for a folder of this machine, without Spark; leave all others to ``check_dump``.
+
+    Raises:
+        UnreadableDump: ``dump`` is a path on this machine, and nothing is there.
+    """
+    is_elsewhere = ":" in dump or any(name in os.environ for name in SETTINGS_FOLDERS)
+    is_pattern = any(sign in dump for sign in "*?[{\\")
+    if is_elsewhere or is_pattern:
+        return
+    try:
+        Path(dump).stat()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UnreadableDump(f"cannot read {dump}: {_MISSING}") from error
+    except OSError:
+        return  # Spark tells what it sees.
 
 
 def check_dump(spark: SparkSession, dump: str) -> None:
@@ -21,7 +47,7 @@ def check_dump(spark: SparkSession, dump: str) -> None:
     try:
         is_empty = not _text(spark, dump).inputFiles()
     except SPARK_ERRORS as error:
-        reason = "it does not exist" if _is_missing(error) else spark_error_text(error)
+        reason = _MISSING if _is_missing(error) else spark_error_text(error)
         raise UnreadableDump(f"cannot read {dump}: {reason}") from error
     if is_empty:
         raise EmptyDump(f"no metric rows below {dump}: is it the cluster's metrics.dump_dir?")

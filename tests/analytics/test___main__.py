@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from analytics.__main__ import ExitCode, main
+from analytics.read import SETTINGS_FOLDERS
 from tests.analytics.frames import SAMPLES, write_dump
 from tests.deadlines import DEADLINE_S
 
@@ -14,6 +16,7 @@ from tests.deadlines import DEADLINE_S
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "analytics", *arguments],
+        env={name: os.environ[name] for name in os.environ if name not in SETTINGS_FOLDERS},
         capture_output=True,
         text=True,
         check=False,
@@ -47,7 +50,8 @@ def test_a_missing_java_is_one_line_and_its_own_exit_code(
 
 @pytest.mark.integration
 def test_a_dump_that_is_not_there_is_one_line_and_its_own_exit_code(tmp_path: Path) -> None:
-    done = run("--dump", str(tmp_path / "no"), "--out", "o", "--master", "local[1]")
+    # Spark would not start for such a master, and say so: it is not asked.
+    done = run("--dump", str(tmp_path / "no"), "--out", "o", "--master", "no such master")
     assert done.returncode == ExitCode.UNREADABLE_DUMP
     assert done.stderr == f"analytics: cannot read {tmp_path}/no: it does not exist\n"
 

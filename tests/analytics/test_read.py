@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from analytics.errors import EmptyDump, UnreadableDump
-from analytics.read import check_dump, read_lines
+from analytics.read import SETTINGS_FOLDERS, check_dump, check_local_folder, read_lines
 from tests.analytics.frames import picked, write_line
 
 
@@ -40,6 +40,31 @@ def test_an_empty_folder_is_told_apart_from_a_missing_one(
         check_dump(spark, str(tmp_path))
     with pytest.raises(UnreadableDump, match="missing: it does not exist"):
         check_dump(spark, str(tmp_path / "missing"))
+
+
+def test_a_missing_folder_of_this_machine_is_told_without_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in SETTINGS_FOLDERS:
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "file").write_text("")
+    check_local_folder(str(tmp_path))
+    for missing in ("missing", "file/below"):
+        with pytest.raises(UnreadableDump, match=f"{missing}: it does not exist"):
+            check_local_folder(str(tmp_path / missing))
+
+
+@pytest.mark.parametrize("dump", ["hdfs://host/missing", "/missing/broker=*", "missing{1,2}"])
+def test_what_only_spark_can_find_is_left_to_it(dump: str) -> None:
+    check_local_folder(dump)
+
+
+@pytest.mark.parametrize("name", SETTINGS_FOLDERS)
+def test_a_plain_path_may_be_of_another_file_system_where_settings_are(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "/conf")
+    check_local_folder("/missing")
 
 
 def test_a_file_system_that_refuses_is_one_clear_line(spark: SparkSession) -> None:
