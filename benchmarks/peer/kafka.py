@@ -11,7 +11,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -81,7 +81,11 @@ class KafkaPeer:
     name = f"kafka-{VERSION}"
 
     def __init__(
-        self, root: Path, build_dir: Path, configs: Mapping[str, str] | None = None
+        self,
+        root: Path,
+        build_dir: Path,
+        configs: Mapping[str, str] | None = None,
+        jvm_flags: Sequence[str] = (),
     ) -> None:
         """Fetch what is missing; start nothing.
 
@@ -89,12 +93,14 @@ class KafkaPeer:
             root: empty or not there yet.
             build_dir: where the jars are kept between runs.
             configs: broker keys beside those that every peer has.
+            jvm_flags: for ZooKeeper and brokers, beside the size of their heaps.
 
         Raises:
             PeerMissingError: there is no Java, no Maven, or no download.
         """
         self._root = root
         self._configs = configs or {}
+        self._jvm_flags = jvm_flags
         self._libs = fetch(build_dir)
         self._processes: list[subprocess.Popen[bytes]] = []
         self._ports = {broker_id: free_port() for broker_id in BROKER_IDS}
@@ -128,7 +134,7 @@ class KafkaPeer:
             config.write_text(text + more)
             self._spawn(conf, HEAP, "kafka.Kafka", config, f"broker-{broker_id}")
 
-    def wait_until_up(self, *, deadline_s: float = 60) -> None:
+    def wait_until_up(self, *, deadline_s: float = 300) -> None:
         """Wait until every broker says that it has started.
 
         Raises:
@@ -170,10 +176,11 @@ class KafkaPeer:
         )
         main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
         self._spawn(conf, "-Xmx256m", main, config, "zookeeper")
-        _wait_for_port(port, deadline_s=30)
+        _wait_for_port(port, deadline_s=300)
 
     def _spawn(self, conf: Path, heap: str, main: str, config: Path, name: str) -> None:
-        command = ["java", heap, "-cp", f"{conf}{os.pathsep}{self._libs}/*", main, str(config)]
+        class_path = f"{conf}{os.pathsep}{self._libs}/*"
+        command = ["java", heap, *self._jvm_flags, "-cp", class_path, main, str(config)]
         with (self._root / f"{name}.log").open("wb") as out:
             self._processes.append(subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT))
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.peer.kafka import VERSION
 from broker.storage.checkpoints import parse_leader_epochs
 from broker.storage.layout import LEADER_EPOCH_FILE, parse_dir_name
 from jbodlab.asking.rpc import BlockingClient
@@ -33,8 +34,9 @@ from protocol.records.batch import Compression
 from protocol.records.build import BatchOptions, NewRecord, build_batch
 from protocol.records.entries import iterate_entries
 from protocol.records.records import Record, iterate_all_records
-from tests.integration.apache_kafka import ApacheKafka, KnownTopic, apache_kafka, jars, run_tool
+from tests.integration.apache_kafka import BUILD_DIR, ApacheKafka, KnownTopic, apache_kafka, jars
 from tests.integration.labs import FAST, Lab, running_lab
+from tests.kafka_tools.tools import KafkaTools
 
 TOPIC = "handed-over"
 PARTITIONS = 3
@@ -287,10 +289,13 @@ def test_kafkas_dump_tool_finds_nothing_wrong_with_what_jbodlab_wrote(story: Sto
         if path.suffix in suffixes
     )
     listed = ",".join(files)
-    main = "kafka.tools.DumpLogSegments"
-    dumped = run_tool(jars(), main, "--deep-iteration", "--files", listed, cwd=story.root)
-    assert "isvalid: true" in dumped
-    assert "producerId: 4000" in dumped
+    jars()
+    with closing(KafkaTools(VERSION, BUILD_DIR, story.root, "")) as tools:
+        dumped = tools.run("kafka-dump-log --deep-iteration --files", listed)
+        sane = tools.run("kafka-dump-log --index-sanity-check --files", listed)
+    assert (dumped.code, sane.code) == (0, 0)
+    assert "isvalid: true" in dumped.out
+    assert "producerId: 4000" in dumped.out
     faults = (
         "isvalid: false",
         "invalid bytes",
@@ -299,6 +304,5 @@ def test_kafkas_dump_tool_finds_nothing_wrong_with_what_jbodlab_wrote(story: Sto
         "out of order",
         "not found",
     )
-    assert [fault for fault in faults if fault in dumped] == []
-    sane = run_tool(jars(), main, "--index-sanity-check", "--files", listed, cwd=story.root)
-    assert "Exception" not in sane
+    assert [fault for fault in faults if fault in dumped.out + dumped.err] == []
+    assert "Exception" not in sane.out + sane.err

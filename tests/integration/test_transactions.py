@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from confluent_kafka import TopicPartition as ConfluentPartition
 from kafka import KafkaConsumer
 from kafka.structs import TopicPartition
 
+from benchmarks.peer.kafka import VERSION
 from jbodlab.asking.rpc import BlockingClient
 from protocol.errors import ErrorCode
 from protocol.messages.coordinators import FindCoordinatorRequest
@@ -25,8 +27,9 @@ from protocol.messages.transactions import (
 )
 from protocol.records.build import BatchOptions, NewRecord, build_batch
 from tests.deadlines import DEADLINE_S
-from tests.integration.apache_kafka import jars, run_tool
+from tests.integration.apache_kafka import BUILD_DIR, jars
 from tests.integration.labs import Lab
+from tests.kafka_tools.tools import KafkaTools
 
 TRANSACTION = 1
 
@@ -176,29 +179,29 @@ def test_there_is_no_coordinator_and_clients_are_told_so(transactions: Transacti
     assert given.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-def transactions_tool(one: Transactions, cwd: Path, *arguments: str) -> str:
-    main = "org.apache.kafka.tools.TransactionsCommand"
-    return run_tool(jars(), main, "--bootstrap-server", one.server, *arguments, cwd=cwd)
+@pytest.fixture
+def kafka_tools(transactions: Transactions, tmp_path: Path) -> Generator[KafkaTools]:
+    jars()
+    with closing(KafkaTools(VERSION, BUILD_DIR, tmp_path, transactions.server)) as tools:
+        yield tools
 
 
 def test_kafkas_tool_sees_a_hanging_transaction_and_aborts_it(
-    transactions: Transactions, shared_lab: Lab, tmp_path: Path
+    transactions: Transactions, shared_lab: Lab, kafka_tools: KafkaTools
 ) -> None:
     aborted_committed_and_open(transactions)
     where = ["--topic", transactions.topic, "--partition", "0"]
-    described = transactions_tool(transactions, tmp_path, "describe-producers", *where)
-    rows = {row.split()[0]: row.split() for row in described.splitlines() if row[:1].isdigit()}
+    described = kafka_tools.run("kafka-transactions describe-producers", *where)
+    rows = {row.split()[0]: row.split() for row in described.lines if row[:1].isdigit()}
     assert set(rows) == {"1", "2", "3"}
     assert (rows["3"][1], rows["3"][-1], rows["2"][-1]) == ("0", "7", "None")
-    told = transactions_tool(transactions, tmp_path, "abort", *where, "--start-offset", "7")
-    assert "rror" not in told, told
+    told = kafka_tools.run("kafka-transactions abort --start-offset 7", *where)
+    assert "rror" not in told.out + told.err, told
     values = read_with_kafka_python(transactions, "read_committed", 3)
     assert values == [b"committed", b"second try", b"after open"]
     leader = shared_lab.partition(transactions.topic).leader
     log_dir = Path(shared_lab.log_dir_of(leader, transactions.topic).path)
     (index,) = (log_dir / f"{transactions.topic}-0").glob("*.txnindex")
-    dumped = run_tool(
-        jars(), "kafka.tools.DumpLogSegments", "--files", str(index), cwd=tmp_path
-    ).splitlines()
+    dumped = kafka_tools.run("kafka-dump-log --files", str(index)).lines
     assert "version: 0 producerId: 1 firstOffset: 0 lastOffset: 3 lastStableOffset: 2" in dumped
     assert "version: 0 producerId: 3 firstOffset: 7 lastOffset: 10 lastStableOffset: 11" in dumped

@@ -14,7 +14,7 @@ from benchmarks.peer.kafka import KafkaPeer, PeerMissingError
 from tests.integration.labs import PATIENT_MS, Lab
 from tests.kafka_tools.both import Both
 from tests.kafka_tools.conftest import BUILD
-from tests.kafka_tools.tools import KafkaTools
+from tests.kafka_tools.tools import JVM_FLAGS, KafkaTools
 
 RELEASE = "3.9.2"
 # None of its brokers is killed: one that answers late is not dead.
@@ -43,7 +43,7 @@ def both(
             yield Both(tools, lambda b: [each.path for each in spec.broker(b).log_dirs], folder)
             tools.close()
             return
-        peer = KafkaPeer(folder / "peer", BUILD, PATIENT)
+        peer = KafkaPeer(folder / "peer", BUILD, PATIENT, JVM_FLAGS)
     except PeerMissingError as error:
         pytest.skip(str(error))
     try:

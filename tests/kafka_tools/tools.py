@@ -12,7 +12,9 @@ import re
 import shlex
 import shutil
 import subprocess
+import tempfile
 import threading
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +26,11 @@ RELEASES: Final = ("3.9.2", "4.3.1")
 DEADLINE_S: Final = 300
 """For one command, the first with the start of its JVM; less than pytest gives a test."""
 JVM_FLAGS: Final = (
-    "-Xmx128m",
     "-XX:TieredStopAtLevel=1",
     "-XX:+UseSerialGC",
     "-Xshare:auto",
 )
+"""For a JVM that runs for a minute."""
 _SERVER: Final = Path(__file__).with_name("ToolServer.java")
 _LOG4J: Final = """\
 log4j.rootLogger=WARN, stderr
@@ -96,7 +98,7 @@ class KafkaTools:
         Args:
             release: one of ``RELEASES``.
             build_dir: where the jars are kept between runs.
-            folder: empty; for classes and logging.
+            folder: for what its JVM logs and how.
             bootstrap: the cluster's brokers, as the tools take them.
 
         Raises:
@@ -105,12 +107,11 @@ class KafkaTools:
         self.release = release
         self.bootstrap = bootstrap
         libs = fetch(build_dir, release)
-        classes = folder / "classes"
-        _compile(libs, classes)
+        classes = _compiled(libs, build_dir, release)
         (folder / "log4j.properties").write_text(_LOG4J)
         class_path = os.pathsep.join([str(folder), str(classes), f"{libs}/*"])
         self._jvm_log = (folder / "jvm.log").open("wb")
-        self._server = ["java", *JVM_FLAGS, "-cp", class_path, "ToolServer"]
+        self._server = ["java", "-Xmx128m", *JVM_FLAGS, "-cp", class_path, "ToolServer"]
         self._jvm = self._launch()
 
     def _launch(self) -> subprocess.Popen[str]:
@@ -170,12 +171,21 @@ class KafkaTools:
         self._jvm.wait()
 
 
-def _compile(libs: Path, classes: Path) -> None:
+def _compiled(libs: Path, build_dir: Path, release: str) -> Path:
+    """Return the folder of the server's classes, compiled once for all runs that find them."""
     compiler = shutil.which("javac")
     assert compiler is not None, "java without javac: install the JDK"
-    (clients,) = libs.glob("kafka-clients-*.jar")
-    command = [compiler, "-nowarn", "-d", str(classes), "-cp", str(clients), str(_SERVER)]
-    subprocess.run(command, check=True, capture_output=True)
+    classes = build_dir / f"tool-server-{release}-{zlib.crc32(_SERVER.read_bytes()):08x}"
+    if not classes.is_dir():
+        (clients,) = libs.glob("kafka-clients-*.jar")
+        folder = Path(tempfile.mkdtemp(dir=build_dir))
+        command = [compiler, "-nowarn", "-d", str(folder), "-cp", str(clients), str(_SERVER)]
+        subprocess.run(command, check=True, capture_output=True)
+        try:
+            folder.rename(classes)  # Other lanes may compile it at this moment, and find it whole.
+        except OSError:
+            shutil.rmtree(folder)
+    return classes
 
 
 def _pipes(jvm: subprocess.Popen[str]) -> tuple[IO[str], IO[str]]:
