@@ -143,9 +143,8 @@ class ShutdownBegun:
 
     def apply(self, state: ClusterState) -> None:
         """Mark it; it stays reachable."""
-        state.brokers[self.broker_id] = replace(
-            state.brokers[self.broker_id], is_shutting_down=True
-        )
+        broker = state.brokers[self.broker_id]
+        state.brokers[self.broker_id] = replace(broker, is_shutting_down=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +158,8 @@ class LogDirsFailed:
         """Add them to the offline ones."""
         broker = state.brokers[self.broker_id]
         assert set(self.log_dirs).isdisjoint(broker.offline_log_dirs)
-        state.brokers[self.broker_id] = replace(
-            broker, offline_log_dirs=(*broker.offline_log_dirs, *self.log_dirs)
-        )
+        offline = (*broker.offline_log_dirs, *self.log_dirs)
+        state.brokers[self.broker_id] = replace(broker, offline_log_dirs=offline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +185,8 @@ class LogDirsCordoned:
 
     def apply(self, state: ClusterState) -> None:
         """Replace the set."""
-        state.brokers[self.broker_id] = replace(
-            state.brokers[self.broker_id], cordoned_log_dirs=self.log_dirs
-        )
+        broker = state.brokers[self.broker_id]
+        state.brokers[self.broker_id] = replace(broker, cordoned_log_dirs=self.log_dirs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,9 +221,8 @@ class TopicCreated:
         """Add it."""
         assert self.name not in state.topics
         assert self.topic_id not in state.topic_names
-        state.topics[self.name] = Topic(
-            name=self.name, topic_id=self.topic_id, configs=dict(self.configs)
-        )
+        topic = Topic(name=self.name, topic_id=self.topic_id, configs=dict(self.configs))
+        state.topics[self.name] = topic
         state.topic_names[self.topic_id] = self.name
         add_partitions(state, self.name, self.assignment)
 
