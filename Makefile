@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: none of them shall compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup collected demo demo-svg golden test-python test test-all unsampled test-busy heavy fuzz containers style lint scenarios both-worlds matrix sweep restarts bench lock clean
+.PHONY: help setup collected demo demo-svg picture golden test-python test test-all unsampled test-busy heavy fuzz containers style lint scenarios both-worlds matrix sweep restarts bench lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -98,6 +98,9 @@ matrix: setup  ## crash brokers and controller of a simulated cluster at every d
 
 sweep: setup  ## ten thousand seeds of the simulated world, to the first violation
 	$(BIN)/jbodlab simulate --seeds 1..10000 --jobs $(JOBS) --reduce build/reduced
+
+picture: setup  ## write the picture of the rooms in docs/architecture.md
+	$(BIN)/python -m tests.rooms
 
 golden: setup  ## have Apache Kafka make the golden files anew, and compare
 	$(BIN)/python -m tests.golden
