@@ -103,7 +103,7 @@ def _broker(context: Context, name: str) -> list[DescribedConfig]:
     overrides = context.broker_configs.overrides
     if name == "":
         return describe_dynamic_configs(
-            overrides.dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER
+            overrides.dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
         )
     if _number(name) != context.broker_id:
         raise _invalid(
@@ -120,7 +120,10 @@ def _loggers(context: Context, name: str) -> list[DescribeConfigsResourceResult]
         raise _invalid(f"Unexpected broker id, expected {context.broker_id} but received {name}")
     return [
         DescribeConfigsResourceResult(
-            name=logger, value=level, config_source=ConfigSource.BROKER_LOGGER, documentation=""
+            name=logger,
+            value=level,
+            config_source=ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG,
+            documentation="",
         )
         for logger, level in log_levels().items()
     ]

@@ -168,7 +168,7 @@ class TopicConfigs:
         overrides = {
             entry.name: entry.value
             for entry in result.configs
-            if entry.config_source == ConfigSource.TOPIC and entry.value is not None
+            if entry.config_source == ConfigSource.DYNAMIC_TOPIC_CONFIG and entry.value is not None
         }
         before = self.config_of(topic)
         try:

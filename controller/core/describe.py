@@ -90,7 +90,11 @@ def _describe(
 
 def _described(step: Step, resource_type: int, name: str) -> list[DescribedConfig]:
     if resource_type == ResourceType.BROKER:
-        source = ConfigSource.DYNAMIC_BROKER if name else ConfigSource.DYNAMIC_DEFAULT_BROKER
+        source = (
+            ConfigSource.DYNAMIC_BROKER_CONFIG
+            if name
+            else ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+        )
         return describe_dynamic_configs(step.state.dynamic_configs.get(name, {}), source)
     if resource_type != ResourceType.TOPIC:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unexpected resource type {resource_type}.")

@@ -35,10 +35,10 @@ from jbodlab.kafka_tools.core.failures import (
 )
 from jbodlab.kafka_tools.core.options import Words
 from jbodlab.kafka_tools.core.properties import parse_properties
-from jbodlab.kafka_tools.core.views import ConfigEntry
 from jbodlab.kafka_tools.orders import alter_configs
 from jbodlab.kafka_tools.questions import describe_configs, list_topics
 from jbodlab.kafka_tools.report import Report
+from protocol.admin.configs import ConfigView
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 
@@ -88,7 +88,7 @@ def _names(client: ClusterClient, entity: Entity) -> list[str]:
     return [*map(str, sorted(client.nodes())), ""]
 
 
-def _settings_of(client: ClusterClient, entity: Entity, name: str) -> list[ConfigEntry]:
+def _settings_of(client: ClusterClient, entity: Entity, name: str) -> list[ConfigView]:
     is_broker = entity.kind is not ResourceType.TOPIC and name
     broker_id = int(name) if is_broker else None
     found = describe_configs(client, entity.kind, [name], broker_id=broker_id, with_synonyms=True)

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.failures import answered
-from jbodlab.kafka_tools.core.views import ConfigEntry, ConfigSource, Synonym
 from protocol.admin.cluster import TopicView, metadata_request, topic_views
-from protocol.admin.configs import describe_configs_request
+from protocol.admin.configs import ConfigView, config_views, describe_configs_request
 from protocol.admin.log_dirs import LogDirView, describe_log_dirs_request, log_dir_views
 from protocol.admin.reassignments import (
     ReassignmentView,
@@ -109,7 +108,7 @@ def describe_configs(
     *,
     broker_id: int | None = None,
     with_synonyms: bool = False,
-) -> dict[str, list[ConfigEntry]]:
+) -> dict[str, list[ConfigView]]:
     """Return the settings of topics or brokers, sorted by name.
 
     Args:
@@ -126,10 +125,7 @@ def describe_configs(
     answer = client.ask(request) if broker_id is None else client.ask_broker(broker_id, request)
     for result in answer.results:
         raise_for(result.error_code, result.error_message)
-    return {
-        result.resource_name: sorted(map(_entry, result.configs), key=lambda each: each.name)
-        for result in answer.results
-    }
+    return {result.resource_name: config_views(result) for result in answer.results}
 
 
 def describe_log_dirs(client: ClusterClient, broker_id: int) -> list[LogDirView]:
@@ -149,20 +145,3 @@ def _existing(answer: MetadataResponse | DescribeTopicPartitionsResponse) -> dic
     for topic in found:
         raise_for(topic.error)
     return {topic.name: topic for topic in found}
-
-
-def _entry(config: Any) -> ConfigEntry:
-    return ConfigEntry(
-        name=config.name,
-        value=config.value,
-        source=_source(config.config_source),
-        is_sensitive=config.is_sensitive,
-        synonyms=tuple(
-            Synonym(name=each.name, value=each.value, source=_source(each.source))
-            for each in config.synonyms
-        ),
-    )
-
-
-def _source(number: int) -> ConfigSource:
-    return ConfigSource(number) if 0 <= number <= max(ConfigSource) else ConfigSource.UNKNOWN

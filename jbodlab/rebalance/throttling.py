@@ -16,6 +16,7 @@ from jbodlab.rebalance.core.throttles import Throttles, with_entries, without_en
 from protocol.admin.configs import (
     alter_configs_request,
     alter_outcomes,
+    config_views,
     describe_configs_request,
 )
 from protocol.configs.types import ConfigSource, ResourceType
@@ -24,7 +25,7 @@ from protocol.errors import ErrorCode, KafkaError
 _OBEYED_S: Final = 5.0
 """How long a broker may take to hear of its own rates."""
 _LOOK_S: Final = 0.02
-_OWN: Final = (ConfigSource.TOPIC, ConfigSource.DYNAMIC_BROKER)
+_OWN: Final = (ConfigSource.DYNAMIC_TOPIC_CONFIG, ConfigSource.DYNAMIC_BROKER_CONFIG)
 
 
 def put_on(admin: ClusterAdmin, throttles: Throttles, bytes_per_second: int) -> None:
@@ -87,7 +88,7 @@ def _present(
     response = _ask(admin, kind, name, request, 4)
     (result,) = response.results
     _check(result.error_code, result.error_message)
-    own = {each.name: each.value or "" for each in result.configs if each.config_source in _OWN}
+    own = {each.name: each.value or "" for each in config_views(result) if each.source in _OWN}
     return {key: own.get(key, "") for key in keys}
 
 

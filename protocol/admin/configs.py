@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from protocol.admin.outcomes import Outcome
-from protocol.configs.types import AlterOperation, ResourceType
+from protocol.configs.parsing import ConfigSynonym
+from protocol.configs.types import AlterOperation, ConfigSource, ResourceType
 from protocol.errors import ErrorCode
 from protocol.messages.configs import (
     AlterableConfig,
@@ -14,11 +16,30 @@ from protocol.messages.configs import (
     AlterConfigsResponse,
     DescribeConfigsRequest,
     DescribeConfigsResource,
+    DescribeConfigsResult,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsRequestAlterableConfig,
     IncrementalAlterConfigsRequestAlterConfigsResource,
     IncrementalAlterConfigsResponse,
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigView:
+    """One setting of a resource."""
+
+    name: str
+    value: str | None
+    """None for a sensitive one."""
+    source: ConfigSource
+    is_sensitive: bool
+    synonyms: tuple[ConfigSynonym, ...]
+    """The strongest first; empty when they were not asked for."""
+
+    @property
+    def is_default(self) -> bool:
+        """Whether nobody set it."""
+        return self.source is ConfigSource.DEFAULT_CONFIG
 
 
 def alter_configs_request(
@@ -89,6 +110,23 @@ def describe_configs_request(
         include_synonyms=with_synonyms,
         include_documentation=False,
     )
+
+
+def config_views(result: DescribeConfigsResult) -> list[ConfigView]:
+    """Return the settings of one resource, sorted by name."""
+    return [
+        ConfigView(
+            name=each.name,
+            value=each.value,
+            source=ConfigSource(each.config_source),
+            is_sensitive=each.is_sensitive,
+            synonyms=tuple(
+                ConfigSynonym(one.name, one.value, ConfigSource(one.source))
+                for one in each.synonyms
+            ),
+        )
+        for each in sorted(result.configs, key=lambda each: each.name)
+    ]
 
 
 def _change(key: str, value: str | None) -> IncrementalAlterConfigsRequestAlterableConfig:

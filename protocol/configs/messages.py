@@ -42,7 +42,7 @@ def described_entry(
         name=config.name,
         value=config.value,
         read_only=config.is_read_only,
-        is_default=version == 0 and config.source is ConfigSource.DEFAULT,
+        is_default=version == 0 and config.source is ConfigSource.DEFAULT_CONFIG,
         config_source=config.source,
         is_sensitive=config.is_sensitive,
         synonyms=[

@@ -147,9 +147,9 @@ class BrokerOverrides:
     def layers(self) -> tuple[tuple[ConfigSource, Mapping[str, str | None]], ...]:
         """Return the layers, highest priority first."""
         return (
-            (ConfigSource.DYNAMIC_BROKER, self.dynamic),
-            (ConfigSource.DYNAMIC_DEFAULT_BROKER, self.dynamic_default),
-            (ConfigSource.STATIC_BROKER, self.static),
+            (ConfigSource.DYNAMIC_BROKER_CONFIG, self.dynamic),
+            (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, self.dynamic_default),
+            (ConfigSource.STATIC_BROKER_CONFIG, self.static),
         )
 
 
@@ -205,14 +205,18 @@ def _describe_topic_key(
 ) -> DescribedConfig:
     synonyms: list[ConfigSynonym] = []
     if column.name in overrides:
-        synonyms.append(ConfigSynonym(column.name, overrides[column.name], ConfigSource.TOPIC))
+        synonyms.append(
+            ConfigSynonym(column.name, overrides[column.name], ConfigSource.DYNAMIC_TOPIC_CONFIG)
+        )
     if column.synonyms:
         first = column.synonyms[0].name
         of_broker = _broker_synonyms(first, broker)
         if not of_broker:
             # Differs from Kafka, which forgets hours and minutes where milliseconds are unset.
             every = _places_of(first, broker)
-            of_broker = [entry for entry in every if entry.source is not ConfigSource.DEFAULT]
+            of_broker = [
+                entry for entry in every if entry.source is not ConfigSource.DEFAULT_CONFIG
+            ]
         synonyms += of_broker
     described = _described(column, synonyms)
     factor = _factor(column, synonyms)
@@ -223,7 +227,7 @@ def _describe_topic_key(
 
 def _described(column: ConfigKey, synonyms: Sequence[ConfigSynonym]) -> DescribedConfig:
     is_broker_key = BROKER_KEYS.get(column.name) is column
-    value, source = format_value(column.default), ConfigSource.DEFAULT
+    value, source = format_value(column.default), ConfigSource.DEFAULT_CONFIG
     if synonyms:
         value, source = synonyms[0].value, synonyms[0].source
     return DescribedConfig(
@@ -263,7 +267,7 @@ def _places_of(name: str, broker: BrokerOverrides) -> Iterator[ConfigSynonym]:
         column = BROKER_KEYS[each]
         # A default that is no value is no synonym; nor is one that Kafka does not declare.
         if column.default is not None and not column.dynamic_only:
-            yield ConfigSynonym(each, format_value(column.default), ConfigSource.DEFAULT)
+            yield ConfigSynonym(each, format_value(column.default), ConfigSource.DEFAULT_CONFIG)
 
 
 def _is_set(name: str, broker: BrokerOverrides) -> bool:

@@ -88,17 +88,24 @@ class AlterOperation(IntEnum):
 
 
 class ConfigSource(IntEnum):
-    """Where an effective value comes from, as on the wire.
+    """Where an effective value comes from, as on the wire. Source: ConfigEntry.ConfigSource."""
 
-    Source: DescribeConfigsResponse.ConfigSource.
-    """
+    @classmethod
+    def _missing_(cls, value: object) -> ConfigSource:
+        """Take a number that nobody knows yet for UNKNOWN."""
+        if isinstance(value, int):
+            return cls.UNKNOWN
+        raise ValueError(f"{value!r} is no source of a setting")
 
-    TOPIC = 1
-    DYNAMIC_BROKER = 2
-    DYNAMIC_DEFAULT_BROKER = 3
-    STATIC_BROKER = 4
-    DEFAULT = 5
-    BROKER_LOGGER = 6
+    UNKNOWN = 0
+    DYNAMIC_TOPIC_CONFIG = 1
+    DYNAMIC_BROKER_CONFIG = 2
+    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+    STATIC_BROKER_CONFIG = 4
+    DEFAULT_CONFIG = 5
+    DYNAMIC_BROKER_LOGGER_CONFIG = 6
+    DYNAMIC_CLIENT_METRICS_CONFIG = 7
+    DYNAMIC_GROUP_CONFIG = 8
 
 
 class Update(Enum):

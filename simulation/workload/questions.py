@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from protocol.admin.configs import describe_configs_request
+from protocol.admin.configs import config_views, describe_configs_request
 from protocol.admin.log_dirs import LogDirView, describe_log_dirs_request, log_dir_views
 from protocol.admin.offsets import (
     EpochEnd,
@@ -70,7 +70,7 @@ async def configs(
         answer = await client.ask_any(request, 4)
     (result,) = answer.results
     Outcome(ErrorCode(result.error_code), result.error_message).check()
-    return {each.name: each.value for each in result.configs}
+    return {each.name: each.value for each in config_views(result)}
 
 
 async def list_offsets(

@@ -18,7 +18,7 @@ from tests.integration.labs import DEADLINE_MS, Lab
 
 MOVE_LIMIT = "replica.alter.log.dirs.io.max.bytes.per.second"
 TOPIC, BROKER = ResourceType.TOPIC, ResourceType.BROKER
-OWN, EVERYONES = ConfigSource.DYNAMIC_BROKER, ConfigSource.DYNAMIC_DEFAULT_BROKER
+OWN, EVERYONES = ConfigSource.DYNAMIC_BROKER_CONFIG, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
 
 
 def change(lab: Lab, kind: ResourceType, name: str, key: str, value: str | None) -> None:
@@ -51,9 +51,15 @@ def answer(lab: Lab, kind: int, name: str, request: Any, version: int) -> Any:
 def test_a_topics_setting_is_seen_at_once(shared_lab: Lab):
     shared_lab.create("seen")
     change(shared_lab, TOPIC, "seen", "retention.ms", "86400000")
-    assert found(shared_lab, TOPIC, "seen", "retention.ms") == ("86400000", ConfigSource.TOPIC)
+    assert found(shared_lab, TOPIC, "seen", "retention.ms") == (
+        "86400000",
+        ConfigSource.DYNAMIC_TOPIC_CONFIG,
+    )
     change(shared_lab, TOPIC, "seen", "retention.ms", None)
-    assert found(shared_lab, TOPIC, "seen", "retention.ms") == ("604800000", ConfigSource.DEFAULT)
+    assert found(shared_lab, TOPIC, "seen", "retention.ms") == (
+        "604800000",
+        ConfigSource.DEFAULT_CONFIG,
+    )
 
 
 def test_a_brokers_setting_goes_before_everyones(shared_lab: Lab):

@@ -90,7 +90,9 @@ def is_unthrottled(lab: Lab, topic: str) -> bool:
     entries = [found(lab, TOPIC, topic, FOLLOWERS)]
     entries += [found(lab, BROKER, str(n), key) for n in (1, 2, 3) for key in (RATE, MOVE_LIMIT)]
     sources = [entry[1] for entry in entries if entry is not None]
-    return not {ConfigSource.TOPIC, ConfigSource.DYNAMIC_BROKER}.intersection(sources)
+    return not {ConfigSource.DYNAMIC_TOPIC_CONFIG, ConfigSource.DYNAMIC_BROKER_CONFIG}.intersection(
+        sources
+    )
 
 
 @pytest.mark.scenario(266)

@@ -32,7 +32,9 @@ def is_free(lab: Lab, topic: str, brokers: tuple[int, ...]) -> bool:
     lists = [found(lab, TOPIC, topic, key) for key in LISTS]
     rates = [found(lab, BROKER, str(broker), key) for broker in brokers for key in RATES]
     sources = [entry[1] for entry in (*lists, *rates) if entry is not None]
-    return not {ConfigSource.TOPIC, ConfigSource.DYNAMIC_BROKER}.intersection(sources)
+    return not {ConfigSource.DYNAMIC_TOPIC_CONFIG, ConfigSource.DYNAMIC_BROKER_CONFIG}.intersection(
+        sources
+    )
 
 
 def is_over(admin: ClusterAdmin) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 
 from jbodlab.kafka_tools.core.config_words import Changes, Entity
 from jbodlab.kafka_tools.core.failures import ToolFailure, executed, java_class
-from jbodlab.kafka_tools.core.views import ConfigEntry, ConfigSource
-from protocol.configs.types import ResourceType
+from protocol.admin.configs import ConfigView
+from protocol.configs.types import ConfigSource, ResourceType
 from protocol.errors import ErrorCode, KafkaError
 
 
@@ -23,14 +23,14 @@ def heading(entity: Entity, name: str, *, is_all: bool) -> str:
 
 
 def shown(
-    entries: Iterable[ConfigEntry], entity: Entity, name: str, *, is_all: bool
-) -> list[ConfigEntry]:
+    entries: Iterable[ConfigView], entity: Entity, name: str, *, is_all: bool
+) -> list[ConfigView]:
     """Return the settings that are described: all, or those made for this entity itself."""
     source = _own_source(entity.kind, name)
     return [entry for entry in entries if is_all or source is None or entry.source is source]
 
 
-def line_of(entry: ConfigEntry) -> str:
+def line_of(entry: ConfigView) -> str:
     """Return the line about one setting."""
     synonyms = ", ".join(
         f"{each.source.name}:{each.name}={_text(each.value)}" for each in entry.synonyms
@@ -39,7 +39,7 @@ def line_of(entry: ConfigEntry) -> str:
     return f"  {entry.name}={_text(entry.value)} sensitive={sensitive} synonyms={{{synonyms}}}"
 
 
-def entry_document(entry: ConfigEntry) -> dict[str, Any]:
+def entry_document(entry: ConfigView) -> dict[str, Any]:
     """Return one setting as part of a JSON document."""
     return {
         "name": entry.name,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from jbodlab.kafka_tools.core.options import Words
 from jbodlab.kafka_tools.core.topic_words import REPORTS
-from jbodlab.kafka_tools.core.views import ConfigEntry
 from protocol.admin.cluster import PartitionView, TopicView
+from protocol.admin.configs import ConfigView
 from protocol.admin.reassignments import ReassignmentView
 from protocol.ids import ZERO_UUID, TopicPartition, uuid_text
 
@@ -23,13 +23,13 @@ class Described:
     """All that is known of one topic."""
 
     topic: TopicView
-    configs: Sequence[ConfigEntry]
+    configs: Sequence[ConfigView]
     reassignments: Mapping[TopicPartition, ReassignmentView]
     """Of the whole cluster."""
     live_brokers: Collection[int]
 
     @property
-    def overrides(self) -> list[ConfigEntry]:
+    def overrides(self) -> list[ConfigView]:
         """The settings that somebody made, for the topic or for brokers."""
         return [entry for entry in self.configs if not entry.is_default]
 

@@ -42,8 +42,8 @@ async def test_a_topic_has_its_own_settings_and_the_defaults(broker: FakeBroker,
     if version == 0:
         assert (own.is_default, default.is_default) == (False, True)
     else:
-        assert own.config_source == ConfigSource.TOPIC
-        assert default.config_source == ConfigSource.DEFAULT
+        assert own.config_source == ConfigSource.DYNAMIC_TOPIC_CONFIG
+        assert default.config_source == ConfigSource.DEFAULT_CONFIG
 
 
 async def test_only_the_keys_asked_for_come_back(broker: FakeBroker):
@@ -59,7 +59,10 @@ async def test_synonyms_and_documentation_come_on_request(broker: FakeBroker):
     assert (list(plain.synonyms), plain.documentation) == ([], None)
     request.include_synonyms = request.include_documentation = True
     full = (await result(broker, request)).configs[0]
-    assert [s.source for s in full.synonyms] == [ConfigSource.TOPIC, ConfigSource.DEFAULT]
+    assert [s.source for s in full.synonyms] == [
+        ConfigSource.DYNAMIC_TOPIC_CONFIG,
+        ConfigSource.DEFAULT_CONFIG,
+    ]
     assert full.documentation
 
 
@@ -77,8 +80,8 @@ async def test_this_broker_shows_what_its_file_sets():
     broker = FakeBroker(log_dirs="/d1,/d2", num_partitions="3")
     own = await result(broker, describe(BROKER, "1", "log.dirs", "num.partitions"))
     assert {e.name: (e.value, e.config_source, e.read_only) for e in own.configs} == {
-        "log.dirs": ("/d1,/d2", ConfigSource.STATIC_BROKER, True),
-        "num.partitions": ("3", ConfigSource.STATIC_BROKER, True),
+        "log.dirs": ("/d1,/d2", ConfigSource.STATIC_BROKER_CONFIG, True),
+        "num.partitions": ("3", ConfigSource.STATIC_BROKER_CONFIG, True),
     }
 
 
@@ -117,20 +120,20 @@ async def test_where_a_brokers_settings_come_from_is_told_strongest_first():
     request = describe(BROKER, "1", "log.segment.bytes")
     request.include_synonyms = True
     (entry,) = (await result(dynamic_broker(), request)).configs
-    assert (entry.value, entry.config_source) == ("7000", ConfigSource.DYNAMIC_BROKER)
+    assert (entry.value, entry.config_source) == ("7000", ConfigSource.DYNAMIC_BROKER_CONFIG)
     assert [(s.value, s.source) for s in entry.synonyms] == [
-        ("7000", ConfigSource.DYNAMIC_BROKER),
-        ("6000", ConfigSource.DYNAMIC_DEFAULT_BROKER),
-        ("5000", ConfigSource.STATIC_BROKER),
-        ("1073741824", ConfigSource.DEFAULT),
+        ("7000", ConfigSource.DYNAMIC_BROKER_CONFIG),
+        ("6000", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
+        ("5000", ConfigSource.STATIC_BROKER_CONFIG),
+        ("1073741824", ConfigSource.DEFAULT_CONFIG),
     ]
 
 
 async def test_without_a_name_the_settings_of_all_brokers_are_described():
     everyone = await result(dynamic_broker(), describe(BROKER, ""))
     assert [(e.name, e.value, e.config_source) for e in everyone.configs] == [
-        ("log.segment.bytes", "6000", ConfigSource.DYNAMIC_DEFAULT_BROKER),
-        ("min.insync.replicas", "2", ConfigSource.DYNAMIC_DEFAULT_BROKER),
+        ("log.segment.bytes", "6000", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
+        ("min.insync.replicas", "2", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
     ]
 
 
@@ -140,7 +143,7 @@ async def test_a_topic_shows_what_brokers_have_dynamically():
     broker.topic_configs.known["orders"] = {}
     topic = await result(broker, describe(TOPIC, "orders", "segment.bytes"))
     assert [(e.value, e.config_source) for e in topic.configs] == [
-        ("7000", ConfigSource.DYNAMIC_BROKER)
+        ("7000", ConfigSource.DYNAMIC_BROKER_CONFIG)
     ]
 
 
@@ -184,18 +187,18 @@ async def test_what_would_be_in_force_otherwise_is_told_in_its_own_unit():
         for name, entry in entries.items()
     }
     hours = [
-        ("log.retention.hours", "24", ConfigSource.STATIC_BROKER),
-        ("log.retention.hours", "168", ConfigSource.DEFAULT),
+        ("log.retention.hours", "24", ConfigSource.STATIC_BROKER_CONFIG),
+        ("log.retention.hours", "168", ConfigSource.DEFAULT_CONFIG),
     ]
     assert shown == {
         "log.retention.ms": [
-            ("log.retention.ms", "5000", ConfigSource.DYNAMIC_DEFAULT_BROKER),
+            ("log.retention.ms", "5000", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
             *hours,
         ],
         "log.retention.hours": hours,
         "log.roll.ms": [
-            ("log.roll.ms", "7", ConfigSource.DYNAMIC_DEFAULT_BROKER),
-            ("log.roll.hours", "168", ConfigSource.DEFAULT),
+            ("log.roll.ms", "7", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
+            ("log.roll.hours", "168", ConfigSource.DEFAULT_CONFIG),
         ],
     }
 
@@ -209,4 +212,6 @@ async def test_a_throttle_has_no_default():
     request = describe(BROKER, "1", name)
     request.include_synonyms = True
     (entry,) = (await result(broker, request)).configs
-    assert [(s.value, s.source) for s in entry.synonyms] == [("5", ConfigSource.DYNAMIC_BROKER)]
+    assert [(s.value, s.source) for s in entry.synonyms] == [
+        ("5", ConfigSource.DYNAMIC_BROKER_CONFIG)
+    ]

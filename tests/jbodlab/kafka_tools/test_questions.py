@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from jbodlab.kafka_tools.client import ClusterClient
-from jbodlab.kafka_tools.core.views import ConfigSource
 from jbodlab.kafka_tools.questions import (
     describe_configs,
     describe_topics,
@@ -16,7 +15,7 @@ from jbodlab.kafka_tools.questions import (
     list_reassignments,
     list_topics,
 )
-from protocol.configs.types import ResourceType
+from protocol.configs.types import ConfigSource, ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse

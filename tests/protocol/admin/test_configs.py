@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from protocol.admin.configs import (
+    ConfigView,
     alter_configs_request,
     alter_outcomes,
+    config_views,
     describe_configs_request,
     replace_configs_request,
 )
-from protocol.configs.types import AlterOperation, ResourceType
+from protocol.configs.types import AlterOperation, ConfigSource, ResourceType
 from protocol.errors import ErrorCode
 from protocol.messages.configs import (
     AlterConfigsResourceResponse,
     AlterConfigsResponse,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
     IncrementalAlterConfigsResponse,
 )
 
@@ -59,3 +64,34 @@ def test_each_resource_has_an_outcome_whichever_way_it_was_changed() -> None:
     wanted = [(ErrorCode.NONE, None), (ErrorCode.INVALID_CONFIG, "why")]
     assert alter_outcomes(AlterConfigsResponse(responses=responses)) == wanted
     assert alter_outcomes(IncrementalAlterConfigsResponse(responses=responses)) == wanted
+
+
+def test_settings_are_told_by_name_with_where_they_come_from() -> None:
+    told = [
+        DescribeConfigsResourceResult(
+            name=name,
+            value="1",
+            config_source=source,
+            is_sensitive=False,
+            synonyms=[DescribeConfigsSynonym(name="log." + name, value="1", source=source)],
+        )
+        for name, source in (("c", 99), ("b", 5), ("a", 1))
+    ]
+    found = config_views(DescribeConfigsResult(configs=told))
+    assert [(each.name, each.value, each.source) for each in found] == [
+        ("a", "1", ConfigSource.DYNAMIC_TOPIC_CONFIG),
+        ("b", "1", ConfigSource.DEFAULT_CONFIG),
+        ("c", "1", ConfigSource.UNKNOWN),
+    ]
+    assert [each.synonyms for each in found[:2]] == [
+        (("log.a", "1", ConfigSource.DYNAMIC_TOPIC_CONFIG),),
+        (("log.b", "1", ConfigSource.DEFAULT_CONFIG),),
+    ]
+
+
+def test_what_nobody_set_is_a_default() -> None:
+    def view(source: ConfigSource) -> ConfigView:
+        return ConfigView(name="a", value="1", source=source, is_sensitive=False, synonyms=())
+
+    assert view(ConfigSource.DEFAULT_CONFIG).is_default
+    assert not view(ConfigSource.STATIC_BROKER_CONFIG).is_default

@@ -36,7 +36,9 @@ def test_an_altered_resource_is_answered_with_its_error_or_none() -> None:
 @pytest.mark.parametrize("wanted", [True, False])
 def test_synonyms_and_documentation_are_shown_when_they_are_wanted(wanted: bool) -> None:
     request = DescribeConfigsRequest(include_synonyms=wanted, include_documentation=wanted)
-    (config,) = describe_dynamic_configs({"log.retention.ms": "5"}, ConfigSource.DYNAMIC_BROKER)
+    (config,) = describe_dynamic_configs(
+        {"log.retention.ms": "5"}, ConfigSource.DYNAMIC_BROKER_CONFIG
+    )
     entry = described_entry(config, request, 4)
 
     assert (entry.name, entry.value) == (config.name, config.value)

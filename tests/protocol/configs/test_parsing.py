@@ -147,14 +147,14 @@ def test_a_topic_is_described_with_its_sources() -> None:
             ),
         )
     )
-    assert entries["min.insync.replicas"].source is ConfigSource.STATIC_BROKER
-    assert entries["segment.bytes"].source is ConfigSource.DYNAMIC_BROKER
+    assert entries["min.insync.replicas"].source is ConfigSource.STATIC_BROKER_CONFIG
+    assert entries["segment.bytes"].source is ConfigSource.DYNAMIC_BROKER_CONFIG
     assert entries["segment.bytes"].value == "99"
     retention = entries["retention.ms"]
-    assert (retention.value, retention.source) == ("5", ConfigSource.TOPIC)
+    assert (retention.value, retention.source) == ("5", ConfigSource.DYNAMIC_TOPIC_CONFIG)
     assert [tuple(synonym) for synonym in retention.synonyms] == [
-        ("retention.ms", "5", ConfigSource.TOPIC),
-        ("log.retention.hours", "1", ConfigSource.STATIC_BROKER),
+        ("retention.ms", "5", ConfigSource.DYNAMIC_TOPIC_CONFIG),
+        ("log.retention.hours", "1", ConfigSource.STATIC_BROKER_CONFIG),
     ]
 
 
@@ -172,7 +172,7 @@ def test_topic_defaults_are_those_of_a_3_9_2_broker() -> None:
 def test_broker_keys_tell_whether_they_can_change() -> None:
     entries = by_name(describe_broker_configs(overrides(static={"log.dirs": "/d1,/d2"})))
     assert entries["log.dirs"].is_read_only
-    assert entries["log.dirs"].source is ConfigSource.STATIC_BROKER
+    assert entries["log.dirs"].source is ConfigSource.STATIC_BROKER_CONFIG
     assert not entries["log.segment.bytes"].is_read_only
 
 
@@ -250,7 +250,7 @@ GOLDEN_BROKER = overrides(
 def test_topics_are_described_as_a_3_9_2_broker_does() -> None:
     found = shown(describe_topic_configs({"retention.ms": "5", "segment.ms": "77"}, GOLDEN_BROKER))
     value, *others, synonyms = found["retention.ms"]
-    assert synonyms.pop() == ("log.retention.hours", "100", ConfigSource.STATIC_BROKER), (
+    assert synonyms.pop() == ("log.retention.hours", "100", ConfigSource.STATIC_BROKER_CONFIG), (
         "an intended difference"
     )
     found["retention.ms"] = (value, *others, synonyms)

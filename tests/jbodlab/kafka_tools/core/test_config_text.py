@@ -14,15 +14,17 @@ from jbodlab.kafka_tools.core.config_text import (
 )
 from jbodlab.kafka_tools.core.config_words import Changes, Entity
 from jbodlab.kafka_tools.core.failures import ToolFailure
-from jbodlab.kafka_tools.core.views import ConfigEntry, ConfigSource, Synonym
+from protocol.admin.configs import ConfigView
+from protocol.configs.parsing import ConfigSynonym
+from protocol.configs.types import ConfigSource
 
 TOPIC, BROKER = Entity("topics", "t"), Entity("brokers", "1")
 EVERYONE, LOGGER = Entity("brokers", ""), Entity("broker-loggers", "1")
 
 
-def entry(name: str, source: ConfigSource, value: str | None = "1") -> ConfigEntry:
-    synonym = Synonym(name=f"log.{name}", value=value, source=source)
-    return ConfigEntry(
+def entry(name: str, source: ConfigSource, value: str | None = "1") -> ConfigView:
+    synonym = ConfigSynonym(name=f"log.{name}", value=value, source=source)
+    return ConfigView(
         name=name, value=value, source=source, is_sensitive=value is None, synonyms=(synonym,)
     )
 

@@ -10,8 +10,9 @@ import pytest
 from jbodlab.kafka_tools.core.options import read_words
 from jbodlab.kafka_tools.core.topic_report import Described, lines_of, topic_document
 from jbodlab.kafka_tools.core.topic_words import OPTIONS
-from jbodlab.kafka_tools.core.views import ConfigEntry, ConfigSource
 from protocol.admin.cluster import TopicView
+from protocol.admin.configs import ConfigView
+from protocol.configs.types import ConfigSource
 from protocol.ids import ZERO_UUID, TopicPartition
 from tests.protocol.admin.views import partition, reassignment
 
@@ -28,8 +29,8 @@ TOPIC = TopicView(
 )
 
 
-def entry(name: str, value: str, source: ConfigSource) -> ConfigEntry:
-    return ConfigEntry(name=name, value=value, source=source, is_sensitive=False, synonyms=())
+def entry(name: str, value: str, source: ConfigSource) -> ConfigView:
+    return ConfigView(name=name, value=value, source=source, is_sensitive=False, synonyms=())
 
 
 MIN_ISR = entry("min.insync.replicas", "1", ConfigSource.STATIC_BROKER_CONFIG)
