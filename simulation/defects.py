@@ -16,6 +16,7 @@ import protocol
 import simulation
 from broker.app import StartupError
 from simulation.core.checkers.evidence import Violation
+from simulation.loop_time import loop_now_us
 from simulation.world.cluster import SimCluster
 from simulation.world.process import CURRENT
 
@@ -64,8 +65,7 @@ class Defects(logging.Handler):
             self._add(f"nobody caught {what}")
 
     def _add(self, text: str) -> None:
-        now_us = int(asyncio.get_running_loop().time() * 1_000_000)
-        self.found.append(Violation(NAME, now_us, text))
+        self.found.append(Violation(NAME, loop_now_us(), text))
 
 
 def _words(error: BaseException) -> str:

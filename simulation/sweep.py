@@ -13,6 +13,8 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
+from simulation.interrupts import interrupts_held
+
 Result = TypeVar("Result")
 AHEAD_PER_JOB: Final = 4
 """How many seeds per process are handed out ahead, so that a slow seed makes nobody wait."""
@@ -61,7 +63,7 @@ def sweep(
     waiting: deque[tuple[int, Future[Result]]] = deque()
     try:
         for seed in seeds:
-            with _interrupts_held():
+            with interrupts_held():
                 waiting.append((seed, executor.submit(run_seed, seed)))
             if len(waiting) >= ahead:
                 yield _next(waiting)
@@ -75,19 +77,6 @@ def sweep(
 def _next(waiting: deque[tuple[int, Future[Result]]]) -> tuple[int, Result]:
     seed, future = waiting.popleft()
     return seed, future.result()
-
-
-@contextmanager
-def _interrupts_held() -> Generator[None, None, None]:
-    """Hold Ctrl-C back while a process may start.
-
-    It inherits the mask: an interpreter that is interrupted while it starts prints a traceback.
-    """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _die_silently() -> None:

@@ -35,6 +35,7 @@ from simulation.look.journal import JournalWatch
 from simulation.look.logs import logs_below
 from simulation.look.places import place_of
 from simulation.look.replicas import ReplicaWatch
+from simulation.loop_time import loop_now_us
 
 LOOK_EVERY_MS: Final = 100
 STALLED_MS_MIN: Final = 500
@@ -87,10 +88,11 @@ class RealLook:
     async def run(self) -> None:
         """Look again and again, until cancelled."""
         while True:
-            due_us = _now_us() + LOOK_EVERY_MS * 1000
+            due_us = loop_now_us() + LOOK_EVERY_MS * 1000
             await asyncio.sleep(LOOK_EVERY_MS / 1000)
-            if _now_us() - due_us > STALLED_MS_MIN * 1000:
-                self.samples.faults.append(Fault(due_us, _now_us(), "", what="machine stood still"))
+            now_us = loop_now_us()
+            if now_us - due_us > STALLED_MS_MIN * 1000:
+                self.samples.faults.append(Fault(due_us, now_us, "", what="machine stood still"))
             await self.look()
 
     async def look(self) -> None:
@@ -100,7 +102,7 @@ class RealLook:
             if self._damaging():
                 await self._count_hits()
             answers = await self._ask_all()
-            now_us = _now_us()
+            now_us = loop_now_us()
             for broker, watch in self._watches.items():
                 if broker in answers:
                     watch.look(answers[broker], now_us, answers)
@@ -121,14 +123,14 @@ class RealLook:
         """Note a fault."""
         faults = self.samples.faults
         self._faults[name] = (len(faults), fault)
-        faults.append(Fault(_now_us(), None, *place_of(fault), fault.mode.value))
+        faults.append(Fault(loop_now_us(), None, *place_of(fault), fault.mode.value))
 
     def fault_ended(self, name: str) -> None:
         """Note its end; once is enough."""
         if name in self._faults:
             number, _ = self._faults.pop(name)
             faults = self.samples.faults
-            faults[number] = faults[number]._replace(end_us=_now_us())
+            faults[number] = faults[number]._replace(end_us=loop_now_us())
 
     def faults_hit(self, hits: Mapping[str, int]) -> None:
         """Note what faults have met so far: some of them damage what they meet."""
@@ -157,12 +159,12 @@ class RealLook:
 
     def damaged(self, broker: int, log_dir: str, what: str, *, is_lasting: bool = False) -> None:
         """Note that a log dir lost something, or that it was changed."""
-        self.samples.damages.append(Damage(_now_us(), broker, log_dir, what, is_lasting))
+        self.samples.damages.append(Damage(loop_now_us(), broker, log_dir, what, is_lasting))
 
     def replaced(self, broker: int, log_dir: str) -> None:
         """Note that an empty disk takes the place of a log dir: a fault of one moment."""
         self.damaged(broker, log_dir, "an empty disk in its place")
-        now_us = _now_us()
+        now_us = loop_now_us()
         self.samples.faults.append(Fault(now_us, now_us, broker_node(broker), log_dir, "replaced"))
 
     async def finish(self) -> Samples:
@@ -172,7 +174,7 @@ class RealLook:
         self.samples.logs = await self._logs()
         await self._compare_journal()
         self.samples.log_dirs.sort(key=lambda sample: sample.at_us)
-        self.samples.ended_us = _now_us()
+        self.samples.ended_us = loop_now_us()
         return self.samples
 
     def close(self) -> None:
@@ -189,7 +191,7 @@ class RealLook:
             if self._up.get(name) != is_up:
                 self._up[name] = is_up
                 boot = self._ends.get(name, 0)
-                self.samples.nodes.append(NodeSample(_now_us(), name, is_up, boot))
+                self.samples.nodes.append(NodeSample(loop_now_us(), name, is_up, boot))
 
     # Any: JSON.
     async def _ask_all(self) -> dict[int, dict[str, Any]]:
@@ -215,7 +217,7 @@ class RealLook:
             self._journal_watch.begin_anew()
             inode, data = await self._in_thread(self._read_journal)
         if inode == self._journal_inode:
-            self._journal_watch.look(data, _now_us())
+            self._journal_watch.look(data, loop_now_us())
 
     def _read_journal(self) -> tuple[int, bytes]:
         """Return which file it is, and what follows on what was read; (0, b"") while none is."""
@@ -228,14 +230,14 @@ class RealLook:
 
     async def _logs(self) -> list[LogSample]:
         """Read the logs between two looks that agree: what lies there belongs to what was said."""
-        deadline_us = _now_us() + self._settled_within_us
+        deadline_us = loop_now_us() + self._settled_within_us
         while True:
             await self.look()
             before = self._said()
             logs = await self._in_thread(self._read_logs)
             await self.look()
             is_settled = logs is not None and before == self._said()
-            if is_settled or _now_us() >= deadline_us:
+            if is_settled or loop_now_us() >= deadline_us:
                 return logs or []
             await asyncio.sleep(LOOK_EVERY_MS / 1000)
 
@@ -261,12 +263,12 @@ class RealLook:
 
     async def _compare_journal(self) -> None:
         """Hold the journal against what leaders were told, as soon as both agree or should."""
-        deadline_us = _now_us() + self._settled_within_us
+        deadline_us = loop_now_us() + self._settled_within_us
         while self._node("controller").state == "running":
             await self.look()
             decided, replayed = await self._in_thread(self._told_and_replayed)
-            sample = JournalSample(_now_us(), decided, replayed)
-            if sample.decided == sample.replayed or _now_us() >= deadline_us:
+            sample = JournalSample(loop_now_us(), decided, replayed)
+            if sample.decided == sample.replayed or loop_now_us() >= deadline_us:
                 self.samples.journals.append(sample)
                 return
             await asyncio.sleep(LOOK_EVERY_MS / 1000)
@@ -295,7 +297,3 @@ class RealLook:
 
     async def _in_thread(self, call: Callable[[], Any]) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
-
-
-def _now_us() -> int:
-    return int(asyncio.get_running_loop().time() * 1_000_000)

@@ -42,6 +42,8 @@ from simulation.core.file_text import WHOLE_LOG_DIR
 from simulation.core.observation import NodeSeen
 from simulation.core.plan import ClusterPlan
 from simulation.core.samples import Samples
+from simulation.look.metrics import metric_values
+from simulation.loop_time import loop_now_us
 from simulation.stage import StageError
 
 P = ParamSpec("P")
@@ -255,8 +257,7 @@ class RealStage:
         new = self._journal.with_suffix(".by-hand")
         await _in_thread(new.write_bytes, data)
         await _in_thread(new.rename, self._journal)
-        now_us = int(asyncio.get_running_loop().time() * 1_000_000)
-        self._look.samples.journal_edits_us.append(now_us)
+        self._look.samples.journal_edits_us.append(loop_now_us())
 
     async def files(self, broker: int, path: str) -> Mapping[str, str]:
         """See ``Stage.files``."""
@@ -264,12 +265,7 @@ class RealStage:
 
     async def metrics(self, broker: int) -> Mapping[str, float]:
         """See ``Stage.metrics``."""
-        values: dict[str, float] = {}
-        for line in (await _in_thread(self._controls[broker].metrics)).splitlines():
-            if not line.startswith("#"):
-                name, _, value = line.rpartition(" ")
-                values[name] = float(value)
-        return values
+        return metric_values(await _in_thread(self._controls[broker].metrics))
 
     async def lacks(self) -> Sequence[str]:
         """See ``Stage.lacks``: what leaders have not heard of yet, say journal and brokers."""

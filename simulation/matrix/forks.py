@@ -9,9 +9,11 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, Generic, NamedTuple, TypeVar
+
+from simulation.interrupts import interrupts_held
 
 Label = TypeVar("Label")
 _END: Final = b"\0"
@@ -42,7 +44,7 @@ class Forks(Generic[Label]):
             self._wait()
         reader, writer = os.pipe()
         gc.freeze()
-        with _interrupts_held():
+        with interrupts_held():
             pid = os.fork()
             # A group of its own: a copy and its branches end together, by ``abandon`` alone.
             os.setpgid(pid, pid)
@@ -95,13 +97,3 @@ class Forks(Generic[Label]):
         del self._copies[pid]
         os.close(copy.pipe)
         self._on_told(copy.label, told)
-
-
-@contextmanager
-def _interrupts_held() -> Generator[None]:
-    """Hold Ctrl-C back until the end of the block: what runs at a fork would swallow it."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))

@@ -20,6 +20,7 @@ from simulation.core.history import History
 from simulation.core.plan import Plan
 from simulation.core.plan_document import value_text
 from simulation.core.verdict import StoryLine, Verdict
+from simulation.loop_time import loop_now_us
 from simulation.run.asking import Asker
 from simulation.run.healing import end_faults, end_workloads, heal
 from simulation.run.lookout import Lookout
@@ -100,7 +101,7 @@ class _Run:
         self._stage = stage
         self._chance = chance
         self._story = Story(stage.now_ms) if show is None else Story(stage.now_ms, show)
-        self.history = History(_loop_us)
+        self.history = History(loop_now_us)
         self._topic_answers = TopicAnswers()
         self._violations: list[Violation] = []
         self._began_us = 0
@@ -161,7 +162,7 @@ class _Run:
         ]
         await player.play([Step(action=action) for action in (*topics, *waits)])
         self._story.begin()
-        self._began_us = _loop_us()
+        self._began_us = loop_now_us()
         if not player.failures:
             for workload in self._plan.workloads:
                 if workload.begins:
@@ -176,7 +177,7 @@ class _Run:
         if not self._violations:
             self._note(FAULTS, [_inert(fault) for fault in faults if not hits.get(fault.name)])
         await end_faults(scene, self._plan.ending, self._story)
-        self._healed_us = _loop_us()
+        self._healed_us = loop_now_us()
         try:
             self._healed_after_ms = await heal(scene, self._plan.ending, self._story)
             await end_workloads(scene, self._plan.ending, self._story)
@@ -190,7 +191,7 @@ class _Run:
     async def _verdict(self, scene: Scene, done: Mapping[str, int]) -> Verdict:
         samples = await self._stage.samples()
         samples.healed_us = self._healed_us
-        samples.ended_us = _loop_us()
+        samples.ended_us = loop_now_us()
         samples.views, samples.denials = self._topic_answers.views, self._topic_answers.denials
         evidence = Evidence(history=self.history.operations, samples=samples)
         self._violations += check_all(evidence)
@@ -211,7 +212,7 @@ class _Run:
         )
 
     def _note(self, checker: str, texts: list[str]) -> None:
-        self._violations += [Violation(checker, _loop_us(), text) for text in texts]
+        self._violations += [Violation(checker, loop_now_us(), text) for text in texts]
 
 
 def _inert(fault: Fault) -> str:
@@ -219,7 +220,3 @@ def _inert(fault: Fault) -> str:
         f"the fault {fault.name} never met anything: {value_text(fault)}; "
         "set it where work is done, narrow it less, or let it stay for longer"
     )
-
-
-def _loop_us() -> int:
-    return int(asyncio.get_running_loop().time() * 1_000_000)

@@ -5,7 +5,6 @@ One per run; its clients hand it every answer. It judges nothing.
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from protocol.errors import ErrorCode
@@ -14,6 +13,7 @@ from protocol.messages.fetch import FetchResponse
 from protocol.messages.metadata import MetadataRequest, MetadataResponse
 from protocol.messages.produce import ProduceResponse
 from simulation.core.samples import Denial, TopicView
+from simulation.loop_time import loop_now_us, loop_us
 
 _UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -50,8 +50,8 @@ class TopicAnswers:
         asked = request.topics
         self.views.append(
             TopicView(
-                _us(asked_s),
-                _now_us(),
+                loop_us(asked_s),
+                loop_now_us(),
                 broker,
                 None if asked is None else tuple(each.name for each in asked if each.name),
                 tuple(
@@ -63,12 +63,4 @@ class TopicAnswers:
         )
 
     def _deny(self, broker: int, asked_s: float, tp: TopicPartition) -> None:
-        self.denials.append(Denial(_us(asked_s), _now_us(), broker, tp))
-
-
-def _us(seconds: float) -> int:
-    return int(seconds * 1_000_000)
-
-
-def _now_us() -> int:
-    return _us(asyncio.get_running_loop().time())
+        self.denials.append(Denial(loop_us(asked_s), loop_now_us(), broker, tp))

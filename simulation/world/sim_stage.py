@@ -26,6 +26,7 @@ from simulation.core.capability import Capability
 from simulation.core.checkers.liveness import lacks
 from simulation.core.observation import NodeSeen
 from simulation.core.samples import Samples
+from simulation.look.metrics import metric_values
 from simulation.look.places import place_of
 from simulation.stage import StageError
 from simulation.world.by_hand import holds_records, remove_by_hand, texts_below, write_by_hand
@@ -226,12 +227,7 @@ class SimStage:
     async def metrics(self, broker: int) -> Mapping[str, float]:
         """See ``Stage.metrics``."""
         _, text = exposition(self._ask(broker, lambda surface: surface.metric_families()))
-        values: dict[str, float] = {}
-        for line in text.decode().splitlines():
-            if not line.startswith("#"):
-                name, _, value = line.rpartition(" ")
-                values[name] = float(value)
-        return values
+        return metric_values(text.decode())
 
     @contextmanager
     def _by_hand(self, broker: int, path: str, name: str) -> Generator[MemoryDisk]:
