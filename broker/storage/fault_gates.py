@@ -19,7 +19,7 @@ class FaultGate(Protocol):
 
 
 class ThreadGate:
-    """Blocks the thread that waits; opened from another one."""
+    """Blocks the thread that waits; opened from another one. Implements ``FaultGate``."""
 
     __slots__ = ("_opened",)
 
@@ -27,9 +27,7 @@ class ThreadGate:
         self._opened = threading.Event()
 
     def wait(self, timeout_ms: int | None) -> None:
-        """See ``FaultGate.wait``."""
         self._opened.wait(None if timeout_ms is None else timeout_ms / 1000)
 
     def open(self) -> None:
-        """See ``FaultGate.open``."""
         self._opened.set()

@@ -22,7 +22,7 @@ from protocol.ports import Buffer, Disk, DiskFile, DiskUsage
 
 
 class FaultyDisk:
-    """A Disk in front of ``inner``.
+    """A Disk in front of ``inner``. Implements ``Disk``.
 
     Faults are set and cleared from any thread and hold from the next operation on.
     """
@@ -114,17 +114,14 @@ class FaultyDisk:
             self.drop_rule(rule)
 
     def prepare(self) -> None:
-        """See ``Disk.prepare``."""
         self.in_force.check(Operation.LOOK, "")
         self._inner.prepare()
 
     def check_root(self) -> None:
-        """See ``Disk.check_root``."""
         self.in_force.check(Operation.LOOK, "")
         self._inner.check_root()
 
     def open(self, name: str, *, create: bool) -> DiskFile:
-        """See ``Disk.open``."""
         self.in_force.check(Operation.OPEN, name)
         is_lost = create and self._check_create(name)
         file = self._inner.open(name, create=create)
@@ -133,14 +130,12 @@ class FaultyDisk:
         return _FaultyFile(self, file, name)
 
     def read_file(self, name: str) -> bytes:
-        """See ``Disk.read_file``."""
         if not self.in_force.rules:
             return self._inner.read_file(name)
         damage = self.in_force.check(Operation.READ, name, self._inner.size(name))
         return damaged(self._inner.read_file(name), damage, self.in_force.chance)
 
     def write_file(self, name: str, data: Buffer) -> None:
-        """See ``Disk.write_file``."""
         damage = self.in_force.check(Operation.WRITE, name, len(data))
         is_lost = self._check_create(name)
         self.pages.on_write(name)
@@ -178,14 +173,12 @@ class FaultyDisk:
         self.sync_dir(name.rpartition("/")[0])
 
     def make_dir(self, name: str) -> None:
-        """See ``Disk.make_dir``."""
         is_lost = self.in_force.loses_name(Operation.MAKE_DIR, name)
         self._inner.make_dir(name)
         if is_lost:
             self._entries.lose(name)
 
     def rename(self, old: str, new: str) -> None:
-        """See ``Disk.rename``."""
         is_lost = self.in_force.loses_name(Operation.RENAME, old)
         self._inner.rename(old, new)
         self.pages.on_rename(old, new)
@@ -194,42 +187,34 @@ class FaultyDisk:
             self._entries.lose(new)
 
     def remove(self, name: str) -> None:
-        """See ``Disk.remove``."""
         self.in_force.check(Operation.REMOVE, name)
         self._inner.remove(name)
 
     def remove_tree(self, name: str) -> None:
-        """See ``Disk.remove_tree``."""
         self.in_force.check(Operation.REMOVE, name)
         self._inner.remove_tree(name)
 
     def list_dir(self, name: str) -> list[str]:
-        """See ``Disk.list_dir``."""
         self.in_force.check(Operation.LOOK, name)
         return self._inner.list_dir(name)
 
     def exists(self, name: str) -> bool:
-        """See ``Disk.exists``."""
         self.in_force.check(Operation.LOOK, name)
         return self._inner.exists(name)
 
     def is_dir(self, name: str) -> bool:
-        """See ``Disk.is_dir``."""
         self.in_force.check(Operation.LOOK, name)
         return self._inner.is_dir(name)
 
     def size(self, name: str) -> int:
-        """See ``Disk.size``."""
         self.in_force.check(Operation.LOOK, name)
         return self._inner.size(name)
 
     def modified_ms(self, name: str) -> int:
-        """See ``Disk.modified_ms``."""
         self.in_force.check(Operation.LOOK, name)
         return self._inner.modified_ms(name)
 
     def sync_file(self, name: str) -> None:
-        """See ``Disk.sync_file``."""
         if self.in_force.loses_unsynced(name):
             self.pages.lose(name)
             raise injected(errno.EIO, name)
@@ -237,14 +222,12 @@ class FaultyDisk:
         self.pages.on_sync(name)
 
     def sync_dir(self, name: str) -> None:
-        """See ``Disk.sync_dir``."""
         if self.in_force.loses_unsynced(name):
             self.pages.lose_names(name)
             raise injected(errno.EIO, name)
         self._inner.sync_dir(name)
 
     def sync_all(self) -> None:
-        """See ``Disk.sync_all``."""
         if self.in_force.loses_unsynced(""):
             self.pages.lose_all()
             raise injected(errno.EIO, "")
@@ -252,17 +235,14 @@ class FaultyDisk:
         self.pages.on_sync_all()
 
     def usage(self) -> DiskUsage:
-        """See ``Disk.usage``."""
         self.in_force.check(Operation.LOOK, "")
         return self._inner.usage()
 
     def lock(self) -> None:
-        """See ``Disk.lock``."""
         self.in_force.check(Operation.LOCK, "")
         self._inner.lock()
 
     def unlock(self) -> None:
-        """See ``Disk.unlock``."""
         self.in_force.check(Operation.LOCK, "")
         self._inner.unlock()
 
@@ -283,7 +263,7 @@ class FaultyDisk:
 
 
 class _FaultyFile:
-    """An open file of a FaultyDisk."""
+    """An open file of a FaultyDisk. Implements ``DiskFile``."""
 
     __slots__ = ("_disk", "_in_force", "_inner", "_name", "_pages")
 
@@ -295,7 +275,6 @@ class _FaultyFile:
         self._name = name
 
     def append(self, buffers: Sequence[Buffer]) -> int:
-        """See ``DiskFile.append``."""
         if not self._in_force.rules:
             return self._inner.append(buffers)
         size_bytes = sum(map(len, buffers))
@@ -314,7 +293,6 @@ class _FaultyFile:
                 assert_never(damage)
 
     def read(self, position: int, size_bytes: int) -> bytes:
-        """See ``DiskFile.read``."""
         if not self._in_force.rules:
             return self._inner.read(position, size_bytes)
         damage = self._in_force.check(Operation.READ, self._name, size_bytes)
@@ -322,21 +300,17 @@ class _FaultyFile:
         return damaged(data, damage, self._in_force.chance)
 
     def forget(self, position: int) -> None:
-        """See ``DiskFile.forget``."""
         self._inner.forget(position)
 
     def size(self) -> int:
-        """See ``DiskFile.size``."""
         return self._inner.size()
 
     def truncate(self, size_bytes: int) -> None:
-        """See ``DiskFile.truncate``."""
         self._in_force.check(Operation.TRUNCATE, self._name)
         self._inner.truncate(size_bytes)
         self._pages.on_truncate(self._name, size_bytes)
 
     def sync(self) -> None:
-        """See ``DiskFile.sync``."""
         if self._in_force.loses_unsynced(self._name):
             self._pages.lose(self._name, self._inner)
             raise injected(errno.EIO, self._name)
