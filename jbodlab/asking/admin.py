@@ -34,7 +34,6 @@ from protocol.admin.topics import (
     topic_outcomes,
 )
 from protocol.cluster_file.spec import ClusterSpec, TopicSpec
-from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 
 SOON_MS: Final = 1_500
@@ -164,7 +163,7 @@ class ClusterAdmin:
             ConnectionError: no broker answers.
         """
         response = self.ask_any(list_reassignments_request(timeout_ms=self._timeout_ms), 0)
-        Outcome(ErrorCode(response.error_code), response.error_message).check()
+        Outcome.of(response).check()
         return reassignment_views(response)
 
     def ask(

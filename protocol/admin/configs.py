@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from protocol.admin.outcomes import Outcome
 from protocol.configs.parsing import ConfigSynonym
 from protocol.configs.types import AlterOperation, ConfigSource, ResourceType
-from protocol.errors import ErrorCode
 from protocol.messages.configs import (
     AlterableConfig,
     AlterConfigsRequest,
@@ -80,7 +79,7 @@ def alter_outcomes(
     answer: IncrementalAlterConfigsResponse | AlterConfigsResponse,
 ) -> list[Outcome]:
     """Return what became of each resource, in the order of the answer."""
-    return [Outcome(ErrorCode(each.error_code), each.error_message) for each in answer.responses]
+    return [Outcome.of(each) for each in answer.responses]
 
 
 def describe_configs_request(

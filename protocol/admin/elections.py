@@ -41,9 +41,7 @@ def elect_outcomes(answer: ElectLeadersResponse) -> PartitionOutcomes:
     return PartitionOutcomes(
         whole=Outcome(ErrorCode(answer.error_code)),
         parts={
-            TopicPartition(topic.topic, each.partition_id): Outcome(
-                ErrorCode(each.error_code), each.error_message
-            )
+            TopicPartition(topic.topic, each.partition_id): Outcome.of(each)
             for topic in answer.replica_election_results
             for each in topic.partition_result
         },

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
+
+
+class Told(Protocol):
+    """An answer, or a part of one, that tells its error by code and message."""
+
+    error_code: int
+    error_message: str | None
 
 
 class Outcome(NamedTuple):
@@ -15,6 +22,11 @@ class Outcome(NamedTuple):
     code: ErrorCode
     message: str | None = None
     """None where the answer has none, or no room for one."""
+
+    @classmethod
+    def of(cls, told: Told) -> Outcome:
+        """Return what an answer tells."""
+        return cls(ErrorCode(told.error_code), told.error_message)
 
     def check(self) -> None:
         """Raise an error.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from protocol.admin.outcomes import Outcome, PartitionOutcomes
 from protocol.admin.partitions import numbers_by_topic
-from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -61,11 +60,9 @@ def reassign_request(
 def reassign_outcomes(answer: AlterPartitionReassignmentsResponse) -> PartitionOutcomes:
     """Return what became of the order."""
     return PartitionOutcomes(
-        whole=Outcome(ErrorCode(answer.error_code), answer.error_message),
+        whole=Outcome.of(answer),
         parts={
-            TopicPartition(topic.name, each.partition_index): Outcome(
-                ErrorCode(each.error_code), each.error_message
-            )
+            TopicPartition(topic.name, each.partition_index): Outcome.of(each)
             for topic in answer.responses
             for each in topic.partitions
         },

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from protocol.admin.outcomes import Outcome
-from protocol.errors import ErrorCode
 from protocol.messages.topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -84,7 +83,7 @@ def topic_outcomes(
             results = answer.results
         case DeleteTopicsResponse():
             results = answer.responses
-    return [Outcome(ErrorCode(each.error_code), each.error_message) for each in results]
+    return [Outcome.of(each) for each in results]
 
 
 def _creatable(topic: NewTopic) -> CreatableTopic:

@@ -50,7 +50,7 @@ async def reassignments(client: ClusterClient) -> list[ReassignmentView]:
         KafkaError: the controller's answer.
     """
     answer = await client.ask_any(list_reassignments_request(), 0)
-    Outcome(ErrorCode(answer.error_code), answer.error_message).check()
+    Outcome.of(answer).check()
     return reassignment_views(answer)
 
 
@@ -69,7 +69,7 @@ async def configs(
     else:
         answer = await client.ask_any(request, 4)
     (result,) = answer.results
-    Outcome(ErrorCode(result.error_code), result.error_message).check()
+    Outcome.of(result).check()
     return {each.name: each.value for each in config_views(result)}
 
 
