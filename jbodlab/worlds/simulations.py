@@ -32,6 +32,7 @@ from simulation.world.rows import RowKeeper
 
 ATTEMPTS_MAX = 300
 """Runs that a reduction may take."""
+_COMMIT_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,19 +145,22 @@ def reduce_run(
     return written
 
 
-def commit() -> str | None:
-    """Return the commit of this code, if it runs from a repository."""
+def commit(module: Path = Path(__file__)) -> str | None:
+    """Return the commit of this code, if it runs from a repository.
+
+    Installed, it may lie below a repository that does not hold it: ``module`` is looked up.
+    """
     try:
         found = subprocess.run(
-            ["git", "rev-parse", "--short=12", "HEAD"],
-            cwd=Path(__file__).parent,
+            ["git", "rev-parse", "HEAD", f"HEAD:./{module.name}"],
+            cwd=module.parent,
             capture_output=True,
             text=True,
             check=False,
         )
     except OSError:
         return None
-    return found.stdout.strip() or None
+    return found.stdout[:_COMMIT_DIGITS] if found.returncode == 0 else None
 
 
 def _write_history(path: Path, history: History) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,13 @@ def test_what_fails_is_reduced_and_written(tmp_path: Path) -> None:
 def test_the_commit_is_that_of_the_code() -> None:
     found = commit()
     assert found is None or len(found) == 12
+
+
+def test_a_repository_that_does_not_hold_the_code_is_not_its(tmp_path: Path) -> None:
+    (tmp_path / "own.py").touch()
+    (tmp_path / "installed.py").touch()
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@x"]
+    for words in (["init", "-q"], ["add", "own.py"], ["commit", "-q", "-m", "own"]):
+        subprocess.run([*git, *words], cwd=tmp_path, check=True)
+    assert len(commit(tmp_path / "own.py") or "") == 12
+    assert commit(tmp_path / "installed.py") is None
