@@ -33,6 +33,7 @@ TAKING_TURNS: Final = (
     "tests/analytics/test___main__.py",
     "tests/integration/test_containers.py",
     "tests/integration/test_demo.py",
+    "tests/integration/test_installed.py",
 )
 """A sample is drawn of tests in these files together, so one worker has to collect them all."""
 SWEEP: Final = "tests/integration/test_sweep.py"

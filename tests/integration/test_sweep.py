@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-SEEDS = 20
+SEEDS = 8
 
 
 @pytest.mark.integration
