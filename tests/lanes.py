@@ -111,9 +111,10 @@ class LaneScheduling:
         self._lanes[node] = self._free.pop(0)
         node.workerinput["lanes"] = self._lanes[node]  # pyright: ignore[reportUnknownMemberType]
 
-    def pytest_testnodedown(self, node: WorkerController) -> None:
-        """Take the lanes of a worker back; if it crashed, the next one to start gets them."""
-        self._free.append(self._lanes[node])
+    def pytest_testnodedown(self, node: WorkerController, error: object | None) -> None:
+        """Take the lanes of a worker that crashed back: the next one to start gets them."""
+        if error is not None:
+            self._free.append(self._lanes[node])
 
     @property
     def nodes(self) -> list[WorkerController]:
@@ -147,6 +148,8 @@ class LaneScheduling:
         """Start each worker that has not been started, and have it end behind its last test."""
         if self._session is not None:
             self._session.testscollected = self._total  # not what the last worker collected
+            if not self._started:
+                self._tell(self._session.config)
         for node in [each for each in self._collected if each not in self._started]:
             self._started.add(node)
             left = self._left.pop(self._lanes[node], None)
@@ -157,6 +160,15 @@ class LaneScheduling:
             ]
             node.send_runtest_some(self._pending[node])
             node.shutdown()
+
+    def _tell(self, config: pytest.Config) -> None:
+        reporter = config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            sizes = [
+                f"{len(names)} of {' and '.join(self._lanes[node])}"
+                for node, names in self._collected.items()
+            ]
+            reporter.write_line(f"{self._total} tests in all: {', '.join(sizes)}")
 
     def mark_test_complete(
         self, node: WorkerController, item_index: int, duration: float = 0

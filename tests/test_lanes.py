@@ -136,9 +136,9 @@ def begin(scheduling: LaneScheduling, worker: Any) -> None:
     scheduling.add_node_collection(worker, worker.collects)
 
 
-def end(scheduling: LaneScheduling, worker: Any) -> str | None:
-    """Let a worker end; return the test at which it crashed."""
-    scheduling.pytest_testnodedown(worker)
+def end(scheduling: LaneScheduling, worker: Any, error: str | None = None) -> str | None:
+    """Let a worker end, with an error if it crashes; return the test at which it did."""
+    scheduling.pytest_testnodedown(worker, error)
     return scheduling.remove_node(worker)
 
 
@@ -179,9 +179,10 @@ def test_in_place_of_a_worker_that_crashed_another_runs_what_is_left(
     begin(scheduling, other)
     begin(scheduling, crashing)
     scheduling.schedule()
+    assert end(scheduling, other) is None
     for index in range(run):
         scheduling.mark_test_complete(crashing, index)
-    assert end(scheduling, crashing) == crashed_at
+    assert end(scheduling, crashing, "crash") == crashed_at
     assert scheduling.tests_finished is (left == [])
     another: Any = Worker(crashing.collects)
     begin(scheduling, another)
@@ -197,7 +198,7 @@ def test_a_worker_that_crashes_as_it_collects_is_replaced() -> None:
     another: Any = Worker(["a", "b"])
     scheduling.pytest_configure_node(crashing)
     scheduling.add_node(crashing)
-    assert end(scheduling, crashing) is None
+    assert end(scheduling, crashing, "crash") is None
     begin(scheduling, another)
     scheduling.schedule()
     assert another.told == ["a", "b", "end"]
