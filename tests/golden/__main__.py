@@ -17,6 +17,7 @@ from typing import Final
 from tests.golden import (
     make_configs,
     make_dumps,
+    make_log_dirs,
     make_messages,
     make_records,
     make_releases,
@@ -31,6 +32,7 @@ MAKERS: Final[dict[str, Callable[[], Made]]] = {
     "segments": make_segments.made,
     "dumps": make_dumps.made,
     "configs": make_configs.made,
+    "log_dirs": make_log_dirs.made,
 }
 _LINES_MAX: Final = 5
 

@@ -14,9 +14,12 @@ from typing import Any
 
 import pytest
 
+from protocol.records.build import NewRecord, build_batch
 from tests.golden.__main__ import MAKERS, main
+from tests.golden.kafka_story import LOG_DIRS
 from tests.golden.made import Made
 from tests.golden.make_dumps import comparable
+from tests.golden.make_log_dirs import described, differences, unpacked
 from tests.golden.make_messages import FILES, class_of, is_writable
 from tests.golden.make_records import batches_asked
 from tests.golden.record_vectors import record_vectors
@@ -126,3 +129,38 @@ def test_findings_of_a_dump_are_compared_in_any_order() -> None:
     findings = ["Mismatches in :a\n", "Found timestamp mismatch in :b\n"]
     assert comparable(dump + "".join(findings)) == comparable(dump + "".join(reversed(findings)))
     assert comparable(dump) != comparable("Dumping a\noffset: 1\noffset: 2\n")
+
+
+def test_log_dirs_are_alike_whatever_their_run_calls_and_cleans(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for root, deleted, producer in ((first, "aa", "x.snapshot"), (second, "bb", "x.log.deleted")):
+        for name, value in (("orders-0", b"v"), (f"gone-0.{deleted}-delete", b"w")):
+            folder = root / "d1" / name
+            folder.mkdir(parents=True)
+            segment = build_batch([NewRecord(value, timestamp_ms=1)])
+            (folder / f"{0:020d}.log").write_bytes(segment)
+            (folder / producer).write_bytes(b"")
+        for log_dir in LOG_DIRS:
+            (root / log_dir).mkdir(exist_ok=True)
+    assert list(differences("clean", described(first), described(second))) == []
+
+    (second / "d1" / "orders-0" / f"{0:020d}.log").write_bytes(
+        build_batch([NewRecord(b"v", timestamp_ms=2)])
+    )
+    (second / "d2" / "more-0").mkdir()
+    told = [
+        line.split(" for ")[0] for line in differences("k", described(first), described(second))
+    ]
+    assert [line.split()[:3] for line in told] == [
+        ["k", "d1/orders-0:", "sha256"],
+        ["k", "d2/more-0:", "only"],
+    ]
+
+
+def test_what_kafka_wrote_is_compared_in_all_its_logs(tmp_path: Path) -> None:
+    found = described(unpacked("clean", tmp_path))
+    counts = {name: log.get("records") for name, log in found.items()}
+    assert counts["d1/plain-0"] == 1500
+    assert counts["d2/txn-0"] == 465
+    assert counts["d1/moving-0-delete"] == counts["d2/moving-0"] == 3000
+    assert len(found) == 16

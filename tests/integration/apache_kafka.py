@@ -207,8 +207,9 @@ def _are_led(port: int, topics: Sequence[KnownTopic]) -> bool:
         )
     finally:
         client.close()
+    found = {topic.name: topic.partitions for topic in answer.topics}
     return all(
-        len(found.partitions) == len(topic.leader_epochs)
-        and all(one.error_code == 0 and one.leader_id >= 0 for one in found.partitions)
-        for topic, found in zip(topics, answer.topics, strict=True)
+        len(found[topic.name]) == len(topic.leader_epochs)
+        and all(one.error_code == 0 and one.leader_id >= 0 for one in found[topic.name])
+        for topic in topics
     )
