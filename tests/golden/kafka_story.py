@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
@@ -83,7 +82,6 @@ _BATCH_RECORDS: Final = 20
 _CODEC_RECORDS: Final = 120
 _OPEN_TIMEOUT_MS: Final = 30_000
 """Of the transaction that is open when the broker is killed, and is aborted by the next one."""
-_UNTIL_ABORTED_S: Final = _OPEN_TIMEOUT_MS / 1000 + DEADLINE_S
 
 
 def write_log_dirs(root: Path) -> dict[str, Any]:
@@ -93,15 +91,15 @@ def write_log_dirs(root: Path) -> dict[str, Any]:
         for log in logs:  # To Kafka a folder is an empty log: that is how it is placed.
             (dirs / log_dir / log).mkdir(parents=True)
     with _kafka(root / "first", dirs, _TOPICS) as kafka:
-        _write_all(kafka.port)
-        _wait(lambda: _is_cleaned(dirs))
-        _move_and_delete(kafka.port, dirs)
+        _write_all(kafka)
+        kafka.until(lambda: _is_cleaned(dirs))
+        _move_and_delete(kafka, dirs)
         _leave_open(kafka.port)
         kafka.kill()
     shutil.copytree(dirs, root / "killed")
     with _kafka(root / "second", dirs, [name for name in _TOPICS if name != "deleted"]) as kafka:
         seen = contents(kafka.port)
-        _wait(lambda: _end_offset(kafka.port, "txn") > seen["txn-0"]["high_watermark"])
+        kafka.until(lambda: _end_offset(kafka.port, "txn") > seen["txn-0"]["high_watermark"])
         kafka.stop()
     shutil.copytree(dirs, root / "clean")
     return {"clean": seen, "killed": seen}
@@ -186,11 +184,11 @@ def _partitions(topic: str) -> Sequence[int]:
     return sorted(int(partition) for name, partition in logs if name == topic)
 
 
-def _write_all(port: int) -> None:
-    client = BlockingClient(HOST, port)
+def _write_all(kafka: ApacheKafka) -> None:
+    client = BlockingClient(HOST, kafka.port)
     for log, count in _COUNTS.items():
         topic, partition = log.rsplit("-", 1)
-        producer_id = _producer_id(client) if log == "plain-1" else -1
+        producer_id = _producer_id(kafka, client) if log == "plain-1" else -1
         for first in range(0, count, _BATCH_RECORDS):
             numbers = range(first, min(first + _BATCH_RECORDS, count))
             batch = [record(number, has_nulls=topic == "compacted") for number in numbers]
@@ -202,10 +200,10 @@ def _write_all(port: int) -> None:
             )
             _produce(client, topic, int(partition), bytes(build_batch(batch, options)))
     client.close()
-    _write_transactions(port)
+    _write_transactions(kafka.port)
 
 
-def _producer_id(client: BlockingClient) -> int:
+def _producer_id(kafka: ApacheKafka, client: BlockingClient) -> int:
     """Return one of a new block, which the broker asks for when the first id is wanted."""
     ids: list[int] = []
 
@@ -215,7 +213,7 @@ def _producer_id(client: BlockingClient) -> int:
         ids.append(answer.producer_id)
         return answer.error_code == 0
 
-    _wait(is_given)
+    kafka.until(is_given)
     return ids[-1]
 
 
@@ -267,16 +265,18 @@ def _transactional(port: int, name: str) -> Producer:
     return producer
 
 
-def _move_and_delete(port: int, dirs: Path) -> None:
-    client = BlockingClient(HOST, port)
+def _move_and_delete(kafka: ApacheKafka, dirs: Path) -> None:
+    client = BlockingClient(HOST, kafka.port)
     topics = [AlterReplicaLogDirTopic(name="moving", partitions=[0])]
     order = AlterReplicaLogDir(path=str(dirs / "d2"), topics=topics)
     answer = client.request(AlterReplicaLogDirsRequest(dirs=[order]), 2)
     assert answer.results[0].partitions[0].error_code == 0, answer
-    _wait(lambda: (dirs / "d2" / "moving-0").is_dir() and any(dirs.glob("d1/moving-0.*-delete")))
+    kafka.until(
+        lambda: (dirs / "d2" / "moving-0").is_dir() and any(dirs.glob("d1/moving-0.*-delete"))
+    )
     told = client.request(DeleteTopicsRequest(topic_names=["deleted"], timeout_ms=10_000), 5)
     assert told.responses[0].error_code == 0, told
-    _wait(lambda: any(dirs.glob("d2/deleted-0.*-delete")))
+    kafka.until(lambda: any(dirs.glob("d2/deleted-0.*-delete")))
     client.close()
 
 
@@ -291,10 +291,3 @@ def _end_offset(port: int, topic: str) -> int:
     _, high = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=DEADLINE_S)
     consumer.close()
     return int(high)
-
-
-def _wait(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + _UNTIL_ABORTED_S
-    while not condition():
-        assert time.monotonic() < end, f"not so after {_UNTIL_ABORTED_S} s"
-        time.sleep(0.2)

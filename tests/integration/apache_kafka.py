@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,6 +72,15 @@ class ApacheKafka:
         """Shut it down as an operator would."""
         self._process.terminate()
         assert self._process.wait(DEADLINE_S) in {0, 143}
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Return when ``condition`` holds; fail when the broker ends, or has not come that far."""
+        end = time.monotonic() + DEADLINE_S
+        while not condition():
+            assert time.monotonic() < end, f"not so after {DEADLINE_S} s"
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(0.2)
+            assert self._process.poll() is None, self.log.read_text()[-2000:]
 
     def kill(self) -> None:
         """End it at once."""
