@@ -240,6 +240,8 @@ class ServerLink(asyncio.BufferedProtocol):
 
         Answers are collected while requests wait, so that one system call carries many.
         """
+        if self.closed.done():
+            return 0  # Answers before this one were given up with the connection.
         if body is None:
             self._connection.skip_response(request)
             return 0

@@ -88,3 +88,10 @@ async def connected(port: int) -> AsyncGenerator[RawClient]:
         yield client
     finally:
         client.writer.close()
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    """Let the loop turn until ``condition`` holds; only the server's inside shows it."""
+    async with asyncio.timeout(DEADLINE_S):
+        while not condition():  # noqa: ASYNC110 - the transport has no event to wait for
+            await asyncio.sleep(0)

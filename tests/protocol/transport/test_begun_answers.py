@@ -19,7 +19,7 @@ from protocol.transport.begun_answers import (
     Body,
     LaterAnswer,
 )
-from tests.protocol.transport.raw_client import DEADLINE_S, connected, serving
+from tests.protocol.transport.raw_client import DEADLINE_S, connected, eventually, serving
 
 
 class Sent:
@@ -185,6 +185,28 @@ async def test_answers_that_nobody_will_read_are_abandoned() -> None:
             client.send(b"c")
             await later.until(lambda: len(later.begun) == 3)
     assert later.abandoned == [b"a", b"b", b"c"]
+
+
+async def test_an_answer_behind_one_that_was_begun_may_come_when_the_client_has_left(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    later, gate = Later(), asyncio.Event()
+
+    async def answer(request: RequestReceived) -> LaterAnswer | Body:
+        given = await later.answer(request)
+        if bytes(request.body) == b"now, but slowly":
+            await gate.wait()
+        return given
+
+    with caplog.at_level(logging.ERROR):
+        async with serving(answer) as (server, port):
+            async with connected(port) as client:
+                client.send(b"a", b"now, but slowly")
+                await later.until(lambda: len(later.begun) == 2)
+            await later.until(lambda: later.abandoned == [b"a"])
+            gate.set()
+            await eventually(lambda: server.connection_count == 0)
+    assert caplog.text == ""
 
 
 async def test_an_answer_that_cannot_be_finished_closes_its_connection_only(

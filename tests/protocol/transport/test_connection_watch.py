@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 
 from protocol.connection import RequestReceived
 from protocol.ports import Buffer
 from protocol.transport.connection_watch import ConnectionLimits
-from tests.protocol.transport.raw_client import DEADLINE_S, connected, echo, serving
+from tests.protocol.transport.raw_client import connected, echo, eventually, serving
 
 
 async def test_an_idle_connection_is_closed_and_one_with_a_request_here_is_not() -> None:
@@ -47,9 +47,3 @@ async def test_a_connection_too_many_is_closed_until_another_one_leaves(
         async with connected(port) as third:
             third.send(b"served")
             assert await third.receive() == b"served"
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(DEADLINE_S):
-        while not condition():  # noqa: ASYNC110 -- only the server's inside shows it
-            await asyncio.sleep(0)

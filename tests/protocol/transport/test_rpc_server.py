@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from struct import pack
 from typing import Any
 
@@ -22,6 +22,7 @@ from tests.protocol.transport.raw_client import (
     UntilCancelled,
     connected,
     echo,
+    eventually,
     serving,
 )
 
@@ -230,13 +231,6 @@ async def test_a_port_in_use_is_an_os_error() -> None:
 async def first_link(server: RpcServer) -> Any:
     await eventually(lambda: bool(server._links))
     return next(iter(server._links.values()))
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    """Let the loop turn until ``condition`` holds."""
-    async with asyncio.timeout(DEADLINE_S):
-        while not condition():  # noqa: ASYNC110 - the transport has no event to wait for
-            await asyncio.sleep(0)
 
 
 # Stopping: what is begun is answered, within a bound, and little more is begun.

@@ -5,25 +5,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from protocol.connection import RequestReceived
 from protocol.ports import Buffer
 from protocol.transport.rpc_server import RpcServer
 from protocol.transport.server_link import WRITTEN_AT_ONCE_BYTES, ServerLink
-from tests.protocol.transport.raw_client import DEADLINE_S, connected, serving
+from tests.protocol.transport.raw_client import connected, eventually, serving
 
 
 async def link_of(server: RpcServer) -> ServerLink:
     await eventually(lambda: bool(server._links))
     return next(iter(server._links.values()))
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(DEADLINE_S):
-        while not condition():  # noqa: ASYNC110 -- only the server's inside shows it
-            await asyncio.sleep(0)
 
 
 async def test_a_long_answer_is_written_in_parts_with_turns_for_others_between() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import socket
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from struct import pack
 
@@ -26,6 +26,7 @@ from tests.protocol.transport.raw_client import (
     UntilCancelled,
     connected,
     echo,
+    eventually,
     serving,
 )
 
@@ -211,12 +212,6 @@ async def clients(port: int, count: int) -> AsyncGenerator[list[RawClient]]:
     finally:
         for each in found:
             each.writer.close()
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(DEADLINE_S):
-        while not condition():  # noqa: ASYNC110 -- only the server's inside shows it
-            await asyncio.sleep(0)
 
 
 async def test_many_small_requests_weigh_more_than_their_bytes() -> None:
