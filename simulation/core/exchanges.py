@@ -91,17 +91,26 @@ class Exchange:
                 self.count += 1
         return is_news
 
-    def answered(self, data: Buffer, at_us: int) -> Iterator[Misanswer]:
-        """Take bytes on their way back; Kafka answers in the order of the requests."""
+    def answered(self, data: Buffer, at_us: int) -> tuple[list[Misanswer], bool]:
+        """Take bytes on their way back; Kafka answers in the order of the requests.
+
+        Returns:
+            What is wrong, and whether a request that may have changed something was answered.
+        """
+        wrong: list[Misanswer] = []
+        is_news = False
         for head in self._answered.feed(data):
             (correlation_id,) = _SIZE.unpack_from(head)
             first_id = next(iter(self._open), None)
             request = self._open.pop(correlation_id, None)
             if request is None:
                 unknown = _Request(at_us, -1, correlation_id)
-                yield self._misanswer(unknown, at_us, "was answered twice, or never asked")
-            elif correlation_id != first_id:
-                yield self._misanswer(request, at_us, "was answered before an earlier one")
+                wrong.append(self._misanswer(unknown, at_us, "was answered twice, or never asked"))
+                continue
+            is_news = is_news or request.api_key not in _ROUTINE
+            if correlation_id != first_id:
+                wrong.append(self._misanswer(request, at_us, "was answered before an earlier one"))
+        return wrong, is_news
 
     def unanswered(self, now_us: int, patience_us: int) -> Iterator[Misanswer]:
         """Tell the requests that are open for too long."""

@@ -144,9 +144,9 @@ class ClusterClient:
             OSError: no connection in time.
         """
         connection = self._connection(broker)
+        asked_s = asyncio.get_running_loop().time()
         async with asyncio.timeout(self.request_timeout_ms / 1000):
             waiting = await connection.begin(message, version)
-        asked_s = asyncio.get_running_loop().time()
         on_answer = partial(self._take, broker, asked_s, message)
         return Begun(connection, waiting, message, version, self.request_timeout_ms, on_answer)
 

@@ -24,7 +24,7 @@ class ExchangeWatch:
     def __init__(
         self, cluster: SimCluster, samples: Samples, on_news: Callable[[], None] | None = None
     ) -> None:
-        """``on_news`` is called when a request is sent that may change something."""
+        """``on_news`` is called at requests that may change something, and at their answers."""
         self._loop = cluster.loop
         self._on_news = on_news
         self._samples = samples
@@ -73,5 +73,9 @@ class ExchangeWatch:
 
     def _on_answer(self, sender: SimTransport, segment: bytes) -> None:
         found = self._exchanges.get(sender.number)
-        if found is not None:
-            self._samples.misanswers += found[0].answered(segment, self._loop.now_us)
+        if found is None:
+            return
+        misanswers, is_news = found[0].answered(segment, self._loop.now_us)
+        self._samples.misanswers += misanswers
+        if is_news and self._on_news is not None:
+            self._on_news()

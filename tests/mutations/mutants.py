@@ -24,6 +24,7 @@ from controller.core.events import Event, RequestArrived, Tick
 from controller.core.machine import Machine
 from controller.core.state import ClusterState
 from controller.journal import Journal
+from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, TopicPartition
 from protocol.messages.control import UpdateMetadataRequest
 from protocol.messages.journal import JournalReport, put_report, report_of
@@ -47,6 +48,25 @@ class HastyPartition(Partition):
     def _raise_high_watermark(self, now_ms: int, lag_time_max_ms: int) -> bool:
         before, self.high_watermark = self.high_watermark, self.log_end_offset
         return self.high_watermark > before
+
+
+class HastyAnswer(Partition):
+    """Answers acks=all when its leader has the records."""
+
+    __slots__ = ()
+
+    def replicated(self, required_offset: int) -> ErrorCode | None:
+        return ErrorCode.NONE
+
+
+class ContentLeader(Partition):
+    """Takes any Isr for large enough."""
+
+    __slots__ = ()
+
+    @property
+    def required_isr_count(self) -> int:
+        return 1
 
 
 class FallingPartition(Partition):

@@ -49,6 +49,34 @@ async def test_records_that_were_acknowledged_too_early_are_lost(is_broken: bool
 
 
 @broken_or_not
+async def test_an_answer_that_comes_before_the_isr_has_the_records(is_broken: bool) -> None:
+    trial = await Trial.begin(1, 2)
+    if is_broken:
+        turn_into(mutants.HastyAnswer, trial.partition(1))
+    links = trial.loop.network.links
+    cut = links.add_rule(LinkRule(source="broker-1", target="broker-2", is_cut=True))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(trial.producer(records_max=3).run())
+        await asyncio.sleep(1)
+        links.remove_rule(cut)
+
+    assert await trial.findings() == _expected("acks", is_broken=is_broken)
+
+
+@broken_or_not
+async def test_an_answer_of_an_isr_that_is_too_small(is_broken: bool) -> None:
+    trial = await Trial.begin(2, topic="other")
+    await trial.create("orders", 1, 2, configs={"min.insync.replicas": "2"})
+    if is_broken:
+        turn_into(mutants.ContentLeader, trial.partition(1))
+    trial.cluster.brokers[2].kill()
+    await trial.until_isr(TP, 1)
+    await trial.producer(records_max=3, delivery_timeout_ms=1_000).run()
+
+    assert await trial.findings() == _expected("acks", is_broken=is_broken)
+
+
+@broken_or_not
 async def test_a_high_watermark_that_falls(is_broken: bool) -> None:
     trial = await Trial.begin(1, 2)
     await trial.producer().run()

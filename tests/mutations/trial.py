@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 from broker.core.partition import Partition
 from broker.engine.state import EngineState
@@ -49,9 +50,11 @@ class Trial:
         await trial.create(topic, *replicas)
         return trial
 
-    async def create(self, topic: str, *replicas: int) -> None:
+    async def create(
+        self, topic: str, *replicas: int, configs: Mapping[str, str] | None = None
+    ) -> None:
         """Create a topic of one partition and wait until it is led."""
-        await self.admin.create_topic(topic, assignment=[replicas])
+        await self.admin.create_topic(topic, assignment=[replicas], configs=configs)
         await self.until_led(TopicPartition(topic, 0), replicas[0])
 
     async def until_led(self, tp: TopicPartition, leader: int) -> None:
@@ -60,6 +63,14 @@ class Trial:
             while True:
                 seen = (await self.client.view([tp.topic])).by_partition
                 if tp in seen and seen[tp].leader == leader:
+                    return
+                await asyncio.sleep(0.05)
+
+    async def until_isr(self, tp: TopicPartition, *isr: int) -> None:
+        """Wait until the leader has exactly this Isr from the controller."""
+        async with asyncio.timeout(60):
+            while True:
+                if self.partition(isr[0], tp).isr.isr == isr:
                     return
                 await asyncio.sleep(0.05)
 

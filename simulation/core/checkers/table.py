@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from simulation.core.checkers.acks import check_acks
 from simulation.core.checkers.agreement import check_agreement
 from simulation.core.checkers.answers import check_answers
 from simulation.core.checkers.bounds import check_bounds
@@ -24,6 +25,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_durability,
     check_leadership,
     check_high_watermark,
+    check_acks,
     check_agreement,
     check_containment,
     check_placement,

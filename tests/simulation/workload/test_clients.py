@@ -6,7 +6,10 @@ import pytest
 
 from protocol.errors import KafkaError
 from protocol.messages.api_versions import ApiVersionsRequest
-from simulation.workload.clients import ClusterClient, Leader, addresses_of
+from protocol.messages.metadata import MetadataRequest
+from simulation.loop_time import loop_now_us
+from simulation.workload.clients import METADATA_VERSION, ClusterClient, Leader, addresses_of
+from simulation.workload.topic_answers import TopicAnswers
 from tests.simulation.workload.lab import TP, Lab
 
 _ASK = ApiVersionsRequest(client_software_name="t", client_software_version="1")
@@ -113,3 +116,14 @@ async def test_a_broker_that_hangs_is_given_up_and_its_connection_with_it(lab: L
     lab.cluster.brokers[2].resume()
     assert (await (await client.begin(2, _ASK, 3)).answer()).error_code == 0
     lab.cluster.brokers[1].resume()
+
+
+async def test_a_request_counts_as_asked_before_there_is_a_connection_for_it(lab: Lab) -> None:
+    answers = TopicAnswers()
+    client = ClusterClient(addresses_of(lab.cluster.spec), "t", topic_answers=answers)
+    before_us = loop_now_us()
+
+    await (await client.begin(1, MetadataRequest(topics=None), METADATA_VERSION)).answer()
+
+    (view,) = answers.views
+    assert view.asked_us == before_us < view.at_us

@@ -1,0 +1,150 @@
+"""What is answered with acks=all is on the whole Isr by then, and the Isr was large enough for it.
+
+A leader that answers sooner loses nothing until it dies: this does not wait for that.
+Source: Partition.scala checkEnoughReplicasReachOffset, appendRecordsToLeader.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from protocol.ids import NO_LEADER, NO_OFFSET, TopicPartition
+from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.history import Kind, Operation, Send
+from simulation.core.samples import ReplicaSample, Role, Samples, TopicSample
+
+NAME: Final = "acks"
+_ALL: Final = -1
+_CONFIG: Final = "min.insync.replicas"
+
+_Replicas = Mapping[tuple[TopicPartition, int], Sequence[ReplicaSample]]
+
+
+class _Answered(NamedTuple):
+    """One batch that was acknowledged with acks=all."""
+
+    begin_us: int
+    end_us: int
+    send: Send
+
+
+class _IsrSizes(NamedTuple):
+    """How large an Isr has to be; as far as a topic's own configuration says."""
+
+    topics: Mapping[str, Sequence[TopicSample]]
+    replica_counts: Mapping[TopicPartition, int]
+    """The fewest that a partition ever had."""
+
+
+def check_acks(evidence: Evidence) -> list[Violation]:
+    """Hold each answer against what its leader held from the question on."""
+    samples = evidence.samples
+    replicas = _replicas(samples)
+    sizes = _isr_sizes(samples)
+    # What a look shows may be as old as the look before it.
+    late_us = 2 * samples.seen_within_us
+    violations: list[Violation] = []
+    for answered in _answered(evidence.history):
+        send = answered.send
+        end_us = answered.end_us + late_us
+        seen = _during(replicas.get((send.tp, send.broker), ()), answered.begin_us, end_us)
+        if not _is_one_leadership(seen):
+            continue
+        text = _too_early(send, seen) or _too_few(
+            send, seen, _isr_size_min(sizes, send.tp, answered.begin_us - late_us, end_us)
+        )
+        if text:
+            violations.append(Violation(NAME, answered.end_us, text))
+    return violations
+
+
+def _answered(history: Sequence[Operation]) -> Iterator[_Answered]:
+    begun_us: dict[int, int] = {}
+    for operation in history:
+        if operation.kind is Kind.INVOKE:
+            begun_us[operation.process] = operation.at_us
+            continue
+        begin_us, send = begun_us.pop(operation.process, None), operation.value
+        if (
+            begin_us is not None
+            and operation.kind is Kind.OK
+            and isinstance(send, Send)
+            and send.acks == _ALL
+            and send.base_offset != NO_OFFSET
+            and send.broker != NO_LEADER
+        ):
+            yield _Answered(begin_us, operation.at_us, send)
+
+
+def _replicas(samples: Samples) -> _Replicas:
+    found: dict[tuple[TopicPartition, int], list[ReplicaSample]] = {}
+    for sample in samples.replicas:
+        found.setdefault((sample.tp, sample.broker), []).append(sample)
+    return found
+
+
+def _isr_sizes(samples: Samples) -> _IsrSizes:
+    topics: dict[str, list[TopicSample]] = {}
+    for topic in samples.topics:
+        topics.setdefault(topic.topic, []).append(topic)
+    counts: dict[TopicPartition, int] = {}
+    for partition in samples.partitions:
+        count = len(partition.replicas)
+        counts[partition.tp] = min(counts.get(partition.tp, count), count)
+    return _IsrSizes(topics, counts)
+
+
+def _during(
+    samples: Sequence[ReplicaSample], begin_us: int, end_us: int
+) -> Sequence[ReplicaSample]:
+    """Return what held at any time from begin to end; nothing if that began in between."""
+    first = bisect_right(samples, begin_us, key=_at_us) - 1
+    return samples[first : bisect_right(samples, end_us, key=_at_us)] if first >= 0 else ()
+
+
+def _at_us(sample: ReplicaSample) -> int:
+    return sample.at_us
+
+
+def _is_one_leadership(seen: Sequence[ReplicaSample]) -> bool:
+    """Tell whether the same process led the same log all the time: nothing is known of others."""
+    return bool(seen) and all(
+        one.role is Role.LEADER
+        and one.boot == seen[0].boot
+        and one.leader_epoch == seen[0].leader_epoch
+        and one.topic_id == seen[0].topic_id
+        for one in seen
+    )
+
+
+def _too_early(send: Send, seen: Sequence[ReplicaSample]) -> str:
+    end = send.base_offset + len(send.records)
+    reached = max(one.high_watermark for one in seen)
+    if reached >= end:
+        return ""
+    return (
+        f"broker {send.broker} acknowledged {send.tp} up to offset {end - 1} at leader epoch "
+        f"{seen[0].leader_epoch}, and its high watermark was {reached} then"
+    )
+
+
+def _isr_size_min(sizes: _IsrSizes, tp: TopicPartition, begin_us: int, end_us: int) -> int:
+    """Return the smallest Isr that was large enough at any time from begin to end."""
+    topics = sizes.topics.get(tp.topic, ())
+    times_us = [topic.at_us for topic in topics]
+    held = topics[max(0, bisect_right(times_us, begin_us) - 1) : bisect_right(times_us, end_us)]
+    # Without a configuration of its own the brokers' holds, which nobody looked at.
+    wanted = min((int(topic.configs.get(_CONFIG, 1)) for topic in held), default=1)
+    return min(wanted, sizes.replica_counts.get(tp, wanted))
+
+
+def _too_few(send: Send, seen: Sequence[ReplicaSample], isr_size_min: int) -> str:
+    isr = max((one.isr for one in seen), key=len)
+    if len(isr) >= isr_size_min:
+        return ""
+    return (
+        f"broker {send.broker} acknowledged {send.tp} at offset {send.base_offset} with an Isr of "
+        f"{list(isr)}, and {_CONFIG} was {isr_size_min}"
+    )

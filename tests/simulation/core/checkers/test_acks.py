@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from simulation.core.checkers.acks import check_acks
+from simulation.core.samples import Role, TopicSample
+from tests.simulation.core.checkers.build import Story
+
+
+def _texts(story: Story) -> list[str]:
+    return [violation.text for violation in check_acks(story.evidence)]
+
+
+def _lead(
+    story: Story,
+    high_watermark: int,
+    *,
+    isr: tuple[int, ...] = (1, 2),
+    epoch: int = 0,
+    boot: int = 1,
+) -> None:
+    story.replica(
+        1, Role.LEADER, end=9, high_watermark=high_watermark, isr=isr, epoch=epoch, boot=boot
+    )
+
+
+def _needs(story: Story, count: int) -> None:
+    story.partition(replicas=(1, 2))
+    config = {"min.insync.replicas": str(count)}
+    story.samples.topics.append(TopicSample(story.now_us, "orders", config))
+
+
+def test_an_answer_comes_when_the_isr_has_the_records() -> None:
+    story = Story()
+    _lead(story, 0)
+    _lead(story.at(1), 2)
+    story.send(7, 8, offset=0)
+
+    assert _texts(story) == []
+
+
+def test_an_answer_that_comes_sooner_is_told() -> None:
+    story = Story()
+    _lead(story, 0)
+    _lead(story.at(1), 1)
+    story.send(7, 8, offset=0)
+    _lead(story.at(2), 2)
+
+    assert _texts(story) == [
+        "broker 1 acknowledged orders-0 up to offset 1 at leader epoch 0, "
+        "and its high watermark was 1 then"
+    ]
+
+
+def test_a_look_comes_a_little_later_than_the_answer() -> None:
+    story = Story()
+    _lead(story, 0)
+    story.at(1).send(7, 8, offset=0)
+    _lead(story.at(1.039), 2)
+
+    assert _texts(story) == []
+
+
+def test_answers_without_acks_of_all_wait_for_nobody() -> None:
+    story = Story()
+    _lead(story, 0)
+    story.at(1).send(7, offset=0, acks=1)
+
+    assert _texts(story) == []
+
+
+def test_nothing_is_known_across_leaderships_and_processes() -> None:
+    for epoch, boot in ((1, 1), (0, 2)):
+        story = Story()
+        _lead(story, 0)
+        story.at(1).send(7, offset=0)
+        _lead(story.at(1.01), 0, epoch=epoch, boot=boot)
+
+        assert _texts(story) == []
+
+
+def test_nothing_is_known_of_a_broker_that_nobody_saw_lead() -> None:
+    story = Story()
+    story.replica(1)
+    story.at(1).send(7, offset=0)
+    story.send(8, offset=0, broker=2)
+
+    assert _texts(story) == []
+
+
+def test_the_isr_has_to_be_large_enough() -> None:
+    story = Story()
+    _needs(story, 2)
+    _lead(story, 1, isr=(1,))
+    story.at(1).send(7, offset=0)
+
+    assert _texts(story) == [
+        "broker 1 acknowledged orders-0 at offset 0 with an Isr of [1], "
+        "and min.insync.replicas was 2"
+    ]
+
+
+def test_an_isr_that_was_large_enough_once_suffices() -> None:
+    story = Story()
+    _needs(story, 2)
+    _lead(story, 0)
+    sending = story.at(1).begin_send(7)
+    _lead(story.at(2), 1, isr=(1,))
+    sending.ok(sending.value._replace(base_offset=0, broker=1))
+
+    assert _texts(story) == []
+
+
+def test_no_more_is_wanted_than_a_partition_has_replicas_nor_than_its_topic_says() -> None:
+    story = Story()
+    _lead(story, 1, isr=(1,))
+    story.at(1).send(7, offset=0)
+    assert _texts(story) == []
+    _needs(story.at(2), 3)
+    story.samples.partitions.append(story.samples.partitions[-1]._replace(replicas=(1,)))
+    story.at(3).send(8, offset=0)
+
+    assert _texts(story) == []
+
+
+def test_a_smaller_number_that_held_at_any_time_of_the_request_suffices() -> None:
+    story = Story()
+    _needs(story, 2)
+    _lead(story, 1, isr=(1,))
+    story.samples.topics.append(TopicSample(1_000_000, "orders", {}))
+    story.at(1).send(7, offset=0)
+
+    assert _texts(story) == []
