@@ -7,6 +7,7 @@ nothing is asked: who looks into the nodes is `simulation.world.observer`. What 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
@@ -205,7 +206,8 @@ class TopicView(NamedTuple):
     broker: int
     named: tuple[str, ...] | None
     """What was asked for; None: all that there are."""
-    found: tuple[str, ...]
+    found: Mapping[str, int]
+    """Topic -> how many partitions it has, as told; 0 where that was an error."""
 
 
 class Denial(NamedTuple):

@@ -54,11 +54,11 @@ class TopicAnswers:
                 loop_now_us(),
                 broker,
                 None if asked is None else tuple(each.name for each in asked if each.name),
-                tuple(
-                    each.name
+                {
+                    each.name: len(each.partitions)
                     for each in answer.topics
                     if each.name is not None and each.error_code != _UNKNOWN
-                ),
+                },
             )
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from protocol.faults.model import broker_node
 from protocol.ids import NO_EPOCH, TopicPartition
@@ -18,6 +18,8 @@ from simulation.core.samples import PartitionSample, Samples, TopicView
 
 NAME: Final = "denied topics"
 _EVER: Final = 2**63 - 1
+_Sightings: TypeAlias = dict[tuple[int, str], list[tuple[int, int]]]
+"""(Broker, topic) -> when the broker told of the topic, and of how many partitions."""
 
 
 class _Life(NamedTuple):
@@ -64,7 +66,7 @@ def _known_since(
     denied: _Denied,
     life: _Life,
     starts: dict[int, list[int]],
-    sightings: dict[tuple[int, str], list[int]],
+    sightings: _Sightings,
     seen_within_us: int,
 ) -> str | None:
     """Say why the broker has to know the partition; None: it does not."""
@@ -74,8 +76,8 @@ def _known_since(
     before = began[: bisect_left(began, denied.asked_us)]
     if before and life.begin_us + seen_within_us < before[-1]:
         return f"that broker's process runs since {before[-1] / 1e6:.6f} s"
-    for seen_us in sightings.get((denied.broker, denied.tp.topic), ()):
-        if life.begin_us <= seen_us < denied.asked_us:
+    for seen_us, partitions_count in sightings.get((denied.broker, denied.tp.topic), ()):
+        if life.begin_us <= seen_us < denied.asked_us and denied.tp.partition < partitions_count:
             return f"that broker told of it at {seen_us / 1e6:.6f} s"
     return None
 
@@ -153,10 +155,10 @@ def _starts(samples: Samples) -> dict[int, list[int]]:
     return starts
 
 
-def _sightings(views: Sequence[TopicView]) -> dict[tuple[int, str], list[int]]:
-    """Return when brokers told of topics; a denial between two makes the later one news."""
-    found: dict[tuple[int, str], list[int]] = {}
+def _sightings(views: Sequence[TopicView]) -> _Sightings:
+    found: _Sightings = {}
     for view in views:
-        for topic in view.found:
-            found.setdefault((view.broker, topic), []).append(view.at_us)
+        for topic, partitions_count in view.found.items():
+            known = found.setdefault((view.broker, topic), [])
+            known.append((view.at_us, partitions_count))
     return found

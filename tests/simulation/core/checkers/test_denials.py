@@ -22,7 +22,7 @@ def _start(story: Story, seconds: int, *, boot: int) -> None:
 
 def _view(story: Story, seconds: float, *found: str, named: tuple[str, ...] | None = None) -> None:
     at_us = int(seconds * SECOND_US)
-    story.samples.views.append(TopicView(at_us, at_us + 1000, 1, named, found))
+    story.samples.views.append(TopicView(at_us, at_us + 1000, 1, named, dict.fromkeys(found, 1)))
 
 
 def _times(story: Story) -> list[float]:
@@ -104,3 +104,16 @@ def test_an_ordered_deletion_may_be_told_before_it_is_seen_or_never_be_seen() ->
     _view(story, 10.2, named=("orders",))
     _view(story, 11, named=("orders",))
     assert _times(story) == [10.201]
+
+
+def test_who_told_of_a_topic_may_not_have_heard_yet_that_it_grew() -> None:
+    story = _story()
+    added = TP._replace(partition=1)
+    story.at(11).partition(tp=added, topic_id=b"first")
+    _view(story, 11.1, "orders")
+    at_us = 12 * SECOND_US
+    story.samples.denials.append(Denial(at_us, at_us + 5, 1, added))
+    assert _times(story) == []
+    story.samples.views.append(TopicView(at_us, at_us + 6, 1, None, {"orders": 2}))
+    story.samples.denials.append(Denial(at_us + 7, at_us + 8, 1, added))
+    assert _times(story) == [12.000008]
