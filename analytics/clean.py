@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from analytics import schema
+from analytics import columns, schema
 
 NOT_ONE_OBJECT: Final = "not one JSON object (a cut line?)"
 
@@ -32,17 +32,17 @@ def malformed_lines(lines: DataFrame, rows: StructType, table: str) -> DataFrame
         _parsed(lines)
         .where(~_fits(rows))
         .select(
-            F.lit(table).alias(schema.TABLE),
-            schema.FILE,
-            schema.LINE,
-            _reason(rows).alias(schema.REASON),
+            F.lit(table).alias(columns.TABLE),
+            columns.FILE,
+            columns.LINE,
+            _reason(rows).alias(columns.REASON),
         )
     )
 
 
 def _parsed(lines: DataFrame) -> DataFrame:
     # The line is put in brackets, so that anything behind its object makes it invalid.
-    bracketed = F.concat(F.lit("["), F.col(schema.LINE), F.lit("]"))
+    bracketed = F.concat(F.lit("["), F.col(columns.LINE), F.lit("]"))
     # Exploding an array of one keeps Spark from putting the parser into every later expression.
     return lines.select("*", F.explode(F.array(F.try_parse_json(bracketed))).alias(_PARSED))
 
@@ -79,7 +79,7 @@ def _is_allowed(field: StructField) -> Column:
 
 def _reason(rows: StructType) -> Column:
     names = F.array(*[F.lit(field.name) for field in rows.fields])
-    keys = F.json_object_keys(schema.LINE)
+    keys = F.json_object_keys(columns.LINE)
     missing, unknown = F.array_except(names, keys), F.array_except(keys, names)
     reason = F.when(F.col(_PARSED).isNull() | keys.isNull(), NOT_ONE_OBJECT)
     reason = reason.when(F.size(missing) > 0, _listed("missing column: ", missing))

@@ -14,9 +14,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from analytics.clean import good_rows, malformed_lines
+from analytics.columns import TABLE
 from analytics.read import check_dump, read_lines
 from analytics.report import Report, RowDict
-from analytics.schema import TABLE, TABLE_SCHEMAS
+from analytics.schema import TABLE_SCHEMAS
 from analytics.transforms.failovers import failover_steps, failovers
 from analytics.transforms.log_dirs import log_dirs
 from analytics.transforms.moves import moves

@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from analytics import schema
+from analytics import columns
 from analytics.errors import SPARK_ERRORS, EmptyDump, UnreadableDump, spark_error_text
 from protocol.metrics.rows import TABLE_VERSION
 
@@ -60,9 +60,9 @@ def read_lines(spark: SparkSession, dump: str, table: str) -> DataFrame:
     except AnalysisException as error:
         if not _is_missing(error):
             raise
-        return spark.range(0).select(F.lit("").alias(schema.LINE), F.lit("").alias(schema.FILE))
+        return spark.range(0).select(F.lit("").alias(columns.LINE), F.lit("").alias(columns.FILE))
     return text.select(
-        F.col("value").alias(schema.LINE), F.col("_metadata.file_path").alias(schema.FILE)
+        F.col("value").alias(columns.LINE), F.col("_metadata.file_path").alias(columns.FILE)
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from rich.console import Console
 from rich.table import Table
 
-from analytics import schema as s
+from analytics import columns as c
 from analytics.sizes import size_text
 
 RowDict: TypeAlias = Mapping[str, Any]  # Any: a cell has the type of its column
@@ -43,7 +43,7 @@ def print_report(report: Report, console: Console) -> None:
     _print_table(console, "Log dirs", _LOG_DIR_COLUMNS, report.log_dirs)
     for failover in report.failovers:
         steps = [
-            step for step in report.failover_steps if step[s.FAILURE_ID] == failover[s.FAILURE_ID]
+            step for step in report.failover_steps if step[c.FAILURE_ID] == failover[c.FAILURE_ID]
         ]
         _print_table(console, _failover_title(failover), _STEP_COLUMNS, steps)
     _print_table(console, "Moves between log dirs", _MOVE_COLUMNS, report.moves)
@@ -52,7 +52,7 @@ def print_report(report: Report, console: Console) -> None:
     _print_table(console, "Requests", _REQUEST_COLUMNS, report.requests)
     _print_table(console, "Lines set aside", _MALFORMED_COLUMNS, report.malformed)
     good = sum(report.row_counts.values())
-    set_aside = sum(row[s.MALFORMED_COUNT] for row in report.malformed)
+    set_aside = sum(row[c.MALFORMED_COUNT] for row in report.malformed)
     console.print(
         f"{good} rows read from {report.dump}, {set_aside} lines set aside; tables in {report.out}",
         highlight=False,
@@ -75,17 +75,17 @@ def _print_table(
 
 
 def _failover_title(row: RowDict) -> str:
-    at = datetime.fromtimestamp(row[s.FAILED_AT_MS] / 1000, UTC).isoformat(" ", "milliseconds")
-    parts = [f"Failover of {row[s.NODE]} at {at}", row[s.DETAIL], _offline_text(row)]
+    at = datetime.fromtimestamp(row[c.FAILED_AT_MS] / 1000, UTC).isoformat(" ", "milliseconds")
+    parts = [f"Failover of {row[c.NODE]} at {at}", row[c.DETAIL], _offline_text(row)]
     return " · ".join(filter(None, parts))
 
 
 def _offline_text(row: RowDict) -> str:
     moved = (
-        "no leader moved" if row[s.MOVED_COUNT] is None else f"{row[s.MOVED_COUNT]} leaders moved"
+        "no leader moved" if row[c.MOVED_COUNT] is None else f"{row[c.MOVED_COUNT]} leaders moved"
     )
-    after = "" if row[s.ELECTED_AFTER_MS] is None else f" after {row[s.ELECTED_AFTER_MS]} ms"
-    return f"{row[s.OFFLINE_COUNT]} replicas offline, {moved}{after}"
+    after = "" if row[c.ELECTED_AFTER_MS] is None else f" after {row[c.ELECTED_AFTER_MS]} ms"
+    return f"{row[c.OFFLINE_COUNT]} replicas offline, {moved}{after}"
 
 
 def _plain(name: str) -> Cell:
@@ -110,61 +110,61 @@ def _percent(name: str) -> Cell:
 
 
 def _state(row: RowDict) -> str:
-    return "online" if row[s.ONLINE] else "[red]offline"
+    return "online" if row[c.ONLINE] else "[red]offline"
 
 
 _LOG_DIR_COLUMNS: Final[dict[str, Cell]] = {
-    "broker": _plain(s.BROKER_ID),
-    "log dir": _plain(s.LOG_DIR),
+    "broker": _plain(c.BROKER_ID),
+    "log dir": _plain(c.LOG_DIR),
     "state": _state,
-    "used": _bytes(s.USED_BYTES),
-    "total": _bytes(s.TOTAL_BYTES),
-    "fill": _percent(s.FILL),
-    "replicas": _count(s.REPLICA_COUNT),
-    "leaders": _count(s.LEADER_COUNT),
-    "future": _count(s.FUTURE_COUNT),
-    "lag max": _count(s.LAG_MAX),
-    "appended": _bytes(s.APPEND_BYTES_PER_S, "/s"),
+    "used": _bytes(c.USED_BYTES),
+    "total": _bytes(c.TOTAL_BYTES),
+    "fill": _percent(c.FILL),
+    "replicas": _count(c.REPLICA_COUNT),
+    "leaders": _count(c.LEADER_COUNT),
+    "future": _count(c.FUTURE_COUNT),
+    "lag max": _count(c.LAG_MAX),
+    "appended": _bytes(c.APPEND_BYTES_PER_S, "/s"),
 }
 _STEP_COLUMNS: Final[dict[str, Cell]] = {
-    "step": lambda row: str(row[s.STEP]).replace("_", " "),
-    "node": _plain(s.NODE),
-    "since failure": lambda row: f"{row[s.SINCE_FAILURE_MS]} ms",
+    "step": lambda row: str(row[c.STEP]).replace("_", " "),
+    "node": _plain(c.NODE),
+    "since failure": lambda row: f"{row[c.SINCE_FAILURE_MS]} ms",
     "took": lambda row: (
-        "-" if row[s.SINCE_PREVIOUS_MS] is None else f"{row[s.SINCE_PREVIOUS_MS]} ms"
+        "-" if row[c.SINCE_PREVIOUS_MS] is None else f"{row[c.SINCE_PREVIOUS_MS]} ms"
     ),
-    "partitions": _count(s.PARTITION_COUNT),
-    "detail": _plain(s.DETAIL),
+    "partitions": _count(c.PARTITION_COUNT),
+    "detail": _plain(c.DETAIL),
 }
 _MOVE_COLUMNS: Final[dict[str, Cell]] = {
-    "broker": _plain(s.BROKER_ID),
-    "replica": lambda row: f"{row[s.TOPIC]}-{row[s.PARTITION]}",
-    "from": _plain(s.SOURCE_LOG_DIR),
-    "to": _plain(s.TARGET_LOG_DIR),
-    "state": _plain(s.STATE),
-    "copied": _bytes(s.COPIED_BYTES),
-    "ms": _number(s.DURATION_MS),
-    "rate": _bytes(s.BYTES_PER_S, "/s"),
+    "broker": _plain(c.BROKER_ID),
+    "replica": lambda row: f"{row[c.TOPIC]}-{row[c.PARTITION]}",
+    "from": _plain(c.SOURCE_LOG_DIR),
+    "to": _plain(c.TARGET_LOG_DIR),
+    "state": _plain(c.STATE),
+    "copied": _bytes(c.COPIED_BYTES),
+    "ms": _number(c.DURATION_MS),
+    "rate": _bytes(c.BYTES_PER_S, "/s"),
 }
 _PARTITION_COLUMNS: Final[dict[str, Cell]] = {
-    "partition": lambda row: f"{row[s.TOPIC]}-{row[s.PARTITION]}",
-    "written": _bytes(s.WRITE_BYTES_PER_S, "/s"),
+    "partition": lambda row: f"{row[c.TOPIC]}-{row[c.PARTITION]}",
+    "written": _bytes(c.WRITE_BYTES_PER_S, "/s"),
 }
 _REQUEST_COLUMNS: Final[dict[str, Cell]] = {
-    "broker": _plain(s.BROKER_ID),
-    "api": _plain(s.API),
-    "requests": _count(s.REQUEST_COUNT),
-    "errors": _count(s.ERROR_COUNT),
-    "per s": _number(s.PER_S, 1),
-    "p50 mean us": _number(s.P50_MEAN_US),
-    "p99 worst us": _number(s.P99_WORST_US),
-    "received": _bytes(s.RECEIVED_BYTES),
-    "sent": _bytes(s.SENT_BYTES),
+    "broker": _plain(c.BROKER_ID),
+    "api": _plain(c.API),
+    "requests": _count(c.REQUEST_COUNT),
+    "errors": _count(c.ERROR_COUNT),
+    "per s": _number(c.PER_S, 1),
+    "p50 mean us": _number(c.P50_MEAN_US),
+    "p99 worst us": _number(c.P99_WORST_US),
+    "received": _bytes(c.RECEIVED_BYTES),
+    "sent": _bytes(c.SENT_BYTES),
 }
 _MALFORMED_COLUMNS: Final[dict[str, Cell]] = {
-    "table": _plain(s.TABLE),
-    "reason": _plain(s.REASON),
-    "lines": _count(s.MALFORMED_COUNT),
+    "table": _plain(c.TABLE),
+    "reason": _plain(c.REASON),
+    "lines": _count(c.MALFORMED_COUNT),
 }
 _LEFT: Final = frozenset(
     {

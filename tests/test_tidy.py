@@ -25,6 +25,7 @@ SHOWN_ELSEWHERE = {
     "protocol/transport/link_owner.py": "doors without code",
     "protocol/ports.py": "doors without code",
     "protocol/witness.py": "a door without code, taken in tests/simulation/world/test_cluster.py",
+    "analytics/columns.py": "names without code",
     "broker/context.py": "types without code",
     "broker/exit_codes.py": "numbers without code",
     "controller/exit_codes.py": "numbers without code",

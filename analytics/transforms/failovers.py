@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from analytics import schema as s
+from analytics import columns as c
 from protocol.metrics.rows import FailoverStep
 
 _LATEST_COUNTS = [FailoverStep.BROKERS_TOLD.value, FailoverStep.CLIENT_RECOVERED.value]
@@ -20,33 +20,33 @@ def failover_steps(rows: DataFrame) -> DataFrame:
 
     ``since_failure_ms`` counts from the broker's own row, or from the first row when that is lost.
     """
-    is_latest = F.col(s.STEP).isin(_LATEST_COUNTS)
-    steps = rows.groupBy(s.FAILURE_ID, s.STEP).agg(
-        F.min(s.AT_MS).alias("first_ms"),
-        F.max(s.AT_MS).alias("last_ms"),
-        F.min_by(s.NODE, s.AT_MS).alias(s.NODE),
-        F.min_by(s.DETAIL, s.AT_MS).alias(s.DETAIL),
-        F.max(s.PARTITION_COUNT).alias(s.PARTITION_COUNT),
+    is_latest = F.col(c.STEP).isin(_LATEST_COUNTS)
+    steps = rows.groupBy(c.FAILURE_ID, c.STEP).agg(
+        F.min(c.AT_MS).alias("first_ms"),
+        F.max(c.AT_MS).alias("last_ms"),
+        F.min_by(c.NODE, c.AT_MS).alias(c.NODE),
+        F.min_by(c.DETAIL, c.AT_MS).alias(c.DETAIL),
+        F.max(c.PARTITION_COUNT).alias(c.PARTITION_COUNT),
     )
     at_ms = F.when(is_latest, F.col("last_ms")).otherwise(F.col("first_ms"))
-    timed = steps.withColumn(s.AT_MS, at_ms).withColumn(s.STEP_ORDER, _step_order())
-    of_failure = Window.partitionBy(s.FAILURE_ID)
+    timed = steps.withColumn(c.AT_MS, at_ms).withColumn(c.STEP_ORDER, _step_order())
+    of_failure = Window.partitionBy(c.FAILURE_ID)
     failed_at = F.coalesce(
-        F.min(_at(FailoverStep.LOG_DIR_FAILED, s.AT_MS)).over(of_failure),
-        F.min(s.AT_MS).over(of_failure),
+        F.min(_at(FailoverStep.LOG_DIR_FAILED, c.AT_MS)).over(of_failure),
+        F.min(c.AT_MS).over(of_failure),
     )
-    previous = F.lag(s.AT_MS).over(of_failure.orderBy(s.STEP_ORDER))
+    previous = F.lag(c.AT_MS).over(of_failure.orderBy(c.STEP_ORDER))
     return timed.select(
-        s.FAILURE_ID,
-        s.STEP_ORDER,
-        s.STEP,
-        s.NODE,
-        s.AT_MS,
-        (F.col(s.AT_MS) - failed_at).alias(s.SINCE_FAILURE_MS),
-        (F.col(s.AT_MS) - previous).alias(s.SINCE_PREVIOUS_MS),
-        s.PARTITION_COUNT,
-        s.DETAIL,
-    ).orderBy(s.FAILURE_ID, s.STEP_ORDER)
+        c.FAILURE_ID,
+        c.STEP_ORDER,
+        c.STEP,
+        c.NODE,
+        c.AT_MS,
+        (F.col(c.AT_MS) - failed_at).alias(c.SINCE_FAILURE_MS),
+        (F.col(c.AT_MS) - previous).alias(c.SINCE_PREVIOUS_MS),
+        c.PARTITION_COUNT,
+        c.DETAIL,
+    ).orderBy(c.FAILURE_ID, c.STEP_ORDER)
 
 
 def failovers(steps: DataFrame) -> DataFrame:
@@ -54,41 +54,41 @@ def failovers(steps: DataFrame) -> DataFrame:
 
     ``elected_after_ms`` and ``moved_count`` are null when no leader was elected.
     """
-    replicas = _at(FailoverStep.REPLICAS_OFFLINE, s.PARTITION_COUNT)
-    on_broker = _at(FailoverStep.LOG_DIR_FAILED, s.PARTITION_COUNT)
+    replicas = _at(FailoverStep.REPLICAS_OFFLINE, c.PARTITION_COUNT)
+    on_broker = _at(FailoverStep.LOG_DIR_FAILED, c.PARTITION_COUNT)
     elected = FailoverStep.LEADERS_ELECTED
     return (
-        steps.groupBy(s.FAILURE_ID)
+        steps.groupBy(c.FAILURE_ID)
         .agg(
-            F.min(F.col(s.AT_MS) - F.col(s.SINCE_FAILURE_MS)).alias(s.FAILED_AT_MS),
-            F.min_by(s.NODE, s.STEP_ORDER).alias(s.NODE),
-            F.min_by(s.DETAIL, s.STEP_ORDER).alias(s.DETAIL),
-            F.coalesce(F.max(replicas), F.max(on_broker)).alias(s.OFFLINE_COUNT),
-            F.max(_at(elected, s.PARTITION_COUNT)).alias(s.MOVED_COUNT),
-            F.max(_at(elected, s.SINCE_FAILURE_MS)).alias(s.ELECTED_AFTER_MS),
-            F.max(s.SINCE_FAILURE_MS).alias(s.ENDED_AFTER_MS),
-            F.max_by(s.STEP, s.STEP_ORDER).alias(s.LAST_STEP),
+            F.min(F.col(c.AT_MS) - F.col(c.SINCE_FAILURE_MS)).alias(c.FAILED_AT_MS),
+            F.min_by(c.NODE, c.STEP_ORDER).alias(c.NODE),
+            F.min_by(c.DETAIL, c.STEP_ORDER).alias(c.DETAIL),
+            F.coalesce(F.max(replicas), F.max(on_broker)).alias(c.OFFLINE_COUNT),
+            F.max(_at(elected, c.PARTITION_COUNT)).alias(c.MOVED_COUNT),
+            F.max(_at(elected, c.SINCE_FAILURE_MS)).alias(c.ELECTED_AFTER_MS),
+            F.max(c.SINCE_FAILURE_MS).alias(c.ENDED_AFTER_MS),
+            F.max_by(c.STEP, c.STEP_ORDER).alias(c.LAST_STEP),
         )
         .select(
-            s.FAILURE_ID,
-            s.FAILED_AT_MS,
-            s.NODE,
-            s.DETAIL,
-            s.OFFLINE_COUNT,
-            s.MOVED_COUNT,
-            s.ELECTED_AFTER_MS,
-            s.ENDED_AFTER_MS,
-            s.LAST_STEP,
+            c.FAILURE_ID,
+            c.FAILED_AT_MS,
+            c.NODE,
+            c.DETAIL,
+            c.OFFLINE_COUNT,
+            c.MOVED_COUNT,
+            c.ELECTED_AFTER_MS,
+            c.ENDED_AFTER_MS,
+            c.LAST_STEP,
         )
-        .orderBy(s.FAILED_AT_MS, s.FAILURE_ID)
+        .orderBy(c.FAILED_AT_MS, c.FAILURE_ID)
     )
 
 
 def _at(step: FailoverStep, column: str) -> Column:
     """The column's value in rows of ``step``, null in the others."""
-    return F.when(F.col(s.STEP) == step.value, F.col(column))
+    return F.when(F.col(c.STEP) == step.value, F.col(column))
 
 
 def _step_order() -> Column:
     steps = F.array(*[F.lit(step.value) for step in FailoverStep])
-    return F.array_position(steps, F.col(s.STEP)) - 1
+    return F.array_position(steps, F.col(c.STEP)) - 1

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analytics import schema as s
+from analytics import columns as c
 
 _KEY = [
-    s.BROKER_ID,
-    s.TOPIC,
-    s.PARTITION,
-    s.SOURCE_LOG_DIR,
-    s.TARGET_LOG_DIR,
-    s.STARTED_AT_MS,
+    c.BROKER_ID,
+    c.TOPIC,
+    c.PARTITION,
+    c.SOURCE_LOG_DIR,
+    c.TARGET_LOG_DIR,
+    c.STARTED_AT_MS,
 ]
 
 
@@ -22,15 +22,15 @@ def moves(rows: DataFrame) -> DataFrame:
 
     ``bytes_per_s`` is null for a move with no time between start and last row.
     """
-    last = F.max_by(F.struct(s.STATE, s.COPIED_BYTES, s.TOTAL_BYTES), s.AT_MS).alias("last")
-    ended = rows.groupBy(*_KEY).agg(F.max(s.AT_MS).alias(s.AT_MS), last)
-    duration = F.col(s.AT_MS) - F.col(s.STARTED_AT_MS)
-    rate = F.col(f"last.{s.COPIED_BYTES}") * 1000 / duration
+    last = F.max_by(F.struct(c.STATE, c.COPIED_BYTES, c.TOTAL_BYTES), c.AT_MS).alias("last")
+    ended = rows.groupBy(*_KEY).agg(F.max(c.AT_MS).alias(c.AT_MS), last)
+    duration = F.col(c.AT_MS) - F.col(c.STARTED_AT_MS)
+    rate = F.col(f"last.{c.COPIED_BYTES}") * 1000 / duration
     return ended.select(
         *_KEY,
-        f"last.{s.STATE}",
-        f"last.{s.COPIED_BYTES}",
-        f"last.{s.TOTAL_BYTES}",
-        duration.alias(s.DURATION_MS),
-        F.when(duration > 0, rate).alias(s.BYTES_PER_S),
-    ).orderBy(s.STARTED_AT_MS, *_KEY)
+        f"last.{c.STATE}",
+        f"last.{c.COPIED_BYTES}",
+        f"last.{c.TOTAL_BYTES}",
+        duration.alias(c.DURATION_MS),
+        F.when(duration > 0, rate).alias(c.BYTES_PER_S),
+    ).orderBy(c.STARTED_AT_MS, *_KEY)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from analytics import schema as s
+from analytics import columns as c
 
-_LOG = [s.BROKER_ID, s.TOPIC, s.PARTITION, s.LOG_DIR]
-_PARTITION = [s.TOPIC, s.PARTITION]
+_LOG = [c.BROKER_ID, c.TOPIC, c.PARTITION, c.LOG_DIR]
+_PARTITION = [c.TOPIC, c.PARTITION]
 
 
 def partition_rates(replicas: DataFrame) -> DataFrame:
@@ -20,9 +20,9 @@ def partition_rates(replicas: DataFrame) -> DataFrame:
     return (
         log_growth(replicas)
         .groupBy(*_PARTITION)
-        .agg(F.max(s.WRITE_BYTES_PER_S).alias(s.WRITE_BYTES_PER_S))
-        .select(*_PARTITION, s.WRITE_BYTES_PER_S)
-        .orderBy(F.desc_nulls_last(s.WRITE_BYTES_PER_S), *_PARTITION)
+        .agg(F.max(c.WRITE_BYTES_PER_S).alias(c.WRITE_BYTES_PER_S))
+        .select(*_PARTITION, c.WRITE_BYTES_PER_S)
+        .orderBy(F.desc_nulls_last(c.WRITE_BYTES_PER_S), *_PARTITION)
     )
 
 
@@ -32,19 +32,19 @@ def log_growth(replicas: DataFrame) -> DataFrame:
     Only leaders' logs count: what followers and future logs grow by may be a copy of what was
     written long before.
     """
-    by_time = Window.partitionBy(*_LOG).orderBy(s.AT_MS)
-    growth = F.col(s.SIZE_BYTES) - F.lag(s.SIZE_BYTES).over(by_time)
-    duration = F.max(s.AT_MS) - F.min(s.AT_MS)
+    by_time = Window.partitionBy(*_LOG).orderBy(c.AT_MS)
+    growth = F.col(c.SIZE_BYTES) - F.lag(c.SIZE_BYTES).over(by_time)
+    duration = F.max(c.AT_MS) - F.min(c.AT_MS)
     written = F.sum(F.greatest(F.col("growth"), F.lit(0)))
     return (
-        replicas.where(F.col(s.IS_LEADER) & ~F.col(s.IS_FUTURE))
-        .select(*_LOG, s.AT_MS, growth.alias("growth"))
+        replicas.where(F.col(c.IS_LEADER) & ~F.col(c.IS_FUTURE))
+        .select(*_LOG, c.AT_MS, growth.alias("growth"))
         .groupBy(*_LOG)
-        .agg(written.alias("written"), duration.alias(s.DURATION_MS))
+        .agg(written.alias("written"), duration.alias(c.DURATION_MS))
         .select(
             *_LOG,
-            F.when(F.col(s.DURATION_MS) > 0, F.col("written") * 1000 / F.col(s.DURATION_MS)).alias(
-                s.WRITE_BYTES_PER_S
+            F.when(F.col(c.DURATION_MS) > 0, F.col("written") * 1000 / F.col(c.DURATION_MS)).alias(
+                c.WRITE_BYTES_PER_S
             ),
         )
     )

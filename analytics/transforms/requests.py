@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from analytics import schema as s
+from analytics import columns as c
 
 
 def requests(rows: DataFrame) -> DataFrame:
@@ -15,36 +15,36 @@ def requests(rows: DataFrame) -> DataFrame:
     of intervals cannot be merged: ``p50_mean_us`` is their mean weighted by requests,
     ``p99_worst_us`` the worst interval's.
     """
-    weighted = F.sum(F.col(s.P50_US) * F.col(s.REQUEST_COUNT)) / F.sum(s.REQUEST_COUNT)
-    by_api = rows.groupBy(s.BROKER_ID, s.API).agg(
-        F.sum(s.REQUEST_COUNT).alias(s.REQUEST_COUNT),
-        F.sum(s.ERROR_COUNT).alias(s.ERROR_COUNT),
-        weighted.alias(s.P50_MEAN_US),
-        F.max(s.P99_US).alias(s.P99_WORST_US),
-        F.max(s.MAX_US).alias(s.MAX_US),
-        F.sum(s.RECEIVED_BYTES).alias(s.RECEIVED_BYTES),
-        F.sum(s.SENT_BYTES).alias(s.SENT_BYTES),
+    weighted = F.sum(F.col(c.P50_US) * F.col(c.REQUEST_COUNT)) / F.sum(c.REQUEST_COUNT)
+    by_api = rows.groupBy(c.BROKER_ID, c.API).agg(
+        F.sum(c.REQUEST_COUNT).alias(c.REQUEST_COUNT),
+        F.sum(c.ERROR_COUNT).alias(c.ERROR_COUNT),
+        weighted.alias(c.P50_MEAN_US),
+        F.max(c.P99_US).alias(c.P99_WORST_US),
+        F.max(c.MAX_US).alias(c.MAX_US),
+        F.sum(c.RECEIVED_BYTES).alias(c.RECEIVED_BYTES),
+        F.sum(c.SENT_BYTES).alias(c.SENT_BYTES),
     )
-    rate = F.col(s.REQUEST_COUNT) * 1000 / F.col(s.DURATION_MS)
+    rate = F.col(c.REQUEST_COUNT) * 1000 / F.col(c.DURATION_MS)
     return (
-        by_api.where(F.col(s.REQUEST_COUNT) > 0)
-        .join(_covered_time(rows), on=[s.BROKER_ID], how="inner")
+        by_api.where(F.col(c.REQUEST_COUNT) > 0)
+        .join(_covered_time(rows), on=[c.BROKER_ID], how="inner")
         .select(
-            s.BROKER_ID,
-            s.API,
-            s.REQUEST_COUNT,
-            s.ERROR_COUNT,
-            F.when(F.col(s.DURATION_MS) > 0, rate).alias(s.PER_S),
-            s.P50_MEAN_US,
-            s.P99_WORST_US,
-            s.MAX_US,
-            s.RECEIVED_BYTES,
-            s.SENT_BYTES,
+            c.BROKER_ID,
+            c.API,
+            c.REQUEST_COUNT,
+            c.ERROR_COUNT,
+            F.when(F.col(c.DURATION_MS) > 0, rate).alias(c.PER_S),
+            c.P50_MEAN_US,
+            c.P99_WORST_US,
+            c.MAX_US,
+            c.RECEIVED_BYTES,
+            c.SENT_BYTES,
         )
-        .orderBy(F.col(s.BROKER_ID), F.col(s.REQUEST_COUNT).desc(), F.col(s.API))
+        .orderBy(F.col(c.BROKER_ID), F.col(c.REQUEST_COUNT).desc(), F.col(c.API))
     )
 
 
 def _covered_time(rows: DataFrame) -> DataFrame:
-    begin = F.min(F.col(s.AT_MS) - F.col(s.INTERVAL_MS))
-    return rows.groupBy(s.BROKER_ID).agg((F.max(s.AT_MS) - begin).alias(s.DURATION_MS))
+    begin = F.min(F.col(c.AT_MS) - F.col(c.INTERVAL_MS))
+    return rows.groupBy(c.BROKER_ID).agg((F.max(c.AT_MS) - begin).alias(c.DURATION_MS))

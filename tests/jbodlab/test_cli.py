@@ -170,6 +170,27 @@ def test_a_command_imports_nothing_that_it_does_not_need() -> None:
     assert imported == "[]"
 
 
+def test_no_command_needs_spark_before_its_job_runs() -> None:
+    """It is an extra: where it was not installed, an import fails."""
+    source = (
+        "import sys\n"
+        "sys.modules['pyspark'] = None\n"
+        "from click.testing import CliRunner\n"
+        "from jbodlab.cli import COMMANDS, main\n"
+        "for name in COMMANDS:\n"
+        "    result = CliRunner().invoke(main, [name, '--help'])\n"
+        "    print(name, type(result.exception).__name__)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=True
+    )
+    told = dict(line.split() for line in done.stdout.splitlines())
+    assert {
+        name: error for name, error in told.items() if "Import" in error or "Mod" in error
+    } == {}
+    assert (told["report"], told["rebalance"]) == ("NoneType", "NoneType")
+
+
 def test_all_mistakes_of_the_cluster_file_are_told(tmp_path: Path) -> None:
     file = tmp_path / "cluster.yaml"
     file.write_text("cluster_id: x\nbroker: []\n")
