@@ -37,8 +37,7 @@ An answer that is larger and not sent at once is taken from the budget of answer
 WRITTEN_AT_ONCE_BYTES: Final = 2 * 1024 * 1024
 """Of one answer: to hand that over to the system takes a millisecond or two."""
 TURN_COST_MAX: Final = 256
-"""Requests that need no waiting and are answered before others get their turn: each costs 1, and 1
-more for every 32 bytes of its answer, as what takes long to make is long."""
+"""What requests without a wait cost at most in a turn: 1 each, and 1 per 32 bytes of its answer."""
 _BYTES_PER_COST: Final = 32
 COLLECTED_BUFFERS_MAX: Final = 128
 """Small answers that may leave together."""
