@@ -18,7 +18,7 @@ def reported_topics(state: EngineState) -> list[ReportedTopic]:
         reported = _reported(tp, replica.partition)
         replicas.setdefault((tp.topic, replica.topic_id), []).append(reported)
     for tp, idle in state.hosted.iterate_idle():
-        reported = _reported(tp, idle.partition)
+        reported = _reported(tp, idle.positions)
         replicas.setdefault((tp.topic, idle.topic_id), []).append(reported)
     return [
         ReportedTopic(name=name, topic_id=topic_id, replicas=rows)

@@ -1,7 +1,8 @@
-"""Raising the log start offset: what DeleteRecords may do, and the low watermark it waits for.
+"""What DeleteRecords may do to the log start offset, and the low watermark that it waits for.
 
-It removes no file; retention does that later. Source: Partition.scala deleteRecordsOnLeader,
-lowWatermarkIfLeader; ReplicaManager.scala deleteRecordsOnLocalLog; KIP-107.
+It raises nothing (`log_positions` does) and removes no file; retention does that later.
+Source: Partition.scala deleteRecordsOnLeader, lowWatermarkIfLeader;
+ReplicaManager.scala deleteRecordsOnLocalLog; KIP-107.
 """
 
 from __future__ import annotations
@@ -54,17 +55,3 @@ def low_watermark(partition: Partition, future_log_start: int | None) -> int:
     if future_log_start is not None:
         starts.append(future_log_start)
     return min([partition.log_start_offset, *starts])
-
-
-def raise_log_start(partition: Partition, offset: int) -> bool:
-    """Move the log start offset up, as far as the own log goes; True when it moved.
-
-    The high watermark is never below it, and epochs before it are forgotten.
-    """
-    start = min(offset, partition.log_end_offset)
-    if start <= partition.log_start_offset:
-        return False
-    partition.log_start_offset = start
-    partition.high_watermark = max(partition.high_watermark, start)
-    partition.epochs.truncate_from_start(start)
-    return True

@@ -24,7 +24,8 @@ from broker.core.isr import (
     on_alter_partition_success,
     out_of_sync_replicas,
 )
-from broker.core.leader_epochs import LeaderEpochs
+from broker.core.leader_epochs import EpochEntry, LeaderEpochs
+from broker.core.log_positions import EpochsToWrite, LogPositions
 from broker.core.producers import ProducerStates
 from broker.core.replica_producers import ReplicaProducers
 from protocol.errors import ErrorCode
@@ -52,30 +53,21 @@ class Leadership(Protocol):
     def removing_replicas(self) -> Sequence[int]: ...  # noqa: D102
 
 
-class Partition:
-    """A replicated log as this broker sees it.
-
-    ``next_offset`` is where the next append goes: it counts appends still on their way to the disk.
-    ``log_end_offset`` counts only what is written. Both meet when the log dir's queue is empty.
-    """
+class Partition(LogPositions):
+    """A replicated log as this broker sees it: its positions, role, followers and producers."""
 
     __slots__ = (
         "adding_replicas",
         "broker_id",
         "controller_epoch",
-        "epochs",
         "followers",
-        "high_watermark",
         "is_alive",
         "is_leader",
         "isr",
         "leader_epoch",
         "leader_epoch_start_offset",
         "leader_id",
-        "log_end_offset",
-        "log_start_offset",
         "min_insync_replicas",
-        "next_offset",
         "producers",
         "removing_replicas",
         "replicas",
@@ -88,6 +80,7 @@ class Partition:
         broker_id: BrokerId,
         is_alive: Callable[[int], bool] = lambda _: True,
     ) -> None:
+        super().__init__()
         self.tp = tp
         self.is_alive = is_alive
         """Whether the controller counts a broker as alive; only such a one may join the Isr."""
@@ -102,12 +95,7 @@ class Partition:
         self.adding_replicas: tuple[int, ...] = ()
         self.removing_replicas: tuple[int, ...] = ()
         self.followers: dict[BrokerId, FollowerState] = {}
-        self.log_start_offset = 0
-        self.next_offset = 0
-        self.log_end_offset = 0
-        self.high_watermark = 0
         self.min_insync_replicas = 1
-        self.epochs = LeaderEpochs()
         self.producers = ReplicaProducers()
 
     def load(
@@ -120,17 +108,18 @@ class Partition:
         producers: ProducerStates,
     ) -> None:
         """Take over a log found on disk; before any role is taken."""
-        self.log_start_offset = log_start_offset
-        self.log_end_offset = log_end_offset
-        self.next_offset = log_end_offset
-        self.high_watermark = max(log_start_offset, min(high_watermark, log_end_offset))
-        self.epochs = epochs
+        self.take_over(
+            log_start_offset=log_start_offset,
+            log_end_offset=log_end_offset,
+            high_watermark=high_watermark,
+            epochs=epochs,
+        )
         self.producers = ReplicaProducers(producers, log_end_offset)
 
     # Roles.
 
-    def become_leader(self, state: Leadership, *, now_ms: int) -> bool:
-        """Lead from ``state.leader_epoch`` on; True when leader epochs must be written.
+    def become_leader(self, state: Leadership, *, now_ms: int) -> EpochsToWrite:
+        """Lead from ``state.leader_epoch`` on; return what is to be written of it.
 
         Source: Partition.scala makeLeader.
         """
@@ -144,7 +133,7 @@ class Partition:
             changed = self.epochs.assign(state.leader_epoch, self.next_offset)
         self._keep_assigned_followers(now_ms=now_ms, is_new_epoch=is_new_epoch)
         self._raise_high_watermark(now_ms, lag_time_max_ms=0)
-        return changed
+        return self._to_write(changed=changed)
 
     def become_follower(self, state: Leadership) -> None:
         """Follow ``state.leader`` (which may be nobody). Source: Partition.scala makeFollower."""
@@ -230,14 +219,9 @@ class Partition:
 
     # What happened.
 
-    def assign_offsets(self, end_offset: int) -> None:
-        """Note that an append up to ``end_offset`` is on its way to the disk."""
-        assert end_offset >= self.next_offset, f"{self.tp}: {end_offset} < {self.next_offset}"
-        self.next_offset = end_offset
-
     def leader_appended(self, end_offset: int, *, now_ms: int, lag_time_max_ms: int) -> bool:
         """Note that the disk has all before ``end_offset``; True when the high watermark rose."""
-        self.log_end_offset = max(self.log_end_offset, end_offset)
+        self.appended(end_offset)
         return self.is_leader and self._raise_high_watermark(now_ms, lag_time_max_ms)
 
     def follower_appended(
@@ -249,7 +233,7 @@ class Partition:
         """
         if self.is_leader:
             return self.leader_appended(end_offset, now_ms=now_ms, lag_time_max_ms=lag_time_max_ms)
-        self.log_end_offset = max(self.log_end_offset, end_offset)
+        self.appended(end_offset)
         return self.follow_high_watermark(leader_high_watermark)
 
     def follow_high_watermark(self, leader_high_watermark: int) -> bool:
@@ -292,21 +276,15 @@ class Partition:
         """
         return self.is_leader and self._raise_high_watermark(now_ms, lag_time_max_ms)
 
-    def truncated(self, offset: int) -> bool:
-        """Note that all from ``offset`` on is cut off; True when leader epochs must be written."""
-        assert offset <= self.next_offset, f"{self.tp}: {offset} > {self.next_offset}"
-        self.next_offset = self.log_end_offset = offset
-        self.high_watermark = min(self.high_watermark, offset)
-        self.log_start_offset = min(self.log_start_offset, offset)
+    def truncated(self, offset: int) -> EpochsToWrite:
+        """Note that all from ``offset`` on is cut off; the producers are to be read again."""
         self.producers.truncate_from_end(offset)
-        return self.epochs.truncate_from_end(offset)
+        return super().truncated(offset)
 
-    def restarted_at(self, offset: int) -> None:
-        """Note that the log was emptied and goes on at ``offset``."""
-        self.next_offset = self.log_end_offset = self.log_start_offset = offset
-        self.high_watermark = offset
+    def restarted_at(self, offset: int) -> list[EpochEntry]:
+        """Note that the log was emptied and goes on at ``offset``, without producers."""
         self.producers.restart_at(offset)
-        self.epochs.clear()
+        return super().restarted_at(offset)
 
     def _raise_high_watermark(self, now_ms: int, lag_time_max_ms: int) -> bool:
         if self.is_under_min_isr:

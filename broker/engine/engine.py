@@ -81,7 +81,7 @@ class Engine:
         )
         self.following = Following(state, self.logs)
         self.moves = Moves(state, self.logs, self._deletions)
-        self.arrivals = Arrivals(state, self._deletions, self.moves)
+        self.arrivals = Arrivals(state, self.logs, self._deletions, self.moves)
         self.failures = Failures(state, self.following, self.moves)
         self.stopping = Stopping(state, self.following, self.moves, self._deletions)
         self.leadership = Leadership(

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, NamedTuple
 
+from broker.core.log_positions import LogPositions
+from broker.engine.hosted_log import HostedLog
 from broker.engine.log.checkpoints import TAIL_IDLE_MS, Checkpoints
 from broker.engine.log.missing_logs import MissingLogs
 from broker.engine.log.retention import Retention
 from broker.engine.serve.isr_reporter import IsrReporter
 from broker.engine.state import EngineState
 from broker.engine.supervise import supervised
-from broker.storage.disk_queue import DiskQueue
-from broker.storage.partition_log import PartitionLog
 
 _ISR_CHECK_MS_MAX: Final = 15_000
 _NEVER_MS: Final = 1 << 40
@@ -113,15 +113,15 @@ class Periodic:
         for _, replica in self._state.hosted.iterate_online():
             expired = replica.partition.producers.states.expire(now_ms, expiration_ms)
             if expired:
-                _forget(replica.dir, replica.log, expired)
-                future = replica.future
-                if future is not None and future.log is not None:
-                    _forget(future.queue, future.log, expired)
+                _forget(replica.log, expired)
+                if replica.future is not None and replica.future.log is not None:
+                    _forget(replica.future.log, expired)
 
 
-def _forget(log_dir: DiskQueue, log: PartitionLog, producer_ids: list[int]) -> None:
+def _forget(log: HostedLog[LogPositions], producer_ids: list[int]) -> None:
     """Leave expired producers out of snapshots to come; in line with the appends around it."""
-    log_dir.submit_quietly("expire producers", partial(log.forget_producers, producer_ids))
+    job = partial(log.files.forget_producers, producer_ids)
+    log.queue.submit_quietly("expire producers", job)
 
 
 async def _repeat(first_ms: int, period_ms: int, action: Callable[[], None]) -> None:

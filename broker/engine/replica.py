@@ -5,22 +5,18 @@ It keeps things together and wakes waiters; the rules are in `broker.core.partit
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from broker.core.append import AppendLimits
 from broker.core.compaction import COMPACT, CompactionRules
 from broker.core.delayed import FetchWaiters, ProduceWaiters
 from broker.core.hosted import Role
-from broker.core.leader_epochs import LeaderEpochs
 from broker.core.log_start import low_watermark
 from broker.core.partition import Partition
 from broker.core.replication_quota import is_throttled_replica
 from broker.core.tail import Tail
 from broker.engine.future import FutureReplica
-from broker.storage.log_dir import LogDir
-from broker.storage.partition_log import PartitionLog
+from broker.engine.hosted_log import HostedLog
 from protocol.configs.topic import TopicConfig
 from protocol.errors import ErrorCode
 from protocol.ids import NO_EPOCH, TopicPartition
@@ -32,20 +28,16 @@ class Replica:
     __slots__ = (
         "compaction",
         "consumers",
-        "cutting",
         "delete_delay_ms",
         "deleted",
-        "dir",
         "followers",
         "future",
-        "generation",
         "is_follower_throttled",
         "is_leader_throttled",
         "is_stopped",
         "limits",
         "log",
         "partition",
-        "pause",
         "replicated",
         "tail",
         "topic_id",
@@ -53,14 +45,11 @@ class Replica:
         "written",
     )
 
-    def __init__(
-        self, partition: Partition, topic_id: bytes, log: PartitionLog, log_dir: LogDir, tail: Tail
-    ) -> None:
-        self.tp: TopicPartition = partition.tp
+    def __init__(self, topic_id: bytes, log: HostedLog[Partition], tail: Tail) -> None:
+        self.tp: TopicPartition = log.positions.tp
         self.topic_id = topic_id
-        self.partition = partition
+        self.partition = log.positions
         self.log = log
-        self.dir = log_dir
         self.tail = tail
         self.limits = AppendLimits()
         self.compaction: CompactionRules | None = None
@@ -72,8 +61,6 @@ class Replica:
         """Whether fetching it counts against the follower's quota."""
         self.is_stopped = False
         """From a StopReplica that leaves the log to the next LeaderAndIsr."""
-        self.generation = 0
-        """Changes when appends on their way to the disk no longer count: truncated or ended."""
         self.written = ProduceWaiters()
         """Wait for LogEndOffset: acks=1."""
         self.replicated = ProduceWaiters()
@@ -84,12 +71,6 @@ class Replica:
         """Wait for the HighWatermark."""
         self.followers = FetchWaiters()
         """Wait for LogEndOffset."""
-        self.pause: asyncio.Future[None] | None = None
-        """Set while a swap is under way: appends and truncations wait for it. Never done: who is to
-        wait until it is None would wait without end, and without a turn for anybody else."""
-        self.cutting: asyncio.Future[None] | None = None
-        """Set while the log is being cut: until its producers are read again nobody may append. As
-        ``pause``, it is None before it is done."""
         self.future: FutureReplica | None = None
 
     @property
@@ -107,17 +88,12 @@ class Replica:
     @property
     def log_dir(self) -> str:
         """The path of the log dir with the current log."""
-        return self.dir.path
+        return self.log.dir.path
 
     @property
     def future_log_dir(self) -> str | None:
         """The path of the log dir with the future log, if a move is under way."""
         return None if self.future is None else self.future.dir.path
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether no append is on its way to the disk."""
-        return self.partition.next_offset == self.partition.log_end_offset
 
     def configure(self, config: TopicConfig) -> None:
         """Take over a topic's configuration; the log takes it with its next append."""
@@ -135,9 +111,9 @@ class Replica:
         self.delete_delay_ms = config.file_delete_delay_ms
         self.is_leader_throttled = self._is_in(config.leader_replication_throttled_replicas)
         self.is_follower_throttled = self._is_in(config.follower_replication_throttled_replicas)
-        self.log.config = config
+        self.log.files.config = config
         if self.future is not None and self.future.log is not None:
-            self.future.log.config = config
+            self.future.log.files.config = config
 
     def _is_in(self, throttled_replicas: Sequence[str]) -> bool:
         return is_throttled_replica(
@@ -163,7 +139,7 @@ class Replica:
     def low_watermark(self) -> int:
         """The smallest log start offset of all live replicas, as their leader knows it."""
         future = self.future
-        moved = None if future is None or future.log is None else future.log.log_start_offset
+        moved = None if future is None or future.log is None else future.log.files.log_start_offset
         return low_watermark(self.partition, moved)
 
     def on_log_start(self) -> None:
@@ -173,7 +149,7 @@ class Replica:
 
     def end(self, code: ErrorCode) -> None:
         """The replica is gone from here: nothing written late counts, nobody waits any more."""
-        self.generation += 1
+        self.log.end()
         self.tail.clear()
         self.answer_waiters(code)
 
@@ -188,26 +164,3 @@ class Replica:
         """Role, epoch or log changed: whoever waits for data looks again."""
         self.consumers.wake()
         self.followers.wake()
-
-
-class IdleReplica(NamedTuple):
-    """A log found on disk that no LeaderAndIsr has named yet."""
-
-    partition: Partition
-    topic_id: bytes
-    log: PartitionLog
-    dir: LogDir
-
-    @property
-    def log_dir(self) -> str:
-        """The path of its log dir."""
-        return self.dir.path
-
-
-class LooseFuture(NamedTuple):
-    """A future log whose current log is not online here."""
-
-    log: PartitionLog
-    dir: LogDir
-    epochs: LeaderEpochs
-    high_watermark: int

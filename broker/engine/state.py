@@ -6,18 +6,21 @@ Only modules of this package change it. It answers simple questions and decides 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from broker.core.cleaner_offsets import CleanerOffsets
 from broker.core.future_log import CleaningPauses
 from broker.core.hosted import HostedPartitions
 from broker.core.log_dirs import LogDirs
+from broker.core.log_positions import LogPositions
 from broker.core.metadata_image import MetadataImage
+from broker.core.partition import Partition
 from broker.core.rebuild_throttle import RebuildThrottle
 from broker.core.replication_quota import ReplicationQuotas
 from broker.core.tail import TailCache
-from broker.engine.replica import IdleReplica, LooseFuture, Replica
+from broker.engine.hosted_log import HostedLog
+from broker.engine.replica import Replica
 from broker.engine.types import EnginePorts, LeaderHint
 from broker.storage.log_dir import LogDir
 from protocol.configs.parsing import BrokerConfig
@@ -26,6 +29,15 @@ from protocol.ids import BrokerId, TopicPartition
 from protocol.ports import DiskUsage
 
 T = TypeVar("T")
+
+
+class LogHere(NamedTuple):
+    """One log on one of this broker's log dirs."""
+
+    tp: TopicPartition
+    log: HostedLog[LogPositions]
+    replica: Replica | None
+    """The one that it is the current or the future log of; None while that is not online."""
 
 
 class EngineState:
@@ -56,12 +68,14 @@ class EngineState:
         self.quotas = ReplicationQuotas.of(config)
         self.rebuilds = RebuildThrottle()
         self.configure(config)
-        self.hosted: HostedPartitions[Replica, IdleReplica] = HostedPartitions(ports.witness)
+        self.hosted: HostedPartitions[Replica, HostedLog[Partition]] = HostedPartitions(
+            ports.witness
+        )
         self.metadata = MetadataImage(broker_id=broker_id)
         self.tails = TailCache(total_bytes_max=config.jbodlab_tail_cache_bytes)
         self.cleaning_pauses = CleaningPauses()
         self.cleaner_offsets = CleanerOffsets()
-        self.loose_futures: dict[TopicPartition, LooseFuture] = {}
+        self.loose_futures: dict[TopicPartition, HostedLog[LogPositions]] = {}
         """Future logs whose current log is not online here: found at the start, or left behind."""
         self.usage: dict[str, DiskUsage] = {}
         """Space of each online log dir, as of the last look."""
@@ -84,6 +98,26 @@ class EngineState:
         self.config = config
         self.quotas.configure(config)
         self.lag_time_max_ms = config.replica_lag_time_max_ms
+
+    def iterate_logs(self) -> Iterator[LogHere]:
+        """Go through every log, current and future, whether its replica is online or not."""
+        for tp, replica in self.hosted.iterate_online():
+            yield LogHere(tp, replica.log, replica)
+            if replica.future is not None and replica.future.log is not None:
+                yield LogHere(tp, replica.future.log, replica)
+        for tp, idle in self.hosted.iterate_idle():
+            yield LogHere(tp, idle, None)
+        for tp, loose in self.loose_futures.items():
+            yield LogHere(tp, loose, None)
+
+    async def until_swapped(self, tp: TopicPartition) -> Replica | None:
+        """Return the online replica of ``tp``, if there is one, once no swap is under way."""
+        while True:
+            replica = self.hosted.online(tp)
+            swapped = None if replica is None else replica.log.swapping.ended
+            if swapped is None:
+                return replica
+            await asyncio.shield(swapped)
 
     async def to_the_end(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Await ``work``, which goes on when the caller is cancelled: half a change is none.

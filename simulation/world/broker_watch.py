@@ -120,7 +120,7 @@ def _is_as(last: ReplicaSample, replica: Replica) -> bool:
         and last.leader_epoch == partition.leader_epoch
         and (last.role is Role.LEADER) == partition.is_leader
         and last.role is not Role.OFFLINE
-        and last.log_dir == replica.dir.path
+        and last.log_dir == replica.log_dir
         and last.log_start_offset == partition.log_start_offset
         and last.isr == (partition.isr.isr if partition.is_leader else ())
         and last.topic_id == replica.topic_id
@@ -136,7 +136,7 @@ def _sample(now_us: int, node: BrokerNode, replica: Replica) -> ReplicaSample:
         replica.tp,
         Role.LEADER if partition.is_leader else Role.FOLLOWER,
         replica.topic_id,
-        replica.dir.path,
+        replica.log_dir,
         partition.leader_epoch,
         partition.log_start_offset,
         partition.log_end_offset,

@@ -24,7 +24,7 @@ def _logs(node: BrokerNode) -> Iterator[LogSample]:
         for tp, replica in state.hosted.iterate_online():
             partition = replica.partition
             holdings[tp] = Holding(
-                replica.dir.path,
+                replica.log_dir,
                 partition.is_leader,
                 partition.high_watermark,
                 partition.log_start_offset,

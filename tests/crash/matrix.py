@@ -169,9 +169,9 @@ async def judge(disks: list[MemoryDisk], promises: Promises, crash: Crash) -> tu
 def _check(node: Node, promises: Promises, *, power_cut: bool) -> None:
     found = {
         tp: check_log(
-            idle.log,
-            [(entry.epoch, entry.start_offset) for entry in idle.partition.epochs.entries],
-            idle.partition.producers.states.snapshot_entries(),
+            idle.files,
+            [(entry.epoch, entry.start_offset) for entry in idle.positions.epochs.entries],
+            idle.positions.producers.states.snapshot_entries(),
             is_compacted=tp in promises and promises[tp].is_compacted,
         )
         for tp, idle in node.state.hosted.iterate_idle()

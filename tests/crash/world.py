@@ -125,7 +125,7 @@ class World:
         for tp, promise in self.promises.items():
             replica = self.node.state.hosted.online(tp)
             if replica is not None and not promise.is_cut:
-                promise.durable_end = max(promise.durable_end, replica.log.recovery_point)
+                promise.durable_end = max(promise.durable_end, replica.log.files.recovery_point)
 
     # The life of the broker.
 
@@ -227,7 +227,7 @@ class World:
         replica = self.node.state.hosted.online(tp)
         if replica is not None:
             with suppress(LogDirFailed):
-                await replica.dir.submit("flush", replica.log.flush)
+                await replica.log.dir.submit("flush", replica.log.files.flush)
 
     async def checkpoint(self) -> None:
         """Write all checkpoints, and wait until they are written."""
@@ -274,7 +274,7 @@ class World:
         if replica is None:
             return True
         cleaned = self.node.state.cleaner_offsets.get(replica.log_dir, tp)
-        return cleaned == replica.log.segment_base_offsets[-1]
+        return cleaned == replica.log.files.segment_base_offsets[-1]
 
     async def settle(self) -> None:
         """Wait until no log dir has work left."""

@@ -14,7 +14,7 @@ from protocol.ids import TopicPartition
 from protocol.metrics.rows import MoveState
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, Led, leader_and_isr, offsets_of, topic_id_of
-from tests.broker.engine.moved import begin, filled, move_rows, names, stopped, until_moved
+from tests.broker.engine.moved import begin, copied, filled, move_rows, names, stopped, until_moved
 from tests.broker.engine.node import Node
 
 NONE = ErrorCode.NONE
@@ -126,7 +126,7 @@ async def test_a_move_pauses_the_cleaner_once_however_often_it_is_told(alone: La
     await begin(node, node.paths[1])
     future = node.replica().future
     assert future is not None
-    assert future.log_end_offset == future.move.fallback_offset == 0
+    assert copied(future).log_end_offset == future.move.fallback_offset == 0
     for _ in range(3):
         await alone.elect(ORDERS, 1, [1])
         assert pauses.count(ORDERS) == 1
@@ -229,7 +229,7 @@ def other_dir(node: Node, tp: TopicPartition) -> str:
 
 def is_half_way(node: Node, tp: TopicPartition) -> bool:
     future = node.replica(tp).future
-    return future is not None and 0 < future.copied_bytes < node.replica(tp).log.size_bytes
+    return future is not None and 0 < future.copied_bytes < node.replica(tp).log.files.size_bytes
 
 
 async def test_many_moves_share_one_limit() -> None:
@@ -240,7 +240,7 @@ async def test_many_moves_share_one_limit() -> None:
             await lab.create(tp, replicas=[1])
             for _ in range(10):
                 await node.produce("x" * 2_000, tp=tp)
-        size = sum(node.replica(tp).log.size_bytes for tp in tps)
+        size = sum(node.replica(tp).log.files.size_bytes for tp in tps)
         node.set_move_limit(size // 40)
         started_s = asyncio.get_running_loop().time()
         wishes = [(tp, other_dir(node, tp)) for tp in tps]
@@ -257,7 +257,7 @@ async def test_a_wish_and_a_role_that_meet_a_swap_wait_for_its_end(alone: Lab) -
     await begin(node, node.paths[1])
     node.workers[node.paths[1]].delay_s = 1
     node.set_move_limit(UNLIMITED)
-    while node.replica().pause is None:  # noqa: ASYNC110 -- virtual time
+    while node.replica().log.swapping.ended is None:  # noqa: ASYNC110 -- virtual time
         await asyncio.sleep(0.01)
     told = alone.begin(alone.elect(ORDERS, 1, [1]))
     wished = alone.begin(begin(node, node.paths[2]))

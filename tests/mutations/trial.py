@@ -145,4 +145,4 @@ class Trial:
     def _replica(self, broker: int, tp: TopicPartition) -> tuple[Partition, PartitionLog, LogDir]:
         replica = self.state(broker).hosted.online(tp)
         assert replica is not None
-        return replica.partition, replica.log, replica.dir
+        return replica.partition, replica.log.files, replica.log.dir

@@ -13,9 +13,10 @@ from broker.core.hosted import HostedState, ReturnedReplicas, ReturnRule
 from broker.core.leader_epochs import LeaderEpochs
 from broker.core.partition import Partition
 from broker.core.replication_quota import UNLIMITED
+from broker.engine.hosted_log import HostedLog
 from broker.engine.log.deletions import Deletions
+from broker.engine.log.logs import Logs
 from broker.engine.move.moves import Moves
-from broker.engine.replica import IdleReplica, LooseFuture
 from broker.engine.state import EngineState
 from broker.storage.layout import stray_dir_name
 from broker.storage.log_dir import LogDir
@@ -28,8 +29,9 @@ logger = logging.getLogger(__name__)
 class Arrivals:
     """Gives found logs to the engine."""
 
-    def __init__(self, state: EngineState, deletions: Deletions, moves: Moves) -> None:
+    def __init__(self, state: EngineState, logs: Logs, deletions: Deletions, moves: Moves) -> None:
         self._state = state
+        self._logs = logs
         self._deletions = deletions
         self._moves = moves
 
@@ -122,7 +124,7 @@ class Arrivals:
             lost = hosted.accept_loss(tps) if accepts_loss else ()
             return ReturnedReplicas(hosted.release(tps), lost, ())
 
-    def _idle(self, log_dir: LogDir, found: LoadedLog) -> IdleReplica:
+    def _idle(self, log_dir: LogDir, found: LoadedLog) -> HostedLog[Partition]:
         state = self._state
         partition = Partition(found.topic_partition, state.broker_id, state.metadata.is_alive)
         found.producers.expire(state.wall_ms(), state.config.producer_id_expiration_ms)
@@ -133,13 +135,11 @@ class Arrivals:
             epochs=LeaderEpochs(found.leader_epochs),
             producers=found.producers,
         )
-        topic_id = ZERO_UUID if found.topic_id is None else found.topic_id
-        return IdleReplica(partition, topic_id, found.log, log_dir)
+        return self._logs.current(found.log, log_dir, partition, found.topic_id or ZERO_UUID)
 
     def _put_loose(self, log_dir: LogDir, found: LoadedLog) -> None:
-        epochs = LeaderEpochs(found.leader_epochs)
-        loose = LooseFuture(found.log, log_dir, epochs, found.high_watermark)
-        self._state.loose_futures[found.topic_partition] = loose
+        future = self._logs.found_future(found, log_dir)
+        self._state.loose_futures[found.topic_partition] = future
 
     def _resume_moves(self, log_dir: LogDir, found: LoadedLogDir) -> None:
         """Go on with the moves whose destination was away; others wait for their current log."""

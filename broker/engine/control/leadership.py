@@ -249,8 +249,8 @@ class Leadership:
         self._state.rebuilds.done(replica.tp)
         if not partition.is_leader:
             replica.tail.clear(partition.next_offset)
-        if partition.become_leader(decision.state, now_ms=self._state.now_ms()):
-            self._logs.write_epochs(replica)
+        led = partition.become_leader(decision.state, now_ms=self._state.now_ms())
+        replica.log.write_epochs(led)
         replica.on_high_watermark()
         replica.followers.wake()
 

@@ -16,13 +16,13 @@ from broker.core.control_rules import (
     decide_stop_replica,
 )
 from broker.core.log_dirs import LogDirFailed
+from broker.core.log_positions import LogPositions
 from broker.engine.follow.follower import Following
+from broker.engine.hosted_log import HostedLog
 from broker.engine.log.deletions import Deletions
 from broker.engine.move.moves import Moves
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
-from broker.storage.disk_queue import DiskQueue
-from broker.storage.partition_log import PartitionLog
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.control import (
@@ -31,7 +31,7 @@ from protocol.messages.control import (
     StopReplicaResponse,
 )
 
-_Aside = Callable[[TopicPartition, PartitionLog, DiskQueue, Replica | None], asyncio.Future[None]]
+_Aside = Callable[[TopicPartition, HostedLog[LogPositions], Replica | None], asyncio.Future[None]]
 """Gives a log another name; the future ends when it has it."""
 
 
@@ -122,17 +122,14 @@ class Stopping:
     async def _delete(
         self, tp: TopicPartition, aside: _Aside
     ) -> list[tuple[TopicPartition, asyncio.Future[None]]]:
-        replica = self._state.hosted.online(tp)
-        while replica is not None and replica.pause is not None:
-            await asyncio.shield(replica.pause)
-            replica = self._state.hosted.online(tp)
+        replica = await self._state.until_swapped(tp)
         if replica is None:
             return []
         self._moves.abandon(replica)
         self._state.hosted.remove(tp)
         self._state.rebuilds.done(tp)
         replica.end(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        return [(tp, aside(tp, replica.log, replica.dir, replica))]
+        return [(tp, aside(tp, replica.log, replica))]
 
     def _delete_files(
         self, tp: TopicPartition, aside: _Aside
@@ -144,26 +141,22 @@ class Stopping:
         self._state.hosted.remove(tp)
         self._state.rebuilds.done(tp)
         if loose is not None:
-            renames.append((tp, aside(tp, loose.log, loose.dir.beside, None)))
+            renames.append((tp, aside(tp, loose, None)))
         if idle is not None:
-            renames.append((tp, aside(tp, idle.log, idle.dir, None)))
+            renames.append((tp, aside(tp, idle, None)))
         return renames
 
     def _set_aside(
-        self,
-        tp: TopicPartition,
-        log: PartitionLog,
-        log_dir: DiskQueue,
-        replica: Replica | None,
+        self, tp: TopicPartition, log: HostedLog[LogPositions], replica: Replica | None
     ) -> asyncio.Future[None]:
         delay_ms = (
             self._state.ports.topic_config(tp.topic).file_delete_delay_ms
             if replica is None
             else replica.delete_delay_ms
         )
-        return self._deletions.set_aside(tp, log, log_dir, delay_ms)
+        return self._deletions.set_aside(tp, log, delay_ms)
 
     def _keep_as_stray(
-        self, tp: TopicPartition, log: PartitionLog, log_dir: DiskQueue, _replica: Replica | None
+        self, tp: TopicPartition, log: HostedLog[LogPositions], _replica: Replica | None
     ) -> asyncio.Future[None]:
-        return self._deletions.keep_as_stray(tp, log, log_dir)
+        return self._deletions.keep_as_stray(tp, log)

@@ -58,7 +58,7 @@ class FollowedReplica(Protocol):
         ...
 
     def settle(self) -> asyncio.Future[Any] | None:
-        """Return a future if appends or a swap are under way, else None."""
+        """Return a future if appends, a cut or a swap are under way, else None."""
         ...
 
     def append(self, fetched: FetchedRecords) -> asyncio.Future[Any] | None:

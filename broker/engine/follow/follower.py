@@ -28,12 +28,13 @@ from protocol.ids import TopicPartition
 class FollowedLog:
     """A replica as its fetcher sees it. See `broker.engine.follow.followed.FollowedReplica`."""
 
-    __slots__ = ("_gap_at", "_inside_batch", "_logs", "_replica", "_state")
+    __slots__ = ("_gap_at", "_inside_batch", "_log", "_logs", "_replica", "_state")
 
     def __init__(self, state: EngineState, logs: Logs, replica: Replica) -> None:
         self._state = state
         self._logs = logs
         self._replica = replica
+        self._log = replica.log
         self._inside_batch: int | None = None
         """The leader's log start, while this log is empty and begins at the batch that holds it."""
         self._gap_at: int | None = None
@@ -71,22 +72,21 @@ class FollowedLog:
         return FetchPosition(offset, partition.log_start_offset, partition.epochs.latest)
 
     def settle(self) -> asyncio.Future[Any] | None:
-        """Return a future while appends or a swap are under way."""
-        replica = self._replica
-        if replica.pause is not None:
-            return replica.pause
-        if replica.is_settled:
-            return None
+        """Return a future while appends, a cut or a swap are under way."""
+        log = self._log
+        if log.unwritable is not None or log.positions.is_settled:
+            return log.unwritable
         try:
-            return replica.dir.submit("settle", _nothing)
+            return log.queue.submit("settle", _nothing)
         except LogDirFailed:
             return None
 
     def append(self, fetched: FetchedRecords) -> asyncio.Future[Any] | None:
-        """Begin to write fetched batches; dropped, and to be fetched again, during a swap."""
+        """Begin to write fetched batches; dropped, and to be fetched again, while it cannot."""
+        return self._log.unwritable or self._append(fetched)
+
+    def _append(self, fetched: FetchedRecords) -> asyncio.Future[Any] | None:
         replica = self._replica
-        if replica.pause is not None:
-            return replica.pause
         partition = replica.partition
         checked = check_follower_append(
             fetched.records,
@@ -107,42 +107,29 @@ class FollowedLog:
         return self._write(checked, fetched)
 
     def _write(self, checked: FollowerAppend, fetched: FetchedRecords) -> asyncio.Future[int]:
-        replica = self._replica
-        partition = replica.partition
+        partition, now_ms = self._replica.partition, self._state.wall_ms()
         records = memoryview(fetched.records)[: checked.size_bytes]
-        written = replica.dir.submit_append(replica.log, (records,), self._state.wall_ms())
-        end_offset = checked.last_offset + 1
-        partition.assign_offsets(end_offset)
-        partition.producers.note_replicated(
-            checked.batches,
-            records,
-            high_watermark=partition.high_watermark,
-            now_ms=self._state.wall_ms(),
+        written = self._log.append(
+            (records,),
+            checked.last_offset + 1,
+            partial(self._on_written, checked, fetched),
+            batches=checked.batches,
+            now_ms=now_ms,
         )
-        changed = False
-        for batch in checked.batches:
-            epoch = batch.partition_leader_epoch
-            if epoch != partition.epochs.latest and epoch >= 0:
-                changed |= partition.epochs.assign(epoch, batch.base_offset)
-        if changed:
-            self._logs.write_epochs(replica)
-        written.add_done_callback(partial(self._on_written, replica.generation, checked, fetched))
+        partition.producers.note_replicated(
+            checked.batches, records, high_watermark=partition.high_watermark, now_ms=now_ms
+        )
         return written
 
     def _on_written(
         self,
-        generation: int,
         checked: FollowerAppend,
         fetched: FetchedRecords,
-        written: asyncio.Future[int],
+        counts: bool,  # noqa: FBT001 -- a callback
     ) -> None:
         replica = self._replica
-        error = written.exception()
-        if error is not None:
-            replica.dir.fail("append", error)
-            return
         self._state.ports.counters.replication_bytes_in.add(checked.size_bytes)
-        if replica.generation == generation:
+        if counts:
             rose = replica.partition.follower_appended(
                 checked.last_offset + 1,
                 fetched.high_watermark,
@@ -165,10 +152,9 @@ class FollowedLog:
 
     def reconcile(self, answer: EpochEnd) -> tuple[asyncio.Future[Any] | None, bool]:
         """Truncate after the leader's answer on our latest epoch."""
-        replica = self._replica
-        if replica.pause is not None:
-            return replica.pause, False
-        partition = replica.partition
+        if self._log.unwritable is not None:
+            return self._log.unwritable, False
+        partition = self._replica.partition
         cut = decide_truncation(
             partition.epochs,
             partition.next_offset,
@@ -176,17 +162,17 @@ class FollowedLog:
             answer=answer,
         )
         if cut.offset >= partition.next_offset:
-            self._logs.forget_empty_epochs(replica)
+            self._log.write_epochs(partition.forget_empty_epochs())
             return None, cut.finished
-        return self._logs.truncate(replica, cut.offset), cut.finished
+        return self._logs.truncate(self._replica, cut.offset), cut.finished
 
     def return_to_range(self, leader_start: int, leader_end: int) -> asyncio.Future[Any] | None:
         """Bring the log into the leader's range. Source: fetchOffsetAndTruncate."""
-        replica = self._replica
         self._inside_batch = None
-        if replica.pause is not None:
-            return replica.pause
-        next_offset = replica.partition.next_offset
+        return self._log.unwritable or self._return_to_range(leader_start, leader_end)
+
+    def _return_to_range(self, leader_start: int, leader_end: int) -> asyncio.Future[Any] | None:
+        replica, next_offset = self._replica, self._replica.partition.next_offset
         if leader_end < next_offset:
             return self._logs.truncate(replica, leader_end)
         if leader_start > next_offset:

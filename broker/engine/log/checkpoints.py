@@ -14,6 +14,8 @@ from functools import partial
 from typing import Final
 
 from broker.core.log_dirs import LogDirFailed
+from broker.core.log_positions import LogPositions
+from broker.engine.hosted_log import HostedLog
 from broker.engine.state import EngineState
 from broker.storage.disk_queue import DiskQueue
 from broker.storage.log_dir import LogDir
@@ -46,59 +48,28 @@ class Checkpoints:
 
     def logs_of(self, log_dir: LogDir) -> dict[TopicPartition, PartitionLog]:
         """Return every log of a log dir: current, future, and those that nobody named yet."""
-        return {tp: log for tp, log, _ in self._owned(log_dir)}
+        return {tp: log.files for tp, log in self._owned(log_dir)}
 
     def _due(
         self, log_dir: LogDir, is_due: Callable[[PartitionLog], bool]
     ) -> Iterator[tuple[PartitionLog, DiskQueue]]:
         """Go through logs that are to be flushed; a swap that is under way does it by itself."""
-        for _, log, queue in self._owned(log_dir):
-            if queue is not None and is_due(log):
-                yield log, queue
+        for _, log in self._owned(log_dir):
+            if not log.is_promoting and is_due(log.files):
+                yield log.files, log.queue
 
-    def _owned(
-        self, log_dir: LogDir
-    ) -> Iterator[tuple[TopicPartition, PartitionLog, DiskQueue | None]]:
-        """Go through every log of a log dir with the queue that it belongs to.
-
-        None while it changes threads.
-        """
-        for tp, idle in self._state.hosted.iterate_idle():
-            if idle.dir is log_dir:
-                yield tp, idle.log, log_dir
-        for tp, loose in self._state.loose_futures.items():
-            if loose.dir is log_dir:
-                yield tp, loose.log, log_dir.beside
-        for tp, replica in self._state.hosted.iterate_online():
-            if replica.dir is log_dir:
-                yield tp, replica.log, log_dir
-            future = replica.future
-            if future is not None and future.dir is log_dir and future.log is not None:
-                yield tp, future.log, None if future.is_promoting else log_dir.beside
+    def _owned(self, log_dir: LogDir) -> Iterator[tuple[TopicPartition, HostedLog[LogPositions]]]:
+        for tp, log, _ in self._state.iterate_logs():
+            if log.dir is log_dir:
+                yield tp, log
 
     def high_watermarks_of(self, log_dir: LogDir) -> dict[TopicPartition, int]:
         """Return the HighWatermark of every log of a log dir (KAFKA-6604: idle ones too).
 
         Lost ones stay in it with 0 until they are made anew: the next start must know of them.
         """
-        state = self._state
-        known = dict.fromkeys(state.hosted.awaited(log_dir.path), 0)
-        known.update(
-            (tp, idle.partition.high_watermark)
-            for tp, idle in state.hosted.iterate_idle()
-            if idle.dir is log_dir
-        )
-        known.update(
-            (tp, loose.high_watermark)
-            for tp, loose in state.loose_futures.items()
-            if loose.dir is log_dir
-        )
-        for tp, replica in state.hosted.iterate_online():
-            if replica.dir is log_dir:
-                known[tp] = replica.partition.high_watermark
-            future = replica.future
-            if future is not None and future.dir is log_dir and future.log is not None:
-                known[tp] = future.high_watermark
+        known = dict.fromkeys(self._state.hosted.awaited(log_dir.path), 0)
+        known.update((tp, log.positions.high_watermark) for tp, log in self._owned(log_dir))
         return known
 
     # Jobs.

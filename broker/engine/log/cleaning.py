@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from broker.core.log_dirs import LogDirFailed
 from broker.core.pacing import Pacer
+from broker.engine.hosted_log import LogToken
 from broker.engine.log.checkpoints import Checkpoints
 from broker.engine.log.deletions import Deletions
 from broker.engine.replica import Replica
@@ -57,8 +58,8 @@ class _Target(NamedTuple):
     """A log as it was when a cleaner looked at it."""
 
     replica: Replica
-    generation: int
-    log: PartitionLog
+    token: LogToken
+    files: PartitionLog
     log_dir: LogDir
 
 
@@ -187,9 +188,9 @@ class Cleaner:
     def _targets(self) -> dict[TopicPartition, _Target]:
         """Return what may be cleaned now, as it is now."""
         targets = {
-            tp: _Target(replica, replica.generation, replica.log, self._log_dir)
+            tp: _Target(replica, replica.log.token, replica.log.files, self._log_dir)
             for tp, replica in self._state.hosted.iterate_online()
-            if replica.compaction is not None and replica.dir is self._log_dir
+            if replica.compaction is not None and replica.log.dir is self._log_dir
         }
         return {tp: target for tp, target in targets.items() if self._stands(target)}
 
@@ -198,7 +199,7 @@ class Cleaner:
         assert replica.compaction is not None, f"{replica.tp} is not compacted"
         return Candidate(
             replica.tp,
-            target.log,
+            target.files,
             self._state.cleaner_offsets.get(target.log_dir.path, replica.tp),
             replica.partition.last_stable_offset,
             replica.compaction,
@@ -209,9 +210,8 @@ class Cleaner:
         replica, state = target.replica, self._state
         return (
             state.hosted.online(replica.tp) is replica
-            and replica.generation == target.generation
-            and replica.log is target.log
-            and replica.dir is target.log_dir is self._log_dir
+            and replica.log.is_still(target.token)
+            and target.log_dir is self._log_dir
             and replica.compaction is not None
             and not state.cleaning_pauses.is_paused(replica.tp)
             and not state.cleaner_offsets.is_uncleanable(target.log_dir.path, replica.tp)
@@ -222,7 +222,7 @@ class Cleaner:
     async def _clean(self, target: _Target, filthiest: Filthiest) -> bool:
         """Run a pass to its end; False when it was given up."""
         # The gaps that a pass makes must lie before the recovery point: behind it a gap is a loss.
-        await self._checkpoints.make_durable(target.log_dir, target.log)
+        await self._checkpoints.make_durable(target.log_dir, target.files)
         begin = partial(self._pass_over, filthiest, self._state.wall_ms())
         cleaning = await target.log_dir.submit("begin cleaning", begin)
         try:
@@ -307,9 +307,8 @@ class Cleaner:
         self._log_dir.submit("write cleaner offsets", job)
 
     def _is_here(self, tp: TopicPartition) -> bool:
-        replica, idle = self._state.hosted.online(tp), self._state.hosted.idle(tp)
-        here = replica or idle
-        return here is not None and here.dir is self._log_dir
+        here = self._state.hosted.online(tp) or self._state.hosted.idle(tp)
+        return here is not None and here.log_dir == self._log_dir.path
 
     def gauges(self) -> CleanerGauges:
         """Return how this cleaner does."""
@@ -318,7 +317,7 @@ class Cleaner:
         last_ms = self._last_run_ms
         return CleanerGauges(
             uncleanable_count=len(marked),
-            uncleanable_bytes=sum(one.log.size_bytes for one in replicas if one is not None),
+            uncleanable_bytes=sum(one.log.files.size_bytes for one in replicas if one is not None),
             dirty_percent_max=self._dirty_percent_max,
             since_last_run_ms=(
                 _NEVER_RUN if last_ms == _NEVER_RUN else self._state.now_ms() - last_ms

@@ -14,6 +14,8 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from broker.core.log_dirs import LogDirFailed
+from broker.core.log_positions import LogPositions
+from broker.engine.hosted_log import HostedLog
 from broker.engine.state import EngineState
 from broker.storage.disk_queue import DiskQueue
 from broker.storage.layout import delete_dir_name, stray_dir_name
@@ -49,38 +51,35 @@ class Deletions:
         return len(self._due)
 
     def set_aside(
-        self, tp: TopicPartition, log: PartitionLog, log_dir: DiskQueue, delay_ms: int
+        self, tp: TopicPartition, log: HostedLog[LogPositions], delay_ms: int
     ) -> asyncio.Future[None]:
         """Rename a log and have it removed later; the future ends when it is renamed.
-
-        ``log_dir`` is the queue that the log belongs to: for future logs the one beside.
 
         Raises:
             LogDirFailed: the log dir is offline; in the future when it fails meanwhile.
         """
         name = delete_dir_name(tp, self._state.unique())
-        then = partial(self.renamed, tp, log, log_dir, delay_ms)
-        return self._rename(tp, log, log_dir, name, then)
+        then = partial(self.renamed, tp, log.files, log.queue, delay_ms)
+        return self._rename(tp, log, name, then)
 
     def keep_as_stray(
-        self, tp: TopicPartition, log: PartitionLog, log_dir: DiskQueue
+        self, tp: TopicPartition, log: HostedLog[LogPositions]
     ) -> asyncio.Future[None]:
         """Rename a log that is nobody's; every start leaves it alone. As ``set_aside`` else."""
         name = stray_dir_name(tp, self._state.unique())
-        logger.warning("%s/%s -> %s: its topic was made anew", log_dir.path, tp, name)
-        return self._rename(tp, log, log_dir, name, partial(self._on_gone, log_dir.path, tp))
+        logger.warning("%s/%s -> %s: its topic was made anew", log.log_dir, tp, name)
+        return self._rename(tp, log, name, partial(self._on_gone, log.log_dir, tp))
 
     def _rename(
         self,
         tp: TopicPartition,
-        log: PartitionLog,
-        log_dir: DiskQueue,
+        log: HostedLog[LogPositions],
         name: str,
         then: Callable[[], None],
     ) -> asyncio.Future[None]:
-        renamed = log_dir.submit("set aside", lambda: log.rename(name))
-        self._state.log_dirs.uncount_log(log_dir.path)
-        self._state.cleaner_offsets.forget(log_dir.path, tp)
+        renamed = log.queue.submit("set aside", partial(log.files.rename, name))
+        self._state.log_dirs.uncount_log(log.log_dir)
+        self._state.cleaner_offsets.forget(log.log_dir, tp)
 
         def done(future: asyncio.Future[None]) -> None:
             if not future.cancelled() and future.exception() is None:
@@ -93,15 +92,15 @@ class Deletions:
         return waited
 
     def renamed(
-        self, tp: TopicPartition, log: PartitionLog, log_dir: DiskQueue, delay_ms: int
+        self, tp: TopicPartition, files: PartitionLog, queue: DiskQueue, delay_ms: int
     ) -> None:
         """Remove a log later that has its name for deletion; the checkpoints forget it.
 
         A log of its partition that is made here later would be taken for the old one after a
         crash. Source: LogManager.scala asyncDelete.
         """
-        self._on_gone(log_dir.path, tp)
-        self.schedule(log_dir, log.delete_files, delay_ms)
+        self._on_gone(queue.path, tp)
+        self.schedule(queue, files.delete_files, delay_ms)
 
     def schedule(self, log_dir: DiskQueue, remove: Callable[[], None], delay_ms: int) -> None:
         """Run ``remove`` in this queue of a log dir after ``delay_ms``.

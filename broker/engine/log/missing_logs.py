@@ -47,9 +47,8 @@ class MissingLogs:
                 self._look_again(log_dir, tp)
 
     def _hosted_in(self, log_dir: LogDir) -> list[TopicPartition]:
-        hosted = self._state.hosted
-        online = [tp for tp, replica in hosted.iterate_online() if replica.dir is log_dir]
-        return online + [tp for tp, idle in hosted.iterate_idle() if idle.dir is log_dir]
+        logs = self._state.iterate_logs()
+        return [tp for tp, log, _ in logs if log.dir is log_dir and not log.is_future]
 
     def _look_again(self, log_dir: LogDir, tp: TopicPartition) -> None:
         """It may have been promoted by another thread since the listing."""

@@ -43,15 +43,15 @@ class Retention:
     def check(self) -> None:
         """Look at every replica that is online, empty, moved and compacted ones apart."""
         for tp, replica in self._state.hosted.iterate_online():
-            if replica.log.size_bytes > 0 and not self._state.cleaning_pauses.is_paused(tp):
+            if replica.log.files.size_bytes > 0 and not self._state.cleaning_pauses.is_paused(tp):
                 self.look(replica)
 
     def look(self, replica: Replica) -> asyncio.Future[_Retained | None] | None:
         """Remove what may go of one log now; None when its log dir is offline."""
         config = self._state.ports.topic_config(replica.tp.topic)
-        job = partial(_retain, replica.log, self._limits(replica, config))
+        job = partial(_retain, replica.log.files, self._limits(replica, config))
         try:
-            looked = replica.dir.submit("retain", job)
+            looked = replica.log.dir.submit("retain", job)
         except LogDirFailed:
             return None
         looked.add_done_callback(partial(self._on_looked, replica, config.file_delete_delay_ms))
@@ -88,7 +88,7 @@ class Retention:
             expired.by_size,
             expired.by_age,
         )
-        self._deletions.schedule(replica.dir, retained.aside.remove, delay_ms)
+        self._deletions.schedule(replica.log.dir, retained.aside.remove, delay_ms)
         self._logs.raise_log_start(replica, retained.log_start_offset)
 
 

@@ -45,8 +45,8 @@ class MoveSource:
             if not self._has(offset):
                 return LogRead((), 0, offset)
             up_to = self._replica.partition.log_end_offset
-            job = partial(self._replica.log.read, offset, self._read_bytes, up_to=up_to)
-            read = await self._replica.dir.submit("read for move", job)
+            job = partial(self._replica.log.files.read, offset, self._read_bytes, up_to=up_to)
+            read = await self._replica.log.queue.submit("read for move", job)
         self._next_offset = read.next_offset
         return read
 
@@ -56,7 +56,7 @@ class MoveSource:
 
     async def _read_beside(self, offset: int) -> LogRead | None:
         """Read by what was found before, or now; None when that leads to nothing."""
-        log, log_dir = self._replica.log, self._replica.dir
+        log, log_dir = self._replica.log.files, self._replica.log.dir
         if not self._found:
             up_to = self._replica.partition.log_end_offset
             job = partial(find_pieces, log, offset, up_to, self._read_bytes, self._step_bytes)

@@ -21,15 +21,16 @@ from broker.core.future_log import (
     decide_move,
     mover_index,
 )
-from broker.core.leader_epochs import LeaderEpochs
 from broker.core.log_dirs import LogDirFailed
+from broker.core.log_positions import LogPositions
 from broker.engine.future import FutureReplica
+from broker.engine.hosted_log import HostedLog
 from broker.engine.log.deletions import Deletions
 from broker.engine.log.logs import Logs
 from broker.engine.move.move_turns import MoveTurns
 from broker.engine.move.mover import Mover
 from broker.engine.move.moving import MoveTools, MovingLog
-from broker.engine.replica import LooseFuture, Replica
+from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.engine.supervise import supervised
 from broker.storage.log_dir import LogDir
@@ -121,10 +122,7 @@ class Moves:
         answers: dict[TopicPartition, ErrorCode] = {}
         creating: dict[TopicPartition, asyncio.Future[bool]] = {}
         for tp, path in orders:
-            replica = self._state.hosted.online(tp)
-            while replica is not None and replica.pause is not None:
-                await asyncio.shield(replica.pause)
-                replica = self._state.hosted.online(tp)
+            replica = await self._state.until_swapped(tp)
             decision = decide_move(
                 tp,
                 path,
@@ -156,22 +154,23 @@ class Moves:
         """Create the future log; the future tells whether it could be."""
         begun: asyncio.Future[bool] = self._state.loop.create_future()
         start = replica.partition.log_start_offset
-        future = self._attach(replica, target, fallback_offset=start)
+        future = self._attach(replica, target, None, fallback_offset=start)
         self._state.log_dirs.count_log(target.path)
-        future.noted_topic_id = replica.topic_id
+        topic_id = replica.topic_id
         try:
             created = self.tools.logs.create_future(replica, target)
         except LogDirFailed:
             self.drop(replica)
             begun.set_result(False)
             return begun
-        created.add_done_callback(partial(self._on_created, replica, future, begun))
+        created.add_done_callback(partial(self._on_created, replica, future, topic_id, begun))
         return begun
 
     def _on_created(
         self,
         replica: Replica,
         future: FutureReplica,
+        topic_id: bytes,
         begun: asyncio.Future[bool],
         created: asyncio.Future[PartitionLog],
     ) -> None:
@@ -180,16 +179,23 @@ class Moves:
             begun.set_result(is_created)
         if not is_created:
             return  # Its log dir failed, and that ended the move.
-        log = created.result()
+        log = self.tools.logs.future(created.result(), future.dir, topic_id)
         if self._state.log_dirs.preferred(replica.tp) == future.dir.path:
             self._state.log_dirs.forget_preference(replica.tp)
         if replica.future is not future:
-            self._remove(replica, log, future.dir)  # Abandoned while it was being created.
+            self._remove(replica, log)  # Abandoned while it was being created.
             return
-        future.attach(log, LeaderEpochs(), high_watermark=0)
+        future.log = log
         self._enlist(replica, future)
 
-    def _attach(self, replica: Replica, target: LogDir, *, fallback_offset: int) -> FutureReplica:
+    def _attach(
+        self,
+        replica: Replica,
+        target: LogDir,
+        log: HostedLog[LogPositions] | None,
+        *,
+        fallback_offset: int,
+    ) -> FutureReplica:
         move = Move(
             replica.tp,
             source_dir=replica.log_dir,
@@ -198,7 +204,7 @@ class Moves:
             fallback_offset=fallback_offset,
         )
         move.witness = self._state.ports.witness
-        future = FutureReplica(move, target, started_at_ms=self._state.wall_ms())
+        future = FutureReplica(move, target, log, started_at_ms=self._state.wall_ms())
         replica.future = future
         self._state.cleaning_pauses.pause(replica.tp)
         return future
@@ -222,7 +228,9 @@ class Moves:
         future = replica.future
         if future is None or future.log is None or future.is_promoting:
             return
-        future.move.on_leader_epoch(replica.leader_epoch, fallback_offset=future.high_watermark)
+        future.move.on_leader_epoch(
+            replica.leader_epoch, fallback_offset=future.log.positions.high_watermark
+        )
         if future.move.is_active:
             self._enlist_again(replica, future)
 
@@ -231,15 +239,15 @@ class Moves:
         if not mover.has(replica.tp):
             mover.add(MovingLog(self._state, self.tools, replica, future))
 
-    def _resume(self, replica: Replica, loose: LooseFuture) -> None:
+    def _resume(self, replica: Replica, loose: HostedLog[LogPositions]) -> None:
         if not loose.dir.online:
             return
-        if loose.dir is replica.dir:
+        if loose.dir is replica.log.dir:
             # The current log was made anew in the future log's own dir (KAFKA-16082).
-            self._remove(replica, loose.log, loose.dir)
+            self._remove(replica, loose)
             return
-        future = self._attach(replica, loose.dir, fallback_offset=loose.high_watermark)
-        future.attach(loose.log, loose.epochs, high_watermark=loose.high_watermark)
+        fallback_offset = loose.positions.high_watermark
+        future = self._attach(replica, loose.dir, loose, fallback_offset=fallback_offset)
         self._enlist(replica, future)
 
     def on_truncated(self, replica: Replica, offset: int) -> None:
@@ -256,9 +264,9 @@ class Moves:
         """End a move and set its future log aside."""
         future = self._end(replica)
         if future is not None and future.log is not None:
-            self._remove(replica, future.log, future.dir)
+            self._remove(replica, future.log)
 
-    def drop(self, replica: Replica) -> LooseFuture | None:
+    def drop(self, replica: Replica) -> HostedLog[LogPositions] | None:
         """End the move of a failed log dir, touching no disk; return the future log that stays.
 
         One that is being promoted is no future log any more: see `MovingLog.swap`.
@@ -269,7 +277,7 @@ class Moves:
         self._end(replica)
         if future is None or future.log is None or not future.dir.online or future.is_promoting:
             return None
-        return LooseFuture(future.log, future.dir, future.epochs, future.high_watermark)
+        return future.log
 
     def _end(self, replica: Replica) -> FutureReplica | None:
         future, replica.future = replica.future, None
@@ -281,9 +289,9 @@ class Moves:
         self._report(replica, future)
         return future
 
-    def _remove(self, replica: Replica, log: PartitionLog, log_dir: LogDir) -> None:
+    def _remove(self, replica: Replica, log: HostedLog[LogPositions]) -> None:
         try:
-            self._deletions.set_aside(replica.tp, log, log_dir.beside, replica.delete_delay_ms)
+            self._deletions.set_aside(replica.tp, log, replica.delete_delay_ms)
         except LogDirFailed:
             return  # It stays on the failed log dir.
 
@@ -309,7 +317,7 @@ class Moves:
                 target_log_dir=move.target_dir,
                 started_at_ms=future.started_at_ms,
                 copied_bytes=future.copied_bytes,
-                total_bytes=replica.log.size_bytes,
+                total_bytes=replica.log.files.size_bytes,
                 state=_ROW_STATES[move.state],
             )
         )

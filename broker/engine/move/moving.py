@@ -24,23 +24,23 @@ from broker.core.future_log import (
 )
 from broker.core.leader_epochs import EpochEntry, decide_truncation
 from broker.core.log_dirs import LogDirFailed
+from broker.core.log_positions import LogPositions
 from broker.core.replication_quota import ReplicationQuota
 from broker.engine.future import FutureReplica
+from broker.engine.hosted_log import HostedLog, Place
 from broker.engine.log.deletions import Deletions
 from broker.engine.log.logs import Logs
 from broker.engine.move.move_source import MoveSource
 from broker.engine.move.move_turns import MoveTurns
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
-from broker.storage.disk_queue import DiskQueue
 from broker.storage.log_dir import LogDir
 from broker.storage.log_reader import LogRead
-from broker.storage.partition_log import PartitionLog
 from broker.storage.swap import Swap
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.ports import Buffer
-from protocol.records.batch import read_batch_header
+from protocol.records.batch import BatchHeader, read_batch_header
 
 COPY_BYTES: Final = 8 * 1024 * 1024
 """What one step copies at most, in reads of ``replica.fetch.max.bytes``, when nothing throttles."""
@@ -100,15 +100,10 @@ class MovingLog:
         self.report()
 
     @property
-    def _log(self) -> PartitionLog:
+    def _log(self) -> HostedLog[LogPositions]:
         log = self._future.log
         assert log is not None, f"{self.tp}: the future log is moved before it exists"
         return log
-
-    @property
-    def _queue(self) -> DiskQueue:
-        """The queue that moves have in the target, beside the one that clients wait for."""
-        return self._future.dir.beside
 
     def _stands(self, state: MoveState) -> bool:
         """Tell whether the move is still this one, in this state, of a replica that is online."""
@@ -125,10 +120,11 @@ class MovingLog:
 
         The current one may be cut again meanwhile: then the last answer counts for nothing.
         """
-        partition, future = self._replica.partition, self._future
+        current, future = self._replica.log, self._log.positions
         finished = False
         while not finished:
-            generation = self._replica.generation
+            token = current.token
+            partition = current.positions
             answer = partition.epochs.end_offset_for(future.epochs.latest, partition.log_end_offset)
             cut = decide_truncation(
                 future.epochs,
@@ -137,46 +133,26 @@ class MovingLog:
                 answer=answer,
             )
             await self._cut(cut.offset)
-            finished = cut.finished and generation == self._replica.generation
+            finished = cut.finished and current.is_still(token)
             if not self._stands(MoveState.TRUNCATING):
                 return
         self.move.on(MoveEvent.TRUNCATED)
 
     async def _cut(self, offset: int) -> None:
-        future, log = self._future, self._log
-        if offset >= future.log_end_offset:
+        log = self._log
+        if offset >= log.positions.log_end_offset:
             # An epoch without records would be asked about for ever.
-            if future.epochs.truncate_from_end(future.log_end_offset):
-                self._write_epochs()
-            return
-        future.log_end_offset = offset
-        future.high_watermark = min(future.high_watermark, offset)
-        future.epochs.truncate_from_end(offset)
-        entries = future.epochs.entries
+            log.write_epochs(log.positions.forget_empty_epochs())
+        else:
+            await self._settle(log.cut(offset))
 
-        def cut() -> None:
-            log.truncate_to(offset)
-            log.write_leader_epochs(entries)
-
-        await self._cut_by("truncate future", cut)
-
-    async def _cut_by(self, operation: str, job: Callable[[], None]) -> None:
-        """Cut the future log; a RecoveryPoint that falls is written before the copy goes on."""
-        log_dir = self._future.dir
-        if await self._tools.logs.cut(log_dir, self._log, operation, job, queue=self._queue):
-            await log_dir.submit("settle", _nothing)
+    async def _settle(self, cut: asyncio.Future[bool]) -> None:
+        """Wait for a cut; a RecoveryPoint that falls is written before the copy goes on."""
+        if await cut:
+            await self._log.dir.submit("settle", _nothing)
 
     async def _restart_at(self, offset: int) -> None:
-        future, log = self._future, self._log
-        now_ms = self._state.wall_ms()
-        future.log_end_offset = future.high_watermark = offset
-        future.epochs.clear()
-
-        def empty() -> None:
-            log.truncate_fully_and_start_at(offset, now_ms=now_ms)
-            log.write_leader_epochs(())
-
-        await self._cut_by("restart future", empty)
+        await self._settle(self._log.restart_at(offset, now_ms=self._state.wall_ms()))
         self._replica.on_log_start()
 
     # Copying.
@@ -187,7 +163,7 @@ class MovingLog:
             return await self._copy_step() if self._stands(MoveState.COPYING) else 0
 
     def _turn(self) -> AbstractAsyncContextManager[None]:
-        return self._tools.turns.of(self._replica.dir.path, self._future.dir.path)
+        return self._tools.turns.of(self._replica.log_dir, self._log.log_dir)
 
     async def _copy_step(self) -> int:
         copied = await self._copy(MoveState.COPYING)
@@ -198,7 +174,7 @@ class MovingLog:
 
     async def _sync(self) -> None:
         self._unsynced_bytes = 0
-        await self._queue.submit("sync future", self._log.flush)
+        await self._log.queue.submit("sync future", self._log.files.flush)
 
     @property
     def _step_bytes(self) -> int:
@@ -215,7 +191,7 @@ class MovingLog:
         if not await self._in_range():
             return 0
         source = MoveSource(self._replica, self._read_bytes, self._step_bytes)
-        offset, copied = self._future.log_end_offset, 0
+        offset, copied = self._log.positions.log_end_offset, 0
         written: asyncio.Future[int] | None = None
         try:
             while copied + self._read_bytes <= self._step_bytes and self._stands(state):
@@ -236,7 +212,8 @@ class MovingLog:
 
         Its log start is raised again afterwards. Source: KAFKA-6975.
         """
-        if self._log.size_bytes > 0 or self._log.log_start_offset != offset:
+        files = self._log.files
+        if files.size_bytes > 0 or files.log_start_offset != offset:
             return offset
         base_offset = read_batch_header(read.buffers[0]).base_offset
         if base_offset < offset:
@@ -245,8 +222,7 @@ class MovingLog:
 
     async def _in_range(self) -> bool:
         """Bring the future log into the current log's range; False: copy in the next step."""
-        partition, future = self._replica.partition, self._future
-        offset = future.log_end_offset
+        partition, offset = self._replica.partition, self._log.positions.log_end_offset
         if partition.log_start_offset <= offset <= partition.log_end_offset:
             self._tools.logs.raise_future_log_start(self._replica)
             return True
@@ -263,42 +239,39 @@ class MovingLog:
         return False
 
     def _write(self, buffers: tuple[Buffer, ...], offset: int) -> asyncio.Future[int]:
-        future = self._future
-        changed = False
+        batches: list[BatchHeader] = []
         for buffer in buffers:
             checked = check_follower_append(buffer, next_offset=offset)
             if checked.size_bytes != len(buffer):
                 raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.tp}: a cut batch at {offset}")
-            for batch in checked.batches:
-                epoch = batch.partition_leader_epoch
-                if epoch != future.epochs.latest and epoch >= 0:
-                    changed |= future.epochs.assign(epoch, batch.base_offset)
+            batches += checked.batches
             offset = checked.last_offset + 1
-        written = self._queue.submit_append(self._log, buffers, self._state.wall_ms())
-        written.add_done_callback(partial(self._on_written, offset, sum(map(len, buffers))))
-        if changed:
-            self._write_epochs()
-        return written
+        on_written = partial(self._on_written, offset, sum(map(len, buffers)))
+        return self._log.append(
+            buffers, offset, on_written, batches=batches, now_ms=self._state.wall_ms()
+        )
 
-    def _write_epochs(self) -> None:
-        log, entries = self._log, self._future.epochs.entries
-        self._queue.submit("write leader epochs", lambda: log.write_leader_epochs(entries))
-
-    def _on_written(self, end_offset: int, size_bytes: int, written: asyncio.Future[int]) -> None:
-        future = self._future
-        if not written.cancelled() and written.exception() is None:
-            future.log_end_offset = max(future.log_end_offset, end_offset)
-            future.high_watermark = min(
-                self._replica.partition.high_watermark, future.log_end_offset
+    def _on_written(
+        self,
+        end_offset: int,
+        size_bytes: int,
+        counts: bool,  # noqa: FBT001 -- a callback
+    ) -> None:
+        if counts:
+            positions = self._log.positions
+            positions.appended(end_offset)
+            positions.high_watermark = min(
+                self._replica.partition.high_watermark, positions.log_end_offset
             )
-            future.copied_bytes += size_bytes
-            self._state.ports.counters.move_bytes.add(size_bytes)
-            self._tools.throttle.record(size_bytes, self._state.now_ms())
+        self._future.copied_bytes += size_bytes
+        self._state.ports.counters.move_bytes.add(size_bytes)
+        self._tools.throttle.record(size_bytes, self._state.now_ms())
 
     def is_close(self) -> bool:
         """Tell whether the swap can copy what is missing, so that it ends also under load."""
-        missing = self._replica.partition.log_end_offset - self._future.log_end_offset
-        missing_bytes = self._replica.log.size_bytes - self._log.size_bytes
+        end_offset = self._log.positions.log_end_offset
+        missing = self._replica.partition.log_end_offset - end_offset
+        missing_bytes = self._replica.log.files.size_bytes - self._log.files.size_bytes
         return missing == 0 or missing_bytes <= min(CLOSE_BYTES, self._step_bytes)
 
     # Swapping.
@@ -310,7 +283,7 @@ class MovingLog:
         """
         async with self._turn():
             if self._stands(MoveState.COPYING):
-                self._future.note_topic_id(self._replica.topic_id)
+                self._log.write_topic_id(self._replica.topic_id)
                 await self._sync()
         async with self._turn():
             if self._stands(MoveState.COPYING):
@@ -319,30 +292,28 @@ class MovingLog:
             self.report()
 
     async def _swap(self) -> None:
-        replica = self._replica
+        swapping = self._replica.log.swapping
         self.move.on(MoveEvent.CAUGHT_UP)
-        pause: asyncio.Future[None] = self._state.loop.create_future()
-        replica.pause = pause
+        swapping.begin()
         try:
             if await self._close_gap():
                 await self._promote()
         finally:
             if self._stands(MoveState.SWAPPING):
                 self.move.on(MoveEvent.FELL_BEHIND)
-            replica.pause = None
-            pause.set_result(None)
+            swapping.end()
 
     async def _close_gap(self) -> bool:
         """Copy what came in before the pause; True when the future log has everything."""
         replica = self._replica
-        if not replica.is_settled:
-            await replica.dir.submit("settle", _nothing)
+        if not replica.partition.is_settled:
+            await replica.log.dir.submit("settle", _nothing)
         for _ in range(SWAP_COPIES_MAX):
             if not self._stands(MoveState.SWAPPING):
                 return False
-            if replica.is_settled and can_swap(
+            if replica.partition.is_settled and can_swap(
                 current_end_offset=replica.partition.log_end_offset,
-                future_end_offset=self._future.log_end_offset,
+                future_end_offset=self._log.positions.log_end_offset,
             ):
                 # It may have risen while the last records were copied.
                 self._tools.logs.raise_future_log_start(replica)
@@ -351,27 +322,21 @@ class MovingLog:
         return False
 
     async def _promote(self) -> None:
-        replica, future = self._replica, self._future
-        source, source_log = replica.dir, replica.log
+        replica, promoted = self._replica, self._log
+        source, source_log = replica.log.dir, replica.log.files
+        beside = promoted.queue
         swap = Swap(
             self.tp,
             source=source_log,
             source_root=source.disk.root,
-            future=self._log,
-            beside=self._queue.files,
+            future=promoted.files,
+            beside=beside.files,
             unique=self._state.unique(),
         )
-        future.is_promoting, written_epochs = True, future.epochs.entries
-        await self._queue.submit("swap: promote", partial(swap.promote, future.dir.files))
+        promoted.place, written_epochs = Place.PROMOTING, promoted.positions.epochs.entries
+        await beside.submit("swap: promote", partial(swap.promote, promoted.dir.files))
         if self._state.hosted.online(self.tp) is not replica:
-            # The source failed meanwhile, and may even be back.
-            counters = self._state.ports.counters
-            if self._tools.logs.keep_promoted(replica, future):
-                counters.moves_done.add()
-            else:
-                counters.moves_failed.add()
-                delay_ms = replica.delete_delay_ms
-                self._tools.deletions.set_aside(self.tp, self._log, future.dir, delay_ms)
+            self._on_source_gone(promoted)
             return
         self._point_to_promoted(source, written_epochs)
         try:
@@ -380,16 +345,24 @@ class MovingLog:
         except LogDirFailed:
             return  # The promoted log is whole; its note tells the next start what to do.
         self._tools.deletions.renamed(self.tp, source_log, source.beside, replica.delete_delay_ms)
-        await self._queue.submit("swap: finish", swap.finish)
+        await beside.submit("swap: finish", swap.finish)
+
+    def _on_source_gone(self, promoted: HostedLog[LogPositions]) -> None:
+        """Keep what was promoted while the source failed; the source may even be back."""
+        counters = self._state.ports.counters
+        if self._tools.logs.keep_promoted(self._replica, promoted):
+            counters.moves_done.add()
+        else:
+            counters.moves_failed.add()
+            self._tools.deletions.set_aside(self.tp, promoted, self._replica.delete_delay_ms)
 
     def _point_to_promoted(self, source: LogDir, written_epochs: list[EpochEntry]) -> None:
-        replica, future = self._replica, self._future
-        replica.log, replica.dir, replica.future = self._log, future.dir, None
+        replica, promoted = self._replica, self._log
+        replica.log.become(promoted)
+        replica.future = None
         self._state.log_dirs.uncount_log(source.path)
-        self._state.cleaner_offsets.move(self.tp, source.path, future.dir.path)
+        self._state.cleaner_offsets.move(self.tp, source.path, promoted.log_dir)
         self._tools.logs.on_promoted(replica, written_epochs)
-        if replica.topic_id != future.noted_topic_id:
-            self._tools.logs.assign_topic_id(replica, replica.topic_id)
         self._state.ports.counters.moves_done.add()
         if self.move.on(MoveEvent.SWAP_DONE):
             self._state.move_ended(self.tp)

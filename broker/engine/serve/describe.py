@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from broker.core.log_positions import LogPositions
 from broker.core.producer_entry import ProducerEntry
+from broker.engine.hosted_log import HostedLog
 from broker.engine.replica import Replica
-from broker.engine.state import EngineState
+from broker.engine.state import EngineState, LogHere
 from broker.engine.types import (
     EngineGauges,
     LogDirDescription,
@@ -81,23 +83,15 @@ class Describe:
         )
 
     def _replicas(self) -> list[tuple[str, ReplicaDescription]]:
-        state = self._state
-        found: list[tuple[str, ReplicaDescription]] = []
-        for tp, replica in state.hosted.iterate_online():
-            end = replica.partition.log_end_offset
-            lag = max(replica.partition.high_watermark - end, 0)
-            found.append((replica.log_dir, _row(tp, replica.log.size_bytes, lag)))
-            future = replica.future
-            if future is not None and future.log is not None:
-                lag = end - future.log_end_offset
-                row = _row(tp, future.log.size_bytes, lag, is_future=True)
-                found.append((future.dir.path, row))
-        for tp, idle in state.hosted.iterate_idle():
-            found.append((idle.log_dir, _row(tp, idle.log.size_bytes, UNKNOWN)))
-        for tp, loose in state.loose_futures.items():
-            row = _row(tp, loose.log.size_bytes, UNKNOWN, is_future=True)
-            found.append((loose.dir.path, row))
-        return found
+        return [
+            (
+                here.log.log_dir,
+                ReplicaDescription(
+                    here.tp, here.log.files.size_bytes, _lag(here), here.log.is_future
+                ),
+            )
+            for here in self._state.iterate_logs()
+        ]
 
     def gauges(self, *, move_count: int, failed_fetch_count: int) -> EngineGauges:
         """Count partitions as Kafka's gauges do."""
@@ -135,24 +129,13 @@ class Describe:
 
     def _count(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
         """Return bytes, current and future logs by log dir; often, and for thousands of logs."""
-        state = self._state
-        used = dict.fromkeys(state.dirs, 0)
-        current = dict.fromkeys(state.dirs, 0)
-        future = dict.fromkeys(state.dirs, 0)
-        for _, replica in state.hosted.iterate_online():
-            path = replica.log_dir
-            used[path] += replica.log.size_bytes
-            current[path] += 1
-            moving = replica.future
-            if moving is not None and moving.log is not None:
-                used[moving.dir.path] += moving.log.size_bytes
-                future[moving.dir.path] += 1
-        for _, idle in state.hosted.iterate_idle():
-            used[idle.log_dir] += idle.log.size_bytes
-            current[idle.log_dir] += 1
-        for loose in state.loose_futures.values():
-            used[loose.dir.path] += loose.log.size_bytes
-            future[loose.dir.path] += 1
+        used = dict.fromkeys(self._state.dirs, 0)
+        current, future = used.copy(), used.copy()
+        for _, log, _ in self._state.iterate_logs():
+            path = log.dir.path
+            used[path] += log.files.size_bytes
+            counts = future if log.is_future else current
+            counts[path] += 1
         return used, current, future
 
     def _log_dir_row(self, at_ms: int, log_dir: LogDir, counted: tuple[int, int, int]) -> LogDirRow:
@@ -178,67 +161,40 @@ class Describe:
 
     def replica_rows(self, at_ms: int) -> list[ReplicaRow]:
         """Return one row per online replica, and one per future log."""
-        rows: list[ReplicaRow] = []
-        for _, replica in self._state.hosted.iterate_online():
-            rows.append(self._current_row(at_ms, replica))
-            future = replica.future
-            if future is not None and future.log is not None:
-                lag = replica.partition.log_end_offset - future.log_end_offset
-                rows.append(
-                    self._row(
-                        at_ms,
-                        replica,
-                        log_dir=future.dir.path,
-                        is_future=True,
-                        offsets=(future.log.log_start_offset, future.log_end_offset),
-                        tail=(future.high_watermark, future.log.size_bytes, lag),
-                    )
-                )
-        return rows
-
-    def _current_row(self, at_ms: int, replica: Replica) -> ReplicaRow:
-        partition = replica.partition
-        lag = max(partition.high_watermark - partition.log_end_offset, 0)
-        return self._row(
-            at_ms,
-            replica,
-            log_dir=replica.log_dir,
-            is_future=False,
-            offsets=(partition.log_start_offset, partition.log_end_offset),
-            tail=(partition.high_watermark, replica.log.size_bytes, lag),
-        )
+        return [
+            self._row(at_ms, here.log, here.replica, _lag(here))
+            for here in self._state.iterate_logs()
+            if here.replica is not None
+        ]
 
     def _row(
-        self,
-        at_ms: int,
-        replica: Replica,
-        *,
-        log_dir: str,
-        is_future: bool,
-        offsets: tuple[int, int],
-        tail: tuple[int, int, int],
+        self, at_ms: int, log: HostedLog[LogPositions], replica: Replica, lag: int
     ) -> ReplicaRow:
-        partition = replica.partition
-        is_leader = partition.is_leader and not is_future
+        partition, positions = replica.partition, log.positions
+        is_leader = partition.is_leader and not log.is_future
         return ReplicaRow(
             at_ms=at_ms,
             broker_id=self._state.broker_id,
             topic=replica.tp.topic,
             partition=replica.tp.partition,
-            log_dir=log_dir,
+            log_dir=log.log_dir,
             is_leader=is_leader,
-            is_future=is_future,
+            is_future=log.is_future,
             leader_epoch=partition.leader_epoch,
-            log_start_offset=offsets[0],
-            log_end_offset=offsets[1],
-            high_watermark=tail[0],
+            log_start_offset=positions.log_start_offset,
+            log_end_offset=positions.log_end_offset,
+            high_watermark=positions.high_watermark,
             isr_count=len(partition.isr.isr) if is_leader else UNKNOWN,
-            size_bytes=tail[1],
-            lag=tail[2],
+            size_bytes=log.files.size_bytes,
+            lag=lag,
         )
 
 
-def _row(
-    tp: TopicPartition, size_bytes: int, lag: int, *, is_future: bool = False
-) -> ReplicaDescription:
-    return ReplicaDescription(tp, size_bytes, lag, is_future)
+def _lag(here: LogHere) -> int:
+    """Return what a future log has not copied yet, or what an Online one has not got committed."""
+    if here.replica is None:
+        return UNKNOWN
+    partition, positions = here.replica.partition, here.log.positions
+    if here.log.is_future:
+        return partition.log_end_offset - positions.log_end_offset
+    return max(positions.high_watermark - positions.log_end_offset, 0)

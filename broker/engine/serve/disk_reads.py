@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from broker.core.log_dirs import LogDirFailed
+from broker.engine.hosted_log import LogToken
 from broker.engine.replica import Replica
 from broker.storage.indexes import aborted_entry
 from broker.storage.log_reader import LogRead
@@ -49,8 +50,8 @@ class DiskRead(NamedTuple):
     span: ReadSpan
     path: str
     """Of the log dir when it began."""
-    generation: int
-    """Of the replica when it began."""
+    token: LogToken
+    """Of the log when it began."""
     future: asyncio.Future[LogRead]
 
     @property
@@ -60,7 +61,7 @@ class DiskRead(NamedTuple):
 
     def serves(self, span: ReadSpan) -> bool:
         """Tell whether what it read may answer ``span`` of the same replica and offset."""
-        if self.generation != self.replica.generation or self.span.up_to > span.up_to:
+        if not self.replica.log.is_still(self.token) or self.span.up_to > span.up_to:
             return False
         if span.with_aborted and not self.span.with_aborted:
             return False
@@ -87,7 +88,7 @@ class DiskReads:
         if self._stalled.get(path):
             return None
         job = partial(
-            replica.log.read,
+            replica.log.files.read,
             span.offset,
             span.max_bytes,
             min_one=span.min_one,
@@ -95,10 +96,10 @@ class DiskReads:
             with_aborted=span.with_aborted,
         )
         try:
-            future = replica.dir.submit("read", job)
+            future = replica.log.dir.submit("read", job)
         except LogDirFailed:
             return None  # The replica is being ended; the fetch is woken by that.
-        return DiskRead(part_index, replica, span, path, replica.generation, future)
+        return DiskRead(part_index, replica, span, path, replica.log.token, future)
 
     async def wait(self, reads: Sequence[DiskRead]) -> None:
         """Wait until all have ended, but for no disk longer than it deserves."""

@@ -6,6 +6,7 @@ Source: Partition.scala fetchOffsetForTimestamp and lastOffsetForLeaderEpoch, KI
 from __future__ import annotations
 
 from enum import Enum, auto
+from functools import partial
 from typing import Final
 
 from broker.core.log_dirs import LogDirFailed
@@ -82,10 +83,10 @@ class Offsets:
         return ListedOffset(ErrorCode.NONE, found.timestamp, found.offset, found.leader_epoch)
 
     async def _search(self, replica: Replica, timestamp: int) -> FoundOffset | None:
-        log = replica.log
+        files, queue = replica.log.files, replica.log.queue
         if timestamp == MAX_TIMESTAMP:
-            return await replica.dir.submit("find offset", log.offset_for_max_timestamp)
-        return await replica.dir.submit("find offset", lambda: log.offset_for_timestamp(timestamp))
+            return await queue.submit("find offset", files.offset_for_max_timestamp)
+        return await queue.submit("find offset", partial(files.offset_for_timestamp, timestamp))
 
     def offset_for_leader_epoch(
         self,

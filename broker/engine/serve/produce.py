@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from broker.core.append import AppendLimits, PreparedAppend, RecordsRefused, prepare_append
 from broker.core.delayed import DelayedProduce
@@ -149,11 +149,11 @@ class Produces:
                 replica = online(part.tp)
                 if replica is None:
                     continue
-                blocked = replica.pause or replica.cutting
-                if blocked is not None:
+                unwritable = replica.log.unwritable
+                if unwritable is not None:
                     waits = True
-                    await _ended(blocked)
-                elif not replica.dir.has_room():
+                    await asyncio.shield(unwritable)
+                elif not replica.log.dir.has_room():
                     waits = True
                     await _room(replica)
 
@@ -191,10 +191,9 @@ class Produces:
         )
 
     def _write(self, replica: Replica, prepared: PreparedAppend, part: ProducePart) -> None:
-        written = replica.dir.submit_append(replica.log, (part.records,), self._state.wall_ms())
-        replica.partition.assign_offsets(prepared.last_offset + 1)
-        written.add_done_callback(
-            partial(self._on_written, replica, replica.generation, prepared, part)
+        on_written = partial(self._on_written, replica, prepared, part)
+        replica.log.append(
+            (part.records,), prepared.last_offset + 1, on_written, now_ms=self._state.wall_ms()
         )
 
     def _count(self, prepared: PreparedAppend, part: ProducePart) -> None:
@@ -230,18 +229,12 @@ class Produces:
     def _on_written(
         self,
         replica: Replica,
-        generation: int,
         prepared: PreparedAppend,
         part: ProducePart,
-        written: asyncio.Future[int],
+        counts: bool,  # noqa: FBT001 -- a callback
     ) -> None:
-        error = written.exception()
-        if error is not None:
-            # A failed log dir ended the replica already; anything else would leave a gap.
-            replica.dir.fail("append", error)
-            return
         self._count(prepared, part)
-        if replica.generation != generation:
+        if not counts:
             return
         state = self._state
         now_ms = state.now_ms()
@@ -293,21 +286,9 @@ def _prepare(replica: Replica, part: ProducePart, now_ms: int) -> PreparedAppend
     )
 
 
-async def _ended(blocked: asyncio.Future[Any]) -> None:
-    """Wait for a swap or a cut.
-
-    What is done already would be asked for again and again, and nothing else would ever run.
-    """
-    assert not blocked.done(), "a swap or a cut that is over still holds up appends"
-    try:
-        await asyncio.shield(blocked)
-    except LogDirFailed:
-        return  # The append finds the replica offline and answers so.
-
-
 async def _room(replica: Replica) -> None:
     try:
-        await replica.dir.wait_for_room()
+        await replica.log.dir.wait_for_room()
     except LogDirFailed:
         return  # The append finds the replica offline and answers so.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker.core.isr import FollowerState
-from broker.core.log_start import low_watermark, new_log_start, raise_log_start
+from broker.core.log_start import low_watermark, new_log_start
 from broker.core.partition import Partition
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import BrokerId, TopicPartition
@@ -66,22 +66,3 @@ def test_a_live_follower_that_never_fetched_holds_the_low_watermark_back() -> No
     partition = leader()
     partition.followers = {BrokerId(2): FollowerState()}
     assert low_watermark(partition, None) == -1
-
-
-def test_the_log_start_only_rises_and_takes_the_high_watermark_along() -> None:
-    partition = leader()
-    partition.is_leader = False
-    assert not raise_log_start(partition, 20)
-    assert raise_log_start(partition, 90)
-    assert (partition.log_start_offset, partition.high_watermark) == (90, 90)
-    assert raise_log_start(partition, 200)
-    assert partition.log_start_offset == 100
-
-
-def test_epochs_before_the_log_start_are_forgotten() -> None:
-    partition = leader()
-    partition.epochs.assign(1, 0)
-    partition.epochs.assign(2, 30)
-    partition.epochs.assign(4, 60)
-    raise_log_start(partition, 40)
-    assert [(e.epoch, e.start_offset) for e in partition.epochs.entries] == [(2, 40), (4, 60)]

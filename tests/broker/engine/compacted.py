@@ -65,7 +65,7 @@ def dirty(node: Node, path: str, tp: TopicPartition = ORDERS) -> int | None:
 
 
 def active_base(node: Node, tp: TopicPartition = ORDERS) -> int:
-    return node.replica(tp).log.segment_base_offsets[-1]
+    return node.replica(tp).log.files.segment_base_offsets[-1]
 
 
 async def until_cleaned(node: Node, tp: TopicPartition = ORDERS) -> None:

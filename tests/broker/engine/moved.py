@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from broker.core.log_positions import LogPositions
+from broker.engine.future import FutureReplica
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.metrics.rows import MoveProgressRow
@@ -23,6 +25,12 @@ async def filled(lab: Lab, count: int = 20) -> Node:
 
 async def begin(node: Node, path: str, tp: TopicPartition = ORDERS) -> ErrorCode:
     return (await node.engine.moves.alter([(tp, path)]))[tp]
+
+
+def copied(future: FutureReplica) -> LogPositions:
+    """Return where a future log stands that has been created."""
+    assert future.log is not None
+    return future.log.positions
 
 
 def stopped(node: Node) -> Node:

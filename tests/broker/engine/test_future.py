@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from broker.core.future_log import Move
-from broker.core.leader_epochs import LeaderEpochs
 from broker.engine.future import FutureReplica
+from broker.engine.hosted_log import Place
+from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
-from tests.broker.storage.builders import filled_log, inline_log_dir
+from tests.broker.engine.moved import begin, filled
 
 
-async def test_a_future_log_found_on_disk_goes_on_at_its_end() -> None:
-    log_dir = inline_log_dir()
+async def test_a_future_log_that_is_being_created_is_not_promoted(alone: Lab) -> None:
+    log_dir = alone[1].log_dirs[alone[1].paths[0]]
     move = Move(ORDERS, source_dir="/a", target_dir="/b", leader_epoch=0, fallback_offset=0)
-    future = FutureReplica(move, log_dir, started_at_ms=5)
-    assert (future.log, future.log_end_offset) == (None, 0)
-    log = filled_log(log_dir.disk, 7)
-    future.attach(log, LeaderEpochs([(0, 0)]), high_watermark=99)
-    assert (future.log_end_offset, future.high_watermark) == (7, 7)
-    await asyncio.sleep(0)
+    future = FutureReplica(move, log_dir, None, started_at_ms=5)
+    assert (future.log, future.is_promoting) == (None, False)
+
+
+async def test_it_is_promoted_when_its_log_is(alone: Lab) -> None:
+    node = await filled(alone)
+    await begin(node, node.paths[1])
+    future = node.replica().future
+    assert future is not None
+    assert future.log is not None
+    assert not future.is_promoting
+    future.log.place = Place.PROMOTING
+    assert future.is_promoting
+    future.log.place = Place.FUTURE

@@ -26,7 +26,7 @@ async def test_settings_reach_limits_partition_and_log(alone: Lab) -> None:
     replica = alone[1].replica()
     assert replica.limits.is_log_append_time
     assert replica.partition.min_insync_replicas == 3
-    assert replica.log.config.segment_bytes == 2_000
+    assert replica.log.files.config.segment_bytes == 2_000
     assert replica.delete_delay_ms == 7
 
 
@@ -52,11 +52,11 @@ async def test_an_ended_replica_answers_all_and_keeps_no_batches(alone: Lab) -> 
     replica.replicated.add(9, produces[1], 0)
     replica.consumers.add(DelayedFetch(woken), 0)
     replica.followers.add(DelayedFetch(woken), 0)
-    generation = replica.generation
+    token = replica.log.token
     replica.end(ErrorCode.KAFKA_STORAGE_ERROR)
     assert [delayed.codes for delayed in produces] == [[ErrorCode.KAFKA_STORAGE_ERROR]] * 2
     assert (woken.count, replica.tail.size_bytes) == (2, 0)
-    assert replica.generation > generation
+    assert not replica.log.is_still(token)
 
 
 async def test_a_raised_high_watermark_settles_what_it_reaches(alone: Lab) -> None:
@@ -78,4 +78,4 @@ async def test_it_says_where_its_logs_are(alone: Lab) -> None:
         None,
         0,
     )
-    assert replica.is_settled
+    assert replica.partition.is_settled

@@ -63,8 +63,8 @@ async def flushed(lab: Lab, tps: Sequence[TopicPartition]) -> Node:
         await lab.create(tp, replicas=[1])
         for value in "abc":
             await node.produce(value, tp=tp)
-        log = node.replica(tp).log
-        await node.replica(tp).dir.submit("flush", log.flush)
+        log = node.replica(tp).log.files
+        await node.replica(tp).log.dir.submit("flush", log.flush)
     await asyncio.sleep(61)
     return node
 
@@ -145,9 +145,9 @@ async def test_the_flusher_syncs_what_flush_ms_asks_for() -> None:
         await lab.create(replicas=[1], flush_ms="5000")
         await lab[1].produce("a")
         await asyncio.sleep(4)
-        assert lab[1].replica().log.recovery_point == 0
+        assert lab[1].replica().log.files.recovery_point == 0
         await asyncio.sleep(2.1)
-        assert lab[1].replica().log.recovery_point == 1
+        assert lab[1].replica().log.files.recovery_point == 1
 
 
 async def test_log_starts_are_checkpointed_on_their_own_timer() -> None:

@@ -108,7 +108,7 @@ async def test_the_rate_of_all_cleaners_is_kept() -> None:
     async with Lab.running(broker_count=1, dir_count=1, **rate) as lab:
         await compacted(lab)
         await fill(lab[1], 60)
-        size_bytes = lab[1].replica().log.size_bytes
+        size_bytes = lab[1].replica().log.files.size_bytes
         await asyncio.sleep(BACKOFF_S)
         started_s = lab[1].state.loop.time()
         await until_cleaned(lab[1])
@@ -279,7 +279,7 @@ async def test_a_disk_that_fails_a_cleaner_is_offline_and_other_cleaners_go_on(o
 
 def damage(node: Node, tp: TopicPartition = ORDERS) -> None:
     replica = node.replica(tp)
-    name = replica.log.segments[1].files.name(".log")
+    name = replica.log.files.segments[1].files.name(".log")
     disk = node.memory[replica.log_dir]
     data = bytearray(disk.read_file(name))
     data[70] ^= 1
@@ -302,7 +302,7 @@ async def test_a_log_that_cannot_be_read_is_marked_and_the_cleaner_lives(one: La
     assert node.log_dirs[path].online
     gauges = node.engine.cleaning.gauges()
     assert gauges[path].uncleanable_count == 1
-    assert gauges[path].uncleanable_bytes == node.replica().log.size_bytes
+    assert gauges[path].uncleanable_bytes == node.replica().log.files.size_bytes
     assert gauges[node.replica(OTHER).log_dir].uncleanable_count == 0
     assert 0 <= gauges[path].since_last_run_ms <= BACKOFF_S * 1000
     await fill(node, 60, third)

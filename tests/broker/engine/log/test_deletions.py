@@ -57,7 +57,7 @@ async def test_who_gives_up_waiting_leaves_the_log_to_be_removed(alone: Lab) -> 
     node = alone[1]
     replica = node.replica()
     deletions = Deletions(node.engine.state, lambda _path, _tp: None)
-    deletions.set_aside(ORDERS, replica.log, replica.dir, 1000).cancel()
+    deletions.set_aside(ORDERS, replica.log, 1000).cancel()
     await asyncio.sleep(0.1)
     (name,) = dirs(node)
     assert name.endswith("-delete")
@@ -73,11 +73,11 @@ async def test_a_failure_that_nobody_waited_for_is_no_error_that_nobody_caught(
     node = alone[1]
     replica = node.replica()
     deletions = Deletions(node.engine.state, lambda _path, _tp: None)
-    node.disks[replica.dir.path].set_fault("eio")
-    deletions.set_aside(ORDERS, replica.log, replica.dir, 1000)
+    node.disks[replica.log.dir.path].set_fault("eio")
+    deletions.set_aside(ORDERS, replica.log, 1000)
     await asyncio.sleep(0.1)
     gc.collect()
-    assert not replica.dir.online
+    assert not replica.log.dir.online
     assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
 
 

@@ -38,7 +38,7 @@ async def test_appends_on_their_way_do_not_count_after_a_truncation(alone: Lab) 
     await node.logs.truncate(replica, 1)
     await late
     partition = replica.partition
-    assert (partition.next_offset, partition.log_end_offset, replica.log.log_end_offset) == (
+    assert (partition.next_offset, partition.log_end_offset, replica.log.files.log_end_offset) == (
         1,
         1,
         1,
@@ -60,7 +60,7 @@ async def test_a_restarted_log_is_empty_and_has_no_epochs(alone: Lab) -> None:
     await alone[1].logs.restart_at(alone[1].replica(), 40)
     partition = alone[1].replica().partition
     assert (partition.log_start_offset, partition.next_offset) == (40, 40)
-    assert alone[1].replica().log.log_start_offset == 40
+    assert alone[1].replica().log.files.log_start_offset == 40
     assert epochs_on_disk(alone) == []
 
 
@@ -84,7 +84,7 @@ async def test_a_cut_brings_back_the_producers_as_they_were(alone: Lab) -> None:
     await end(node, 1, commit=True, epoch=1)
     replica = node.replica()
     await node.logs.truncate(replica, 3)
-    assert replica.cutting is None
+    assert replica.log.unwritable is None
     assert await last_stable_offset(node) == 0
     assert (await write(node, 1, 1)).base_offset == 1
     assert (await write(node, 1, 3)).base_offset == 3
@@ -111,10 +111,10 @@ async def test_a_produce_that_comes_the_moment_a_cut_is_over_holds_up_nobody(alo
     cut = node.logs.truncate(replica, 1)
     while not cut.done():  # noqa: ASYNC110 -- an event would come a turn too late
         await asyncio.sleep(0)
-    assert replica.cutting is not None
-    assert not replica.cutting.done(), "the next produce would never let anything else run"
+    assert replica.log.unwritable is not None
+    assert not replica.log.unwritable.done(), "the next produce would never let anything else run"
     assert (await write(node, 1, 1, epoch=0)).base_offset == 1
-    assert replica.cutting is None
+    assert replica.log.unwritable is None
 
 
 async def test_a_produce_goes_on_when_its_log_dir_fails_while_it_is_cut(alone: Lab) -> None:
@@ -125,7 +125,7 @@ async def test_a_produce_goes_on_when_its_log_dir_fails_while_it_is_cut(alone: L
     cut = node.logs.truncate(replica, 0)
     written = alone.begin(write(node, 1, 1))
     await asyncio.sleep(0)
-    replica.dir.fail("truncate", OSError("gone"))
+    replica.log.dir.fail("truncate", OSError("gone"))
     assert cut.exception() is not None
     assert (await written).error_code == ErrorCode.KAFKA_STORAGE_ERROR
 
@@ -145,3 +145,19 @@ async def test_epochs_that_change_while_a_log_is_promoted_are_written_afterwards
     await until_moved(node, node.paths[1])
     await asyncio.sleep(0)
     assert epochs_on_disk(alone) == [(0, 15)]
+
+
+async def test_producers_fetched_while_the_log_is_still_being_cut_stay_known(lab: Lab) -> None:
+    """A new leader epoch begins to fetch at once; the cut of the one before is not over."""
+    await lab.create()
+    for sequence in range(3):
+        await write(lab[1], 1, sequence)
+    follower, replica = lab[2], lab[2].replica()
+    follower.workers[replica.log_dir].delay_s = 1.0
+    follower.logs.truncate(replica, 1)
+    follower.following.follow(replica)
+    async with asyncio.timeout(60):
+        while replica.partition.log_end_offset < 3:  # noqa: ASYNC110 -- virtual time
+            await asyncio.sleep(0.1)
+    known = replica.partition.producers.states.snapshot_entries()
+    assert known == lab[1].replica().partition.producers.states.snapshot_entries()

@@ -37,9 +37,9 @@ async def test_by_size_the_oldest_segments_go_at_the_next_look(lab: Lab) -> None
     await asyncio.sleep(31)
     for node in lab.nodes.values():
         partition = node.replica().partition
-        assert partition.log_start_offset == node.replica().log.segment_base_offsets[0] > 0
+        assert partition.log_start_offset == node.replica().log.files.segment_base_offsets[0] > 0
         assert partition.log_start_offset == partition.epochs.entries[0].start_offset
-        assert 300 <= node.replica().log.size_bytes < 600
+        assert 300 <= node.replica().log.files.size_bytes < 600
         assert files(node, ".deleted") != []
         assert len(files(node, ".log")) < before
     await asyncio.sleep(6)
@@ -56,7 +56,7 @@ async def test_by_age_everything_goes_and_the_log_goes_on(lab: Lab) -> None:
     for node in lab.nodes.values():
         partition = node.replica().partition
         assert (partition.log_start_offset, partition.log_end_offset) == (10, 10)
-        assert node.replica().log.size_bytes == 0
+        assert node.replica().log.files.size_bytes == 0
     assert (await lab[1].produce("later")).base_offset == 10
     assert offsets_of(await lab[1].fetch(10)) == [10]
 
@@ -109,7 +109,7 @@ async def test_a_log_dir_that_fails_before_the_files_go_keeps_them(alone: Lab) -
     await alone.create(replicas=[1], segment_bytes=SMALL, retention_bytes="0")
     await fill(alone[1])
     await asyncio.sleep(31)
-    alone[1].replica().dir.fail("test", OSError("broken"))
+    alone[1].replica().log.dir.fail("test", OSError("broken"))
     await asyncio.sleep(61)
     assert files(alone[1], ".deleted") != []
 
@@ -141,7 +141,7 @@ async def test_what_waits_for_removal_is_left_behind_by_a_move(alone: Lab) -> No
     assert (await node.engine.moves.alter([(ORDERS, target)]))[ORDERS] == 0
     await asyncio.sleep(5)
     assert node.replica().log_dir == target
-    assert node.replica().log.log_start_offset == start > 0
+    assert node.replica().log.files.log_start_offset == start > 0
     assert files(node, ".deleted") == []
     await asyncio.sleep(60)
     assert files(node, ".deleted") == []

@@ -47,7 +47,7 @@ async def test_it_gives_every_batch_once(alone: Lab, config: dict[str, str]) -> 
 
 async def test_the_logs_own_thread_reads_nothing_that_an_index_tells_of(alone: Lab) -> None:
     node = await filled(alone, {"index.interval.bytes": "256"})
-    log_dir = node.replica().dir
+    log_dir = node.replica().log.dir
     before = (log_dir.jobs_count, log_dir.beside.jobs_count)
     source = source_of(node)
     offset = 0

@@ -14,6 +14,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
+from tests.broker.engine.moved import copied
 from tests.broker.engine.node import Node
 from tests.broker.engine.transactions import aborted_of, read, three_transactions, write
 
@@ -53,7 +54,7 @@ async def test_a_future_log_ahead_of_its_source_is_cut(alone: Lab) -> None:
     future = node.replica().future
     assert future is not None
     future.move.state = MoveState.COPYING
-    future.log_end_offset = 20
+    copied(future).next_offset = copied(future).log_end_offset = 20
     await node.logs.truncate(node.replica(), 5)
     assert future.move.state is MoveState.TRUNCATING
     let_go(node)
@@ -69,11 +70,11 @@ async def test_a_source_that_is_cut_again_meanwhile_has_its_copy_cut_again() -> 
         replica, future = node.replica(), node.replica().future
         assert future is not None
         let_go(node)
-        while future.log_end_offset < 14:  # noqa: ASYNC110 -- virtual time
+        while copied(future).log_end_offset < 14:  # noqa: ASYNC110 -- virtual time
             await asyncio.sleep(0)
         node.workers[node.paths[1]].delay_s = 1.0
         await node.logs.truncate(replica, 10)
-        while future.log_end_offset != 10:  # noqa: ASYNC110 -- virtual time
+        while copied(future).log_end_offset != 10:  # noqa: ASYNC110 -- virtual time
             await asyncio.sleep(0.01)
         await node.logs.truncate(replica, 5)
         await lab.elect(ORDERS, 1, [1])
@@ -93,7 +94,7 @@ async def test_a_source_that_starts_anew_starts_the_copy_anew(alone: Lab) -> Non
     let_go(node)
     await moved(node)
     assert offsets_of(await node.fetch(50)) == [50]
-    assert node.replica().log.log_start_offset == 50
+    assert node.replica().log.files.log_start_offset == 50
 
 
 @pytest.mark.scenario(143)
@@ -103,7 +104,7 @@ async def test_records_that_are_deleted_between_two_reads_of_a_step_are_not_aske
         future = node.replica().future
         assert future is not None
         let_go(node)
-        while future.log_end_offset == 0:  # noqa: ASYNC110 -- virtual time
+        while copied(future).log_end_offset == 0:  # noqa: ASYNC110 -- virtual time
             await asyncio.sleep(0)
         node.logs.raise_log_start(node.replica(), 15)
         await moved(node)
@@ -121,17 +122,17 @@ async def test_records_that_are_deleted_while_the_last_ones_are_copied_stay_dele
     assert future is not None
     node.workers[node.paths[1]].delay_s = 0.1
     let_go(node)
-    while future.log_end_offset < 20:  # noqa: ASYNC110 -- virtual time
+    while copied(future).log_end_offset < 20:  # noqa: ASYNC110 -- virtual time
         await asyncio.sleep(0.001)
     for _ in range(5):
         await node.produce("late")
-    while replica.pause is None:  # noqa: ASYNC110 -- virtual time
+    while replica.log.swapping.ended is None:  # noqa: ASYNC110 -- virtual time
         await asyncio.sleep(0.001)
     await asyncio.sleep(0.05)
-    assert future.log_end_offset == 20
+    assert copied(future).log_end_offset == 20
     node.logs.raise_log_start(replica, 23)
     await moved(node)
-    assert replica.log.log_start_offset == replica.partition.log_start_offset == 23
+    assert replica.log.files.log_start_offset == replica.partition.log_start_offset == 23
 
 
 async def test_a_future_log_that_starts_later_has_its_replica_start_there(alone: Lab) -> None:
@@ -141,11 +142,13 @@ async def test_a_future_log_that_starts_later_has_its_replica_start_there(alone:
     assert future is not None
     assert future.log is not None
     let_go(node)
-    while future.log_end_offset < 20:  # noqa: ASYNC110 -- virtual time
+    while copied(future).log_end_offset < 20:  # noqa: ASYNC110 -- virtual time
         await asyncio.sleep(0)
-    future.log.raise_log_start_offset(7)
+    future.log.files.raise_log_start_offset(7)
     await moved(node)
-    assert node.replica().partition.log_start_offset == node.replica().log.log_start_offset == 7
+    assert (
+        node.replica().partition.log_start_offset == node.replica().log.files.log_start_offset == 7
+    )
     assert (await node.fetch(6)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
     assert offsets_of(await node.fetch(7))[0] == 7
 
@@ -159,7 +162,7 @@ async def test_the_log_start_moves_along(alone: Lab) -> None:
     node.logs.raise_log_start(node.replica(), 3)
     await node.engine.moves.alter([(ORDERS, node.paths[1])])
     await moved(node)
-    assert (node.replica().log.log_start_offset, await node.log_end()) == (3, 10)
+    assert (node.replica().log.files.log_start_offset, await node.log_end()) == (3, 10)
 
 
 async def test_the_promoted_log_knows_epochs_that_began_without_records(alone: Lab) -> None:
@@ -176,7 +179,7 @@ async def test_the_promoted_log_knows_epochs_that_began_without_records(alone: L
 async def test_producers_wait_for_the_swap_and_no_longer(alone: Lab) -> None:
     node = await held(alone)
     let_go(node)
-    while node.replica().pause is None:  # noqa: ASYNC110 -- virtual time
+    while node.replica().log.swapping.ended is None:  # noqa: ASYNC110 -- virtual time
         await asyncio.sleep(0)
     node.workers[node.paths[1]].hangs = True
     waiting = alone.begin(node.produce("during"))
@@ -252,7 +255,7 @@ async def test_a_kill_in_the_middle_of_a_swap_loses_nothing(alone: Lab, hung: in
     """Whichever disk stops first: the next start finds one current log with everything."""
     node = await held(alone)
     let_go(node)
-    while node.replica().pause is None:  # noqa: ASYNC110 -- virtual time
+    while node.replica().log.swapping.ended is None:  # noqa: ASYNC110 -- virtual time
         await asyncio.sleep(0)
     for _ in range(6):
         await asyncio.sleep(0)
@@ -273,7 +276,7 @@ async def test_a_source_that_fails_while_it_is_retired_changes_nothing(alone: La
     source = node.paths[0]
     future_dir = node.log_dirs[node.paths[1]]
     let_go(node)
-    while node.replica().dir is not future_dir:
+    while node.replica().log.dir is not future_dir:
         node.workers[source].hangs = node.replica().future is not None and (
             node.replica().future.is_promoting  # type: ignore[union-attr]
         )
@@ -290,7 +293,7 @@ async def test_a_throttled_move_swaps_only_when_little_is_missing() -> None:
         node.set_move_limit(2_000)
         await asyncio.sleep(1.5)
         assert node.replica().future is not None
-        assert node.replica().pause is None
+        assert node.replica().log.swapping.ended is None
         await moved(node)
         assert offsets_of(await node.fetch(0)) == list(range(20))
 
@@ -314,7 +317,7 @@ async def test_a_move_keeps_what_was_aborted_and_who_wrote(alone: Lab) -> None:
     before = await read(node)
     await node.engine.moves.alter([(ORDERS, node.paths[1])])
     await moved(node)
-    log = node.replica().log
+    log = node.replica().log.files
     on_disk = log.read(0, 1 << 20, up_to=6, with_aborted=True)
     assert [(one.producer_id, one.first_offset) for one in on_disk.aborted] == [(1, 0)]
     after = await read(node)

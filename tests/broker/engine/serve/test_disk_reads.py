@@ -62,7 +62,7 @@ async def test_what_a_slow_disk_gives_late_is_given_to_the_next_fetch(alone: Lab
 async def test_a_late_read_is_not_used_for_a_log_that_was_cut_since(alone: Lab) -> None:
     await consumers_and_a_slow_disk(alone, 2_000)
     assert offsets_of(await alone[1].fetch(max_wait_ms=500)) == []
-    alone[1].replica().generation += 1
+    alone[1].replica().log.end()
     await asyncio.sleep(3)
     before_s = now_s()
     assert offsets_of(await alone[1].fetch(max_wait_ms=1_000)) == []
@@ -74,7 +74,7 @@ async def test_a_disk_that_was_slow_once_is_waited_for_shortly(alone: Lab) -> No
     both = FetchParams(max_wait_ms=0, max_bytes=1 << 21)
     await alone[1].engine.fetches.fetch(both, [part(), part(OTHER)])
     await asyncio.sleep(3)
-    alone[1].replica().generation += 1
+    alone[1].replica().log.end()
     before_s = now_s()
     hung, good = await alone[1].engine.fetches.fetch(both, [part(), part(OTHER)])
     assert (offsets_of(hung), offsets_of(good)) == ([], [0])

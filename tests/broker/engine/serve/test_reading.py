@@ -55,7 +55,8 @@ async def test_a_read_from_a_disk_keeps_its_room_until_it_ends(alone: Lab) -> No
     await alone.create(replicas=[1])
     span = ReadSpan(0, 1, 60, min_one=False)
     ended = asyncio.get_running_loop().create_future()
-    read = DiskRead(1, alone[1].replica(), span, alone[1].paths[0], 0, ended)
+    replica = alone[1].replica()
+    read = DiskRead(1, replica, span, replica.log_dir, replica.log.token, ended)
     one.begin(read)
     assert one.left_bytes == 40
     one.end(read)

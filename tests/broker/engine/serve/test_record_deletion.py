@@ -33,7 +33,7 @@ async def test_all_replicas_start_there_when_the_answer_comes(lab: Lab) -> None:
     assert asyncio.get_running_loop().time() - begun_s < 0.01, "no fetch waits for its time"
     for node in lab.nodes.values():
         assert node.replica().partition.log_start_offset == 4
-        assert node.replica().log.log_start_offset == 4
+        assert node.replica().log.files.log_start_offset == 4
     assert (await lab[1].fetch(3)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
     assert offsets_of(await lab[1].fetch(4))[0] == 4
 
@@ -74,7 +74,7 @@ async def test_beyond_the_high_watermark_is_out_of_range(alone: Lab) -> None:
 async def test_an_offline_replica_answers_so(lab: Lab) -> None:
     await lab.create()
     await fill(lab[1], 2)
-    lab[1].replica().dir.fail("test", OSError("broken"))
+    lab[1].replica().log.dir.fail("test", OSError("broken"))
     assert await delete(lab[1], 1) == DeletedRecords(ErrorCode.KAFKA_STORAGE_ERROR)
 
 
@@ -109,7 +109,7 @@ async def test_a_dir_that_fails_ends_the_wait(lab: Lab) -> None:
     lab[3].is_reachable = False
     waiting = lab.begin(delete(lab[1], 5))
     await asyncio.sleep(0.1)
-    lab[1].replica().dir.fail("test", OSError("broken"))
+    lab[1].replica().log.dir.fail("test", OSError("broken"))
     assert await waiting == DeletedRecords(ErrorCode.KAFKA_STORAGE_ERROR)
 
 
@@ -160,7 +160,7 @@ async def test_a_move_keeps_a_log_start_that_lies_inside_a_batch(alone: Lab) -> 
     await move(alone)
     replica = alone[1].replica()
     assert (replica.partition.log_start_offset, replica.partition.log_end_offset) == (3, 100)
-    assert (replica.log.log_start_offset, replica.log.log_end_offset) == (3, 100)
+    assert (replica.log.files.log_start_offset, replica.log.files.log_end_offset) == (3, 100)
 
 
 @pytest.mark.scenario(143)
@@ -182,8 +182,8 @@ async def test_a_move_follows_the_log_start_and_is_waited_for(copied: int) -> No
         await asyncio.sleep(10)
         replica = node.replica()
         assert replica.log_dir == target
-        assert replica.log.log_start_offset == copied
-        assert replica.log.log_end_offset == 20
+        assert replica.log.files.log_start_offset == copied
+        assert replica.log.files.log_end_offset == 20
 
 
 async def move(lab: Lab) -> None:
