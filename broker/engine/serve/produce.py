@@ -170,14 +170,17 @@ class Produces:
         if code is not ErrorCode.NONE:
             delayed.complete(index, code)
             return ProduceResult()
+        now_ms = state.wall_ms()
         try:
-            prepared = _prepare(replica, part, state.wall_ms())
+            prepared = _prepare(replica, part, now_ms)
             if prepared.duplicate is None:
-                self._write(replica, prepared, part)
+                on_written = partial(self._on_written, replica, prepared, part)
+                end_offset = prepared.last_offset + 1
+                replica.log.append((part.records,), end_offset, on_written, now_ms=now_ms)
             else:
                 self._count(prepared, part)
         except KafkaError as error:
-            result = _refused(replica, part, error, state.wall_ms())
+            result = _refused(replica, part, error, now_ms)
             delayed.complete(index, result.error_code)
             return result
         except LogDirFailed:
@@ -188,12 +191,6 @@ class Produces:
             base_offset=prepared.first_offset,
             log_append_time_ms=prepared.log_append_time_ms,
             log_start_offset=partition.log_start_offset,
-        )
-
-    def _write(self, replica: Replica, prepared: PreparedAppend, part: ProducePart) -> None:
-        on_written = partial(self._on_written, replica, prepared, part)
-        replica.log.append(
-            (part.records,), prepared.last_offset + 1, on_written, now_ms=self._state.wall_ms()
         )
 
     def _count(self, prepared: PreparedAppend, part: ProducePart) -> None:
