@@ -1,7 +1,6 @@
 """One connection of a server: its requests are begun one after the other and answered in order.
 
-It knows no API and no other connection. What all of them hold together is ``server_memory``'s.
-Source: SocketServer.scala (there a connection is muted until its response is queued).
+It knows no API. What all connections hold is ``server_memory``'s. Source: SocketServer.scala.
 """
 
 from __future__ import annotations
