@@ -101,6 +101,16 @@ class Order(NamedTuple):
     log_dir: str = ""
     offset: int = NO_OFFSET
     detail: str = ""
+    partitions: int = -1
+    """How many the topic is to have."""
+    assignment: tuple[tuple[int, ...], ...] = ()
+    """The brokers of each partition that is made, or of the one that is reassigned."""
+    configs: tuple[tuple[str, str | None], ...] = ()
+    """Name and value; None takes one off. Without a topic they are the broker's, or everybody's."""
+    is_whole: bool = False
+    """``configs`` take the place of all that were set before."""
+    is_repeated: bool = False
+    """Asked of more than one broker: who did not answer may do it yet, a second time."""
 
 
 Value: TypeAlias = Send | Poll | Order

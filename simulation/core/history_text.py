@@ -84,7 +84,7 @@ def _edn_value(operation: Operation, keys: Mapping[TopicPartition, int]) -> str:
             return _edn_vector([_poll(value, keys, operation.kind)])
         case Order():
             told = {
-                name.replace("_", "-"): _edn_text(part) if isinstance(part, str) else str(part)
+                name.replace("_", "-"): _edn_part(part)
                 for name, part in value._asdict().items()
                 if part != Order._field_defaults[name]
             }
@@ -113,6 +113,20 @@ def _poll(poll: Poll, keys: Mapping[TopicPartition, int], kind: Kind) -> str:
         if each.records
     ]
     return f"[:poll {{{', '.join(read)}}}]"
+
+
+def _edn_part(part: str | float | tuple[Any, ...] | None) -> str:
+    match part:
+        case str():
+            return _edn_text(part)
+        case tuple():
+            return _edn_vector(map(_edn_part, part))
+        case None:
+            return "nil"
+        case bool():
+            return str(part).lower()
+        case _:
+            return str(part)
 
 
 def _edn_vector(parts: Iterable[str]) -> str:

@@ -79,6 +79,8 @@ class PartitionSample(NamedTuple):
     """Replicas that the controller knows to be offline: a dead broker, a failed log dir."""
     is_deleted: bool = False
     """Or about to be."""
+    target: tuple[int, ...] = ()
+    """The replicas without those that a reassignment takes away; (): not known."""
 
 
 class LogDirSample(NamedTuple):
@@ -227,6 +229,15 @@ class TopicSample(NamedTuple):
     configs: dict[str, str]
 
 
+class BrokerConfigsSample(NamedTuple):
+    """What was set for a broker while it ran, in the state of the controller, from then on."""
+
+    at_us: int
+    broker: str
+    """Its id, or "": for all of them."""
+    configs: dict[str, str]
+
+
 @dataclass(slots=True)
 class Samples:
     """All of one run. Every list is in the order of time."""
@@ -238,6 +249,7 @@ class Samples:
     journal_edits_us: list[int] = field(default_factory=list[int])
     """When a hand changed the controller's journal."""
     topics: list[TopicSample] = field(default_factory=list[TopicSample])
+    broker_configs: list[BrokerConfigsSample] = field(default_factory=list[BrokerConfigsSample])
     faults: list[Fault] = field(default_factory=list[Fault])
     damages: list[Damage] = field(default_factory=list[Damage])
     views: list[TopicView] = field(default_factory=list[TopicView])

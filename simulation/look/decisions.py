@@ -1,4 +1,4 @@
-"""Writes down what a controller decided: partitions, and configurations of topics, as they change.
+"""Writes down what a controller decided: partitions, configurations of topics and brokers.
 
 The state's values are replaced and never changed, so that the same object is the same value.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from controller.core.state import ClusterState, Partition, Topic
 from protocol.ids import TopicPartition
-from simulation.core.samples import PartitionSample, Samples, TopicSample
+from simulation.core.samples import BrokerConfigsSample, PartitionSample, Samples, TopicSample
 
 
 class DecisionWatch:
@@ -18,6 +18,7 @@ class DecisionWatch:
         self._state: ClusterState | None = None
         self._seen: dict[TopicPartition, tuple[Partition, PartitionSample]] = {}
         self._configs: dict[str, dict[str, str]] = {}
+        self._broker_configs: dict[str, dict[str, str]] = {}
         self._liveness: tuple[object, ...] = ()
 
     def look(self, state: ClusterState, now_us: int) -> None:
@@ -31,6 +32,7 @@ class DecisionWatch:
             self._look_at_topic(state, topic, now_us, is_as_before=is_as_before)
         if count < len(self._seen):
             self._note_deleted(state, now_us)
+        self._look_at_brokers(state, now_us)
 
     def _look_at_topic(
         self, state: ClusterState, topic: Topic, now_us: int, *, is_as_before: bool
@@ -49,6 +51,14 @@ class DecisionWatch:
                 self._samples.partitions.append(sample)
                 seen = (partition, sample)
             self._seen[tp] = (partition, seen[1])
+
+    def _look_at_brokers(self, state: ClusterState, now_us: int) -> None:
+        for broker in list(dict.fromkeys((*state.dynamic_configs, *self._broker_configs))):
+            configs = state.dynamic_configs.get(broker, {})
+            if self._broker_configs.get(broker, {}) != configs:
+                self._broker_configs[broker] = dict(configs)
+                sample = BrokerConfigsSample(now_us, broker, dict(configs))
+                self._samples.broker_configs.append(sample)
 
     def _note_deleted(self, state: ClusterState, now_us: int) -> None:
         for tp, (_, last) in list(self._seen.items()):
@@ -77,4 +87,5 @@ def _sample(state: ClusterState, topic: Topic, tp: TopicPartition, now_us: int) 
         partition.leader_epoch,
         tuple(r for r in partition.replicas if not state.is_replica_reachable(tp, r)),
         topic.is_deleting,
+        partition.target_replicas,
     )

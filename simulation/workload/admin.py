@@ -7,7 +7,7 @@ waits for nothing but the answer. Questions are in `questions`.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from protocol.admin.configs import (
     alter_configs_request,
@@ -30,7 +30,7 @@ from protocol.admin.topics import (
 )
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, Malformed
-from protocol.ids import TopicPartition
+from protocol.ids import NO_LEADER, TopicPartition
 from protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
 from simulation.core.history import Function, History, Order
 from simulation.workload.clients import ClusterClient
@@ -41,7 +41,15 @@ ALL_BROKERS: Final = ""
 """The resource that stands for the configurations of every broker."""
 
 
-_Ask = Callable[[], Awaitable[list[ErrorCode]]]
+class _Answers(NamedTuple):
+    """What an order was answered with, a code for each of its parts."""
+
+    codes: list[ErrorCode]
+    may_be_done: bool = False
+    """A broker that did not answer was asked before: it may have done it, or may do it yet."""
+
+
+_Ask = Callable[[], Awaitable[_Answers]]
 
 
 class Admin:
@@ -74,7 +82,12 @@ class Admin:
         )
         return await self._one(
             Function.CREATE_TOPIC,
-            Order(topic=name),
+            Order(
+                topic=name,
+                partitions=len(assignment) or partitions,
+                assignment=_frozen(assignment),
+                configs=tuple((configs or {}).items()),
+            ),
             create_topics_request([topic], timeout_ms=ORDER_TIMEOUT_MS),
             version=7,
             read=topic_outcomes,
@@ -97,7 +110,7 @@ class Admin:
         wish = NewPartitions(count, assignment or None)
         return await self._one(
             Function.CREATE_PARTITIONS,
-            Order(topic=topic, detail=f"to {count}"),
+            Order(topic=topic, partitions=count, assignment=_frozen(assignment)),
             create_partitions_request({topic: wish}, timeout_ms=ORDER_TIMEOUT_MS),
             version=3,
             read=topic_outcomes,
@@ -128,12 +141,14 @@ class Admin:
         request: AlterConfigsRequest | IncrementalAlterConfigsRequest,
         version: int,
     ) -> ErrorCode:
-        told = ", ".join(f"{key}={value}" for key, value in changes.items())
-        order = Order(detail=f"{resource.name.lower()} {name}: {told}")
         # As Kafka's admin client: a broker's own are for that broker to change.
         own_broker = int(name) if resource is ResourceType.BROKER and name else None
-        if resource is ResourceType.TOPIC:
-            order = order._replace(topic=name)
+        order = Order(
+            topic=name if resource is ResourceType.TOPIC else "",
+            broker=NO_LEADER if own_broker is None else own_broker,
+            configs=tuple(changes.items()),
+            is_whole=isinstance(request, AlterConfigsRequest),
+        )
         return await self._one(
             Function.ALTER_CONFIGS,
             order,
@@ -149,9 +164,9 @@ class Admin:
         """Order one broker to keep these replicas in the log dir ``path``."""
         request = move_request(dict.fromkeys(partitions, path))
 
-        async def ask() -> list[ErrorCode]:
+        async def ask() -> _Answers:
             errors = move_errors(await self._client.ask(broker, request, 2))
-            return [errors[tp] for tp in partitions]
+            return _Answers([errors[tp] for tp in partitions])
 
         orders = [Order(tp.topic, tp.partition, broker=broker, log_dir=path) for tp in partitions]
         return dict(zip(partitions, await self._order(Function.MOVE, orders, ask), strict=True))
@@ -162,7 +177,9 @@ class Admin:
         """Give partitions other replicas, preferred leader first; None takes a wish back."""
         request = reassign_request(targets, timeout_ms=ORDER_TIMEOUT_MS)
         orders = [
-            Order(tp.topic, tp.partition, detail="cancel" if to is None else f"to {list(to)}")
+            Order(tp.topic, tp.partition, detail="cancel")
+            if to is None
+            else Order(tp.topic, tp.partition, assignment=_frozen([to]))
             for tp, to in targets.items()
         ]
         return await self._each(
@@ -199,8 +216,9 @@ class Admin:
         timeout_ms = self._client.request_timeout_ms
         request = delete_records_request({tp: before}, timeout_ms=timeout_ms)
 
-        async def ask() -> list[ErrorCode]:
-            return [delete_records_errors(await self._client.ask(leader.broker, request, 2))[tp]]
+        async def ask() -> _Answers:
+            errors = delete_records_errors(await self._client.ask(leader.broker, request, 2))
+            return _Answers([errors[tp]])
 
         order = Order(tp.topic, tp.partition, broker=leader.broker, offset=before)
         return (await self._order(Function.DELETE_RECORDS, [order], ask))[0]
@@ -215,14 +233,17 @@ class Admin:
         read: Callable[[Any], Sequence[Outcome]],
         broker: int | None = None,
     ) -> ErrorCode:
-        async def ask() -> list[ErrorCode]:
+        async def ask() -> _Answers:
+            may_be_done = False
             if broker is None:
-                answer = await self._client.ask_any(request, version, timeout_ms=ORDER_TIMEOUT_MS)
+                _, answer, may_be_done = await self._client.ask_next(
+                    request, version, ORDER_TIMEOUT_MS
+                )
             else:
                 answer = await self._client.ask(
                     broker, request, version, timeout_ms=ORDER_TIMEOUT_MS
                 )
-            return [outcome.code for outcome in read(answer)]
+            return _Answers([outcome.code for outcome in read(answer)], may_be_done)
 
         return (await self._order(function, [order], ask))[0]
 
@@ -238,10 +259,10 @@ class Admin:
         """A part that the answer leaves out was not needed: Kafka says so of elections."""
         tps = [TopicPartition(order.topic, order.partition) for order in orders]
 
-        async def ask() -> list[ErrorCode]:
-            answer = await self._client.ask_any(request, version, timeout_ms=ORDER_TIMEOUT_MS)
+        async def ask() -> _Answers:
+            _, answer, may_be_done = await self._client.ask_next(request, version, ORDER_TIMEOUT_MS)
             outcomes = read(answer)
-            return [outcomes.of(tp).code for tp in tps]
+            return _Answers([outcomes.of(tp).code for tp in tps], may_be_done)
 
         return dict(zip(tps, await self._order(function, orders, ask), strict=True))
 
@@ -251,16 +272,18 @@ class Admin:
         client = self._client.client_id
         begun = [self._history.begin(client, function, order) for order in orders]
         try:
-            codes = await ask()
+            codes, may_be_done = await ask()
         except (OSError, Malformed) as error:
             for invocation in begun:
                 invocation.unknown(str(error) or type(error).__name__)
             raise
         for invocation, order, code in zip(begun, orders, codes, strict=True):
-            if code in _MAY_HAVE_HAPPENED or (function, code) in _BEGUN_BY_A_LEADER:
+            if code is ErrorCode.NONE:
+                invocation.ok(order._replace(is_repeated=may_be_done))
+            elif (
+                may_be_done or code in _MAY_HAVE_HAPPENED or (function, code) in _BEGUN_BY_A_LEADER
+            ):
                 invocation.unknown(code.name)
-            elif code is ErrorCode.NONE:
-                invocation.ok(order)
             else:
                 invocation.fail(code.name)
         return codes
@@ -272,3 +295,7 @@ _BEGUN_BY_A_LEADER: Final = (
     (Function.DELETE_RECORDS, ErrorCode.KAFKA_STORAGE_ERROR),
 )
 """A leader that is deposed, or loses its log, while it waits for the others had begun already."""
+
+
+def _frozen(assignment: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    return tuple(map(tuple, assignment))

@@ -32,6 +32,15 @@ class Leader(NamedTuple):
     epoch: int
 
 
+class Answered(NamedTuple):
+    """What one broker of several answered."""
+
+    broker: int
+    answer: Any
+    may_be_done: bool
+    """Another one was asked before, which may have done what it was asked for."""
+
+
 class Begun:
     """One request that was sent; its time runs from then on."""
 
@@ -165,8 +174,7 @@ class ClusterClient:
         Raises:
             ConnectionError: none does.
         """
-        _, answer = await self._ask_next(message, version, timeout_ms)
-        return answer
+        return (await self.ask_next(message, version, timeout_ms)).answer
 
     async def view(self, topics: Sequence[str] | None = None) -> ClusterView:
         """Ask a broker for metadata; None asks for all topics.
@@ -174,7 +182,7 @@ class ClusterClient:
         Raises:
             ConnectionError: no broker answers.
         """
-        broker, answer = await self._ask_next(metadata_request(topics), METADATA_VERSION, None)
+        broker, answer, _ = await self.ask_next(metadata_request(topics), METADATA_VERSION, None)
         view = cluster_view(answer, told_by=broker)
         self._learn(view)
         return view
@@ -231,17 +239,19 @@ class ClusterClient:
         self._connections[broker] = made
         return made
 
-    async def _ask_next(
-        self, message: Any, version: int, timeout_ms: int | None
-    ) -> tuple[int, Any]:
+    async def ask_next(self, message: Any, version: int, timeout_ms: int | None) -> Answered:
+        """Do as ``ask_any``, and tell more of it."""
+        may_be_done = False
         brokers = self.broker_ids
         begin = next((n for n, each in enumerate(brokers) if each > self._asked_last), 0)
         for broker in [*brokers[begin:], *brokers[:begin]]:
             self._asked_last = broker
             try:
-                return broker, await self.ask(broker, message, version, timeout_ms=timeout_ms)
-            except (OSError, Malformed):
-                continue
+                answer = await self.ask(broker, message, version, timeout_ms=timeout_ms)
+            except (OSError, Malformed) as error:
+                may_be_done |= not isinstance(error, ConnectionRefusedError)
+            else:
+                return Answered(broker, answer, may_be_done)
         raise ConnectionError("no broker answers")
 
     def _learn(self, view: ClusterView) -> None:

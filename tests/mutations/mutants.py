@@ -26,6 +26,7 @@ from controller.core.state import ClusterState
 from controller.journal import Journal
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, TopicPartition
+from protocol.messages.configs import IncrementalAlterConfigsRequest
 from protocol.messages.control import UpdateMetadataRequest
 from protocol.messages.journal import JournalReport, put_report, report_of
 from protocol.ports import Buffer
@@ -244,6 +245,18 @@ class GaplessMachine(Machine):
 
     def step(self, event: Event, now_ms: int) -> Decision:
         self.run.has_jumped = True
+        return super().step(event, now_ms)
+
+
+class PromisingMachine(Machine):
+    """Answers orders for configurations, and carries none out."""
+
+    def step(self, event: Event, now_ms: int) -> Decision:
+        if isinstance(event, RequestArrived):
+            request = event.request
+            if isinstance(request, IncrementalAlterConfigsRequest):
+                for resource in request.resources:
+                    resource.configs = []
         return super().step(event, now_ms)
 
 

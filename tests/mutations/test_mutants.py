@@ -11,6 +11,8 @@ from contextlib import suppress
 import pytest
 
 from broker.core.log_dirs import LogDirFailed
+from protocol.configs.types import ResourceType
+from protocol.errors import ErrorCode
 from protocol.faults.model import DiskMode
 from protocol.messages.api_versions import ApiVersionsRequest
 from simulation.workload.clients import ClusterClient, addresses_of
@@ -292,6 +294,22 @@ async def test_a_broker_that_forgets_topics_when_another_one_dies(is_broken: boo
     await trial.client.view_of(2, ["orders"])
 
     assert await trial.findings() == _expected("denied topics", is_broken=is_broken)
+
+
+@broken_or_not
+async def test_a_controller_that_answers_an_order_and_does_not_carry_it_out(
+    is_broken: bool,
+) -> None:
+    trial = await Trial.begin(1, 2)
+    controller = trial.cluster.controller.controller
+    assert controller is not None
+    if is_broken:
+        turn_into(mutants.PromisingMachine, getattr(controller, "_machine"))  # noqa: B009 -- its own
+    wish = {"min.insync.replicas": "2"}
+    answered = await trial.admin.alter_configs(ResourceType.TOPIC, "orders", wish)
+    assert answered is ErrorCode.NONE
+
+    assert await trial.findings() == _expected("orders", is_broken=is_broken)
 
 
 @broken_or_not

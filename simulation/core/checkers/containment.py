@@ -15,6 +15,7 @@ from protocol.faults.model import broker_node
 from protocol.ids import TopicPartition
 from simulation.core.checkers.deletions import deletions_of, renewals
 from simulation.core.checkers.evidence import Evidence, ServiceLevel, Violation
+from simulation.core.checkers.spans import Span, spans_of
 from simulation.core.checkers.timeline import last_partitions
 from simulation.core.history import Kind, Operation, Poll, Send
 from simulation.core.samples import Fault, ReplicaSample, Role, Samples
@@ -22,13 +23,6 @@ from simulation.core.samples import Fault, ReplicaSample, Role, Samples
 NAME: Final = "containment"
 _WITHOUT_KEY: Final = ErrorCode.INVALID_RECORD.name
 """What a topic that is compacted answers to records that have no key."""
-
-
-class _Span(NamedTuple):
-    """One client operation from its begin to its end."""
-
-    begin: Operation
-    end: Operation
 
 
 class _Outage(NamedTuple):
@@ -42,22 +36,11 @@ class _Outage(NamedTuple):
 
 def check_containment(evidence: Evidence) -> list[Violation]:
     """Look at answers from failed log dirs, and at the service beside them."""
-    spans = _spans(evidence.history)
+    spans = spans_of(evidence.history)
     return [*_answers_from_failed(evidence, spans), *_bad_service(evidence, spans)]
 
 
-def _spans(history: Sequence[Operation]) -> list[_Span]:
-    begun: dict[int, Operation] = {}
-    spans: list[_Span] = []
-    for operation in history:
-        if operation.kind is Kind.INVOKE:
-            begun[operation.process] = operation
-        elif operation.process in begun:
-            spans.append(_Span(begun.pop(operation.process), operation))
-    return spans
-
-
-def _answers_from_failed(evidence: Evidence, spans: list[_Span]) -> Iterator[Violation]:
+def _answers_from_failed(evidence: Evidence, spans: list[Span]) -> Iterator[Violation]:
     outages = _outages(evidence.samples)
     if not outages:
         return
@@ -145,7 +128,7 @@ class _Places:
         ]
 
 
-def _bad_service(evidence: Evidence, spans: list[_Span]) -> Iterator[Violation]:
+def _bad_service(evidence: Evidence, spans: list[Span]) -> Iterator[Violation]:
     broken = [fault for fault in evidence.samples.faults if fault.log_dir]
     if not broken:
         return
@@ -204,7 +187,7 @@ class _OfflineTimes:
 class _Concerns:
     """Which clients a fault may have slowed down."""
 
-    def __init__(self, evidence: Evidence, spans: list[_Span]) -> None:
+    def __init__(self, evidence: Evidence, spans: list[Span]) -> None:
         samples = evidence.samples
         self._faults = [*samples.faults, *_dead_times(samples)]
         self._settle_us = evidence.service_level.settle_us
@@ -218,7 +201,7 @@ class _Concerns:
                 written = self._written.setdefault(span.begin.client, {})
                 written[span.begin.value.tp] = None
 
-    def is_free(self, span: _Span) -> bool:
+    def is_free(self, span: Span) -> bool:
         """Tell whether no fault of that time concerns what its client writes."""
         return not any(
             _overlap(span, felt, self._settle_us)
@@ -244,7 +227,7 @@ class _Concerns:
             yield self._offline.lengthened(fault, broker, tp, self._settle_us)
 
 
-def _overlap(span: _Span, fault: Fault, settle_us: int) -> bool:
+def _overlap(span: Span, fault: Fault, settle_us: int) -> bool:
     is_before_end = fault.end_us is None or span.begin.at_us <= fault.end_us + settle_us
     return is_before_end and span.end.at_us >= fault.begin_us
 
@@ -265,7 +248,7 @@ def _dead_times(samples: Samples) -> Iterator[Fault]:
         yield Fault(at_us, None, node, what="down")
 
 
-def _shortfall(span: _Span, send: Send, level: ServiceLevel) -> Iterator[Violation]:
+def _shortfall(span: Span, send: Send, level: ServiceLevel) -> Iterator[Violation]:
     took_us = span.end.at_us - span.begin.at_us
     if span.end.kind is not Kind.OK:
         became = f"ended with {span.end.error}"

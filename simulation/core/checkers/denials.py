@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 from protocol.faults.model import broker_node
 from protocol.ids import NO_EPOCH, TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.checkers.spans import spans_of
 from simulation.core.history import Function, Kind, Operation, Order
 from simulation.core.samples import PartitionSample, Samples, TopicView
 
@@ -130,15 +131,10 @@ def _ordered_ends(history: Sequence[Operation]) -> dict[str, list[int]]:
     forgets: it ends before the next look, and its journal is put back from a copy.
     """
     ends: dict[str, list[int]] = {}
-    asked: dict[int, Operation] = {}
-    for operation in history:
-        if operation.function is not Function.DELETE_TOPIC:
-            continue
-        if operation.kind is Kind.INVOKE:
-            asked[operation.process] = operation
-        elif operation.kind is not Kind.FAIL and isinstance(operation.value, Order):
-            began = asked.get(operation.process, operation)
-            ends.setdefault(operation.value.topic, []).append(began.at_us)
+    for begin, end in spans_of(history):
+        is_deletion = end.function is Function.DELETE_TOPIC and end.kind is not Kind.FAIL
+        if is_deletion and isinstance(end.value, Order):
+            ends.setdefault(end.value.topic, []).append(begin.at_us)
     return ends
 
 

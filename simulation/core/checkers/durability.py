@@ -12,9 +12,10 @@ from typing import Final, NamedTuple
 from protocol.ids import NO_OFFSET, TopicPartition
 from simulation.core.checkers.deletions import Deletions, deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.fault_model import forgiven_until, is_damaged
+from simulation.core.checkers.fault_model import forgiven_until, trusted_logs
+from simulation.core.checkers.timeline import last_partitions
 from simulation.core.history import UNREADABLE, Kind, Operation, Poll, Send
-from simulation.core.samples import LogSample
+from simulation.core.samples import LogSample, Samples
 
 NAME: Final = "durability"
 _ALL: Final = -1
@@ -42,23 +43,35 @@ class _Log:
 
 def check_durability(evidence: Evidence) -> list[Violation]:
     """Hold every fact against the logs of the end, and against each other."""
-    facts = [
+    deletions = deletions_of(evidence)
+    kept = _kept(evidence, deletions)
+    logs = {log.tp: _log(log) for log in trusted_logs(evidence.samples)}
+    return [
+        *_contradictions(kept),
+        *_missing(kept, logs, deletions),
+        *_vanished(kept, evidence.samples),
+    ]
+
+
+def unjudged(evidence: Evidence) -> list[TopicPartition]:
+    """Return the partitions whose facts were held against no log: there is none to be trusted."""
+    logs = {log.tp: None for log in trusted_logs(evidence.samples)}
+    kept = _kept(evidence, deletions_of(evidence))
+    return sorted({fact.tp: None for fact in kept if fact.tp not in logs})
+
+
+def _kept(evidence: Evidence, deletions: Deletions) -> list[_Fact]:
+    """Return what nothing forgives or took on purpose."""
+    forgiven = forgiven_until(evidence.samples)
+    return [
         fact
         for operation in evidence.history
         if operation.kind is Kind.OK
         for fact in _facts(operation)
-    ]
-    deletions = deletions_of(evidence)
-    forgiven = forgiven_until(evidence.samples)
-    kept = [
-        fact
-        for fact in facts
         if fact.at_us > forgiven.get(fact.tp, -1)
         and not deletions.took_topic(fact.tp.topic, fact.at_us)
         and fact.tp.topic not in deletions.compacted
     ]
-    logs = {log.tp: _log(log) for log in evidence.samples.logs if _is_trusted(log, evidence)}
-    return [*_contradictions(kept), *_missing(kept, logs, deletions)]
 
 
 def _facts(operation: Operation) -> Iterator[_Fact]:
@@ -105,6 +118,18 @@ def _missing(
             yield _violation(fact, text)
 
 
+def _vanished(facts: list[_Fact], samples: Samples) -> Iterator[Violation]:
+    """Find partitions that the controller has no more; a hand may take them from its journal."""
+    there = last_partitions(samples.partitions)
+    known = {sample.tp: None for sample in samples.partitions if sample.tp not in there}
+    told: dict[TopicPartition, None] = {}
+    for fact in facts:
+        if fact.tp in known and fact.tp not in told and not samples.journal_edits_us:
+            told[fact.tp] = None
+            text = f"{fact.tp} is gone, and nobody deleted it; record {fact.record} was {fact.how}"
+            yield _violation(fact, text)
+
+
 def _what_is_wrong(fact: _Fact, log: _Log, deletions: Deletions) -> str:
     if fact.offset == NO_OFFSET:
         is_there = fact.record in log.numbers
@@ -124,16 +149,6 @@ def _what_is_wrong(fact: _Fact, log: _Log, deletions: Deletions) -> str:
     else:
         became = f"is record {found} in the end"
     return f"{place}, record {fact.record}, {fact.how}, {became}"
-
-
-def _is_trusted(log: LogSample, evidence: Evidence) -> bool:
-    """Tell whether a log is what its partition is: nobody answers for changed bytes on a disk."""
-    return (
-        log.is_leader
-        and log.is_readable
-        and not log.is_future
-        and not is_damaged(evidence.samples, log)
-    )
 
 
 def _log(sample: LogSample) -> _Log:

@@ -110,3 +110,15 @@ def is_damaged(samples: Samples, log: LogSample) -> bool:
             elif damage.is_lasting and damage.tp in {None, log.tp}:
                 found = True
     return found
+
+
+def trusted_logs(samples: Samples) -> list[LogSample]:
+    """Return the leaders' logs that are what their partition is.
+
+    Nobody answers for changed bytes on a disk.
+    """
+    return [
+        log
+        for log in samples.logs
+        if log.is_leader and log.is_readable and not log.is_future and not is_damaged(samples, log)
+    ]

@@ -24,6 +24,7 @@ from simulation.core.checkers import (
     leadership,
     liveness,
     offline,
+    orders,
     placement,
 )
 from simulation.core.checkers.evidence import Evidence
@@ -75,6 +76,7 @@ _WANTS: Final[Mapping[str, _Wants]] = {
     idempotence.NAME: _Wants((Sight.LOGS,)),
     offline.NAME: _Wants((Sight.DECISIONS,), (Sight.REPLICAS, Sight.LOG_DIRS)),
     denials.NAME: _Wants((Sight.CLIENTS, Sight.DECISIONS)),
+    orders.NAME: _Wants((Sight.CLIENTS, Sight.DECISIONS), (Sight.REPLICAS, Sight.LOGS)),
     answers.NAME: _Wants((Sight.CLIENTS,), (Sight.CONNECTIONS,)),
     bounds.NAME: _Wants((Sight.QUEUES,)),
 }
@@ -83,11 +85,15 @@ _WANTS: Final[Mapping[str, _Wants]] = {
 def checks_of(evidence: Evidence) -> tuple[Check, ...]:
     """Return how far each checker could see, in the order in which findings are told."""
     seen = {sight: None for sight in evidence.samples.sights if _is_there(sight, evidence)}
-    return tuple(_check(name, wants, seen) for name, wants in _WANTS.items())
+    logs = tuple(f"a leader's log of {tp}" for tp in durability.unjudged(evidence))
+    lacking = {durability.NAME: logs}
+    return tuple(_check(name, wants, seen, lacking.get(name, ())) for name, wants in _WANTS.items())
 
 
-def _check(name: str, wants: _Wants, seen: Mapping[Sight, None]) -> Check:
+def _check(name: str, wants: _Wants, seen: Mapping[Sight, None], lacking: tuple[str, ...]) -> Check:
+    """Say how far one could see; ``lacking``: what was missing of something that was looked at."""
     without = tuple(sight.value for sight in (*wants.needs, *wants.likes) if sight not in seen)
+    without += lacking
     if any(sight not in seen for sight in wants.needs):
         return Check(name, Reach.NOT_SEEN, without)
     return Check(name, Reach.IN_PART if without else Reach.CHECKED, without)

@@ -11,6 +11,7 @@ from simulation.core.history import Function, Kind, Order
 from simulation.workload import questions
 from simulation.workload.admin import ALL_BROKERS
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
+from simulation.world.links import LinkRule
 from tests.simulation.workload.lab import TP, Lab
 
 
@@ -33,7 +34,7 @@ async def test_orders_are_written_down_with_what_became_of_them(lab: Lab) -> Non
 
     begun, done, again, refused = lab.history
     assert [each.kind for each in lab.history] == [Kind.INVOKE, Kind.OK, Kind.INVOKE, Kind.FAIL]
-    assert {each.value for each in lab.history} == {Order("orders")}
+    assert {each.value for each in lab.history} == {Order("orders", partitions=1)}
     assert begun.function is done.function is again.function is Function.CREATE_TOPIC
     assert refused.error == "TOPIC_ALREADY_EXISTS"
 
@@ -46,6 +47,23 @@ async def test_an_order_that_nobody_answers_may_have_happened(lab: Lab) -> None:
         await lab.admin.delete_topic("orders")
 
     assert lab.ended(Function.DELETE_TOPIC, Kind.INFO)[0].error == "no broker answers"
+
+
+async def test_one_that_is_refused_when_another_broker_may_have_done_it_may_have_happened(
+    lab: Lab,
+) -> None:
+    """The answer of the first broker is lost; the next one finds the topic there."""
+    for _ in lab.cluster.brokers:
+        await lab.admin.delete_topic("none")  # Now there is a connection to each.
+    links = lab.cluster.loop.network.links
+    lost = links.add_rule(LinkRule(source="broker-1", target="world", is_cut=True))
+
+    assert await lab.admin.create_topic("orders") is ErrorCode.TOPIC_ALREADY_EXISTS
+    links.remove_rule(lost)
+    assert await lab.admin.create_topic("orders") is ErrorCode.TOPIC_ALREADY_EXISTS
+
+    ends = [each.kind for each in lab.history if each.function is Function.CREATE_TOPIC][1::2]
+    assert ends == [Kind.INFO, Kind.FAIL]
 
 
 async def test_partitions_are_added(lab: Lab) -> None:
@@ -105,7 +123,7 @@ async def test_partitions_are_reassigned_and_that_is_taken_back(lab: Lab) -> Non
     await lab.until_led("orders", 2)
     assert await questions.reassignments(lab.client) == []
     assert await lab.admin.reassign({TP: None}) == {TP: ErrorCode.NO_REASSIGNMENT_IN_PROGRESS}
-    assert lab.ended(Function.REASSIGN)[0].value == Order("orders", 0, detail="to [2]")
+    assert lab.ended(Function.REASSIGN)[0].value == Order("orders", 0, assignment=((2,),))
 
 
 async def test_leaders_are_elected(lab: Lab) -> None:

@@ -192,3 +192,30 @@ def test_a_partition_without_a_leader_s_log_is_not_available_and_not_lost() -> N
     story.log(1, 10, tp=TP, is_leader=True)
 
     assert _texts(story) == []
+
+
+def test_a_partition_that_vanished_took_its_records_along() -> None:
+    story = Story().at(1)
+    story.partition()
+    story.send(7, offset=0)
+    story.at(2).partition(is_deleted=True)
+
+    (violation,) = check_durability(story.evidence)
+
+    assert violation.text == (
+        "orders-0 is gone, and nobody deleted it; record 7 was acknowledged by broker 1 at leader "
+        "epoch 0"
+    )
+
+
+def test_but_not_when_somebody_deleted_it_or_changed_the_journal_by_hand() -> None:
+    story = Story().at(1)
+    story.partition()
+    story.send(7, offset=0)
+    story.samples.journal_edits_us.append(story.now_us)
+    story.at(2).partition(is_deleted=True)
+    assert check_durability(story.evidence) == []
+
+    story.samples.journal_edits_us.clear()
+    story.order(Function.DELETE_TOPIC, Order("orders"))
+    assert check_durability(story.evidence) == []

@@ -68,3 +68,15 @@ def test_what_a_checker_only_likes_to_have_leaves_it_in_part() -> None:
     (offline,) = [each for each in checks_of(story.evidence) if each.checker == "offline replicas"]
 
     assert (offline.reach, offline.without) == (Reach.IN_PART, ("log dirs in brokers",))
+
+
+def test_a_partition_without_a_leader_s_log_is_named() -> None:
+    story = whole()
+    story.samples.logs = [log._replace(is_leader=False) for log in story.samples.logs]
+
+    durability = checks_of(story.evidence)[0]
+
+    assert (durability.reach, durability.without) == (
+        Reach.IN_PART,
+        ("a leader's log of orders-0",),
+    )

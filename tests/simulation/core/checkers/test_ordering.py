@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from simulation.core.checkers.ordering import ordered_of
+from simulation.core.history import Function, Order
+from simulation.core.samples import NodeSample
+from tests.simulation.core.checkers.build import SECOND_US, Story
+
+
+def test_orders_that_failed_are_left_out_and_unanswered_ones_are_not_sure() -> None:
+    story = Story().at(1)
+    for end in ("fail", "unknown"):
+        begun = story.history.begin("admin", Function.DELETE_TOPIC, Order("orders"))
+        getattr(begun, end)("why")
+    story.order(Function.DELETE_TOPIC, Order("orders"))
+
+    assert [each.is_sure for each in ordered_of(story.evidence)] == [False, True]
+
+
+def test_what_was_begun_before_a_hand_changed_the_journal_is_not_sure() -> None:
+    story = Story().at(1)
+    story.order(Function.DELETE_TOPIC, Order("orders"))
+    story.samples.journal_edits_us.append(2 * SECOND_US)
+    story.at(3).order(Function.DELETE_TOPIC, Order("orders"))
+
+    assert [each.is_sure for each in ordered_of(story.evidence)] == [False, True]
+
+
+def test_what_the_controller_was_ordered_right_before_its_end_is_not_sure() -> None:
+    story = Story().at(1)
+    story.order(Function.DELETE_TOPIC, Order("orders"))
+    story.at(2).order(Function.DELETE_TOPIC, Order("orders"))
+    down = NodeSample(2 * SECOND_US + 5, "controller", is_up=False)
+    story.samples.nodes.append(down)
+    story.at(60)
+    assert [each.is_sure for each in ordered_of(story.evidence)] == [True, False]
+
+    story.samples.nodes.append(down._replace(at_us=9 * SECOND_US, is_up=True))
+    assert [each.is_sure for each in ordered_of(story.evidence)] == [True, True]
+
+
+def test_a_broker_is_named_as_configurations_name_it() -> None:
+    story = Story()
+    story.order(Function.ALTER_CONFIGS, Order(broker=2))
+    story.order(Function.ALTER_CONFIGS, Order())
+
+    assert [each.broker_name for each in ordered_of(story.evidence)] == ["2", ""]
