@@ -9,23 +9,27 @@ import asyncio
 import platform
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Final
 
+from protocol.cluster_file.spec import ClusterSpec, parse_cluster_spec
 from protocol.metrics.writer import NewRowWriter
 from simulation.core.actions import Fault
+from simulation.core.cluster_text import cluster_text, port_count
 from simulation.core.coverage import Coverage, Transition
 from simulation.core.draw import draw_plan
 from simulation.core.history import History
-from simulation.core.plan import Plan
+from simulation.core.plan import ClusterPlan, Plan
 from simulation.core.samples import Samples
 from simulation.core.verdict import StoryLine, Verdict
 from simulation.defects import Defects
 from simulation.run.runner import run_plan
-from simulation.run.simulated import libraries_of, simulated_spec
 from simulation.world.chance import Chance
 from simulation.world.cluster import SimCluster
+from simulation.world.foreign_clocks import foreign_clocks
 from simulation.world.garbage import garbage_of_one_world
 from simulation.world.loop import SimLoop
 from simulation.world.rows import NoRows
@@ -33,6 +37,8 @@ from simulation.world.sim_stage import SimStage
 
 NODE_FAULTS: Final = ("kill", "stop", "power_cut", "pause", "slow_cpu", "skew_clock")
 """Words of actions that are faults of nodes."""
+BASE_DIR: Final = Path("/world")
+FIRST_PORT: Final = 9000
 _PACKAGES: Final = ("aiokafka", "crc32c", "cramjam", "construct")
 
 
@@ -67,6 +73,12 @@ class Options:
     """Takes metric rows."""
 
 
+def simulated_spec(cluster: ClusterPlan) -> ClusterSpec:
+    """Return the cluster of a plan on the ports and paths that it has in every world."""
+    ports = range(FIRST_PORT, FIRST_PORT + port_count(cluster))
+    return parse_cluster_spec(cluster_text(cluster, ports), base_dir=BASE_DIR, source="plan")
+
+
 def plan_of_seed(seed: int, length_s: int | None = None) -> Plan:
     """Return the plan that a seed draws; always the same one."""
     chance = Chance(seed)
@@ -74,7 +86,7 @@ def plan_of_seed(seed: int, length_s: int | None = None) -> Plan:
 
 
 def simulate(plan: Plan, seed: int, options: Options | None = None) -> SimulatedRun:
-    """Run ``plan`` in the world of ``seed``.
+    """Run ``plan`` in the world of ``seed``; whatever chance decides there comes from it.
 
     Raises:
         CannotRunError, StageError: as ``run_plan``.
@@ -108,7 +120,7 @@ def _simulated(plan: Plan, seed: int, options: Options) -> SimulatedRun:
     with (
         Defects() as defects,
         asyncio.Runner(loop_factory=lambda: loop) as runner,
-        libraries_of(plan, loop),
+        _libraries_of(plan, loop),
     ):
         verdict = runner.run(run())
         trace_hash = loop.trace.hexdigest()
@@ -123,6 +135,13 @@ def _simulated(plan: Plan, seed: int, options: Options) -> SimulatedRun:
         transitions=coverage.counts,
         last_events=() if verdict.is_ok else tuple(last_events),
     )
+
+
+def _libraries_of(plan: Plan, loop: SimLoop) -> AbstractContextManager[None]:
+    """Return the context in which the client libraries of ``plan`` live in the world of a loop."""
+    if any(workload.client == "aiokafka" for workload in plan.workloads):
+        return foreign_clocks(loop)
+    return nullcontext()
 
 
 class _Stage(SimStage):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -18,7 +17,12 @@ from rich.console import Console
 from rich.table import Table
 
 from jbodlab.commands.output import PIPE_WIDTH
-from jbodlab.commands.simulation_words import checks_lines, coverage_lines
+from jbodlab.commands.simulation_words import (
+    checks_lines,
+    coverage_lines,
+    outcome_line,
+    verdict_content,
+)
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.worlds.scenario_files import load_plan, shipped_files
 from simulation.core.capability import why_not
@@ -130,16 +134,15 @@ class _Request(NamedTuple):
 def _run_one(request: _Request, *, is_json: bool) -> None:
     # The brokers that a simulated world runs take a moment to load; no other command waits for it.
     from jbodlab.worlds.scenario_runs import run_scenario  # noqa: PLC0415
-    from simulation.run.simulated import Audience  # noqa: PLC0415
 
     name, world, seed, folder, log_file = request
     plan = load_plan(name)
-    audience = Audience(partial(_show, is_json=is_json))
-    verdict = run_scenario(plan, world, seed, folder=folder, log_file=log_file, audience=audience)
+    show = partial(_show, is_json=is_json)
+    verdict = run_scenario(plan, world, seed, folder=folder, log_file=log_file, show=show).verdict
     if is_json:
-        click.echo(json.dumps(_content(verdict), indent=2))
+        click.echo(json.dumps(verdict_content(verdict), indent=2))
     else:
-        click.echo(_summary(verdict))
+        click.echo("\n".join([outcome_line(verdict), *checks_lines(verdict)]))
     if not verdict.is_ok:
         found = "\n".join(f"  {violation}" for violation in verdict.violations)
         again = f"jbodlab scenario run {name} --world {world} --seed {seed}"
@@ -152,11 +155,15 @@ def _run_one(request: _Request, *, is_json: bool) -> None:
 def _run_many(names: Sequence[str], worlds: Sequence[World], seed: int, *, is_json: bool) -> None:
     from jbodlab.commands.scenario_table import run_table, show_rows  # noqa: PLC0415
     from jbodlab.worlds.scenario_runs import run_scenario  # noqa: PLC0415
-    from simulation.run.simulated import Audience  # noqa: PLC0415
 
     plans = [load_plan(name) for name in names]
     coverage = Coverage()
-    run = partial(run_scenario, seed=seed, audience=Audience(witness=coverage))
+
+    def run(plan: Plan, world: World) -> Verdict:
+        found = run_scenario(plan, world, seed)
+        coverage.add(found.transitions)
+        return found.verdict
+
     rows = run_table(plans, worlds, run)
     show_rows(rows, is_json=is_json)
     if len(plans) > 1 and "simulated" in worlds and not is_json:
@@ -179,28 +186,3 @@ def _because(plan: Plan) -> str | None:
     """Return why it does not run in every world; None: it does."""
     reasons = [reason for world in WORLDS if (reason := why_not(plan, world)) is not None]
     return " ".join(reasons) or None
-
-
-def _summary(verdict: Verdict) -> str:
-    return "\n".join([_outcome(verdict), *checks_lines(verdict)])
-
-
-def _outcome(verdict: Verdict) -> str:
-    healed = (
-        "" if verdict.healed_after_ms is None else f", well {verdict.healed_after_ms} ms after them"
-    )
-    return (
-        f"{verdict.plan}: {'as it must be' if verdict.is_ok else 'NOT as it must be'}; "
-        f"{verdict.acknowledged} records acknowledged, {verdict.read} read, "
-        f"{sum(verdict.fault_hits.values())} operations met by faults{healed}"
-    )
-
-
-# Any: JSON.
-def _content(verdict: Verdict) -> dict[str, Any]:
-    content = asdict(verdict)
-    content["is_ok"] = verdict.is_ok
-    content["violations"] = [each._asdict() for each in verdict.violations]
-    content["checks"] = [each._asdict() for each in verdict.checks]
-    content["story"] = [line._asdict() for line in verdict.story]
-    return content

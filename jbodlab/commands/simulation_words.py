@@ -18,22 +18,29 @@ if TYPE_CHECKING:
 
 def run_summary(run: SimulatedRun, header: Mapping[str, str]) -> str:
     """Return the lines below a story."""
-    verdict = run.verdict
-    healed = verdict.healed_after_ms
-    well = "" if healed is None else f", all well {healed / 1000:.3f} s after the faults"
     lines = [
-        f"{verdict.plan}: {'as it must be' if verdict.is_ok else 'NOT as it must be'}; "
-        f"{verdict.acknowledged} records acknowledged, {verdict.read} read{well}",
+        outcome_line(run.verdict),
         f"seed {run.seed}, trace {run.trace_hash[:16]}, {run.steps} steps, "
         f"{run.virtual_ms / 1000:.1f} virtual seconds in {run.wall_s:.1f} s",
         f"faults: {_counts(run.fired)}",
-        *checks_lines(verdict),
+        *checks_lines(run.verdict),
         f"transitions covered: {len(run.transitions)}",
         f"replay needs: {', '.join(f'{name} {value}' for name, value in header.items())}",
     ]
     if run.last_events:
         lines += ["the last events:", *(f"  {event}" for event in run.last_events)]
     return "\n".join(lines)
+
+
+def outcome_line(verdict: Verdict) -> str:
+    """Return what came of a plan, in whichever world."""
+    healed = verdict.healed_after_ms
+    well = "" if healed is None else f", all well {healed / 1000:.3f} s after the faults"
+    return (
+        f"{verdict.plan}: {'as it must be' if verdict.is_ok else 'NOT as it must be'}; "
+        f"{verdict.acknowledged} records acknowledged, {verdict.read} read, "
+        f"{sum(verdict.fault_hits.values())} operations met by faults{well}"
+    )
 
 
 def checks_lines(verdict: Verdict) -> list[str]:
@@ -49,12 +56,19 @@ def checks_lines(verdict: Verdict) -> list[str]:
 def run_content(run: SimulatedRun) -> dict[str, Any]:
     """Return a run as JSON would have it."""
     content = asdict(run)
-    verdict: dict[str, Any] = content["verdict"]
-    verdict["is_ok"] = run.verdict.is_ok
-    verdict["violations"] = [violation._asdict() for violation in run.verdict.violations]
-    verdict["checks"] = [check._asdict() for check in run.verdict.checks]
-    verdict["story"] = [line._asdict() for line in run.verdict.story]
+    content["verdict"] = verdict_content(run.verdict)
     content["transitions"] = {str(one): count for one, count in run.transitions.items()}
+    return content
+
+
+# Any: JSON.
+def verdict_content(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as JSON would have it."""
+    content = asdict(verdict)
+    content["is_ok"] = verdict.is_ok
+    content["violations"] = [each._asdict() for each in verdict.violations]
+    content["checks"] = [each._asdict() for each in verdict.checks]
+    content["story"] = [line._asdict() for line in verdict.story]
     return content
 
 

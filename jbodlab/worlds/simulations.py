@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from jbodlab.errors import ExitCode, LabError
 from jbodlab.worlds.node_logs import node_logs
 from jbodlab.worlds.scenario_files import load_plan
+from jbodlab.worlds.scenario_runs import run_simulated
 from simulation.core.history import History
 from simulation.core.history_text import edn_lines, json_lines
 from simulation.core.plan import Plan
@@ -23,9 +22,7 @@ from simulation.core.plan_document import plan_text
 from simulation.core.reproduction import reproduction
 from simulation.core.smaller_plan import reduced
 from simulation.core.verdict import StoryLine
-from simulation.run.runner import CannotRunError
 from simulation.simulate import Options, SimulatedRun, plan_of_seed, simulate
-from simulation.stage import StageError
 from simulation.sweep import AHEAD_PER_JOB, processes, sweep
 from simulation.tally import Tally
 from simulation.world.rows import RowKeeper
@@ -87,8 +84,7 @@ def run_one(request: Request, plan: Plan, show: Callable[[StoryLine], None]) -> 
     options = Options(show=show, keep_history=keep)
     if request.dump_dir is not None:
         options = replace(options, new_row_writer=rows.new_writer)
-    with node_logs(request.log_file), _refusals():
-        run = simulate(plan, request.world_seed, options)
+    run = run_simulated(plan, request.world_seed, options, request.log_file)
     if request.dump_dir is not None:
         asyncio.run(rows.write(str(request.dump_dir)))
     return run
@@ -166,13 +162,3 @@ def commit(module: Path = Path(__file__)) -> str | None:
 def _write_history(path: Path, history: History) -> None:
     lines = edn_lines(history) if path.suffix == ".edn" else json_lines(history)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-
-@contextmanager
-def _refusals() -> Generator[None, None, None]:
-    try:
-        yield
-    except CannotRunError as error:
-        raise LabError(ExitCode.USAGE, str(error)) from error
-    except StageError as error:
-        raise LabError(ExitCode.FAILED, str(error)) from error

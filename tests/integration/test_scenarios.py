@@ -93,13 +93,15 @@ async def test_a_real_cluster_that_is_broken_behind_its_back_fails(tmp_path: Pat
     ],
 )
 def test_a_scenario_comes_out_in_real_processes_as_it_must(name: str, tmp_path: Path) -> None:
-    verdict = run_scenario(load_plan(name), "real", 0, folder=tmp_path)
+    verdict = run_scenario(load_plan(name), "real", 0, folder=tmp_path).verdict
 
     assert [str(violation) for violation in verdict.violations] == []
 
 
 def test_everything_that_real_processes_can_do_is_done(tmp_path: Path) -> None:
-    verdict = run_scenario(parse_plan(EVERYTHING, source="test"), "real", 0, folder=tmp_path)
+    verdict = run_scenario(
+        parse_plan(EVERYTHING, source="test"), "real", 0, folder=tmp_path
+    ).verdict
 
     assert [str(violation) for violation in verdict.violations] == []
     assert [str(check) for check in verdict.checks_of(Reach.NOT_SEEN)] == [

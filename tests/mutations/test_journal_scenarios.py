@@ -16,7 +16,7 @@ from simulation.core.actions import Until
 from simulation.core.plan import Plan
 from simulation.core.verdict import Verdict
 from simulation.run.runner import run_plan
-from simulation.run.simulated import simulated_spec
+from simulation.simulate import simulated_spec
 from simulation.world.cluster import SimCluster
 from simulation.world.sim_stage import SimStage
 from tests.mutations import mutants

@@ -7,10 +7,14 @@ import sys
 
 import pytest
 
+from simulation.core.plan import ClusterPlan
 from simulation.core.plan_document import parse_plan, plan_text
-from simulation.simulate import plan_of_seed, replay_header, simulate
+from simulation.simulate import plan_of_seed, replay_header, simulate, simulated_spec
+from tests.simulation.run.played import play
 
 SEED = 3
+STEPS = "- kill: leader of a-0\n- until: {led: a-0}"
+LOAD = "workloads: [{name: load, topic: a}]"
 SECONDS = 2
 TRACE = """
 import logging
@@ -81,3 +85,17 @@ def test_a_run_is_replayed_with_what_its_header_names() -> None:
 
 def test_a_plan_that_was_never_drawn_is_drawn_the_same_twice() -> None:
     assert plan_of_seed(99) == plan_of_seed(99)
+
+
+def test_the_spec_of_a_plan_is_the_same_in_every_world() -> None:
+    spec = simulated_spec(ClusterPlan(brokers=2))
+
+    assert spec.controller.port == 9000
+    assert spec.broker(2).log_dirs[1].path == "/world/data/b2/d2"
+    assert simulated_spec(ClusterPlan(brokers=2)) == spec
+
+
+def test_one_seed_is_one_story() -> None:
+    first = play(STEPS, brokers=3, rest=LOAD, seed=5)
+
+    assert play(STEPS, brokers=3, rest=LOAD, seed=5) == first

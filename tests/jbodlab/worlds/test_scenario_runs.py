@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
 
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.worlds.node_logs import node_logs
 from jbodlab.worlds.scenario_files import load_plan, shipped_files
 from jbodlab.worlds.scenario_runs import run_scenario
 from simulation.core.coverage import DECLARED, RARE, Coverage
 from simulation.core.plan import Plan
 from simulation.core.plan_document import parse_plan
 from simulation.core.verdict import StoryLine
-from simulation.run.simulated import Audience
-from simulation.simulate import simulate
 
 SHORT = "name: x\nshows: X.\ncluster: {brokers: 1}\n"
 
@@ -38,8 +36,7 @@ SHIPPED = [
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("plan", BUGS, ids=lambda plan: plan.name)
 def test_a_bug_of_old_does_not_come_back(plan: Plan, seed: int) -> None:
-    with node_logs(None):
-        run = simulate(plan, seed)
+    run = run_scenario(plan, "simulated", seed)
 
     assert [str(violation) for violation in run.verdict.violations] == []
 
@@ -49,9 +46,10 @@ def test_a_bug_of_old_does_not_come_back(plan: Plan, seed: int) -> None:
 def test_a_shipped_scenario_comes_out_as_it_must(plan: Plan) -> None:
     coverage = Coverage()
 
-    verdict = run_scenario(plan, "simulated", 0, audience=Audience(witness=coverage))
+    run = run_scenario(plan, "simulated", 0)
 
-    assert [str(violation) for violation in verdict.violations] == []
+    assert [str(violation) for violation in run.verdict.violations] == []
+    coverage.add(run.transitions)
     promised = [one for one, rarity in RARE.items() if rarity.shown_by == plan.name]
     assert [str(one) for one in promised if one not in coverage.counts] == []
     assert coverage.undeclared == []
@@ -67,9 +65,19 @@ def test_what_shows_a_rare_transition_comes_with_jbodlab() -> None:
 def test_the_story_is_told_while_it_happens() -> None:
     heard: list[StoryLine] = []
 
-    verdict = run_scenario(short(), "simulated", 0, audience=Audience(heard.append))
+    verdict = run_scenario(short(), "simulated", 0, show=heard.append).verdict
 
     assert list(verdict.story) == heard
+
+
+def test_an_error_that_a_node_logs_with_its_traceback_is_found() -> None:
+    def show(_line: StoryLine) -> None:
+        logging.getLogger("broker.engine").error("it went wrong", exc_info=ValueError("why"))
+
+    run = run_scenario(short(), "simulated", 0, show=show)
+
+    assert {each.checker for each in run.verdict.violations} == {"defects"}
+    assert "logs it went wrong: ValueError('why')" in run.verdict.violations[0].text
 
 
 def test_a_plan_for_one_world_is_refused_in_the_other() -> None:

@@ -7,7 +7,7 @@ import textwrap
 from simulation.core.plan import Plan
 from simulation.core.plan_document import parse_plan
 from simulation.core.verdict import Verdict
-from simulation.run.simulated import run_simulated
+from simulation.simulate import simulate
 
 HEAD = """
 name: played
@@ -25,7 +25,7 @@ def plan_of(steps: str, *, brokers: int = 1, rest: str = "") -> Plan:
 
 def play(steps: str, *, brokers: int = 1, rest: str = "", seed: int = 0) -> Verdict:
     """Run such a plan."""
-    return run_simulated(plan_of(steps, brokers=brokers, rest=rest), seed)
+    return simulate(plan_of(steps, brokers=brokers, rest=rest), seed).verdict
 
 
 def found(verdict: Verdict) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from simulation.core.verdict import Verdict
 from simulation.run.healing import LOOK_EVERY_MS
 from simulation.run.runner import run_plan
-from simulation.run.simulated import run_simulated, simulated_spec
+from simulation.simulate import simulate, simulated_spec
 from simulation.world.cluster import SimCluster
 from simulation.world.loop import SimLoop
 from simulation.world.sim_stage import SimStage
@@ -134,7 +134,7 @@ def test_the_only_disk_of_a_broker_is_replaced_between_two_runs_of_it() -> None:
         rest="workloads: [{name: load, topic: a}]\nending: {replace_log_dirs: true}",
     )
     with_one_disk = replace(plan, cluster=replace(plan.cluster, log_dirs=1))
-    verdict = run_simulated(with_one_disk, 0)
+    verdict = simulate(with_one_disk, 0).verdict
 
     assert found(verdict) == []
     told = "/world/data/b1/d1 of broker-1 is replaced: it wrote elsewhere"

@@ -10,7 +10,7 @@ from simulation.core.history import Function, History
 from simulation.core.plan import Plan
 from simulation.core.verdict import StoryLine
 from simulation.run.runner import CannotRunError, refusal, run_plan
-from simulation.run.simulated import simulated_spec
+from simulation.simulate import simulated_spec
 from simulation.world.cluster import SimCluster
 from simulation.world.loop import SimLoop
 from simulation.world.sim_stage import SimStage
