@@ -6,6 +6,7 @@ waits for nothing but the answer. Questions are in `questions`.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -273,7 +274,7 @@ class Admin:
         begun = [self._history.begin(client, function, order) for order in orders]
         try:
             codes, may_be_done = await ask()
-        except (OSError, Malformed) as error:
+        except (OSError, Malformed, asyncio.CancelledError) as error:
             for invocation in begun:
                 invocation.unknown(str(error) or type(error).__name__)
             raise

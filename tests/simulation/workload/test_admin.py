@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from protocol.admin.elections import ElectionType
@@ -64,6 +66,16 @@ async def test_one_that_is_refused_when_another_broker_may_have_done_it_may_have
 
     ends = [each.kind for each in lab.history if each.function is Function.CREATE_TOPIC][1::2]
     assert ends == [Kind.INFO, Kind.FAIL]
+
+
+async def test_one_that_is_given_up_may_have_happened(lab: Lab) -> None:
+    async with asyncio.TaskGroup() as group:
+        asked = group.create_task(lab.admin.delete_topic("orders"))
+        await asyncio.sleep(0)
+        asked.cancel()
+
+    (given_up,) = lab.ended(Function.DELETE_TOPIC, Kind.INFO)
+    assert given_up.error == "CancelledError"
 
 
 async def test_partitions_are_added(lab: Lab) -> None:
