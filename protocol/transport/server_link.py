@@ -234,10 +234,8 @@ class ServerLink(asyncio.BufferedProtocol):
                 await asyncio.sleep(0)
 
     def _answer(self, request: RequestReceived, body: Body) -> int:
-        """Send an answer, if there is one, and return what it cost beside its request.
-
-        Answers are collected while requests wait, so that one system call carries many.
-        """
+        """Send an answer, if there is one, and return what it cost beside its request."""
+        # Answers are collected while requests wait, so that one system call carries many.
         if self.closed.done():
             return 0  # Answers before this one were given up with the connection.
         if body is None:
