@@ -358,7 +358,10 @@ class ServerLink(asyncio.BufferedProtocol):
         if self._is_over and self.closed.done():
             self._held.release()
             self._server.link_closed(self)
-            del self._begun  # It refers to this link, which would wait for a collection of garbage.
+            # Both refer to this link, which would wait for a collection of garbage; and with a task
+            # that was cancelled would all that it was working on.
+            del self._begun
+            self.worker = None
 
     async def _has_request(self) -> bool:
         """Read on, now that the queue is empty; False when no request will come."""
