@@ -147,8 +147,7 @@ class ServerLink(asyncio.BufferedProtocol):
         self._connection.drop()  # What refers to each other would keep it for a while.
         self._held.stop_waiting()
         self._held.sent()
-        current = self._current
-        if current is not None and self._server.ends_with_peer(current) and self.worker:
+        if self._current and self._server.ends_with_peer(self._current) and self.worker:
             self.worker.cancel()
         wake_up(self._readable)
         wake_up(self._writable)
@@ -173,9 +172,8 @@ class ServerLink(asyncio.BufferedProtocol):
     @property
     def is_in_the_way(self) -> bool:
         """See ``Watched.is_in_the_way``."""
-        held = self._held
-        is_reading_slow = self._writable is not None and held.is_unread_wanted
-        is_sending_slow = self._connection.is_filling_admitted and held.is_newest_wanted
+        is_reading_slow = self._writable is not None and self._held.is_unread_wanted
+        is_sending_slow = self._connection.is_filling_admitted and self._held.is_newest_wanted
         return is_reading_slow or is_sending_slow
 
     @property
@@ -358,9 +356,7 @@ class ServerLink(asyncio.BufferedProtocol):
         if self._is_over and self.closed.done():
             self._held.release()
             self._server.link_closed(self)
-            # Both refer to this link, which would wait for a collection of garbage; and with a task
-            # that was cancelled would all that it was working on.
-            del self._begun
+            del self._begun  # They refer to this link: all of it would wait to be collected.
             self.worker = None
 
     async def _has_request(self) -> bool:
