@@ -19,7 +19,7 @@ import uvloop
 
 from broker.core.log_dirs import LogDirFailed
 from broker.storage.disk import FileDisk
-from broker.storage.log_dir import LogDir
+from broker.storage.log_dir import DirWorkers, LogDir
 from broker.storage.partition_log import PartitionLog
 from broker.storage.shutdown import close_log_dir
 from broker.storage.startup import LoadOptions, load_log_dirs
@@ -67,10 +67,11 @@ class Bench:
         self.root = root
         self.disk = FileDisk(str(root / "d1"))
         self.disk.prepare()
+        loop = asyncio.get_running_loop()
         self.log_dir = LogDir(
             path=self.disk.root,
             disk=self.disk,
-            worker=ThreadDiskWorker("d1", asyncio.get_running_loop()),
+            workers=DirWorkers(ThreadDiskWorker("d1", loop), ThreadDiskWorker("beside", loop)),
             deadline_ms=30_000,
             queue_depth_max=1024,
             on_failed=_report,
@@ -81,8 +82,8 @@ class Bench:
         """Make a log."""
         self.next_name += 1
         name = f"bench-{self.next_name}"
-        files = self.log_dir.files
-        return await self.log_dir.submit(
+        files = self.log_dir.queue.files
+        return await self.log_dir.queue.submit(
             "create", lambda: PartitionLog.create(files, name, CONFIG, now_ms=0)
         )
 
@@ -96,10 +97,10 @@ class Bench:
         ]
         started = time.perf_counter()
         for group in groups:
-            futures = [self.log_dir.submit_append(log, [data], 0) for data in group]
+            futures = [self.log_dir.queue.submit_append(log, [data], 0) for data in group]
             await futures[-1]
         seconds = time.perf_counter() - started
-        await self.log_dir.submit("delete", log.delete_files)
+        await self.log_dir.queue.submit("delete", log.delete_files)
         return seconds
 
     async def submit_seconds(self, size_bytes: int, count: int) -> float:
@@ -108,15 +109,15 @@ class Bench:
         template = batch_of(size_bytes)
         batches = [stamped(template, offset) for offset in range(count)]
         started = time.perf_counter()
-        futures = [self.log_dir.submit_append(log, [data], 0) for data in batches]
+        futures = [self.log_dir.queue.submit_append(log, [data], 0) for data in batches]
         seconds = time.perf_counter() - started
         await futures[-1]
-        await self.log_dir.submit("delete", log.delete_files)
+        await self.log_dir.queue.submit("delete", log.delete_files)
         return seconds / count
 
     async def creations(self) -> dict[TopicPartition, PartitionLog]:
         """Make many logs with their first leader epoch, as a LeaderAndIsr with new topics does."""
-        files, config = self.log_dir.files, CONFIG
+        files, config = self.log_dir.queue.files, CONFIG
 
         def create(name: str) -> PartitionLog:
             log = PartitionLog.create(files, name, config, now_ms=0, topic_id=bytes(range(16)))
@@ -125,15 +126,15 @@ class Bench:
 
         names = {TopicPartition("many", number): f"many-{number}" for number in range(LOGS)}
         futures = {
-            tp: self.log_dir.submit("create", lambda name=name: create(name))
+            tp: self.log_dir.queue.submit("create", lambda name=name: create(name))
             for tp, name in names.items()
         }
         return {tp: await future for tp, future in futures.items()}
 
     async def close(self, logs: dict[TopicPartition, PartitionLog]) -> None:
         """Stop cleanly."""
-        files = self.log_dir.files
-        await self.log_dir.submit(
+        files = self.log_dir.queue.files
+        await self.log_dir.queue.submit(
             "close", lambda: close_log_dir(files, logs, {}, broker_epoch=1), bounded=False
         )
 
@@ -185,7 +186,7 @@ async def costs(bench: Bench) -> list[str]:
         f"close {LOGS} new logs cleanly    {await timed(lambda: bench.close(logs)) * 1e3:7.0f} ms",
         f"load {LOGS} logs after that      {await timed(bench.load) * 1e3:7.0f} ms",
     ]
-    return [*rows, f"open handles of {LOGS} idle logs  {bench.log_dir.files.open_count:6}"]
+    return [*rows, f"open handles of {LOGS} idle logs  {bench.log_dir.queue.files.open_count:6}"]
 
 
 async def run(root: Path) -> None:

@@ -38,7 +38,7 @@ from broker.metrics import Metrics
 from broker.record_turns import RecordTurns
 from broker.reported_replicas import reported_topics
 from broker.storage.faults import FaultyDisk
-from broker.storage.log_dir import LogDir
+from broker.storage.log_dir import DirWorkers, LogDir
 from broker.storage.meta_properties import is_usable_directory_id
 from broker.storage.startup import LoadOptions, Owner
 from broker.surface import Surface
@@ -312,16 +312,14 @@ class Parts:
         self.log_dirs[log_dir.path] = log_dir
 
     def _log_dir(self, path: str, disk: FaultyDisk) -> LogDir:
-        log_dir = LogDir(
+        return LogDir(
             path=path,
             disk=disk,
-            worker=self._world.worker(path),
+            workers=DirWorkers(self._world.worker(path), self._world.worker(path)),
             deadline_ms=self.config.jbodlab_log_dir_io_deadline_ms,
             queue_depth_max=self.config.jbodlab_log_dir_queue_depth_max,
             on_failed=_leave_to_startup,
         )
-        log_dir.work_beside(disk.beside(), self._world.worker(path))
-        return log_dir
 
     def _connect_to_controller(self) -> RpcClient:
         controller = self._spec.controller

@@ -29,9 +29,9 @@ def _log_dir(path: str, log_dir: LogDir) -> Mapping[str, Any]:
     return {
         "path": path,
         "is_online": log_dir.online or log_dir.is_closed,
-        "queue_depth": log_dir.queue_depth,
-        "queue_depth_max": log_dir.queue_depth_max,
-        "queued_bytes": log_dir.queued_bytes,
+        "queue_depth": log_dir.queue.queue_depth,
+        "queue_depth_max": log_dir.queue.queue_depth_max,
+        "queued_bytes": log_dir.queue.queued_bytes,
     }
 
 

@@ -261,9 +261,9 @@ class Surface:
         for path, log_dir in self.log_dirs.items():
             stats = metrics.log_dir(path)
             stats.offline.set(not log_dir.online)
-            stats.queue_depth.set(log_dir.queue_depth)
-            stats.append_count.value = log_dir.appends_count
-            stats.append_bytes.value = log_dir.appended_bytes
+            stats.queue_depth.set(log_dir.queue.queue_depth)
+            stats.append_count.value = log_dir.queue.appends_count
+            stats.append_bytes.value = log_dir.queue.appended_bytes
         if self.engine is None:
             return
         gauges = self.engine.gauges()
@@ -300,10 +300,10 @@ class Surface:
             "directory_id": uuid_text(log_dir.directory_id) if known else "",
             "total_bytes": -1 if described is None else described.total_bytes,
             "usable_bytes": -1 if described is None else described.usable_bytes,
-            "queue_depth": log_dir.queue_depth,
-            "standing_ms": max(log_dir.standing_ms(), log_dir.beside.standing_ms()),
+            "queue_depth": log_dir.queue.queue_depth,
+            "standing_ms": log_dir.standing_ms(),
             "deadline_ms": log_dir.deadline_ms,
-            "last_hop_ms": log_dir.last_hop_ms,
+            "last_hop_ms": log_dir.queue.last_hop_ms,
             "fault": self._fault(path),
             "faults": [
                 {"mode": rule.fault.mode.value, "hits": rule.hits}

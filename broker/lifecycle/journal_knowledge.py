@@ -143,7 +143,7 @@ class JournalKnowledge:
             if log_dir.online:
                 job = partial(log_dir.disk.write_atomic, JOURNAL_CHECKPOINT, data)
                 try:
-                    written = log_dir.submit("write journal checkpoint", job)
+                    written = log_dir.queue.submit("write journal checkpoint", job)
                 except LogDirFailed:
                     continue
                 written.add_done_callback(_note_outcome)

@@ -25,6 +25,7 @@ PROBE_FILE: Final = ".probe"
 
 _SYNCS_PER_PROBE_MAX: Final = 16
 """Late small files; the others wait for the next probe."""
+_THREADS_COUNT: Final = 2
 
 
 class Probed(NamedTuple):
@@ -36,8 +37,16 @@ class Probed(NamedTuple):
     """What lies in the root."""
 
 
-class LogDir(DiskQueue):
-    """One log dir: the queue that clients wait for, and ``beside`` it another one.
+class DirWorkers(NamedTuple):
+    """The threads of one log dir."""
+
+    queue: DiskWorker
+    """Runs what clients wait for."""
+    beside: DiskWorker
+
+
+class LogDir:
+    """One log dir: the queue that clients wait for, and another one ``beside`` it.
 
     The first failure in either ends both.
     """
@@ -47,47 +56,52 @@ class LogDir(DiskQueue):
         *,
         path: str,
         disk: Disk,
-        worker: DiskWorker,
+        workers: DirWorkers,
         deadline_ms: int,
         queue_depth_max: int,
         on_failed: Callable[[LogDirFailed], None],
     ) -> None:
-        """One thread does everything, unless ``work_beside`` gives it a second one."""
-        super().__init__(
-            path=path,
-            disk=disk,
-            worker=worker,
-            deadline_ms=deadline_ms,
-            queue_depth_max=queue_depth_max,
-            on_failed=on_failed,
-        )
+        """The threads share no count of operations: each watchdog looks at its own."""
+        self.path = path
+        self.disk = disk
+        self.on_failed = on_failed
+        """Called once, on the loop, before the futures of the lost work end."""
+        self.deadline_ms = deadline_ms
         self.directory_id: bytes = ZERO_UUID
         """Set when ``meta.properties`` was read."""
         self.released = asyncio.Event()
         """Set when a failed dir holds no file and no lock any more; never while its disk hangs."""
-        self.beside: DiskQueue = self
-        """The queue of future logs, and of logs that were replaced."""
-        self._threads_count = 1
+        self.queue: DiskQueue = FirstQueue(self, disk, workers.queue, queue_depth_max)
+        """What clients wait for."""
+        self.beside: DiskQueue = _BesideQueue(self, disk.beside(), workers.beside, queue_depth_max)
+        """What takes long and nobody waits for: future logs, and logs that were replaced."""
         self._leaving = itertools.count(1)
         self._left_count = 0
         self._probe: asyncio.Future[Probed] | None = None
         self._late_sync: asyncio.Future[int] | None = None
 
-    def work_beside(self, disk: Disk, worker: DiskWorker) -> None:
-        """Take a second thread, before any work.
+    @property
+    def online(self) -> bool:
+        """Whether it takes work."""
+        return self.queue.failure is None
 
-        ``disk`` is the same one with a count of operations of its own, or the watchdogs of the
-        threads would take each other's for theirs.
-        """
-        assert self.beside is self, f"{self.path} has two threads already"
-        self.beside = _BesideQueue(self, disk, worker)
-        self._threads_count = 2
+    @property
+    def failure(self) -> LogDirFailed | None:
+        """Why it takes no work, if it does not."""
+        return self.queue.failure
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it takes no work because it was closed, and did not fail before."""
+        return self.queue.is_closed
+
+    def standing_ms(self) -> int:
+        """Return for how long the disk has begun no operation while one of its threads works."""
+        return max(self.queue.standing_ms(), self.beside.standing_ms())
 
     def fail(self, operation: str, cause: BaseException) -> None:
         """Take the dir offline, once; later calls change nothing."""
-        super().fail(operation, cause)
-        if self.beside is not self:
-            self.beside.fail(operation, cause)
+        self.queue.fail(operation, cause)
 
     def probe(self) -> asyncio.Future[Probed]:
         """Check that the path still leads to this directory and that it can be written.
@@ -99,38 +113,31 @@ class LogDir(DiskQueue):
         was renamed away.
         """
         if self._probe is None or self._probe.done():
-            self._probe = self.submit("probe", self._run_probe)
+            self._probe = self.queue.submit("probe", self._run_probe)
             self._probe.add_done_callback(self._on_probed)
         return self._probe
 
     async def close(self) -> None:
         """Wait for all queued work, then end the workers. Nothing to do after a failure."""
-        if self.beside is not self:
-            await self.beside.close()
-        await super().close()
+        await self.beside.close()
+        await self.queue.close()
 
     def thread_leaves(self, files: LogDirFiles) -> None:
         """Close what one thread has open, on that thread; the last one drops the lock."""
         files.close_all()
-        if next(self._leaving) == self._threads_count:
+        if next(self._leaving) == _THREADS_COUNT:
             self.disk.drop_lock()
 
     def thread_left(self) -> None:
         """Count a thread that holds nothing any more."""
         self._left_count += 1
-        if self._left_count == self._threads_count:
+        if self._left_count == _THREADS_COUNT:
             self.released.set()
-
-    def _leave(self) -> None:
-        self.thread_leaves(self.files)
-
-    def _left(self) -> None:
-        self.thread_left()
 
     def _run_probe(self) -> Probed:
         self.disk.check_root()
         self.disk.write_atomic(PROBE_FILE, b"")
-        return Probed(self.files.unsynced_count, self.disk.list_dir(""))
+        return Probed(self.queue.files.unsynced_count, self.disk.list_dir(""))
 
     def _on_probed(self, probe: asyncio.Future[Probed]) -> None:
         if self.online and self._late_sync is None and probe.result().unsynced_count:
@@ -141,7 +148,8 @@ class LogDir(DiskQueue):
 
         The files are synced here, not beside: their logs may rename or remove them.
         """
-        self._late_sync = self.submit("sync", partial(self.files.sync_replaced, count_max=1))
+        sync = partial(self.queue.files.sync_replaced, count_max=1)
+        self._late_sync = self.queue.submit("sync", sync)
         self._late_sync.add_done_callback(partial(self._on_late_synced, count_max - 1))
 
     def _on_late_synced(self, count_max: int, synced: asyncio.Future[int]) -> None:
@@ -150,27 +158,51 @@ class LogDir(DiskQueue):
             self._sync_late(count_max)
 
 
-class _BesideQueue(DiskQueue):
-    """The second queue of a log dir, which shares its failure.
+class _DirQueue(DiskQueue):
+    """One of the queues of a log dir."""
 
-    Its hops are short, so that the loop has little to do at once when one ends.
-    """
-
-    jobs_per_hop_max: ClassVar = 16
-
-    def __init__(self, log_dir: LogDir, disk: Disk, worker: DiskWorker) -> None:
+    def __init__(
+        self, log_dir: LogDir, disk: Disk, worker: DiskWorker, queue_depth_max: int
+    ) -> None:
         super().__init__(
             path=log_dir.path,
             disk=disk,
             worker=worker,
             deadline_ms=log_dir.deadline_ms,
-            queue_depth_max=log_dir.queue_depth_max,
-            on_failed=lambda failure: log_dir.fail(failure.operation, failure.cause),
+            queue_depth_max=queue_depth_max,
+            on_failed=self._on_failed,
         )
         self._log_dir = log_dir
+
+    def _on_failed(self, failure: LogDirFailed) -> None:
+        raise NotImplementedError
 
     def _leave(self) -> None:
         self._log_dir.thread_leaves(self.files)
 
     def _left(self) -> None:
         self._log_dir.thread_left()
+
+
+class FirstQueue(_DirQueue):
+    """The queue whose failure is the log dir's, and takes the second queue along."""
+
+    def fail(self, operation: str, cause: BaseException) -> None:
+        """Take the log dir offline, once; later calls change nothing."""
+        super().fail(operation, cause)
+        self._log_dir.beside.fail(operation, cause)
+
+    def _on_failed(self, failure: LogDirFailed) -> None:
+        self._log_dir.on_failed(failure)
+
+
+class _BesideQueue(_DirQueue):
+    """The second queue.
+
+    Its hops are short, so that the loop has little to do at once when one ends.
+    """
+
+    jobs_per_hop_max: ClassVar = 16
+
+    def _on_failed(self, failure: LogDirFailed) -> None:
+        self._log_dir.fail(failure.operation, failure.cause)

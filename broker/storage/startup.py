@@ -69,7 +69,7 @@ async def open_log_dirs(log_dirs: Sequence[LogDir], owner: Owner) -> None:
         StartupRefused: a dir is locked or belongs to another broker or cluster, or two have one id.
     """
     opening = [
-        (log_dir, log_dir.submit("open", _opener(log_dir.disk, owner), bounded=False))
+        (log_dir, log_dir.queue.submit("open", _opener(log_dir.disk, owner), bounded=False))
         for log_dir in log_dirs
     ]
     for log_dir, opened in opening:
@@ -89,7 +89,7 @@ async def load_log_dirs(
             swap explains it.
     """
     loading = [
-        (log_dir, log_dir.submit("load", _loader(log_dir, options), bounded=False))
+        (log_dir, log_dir.queue.submit("load", _loader(log_dir, options), bounded=False))
         for log_dir in log_dirs
         if log_dir.online
     ]
@@ -117,7 +117,7 @@ async def _unless_failed(future: asyncio.Future[T]) -> T | None:
 
 async def _do(log_dir: LogDir, operation: str, job: Callable[[], T]) -> T | None:
     """Run one more job on a log dir that was loaded; None when that fails, or did before."""
-    return await _unless_failed(log_dir.submit(operation, job)) if log_dir.online else None
+    return await _unless_failed(log_dir.queue.submit(operation, job)) if log_dir.online else None
 
 
 def _opener(disk: Disk, owner: Owner) -> Callable[[], bytes]:
@@ -130,7 +130,7 @@ def _loader(log_dir: LogDir, options: LoadOptions) -> Callable[[], LoadedLogDir]
 
     def load() -> LoadedLogDir:
         loaded = load_log_dir(
-            log_dir.files, configs=options.configs, now_ms=options.now_ms, progress=report
+            log_dir.queue.files, configs=options.configs, now_ms=options.now_ms, progress=report
         )
         for found in loaded.logs:
             if found.is_future:
@@ -264,7 +264,7 @@ async def _retire(
 
 
 async def _drop_note(log_dir: LogDir, promoted: LoadedLog) -> None:
-    files, name = log_dir.files, promoted.log.name
+    files, name = log_dir.queue.files, promoted.log.name
     await _do(log_dir, "finish swap", lambda: remove_swap_note(files, name))
     promoted.swap_note = None
 

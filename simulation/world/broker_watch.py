@@ -151,7 +151,11 @@ def _gauges(state: EngineState) -> Iterator[tuple[str, int, int]]:
     A log dir's queue is asked before a request is read, so that the last one may pass its bounds.
     """
     for path, log_dir in state.dirs.items():
-        yield f"jobs queued for {path}", log_dir.queue_depth, 2 * log_dir.queue_depth_max
+        yield (
+            f"jobs queued for {path}",
+            log_dir.queue.queue_depth,
+            2 * log_dir.queue.queue_depth_max,
+        )
         bytes_max = QUEUED_BYTES_MAX + FRAME_SIZE_BYTES_MAX
-        yield f"bytes queued for {path}", log_dir.queued_bytes, bytes_max
+        yield f"bytes queued for {path}", log_dir.queue.queued_bytes, bytes_max
     yield "bytes of tails", state.tails.size_bytes, state.tails.total_bytes_max

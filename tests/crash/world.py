@@ -227,7 +227,7 @@ class World:
         replica = self.node.state.hosted.online(tp)
         if replica is not None:
             with suppress(LogDirFailed):
-                await replica.log.dir.submit("flush", replica.log.files.flush)
+                await replica.log.dir.queue.submit("flush", replica.log.files.flush)
 
     async def checkpoint(self) -> None:
         """Write all checkpoints, and wait until they are written."""
@@ -280,7 +280,7 @@ class World:
         """Wait until no log dir has work left."""
         for log_dir in self.node.log_dirs.values():
             with suppress(LogDirFailed):
-                await log_dir.submit("settle", _nothing)
+                await log_dir.queue.submit("settle", _nothing)
 
     async def move(self, path: str, tp: TopicPartition = ORDERS) -> ErrorCode:
         """Ask for a move between log dirs; does not wait for its end."""

@@ -15,8 +15,9 @@ from broker.core.metadata_image import MetadataChange, MetadataImage
 from broker.core.partition import Leadership, Partition
 from broker.core.producers import ProducerStates
 from broker.lifecycle.journal_knowledge import JournalKnowledge
+from broker.storage.disk_queue import DiskQueue
 from broker.storage.journal_checkpoint import JournalCheckpoint
-from broker.storage.log_dir import LogDir
+from broker.storage.log_dir import FirstQueue
 from broker.storage.partition_log import PartitionLog
 from controller.app import Controller
 from controller.core.decision import Decision, Durable
@@ -111,10 +112,10 @@ class BitRotLog(PartitionLog):
         return super().append(changed, now_ms=now_ms)
 
 
-class CoupledLogDir(LogDir):
+class CoupledQueue(FirstQueue):
     """Waits for another log dir before it does anything."""
 
-    other: LogDir
+    other: DiskQueue
 
     def _start_hop(self) -> None:
         if self.other.queue_depth:
@@ -123,7 +124,7 @@ class CoupledLogDir(LogDir):
             super()._start_hop()
 
 
-class GreedyLogDir(LogDir):
+class GreedyQueue(FirstQueue):
     """Always has room."""
 
     def has_room(self) -> bool:

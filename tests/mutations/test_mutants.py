@@ -140,8 +140,8 @@ async def test_a_log_dir_that_waits_for_another_one(is_broken: bool) -> None:
     here, there = trial.log_dir(1), trial.log_dir(1, beside)
     assert here is not there
     if is_broken:
-        turn_into(mutants.CoupledLogDir, there)
-        setattr(there, "other", here)  # noqa: B010 -- it is a LogDir to the type checker
+        turn_into(mutants.CoupledQueue, there.queue)
+        setattr(there.queue, "other", here.queue)  # noqa: B010 -- it is none to the type checker
     async with asyncio.TaskGroup() as group:
         group.create_task(trial.producer("beside", interval_ms=500, records_max=20).run())
         await asyncio.sleep(1)
@@ -317,7 +317,7 @@ async def test_a_log_dir_that_takes_more_than_it_has_room_for(is_broken: bool) -
     trial = await Trial.begin(1, configs="{jbodlab.log.dir.queue.depth.max: '8'}")
     log_dir = trial.log_dir(1)
     if is_broken:
-        turn_into(mutants.GreedyLogDir, log_dir)
+        turn_into(mutants.GreedyQueue, log_dir.queue)
     slow = trial.cluster.faults("broker-1", log_dir.path)
     slow.set_fault(DiskMode.SLOW, delay_ms=500)
     async with asyncio.TaskGroup() as group:

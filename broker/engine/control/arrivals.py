@@ -167,10 +167,10 @@ class Arrivals:
         """Rename a log that is nobody's; the next start leaves it alone."""
         name = stray_dir_name(found.topic_partition, self._state.unique())
         logger.warning("%s/%s -> %s: it is no replica's", log_dir.path, found.log.name, name)
-        log_dir.submit_quietly("set stray aside", partial(found.log.rename, name))
+        log_dir.queue.submit_quietly("set stray aside", partial(found.log.rename, name))
 
     def _schedule_deletions(self, log_dir: LogDir, found: LoadedLogDir) -> None:
         delay_ms = self._state.config.log_segment_delete_delay_ms
         for name in found.to_delete:
             remove = partial(log_dir.disk.remove_tree, name)
-            self._deletions.schedule(log_dir, remove, delay_ms)
+            self._deletions.schedule(log_dir.queue, remove, delay_ms)

@@ -86,7 +86,7 @@ class Checkpoints:
         known = self._written[log_dir.path] = self.high_watermarks_of(log_dir)
         job = partial(write_checkpoints, log_dir.disk, self.logs_of(log_dir), known)
         try:
-            written = log_dir.submit("write checkpoints", job)
+            written = log_dir.queue.submit("write checkpoints", job)
         except LogDirFailed:
             return
         gone = self._gone.get(log_dir.path, {})
@@ -122,7 +122,7 @@ class Checkpoints:
             for log, queue in self._due(log_dir, lambda log: log.has_sealed_to_sync):
                 queue.submit_quietly("flush", log.flush_sealed)
             job = partial(write_recovery_points, log_dir.disk, self.logs_of(log_dir))
-            log_dir.submit_quietly("write recovery points", job)
+            log_dir.queue.submit_quietly("write recovery points", job)
 
     async def make_durable(self, log_dir: LogDir, log: PartitionLog) -> None:
         """Sync the full segments of one log and write the RecoveryPoints, at once.
@@ -130,15 +130,15 @@ class Checkpoints:
         Raises:
             LogDirFailed: the log dir is offline.
         """
-        await log_dir.submit("flush", log.flush_sealed)
+        await log_dir.queue.submit("flush", log.flush_sealed)
         job = partial(write_recovery_points, log_dir.disk, self.logs_of(log_dir))
-        await log_dir.submit("write recovery points", job)
+        await log_dir.queue.submit("write recovery points", job)
 
     def write_log_starts(self) -> None:
         """Write the LogStartOffsets of all log dirs."""
         for log_dir in self._online():
             job = partial(write_log_start_offsets, log_dir.disk, self.logs_of(log_dir))
-            log_dir.submit_quietly("write log starts", job)
+            log_dir.queue.submit_quietly("write log starts", job)
 
     def flush_due(self) -> None:
         """Flush every log that was not flushed for its `flush.ms`."""
@@ -159,7 +159,7 @@ class Checkpoints:
             elif known != self._written.get(log_dir.path):
                 self._written[log_dir.path] = known
                 job = partial(write_high_watermarks, log_dir.disk, known)
-                log_dir.submit_quietly("write high watermarks", job)
+                log_dir.queue.submit_quietly("write high watermarks", job)
             _probe(log_dir)
             self.look_at_usage(log_dir)
 
@@ -182,13 +182,13 @@ class Checkpoints:
 
     def _look_at_root(self, log_dir: LogDir) -> None:
         with suppress(LogDirFailed):
-            looking = log_dir.submit("look at root", log_dir.disk.check_root)
+            looking = log_dir.queue.submit("look at root", log_dir.disk.check_root)
             self._looking[log_dir.path] = looking
 
     def look_at_usage(self, log_dir: LogDir) -> asyncio.Future[DiskUsage] | None:
         """Ask a disk for its space; None when it is offline."""
         try:
-            looked = log_dir.submit("look at usage", log_dir.disk.usage)
+            looked = log_dir.queue.submit("look at usage", log_dir.disk.usage)
         except LogDirFailed:
             return None
 
@@ -211,12 +211,12 @@ class Checkpoints:
             await log_dir.beside.submit("settle", _nothing)
             job = partial(
                 close_log_dir,
-                log_dir.files,
+                log_dir.queue.files,
                 self.logs_of(log_dir),
                 self.high_watermarks_of(log_dir),
                 broker_epoch=self._state.ports.broker_epoch(),
             )
-            await log_dir.submit("close logs", job, bounded=False)
+            await log_dir.queue.submit("close logs", job, bounded=False)
             await log_dir.close()
         except LogDirFailed:
             return  # It gets no clean marker; the others do.

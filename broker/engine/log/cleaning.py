@@ -146,7 +146,7 @@ class Cleaner:
             return
         try:
             job = partial(read_cleaner_offsets, self._log_dir.disk)
-            known = await self._log_dir.submit("read cleaner offsets", job)
+            known = await self._log_dir.queue.submit("read cleaner offsets", job)
         except LogDirFailed:
             return
         self._state.cleaner_offsets.load(self._log_dir.path, known)
@@ -173,7 +173,7 @@ class Cleaner:
             return False
         candidates = [self._candidate(target) for target in targets.values()]
         look = partial(survey, candidates, self._state.wall_ms())
-        found = await self._log_dir.submit("look for dirty logs", look)
+        found = await self._log_dir.queue.submit("look for dirty logs", look)
         path, offsets = self._log_dir.path, self._state.cleaner_offsets
         self._dirty_percent_max = int(found.dirtiest_ratio * 100)
         for tp, offset in found.resets:
@@ -224,7 +224,7 @@ class Cleaner:
         # The gaps that a pass makes must lie before the recovery point: behind it a gap is a loss.
         await self._checkpoints.make_durable(target.log_dir, target.files)
         begin = partial(self._pass_over, filthiest, self._state.wall_ms())
-        cleaning = await target.log_dir.submit("begin cleaning", begin)
+        cleaning = await target.log_dir.queue.submit("begin cleaning", begin)
         try:
             finished = await self._work(target, cleaning)
         except LogDirFailed:
@@ -235,7 +235,7 @@ class Cleaner:
             finished = False
             self._give_up(target.replica.tp, error)
         if not finished:
-            await target.log_dir.submit("discard cleaning", cleaning.discard)
+            await target.log_dir.queue.submit("discard cleaning", cleaning.discard)
             return False
         # Readers of the end would see records that are gone from the log.
         target.replica.tail.clear()
@@ -261,10 +261,10 @@ class Cleaner:
             if cleaning.is_done:
                 return True
             started_s = self._state.loop.time()
-            size_bytes = await target.log_dir.submit("clean", cleaning.step)
+            size_bytes = await target.log_dir.queue.submit("clean", cleaning.step)
             for aside in cleaning.take_set_aside():
                 delay_ms = target.replica.delete_delay_ms
-                self._deletions.schedule(target.log_dir, aside.remove, delay_ms)
+                self._deletions.schedule(target.log_dir.queue, aside.remove, delay_ms)
             await self._rest(size_bytes, started_s)
         return False
 
@@ -304,7 +304,7 @@ class Cleaner:
             return
         present = {tp: at for tp, at in offsets.offsets_of(path).items() if self._is_here(tp)}
         job = partial(write_cleaner_offsets, self._log_dir.disk, present)
-        self._log_dir.submit("write cleaner offsets", job)
+        self._log_dir.queue.submit("write cleaner offsets", job)
 
     def _is_here(self, tp: TopicPartition) -> bool:
         here = self._state.hosted.online(tp) or self._state.hosted.idle(tp)

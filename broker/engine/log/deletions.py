@@ -32,7 +32,7 @@ SLACK_S: Final = 0.002
 class _Due(NamedTuple):
     at_s: float
     number: int
-    log_dir: DiskQueue
+    queue: DiskQueue
     remove: Callable[[], None]
 
 
@@ -102,14 +102,14 @@ class Deletions:
         self._on_gone(queue.path, tp)
         self.schedule(queue, files.delete_files, delay_ms)
 
-    def schedule(self, log_dir: DiskQueue, remove: Callable[[], None], delay_ms: int) -> None:
+    def schedule(self, queue: DiskQueue, remove: Callable[[], None], delay_ms: int) -> None:
         """Run ``remove`` in this queue of a log dir after ``delay_ms``.
 
         Never at once. Source: KAFKA-16588.
         """
         self._number += 1
         at_s = self._state.loop.time() + max(delay_ms, 1) / 1000
-        heapq.heappush(self._due, _Due(at_s, self._number, log_dir, remove))
+        heapq.heappush(self._due, _Due(at_s, self._number, queue, remove))
         self._arm()
 
     def stop(self) -> None:
@@ -131,7 +131,7 @@ class Deletions:
         while self._due and self._due[0].at_s <= until_s:
             due = heapq.heappop(self._due)
             try:
-                due.log_dir.submit("delete", due.remove, bounded=False)
+                due.queue.submit("delete", due.remove, bounded=False)
             except LogDirFailed as failed:
                 logger.warning("a log set aside is not removed: %s", failed)
         self._arm()

@@ -53,14 +53,14 @@ class Logs:
         """
         job = partial(
             PartitionLog.create,
-            log_dir.files,
+            log_dir.queue.files,
             current_dir_name(tp),
             self._state.ports.topic_config(tp.topic),
             now_ms=self._state.wall_ms(),
             topic_id=None if topic_id == ZERO_UUID else topic_id,
         )
         self._before_new_log(log_dir, tp)
-        return log_dir.submit("create log", job)
+        return log_dir.queue.submit("create log", job)
 
     def create_future(self, replica: Replica, log_dir: LogDir) -> asyncio.Future[PartitionLog]:
         """Create an empty future log for a replica; it belongs to the thread beside.
@@ -81,7 +81,9 @@ class Logs:
             return log
 
         is_again = self._before_new_log(log_dir, replica.tp)
-        queue = log_dir if is_again else log_dir.beside  # The checkpoints are written by the first.
+        queue = (
+            log_dir.queue if is_again else log_dir.beside
+        )  # The checkpoints are written by the first.
         return queue.submit("create future log", partial(create, queue.files))
 
     # Logs that are there.

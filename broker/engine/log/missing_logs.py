@@ -53,7 +53,9 @@ class MissingLogs:
     def _look_again(self, log_dir: LogDir, tp: TopicPartition) -> None:
         """It may have been promoted by another thread since the listing."""
         with suppress(LogDirFailed):
-            looked = log_dir.submit(OPERATION, partial(log_dir.disk.is_dir, current_dir_name(tp)))
+            looked = log_dir.queue.submit(
+                OPERATION, partial(log_dir.disk.is_dir, current_dir_name(tp))
+            )
             looked.add_done_callback(partial(self._on_looked_again, log_dir, tp))
 
     def _on_looked_again(

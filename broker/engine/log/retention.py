@@ -51,7 +51,7 @@ class Retention:
         config = self._state.ports.topic_config(replica.tp.topic)
         job = partial(_retain, replica.log.files, self._limits(replica, config))
         try:
-            looked = replica.log.dir.submit("retain", job)
+            looked = replica.log.dir.queue.submit("retain", job)
         except LogDirFailed:
             return None
         looked.add_done_callback(partial(self._on_looked, replica, config.file_delete_delay_ms))
@@ -88,7 +88,7 @@ class Retention:
             expired.by_size,
             expired.by_age,
         )
-        self._deletions.schedule(replica.log.dir, retained.aside.remove, delay_ms)
+        self._deletions.schedule(replica.log.queue, retained.aside.remove, delay_ms)
         self._logs.raise_log_start(replica, retained.log_start_offset)
 
 

@@ -60,7 +60,7 @@ class MoveSource:
         if not self._found:
             up_to = self._replica.partition.log_end_offset
             job = partial(find_pieces, log, offset, up_to, self._read_bytes, self._step_bytes)
-            self._found = await log_dir.submit("look for batches to move", job)
+            self._found = await log_dir.queue.submit("look for batches to move", job)
         if not self._found:
             return None
         beside = log_dir.beside

@@ -69,7 +69,7 @@ class Moves:
             )
             for _ in range(count)
         ]
-        turns = MoveTurns(lambda: sum(one.appends_count for one in state.dirs.values()))
+        turns = MoveTurns(lambda: sum(one.queue.appends_count for one in state.dirs.values()))
         self.tools = MoveTools(logs, deletions, state.quotas.moves, self._report, turns)
         """What each move works with."""
         self._tasks: list[asyncio.Task[None]] = []

@@ -149,7 +149,7 @@ class MovingLog:
     async def _settle(self, cut: asyncio.Future[bool]) -> None:
         """Wait for a cut; a RecoveryPoint that falls is written before the copy goes on."""
         if await cut:
-            await self._log.dir.submit("settle", _nothing)
+            await self._log.dir.queue.submit("settle", _nothing)
 
     async def _restart_at(self, offset: int) -> None:
         await self._settle(self._log.restart_at(offset, now_ms=self._state.wall_ms()))
@@ -307,7 +307,7 @@ class MovingLog:
         """Copy what came in before the pause; True when the future log has everything."""
         replica = self._replica
         if not replica.partition.is_settled:
-            await replica.log.dir.submit("settle", _nothing)
+            await replica.log.dir.queue.submit("settle", _nothing)
         for _ in range(SWAP_COPIES_MAX):
             if not self._stands(MoveState.SWAPPING):
                 return False
@@ -334,13 +334,13 @@ class MovingLog:
             unique=self._state.unique(),
         )
         promoted.place, written_epochs = Place.PROMOTING, promoted.positions.epochs.entries
-        await beside.submit("swap: promote", partial(swap.promote, promoted.dir.files))
+        await beside.submit("swap: promote", partial(swap.promote, promoted.dir.queue.files))
         if self._state.hosted.online(self.tp) is not replica:
             self._on_source_gone(promoted)
             return
         self._point_to_promoted(source, written_epochs)
         try:
-            await source.submit("swap: release", partial(swap.release, source.beside.files))
+            await source.queue.submit("swap: release", partial(swap.release, source.beside.files))
             await source.beside.submit("swap: retire", swap.retire)
         except LogDirFailed:
             return  # The promoted log is whole; its note tells the next start what to do.

@@ -154,9 +154,9 @@ class Describe:
             usable_bytes=usage.usable_bytes,
             replica_count=counted[1],
             future_count=counted[2],
-            queue_depth_count=log_dir.queue_depth,
-            append_count_total=log_dir.appends_count,
-            append_bytes_total=log_dir.appended_bytes,
+            queue_depth_count=log_dir.queue.queue_depth,
+            append_count_total=log_dir.queue.appends_count,
+            append_bytes_total=log_dir.queue.appended_bytes,
         )
 
     def replica_rows(self, at_ms: int) -> list[ReplicaRow]:

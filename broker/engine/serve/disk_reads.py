@@ -96,7 +96,7 @@ class DiskReads:
             with_aborted=span.with_aborted,
         )
         try:
-            future = replica.log.dir.submit("read", job)
+            future = replica.log.dir.queue.submit("read", job)
         except LogDirFailed:
             return None  # The replica is being ended; the fetch is woken by that.
         return DiskRead(part_index, replica, span, path, replica.log.token, future)

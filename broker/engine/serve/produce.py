@@ -153,7 +153,7 @@ class Produces:
                 if unwritable is not None:
                     waits = True
                     await asyncio.shield(unwritable)
-                elif not replica.log.dir.has_room():
+                elif not replica.log.dir.queue.has_room():
                     waits = True
                     await _room(replica)
 
@@ -285,7 +285,7 @@ def _prepare(replica: Replica, part: ProducePart, now_ms: int) -> PreparedAppend
 
 async def _room(replica: Replica) -> None:
     try:
-        await replica.log.dir.wait_for_room()
+        await replica.log.dir.queue.wait_for_room()
     except LogDirFailed:
         return  # The append finds the replica offline and answers so.
 

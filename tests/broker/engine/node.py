@@ -39,7 +39,7 @@ from broker.engine.types import (
 from broker.metrics import Metrics
 from broker.record_turns import RecordTurns
 from broker.storage.faults import FaultyDisk
-from broker.storage.log_dir import LogDir
+from broker.storage.log_dir import DirWorkers, LogDir
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.recovery import LoadedLogDir
 from broker.storage.startup import LoadOptions, Owner, load_log_dirs, open_log_dirs
@@ -175,17 +175,15 @@ class Node:
         self.dispatcher = Dispatcher(self._context())
 
     def _log_dir(self, path: str, worker: SwitchWorker) -> LogDir:
-        log_dir = LogDir(
+        beside = WorkerBeside(asyncio.get_running_loop(), worker)
+        return LogDir(
             path=path,
             disk=self.disks[path],
-            worker=worker,
+            workers=DirWorkers(worker, beside),
             deadline_ms=10_000,
             queue_depth_max=1_000,
             on_failed=lambda _failure: None,
         )
-        beside = WorkerBeside(asyncio.get_running_loop(), worker)
-        log_dir.work_beside(self.disks[path].beside(), beside)
-        return log_dir
 
     def topic_config(self, topic: str) -> TopicConfig:
         return topic_config(self.topic_configs.get(topic, {}), self.config)

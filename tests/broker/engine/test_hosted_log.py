@@ -96,7 +96,7 @@ async def test_a_log_in_another_log_dir_is_not_the_one_it_was(alone: Lab) -> Non
     await begin(node, node.paths[1])
     await until_moved(node, node.paths[1])
     assert node.replica().log is log
-    assert (log.log_dir, log.place, log.queue) == (node.paths[1], Place.CURRENT, log.dir)
+    assert (log.log_dir, log.place, log.queue) == (node.paths[1], Place.CURRENT, log.dir.queue)
     assert log.files is not files
     assert not log.is_still(token)
 
@@ -191,22 +191,22 @@ async def test_a_future_logs_jobs_go_beside_until_it_is_promoted(alone: Lab) -> 
     assert log is not None
     assert (log.place, log.queue) == (Place.FUTURE, log.dir.beside)
     log.place = Place.PROMOTING
-    assert (log.is_future, log.is_promoting, log.queue) == (True, True, log.dir)
+    assert (log.is_future, log.is_promoting, log.queue) == (True, True, log.dir.queue)
     log.place = Place.FUTURE
 
 
 async def test_a_topic_id_is_written_once_and_not_while_the_log_is_promoted(alone: Lab) -> None:
     log = (await led(alone)).log
     topic_id = bytes(range(16))
-    jobs_count = log.dir.jobs_count
+    jobs_count = log.dir.queue.jobs_count
     log.write_topic_id(ZERO_UUID)
     log.place = Place.PROMOTING
     log.write_topic_id(topic_id)
     log.place = Place.CURRENT
-    assert log.dir.jobs_count == jobs_count
+    assert log.dir.queue.jobs_count == jobs_count
     log.write_topic_id(topic_id)
     log.write_topic_id(topic_id)
-    assert (log.topic_id, log.dir.jobs_count) == (topic_id, jobs_count + 1)
+    assert (log.topic_id, log.dir.queue.jobs_count) == (topic_id, jobs_count + 1)
 
 
 async def test_a_log_start_that_rises_is_noted_with_its_epochs(alone: Lab) -> None:

@@ -88,5 +88,5 @@ async def test_what_was_heard_is_on_disk_when_the_broker_ends():
     lab.knowledge.heard(stamped(41))
     lab.knowledge.heard(stamped(42))
     lab.knowledge.write_now()
-    await lab.log_dirs[0].submit("behind the write", lambda: None)
+    await lab.log_dirs[0].queue.submit("behind the write", lambda: None)
     assert lab.kept().journal_number == 42

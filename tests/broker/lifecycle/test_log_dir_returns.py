@@ -17,7 +17,7 @@ from broker.lifecycle.log_dir_returns import (
     Wish,
 )
 from broker.storage.disk import FileDisk
-from broker.storage.log_dir import LogDir
+from broker.storage.log_dir import DirWorkers, LogDir
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.recovery import LoadedLogDir
 from broker.storage.startup import LoadOptions, Owner
@@ -63,10 +63,11 @@ class Fakes:
     def open(self, path: str, is_empty: bool) -> LogDir:
         if is_empty:
             self.disks[path] = MemoryDisk(path)
+        loop = asyncio.get_running_loop()
         return LogDir(
             path=path,
             disk=self.disks[path],
-            worker=InlineDiskWorker(asyncio.get_running_loop()),
+            workers=DirWorkers(InlineDiskWorker(loop), InlineDiskWorker(loop)),
             deadline_ms=1_000,
             queue_depth_max=10,
             on_failed=lambda failed: self.told.append(("failed", failed.log_dir)),

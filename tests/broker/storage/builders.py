@@ -11,7 +11,7 @@ from broker.core.log_dirs import LogDirFailed
 from broker.storage.fault_rules import FaultRule
 from broker.storage.faults import FaultyDisk
 from broker.storage.files import LogDirFiles
-from broker.storage.log_dir import LogDir
+from broker.storage.log_dir import DirWorkers, LogDir
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
 from broker.storage.worker import InlineDiskWorker
@@ -115,11 +115,11 @@ def inline_log_dir(
     queue_depth_max: int = 100,
 ) -> LogDir:
     """A log dir whose jobs run on the loop itself."""
-    used = disk or MemoryDisk()
+    used, loop = disk or MemoryDisk(), asyncio.get_running_loop()
     return LogDir(
         path=path or used.root,
         disk=used,
-        worker=InlineDiskWorker(asyncio.get_running_loop()),
+        workers=DirWorkers(InlineDiskWorker(loop), InlineDiskWorker(loop)),
         deadline_ms=1000,
         queue_depth_max=queue_depth_max,
         on_failed=on_failed or Failures(),

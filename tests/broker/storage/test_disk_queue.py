@@ -12,10 +12,10 @@ import pytest
 
 from broker.core.log_dirs import LogDirFailed
 from broker.storage.disk import FileDisk
-from broker.storage.log_dir import LogDir
+from broker.storage.log_dir import DirWorkers, LogDir
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
-from broker.storage.worker import ThreadDiskWorker
+from broker.storage.worker import InlineDiskWorker, ThreadDiskWorker
 from protocol.errors import KafkaError
 from tests.broker.storage.builders import (
     Config,
@@ -56,7 +56,7 @@ def held_log_dir(worker: HeldWorker, failures: Failures | None = None, **options
     return LogDir(
         path=disk.root,
         disk=disk,
-        worker=worker,
+        workers=DirWorkers(worker, InlineDiskWorker(asyncio.get_running_loop())),
         deadline_ms=options.get("deadline_ms", 1000),
         queue_depth_max=options.get("queue_depth_max", 4),
         on_failed=failures or Failures(),
@@ -73,7 +73,7 @@ def broken(number: int = errno.EIO) -> None:
 
 
 def made_log(log_dir: LogDir, name: str = "orders-0") -> PartitionLog:
-    return PartitionLog.create(log_dir.files, name, Config(), now_ms=0)
+    return PartitionLog.create(log_dir.queue.files, name, Config(), now_ms=0)
 
 
 class CountingDisk(MemoryDisk):
@@ -89,21 +89,23 @@ class CountingDisk(MemoryDisk):
 async def test_jobs_end_in_the_order_they_came() -> None:
     log_dir = inline_log_dir()
     seen: list[int] = []
-    futures = [log_dir.submit("note", lambda n=number: seen.append(n)) for number in range(500)]
+    futures = [
+        log_dir.queue.submit("note", lambda n=number: seen.append(n)) for number in range(500)
+    ]
     async with asyncio.timeout(DEADLINE_S):
         await futures[-1]
     assert seen == list(range(500))
-    assert log_dir.queue_depth == 0
-    assert log_dir.jobs_count == 500
-    assert 1 < log_dir.hops_count < 10
+    assert log_dir.queue.queue_depth == 0
+    assert log_dir.queue.jobs_count == 500
+    assert 1 < log_dir.queue.hops_count < 10
 
 
 async def test_jobs_of_one_turn_share_a_hop_and_later_ones_wait_for_the_next() -> None:
     worker = HeldWorker()
     log_dir = held_log_dir(worker)
-    first = [log_dir.submit("a", lambda: 1), log_dir.submit("b", lambda: 2)]
+    first = [log_dir.queue.submit("a", lambda: 1), log_dir.queue.submit("b", lambda: 2)]
     await turn()
-    later = log_dir.submit("c", lambda: 3)
+    later = log_dir.queue.submit("c", lambda: 3)
     assert worker.finish() == 2
     assert [future.result() for future in first] == [1, 2]
     assert worker.finish() == 1
@@ -116,23 +118,23 @@ async def test_appends_to_one_log_are_one_write_even_when_logs_take_turns() -> N
     logs = [made_log(log_dir, "orders-0"), made_log(log_dir, "orders-1")]
     disk.writes = 0
     futures = [
-        log_dir.submit_append(log, [batch(offset)], 0) for offset in range(10) for log in logs
+        log_dir.queue.submit_append(log, [batch(offset)], 0) for offset in range(10) for log in logs
     ]
     async with asyncio.timeout(DEADLINE_S):
         ends = [await future for future in futures]
     assert disk.writes == 2
     assert set(ends) == {10}
     assert [offsets_read(log, 0) for log in logs] == [list(range(10))] * 2
-    assert log_dir.appends_count == 20
-    assert log_dir.appended_bytes == sum(log.size_bytes for log in logs)
+    assert log_dir.queue.appends_count == 20
+    assert log_dir.queue.appended_bytes == sum(log.size_bytes for log in logs)
 
 
 async def test_an_append_never_passes_a_job_that_came_before_it() -> None:
     log_dir = inline_log_dir()
     log = made_log(log_dir)
-    log_dir.submit_append(log, [batch(0), batch(1)], 0)
-    log_dir.submit("truncate", lambda: log.truncate_to(1))
-    last = log_dir.submit_append(log, [batch(1, size=7)], 0)
+    log_dir.queue.submit_append(log, [batch(0), batch(1)], 0)
+    log_dir.queue.submit("truncate", lambda: log.truncate_to(1))
+    last = log_dir.queue.submit_append(log, [batch(1, size=7)], 0)
     async with asyncio.timeout(DEADLINE_S):
         assert await last == 2
     assert offsets_read(log, 0) == [0, 1]
@@ -143,9 +145,9 @@ async def test_an_error_that_is_no_oserror_ends_its_own_job_alone() -> None:
     log_dir = inline_log_dir()
     log = made_log(log_dir)
     with pytest.raises(KafkaError):
-        await log_dir.submit("read", lambda: log.read(5, 100))
+        await log_dir.queue.submit("read", lambda: log.read(5, 100))
     assert log_dir.online
-    assert await log_dir.submit("read", lambda: log.read(0, 100).size_bytes) == 0
+    assert await log_dir.queue.submit("read", lambda: log.read(0, 100).size_bytes) == 0
 
 
 @pytest.mark.kafka_bug("KAFKA-6027", "KAFKA-13815")
@@ -153,9 +155,9 @@ async def test_an_error_that_is_no_oserror_ends_its_own_job_alone() -> None:
 async def test_the_first_oserror_fails_the_dir_once_and_for_good() -> None:
     failures = Failures()
     log_dir = inline_log_dir(on_failed=failures)
-    before = log_dir.submit("fine", lambda: "done")
-    bad = log_dir.submit("roll", broken)
-    behind = log_dir.submit("behind", lambda: "never")
+    before = log_dir.queue.submit("fine", lambda: "done")
+    bad = log_dir.queue.submit("roll", broken)
+    behind = log_dir.queue.submit("behind", lambda: "never")
     with pytest.raises(LogDirFailed) as caught:
         await bad
     assert await before == "done"
@@ -164,13 +166,13 @@ async def test_the_first_oserror_fails_the_dir_once_and_for_good() -> None:
     with pytest.raises(LogDirFailed):
         await behind
     with pytest.raises(LogDirFailed, match="append"):
-        log_dir.submit_append(made_log(log_dir), [batch(0)], 0)
+        log_dir.queue.submit_append(made_log(log_dir), [batch(0)], 0)
     with pytest.raises(LogDirFailed):
-        await log_dir.wait_for_room()
+        await log_dir.queue.wait_for_room()
     log_dir.fail("again", OSError())
     assert len(failures.seen) == 1
     assert not log_dir.online
-    assert log_dir.queue_depth == log_dir.queued_bytes == 0
+    assert log_dir.queue.queue_depth == log_dir.queue.queued_bytes == 0
     await log_dir.close()
 
 
@@ -183,9 +185,9 @@ async def test_the_owner_hears_of_the_failure_before_the_lost_work_ends() -> Non
         order.append("owner")
 
     log_dir.on_failed = hear
-    lost = [log_dir.submit("running", lambda: 1)]
+    lost = [log_dir.queue.submit("running", lambda: 1)]
     await turn()
-    lost.append(log_dir.submit("queued", lambda: 2))
+    lost.append(log_dir.queue.submit("queued", lambda: 2))
     for future in lost:
         future.add_done_callback(lambda _: order.append("work"))
     log_dir.fail("command", OSError())
@@ -200,7 +202,7 @@ async def test_a_disk_that_does_not_answer_fails_at_the_deadline() -> None:
     failures = Failures()
     worker = HeldWorker()
     log_dir = held_log_dir(worker, failures, deadline_ms=1)
-    hung = log_dir.submit("append", lambda: 1)
+    hung = log_dir.queue.submit("append", lambda: 1)
     with pytest.raises(LogDirFailed, match="no answer from the disk for 1 ms"):
         async with asyncio.timeout(DEADLINE_S):
             await hung
@@ -210,7 +212,7 @@ async def test_a_disk_that_does_not_answer_fails_at_the_deadline() -> None:
 async def test_a_slow_disk_that_moves_is_not_taken_for_a_hanging_one() -> None:
     worker = HeldWorker()
     log_dir = held_log_dir(worker, deadline_ms=40)
-    slow = log_dir.submit("load", lambda: 1)
+    slow = log_dir.queue.submit("load", lambda: 1)
     loop = asyncio.get_running_loop()
     end_s = loop.time() + 0.1
     while loop.time() < end_s:
@@ -224,8 +226,8 @@ async def test_a_slow_disk_that_moves_is_not_taken_for_a_hanging_one() -> None:
 async def test_a_job_without_a_bound_goes_alone_and_has_more_time() -> None:
     worker = HeldWorker()
     log_dir = held_log_dir(worker, deadline_ms=10)
-    load = log_dir.submit("load", lambda: "loaded", bounded=False)
-    after = log_dir.submit("after", lambda: 1)
+    load = log_dir.queue.submit("load", lambda: "loaded", bounded=False)
+    after = log_dir.queue.submit("after", lambda: 1)
     with pytest.raises(LogDirFailed, match="load: no answer from the disk for 100 ms"):
         async with asyncio.timeout(DEADLINE_S):
             await load
@@ -240,22 +242,22 @@ async def test_one_hanging_dir_leaves_the_others_alone(tmp_path: Path) -> None:
     log_dirs: list[LogDir] = []
     for disk in disks:
         disk.prepare()
-        worker = ThreadDiskWorker(disk.root, loop)
+        workers = DirWorkers(ThreadDiskWorker(disk.root, loop), ThreadDiskWorker(disk.root, loop))
         log_dirs.append(
             LogDir(
                 path=disk.root,
                 disk=disk,
-                worker=worker,
+                workers=workers,
                 deadline_ms=200,
                 queue_depth_max=10,
                 on_failed=failures,
             )
         )
     disks[0].set_fault("hang")
-    hung = log_dirs[0].submit("append", lambda: disks[0].write_file("a", b""))
+    hung = log_dirs[0].queue.submit("append", lambda: disks[0].write_file("a", b""))
     async with asyncio.timeout(DEADLINE_S):
         for _ in range(20):
-            await log_dirs[1].submit("append", lambda: disks[1].write_file("a", b""))
+            await log_dirs[1].queue.submit("append", lambda: disks[1].write_file("a", b""))
         with pytest.raises(LogDirFailed):
             await hung
     assert [failure.log_dir for failure in failures.seen] == [disks[0].root]
@@ -268,10 +270,10 @@ async def test_clients_wait_for_room_while_the_queue_is_full() -> None:
     worker = HeldWorker()
     log_dir = held_log_dir(worker, queue_depth_max=2)
     for _ in range(2):
-        log_dir.submit("a", lambda: 1)
+        log_dir.queue.submit("a", lambda: 1)
     await turn()
-    assert not log_dir.has_room()
-    waiters = [asyncio.ensure_future(log_dir.wait_for_room()) for _ in range(3)]  # noqa: TID251
+    assert not log_dir.queue.has_room()
+    waiters = [asyncio.ensure_future(log_dir.queue.wait_for_room()) for _ in range(3)]  # noqa: TID251
     await turn()
     assert not any(waiter.done() for waiter in waiters)
     worker.finish()
@@ -283,8 +285,8 @@ async def test_clients_wait_for_room_while_the_queue_is_full() -> None:
 async def test_those_who_wait_for_room_hear_of_the_failure() -> None:
     worker = HeldWorker()
     log_dir = held_log_dir(worker, queue_depth_max=1)
-    log_dir.submit("a", lambda: 1)
-    waiter = asyncio.ensure_future(log_dir.wait_for_room())  # noqa: TID251
+    log_dir.queue.submit("a", lambda: 1)
+    waiter = asyncio.ensure_future(log_dir.queue.wait_for_room())  # noqa: TID251
     await turn()
     log_dir.fail("command", OSError())
     with pytest.raises(LogDirFailed):
@@ -294,33 +296,33 @@ async def test_those_who_wait_for_room_hear_of_the_failure() -> None:
 async def test_queued_bytes_fill_the_queue_as_jobs_do() -> None:
     log_dir = held_log_dir(HeldWorker(), queue_depth_max=1000)
     for _ in range(8):
-        log_dir.submit("copy", lambda: 1, size_bytes=8 << 20)
-    assert not log_dir.has_room()
+        log_dir.queue.submit("copy", lambda: 1, size_bytes=8 << 20)
+    assert not log_dir.queue.has_room()
 
 
 async def test_closing_waits_for_the_queue_and_then_refuses_work() -> None:
     log_dir = inline_log_dir()
-    last = log_dir.submit("a", lambda: 1)
+    last = log_dir.queue.submit("a", lambda: 1)
     await log_dir.close()
     assert last.result() == 1
     with pytest.raises(LogDirFailed, match="closed"):
-        log_dir.submit("b", lambda: 2)
+        log_dir.queue.submit("b", lambda: 2)
 
 
 async def test_a_job_that_nobody_waits_for_is_run_in_turn_and_dropped_by_an_offline_dir() -> None:
     log_dir = inline_log_dir()
     seen: list[int] = []
-    log_dir.submit_quietly("note", lambda: seen.append(1))
-    await log_dir.submit("wait", lambda: None)
+    log_dir.queue.submit_quietly("note", lambda: seen.append(1))
+    await log_dir.queue.submit("wait", lambda: None)
     log_dir.fail("command", OSError())
-    log_dir.submit_quietly("note", lambda: seen.append(2))
+    log_dir.queue.submit_quietly("note", lambda: seen.append(2))
     assert seen == [1]
-    assert log_dir.queue_depth == 0
+    assert log_dir.queue.queue_depth == 0
 
 
 async def test_a_cancelled_job_does_not_disturb_the_others() -> None:
     log_dir = inline_log_dir()
-    log_dir.submit("a", lambda: 1).cancel()
-    assert await log_dir.submit("b", lambda: 2) == 2
-    log_dir.submit("c", lambda: 1).cancel()
+    log_dir.queue.submit("a", lambda: 1).cancel()
+    assert await log_dir.queue.submit("b", lambda: 2) == 2
+    log_dir.queue.submit("c", lambda: 1).cancel()
     log_dir.fail("command", OSError())

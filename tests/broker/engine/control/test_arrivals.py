@@ -152,7 +152,7 @@ async def test_a_log_that_is_hosted_elsewhere_by_now_is_set_aside(lab: Lab) -> N
     assert elsewhere != path
     returned = await lab[2].bring_back(path, ReturnRule())
     assert returned == ReturnedReplicas((), (), (ORDERS,))
-    await lab[2].log_dirs[path].submit("wait", lambda: None)
+    await lab[2].log_dirs[path].queue.submit("wait", lambda: None)
     names = lab[2].memory[path].list_dir("")
     assert [name for name in names if name.endswith("-stray")]
     assert await lab[2].dir_of() == elsewhere
@@ -175,7 +175,7 @@ async def test_a_topic_made_anew_lives_on_and_its_old_data_is_set_aside(lab: Lab
     returned = await lab[2].bring_back(path, ReturnRule())
 
     assert returned == ReturnedReplicas((), (), (ORDERS,))
-    await lab[2].log_dirs[path].submit("wait", lambda: None)
+    await lab[2].log_dirs[path].queue.submit("wait", lambda: None)
     assert [name for name in lab[2].memory[path].list_dir("") if name.endswith("-stray")]
     assert lab[2].replica().topic_id == new_id
     assert await lab[2].log_end() == 1
@@ -195,7 +195,7 @@ async def test_a_future_log_whose_partition_was_deleted_meanwhile_is_set_aside(a
 
     await node.bring_back(path, ReturnRule())
 
-    await node.log_dirs[path].submit("wait", lambda: None)
+    await node.log_dirs[path].queue.submit("wait", lambda: None)
     assert [name.rpartition("-")[2] for name in names(node, path)] == ["stray"]
     assert node.state.loose_futures == {}
 

@@ -64,7 +64,7 @@ async def flushed(lab: Lab, tps: Sequence[TopicPartition]) -> Node:
         for value in "abc":
             await node.produce(value, tp=tp)
         log = node.replica(tp).log.files
-        await node.replica(tp).log.dir.submit("flush", log.flush)
+        await node.replica(tp).log.dir.queue.submit("flush", log.flush)
     await asyncio.sleep(61)
     return node
 
@@ -124,9 +124,9 @@ async def test_an_idle_broker_leaves_its_disks_almost_alone(alone: Lab) -> None:
     await alone.create(replicas=[1])
     await asyncio.sleep(10)
     log_dir = alone[1].log_dirs[alone[1].paths[0]]
-    jobs = log_dir.jobs_count
+    jobs = log_dir.queue.jobs_count
     await asyncio.sleep(50)
-    assert log_dir.jobs_count - jobs <= 50 * 5 + 24, "five looks a second and little more"
+    assert log_dir.queue.jobs_count - jobs <= 50 * 5 + 24, "five looks a second and little more"
 
 
 async def test_space_is_known_at_the_start_and_looked_at_regularly(alone: Lab) -> None:

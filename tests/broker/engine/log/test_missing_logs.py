@@ -56,7 +56,7 @@ async def test_a_disk_that_hangs_is_not_asked_twice(alone: Lab) -> None:
     for worker in node.workers.values():
         worker.hangs = True
     log_dir = node.log_dirs[node.paths[0]]
-    depth = log_dir.queue_depth
+    depth = log_dir.queue.queue_depth
     for _ in range(5):
         node.periodic.look_for_logs()
-    assert log_dir.queue_depth == depth + 1
+    assert log_dir.queue.queue_depth == depth + 1

@@ -151,7 +151,7 @@ async def test_a_cancelled_produce_leaves_nothing_behind(lab: Lab) -> None:
 
 async def test_a_full_queue_makes_producers_wait_and_not_fail(alone: Lab) -> None:
     await alone.create(replicas=[1])
-    alone[1].log_dirs[await alone[1].dir_of() or ""].queue_depth_max = 1
+    alone[1].log_dirs[await alone[1].dir_of() or ""].queue.queue_depth_max = 1
     results = await asyncio.gather(*[alone[1].produce(str(n), acks=1) for n in range(20)])
     assert sorted(result.base_offset for result in results) == list(range(20))
 
