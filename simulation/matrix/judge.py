@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from controller.core.snapshot import snapshot
 from controller.core.state import ClusterState
 from controller.journal import replay
 from protocol.admin.cluster import ClusterView, PartitionView
 from protocol.admin.offsets import EARLIEST
 from protocol.errors import ErrorCode, Malformed
 from protocol.ids import TopicPartition
+from simulation.core.checkers.table import check_all
 from simulation.matrix.disks import log_of, place_of, strange_logs
 from simulation.matrix.outcome import Outcome, Verdict
 from simulation.matrix.promise import Promise
@@ -186,20 +186,15 @@ def _check_decisions(scene: Scene) -> None:
     configs = state.dynamic_configs.get(str(SUBJECT), {})
     for name, value in scene.settings.items():
         assert configs.get(name) == value, f"{name} is {configs.get(name)}, not {value}"
-    hasty = scene.cluster.controller.hasty_acts
-    assert not hasty, f"the controller acted before its journal: {hasty[0]}"
     replayed = _replayed(scene)
-    assert _records(replayed) == _records(state), "the journal gives another state"
+    for violation in check_all(scene.evidence.finish(state, replayed)):
+        raise AssertionError(f"{violation.checker}: {violation.text}")
 
 
 def _replayed(scene: Scene) -> ClusterState:
     (drive,) = scene.cluster.controller.drives.values()
     data = drive.disk.memory.read_file(JOURNAL_FILE)
     return replay(data, Path(drive.disk.root) / JOURNAL_FILE).state
-
-
-def _records(state: ClusterState) -> list[str]:
-    return sorted(map(repr, snapshot(state)))
 
 
 async def _log_start(scene: Scene, tp: TopicPartition, leader: int) -> int | None:

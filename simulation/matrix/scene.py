@@ -21,6 +21,7 @@ from protocol.messages.produce import PartitionProduceData, ProduceRequest, Topi
 from protocol.ports import Buffer
 from protocol.records.build import NewRecord, build_batch
 from simulation.core.history import History
+from simulation.matrix.evidence import EvidenceKeeper
 from simulation.matrix.operator import Operator
 from simulation.matrix.patience import Patience
 from simulation.matrix.promise import Promise
@@ -90,7 +91,9 @@ class Scene:
         self.subject: BrokerNode = self.cluster.brokers[SUBJECT]
         """The broker whose replicas the stories are about."""
         self.client = ClusterClient(addresses_of(spec), "matrix", request_timeout_ms=3_000)
-        self.admin = Admin(self.client, History(lambda: loop.now_us))
+        history = History(lambda: loop.now_us)
+        self.admin = Admin(self.client, history)
+        self.evidence = EvidenceKeeper(self.cluster, history)
         self.promises: dict[TopicPartition, Promise] = {}
         self.deleted: dict[bytes, str] = {}
         """The topics whose deletion was answered, by id: they never come back."""
@@ -132,11 +135,13 @@ class Scene:
             promise.is_created = code is ErrorCode.NONE or is_there
             if promise.is_created:
                 break
+        self.evidence.look()
         return promise.is_created
 
     async def delete(self, tp: TopicPartition = ORDERS) -> bool:
         """Delete a topic; False when it could not be."""
         topic_id = await self._topic_id(tp.topic)
+        self.evidence.look()
         self.promises[tp].is_deleted = True
         codes = (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         is_deleted = await self.patience.order(lambda: self.admin.delete_topic(tp.topic), codes)

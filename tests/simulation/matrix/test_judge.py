@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from protocol.configs.types import ResourceType
+from simulation.core.history import History
 from simulation.matrix.judge import judge
 from simulation.matrix.outcome import Outcome
 from simulation.matrix.scene import CORDONED, ORDERS, PATHS, Scene
+from simulation.workload.admin import Admin
 from simulation.world.journal_disk import JOURNAL_FILE
 
 
@@ -81,7 +84,21 @@ async def test_a_journal_that_gives_another_state_is_noticed(scene: Scene) -> No
     lines = drive.disk.memory.read_file(JOURNAL_FILE).splitlines(keepends=True)
     drive.disk.memory.write_file(JOURNAL_FILE, b"".join(lines[:-1]))
     verdict = await judge(scene)
-    assert verdict == (Outcome.LOST, "the journal gives another state")
+    assert verdict.outcome is Outcome.LOST
+    assert verdict.reason.startswith("journal: the journal replays to another state: only decided")
+
+
+async def test_what_a_checker_finds_is_lost(scene: Scene) -> None:
+    """An order is not as it was answered; here somebody of whom nobody knows gave another one."""
+    await filled(scene)
+    wishes = ({"retention.bytes": "5"}, {"retention.bytes": "6"})
+    stranger = Admin(scene.client, History(lambda: scene.loop.now_us))
+    for admin, wish in zip((scene.admin, stranger), wishes, strict=True):
+        await admin.alter_configs(ResourceType.TOPIC, ORDERS.topic, wish)
+    scene.promises[ORDERS].configs = wishes[1]
+    verdict = await judge(scene)
+    assert verdict.outcome is Outcome.LOST
+    assert verdict.reason == "orders: topic orders has retention.bytes 6, and 5 was ordered"
 
 
 async def test_a_node_that_was_asked_to_end_is_started(scene: Scene) -> None:
