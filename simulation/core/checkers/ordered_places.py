@@ -16,7 +16,7 @@ from simulation.core.checkers.evidence import Evidence
 from simulation.core.checkers.fault_model import forgiven_until, trusted_logs
 from simulation.core.checkers.ordering import Ordered
 from simulation.core.checkers.registers import possible_values
-from simulation.core.history import Function
+from simulation.core.history import Function, Order
 from simulation.core.samples import ReplicaSample, Role, Samples
 
 CORDONED: Final = "cordoned.log.dirs"
@@ -27,7 +27,7 @@ _HOSTED: Final = (Role.LEADER, Role.FOLLOWER)
 def broken_places(ordered: list[Ordered], evidence: Evidence) -> Iterator[str]:
     """Give a sentence for each order that does not hold."""
     yield from _moved_elsewhere(ordered, evidence.samples)
-    yield from _put_behind_a_cordon(ordered, evidence.samples)
+    yield from _put_behind_a_cordon(ordered, evidence)
     yield from _records_still_there(ordered, evidence)
 
 
@@ -82,20 +82,22 @@ def _was_whole(samples: Samples, broker: int, begun_us: int) -> bool:
 # Cordons.
 
 
-def _put_behind_a_cordon(ordered: list[Ordered], samples: Samples) -> Iterator[str]:
+def _put_behind_a_cordon(ordered: list[Ordered], evidence: Evidence) -> Iterator[str]:
     """Find replicas that were decided and put into a log dir while that was surely cordoned.
 
-    A log dir that was ordered for a replica before that is there takes it, cordoned or not.
+    A log dir that was ordered for a replica before that is there takes it, cordoned or not: such
+    an order is answered with REPLICA_NOT_AVAILABLE and remembered.
     """
+    samples = evidence.samples
     changes = [
         each for each in ordered if each.function is Function.ALTER_CONFIGS and not each.order.topic
     ]
     if not any(CORDONED in dict(each.order.configs) for each in changes):
         return
     wished = {
-        (each.order.broker, each.order.topic, each.order.partition, each.order.log_dir): None
-        for each in ordered
-        if each.function is Function.MOVE
+        (each.value.broker, each.value.topic, each.value.partition, each.value.log_dir): None
+        for each in evidence.history
+        if each.function is Function.MOVE and isinstance(each.value, Order)
     }
     decided_us = _decided_us(samples)
     for made in _first_seen(samples):

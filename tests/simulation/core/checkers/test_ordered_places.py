@@ -114,7 +114,8 @@ def test_one_elsewhere_or_before_or_after_it_is_right() -> None:
 
 def test_a_log_dir_that_was_wished_takes_it_all_the_same() -> None:
     story = Story()
-    story.order(Function.MOVE, Order(*TP, broker=1, log_dir="d1"))
+    wish = story.history.begin("admin", Function.MOVE, Order(*TP, broker=1, log_dir="d1"))
+    wish.fail("REPLICA_NOT_AVAILABLE")
     _cordon(story.at(1), "d1")
     _put(story.at(5), "d1")
 
