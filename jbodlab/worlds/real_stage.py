@@ -18,13 +18,13 @@ from typing import Any, ParamSpec, TypeVar
 import yaml
 
 from broker.app import FAULTS_AT_THE_END
+from broker.storage.disk import FileDisk
 from broker.world import SystemClock
 from controller.journal import JournalFile
 from jbodlab.asking.control import ControlClient
 from jbodlab.errors import LabError
 from jbodlab.processes.cluster import Cluster
 from jbodlab.processes.free_ports import free_ports
-from jbodlab.worlds.files_by_hand import holds_records, remove_by_hand, texts_below, write_by_hand
 from jbodlab.worlds.real_look import RealLook
 from protocol.cluster_file.spec import ClusterSpec
 from protocol.faults.document import fault_content
@@ -42,6 +42,7 @@ from simulation.core.file_text import WHOLE_LOG_DIR
 from simulation.core.observation import NodeSeen
 from simulation.core.plan import ClusterPlan
 from simulation.core.samples import Samples
+from simulation.look.log_dir_files import holds_records, put_file, take_file, texts_below
 from simulation.look.metrics import metric_values
 from simulation.loop_time import loop_now_us
 from simulation.stage import StageError
@@ -227,7 +228,7 @@ class RealStage:
         """See ``Stage.replace_log_dir``."""
         self._look.replaced(broker, path)
         if self.node(broker_node(broker)).state == "stopped":
-            await _in_thread(remove_by_hand, Path(path), WHOLE_LOG_DIR)
+            await _in_thread(_take_file, FileDisk(path), WHOLE_LOG_DIR)
         else:
             await _in_thread(
                 self._controls[broker].replace, path, accept_loss=accept_loss, force=True
@@ -239,12 +240,12 @@ class RealStage:
 
     async def write_file(self, broker: int, path: str, name: str, text: str) -> None:
         """See ``Stage.write_file``."""
-        await _in_thread(write_by_hand, Path(path), name, text)
+        await _in_thread(_put_file, FileDisk(path), name, text)
 
     async def remove_file(self, broker: int, path: str, name: str) -> None:
         """See ``Stage.remove_file``."""
-        held_records = await _in_thread(holds_records, Path(path), name)
-        await _in_thread(remove_by_hand, Path(path), name)
+        held_records = await _in_thread(holds_records, FileDisk(path), name)
+        await _in_thread(_take_file, FileDisk(path), name)
         if held_records:
             self._look.damaged(broker, path, "records were taken away by hand")
 
@@ -261,7 +262,7 @@ class RealStage:
 
     async def files(self, broker: int, path: str) -> Mapping[str, str]:
         """See ``Stage.files``."""
-        return await _in_thread(texts_below, Path(path))
+        return await _in_thread(texts_below, FileDisk(path))
 
     async def metrics(self, broker: int) -> Mapping[str, float]:
         """See ``Stage.metrics``."""
@@ -295,6 +296,17 @@ class RealStage:
             folder = self._cluster.config_path.parent
             content["log_dir"] = str(Path(content["log_dir"]).relative_to(folder))
         return content
+
+
+def _put_file(disk: FileDisk, name: str, text: str) -> None:
+    disk.prepare()  # The log dir itself may be missing.
+    put_file(disk, name, text)
+
+
+def _take_file(disk: FileDisk, name: str) -> None:
+    take_file(disk, name)
+    if name == WHOLE_LOG_DIR:
+        Path(disk.root).rmdir()
 
 
 def _about(told: list[dict[str, Any]], fault: DiskFault | NetworkFault) -> list[dict[str, Any]]:

@@ -26,10 +26,10 @@ from simulation.core.capability import Capability
 from simulation.core.checkers.liveness import lacks
 from simulation.core.observation import NodeSeen
 from simulation.core.samples import Samples
+from simulation.look.log_dir_files import holds_records, put_file, take_file, texts_below
 from simulation.look.metrics import metric_values
 from simulation.look.places import place_of
 from simulation.stage import StageError
-from simulation.world.by_hand import holds_records, remove_by_hand, texts_below, write_by_hand
 from simulation.world.clock import SimClock
 from simulation.world.cluster import STOP_TIMEOUT_MS, SimCluster
 from simulation.world.fault_plane import FaultPlane, FaultRefusedError
@@ -188,13 +188,13 @@ class SimStage:
 
     async def write_file(self, broker: int, path: str, name: str, text: str) -> None:
         """See ``Stage.write_file``."""
-        with self._by_hand(broker, path, name) as memory:
-            write_by_hand(memory, name, text)
+        with self._past_the_broker(broker, path, name) as memory:
+            put_file(memory, name, text)
 
     async def remove_file(self, broker: int, path: str, name: str) -> None:
         """See ``Stage.remove_file``."""
-        with self._by_hand(broker, path, name) as memory:
-            remove_by_hand(memory, name)
+        with self._past_the_broker(broker, path, name) as memory:
+            take_file(memory, name)
 
     async def read_journal(self) -> bytes:
         """See ``Stage.read_journal``."""
@@ -230,7 +230,7 @@ class SimStage:
         return metric_values(text.decode())
 
     @contextmanager
-    def _by_hand(self, broker: int, path: str, name: str) -> Generator[MemoryDisk]:
+    def _past_the_broker(self, broker: int, path: str, name: str) -> Generator[MemoryDisk]:
         """Give the disk to be changed, and remember when records go.
 
         Raises:
