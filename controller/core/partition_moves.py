@@ -13,8 +13,9 @@ from dataclasses import replace
 from controller.core.election import Elected, Strategy, elect, needs_unclean
 from controller.core.phases import PARTITION_MOVES, PartitionPhase
 from controller.core.records import LeadershipChanged, leadership_of
-from controller.core.state import INITIAL_LEADER_EPOCH, INITIAL_PARTITION_EPOCH, Partition
+from controller.core.state import INITIAL_PARTITION_EPOCH, Partition
 from controller.core.step import Step
+from controller.core.unknown_replicas import first_leader_epoch
 from protocol.configs.parsing import topic_config
 from protocol.ids import NO_LEADER, TopicPartition
 
@@ -124,7 +125,7 @@ def _first_leader(step: Step, tp: TopicPartition) -> Elected | None:
         step.state.partition(tp),
         leader=online[0],
         isr=online,
-        leader_epoch=INITIAL_LEADER_EPOCH,
+        leader_epoch=first_leader_epoch(step, tp),
         partition_epoch=INITIAL_PARTITION_EPOCH - 1,
     )
     return Elected(partition, online, is_unclean=False)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from controller.core.run_state import UnknownReplica
+from controller.core.state import INITIAL_LEADER_EPOCH
 from controller.core.step import Step
-from protocol.ids import NO_EPOCH, TopicPartition
+from protocol.ids import NO_EPOCH, ZERO_UUID, TopicPartition
 from protocol.messages.journal import JournalReport
 
 
@@ -29,6 +30,18 @@ def note(step: Step, reports: Mapping[int, JournalReport]) -> None:
                 if replica.leader_epoch != NO_EPOCH and step.state.find(tp) is None:
                     unknown = UnknownReplica(bytes(topic.topic_id), replica.leader_epoch)
                     step.run.unknown_replicas.setdefault(tp, {})[broker_id] = unknown
+
+
+def first_leader_epoch(step: Step, tp: TopicPartition) -> int:
+    """Return where the leader epochs of a partition begin that has none yet.
+
+    One that the journal lost and that is added anew begins above what its brokers go on with, and
+    above what ``tell`` told them then: they would take anything lower for an old order.
+    """
+    topic_id = step.state.topics[tp.topic].topic_id
+    known = step.run.unknown_replicas.get(tp, {}).values()
+    above = [one.leader_epoch + 2 for one in known if one.topic_id in (topic_id, ZERO_UUID)]
+    return max([INITIAL_LEADER_EPOCH, *above])
 
 
 def tell(step: Step, broker_ids: Iterable[int]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from controller.core import unknown_replicas
-from protocol.ids import LEADER_DURING_DELETE, NO_LEADER
+from controller.core.state import Topic
+from protocol.ids import LEADER_DURING_DELETE, NO_LEADER, TopicPartition
 from protocol.messages.control import LeaderAndIsrRequest, UpdateMetadataRequest
 from protocol.messages.journal import JournalReport, ReportedReplica
 from tests.controller.core.cluster import Cluster, three_brokers
@@ -82,3 +83,14 @@ def test_who_comes_late_is_told_when_it_is_live() -> None:
         and [topic.topic_name for topic in request.topic_states] == ["later"]
     ]
     assert gone.topic_states[0].partition_states[0].leader == LEADER_DURING_DELETE
+
+
+def test_one_that_is_added_anew_begins_above_what_its_brokers_were_told() -> None:
+    cluster = three_brokers()
+    noted(cluster, b1=led(1, (4, 7), (1, 2)))
+    step = step_of(cluster)
+    tp = TopicPartition("later", 0)
+    for topic_id, epoch in ((LATER, 6), (b"another".ljust(16, b"-"), 0)):
+        step.state.topics["later"] = Topic(name="later", topic_id=topic_id, configs={})
+        assert unknown_replicas.first_leader_epoch(step, tp) == epoch
+        assert unknown_replicas.first_leader_epoch(step, tp._replace(partition=1)) == 0
