@@ -24,8 +24,9 @@ THROTTLES: Final = (
     "follower.replication.throttled.rate",
     "leader.replication.throttled.replicas",
     "follower.replication.throttled.replicas",
+    "replica.alter.log.dirs.io.max.bytes.per.second",
 )
-"""Configurations that the controller takes off when the last reassignment is over."""
+"""Configurations that are taken off when the last reassignment, or the last move, is over."""
 
 
 def check_orders(evidence: Evidence) -> list[Violation]:

@@ -238,9 +238,14 @@ def test_configurations_of_one_broker_and_of_all() -> None:
     assert _texts(story) == []
 
 
-def test_the_controller_itself_takes_throttles_off() -> None:
-    story = _story()
-    throttle = (("leader.replication.throttled.rate", "1000"),)
-    story.order(Function.ALTER_CONFIGS, Order(broker=2, configs=throttle))
+def test_throttles_are_taken_off_by_who_waits_for_the_end_of_what_they_slow() -> None:
+    for name in (
+        "leader.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    ):
+        story = _story()
+        story.order(Function.ALTER_CONFIGS, Order(broker=2, configs=((name, "1000"),)))
+        assert _texts(story) == []
 
-    assert _texts(story) == []
+        story.samples.broker_configs.append(BrokerConfigsSample(9, "2", {name: "7"}))
+        assert _texts(story) == [f"broker 2 has {name} 7, and 1000 was ordered"]
