@@ -15,10 +15,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-from protocol.cluster_file.spec import ClusterSpec, parse_cluster_spec
+from protocol.cluster_file.spec import ClusterSpec, cluster_spec
 from protocol.metrics.writer import NewRowWriter
 from simulation.core.actions import Fault
-from simulation.core.cluster_text import cluster_text, port_count
+from simulation.core.cluster_document import cluster_document, port_count
 from simulation.core.coverage import Coverage, Transition
 from simulation.core.draw import draw_plan
 from simulation.core.history import History
@@ -76,7 +76,7 @@ class Options:
 def simulated_spec(cluster: ClusterPlan) -> ClusterSpec:
     """Return the cluster of a plan on the ports and paths that it has in every world."""
     ports = range(FIRST_PORT, FIRST_PORT + port_count(cluster))
-    return parse_cluster_spec(cluster_text(cluster, ports), base_dir=BASE_DIR, source="plan")
+    return cluster_spec(cluster_document(cluster, ports), base_dir=BASE_DIR, source="plan")
 
 
 def plan_of_seed(seed: int, length_s: int | None = None) -> Plan:

@@ -37,7 +37,7 @@ from protocol.faults.model import (
 from protocol.ids import TopicPartition
 from protocol.ports import WallClock
 from simulation.core.capability import Capability
-from simulation.core.cluster_text import cluster_text, port_count
+from simulation.core.cluster_document import cluster_document, port_count
 from simulation.core.file_text import WHOLE_LOG_DIR
 from simulation.core.observation import NodeSeen
 from simulation.core.plan import ClusterPlan
@@ -58,8 +58,8 @@ class RealStage:
         """Write the cluster file into ``folder``, which is to hold all that the cluster writes."""
         folder.mkdir(parents=True, exist_ok=True)
         config_path = folder / "cluster.yaml"
-        self._text = cluster_text(plan, free_ports(port_count(plan)))
-        config_path.write_text(self._text)
+        self._document = cluster_document(plan, free_ports(port_count(plan)))
+        _write_yaml(config_path, self._document)
         self._cluster = Cluster(config_path)
         self._journal = JournalFile(Path(self.spec.controller.data_dir)).path
         self._began_s = time.monotonic()
@@ -283,11 +283,8 @@ class RealStage:
 
     def _write_config(self) -> None:
         """Write the cluster file anew: processes that start find the faults in it."""
-        document = yaml.safe_load(self._text)
-        document["faults"] = [
-            {"at_ms": 0, **self._as_in_the_file(fault)} for fault in self._faults.values()
-        ]
-        self._cluster.config_path.write_text(yaml.safe_dump(document, sort_keys=False))
+        faults = [{"at_ms": 0, **self._as_in_the_file(fault)} for fault in self._faults.values()]
+        _write_yaml(self._cluster.config_path, {**self._document, "faults": faults})
 
     def _as_in_the_file(self, fault: DiskFault | NetworkFault) -> dict[str, Any]:
         """Name the log dir as the cluster file does: relative to its folder."""
@@ -296,6 +293,10 @@ class RealStage:
             folder = self._cluster.config_path.parent
             content["log_dir"] = str(Path(content["log_dir"]).relative_to(folder))
         return content
+
+
+def _write_yaml(file: Path, document: Mapping[str, Any]) -> None:
+    file.write_text(yaml.safe_dump(dict(document), sort_keys=False))
 
 
 def _put_file(disk: FileDisk, name: str, text: str) -> None:

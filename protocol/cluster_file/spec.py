@@ -173,10 +173,23 @@ def parse_cluster_spec(text: str, *, base_dir: Path, source: str) -> ClusterSpec
         content, mistakes = read_yaml(text)
     except ValueError as error:
         raise SpecError(source, [str(error)]) from error
+    return _checked(content, mistakes, base_dir, source)
+
+
+# Any: what a YAML file holds.
+def cluster_spec(content: Mapping[str, Any], *, base_dir: Path, source: str) -> ClusterSpec:
+    """Check what a ``cluster.yaml`` would hold; the rest as ``parse_cluster_spec``.
+
+    Raises:
+        SpecError: lists all mistakes.
+    """
+    return _checked(content, [], base_dir, source)
+
+
+def _checked(content: Any, mistakes: list[str], base_dir: Path, source: str) -> ClusterSpec:
     document, more = read_document(content, reserved=KEYS_OF_THE_SPEC)
-    mistakes += more
-    if document is None or mistakes:
-        raise SpecError(source, mistakes)
+    if document is None or mistakes or more:
+        raise SpecError(source, [*mistakes, *more])
     return _cluster(document, base_dir)
 
 

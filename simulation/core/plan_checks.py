@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from protocol.cluster_file.document import read_document
 from protocol.configs.broker import KEYS_OF_THE_SPEC
@@ -12,6 +12,7 @@ from protocol.configs.parsing import config_mistakes
 from protocol.configs.topic import TOPIC_KEYS
 from protocol.document_shape import Path, place
 from simulation.core.actions import Expect, Holds, Step, Until, When
+from simulation.core.cluster_document import cluster_document, port_count
 from simulation.core.conditions import (
     AllOf,
     AnyOf,
@@ -69,12 +70,11 @@ def _cluster_mistakes(plan: Plan) -> Iterator[str]:
     for broker in cluster.broker_configs:
         if broker not in cluster.broker_ids:
             yield f"cluster.broker_configs.{broker}: there is no broker {broker}"
-    document: dict[str, Any] = cluster.document()
-    document["controller"]["port"] = _ANY_PORT
-    for number, broker in enumerate(document["brokers"]):
-        broker |= {"port": _ANY_PORT + 1 + 2 * number, "control_port": _ANY_PORT + 2 + 2 * number}
+    if cluster.brokers <= 0:
+        return
+    document = cluster_document(cluster, range(_ANY_PORT, _ANY_PORT + port_count(cluster)))
     _, mistakes = read_document(document, reserved=KEYS_OF_THE_SPEC)
-    yield from (f"cluster.{mistake}" for mistake in mistakes if cluster.brokers > 0)
+    yield from (f"cluster.{mistake}" for mistake in mistakes)
 
 
 def _topic_mistakes(plan: Plan) -> Iterator[str]:

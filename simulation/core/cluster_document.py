@@ -1,10 +1,9 @@
-"""The cluster of a plan as a text of ``cluster.yaml``, on given ports. Opens none of them."""
+"""The cluster of a plan as ``cluster.yaml`` has it, on given ports. Opens none of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import yaml
+from typing import Any
 
 from simulation.core.plan import ClusterPlan
 
@@ -14,11 +13,12 @@ def port_count(cluster: ClusterPlan) -> int:
     return 1 + 2 * cluster.brokers
 
 
-def cluster_text(cluster: ClusterPlan, ports: Sequence[int]) -> str:
-    """Return the text; ``ports`` are taken in order: the controller's, then each broker's two."""
+# Any: what a YAML file holds.
+def cluster_document(cluster: ClusterPlan, ports: Sequence[int]) -> dict[str, Any]:
+    """Return it; ``ports`` are taken in order: the controller's, then each broker's two."""
     assert len(ports) == port_count(cluster), f"{len(ports)} ports"
     document = cluster.document()
     document["controller"]["port"] = ports[0]
     for index, broker in enumerate(document["brokers"]):
         broker["port"], broker["control_port"] = ports[1 + 2 * index : 3 + 2 * index]
-    return yaml.safe_dump(document, sort_keys=False)
+    return document
