@@ -6,7 +6,7 @@ loses a log dir, may forget a move.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from protocol.faults.model import DiskMode, broker_node
@@ -104,7 +104,9 @@ def _put_behind_a_cordon(ordered: list[Ordered], evidence: Evidence) -> Iterator
         key = (made.broker, made.tp, made.topic_id)
         if (made.broker, *made.tp, made.log_dir) in wished or key not in decided_us:
             continue
-        since = _cordoned_since(changes, made, decided_us[key] - samples.seen_within_us)
+        since = _cordoned_since(
+            changes, made, decided_us[key] - samples.seen_within_us, _whole(samples, made.broker)
+        )
         if since is not None:
             yield (
                 f"broker {made.broker} put {made.tp} into {made.log_dir} at "
@@ -112,13 +114,20 @@ def _put_behind_a_cordon(ordered: list[Ordered], evidence: Evidence) -> Iterator
             )
 
 
-def _cordoned_since(changes: list[Ordered], made: ReplicaSample, decided_us: int) -> Ordered | None:
-    """Return the order that cordoned the log dir before and until the replica was put there."""
+def _cordoned_since(
+    changes: list[Ordered], made: ReplicaSample, decided_us: int, whole: Sequence[str]
+) -> Ordered | None:
+    """Return the order that cordoned the log dir before and until the replica was put there.
+
+    ``whole``: the broker's log dirs that never were offline: without one that is not cordoned, a
+    replica goes behind the cordon.
+    """
     own = [each for each in changes if each.order.broker == made.broker]
     for each in own:
         cordoned = (dict(each.order.configs).get(CORDONED) or "").split(",")
         is_before = each.is_sure and each.end_us < decided_us
-        if not is_before or made.log_dir not in cordoned:
+        has_others = any(path not in cordoned for path in whole)
+        if not is_before or made.log_dir not in cordoned or not has_others:
             continue
         is_taken_off = any(
             other is not each
@@ -130,6 +139,12 @@ def _cordoned_since(changes: list[Ordered], made: ReplicaSample, decided_us: int
         if not is_taken_off:
             return each
     return None
+
+
+def _whole(samples: Samples, broker: int) -> list[str]:
+    mine = [each for each in samples.log_dirs if each.broker == broker]
+    failed = [each.path for each in mine if not each.is_online]
+    return [each.path for each in mine if each.path not in failed]
 
 
 def _decided_us(samples: Samples) -> dict[tuple[int, TopicPartition, bytes], int]:

@@ -7,7 +7,7 @@ import pytest
 from simulation.core.checkers.ordered_places import broken_places
 from simulation.core.checkers.ordering import ordered_of
 from simulation.core.history import Function, Order
-from simulation.core.samples import Damage, Fault, NodeSample, Role
+from simulation.core.samples import Damage, Fault, LogDirSample, NodeSample, Role
 from tests.simulation.core.checkers.build import SECOND_US, TP, Story
 
 
@@ -88,12 +88,22 @@ def _put(story: Story, log_dir: str) -> None:
 
 def test_a_replica_that_is_put_behind_a_cordon() -> None:
     story = Story()
+    story.samples.log_dirs.append(LogDirSample(0, 1, "d3", is_online=True))
     _cordon(story.at(1), "d1,d2")
     _put(story.at(5), "d2")
 
     assert _texts(story) == [
         "broker 1 put orders-0 into d2 at 5.000000 s, which is cordoned since 1.000000 s"
     ]
+
+
+def test_where_no_other_log_dir_works_a_replica_goes_behind_the_cordon() -> None:
+    story = Story()
+    story.samples.log_dirs.append(LogDirSample(0, 1, "d3", is_online=False))
+    _cordon(story.at(1), "d1,d2")
+    _put(story.at(5), "d2")
+
+    assert _texts(story) == []
 
 
 def test_one_elsewhere_or_before_or_after_it_is_right() -> None:
