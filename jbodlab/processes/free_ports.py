@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import socket
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Final
 
@@ -11,13 +14,36 @@ import psutil
 LOOPBACK: Final = "127.0.0.1"
 
 
+_PORTS: Final = range(10_000, 32_768)
+"""Below those that systems give to outgoing connections: Linux from 32768 on, others higher."""
+_PORTS_OF_A_PROCESS: Final = 64
+
+
 def free_ports(count: int) -> list[int]:
-    """Return ``count`` different ports that nobody listens on just now."""
+    """Return ``count`` different ports that nobody listens on just now.
+
+    Nor will a connection take one before it is listened on, as it may those that are bound as 0.
+    """
+    found: list[int] = []
     with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind((LOOPBACK, 0))
-        return [each.getsockname()[1] for each in sockets]
+        while len(found) < count:
+            port = next(_candidates)
+            probe = stack.enter_context(socket.socket())
+            try:
+                probe.bind((LOOPBACK, port))
+            except OSError:
+                continue
+            found.append(port)
+    return found
+
+
+def _all_candidates() -> Iterator[int]:
+    """Give one port after the other; processes that look at the same time begin elsewhere."""
+    for number in itertools.count(os.getpid() * _PORTS_OF_A_PROCESS):
+        yield _PORTS[number % len(_PORTS)]
+
+
+_candidates: Final = _all_candidates()
 
 
 def is_free(host: str, port: int) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import broker
-import controller
 from protocol.faults.model import CONTROLLER_NODE
 
 
@@ -17,6 +15,10 @@ def node_command(name: str, config: Path) -> list[str]:
         name: ``controller``, or ``broker-1`` for the broker with id 1.
         config: the cluster file.
     """
+    # Commands that start no node shall not load them.
+    import broker  # noqa: PLC0415
+    import controller  # noqa: PLC0415
+
     if name == CONTROLLER_NODE:
         return [sys.executable, "-m", controller.__name__, "--config", str(config)]
     broker_id = name.removeprefix("broker-")

@@ -12,6 +12,7 @@ def test_free_ports_are_different_and_free() -> None:
     ports = free_ports(5)
     assert len(dict.fromkeys(ports)) == 5
     assert all(is_free("127.0.0.1", port) for port in ports)
+    assert all(port < 32_768 for port in ports), "a connection may take it before it is used"
 
 
 def test_a_taken_port_is_not_free_and_its_holder_is_named() -> None:
