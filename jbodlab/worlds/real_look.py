@@ -44,7 +44,7 @@ SETTLED_WITHIN_MS: Final = 5_000
 """So long may logs and decisions differ from what brokers say of them at the end."""
 _ANSWER_TIMEOUT_S: Final = 1.0
 _SIGHTS: Final = tuple(
-    sight for sight in Sight if sight not in (Sight.CONTROLLER, Sight.CONNECTIONS)
+    sight for sight in Sight if sight not in (Sight.COMMITS, Sight.CONTROLLER, Sight.CONNECTIONS)
 )
 
 

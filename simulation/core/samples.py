@@ -25,6 +25,8 @@ class Sight(StrEnum):
     """Always: it is the history."""
     DECISIONS = "the controller's decisions"
     REPLICAS = "replicas in brokers"
+    COMMITS = "high watermarks in their moment"
+    """Answers of real brokers come one after the other; a leader's is written late, to be safe."""
     LOG_DIRS = "log dirs in brokers"
     LOGS = "logs on disks"
     JOURNAL = "the controller's journal"

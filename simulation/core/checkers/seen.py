@@ -66,7 +66,7 @@ _WANTS: Final[Mapping[str, _Wants]] = {
     durability.NAME: _Wants((Sight.CLIENTS, Sight.LOGS), (Sight.DECISIONS,)),
     leadership.NAME: _Wants((Sight.DECISIONS,), (Sight.REPLICAS,)),
     high_watermark.NAME: _Wants((Sight.REPLICAS,)),
-    acks.NAME: _Wants((Sight.CLIENTS, Sight.REPLICAS), (Sight.DECISIONS,)),
+    acks.NAME: _Wants((Sight.CLIENTS, Sight.REPLICAS, Sight.COMMITS), (Sight.DECISIONS,)),
     agreement.NAME: _Wants((Sight.LOGS,)),
     containment.NAME: _Wants((Sight.CLIENTS, Sight.REPLICAS, Sight.LOG_DIRS)),
     placement.NAME: _Wants((Sight.LOGS,), (Sight.DECISIONS,)),

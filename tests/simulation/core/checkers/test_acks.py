@@ -1,12 +1,18 @@
 from __future__ import annotations
 
 from simulation.core.checkers.acks import check_acks
-from simulation.core.samples import Role, TopicSample
+from simulation.core.samples import Role, Sight, TopicSample
 from tests.simulation.core.checkers.build import Story
 
 
 def _texts(story: Story) -> list[str]:
     return [violation.text for violation in check_acks(story.evidence)]
+
+
+def _story() -> Story:
+    story = Story()
+    story.samples.sights = (Sight.CLIENTS, Sight.COMMITS)
+    return story
 
 
 def _lead(
@@ -29,7 +35,7 @@ def _needs(story: Story, count: int) -> None:
 
 
 def test_an_answer_comes_when_the_isr_has_the_records() -> None:
-    story = Story()
+    story = _story()
     _lead(story, 0)
     _lead(story.at(1), 2)
     story.send(7, 8, offset=0)
@@ -38,7 +44,7 @@ def test_an_answer_comes_when_the_isr_has_the_records() -> None:
 
 
 def test_an_answer_that_comes_sooner_is_told() -> None:
-    story = Story()
+    story = _story()
     _lead(story, 0)
     _lead(story.at(1), 1)
     story.send(7, 8, offset=0)
@@ -51,7 +57,7 @@ def test_an_answer_that_comes_sooner_is_told() -> None:
 
 
 def test_a_look_comes_a_little_later_than_the_answer() -> None:
-    story = Story()
+    story = _story()
     _lead(story, 0)
     story.at(1).send(7, 8, offset=0)
     _lead(story.at(1.039), 2)
@@ -60,7 +66,7 @@ def test_a_look_comes_a_little_later_than_the_answer() -> None:
 
 
 def test_answers_without_acks_of_all_wait_for_nobody() -> None:
-    story = Story()
+    story = _story()
     _lead(story, 0)
     story.at(1).send(7, offset=0, acks=1)
 
@@ -69,7 +75,7 @@ def test_answers_without_acks_of_all_wait_for_nobody() -> None:
 
 def test_nothing_is_known_across_leaderships_and_processes() -> None:
     for epoch, boot in ((1, 1), (0, 2)):
-        story = Story()
+        story = _story()
         _lead(story, 0)
         story.at(1).send(7, offset=0)
         _lead(story.at(1.01), 0, epoch=epoch, boot=boot)
@@ -78,7 +84,7 @@ def test_nothing_is_known_across_leaderships_and_processes() -> None:
 
 
 def test_nothing_is_known_of_a_broker_that_nobody_saw_lead() -> None:
-    story = Story()
+    story = _story()
     story.replica(1)
     story.at(1).send(7, offset=0)
     story.send(8, offset=0, broker=2)
@@ -87,7 +93,7 @@ def test_nothing_is_known_of_a_broker_that_nobody_saw_lead() -> None:
 
 
 def test_the_isr_has_to_be_large_enough() -> None:
-    story = Story()
+    story = _story()
     _needs(story, 2)
     _lead(story, 1, isr=(1,))
     story.at(1).send(7, offset=0)
@@ -99,7 +105,7 @@ def test_the_isr_has_to_be_large_enough() -> None:
 
 
 def test_an_isr_that_was_large_enough_once_suffices() -> None:
-    story = Story()
+    story = _story()
     _needs(story, 2)
     _lead(story, 0)
     sending = story.at(1).begin_send(7)
@@ -110,7 +116,7 @@ def test_an_isr_that_was_large_enough_once_suffices() -> None:
 
 
 def test_no_more_is_wanted_than_a_partition_has_replicas_nor_than_its_topic_says() -> None:
-    story = Story()
+    story = _story()
     _lead(story, 1, isr=(1,))
     story.at(1).send(7, offset=0)
     assert _texts(story) == []
@@ -122,10 +128,18 @@ def test_no_more_is_wanted_than_a_partition_has_replicas_nor_than_its_topic_says
 
 
 def test_a_smaller_number_that_held_at_any_time_of_the_request_suffices() -> None:
-    story = Story()
+    story = _story()
     _needs(story, 2)
     _lead(story, 1, isr=(1,))
     story.samples.topics.append(TopicSample(1_000_000, "orders", {}))
+    story.at(1).send(7, offset=0)
+
+    assert _texts(story) == []
+
+
+def test_where_high_watermarks_are_seen_late_nothing_is_said() -> None:
+    story = Story()
+    _lead(story, 0)
     story.at(1).send(7, offset=0)
 
     assert _texts(story) == []
