@@ -18,6 +18,7 @@ from protocol.ids import (
     TopicPartition,
 )
 from protocol.messages.control import (
+    FULL_METADATA,
     UpdateMetadataBroker,
     UpdateMetadataPartitionState,
     UpdateMetadataRequest,
@@ -107,12 +108,14 @@ class MetadataImage:
     def update(self, request: UpdateMetadataRequest) -> MetadataChange:
         """Take over an UpdateMetadata whose epochs are good; ``topic_states`` must be filled.
 
-        Brokers replace all known ones, partitions are merged, leader -2 removes a partition.
+        Brokers replace all known ones, partitions are merged, leader -2 removes a partition. One of
+        everything removes all that it does not name.
         """
         self.generation += 1
         self.controller_id = BrokerId(max(request.controller_id, NO_LEADER))
         brokers_changed = self._update_brokers(request.live_brokers)
-        deleted: list[TopicPartition] = []
+        is_full = request.type == FULL_METADATA
+        deleted = self._forget_others(request.topic_states) if is_full else []
         for topic in request.topic_states:
             self.topic_generations[topic.topic_name] = self.generation
             deleted += self._update_topic(topic)
@@ -187,6 +190,22 @@ class MetadataImage:
             self.brokers_generation = self.generation
         self._alive, self._brokers = alive, brokers
         return changed
+
+    def _forget_others(self, rows: Sequence[UpdateMetadataTopicState]) -> list[TopicPartition]:
+        """Forget all partitions but these."""
+        named = {
+            row.topic_name: [state.partition_index for state in row.partition_states]
+            for row in rows
+        }
+        forgotten: list[TopicPartition] = []
+        for topic in list(self._topics.values()):
+            kept = dict.fromkeys(named.get(topic.name, ()))
+            for index in [index for index in topic.partitions if index not in kept]:
+                del topic.partitions[index]
+                forgotten.append(TopicPartition(topic.name, index))
+            if not topic.partitions:
+                self._forget(topic)
+        return forgotten
 
     def _update_topic(self, row: UpdateMetadataTopicState) -> list[TopicPartition]:
         name = row.topic_name

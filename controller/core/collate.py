@@ -19,6 +19,7 @@ from protocol.ids import (
     TopicPartition,
 )
 from protocol.messages.control import (
+    FULL_METADATA,
     LeaderAndIsrLiveLeader,
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
@@ -51,6 +52,7 @@ class RequestBatch:
         self._stop_states: dict[int, _StopStates] = {}
         self._metadata_brokers: dict[int, None] = {}
         self._metadata_states: _MetadataStates = {}
+        self._metadata_type = 0
         self._changed_configs: dict[str, None] = {}
         self._unknown_topics: dict[str, bytes] = {}
         """Of topics that the state does not have, by name."""
@@ -89,6 +91,11 @@ class RequestBatch:
         """
         self.add_update_metadata(broker_ids, ())
         self._changed_configs.update(dict.fromkeys(list(topics) or [""]))
+
+    def add_all_metadata(self, broker_ids: Iterable[int]) -> None:
+        """Tell brokers the metadata of all that there is; to them all else is gone."""
+        self._metadata_type = FULL_METADATA
+        self.add_update_metadata(broker_ids, self._state.led_partitions())
 
     def add_stop_replica(self, broker_id: int, tp: TopicPartition, *, delete: bool) -> None:
         """Tell a broker to stop a replica; ``delete`` is sticky."""
@@ -226,6 +233,7 @@ class RequestBatch:
     ) -> UpdateMetadataRequest:
         return UpdateMetadataRequest(
             controller_id=self._controller_id,
+            type=self._metadata_type,
             controller_epoch=self._state.controller_epoch,
             broker_epoch=self._state.brokers[broker_id].broker_epoch,
             topic_states=topic_states,

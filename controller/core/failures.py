@@ -44,7 +44,7 @@ def broker_started(step: Step, broker_id: int) -> None:
     step.note(f"broker {broker_id} is live, epoch {step.state.brokers[broker_id].broker_epoch}")
     others = [other for other in step.state.reachable_brokers() if other != broker_id]
     step.send_metadata(others, ())
-    step.send_metadata((broker_id,), step.state.led_partitions())
+    step.send_all_metadata((broker_id,))
     unknown_replicas.tell(step, (broker_id,))
     replicas = replicas_on(step, broker_id)
     move_replicas(step, replicas, ReplicaPhase.ONLINE)

@@ -25,7 +25,7 @@ def controller_started(step: Step) -> None:
         step.run.last_seen_ms[broker_id] = step.now_ms
         step.connect(broker_id)
     _hold_deletions(step)
-    step.send_metadata(reachable, step.state.led_partitions())
+    step.send_all_metadata(reachable)
     _start_replicas(step)
     for tp in step.state.partitions():
         step.run.set_phase(tp, _phase(step, tp, step.state.partition(tp)))

@@ -84,6 +84,12 @@ class Step:
         batch.add_update_metadata(broker_ids, tps)
         self.send_batch(batch)
 
+    def send_all_metadata(self, broker_ids: Iterable[int]) -> None:
+        """Tell brokers everything: what was deleted while they did not hear is gone to them."""
+        batch = self.new_batch()
+        batch.add_all_metadata(broker_ids)
+        self.send_batch(batch)
+
     def send_changed_configs(self, broker_ids: Iterable[int], topics: Iterable[str] = ()) -> None:
         """Tell brokers that configs of these topics changed; of brokers when none is named."""
         batch = self.new_batch()

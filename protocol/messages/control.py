@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from protocol.wire.table import STRING, array, field, message, struct
 from protocol.wire.types import BOOL, INT8, INT16, INT32, INT64, UUID
@@ -193,6 +194,10 @@ class UpdateMetadataBroker:
     rack: str | None = field(STRING, "2+", nullable="0+", ignorable=True)
 
 
+FULL_METADATA: Final = 2
+"""Source: AbstractControlRequest.Type."""
+
+
 @message(6, "request", versions="0-8", flexible="6+")
 class UpdateMetadataRequest:
     """Source: UpdateMetadataRequest.json."""
@@ -200,7 +205,7 @@ class UpdateMetadataRequest:
     controller_id: int = field(INT32)
     is_k_raft_controller: bool = field(BOOL, "8+")
     type: int = field(INT8, "8+", tag=0)
-    """0: unknown; 1: only what changed; 2: everything."""
+    """0: unknown; 1: only what changed; ``FULL_METADATA``: what is not named is gone."""
     controller_epoch: int = field(INT32)
     broker_epoch: int = field(INT64, "5+", default=-1, ignorable=True)
     ungrouped_partition_states: Sequence[UpdateMetadataPartitionState] = field(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from broker.core.metadata_image import LiveBroker, MetadataImage
 from protocol.ids import ZERO_UUID, BrokerId, TopicPartition
 from protocol.messages.control import (
+    FULL_METADATA,
     UpdateMetadataBroker,
     UpdateMetadataEndpoint,
     UpdateMetadataPartitionState,
@@ -96,6 +99,20 @@ def test_each_request_replaces_the_brokers_and_merges_the_partitions() -> None:
     assert filled.has_partition(T0)
     assert filled.has_partition(T1)
     assert not filled.update(request(brokers=[broker(2)])).brokers_changed
+
+
+def test_what_a_request_of_everything_does_not_name_is_gone() -> None:
+    other = topic(partition(0), name="other", topic_id=OTHER_ID)
+    filled = image(topic(partition(0), partition(1)), other)
+    everything = replace(request(topic(partition(1, epoch=3))), type=FULL_METADATA)
+
+    change = filled.update(everything)
+
+    assert change.deleted == (T0, TopicPartition("other", 0))
+    assert [each.name for each in filled.topics()] == ["t"]
+    assert filled.leader_of(T1) == (1, 3)
+    assert not filled.has_partition(T0)
+    assert filled.topic_name(OTHER_ID) is None
 
 
 def test_a_partition_is_kept_as_it_was_sent() -> None:
