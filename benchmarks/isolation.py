@@ -24,10 +24,11 @@ from rich.table import Table
 
 from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.control import ControlClient
-from jbodlab.processes.cluster import Cluster, broker_name
+from jbodlab.processes.cluster import Cluster
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from protocol.cluster_file.spec import TopicSpec
 from protocol.errors import ErrorCode
+from protocol.faults.model import broker_node
 from protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -155,7 +156,7 @@ class Bench:
 
     def _watch(self, dirs: Dirs, run: Run, until_s: float, fault: str | None) -> None:
         """Set the fault, then look at the broker ten times a second."""
-        process = self._cluster.processes[broker_name(BROKER)]
+        process = self._cluster.processes[broker_node(BROKER)]
         path = dirs.paths[dirs.bad]
         options = {"delay_ms": SLOW_MS} if fault == "slow" else {}
         time.sleep((until_s - time.perf_counter()) / 2)

@@ -20,9 +20,10 @@ from rich.table import Table
 
 from benchmarks.runs import Figure
 from jbodlab.asking.admin import ClusterAdmin
-from jbodlab.processes.cluster import Cluster, broker_name
+from jbodlab.processes.cluster import Cluster
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from protocol.cluster_file.spec import TopicSpec
+from protocol.faults.model import broker_node
 
 TOPIC = "many"
 BROKER = 1
@@ -62,11 +63,11 @@ def _measure(cluster: Cluster, count: int, idle_seconds: float) -> list[Figure]:
     figures.append(Figure("a record to each", _fill(cluster, count), "s", "lower"))
     figures += _idle(cluster, idle_seconds, "after creating")
     began = time.monotonic()
-    cluster.stop([broker_name(BROKER)])
+    cluster.stop([broker_node(BROKER)])
     figures.append(Figure("clean stop", time.monotonic() - began, "s", "lower"))
     figures += _start(cluster, count, "after a clean stop")
     figures += _idle(cluster, idle_seconds, "after a start")
-    cluster.kill(broker_name(BROKER))
+    cluster.kill(broker_node(BROKER))
     figures += _start(cluster, count, "after a kill")
     return figures
 
@@ -98,7 +99,7 @@ def _start(cluster: Cluster, count: int, when: str) -> list[Figure]:
     registered_s = time.monotonic() - began
     _wait_for_leaders(cluster, count)
     led_s = time.monotonic() - began
-    used = psutil.Process(cluster.processes[broker_name(BROKER)].pid).cpu_times()
+    used = psutil.Process(cluster.processes[broker_node(BROKER)].pid).cpu_times()
     return [
         Figure(f"start {when}: registered", registered_s, "s", "lower"),
         Figure(f"start {when}: all led", led_s, "s", "lower"),
@@ -116,7 +117,7 @@ def _wait_for_leaders(cluster: Cluster, count: int) -> None:
 
 def _idle(cluster: Cluster, seconds: float, when: str) -> list[Figure]:
     """Look at the broker while nobody asks it anything."""
-    process = psutil.Process(cluster.processes[broker_name(BROKER)].pid)
+    process = psutil.Process(cluster.processes[broker_node(BROKER)].pid)
     time.sleep(2)  # What the work before left behind is over then.
     before = process.cpu_times()
     time.sleep(seconds)

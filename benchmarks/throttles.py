@@ -20,9 +20,10 @@ from rich.table import Table
 
 from benchmarks.load import produce
 from jbodlab.asking.admin import ClusterAdmin
-from jbodlab.processes.cluster import Cluster, broker_name, running
+from jbodlab.processes.cluster import Cluster, running
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from protocol.cluster_file.spec import TopicSpec
+from protocol.faults.model import broker_node
 
 _MIB: Final = 1 << 20
 _LOOK_S: Final = 0.01
@@ -76,7 +77,7 @@ def _catch_up(throttle: str, size_bytes: int, rate: int) -> Accuracy:
     configs = {f"{throttle}.replicas": "*"}
     with _cluster({f"{throttle}.rate": str(rate)}) as (cluster, admin):
         admin.create_topic(_topic(configs), assignment={0: [1, 2, 3]})
-        cluster.stop([broker_name(_REPLICA)])
+        cluster.stop([broker_node(_REPLICA)])
         cluster.wait_until(
             lambda asked: _REPLICA not in asked.view(1, ["t"]).partition("t", 0).isr,
             "the stopped replica is out of the Isr",

@@ -98,7 +98,7 @@ class Broker:
         self._loop = asyncio.get_running_loop()
         self._end: asyncio.Future[ExitCode] = self._loop.create_future()
         self._parts = Parts(spec, self._own, world, self._end_with)
-        self.surface = self._parts.surface(self.stop)
+        self.broker_control = self._parts.broker_control(self.stop)
         """What the control endpoint shows and does."""
         self.control_port = self._own.control_port
         """Of the control endpoint; the bound one once ``run`` has begun."""
@@ -116,7 +116,7 @@ class Broker:
             StartupError: it cannot start.
         """
         own = self._own
-        control = ControlServer(self.surface.ports())
+        control = ControlServer(self.broker_control.ports())
         self.control_port = await _bind(control.start(own.control_port), LOOPBACK, own.control_port)
         try:
             await self._check_port()
@@ -170,7 +170,7 @@ class Broker:
 
     async def _serve(self, loaded: Mapping[str, LoadedLogDir]) -> ExitCode:
         parts, own = self._parts, self._own
-        self.surface.engine = engine = parts.make_engine()
+        self.broker_control.engine = engine = parts.make_engine()
         await engine.start(loaded)
         server = RpcServer(
             parts.network.guarded(dispatch_for(parts.context(), self._spec)),
@@ -228,7 +228,7 @@ class Broker:
             if spec.at_ms > 0:
                 self._loop.call_later(spec.at_ms / 1000, self._strike, spec)
         self._enter(BrokerState.RUNNING)
-        self.surface.port = port
+        self.broker_control.port = port
         self.serving.set_result(port)
         logger.info("listening on %s:%d", self._own.bind_host, port)
         if self._own.emulate is not None:
@@ -281,22 +281,22 @@ class Broker:
 
     def _tell_faults(self) -> None:
         """Log what faults have met: the end of the process is theirs too, and nobody asks it."""
-        told = self.surface.faults.describe()
+        told = self.broker_control.faults.describe()
         if told:
             content = msgspec.json.encode({"pid": os.getpid(), "faults": told}).decode()
             logger.info("%s%s", FAULTS_AT_THE_END, content)
 
     def _strike(self, spec: FaultSpec) -> None:
         logger.warning("fault of the cluster file: %s", fault_content(spec.fault))
-        fault_id = self.surface.add_fault(spec.fault)
+        fault_id = self.broker_control.add_fault(spec.fault)
         if spec.until_ms is not None:
             lasts_s = (spec.until_ms - spec.at_ms) / 1000
-            self._loop.call_later(lasts_s, self.surface.clear_faults, [fault_id])
+            self._loop.call_later(lasts_s, self.broker_control.clear_faults, [fault_id])
 
     def _enter(self, state: BrokerState) -> None:
-        logger.info("broker state %s -> %s", self.surface.state.name, state.name)
-        self._world.witness(self.surface.state, state)
-        self.surface.state = state
+        logger.info("broker state %s -> %s", self.broker_control.state.name, state.name)
+        self._world.witness(self.broker_control.state, state)
+        self.broker_control.state = state
 
     def _end_with(self, code: ExitCode) -> None:
         if not self._end.done():

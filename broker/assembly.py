@@ -11,6 +11,7 @@ from functools import partial
 from random import Random
 from typing import Final
 
+from broker.broker_control import BrokerControl
 from broker.client_gate import ClientGate
 from broker.context import Context
 from broker.core.fetch_session import SESSION_ID_MAX, FetchSessions
@@ -41,7 +42,6 @@ from broker.storage.faults import FaultyDisk
 from broker.storage.log_dir import DirWorkers, LogDir
 from broker.storage.meta_properties import is_usable_directory_id
 from broker.storage.startup import LoadOptions, Owner
-from broker.surface import Surface
 from broker.world import World
 from protocol.cluster_file.spec import BrokerSpec, ClusterSpec, LogDirSpec
 from protocol.configs.broker import BROKER_KEYS
@@ -94,7 +94,7 @@ class Parts:
         self.record_turns = RecordTurns(world.codec_worker())
         self.log_dirs = {path: self._log_dir(path, one) for path, one in self.disks.items()}
         self.loading = Loading(
-            lambda path: self.log_dirs[path].online or self.returns.is_loading(path)
+            lambda path: self.log_dirs[path].is_online or self.returns.is_loading(path)
         )
         self.journal = self._journal()
         self.link = ControllerLink(self._connect_to_controller)
@@ -279,9 +279,9 @@ class Parts:
             interval_ms=settings.interval_ms,
         )
 
-    def surface(self, shut_down: Callable[[], None]) -> Surface:
+    def broker_control(self, shut_down: Callable[[], None]) -> BrokerControl:
         """Return what the control endpoint shows and does."""
-        return Surface(
+        return BrokerControl(
             spec=self._spec,
             broker=self._own,
             metrics=self.metrics,
@@ -349,7 +349,7 @@ class Parts:
         self.session.log_dirs_cordoned()
 
     def _online_directory_ids(self) -> list[bytes]:
-        return [one.directory_id for one in self.log_dirs.values() if one.online]
+        return [one.directory_id for one in self.log_dirs.values() if one.is_online]
 
     def cordoned_directory_ids(self) -> list[bytes]:
         """Return the ids that heartbeats carry."""
@@ -357,7 +357,7 @@ class Parts:
         return [
             one.directory_id
             for path, one in self.log_dirs.items()
-            if one.online and (path in cordoned or ALL_LOG_DIRS in cordoned)
+            if one.is_online and (path in cordoned or ALL_LOG_DIRS in cordoned)
         ]
 
     def _new_directory_id(self) -> bytes:

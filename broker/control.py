@@ -259,19 +259,19 @@ async def _get_metrics(ports: ControlPorts, _body: bytes) -> Answer:
 
 
 async def _fail_log_dir(ports: ControlPorts, body: bytes) -> Answer:
-    wish = _decode(body, FailRequest)
-    if wish.mode not in FAULT_MODES:
-        raise ControlError(400, f"mode: {wish.mode!r} is none of {', '.join(FAULT_MODES)}")
-    needs_delay = DiskMode(wish.mode).row.needs_delay
-    if needs_delay and not 0 < (wish.delay_ms or 0) <= DURATION_MS_MAX:
+    asked = _decode(body, FailRequest)
+    if asked.mode not in FAULT_MODES:
+        raise ControlError(400, f"mode: {asked.mode!r} is none of {', '.join(FAULT_MODES)}")
+    needs_delay = DiskMode(asked.mode).row.needs_delay
+    if needs_delay and not 0 < (asked.delay_ms or 0) <= DURATION_MS_MAX:
         raise ControlError(
-            400, f"delay_ms: {wish.delay_ms!r}, mode {wish.mode} needs 1 to {DURATION_MS_MAX}"
+            400, f"delay_ms: {asked.delay_ms!r}, mode {asked.mode} needs 1 to {DURATION_MS_MAX}"
         )
-    if not needs_delay and wish.delay_ms is not None:
+    if not needs_delay and asked.delay_ms is not None:
         only = " or ".join(mode.value for mode in DiskMode if mode.row.needs_delay)
-        raise ControlError(400, f"delay_ms: only mode {only} takes it, not {wish.mode}")
-    ports.fail_log_dir(wish)
-    return _json(200, {"path": wish.path, "mode": wish.mode})
+        raise ControlError(400, f"delay_ms: only mode {only} takes it, not {asked.mode}")
+    ports.fail_log_dir(asked)
+    return _json(200, {"path": asked.path, "mode": asked.mode})
 
 
 async def _heal_log_dir(ports: ControlPorts, body: bytes) -> Answer:
@@ -287,32 +287,32 @@ async def _add_faults(ports: ControlPorts, body: bytes) -> Answer:
 
 
 async def _clear_faults(ports: ControlPorts, body: bytes) -> Answer:
-    wish = _decode(body or b"{}", ClearFaultsRequest)
-    return _json(200, {"cleared": ports.clear_faults(wish.ids)})
+    asked = _decode(body or b"{}", ClearFaultsRequest)
+    return _json(200, {"cleared": ports.clear_faults(asked.ids)})
 
 
 async def _restart_log_dir(ports: ControlPorts, body: bytes) -> Answer:
-    wish = _decode(body, RestartRequest)
-    ports.restart_log_dir(wish)
-    return _json(202, {"path": wish.path})
+    asked = _decode(body, RestartRequest)
+    ports.restart_log_dir(asked)
+    return _json(202, {"path": asked.path})
 
 
 async def _replace_log_dir(ports: ControlPorts, body: bytes) -> Answer:
-    wish = _decode(body, ReplaceRequest)
-    rate = wish.throttle_bytes_per_second
+    asked = _decode(body, ReplaceRequest)
+    rate = asked.throttle_bytes_per_second
     if rate is not None and not 0 < rate <= THROTTLE_BYTES_MAX:
         raise ControlError(
             400, f"throttle_bytes_per_second: {rate}, must be 1 to {THROTTLE_BYTES_MAX}"
         )
-    ports.replace_log_dir(wish)
-    return _json(202, {"path": wish.path})
+    ports.replace_log_dir(asked)
+    return _json(202, {"path": asked.path})
 
 
 async def _restart_partition(ports: ControlPorts, body: bytes) -> Answer:
-    wish = _decode(body, RestartPartitionRequest)
-    if not 0 <= wish.partition <= PARTITION_MAX:
-        raise ControlError(400, f"partition: {wish.partition}, must be 0 to {PARTITION_MAX}")
-    path = ports.restart_partition(wish)
+    asked = _decode(body, RestartPartitionRequest)
+    if not 0 <= asked.partition <= PARTITION_MAX:
+        raise ControlError(400, f"partition: {asked.partition}, must be 0 to {PARTITION_MAX}")
+    path = ports.restart_partition(asked)
     return _json(202, {"path": path})
 
 

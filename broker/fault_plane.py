@@ -145,7 +145,7 @@ class FaultPlane:
         self, content: Any, index: int
     ) -> tuple[str | None, DiskFault | NetworkFault | None, list[str]]:
         path: Path = ("faults", index)
-        fault, mistakes = read_fault(content, path=path, beside=(_ID,))
+        fault, mistakes = read_fault(content, path=path, other_keys=(_ID,))
         given = cast("dict[Any, Any]", content).get(_ID) if isinstance(content, dict) else None
         fault_id = given if isinstance(given, str) and given else None
         if given is not None and fault_id is None:

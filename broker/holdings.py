@@ -17,7 +17,7 @@ from protocol.ids import TopicPartition, uuid_text
 def holdings(state: EngineState) -> Mapping[str, Any]:
     """Return log dirs and current logs, online and offline ones, as JSON has them."""
     return {
-        "log_dirs": [_log_dir(path, log_dir) for path, log_dir in state.dirs.items()],
+        "log_dirs": [_log_dir(path, log_dir) for path, log_dir in state.log_dirs.items()],
         "tail_bytes": state.tails.size_bytes,
         "tail_bytes_max": state.tails.total_bytes_max,
         "replicas": [_online(tp, replica) for tp, replica in state.hosted.iterate_online()],
@@ -28,7 +28,7 @@ def holdings(state: EngineState) -> Mapping[str, Any]:
 def _log_dir(path: str, log_dir: LogDir) -> Mapping[str, Any]:
     return {
         "path": path,
-        "is_online": log_dir.online or log_dir.is_closed,
+        "is_online": log_dir.is_online or log_dir.is_closed,
         "queue_depth": log_dir.queue.queue_depth,
         "queue_depth_max": log_dir.queue.queue_depth_max,
         "queued_bytes": log_dir.queue.queued_bytes,

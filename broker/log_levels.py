@@ -34,18 +34,18 @@ def log_levels() -> dict[str, str]:
     return {name: _name(_logger(name).getEffectiveLevel()) for name in (ROOT, *names)}
 
 
-def change_log_levels(wishes: Iterable[tuple[str, int, str | None]], *, apply: bool) -> None:
+def change_log_levels(ops: Iterable[tuple[str, int, str | None]], *, apply: bool) -> None:
     """Set or unset levels, all or none.
 
     Args:
-        wishes: (logger, operation, level).
+        ops: (logger, operation, level).
         apply: False only checks.
 
     Raises:
         KafkaError: INVALID_CONFIG or INVALID_REQUEST; nothing was changed.
     """
     known = log_levels()
-    asked = list(wishes)
+    asked = list(ops)
     for name, operation, level in asked:
         _check(known, name, operation, level)
     for name, operation, level in asked if apply else ():

@@ -1,4 +1,4 @@
-"""The vocabulary: Kafka's ids and offsets as named types. No rules; imports nothing of ours."""
+"""The vocabulary: Kafka's ids, and values that stand for none. No rules, no imports of ours."""
 
 from __future__ import annotations
 
@@ -8,16 +8,6 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple, NewType
 
 BrokerId = NewType("BrokerId", int)
-Offset = NewType("Offset", int)
-LeaderEpoch = NewType("LeaderEpoch", int)
-ControllerEpoch = NewType("ControllerEpoch", int)
-BrokerEpoch = NewType("BrokerEpoch", int)
-PartitionEpoch = NewType("PartitionEpoch", int)
-ProducerId = NewType("ProducerId", int)
-TopicId = NewType("TopicId", bytes)
-"""16 raw bytes of a uuid, most significant half first."""
-DirectoryId = NewType("DirectoryId", bytes)
-"""16 raw bytes: the ``directory.id`` of one log dir."""
 
 _WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 ZERO_UUID: Final = bytes(16)
@@ -25,9 +15,9 @@ ZERO_UUID: Final = bytes(16)
 
 NO_LEADER: Final = BrokerId(-1)
 LEADER_DURING_DELETE: Final = BrokerId(-2)
-EPOCH_DURING_DELETE: Final = LeaderEpoch(-2)
+EPOCH_DURING_DELETE: Final = -2
 NO_EPOCH: Final = -1
-NO_OFFSET: Final = Offset(-1)
+NO_OFFSET: Final = -1
 CONSUMER_REPLICA_ID: Final = BrokerId(-1)
 FUTURE_LOCAL_REPLICA_ID: Final = BrokerId(-3)
 

@@ -108,7 +108,7 @@ class Disk(Protocol):
         """
         ...
 
-    def beside(self) -> Disk:
+    def for_second_thread(self) -> Disk:
         """Return the same disk for another thread, with a count of operations of its own.
 
         Two threads never write a file at the same time; one may read what the other appends.

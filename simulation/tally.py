@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simulation.core.coverage import Coverage
-from simulation.simulate import SimulatedRun
+from simulation.simulated_run import SimulatedRun
 
 
 @dataclass(slots=True)

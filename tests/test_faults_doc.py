@@ -50,7 +50,11 @@ def test_every_disk_mode_is_a_word_of_the_scenario_language() -> None:
 def test_every_example_is_a_fault() -> None:
     (block,) = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
     contents = yaml.safe_load(block)["faults"]
-    assert [read_fault(each, beside=("at_ms", "until_ms"))[1] for each in contents] == [[], [], []]
+    assert [read_fault(each, other_keys=("at_ms", "until_ms"))[1] for each in contents] == [
+        [],
+        [],
+        [],
+    ]
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

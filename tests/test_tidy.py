@@ -33,12 +33,12 @@ SHOWN_ELSEWHERE = {
     "controller/core/effects.py": "values without code",
     "controller/core/settings.py": "values without code",
     "broker/engine/types.py": "values and doors without code",
-    "simulation/stage.py": "a door without code",
+    "simulation/cluster_instance.py": "a door without code",
     "simulation/core/actions.py": "values without code",
     "simulation/core/conditions.py": "values without code",
-    "jbodlab/worlds/real_stage.py": "needs processes: tests/integration/test_scenarios.py",
+    "jbodlab/worlds/real_cluster_instance.py": "shown by tests/integration/test_scenarios.py",
     "simulation/core/verdict.py": "values without code",
-    "simulation/run/scene.py": "shown by tests/simulation/run/test_ordering.py and its neighbours",
+    "simulation/run/run_context.py": "shown by tests/simulation/run/test_ordering.py",
     "simulation/run/acting.py": "shown by tests/simulation/run/test_ordering.py and its neighbours",
     "simulation/core/plan_names.py": "shown by tests/simulation/core/test_plan_checks.py",
     "simulation/core/observation.py": "values without code",
@@ -47,7 +47,7 @@ SHOWN_ELSEWHERE = {
     "jbodlab/errors.py": "numbers, shown by tests/jbodlab/test_cli.py",
     "jbodlab/commands/demo.py": "one call: tests/integration/test_demo.py runs it",
     "jbodlab/demo/steps.py": "needs a cluster: tests/integration/test_demo.py runs it",
-    "jbodlab/demo/story.py": "needs a cluster: tests/integration/test_demo.py runs it",
+    "jbodlab/demo/run.py": "needs a cluster: tests/integration/test_demo.py runs it",
 }
 TABLES = "protocol/messages/"
 """Message tables: shown version by version by the golden vectors."""

@@ -12,7 +12,7 @@ from enum import Enum, auto
 from typing import Final, NamedTuple
 
 from broker.core.hosted import HostedState, Loss, ReplicaView
-from broker.core.log_dirs import LogDirs
+from broker.core.log_dirs import LogDirStates
 from protocol.errors import ErrorCode
 from protocol.ids import (
     EPOCH_DURING_DELETE,
@@ -79,7 +79,7 @@ class LeaderAndIsrDecision(NamedTuple):
     error: ErrorCode
     """The answer, unless carrying out the action fails."""
     create_log: bool
-    """LEAD and FOLLOW: there is no log yet. Use ``LogDirs.place``, and again when creating fails;
+    """LEAD and FOLLOW: no log yet. Use ``LogDirStates.place``, and again when creating fails;
     when ``place`` raises, host it as Offline and answer KAFKA_STORAGE_ERROR."""
 
 
@@ -88,7 +88,7 @@ def decide_leader_and_isr(
     *,
     broker_id: BrokerId,
     view: Callable[[TopicPartition], ReplicaView],
-    log_dirs: LogDirs,
+    log_dirs: LogDirStates,
 ) -> list[LeaderAndIsrDecision]:
     """Decide every partition of a request whose epochs are good, in request order.
 

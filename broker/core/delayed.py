@@ -102,12 +102,12 @@ def _settle(waits: list[_ProduceWait], code: ErrorCode) -> None:
 class DelayedFetch:
     """One waiting Fetch: which of its parts changed since it last looked."""
 
-    __slots__ = ("_on_wake", "changed", "knocked")
+    __slots__ = ("_on_wake", "changed", "is_force_completed")
 
     def __init__(self, on_wake: Callable[[], None]) -> None:
         self.changed: dict[int, None] = {}
         """Indexes of changed parts, in the order in which they changed."""
-        self.knocked = False
+        self.is_force_completed = False
         """Whether the wait shall end although nothing changed."""
         self._on_wake = on_wake
 
@@ -122,9 +122,9 @@ class DelayedFetch:
         self.changed.clear()
         return changed
 
-    def knock(self) -> None:
+    def force_complete(self) -> None:
         """End the wait although nothing changed."""
-        self.knocked = True
+        self.is_force_completed = True
         self._on_wake()
 
 

@@ -10,9 +10,9 @@ from enum import Enum, auto
 from typing import Final, NamedTuple
 
 from broker.core.hosted import HostedState, ReplicaView
-from broker.core.log_dirs import LogDirs
+from broker.core.log_dirs import LogDirStates
 from protocol.errors import ErrorCode
-from protocol.ids import LeaderEpoch, TopicPartition
+from protocol.ids import TopicPartition
 from protocol.witness import Witness, unwitnessed
 
 DIRECTORY_NAME_LENGTH_MAX: Final = 255
@@ -27,14 +27,14 @@ class MoveDecision(NamedTuple):
     """End the move under way: stop its mover, release its pause, delete its future log. Also when
     ``error`` is set."""
     remember: bool = False
-    """``LogDirs.prefer`` the path."""
+    """``LogDirStates.prefer`` the path."""
     start: bool = False
     """Create the future log, pause cleaning, add it to the mover; then ``forget_preference``. When
     the log cannot be created: KAFKA_STORAGE_ERROR, and the preference stays."""
 
 
 def decide_move(
-    tp: TopicPartition, path: str, *, replica: ReplicaView, is_known: bool, log_dirs: LogDirs
+    tp: TopicPartition, path: str, *, replica: ReplicaView, is_known: bool, log_dirs: LogDirStates
 ) -> MoveDecision:
     """Decide one partition of AlterReplicaLogDirs.
 
@@ -62,7 +62,9 @@ def decide_move(
     return MoveDecision(ErrorCode.NONE, abandon, remember, start=True)
 
 
-def _refusal(tp: TopicPartition, path: str, replica: ReplicaView, log_dirs: LogDirs) -> ErrorCode:
+def _refusal(
+    tp: TopicPartition, path: str, replica: ReplicaView, log_dirs: LogDirStates
+) -> ErrorCode:
     """Return the errors that leave everything as it was."""
     if len(str(tp)) + _FUTURE_SUFFIX_LENGTH > DIRECTORY_NAME_LENGTH_MAX:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -168,7 +170,7 @@ class Move:
         self.tp = tp
         self.source_dir = source_dir
         self.target_dir = target_dir
-        self.leader_epoch = LeaderEpoch(leader_epoch)
+        self.leader_epoch = leader_epoch
         """Of the partition when the move was (re)started; its copies carry it."""
         self.fallback_offset = fallback_offset
         """The future log's high watermark: where to truncate when epochs say nothing."""
@@ -212,7 +214,7 @@ class Move:
         """
         if leader_epoch == self.leader_epoch:
             return
-        self.leader_epoch = LeaderEpoch(leader_epoch)
+        self.leader_epoch = leader_epoch
         self.fallback_offset = fallback_offset
         self.on(MoveEvent.EPOCH_CHANGED)
 

@@ -180,7 +180,7 @@ class HostedPartitions(Generic[P, L]):
         """Kafka's OfflineReplicaCount, which 3.8 and 3.9 report as 0."""
         return len(self._offline)
 
-    def online(self, tp: TopicPartition) -> P | None:
+    def online_replica(self, tp: TopicPartition) -> P | None:
         """Return the partition if it is Online."""
         return self._online.get(tp)
 
@@ -194,11 +194,11 @@ class HostedPartitions(Generic[P, L]):
         """Tell whether everything asked of ``tp`` is answered KAFKA_STORAGE_ERROR."""
         return tp in self._offline
 
-    def offline(self, tp: TopicPartition) -> OfflineReplica | None:
+    def offline_replica(self, tp: TopicPartition) -> OfflineReplica | None:
         """Return what is known of an Offline partition."""
         return self._offline.get(tp)
 
-    def idle(self, tp: TopicPartition) -> L | None:
+    def idle_replica(self, tp: TopicPartition) -> L | None:
         """Return the log of ``tp`` that waits for a LeaderAndIsr."""
         return self._idle.get(tp)
 

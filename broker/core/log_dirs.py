@@ -42,7 +42,7 @@ class LogDirState(Enum):
     OFFLINE = auto()
 
 
-class LogDirs:
+class LogDirStates:
     """The configured log dirs in their order, and the logs counted in each.
 
     Logs are counted by ``place``, ``count_log`` and ``uncount_log``: current and future ones, not
@@ -73,12 +73,12 @@ class LogDirs:
         return self._configured
 
     @property
-    def online(self) -> tuple[str, ...]:
+    def online_paths(self) -> tuple[str, ...]:
         """The working ones, in configured order."""
         return tuple(self._online)
 
     @property
-    def offline(self) -> tuple[str, ...]:
+    def offline_paths(self) -> tuple[str, ...]:
         """The failed ones, in configured order."""
         return tuple(path for path in self._configured if path not in self._online)
 
@@ -123,7 +123,7 @@ class LogDirs:
 
         Kafka brings a log dir back only with a new process; see KIP-18.
         """
-        assert path in self.offline, f"{path} is not offline"
+        assert path in self.offline_paths, f"{path} is not offline"
         known = {*self._online, path}
         self._online = {one: None for one in self._configured if one in known}
         self._log_counts[path] = 0

@@ -10,9 +10,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from broker.core.hosted import ReturnedReplicas, ReturnRule
-from broker.engine.control.arrivals import Arrivals
 from broker.engine.control.failures import Failures
 from broker.engine.control.leadership import Leadership
+from broker.engine.control.loaded_log_dirs import LoadedLogDirs
 from broker.engine.control.stopping import Stopping
 from broker.engine.follow.follower import Following
 from broker.engine.log.checkpoints import Checkpoints
@@ -81,7 +81,7 @@ class Engine:
         )
         self.following = Following(state, self.logs)
         self.moves = Moves(state, self.logs, self._deletions)
-        self.arrivals = Arrivals(state, self.logs, self._deletions, self.moves)
+        self.loaded_log_dirs = LoadedLogDirs(state, self.logs, self._deletions, self.moves)
         self.failures = Failures(state, self.following, self.moves)
         self.stopping = Stopping(state, self.following, self.moves, self._deletions)
         self.leadership = Leadership(
@@ -103,10 +103,10 @@ class Engine:
     async def start(self, loaded: Mapping[str, LoadedLogDir]) -> None:
         """Take over what was found on disk, by log dir path; a log dir not in it is offline."""
         for path, found in loaded.items():
-            self.arrivals.take_over(self.state.dirs[path], found)
-        self.arrivals.note_missing(loaded)
+            self.loaded_log_dirs.take_over(self.state.log_dirs[path], found)
+        self.loaded_log_dirs.note_missing(loaded)
         await self.cleaning.start()
-        looks = [self.checkpoints.look_at_usage(one) for one in self.state.dirs.values()]
+        looks = [self.checkpoints.look_at_usage(one) for one in self.state.log_dirs.values()]
         # A disk that cannot say is offline by then; the others' answers are in.
         await asyncio.gather(*[look for look in looks if look is not None], return_exceptions=True)
 
@@ -131,7 +131,7 @@ class Engine:
         """
         log_dir.on_failed = self.failures.on_log_dir_failed
         await self.cleaning.log_dir_returned(log_dir)
-        returned = await self.arrivals.bring_back(log_dir, found, rule)
+        returned = await self.loaded_log_dirs.bring_back(log_dir, found, rule)
         self.checkpoints.forget(log_dir.path)
         self.checkpoints.look_at_usage(log_dir)
         return returned

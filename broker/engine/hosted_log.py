@@ -117,7 +117,7 @@ class HostedLog(Generic[PositionsT_co]):
     @property
     def queue(self) -> DiskQueue:
         """Where its jobs go."""
-        return self.dir.beside if self.place is Place.FUTURE else self.dir.queue
+        return self.dir.background_queue if self.place is Place.FUTURE else self.dir.queue
 
     @property
     def is_future(self) -> bool:

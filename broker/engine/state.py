@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from broker.core.cleaner_offsets import CleanerOffsets
 from broker.core.future_log import CleaningPauses
 from broker.core.hosted import HostedPartitions
-from broker.core.log_dirs import LogDirs
+from broker.core.log_dirs import LogDirStates
 from broker.core.log_positions import LogPositions
 from broker.core.metadata_image import MetadataImage
 from broker.core.partition import Partition
@@ -59,10 +59,10 @@ class EngineState:
         self.broker_id = broker_id
         self.ports = ports
         self.loop = asyncio.get_running_loop()
-        self.dirs = {log_dir.path: log_dir for log_dir in log_dirs}
-        self.log_dirs = LogDirs(
-            list(self.dirs),
-            offline=[path for path, log_dir in self.dirs.items() if not log_dir.online],
+        self.log_dirs = {log_dir.path: log_dir for log_dir in log_dirs}
+        self.log_dir_states = LogDirStates(
+            list(self.log_dirs),
+            offline=[path for path, log_dir in self.log_dirs.items() if not log_dir.is_online],
             witness=ports.witness,
         )
         self.quotas = ReplicationQuotas.of(config)
@@ -75,7 +75,7 @@ class EngineState:
         self.tails = TailCache(total_bytes_max=config.jbodlab_tail_cache_bytes)
         self.cleaning_pauses = CleaningPauses()
         self.cleaner_offsets = CleanerOffsets()
-        self.loose_futures: dict[TopicPartition, HostedLog[LogPositions]] = {}
+        self.orphan_future_logs: dict[TopicPartition, HostedLog[LogPositions]] = {}
         """Future logs whose current log is not online here: found at the start, or left behind."""
         self.usage: dict[str, DiskUsage] = {}
         """Space of each online log dir, as of the last look."""
@@ -94,7 +94,7 @@ class EngineState:
         Raises:
             KafkaError: INVALID_CONFIG, ``cordoned.log.dirs`` names what is no log dir.
         """
-        self.log_dirs.cordon(config.cordoned_log_dirs)
+        self.log_dir_states.cordon(config.cordoned_log_dirs)
         self.config = config
         self.quotas.configure(config)
         self.lag_time_max_ms = config.replica_lag_time_max_ms
@@ -107,19 +107,19 @@ class EngineState:
                 yield LogHere(tp, replica.future.log, replica)
         for tp, idle in self.hosted.iterate_idle():
             yield LogHere(tp, idle, None)
-        for tp, loose in self.loose_futures.items():
-            yield LogHere(tp, loose, None)
+        for tp, orphan in self.orphan_future_logs.items():
+            yield LogHere(tp, orphan, None)
 
     async def until_swapped(self, tp: TopicPartition) -> Replica | None:
         """Return the online replica of ``tp``, if there is one, once no swap is under way."""
         while True:
-            replica = self.hosted.online(tp)
+            replica = self.hosted.online_replica(tp)
             swapped = None if replica is None else replica.log.swapping.ended
             if swapped is None:
                 return replica
             await asyncio.shield(swapped)
 
-    async def to_the_end(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def shielded(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Await ``work``, which goes on when the caller is cancelled: half a change is none.
 
         Raises:
@@ -172,7 +172,7 @@ class EngineState:
 
     def leader_hint(self, tp: TopicPartition) -> LeaderHint:
         """Return who leads ``tp``, as far as is known here; (-1, -1) when it is not."""
-        replica = self.hosted.online(tp)
+        replica = self.hosted.online_replica(tp)
         known = self.metadata.leader_of(tp)
         if replica is not None and replica.leader_epoch >= known[1]:
             return LeaderHint(replica.partition.leader_id, replica.leader_epoch)

@@ -42,15 +42,15 @@ async def handle(
     context: Context, request: AlterReplicaLogDirsRequest, _version: int
 ) -> AlterReplicaLogDirsResponse:
     """Pass the wishes on; of a replica listed twice the last wish counts, with one result."""
-    wishes = {
+    moves = {
         TopicPartition(topic.name, index): log_dir.path
         for log_dir in request.dirs
         for topic in log_dir.topics
         for index in topic.partitions
     }
-    codes = await context.moves.alter(list(wishes.items()))
+    codes = await context.moves.alter(list(moves.items()))
     by_topic: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
-    for tp in wishes:
+    for tp in moves:
         code = codes.get(tp, ErrorCode.UNKNOWN_SERVER_ERROR)
         by_topic.setdefault(tp.topic, []).append(
             AlterReplicaLogDirPartitionResult(partition_index=tp.partition, error_code=code)

@@ -140,7 +140,7 @@ class JournalKnowledge:
         data = render_journal_checkpoint(self._known)
         writing: list[asyncio.Future[None]] = []
         for log_dir in self._log_dirs():
-            if log_dir.online:
+            if log_dir.is_online:
                 job = partial(log_dir.disk.write_atomic, JOURNAL_CHECKPOINT, data)
                 try:
                     written = log_dir.queue.submit("write journal checkpoint", job)

@@ -54,7 +54,7 @@ class ReturnState(Enum):
     REFUSED = "refused"
 
 
-class Wish(NamedTuple):
+class ReturnRequest(NamedTuple):
     """What an operator asked for."""
 
     path: str
@@ -74,7 +74,7 @@ class Wish(NamedTuple):
 class Return:
     """A wish on its way."""
 
-    wish: Wish
+    request: ReturnRequest
     state: ReturnState = ReturnState.WAITING
     detail: str = ""
     found_count: int = 0
@@ -113,7 +113,7 @@ class LogDirReturns:
         self._ports = ports
         self._engine = engine
         self._session = session
-        self._wishes: asyncio.Queue[Return] = asyncio.Queue()
+        self._requests: asyncio.Queue[Return] = asyncio.Queue()
         self._first_ask_again_ms = self._ask_again_ms = ask_again_ms
         self._last: dict[str, Return] = {}
 
@@ -126,16 +126,16 @@ class LogDirReturns:
         last = self._last.get(path)
         return last is not None and last.state is ReturnState.LOADING
 
-    def ask(self, wish: Wish) -> Return:
+    def ask(self, request: ReturnRequest) -> Return:
         """Take a wish; it is served behind the earlier ones.
 
         Raises:
             ReturnRefusedError: it makes no sense now.
         """
-        self._check(wish)
-        begun = Return(wish)
-        self._last[wish.path] = begun
-        self._wishes.put_nowait(begun)
+        self._check(request)
+        begun = Return(request)
+        self._last[request.path] = begun
+        self._requests.put_nowait(begun)
         return begun
 
     async def run(self) -> None:
@@ -148,7 +148,7 @@ class LogDirReturns:
             wait_s = self._ask_again_ms / 1000 if self._has_lost_replicas() else None
             try:
                 async with asyncio.timeout(wait_s):
-                    asked = await self._wishes.get()
+                    asked = await self._requests.get()
             except TimeoutError:
                 self._ask_again_ms = min(2 * self._ask_again_ms, ASK_AGAIN_MS_MAX)
                 await self._session.log_dirs_returned([])
@@ -161,24 +161,24 @@ class LogDirReturns:
         offline = self._engine().state.hosted.iterate_offline()
         return any(replica.loss is not None for _, replica in offline)
 
-    def _check(self, wish: Wish) -> None:
+    def _check(self, request: ReturnRequest) -> None:
         present = {log_dir.path: log_dir for log_dir in self._ports.log_dirs()}
-        if wish.path not in present:
-            raise ReturnRefusedError(f"path: {wish.path!r} is none of {', '.join(present)}")
-        pending = self._last.get(wish.path)
+        if request.path not in present:
+            raise ReturnRefusedError(f"path: {request.path!r} is none of {', '.join(present)}")
+        pending = self._last.get(request.path)
         if pending is not None and not pending.ended.is_set():
-            raise ReturnRefusedError(f"{wish.path} is already on its way: {pending.state.value}")
-        if not present[wish.path].online:
+            raise ReturnRefusedError(f"{request.path} is already on its way: {pending.state.value}")
+        if not present[request.path].is_online:
             return
-        if not wish.is_replaced and wish.only is None:
-            raise ReturnRefusedError(f"{wish.path} is online: there is nothing to bring back")
-        if wish.is_replaced and sum(log_dir.online for log_dir in present.values()) == 1:
+        if not request.is_replaced and request.only is None:
+            raise ReturnRefusedError(f"{request.path} is online: there is nothing to bring back")
+        if request.is_replaced and sum(log_dir.is_online for log_dir in present.values()) == 1:
             raise ReturnRefusedError(
-                f"{wish.path} is the last log dir that works: without it the broker ends; "
+                f"{request.path} is the last log dir that works: without it the broker ends; "
                 "bring another one back first"
             )
-        if wish.is_replaced and not wish.is_forced:
-            raise ReturnRefusedError(self._why_it_should_stay(wish.path))
+        if request.is_replaced and not request.is_forced:
+            raise ReturnRefusedError(self._why_it_should_stay(request.path))
 
     def _why_it_should_stay(self, path: str) -> str:
         last = self._engine().describe.last_copies(path)
@@ -186,13 +186,13 @@ class LogDirReturns:
         return f"{path} works{lone}; only by force (--force) is a log dir replaced that works"
 
     async def _serve(self, asked: Return) -> None:
-        wish = asked.wish
+        request = asked.request
         try:
             present = {log_dir.path: log_dir for log_dir in self._ports.log_dirs()}
-            old = present[wish.path]
-            if old.online and wish.only is not None:
-                returned = await self._engine().arrivals.release(
-                    [wish.only], accepts_loss=wish.accepts_loss
+            old = present[request.path]
+            if old.is_online and request.only is not None:
+                returned = await self._engine().loaded_log_dirs.release(
+                    [request.only], accepts_loss=request.accepts_loss
                 )
                 asked.found_count, asked.lost_count = len(returned.found), len(returned.lost)
             else:
@@ -201,19 +201,19 @@ class LogDirReturns:
             await self._session.log_dirs_returned([old.directory_id])
         except (ReturnRefusedError, StartupRefused, LogDirFailed) as error:
             asked.state, asked.detail = ReturnState.REFUSED, str(error)
-            logger.warning("%s does not come back: %s", wish.path, error)
+            logger.warning("%s does not come back: %s", request.path, error)
         else:
             asked.state = ReturnState.DONE
         asked.ended.set()
 
     async def _bring_back(self, asked: Return, old: LogDir) -> None:
-        wish = asked.wish
-        if old.online:
+        request = asked.request
+        if old.is_online:
             old.fail("replace", RuntimeError("taken out by its operator"))
-        if not wish.is_replaced:
+        if not request.is_replaced:
             await _released(old)
         asked.state = ReturnState.LOADING
-        log_dir = self._ports.open_anew(wish.path, wish.is_replaced)
+        log_dir = self._ports.open_anew(request.path, request.is_replaced)
         try:
             found = await self._load(log_dir)
         except StartupRefused as error:
@@ -222,9 +222,9 @@ class LogDirReturns:
         self._ports.adopt(log_dir)
         self._ports.journal_found(found.journal)
         rule = ReturnRule(
-            loss=Loss.ACCEPTED if wish.accepts_loss else Loss.REBUILD,
-            only=wish.only,
-            rate_bytes_per_second=wish.rate_bytes_per_second,
+            loss=Loss.ACCEPTED if request.accepts_loss else Loss.REBUILD,
+            only=request.only,
+            rate_bytes_per_second=request.rate_bytes_per_second,
         )
         returned = await self._engine().bring_back(log_dir, found, rule)
         asked.found_count, asked.lost_count = len(returned.found), len(returned.lost)
@@ -240,7 +240,7 @@ class LogDirReturns:
         others = [one for one in self._ports.log_dirs() if one.path != log_dir.path]
         refuse_same_ids([*others, log_dir])
         loaded = {}
-        if log_dir.online:
+        if log_dir.is_online:
             loaded = await load_log_dirs([log_dir], self._ports.load_options())
         if log_dir.path not in loaded:
             assert log_dir.directory_id is not ZERO_UUID or log_dir.failure is not None

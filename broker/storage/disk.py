@@ -72,8 +72,8 @@ class FileDisk:
         """The absolute path, for messages."""
         return self._root
 
-    def beside(self) -> FileDisk:
-        """See ``Disk.beside``; what is large goes past the page cache there."""
+    def for_second_thread(self) -> FileDisk:
+        """See ``Disk.for_second_thread``; what is large goes past the page cache there."""
         other = copy(self)
         other.operations_count = 0
         other.write = DirectWriter().write

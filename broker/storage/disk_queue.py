@@ -124,7 +124,7 @@ class DiskQueue:
         self._room_waiters: deque[asyncio.Future[None]] = deque()
 
     @property
-    def online(self) -> bool:
+    def is_online(self) -> bool:
         """Whether it takes work."""
         return self.failure is None
 

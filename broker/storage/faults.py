@@ -47,10 +47,10 @@ class FaultyDisk:
         """The path of the inner disk."""
         return self._inner.root
 
-    def beside(self) -> FaultyDisk:
-        """See ``Disk.beside``; the faults are the same."""
+    def for_second_thread(self) -> FaultyDisk:
+        """See ``Disk.for_second_thread``; the faults are the same."""
         other = copy(self)
-        other._inner = self._inner.beside()  # noqa: SLF001 -- of this class.
+        other._inner = self._inner.for_second_thread()  # noqa: SLF001 -- of this class.
         return other
 
     @property

@@ -42,11 +42,11 @@ class DirWorkers(NamedTuple):
 
     queue: DiskWorker
     """Runs what clients wait for."""
-    beside: DiskWorker
+    background_queue: DiskWorker
 
 
 class LogDir:
-    """One log dir: the queue that clients wait for, and another one ``beside`` it.
+    """One log dir: the queue that clients wait for, and a second one, ``background_queue``.
 
     The first failure in either ends both.
     """
@@ -73,7 +73,9 @@ class LogDir:
         """Set when a failed dir holds no file and no lock any more; never while its disk hangs."""
         self.queue: DiskQueue = FirstQueue(self, disk, workers.queue, queue_depth_max)
         """What clients wait for."""
-        self.beside: DiskQueue = _BesideQueue(self, disk.beside(), workers.beside, queue_depth_max)
+        self.background_queue: DiskQueue = _BackgroundQueue(
+            self, disk.for_second_thread(), workers.background_queue, queue_depth_max
+        )
         """What takes long and nobody waits for: future logs, and logs that were replaced."""
         self._leaving = itertools.count(1)
         self._left_count = 0
@@ -81,7 +83,7 @@ class LogDir:
         self._late_sync: asyncio.Future[int] | None = None
 
     @property
-    def online(self) -> bool:
+    def is_online(self) -> bool:
         """Whether it takes work."""
         return self.queue.failure is None
 
@@ -97,7 +99,7 @@ class LogDir:
 
     def standing_ms(self) -> int:
         """Return for how long the disk has begun no operation while one of its threads works."""
-        return max(self.queue.standing_ms(), self.beside.standing_ms())
+        return max(self.queue.standing_ms(), self.background_queue.standing_ms())
 
     def fail(self, operation: str, cause: BaseException) -> None:
         """Take the dir offline, once; later calls change nothing."""
@@ -119,7 +121,7 @@ class LogDir:
 
     async def close(self) -> None:
         """Wait for all queued work, then end the workers. Nothing to do after a failure."""
-        await self.beside.close()
+        await self.background_queue.close()
         await self.queue.close()
 
     def thread_leaves(self, files: LogDirFiles) -> None:
@@ -140,7 +142,7 @@ class LogDir:
         return Probed(self.queue.files.unsynced_count, self.disk.list_dir(""))
 
     def _on_probed(self, probe: asyncio.Future[Probed]) -> None:
-        if self.online and self._late_sync is None and probe.result().unsynced_count:
+        if self.is_online and self._late_sync is None and probe.result().unsynced_count:
             self._sync_late(_SYNCS_PER_PROBE_MAX)
 
     def _sync_late(self, count_max: int) -> None:
@@ -154,7 +156,7 @@ class LogDir:
 
     def _on_late_synced(self, count_max: int, synced: asyncio.Future[int]) -> None:
         self._late_sync = None
-        if self.online and count_max and synced.result():
+        if self.is_online and count_max and synced.result():
             self._sync_late(count_max)
 
 
@@ -190,13 +192,13 @@ class FirstQueue(_DirQueue):
     def fail(self, operation: str, cause: BaseException) -> None:
         """Take the log dir offline, once; later calls change nothing."""
         super().fail(operation, cause)
-        self._log_dir.beside.fail(operation, cause)
+        self._log_dir.background_queue.fail(operation, cause)
 
     def _on_failed(self, failure: LogDirFailed) -> None:
         self._log_dir.on_failed(failure)
 
 
-class _BesideQueue(_DirQueue):
+class _BackgroundQueue(_DirQueue):
     """The second queue.
 
     Its hops are short, so that the loop has little to do at once when one ends.

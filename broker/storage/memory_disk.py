@@ -47,8 +47,8 @@ class MemoryDisk:
         """A name for messages."""
         return self._root
 
-    def beside(self) -> MemoryDisk:
-        """See ``Disk.beside``; nothing blocks here, so that one count does."""
+    def for_second_thread(self) -> MemoryDisk:
+        """See ``Disk.for_second_thread``; nothing blocks here, so that one count does."""
         return self
 
     def power_cut(self, chance: random.Random | None = None) -> None:

@@ -91,7 +91,7 @@ async def load_log_dirs(
     loading = [
         (log_dir, log_dir.queue.submit("load", _loader(log_dir, options), bounded=False))
         for log_dir in log_dirs
-        if log_dir.online
+        if log_dir.is_online
     ]
     loaded: dict[str, LoadedLogDir] = {}
     for log_dir, future in loading:
@@ -102,7 +102,7 @@ async def load_log_dirs(
     await _finish_swaps(by_path, loaded)
     await _drop_empty_twins(by_path, loaded)
     await _keep_newest_futures(by_path, loaded)
-    loaded = {path: found for path, found in loaded.items() if by_path[path].online}
+    loaded = {path: found for path, found in loaded.items() if by_path[path].is_online}
     _refuse_duplicates(loaded)
     return loaded
 
@@ -117,7 +117,7 @@ async def _unless_failed(future: asyncio.Future[T]) -> T | None:
 
 async def _do(log_dir: LogDir, operation: str, job: Callable[[], T]) -> T | None:
     """Run one more job on a log dir that was loaded; None when that fails, or did before."""
-    return await _unless_failed(log_dir.queue.submit(operation, job)) if log_dir.online else None
+    return await _unless_failed(log_dir.queue.submit(operation, job)) if log_dir.is_online else None
 
 
 def _opener(disk: Disk, owner: Owner) -> Callable[[], bytes]:
@@ -134,7 +134,7 @@ def _loader(log_dir: LogDir, options: LoadOptions) -> Callable[[], LoadedLogDir]
         )
         for found in loaded.logs:
             if found.is_future:
-                found.log.hand_over(log_dir.beside.files)
+                found.log.hand_over(log_dir.background_queue.files)
         return loaded
 
     return load
@@ -193,7 +193,7 @@ def refuse_same_ids(log_dirs: Sequence[LogDir]) -> None:
     """
     paths: dict[bytes, str] = {}
     for log_dir in log_dirs:
-        if not log_dir.online:
+        if not log_dir.is_online:
             continue
         other = paths.setdefault(log_dir.directory_id, log_dir.path)
         if other != log_dir.path:
@@ -222,7 +222,7 @@ async def _finish_swaps(log_dirs: Mapping[str, LogDir], loaded: Mapping[str, Loa
                 await _retire(log_dirs[path], found, promoted, note.delete_name)
             else:
                 await _retire(log_dirs[source_path], source, old, note.delete_name)
-                if log_dirs[source_path].online:
+                if log_dirs[source_path].is_online:
                     await _drop_note(log_dirs[path], promoted)
 
 

@@ -37,7 +37,7 @@ class Swap:
     changes nothing in that. The renames are jobs of the threads beside those that clients wait for.
     """
 
-    __slots__ = ("_beside", "_delete_name", "_future", "_name", "_source", "_source_root")
+    __slots__ = ("_background_files", "_delete_name", "_future", "_name", "_source", "_source_root")
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Swap:
         source: PartitionLog,
         source_root: str,
         future: PartitionLog,
-        beside: LogDirFiles,
+        background_files: LogDirFiles,
         unique: str,
     ) -> None:
         """Note what is to be done.
@@ -56,7 +56,7 @@ class Swap:
             source: the current log.
             source_root: its log dir.
             future: the log that takes its place.
-            beside: the open files that ``future`` has up to then.
+            background_files: the open files that ``future`` has up to then.
             unique: 32 hex digits for the name under which the old log waits for deletion.
         """
         self._name = current_dir_name(topic_partition)
@@ -64,7 +64,7 @@ class Swap:
         self._source = source
         self._source_root = source_root
         self._future = future
-        self._beside = beside
+        self._background_files = background_files
 
     def promote(self, files: LogDirFiles) -> None:
         """On the destination's thread beside.
@@ -74,16 +74,16 @@ class Swap:
         """
         self._future.flush()
         note = SwapNote(self._source_root, self._delete_name)
-        self._beside.disk.write_atomic(
+        self._background_files.disk.write_atomic(
             f"{self._future.name}/{SWAP_NOTE_FILE}", render_swap_note(note)
         )
         self._future.rename(self._name)
         self._future.hand_over(files)
 
-    def release(self, beside: LogDirFiles) -> None:
+    def release(self, background_files: LogDirFiles) -> None:
         """On the source's own thread: leave the old log to the one beside."""
         self._source.leave_small_files()
-        self._source.hand_over(beside)
+        self._source.hand_over(background_files)
 
     def retire(self) -> None:
         """On the source's thread beside: set the old log aside for deletion."""
@@ -91,7 +91,7 @@ class Swap:
 
     def finish(self) -> None:
         """On the destination's thread beside: remove the note."""
-        remove_swap_note(self._beside, self._future.name)
+        remove_swap_note(self._background_files, self._future.name)
 
 
 def render_swap_note(note: SwapNote) -> bytes:

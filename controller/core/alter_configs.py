@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from controller.core.config_changes import (
-    Wish,
+    AlterConfigOp,
     apply_changes,
     check_broker,
+    check_ops,
     check_topic,
-    check_wishes,
     effective,
     outcome,
     replacing,
@@ -54,28 +54,28 @@ class _Resource(NamedTuple):
 def incremental_alter_configs(step: Step, event: RequestArrived) -> None:
     """Serve IncrementalAlterConfigs v0-1."""
     request: IncrementalAlterConfigsRequest = event.request
-    wishes = [
+    ops = [
         (
             _Resource(asked.resource_type, asked.resource_name),
-            [Wish(one.name, one.config_operation, one.value) for one in asked.configs],
+            [AlterConfigOp(one.name, one.config_operation, one.value) for one in asked.configs],
         )
         for asked in request.resources
     ]
-    responses = _alter(step, wishes, _as_they_are, validate_only=request.validate_only)
+    responses = _alter(step, ops, _as_they_are, validate_only=request.validate_only)
     _answer(step, event, IncrementalAlterConfigsResponse(responses=responses))
 
 
 def alter_configs(step: Step, event: RequestArrived) -> None:
     """Serve AlterConfigs v0-2: what is not named goes back to its default."""
     request: AlterConfigsRequest = event.request
-    wishes = [
+    ops = [
         (
             _Resource(asked.resource_type, asked.resource_name),
-            [Wish(one.name, AlterOperation.SET, one.value) for one in asked.configs],
+            [AlterConfigOp(one.name, AlterOperation.SET, one.value) for one in asked.configs],
         )
         for asked in request.resources
     ]
-    responses = _alter(step, wishes, replacing, validate_only=request.validate_only)
+    responses = _alter(step, ops, replacing, validate_only=request.validate_only)
     _answer(step, event, AlterConfigsResponse(responses=responses))
 
 
@@ -105,18 +105,18 @@ def change_broker_configs(step: Step, name: str, changes: Mapping[str, str | Non
 
 def _alter(
     step: Step,
-    wishes: Sequence[tuple[_Resource, Sequence[Wish]]],
-    widen: Callable[[Mapping[str, str], Sequence[Wish]], Sequence[Wish]],
+    ops: Sequence[tuple[_Resource, Sequence[AlterConfigOp]]],
+    widen: Callable[[Mapping[str, str], Sequence[AlterConfigOp]], Sequence[AlterConfigOp]],
     *,
     validate_only: bool,
 ) -> list[AlterConfigsResourceResponse]:
-    counts = Counter(resource for resource, _ in wishes)
+    counts = Counter(resource for resource, _ in ops)
     responses: list[AlterConfigsResourceResponse] = []
-    for resource, asked in wishes:
+    for resource, asked in ops:
         try:
             if counts[resource] > 1:
                 raise _invalid("Each resource must appear at most once.")
-            check_wishes(asked)
+            check_ops(asked)
             kept = _kept_as(step, resource)
             changes = _decide(step, kept, asked, widen)
         except KafkaError as error:
@@ -136,8 +136,8 @@ def _alter(
 def _decide(
     step: Step,
     resource: _Resource,
-    asked: Sequence[Wish],
-    widen: Callable[[Mapping[str, str], Sequence[Wish]], Sequence[Wish]],
+    asked: Sequence[AlterConfigOp],
+    widen: Callable[[Mapping[str, str], Sequence[AlterConfigOp]], Sequence[AlterConfigOp]],
 ) -> dict[str, str | None]:
     """Return what changes.
 
@@ -202,8 +202,10 @@ def _check_broker(step: Step, name: str, changes: Mapping[str, str | None]) -> N
     check_reconfiguration(before, effective(static, defaults, apply_changes(own, changes)))
 
 
-def _as_they_are(_current: Mapping[str, str], wishes: Sequence[Wish]) -> Sequence[Wish]:
-    return wishes
+def _as_they_are(
+    _current: Mapping[str, str], ops: Sequence[AlterConfigOp]
+) -> Sequence[AlterConfigOp]:
+    return ops
 
 
 def _really(before: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str | None]:

@@ -32,14 +32,14 @@ until garbage is collected."""
 def alter_partition_reassignments(step: Step, event: RequestArrived) -> None:
     """Serve AlterPartitionReassignments v0-1; of a partition named twice the last wish counts."""
     request: AlterPartitionReassignmentsRequest = event.request
-    wishes = {
+    requested = {
         TopicPartition(topic.name, partition.partition_index): partition.replicas
         for topic in request.topics
         for partition in topic.partitions
     }
     accepted: dict[TopicPartition, Assignment] = {}
     results: _Results = {}
-    for tp, target in wishes.items():
+    for tp, target in requested.items():
         try:
             accepted[tp] = (
                 check_cancel(step.state, tp)

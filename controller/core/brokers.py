@@ -79,7 +79,7 @@ def heartbeat(step: Step, event: RequestArrived) -> None:
         step.answer(event.token, BrokerHeartbeatResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
         return
     reports.note_report(step, request.broker_id, request)
-    _follow_wishes(step, broker, request)
+    _follow_requests(step, broker, request)
     if step.state.is_reachable(request.broker_id):
         step.run.last_seen_ms[request.broker_id] = step.now_ms
     _note_log_dirs(step, request)
@@ -232,7 +232,7 @@ def _take_log_dirs(step: Step, request: BrokerRegistrationRequest, known: Broker
         removals.tell_again(step, (known.broker_id,))
 
 
-def _follow_wishes(step: Step, broker: Broker, request: BrokerHeartbeatRequest) -> None:
+def _follow_requests(step: Step, broker: Broker, request: BrokerHeartbeatRequest) -> None:
     wants_out = request.want_fence or request.want_shut_down
     if broker.is_fenced and not wants_out:
         failures.broker_started(step, broker.broker_id)

@@ -1,4 +1,4 @@
-"""What a wish to change configurations comes to, and whether it may be: names, values, operations.
+"""What an op to change configurations comes to, and whether it may be: names, values, operations.
 
 It changes nothing (``alter_configs`` does). Texts of errors are those of 3.9 where it has one.
 Source: ConfigAdminManager.scala, ZkAdminManager.scala, DynamicBrokerConfig.scala.
@@ -27,7 +27,7 @@ from protocol.errors import ErrorCode, KafkaError
 _CORDONED: Final = "cordoned.log.dirs"
 
 
-class Wish(NamedTuple):
+class AlterConfigOp(NamedTuple):
     """One entry of an IncrementalAlterConfigs, as the client sent it."""
 
     name: str
@@ -35,39 +35,41 @@ class Wish(NamedTuple):
     value: str | None
 
 
-def replacing(current: Mapping[str, str], wishes: Sequence[Wish]) -> list[Wish]:
-    """Return the wishes of AlterConfigs: what is not named is deleted."""
-    named = [wish.name for wish in wishes]
-    dropped = [Wish(name, AlterOperation.DELETE, None) for name in current if name not in named]
-    return [*dropped, *wishes]
+def replacing(current: Mapping[str, str], ops: Sequence[AlterConfigOp]) -> list[AlterConfigOp]:
+    """Return the ops of AlterConfigs: what is not named is deleted."""
+    named = [op.name for op in ops]
+    dropped = [
+        AlterConfigOp(name, AlterOperation.DELETE, None) for name in current if name not in named
+    ]
+    return [*dropped, *ops]
 
 
-def check_wishes(wishes: Sequence[Wish]) -> None:
-    """Check that wishes are well-formed, whatever they are about.
+def check_ops(ops: Sequence[AlterConfigOp]) -> None:
+    """Check that ops are well-formed, whatever they are about.
 
     Raises:
         KafkaError: INVALID_REQUEST, for a key named twice, no value, or an unknown operation.
     """
-    names = [wish.name for wish in wishes]
+    names = [op.name for op in ops]
     if len(set(names)) < len(names):
         raise _invalid("Error due to duplicate config keys")
-    nulls = [w.name for w in wishes if w.value is None and w.operation != AlterOperation.DELETE]
+    nulls = [w.name for w in ops if w.value is None and w.operation != AlterOperation.DELETE]
     if nulls:
         raise _invalid(f"Null value not supported for : {', '.join(nulls)}")
-    for wish in wishes:
-        if wish.operation not in tuple(AlterOperation):
-            raise _invalid(f"Unknown operations type {wish.operation}")
+    for op in ops:
+        if op.operation not in tuple(AlterOperation):
+            raise _invalid(f"Unknown operations type {op.operation}")
 
 
 def outcome(
-    columns: Mapping[str, ConfigKey], current: Mapping[str, str], wishes: Iterable[Wish]
+    columns: Mapping[str, ConfigKey], current: Mapping[str, str], ops: Iterable[AlterConfigOp]
 ) -> dict[str, str | None]:
     """Return what each named key is set to then; None for one that is unset then.
 
     Raises:
         KafkaError: INVALID_CONFIG, when a value is to be appended to what is no list.
     """
-    return {wish.name: _outcome(columns.get(wish.name), current, wish) for wish in wishes}
+    return {op.name: _outcome(columns.get(op.name), current, op) for op in ops}
 
 
 def apply_changes(current: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
@@ -132,20 +134,20 @@ def effective(*layers: Mapping[str, str]) -> BrokerConfig:
     return broker_config(texts)
 
 
-def _outcome(column: ConfigKey | None, current: Mapping[str, str], wish: Wish) -> str | None:
-    if wish.operation == AlterOperation.DELETE or wish.value is None:
+def _outcome(column: ConfigKey | None, current: Mapping[str, str], op: AlterConfigOp) -> str | None:
+    if op.operation == AlterOperation.DELETE or op.value is None:
         return None
-    if wish.operation == AlterOperation.SET:
-        return wish.value.strip()
-    verb = AlterOperation(wish.operation).name.lower()
+    if op.operation == AlterOperation.SET:
+        return op.value.strip()
+    verb = AlterOperation(op.operation).name.lower()
     if column is None or column.type is not ConfigType.LIST:
         raise KafkaError(
             ErrorCode.INVALID_CONFIG,
-            f"Config value {verb} is not allowed for config key: {wish.name}",
+            f"Config value {verb} is not allowed for config key: {op.name}",
         )
-    text = current.get(wish.name, format_value(column.default) or "")
-    known, named = _words(text), _words(wish.value)
-    if wish.operation == AlterOperation.APPEND:
+    text = current.get(op.name, format_value(column.default) or "")
+    known, named = _words(text), _words(op.value)
+    if op.operation == AlterOperation.APPEND:
         return ",".join(dict.fromkeys([*known, *named]))
     return ",".join(word for word in known if word not in named)
 

@@ -19,7 +19,7 @@ from controller.core.records import PartitionsAdded
 from controller.core.state import Topic
 from controller.core.step import Step
 from controller.core.told_answers import answer_once_told
-from controller.core.topics import start_partitions, usable_seats
+from controller.core.topics import start_partitions, usable_brokers
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.topics import (
@@ -89,10 +89,10 @@ def _plan(step: Step, topic: CreatePartitionsTopic, *, is_duplicate: bool) -> li
         _check_manual(step, existing, added, manual)
         return manual
     first = existing.partitions[0].replicas
-    seats = usable_seats(step)
-    check_counts(added, len(first), len(seats))
-    start = start_for_growth(seats, first[0], len(existing.partitions))
-    return place(seats, added, len(first), start)
+    candidates = usable_brokers(step)
+    check_counts(added, len(first), len(candidates))
+    start = start_for_growth(candidates, first[0], len(existing.partitions))
+    return place(candidates, added, len(first), start)
 
 
 def _growing(step: Step, topic: CreatePartitionsTopic) -> Topic:

@@ -21,7 +21,7 @@ from controller.core.placement import (
 from controller.core.step import Step
 from controller.core.told_answers import answer_once_told
 from controller.core.topic_rules import CLUSTER_METADATA_TOPIC, check_assignment, check_name
-from controller.core.topics import add_topic, start_partitions, usable_seats
+from controller.core.topics import add_topic, start_partitions, usable_brokers
 from protocol.configs.parsing import check_topic_configs, describe_topic_configs
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import ZERO_UUID, TopicPartition
@@ -159,9 +159,11 @@ def _place(step: Step, topic: CreatableTopic) -> list[tuple[int, ...]]:
     replication_factor = topic.replication_factor
     if replication_factor == _UNSET:
         replication_factor = defaults.default_replication_factor
-    seats = usable_seats(step)
-    check_counts(partitions, replication_factor, len(seats))
-    return place(seats, partitions, replication_factor, start_for_new_topic(seats, step.chance))
+    candidates = usable_brokers(step)
+    check_counts(partitions, replication_factor, len(candidates))
+    return place(
+        candidates, partitions, replication_factor, start_for_new_topic(candidates, step.chance)
+    )
 
 
 def _created(step: Step, name: str, plan: _Plan) -> CreatableTopicResult:

@@ -33,7 +33,7 @@ from controller.core.decision import Decision
 from controller.core.events import Event, RequestAnswered, RequestArrived, Started, Tick
 from controller.core.hearing import begin as begin_to_listen
 from controller.core.hearing import expire, take
-from controller.core.placement import Chance
+from controller.core.placement import RandomSource
 from controller.core.run_state import Hearing, RunState, Waiting, WantedTopic
 from controller.core.settings import Settings
 from controller.core.state import ClusterState
@@ -100,7 +100,7 @@ class Machine:
         self,
         state: ClusterState,
         settings: Settings,
-        chance: Chance,
+        chance: RandomSource,
         witness: Witness = unwitnessed,
     ) -> None:
         """Take over a replayed state; the first event must be ``Started``."""

@@ -16,7 +16,7 @@ PARTITIONS_PER_REQUEST_MAX: Final = 10_000
 """Kafka's bound since 4.0: one request keeps the controller from nobody else for long."""
 
 
-class Chance(Protocol):
+class RandomSource(Protocol):
     """The part of ``random.Random`` that the controller draws from."""
 
     def randrange(self, stop: int, /) -> int:
@@ -28,7 +28,7 @@ class Chance(Protocol):
         ...
 
 
-class Seat(NamedTuple):
+class UsableBroker(NamedTuple):
     """A broker that may take replicas."""
 
     broker_id: int
@@ -47,17 +47,21 @@ class Start:
     """Number of the first new partition."""
 
 
-def start_for_new_topic(seats: Sequence[Seat], chance: Chance) -> Start:
+def start_for_new_topic(candidates: Sequence[UsableBroker], chance: RandomSource) -> Start:
     """Draw where a new topic begins."""
-    return Start(chance.randrange(len(seats)), chance.randrange(len(seats)), 0)
+    return Start(chance.randrange(len(candidates)), chance.randrange(len(candidates)), 0)
 
 
-def start_for_growth(seats: Sequence[Seat], first_leader: int, partition: int) -> Start:
+def start_for_growth(
+    candidates: Sequence[UsableBroker], first_leader: int, partition: int
+) -> Start:
     """Continue a topic whose partition 0 prefers ``first_leader``, at number ``partition``.
 
     Source: AdminZkClient.addPartitions.
     """
-    index = next((i for i, seat in enumerate(seats) if seat.broker_id >= first_leader), 0)
+    index = next(
+        (i for i, candidate in enumerate(candidates) if candidate.broker_id >= first_leader), 0
+    )
     return Start(index, index, partition)
 
 
@@ -75,7 +79,7 @@ def check_total(partitions: int) -> None:
         )
 
 
-def check_counts(partitions: int, replication_factor: int, seat_count: int) -> None:
+def check_counts(partitions: int, replication_factor: int, candidate_count: int) -> None:
     """Check that the wanted numbers can be placed.
 
     Raises:
@@ -89,11 +93,11 @@ def check_counts(partitions: int, replication_factor: int, seat_count: int) -> N
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0."
         )
-    if replication_factor > seat_count:
+    if replication_factor > candidate_count:
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"Replication factor: {replication_factor} larger than available brokers: "
-            f"{seat_count}.",
+            f"{candidate_count}.",
         )
 
 
@@ -115,12 +119,12 @@ def check_room(state: ClusterState, broker_ids: Iterable[int]) -> None:
 
 
 def place(
-    seats: Sequence[Seat], partitions: int, replication_factor: int, start: Start
+    candidates: Sequence[UsableBroker], partitions: int, replication_factor: int, start: Start
 ) -> list[tuple[int, ...]]:
     """Return the replicas of each new partition; the first one is the preferred leader.
 
     Args:
-        seats: sorted by broker id, at least ``replication_factor`` of them (``check_counts``).
+        candidates: sorted by broker id, at least ``replication_factor`` of them (``check_counts``).
         partitions: how many.
         replication_factor: at least 1.
         start: where to begin.
@@ -128,13 +132,13 @@ def place(
     Raises:
         KafkaError: UNKNOWN_SERVER_ERROR, when only some brokers have a rack.
     """
-    if all(seat.rack is None for seat in seats):
-        brokers = [seat.broker_id for seat in seats]
+    if all(candidate.rack is None for candidate in candidates):
+        brokers = [candidate.broker_id for candidate in candidates]
         pick = _spread
     else:
-        brokers = _alternate_racks(seats)
+        brokers = _alternate_racks(candidates)
         pick = _spread_over_racks
-    rack_of = {seat.broker_id: seat.rack or "" for seat in seats}
+    rack_of = {candidate.broker_id: candidate.rack or "" for candidate in candidates}
     return [
         pick(brokers, rack_of, replication_factor, first, shift)
         for first, shift in _rounds(len(brokers), partitions, start)
@@ -183,16 +187,16 @@ def _follower_index(first: int, shift: int, number: int, broker_count: int) -> i
     return (first + 1 + (shift + number) % (broker_count - 1)) % broker_count
 
 
-def _alternate_racks(seats: Sequence[Seat]) -> list[int]:
+def _alternate_racks(candidates: Sequence[UsableBroker]) -> list[int]:
     """Deal the brokers out rack by rack: racks by name, brokers by id."""
     by_rack: dict[str, list[int]] = {}
-    for seat in sorted(seats):
-        if seat.rack is None:
+    for candidate in sorted(candidates):
+        if candidate.rack is None:
             raise KafkaError(
                 ErrorCode.UNKNOWN_SERVER_ERROR,
                 "Not all brokers have rack information for replica rack aware assignment.",
             )
-        by_rack.setdefault(seat.rack, []).append(seat.broker_id)
+        by_rack.setdefault(candidate.rack, []).append(candidate.broker_id)
     racks = [by_rack[rack] for rack in sorted(by_rack)]
     depth = max(len(rack) for rack in racks)
     return [rack[level] for level in range(depth) for rack in racks if level < len(rack)]

@@ -19,7 +19,7 @@ from controller.core.effects import (
     Report,
     Send,
 )
-from controller.core.placement import Chance
+from controller.core.placement import RandomSource
 from controller.core.records import Record
 from controller.core.run_state import Progress, RunState, Waiting
 from controller.core.settings import Settings
@@ -37,7 +37,7 @@ class Step:
     state: ClusterState
     run: RunState
     settings: Settings
-    chance: Chance
+    chance: RandomSource
     now_ms: int
     records: list[Record] = field(default_factory=list[Record])
     effects: list[Effect] = field(default_factory=list[Effect])

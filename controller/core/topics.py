@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from controller.core.partition_moves import bring_online, move_partitions
 from controller.core.phases import PartitionPhase, ReplicaPhase
-from controller.core.placement import Seat, check_counts, place, start_for_new_topic
+from controller.core.placement import UsableBroker, check_counts, place, start_for_new_topic
 from controller.core.records import TopicCreated
 from controller.core.replica_moves import Replica, move_replicas
 from controller.core.run_state import WantedTopic
@@ -20,10 +20,10 @@ from protocol.errors import KafkaError
 from protocol.ids import ZERO_UUID, TopicPartition
 
 
-def usable_seats(step: Step) -> list[Seat]:
+def usable_brokers(step: Step) -> list[UsableBroker]:
     """Return the brokers that may take new replicas, by id."""
     brokers = step.state.brokers
-    return [Seat(b, brokers[b].rack) for b in sorted(brokers) if brokers[b].is_usable]
+    return [UsableBroker(b, brokers[b].rack) for b in sorted(brokers) if brokers[b].is_usable]
 
 
 def add_topic(
@@ -56,28 +56,28 @@ def create_wanted_topics(step: Step) -> None:
     run.wanted_topics = [t for t in run.wanted_topics if t.name not in step.state.topics]
     if not run.wanted_topics:
         return
-    seats = usable_seats(step)
-    if len(seats) < max(topic.replication_factor for topic in run.wanted_topics):
+    candidates = usable_brokers(step)
+    if len(candidates) < max(topic.replication_factor for topic in run.wanted_topics):
         run.wanted_since_ms = None
         return
     if run.wanted_since_ms is None:
         run.wanted_since_ms = step.now_ms
-    present = [seat.broker_id for seat in seats]
+    present = [candidate.broker_id for candidate in candidates]
     is_complete = all(broker_id in present for broker_id in step.settings.broker_ids)
     if is_complete or step.now_ms - run.wanted_since_ms >= step.settings.session_timeout_ms:
         wanted, run.wanted_topics = run.wanted_topics, []
-        _create(step, wanted, seats)
+        _create(step, wanted, candidates)
 
 
-def _create(step: Step, wanted: list[WantedTopic], seats: list[Seat]) -> None:
+def _create(step: Step, wanted: list[WantedTopic], candidates: list[UsableBroker]) -> None:
     tps: list[TopicPartition] = []
     for topic in wanted:
         try:
             check_name(topic.name, step.state.topics)
-            check_counts(topic.partitions, topic.replication_factor, len(seats))
+            check_counts(topic.partitions, topic.replication_factor, len(candidates))
             check_topic_configs(topic.configs, step.defaults)
-            start = start_for_new_topic(seats, step.chance)
-            assignment = place(seats, topic.partitions, topic.replication_factor, start)
+            start = start_for_new_topic(candidates, step.chance)
+            assignment = place(candidates, topic.partitions, topic.replication_factor, start)
         except KafkaError as error:
             step.warn(f"topic {topic.name} of the cluster file cannot be created: {error}")
             continue

@@ -18,12 +18,12 @@ def demo(lab: Lab, svg: Path | None) -> None:
     """Break a disk under load, watch the cluster survive it, and leave nothing running."""
     # The clients it needs take a moment to load; no other command should wait for them.
     from jbodlab.demo.narrator import WIDTH, Narrator  # noqa: PLC0415
-    from jbodlab.demo.story import tell  # noqa: PLC0415
+    from jbodlab.demo.run import run_demo  # noqa: PLC0415
 
     narrator = Narrator(
         Console(width=WIDTH, record=svg is not None, stderr=lab.is_json, highlight=False)
     )
-    tell(lab.cluster.spec, narrator)
+    run_demo(lab.cluster.spec, narrator)
     if svg is not None:
         narrator.save_svg(svg)
     if lab.is_json:

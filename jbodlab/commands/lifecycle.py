@@ -14,11 +14,12 @@ from jbodlab.asking.control import ControlClient
 from jbodlab.asking.log_dir_signs import cause_of
 from jbodlab.commands.output import Lab, lab_command, partition_content
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.processes.cluster import CONTROLLER, Cluster, Condition, broker_name
+from jbodlab.processes.cluster import CONTROLLER, Cluster, Condition
 from jbodlab.processes.loading import Remaining, loading_words
 from jbodlab.processes.nodes import status_troubles
 from jbodlab.processes.process import fatal_signal
 from protocol.admin.cluster import ClusterView
+from protocol.faults.model import broker_node
 
 MIB = 1 << 20
 STATUS_TIMEOUT_S = 3
@@ -111,7 +112,7 @@ def brokers() -> None:
 def start_broker(lab: Lab, broker_id: int) -> None:
     """Start one broker that does not run."""
     cluster = _with_broker(lab, broker_id)
-    if cluster.is_running(broker_name(broker_id)):
+    if cluster.is_running(broker_node(broker_id)):
         raise LabError(
             ExitCode.FAILED,
             f"broker {broker_id} runs already: `jbodlab brokers restart {broker_id}` stops it "
@@ -130,7 +131,7 @@ def stop_broker(lab: Lab, broker_id: int) -> None:
     """Stop one broker cleanly: it hands over its leaderships first."""
     cluster = _with_broker(lab, broker_id)
     with lab.working(f"stopping broker {broker_id}"):
-        cluster.stop([broker_name(broker_id)])
+        cluster.stop([broker_node(broker_id)])
     lab.emit({"stopped": broker_id}, f"broker {broker_id} has stopped")
 
 
@@ -152,7 +153,7 @@ def restart_broker(lab: Lab, broker_id: int) -> None:
 def kill_broker(lab: Lab, broker_id: int) -> None:
     """End one broker at once (SIGKILL), as a power loss would."""
     cluster = _with_running_broker(lab, broker_id)
-    cluster.kill(broker_name(broker_id))
+    cluster.kill(broker_node(broker_id))
     lab.emit({"killed": broker_id}, f"broker {broker_id} is gone")
 
 
@@ -162,7 +163,7 @@ def kill_broker(lab: Lab, broker_id: int) -> None:
 def pause_broker(lab: Lab, broker_id: int) -> None:
     """Let one broker stand still (SIGSTOP): its connections stay, and nothing is answered."""
     cluster = _with_running_broker(lab, broker_id)
-    cluster.pause(broker_name(broker_id))
+    cluster.pause(broker_node(broker_id))
     lab.emit(
         {"paused": broker_id},
         f"broker {broker_id} stands still; `jbodlab brokers resume {broker_id}` lets it go on",
@@ -175,13 +176,13 @@ def pause_broker(lab: Lab, broker_id: int) -> None:
 def resume_broker(lab: Lab, broker_id: int) -> None:
     """Let a broker that stands still go on (SIGCONT)."""
     cluster = _with_running_broker(lab, broker_id)
-    cluster.resume(broker_name(broker_id))
+    cluster.resume(broker_node(broker_id))
     lab.emit({"resumed": broker_id}, f"broker {broker_id} goes on")
 
 
 def _with_running_broker(lab: Lab, broker_id: int) -> Cluster:
     cluster = _with_broker(lab, broker_id)
-    if not cluster.is_running(broker_name(broker_id)):
+    if not cluster.is_running(broker_node(broker_id)):
         raise LabError(
             ExitCode.NOT_RUNNING,
             f"broker {broker_id} does not run: see `jbodlab status`, `jbodlab brokers start "

@@ -159,7 +159,7 @@ def restart(lab: Lab, path: str, patience_s: int) -> None:
 @click.option("--force", is_flag=True, help="Take a log dir out that works, too.")
 @patience_option
 @lab_command
-def replace(lab: Lab, path: str, *, patience_s: int, throttle: int | None, **wish: bool) -> None:
+def replace(lab: Lab, path: str, *, patience_s: int, throttle: int | None, **request: bool) -> None:
     """Put an empty disk in the place of the log dir at PATH and rebuild its replicas.
 
     The replicas are copied from the other brokers, with this broker up all the time. What lies at
@@ -168,7 +168,7 @@ def replace(lab: Lab, path: str, *, patience_s: int, throttle: int | None, **wis
     """
     broker, full_path = lab.cluster.log_dir(path)
     client = lab.control(broker)
-    client.replace(full_path, throttle_bytes_per_second=throttle, **wish)
+    client.replace(full_path, throttle_bytes_per_second=throttle, **request)
     _await_return(lab, client, _Awaited(full_path, "is replaced", patience_s))
 
 

@@ -17,9 +17,10 @@ from rich.console import Console, RenderableType
 from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.processes.cluster import CONTROLLER, Cluster, broker_name
+from jbodlab.processes.cluster import CONTROLLER, Cluster
 from protocol.admin.cluster import PartitionView
 from protocol.cluster_file.spec import BrokerSpec
+from protocol.faults.model import broker_node
 
 P = ParamSpec("P")
 PIPE_WIDTH: Final = 200
@@ -97,7 +98,7 @@ class Lab:
 
     def away(self, broker: BrokerSpec) -> str | None:
         """Say why a broker cannot answer, and what to do; None when it can."""
-        process = self.cluster.processes.get(broker_name(broker.id))
+        process = self.cluster.processes.get(broker_node(broker.id))
         if process is None or not process.is_running:
             return (
                 f"broker {broker.id} does not run: start it with `jbodlab brokers start "

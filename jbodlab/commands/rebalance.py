@@ -21,8 +21,8 @@ from jbodlab.commands.output import Lab, lab_command
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.rebalance.core.plan import make_plan
 from jbodlab.rebalance.core.plan_file import Wanted, as_it_is, from_json, to_json, wanted_by
+from jbodlab.rebalance.core.plan_request import Goal, PlanRequest
 from jbodlab.rebalance.core.situation import LogDirId, Situation
-from jbodlab.rebalance.core.wish import Goal, Wish
 from jbodlab.rebalance.look import look_at_cluster, look_at_plan
 from jbodlab.rebalance.rates import measured_rates, rates_of_dump
 from jbodlab.rebalance.run import AT_ONCE, Run, RunOptions, RunProgress
@@ -101,7 +101,7 @@ def plan(lab: Lab, **options: Any) -> None:
     with lab.admin() as admin:
         rates = _rates(lab, admin, options["rates"], options["goal"])
         situation = look_at_cluster(admin, rates)
-    made = make_plan(situation, _wish(lab, situation, options))
+    made = make_plan(situation, _request(lab, situation, options))
     throttle: int | None = options["throttle"]
     if out is not None and made.movements:
         _write(out, to_json(wanted_by(made)))
@@ -156,8 +156,8 @@ def undo(lab: Lab, file: Path, throttle: int | None, at_once: int) -> None:
         _carry_out(lab, admin, wanted, RunOptions(throttle=throttle, at_once=at_once))
 
 
-def _wish(lab: Lab, situation: Situation, options: dict[str, Any]) -> Wish:
-    return Wish(
+def _request(lab: Lab, situation: Situation, options: dict[str, Any]) -> PlanRequest:
+    return PlanRequest(
         goal=Goal(options["goal"]),
         between_brokers=not options["within_brokers"],
         drained=frozenset(_log_dir(lab, situation, path) for path in options["paths"]),

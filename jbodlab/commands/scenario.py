@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from jbodlab.commands.output import PIPE_WIDTH
-from jbodlab.commands.simulation_words import (
+from jbodlab.commands.run_summary import (
     checks_lines,
     coverage_lines,
     outcome_line,

@@ -22,7 +22,7 @@ from rich.table import Table
 from jbodlab.commands.output import PIPE_WIDTH
 from jbodlab.errors import LabError
 from simulation.core.capability import why_not
-from simulation.core.checkers.seen import Reach
+from simulation.core.checkers.reach import Reach
 
 if TYPE_CHECKING:
     from simulation.core.plan import Plan, World

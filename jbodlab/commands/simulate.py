@@ -10,12 +10,12 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from jbodlab.commands.simulation_words import run_content, run_summary, tally_summary
+from jbodlab.commands.run_summary import run_content, run_summary, tally_summary
 from jbodlab.errors import ExitCode
 
 if TYPE_CHECKING:
-    from jbodlab.worlds.simulations import Request
-    from simulation.simulate import SimulatedRun
+    from jbodlab.worlds.seed_runs import Request
+    from simulation.simulated_run import SimulatedRun
 
 
 class SeedRange(click.ParamType[range]):
@@ -67,7 +67,7 @@ def simulate(context: click.Context, *, is_json: bool, **options: Any) -> None:
     if (options["seeds"], options["seed"], options["scenario"]) == (None, None, None):
         raise click.UsageError("give --seed N, --seeds A..B or --scenario FILE")
     # The brokers that a simulated world runs take a moment to load; no other command waits for it.
-    from jbodlab.worlds.simulations import Request  # noqa: PLC0415
+    from jbodlab.worlds.seed_runs import Request  # noqa: PLC0415
 
     request = Request(**options)
     show = _show_many if request.seeds is not None else _show_one
@@ -77,8 +77,8 @@ def simulate(context: click.Context, *, is_json: bool, **options: Any) -> None:
 
 def _show_one(request: Request, *, is_json: bool) -> bool:
     """Run one plan and tell of it; return whether nothing was found."""
-    from jbodlab.worlds.simulations import commit, run_one  # noqa: PLC0415
-    from simulation.simulate import replay_header  # noqa: PLC0415
+    from jbodlab.worlds.seed_runs import commit, run_one  # noqa: PLC0415
+    from simulation.simulated_run import replay_header  # noqa: PLC0415
 
     plan = request.plan()
     run = run_one(request, plan, lambda line: click.echo(str(line), err=is_json))
@@ -95,7 +95,7 @@ def _show_one(request: Request, *, is_json: bool) -> bool:
 
 def _show_many(request: Request, *, is_json: bool) -> bool:
     """Run many seeds and tell what they came to; return whether nothing was found."""
-    from jbodlab.worlds.simulations import run_many  # noqa: PLC0415
+    from jbodlab.worlds.seed_runs import run_many  # noqa: PLC0415
 
     assert request.seeds is not None
     with _progress() as progress:
@@ -113,7 +113,7 @@ def _show_many(request: Request, *, is_json: bool) -> bool:
 
 
 def _tell_failure(request: Request, run: SimulatedRun) -> None:
-    from jbodlab.worlds.simulations import plan_of_seed, reduce_run  # noqa: PLC0415
+    from jbodlab.worlds.seed_runs import plan_of_seed, reduce_run  # noqa: PLC0415
 
     violations = run.verdict.violations
     click.echo(f"jbodlab: seed {run.seed}: {len(violations)} violation(s)", err=True)

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from jbodlab.errors import ExitCode
 from jbodlab.worlds.node_logs import node_logs
-from simulation.matrix.outcome import Crash, Moment, Outcome, Row
+from simulation.matrix.outcome import Crash, CrashPoint, Outcome, Row
 
 if TYPE_CHECKING:
     from simulation.matrix.stories import Story
@@ -132,7 +132,7 @@ def _run(acts: Sequence[_Act], crashes: Sequence[Crash], jobs: int) -> list[Row]
     with Progress(*columns, console=console, transient=True, auto_refresh=False) as progress:
         bar = progress.add_task("", total=len(acts), crashes=0)
 
-        def on_judged(_moment: Moment) -> None:
+        def on_judged(_moment: CrashPoint) -> None:
             nonlocal judged
             judged += 1
             progress.update(bar, crashes=judged, refresh=True)
@@ -150,7 +150,7 @@ def _print(rows: Sequence[Row]) -> None:
         console = Console(highlight=False, width=WIDTH)
     console.print(_table(rows))
     for row in rows:
-        for complaint in row.complaints[:COMPLAINTS_MAX]:
+        for complaint in row.findings[:COMPLAINTS_MAX]:
             console.print(complaint, style="red", markup=False)
 
 
@@ -179,7 +179,7 @@ def _content(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "node": row.node,
             "crash": row.crash.name.lower(),
             **{outcome.value: row.outcomes[outcome] for outcome in Outcome},
-            "complaints": row.complaints,
+            "complaints": row.findings,
         }
         for row in rows
     ]

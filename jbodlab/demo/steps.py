@@ -43,7 +43,7 @@ def show_start(cluster: Cluster, narrator: Narrator, took_ms: float) -> None:
     )
 
 
-class Stage:
+class DemoSteps:
     """What the steps hand from one to the next."""
 
     def __init__(self, cluster: Cluster, narrator: Narrator) -> None:

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from controller.core.placement import Seat
+from controller.core.placement import UsableBroker
 from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.failures import TerseFailure
 from jbodlab.kafka_tools.core.log_dirs_json import compact_json
 from jbodlab.kafka_tools.core.reassignment_file import (
     ANY,
     Assignment,
-    Plan,
+    ProposedReassignment,
     ReplicaOn,
     check_plan,
     plan_document,
@@ -87,13 +87,13 @@ class Reassigner:
         found = describe_topics(self.client, topics)
         check_topics(topics, found)
         nodes = self.client.nodes()
-        seats = [
-            Seat(broker, nodes[broker].rack if is_rack_aware else None)
+        candidates = [
+            UsableBroker(broker, nodes[broker].rack if is_rack_aware else None)
             for broker in sorted(brokers)
             if broker in nodes
         ]
-        check_racks(seats)
-        proposed = propose(found, seats, random.Random())
+        check_racks(candidates)
+        proposed = propose(found, candidates, random.Random())
         current = {
             TopicPartition(topic.name, each.partition): each.replicas
             for topic in found.values()
@@ -106,7 +106,7 @@ class Reassigner:
         self.report.note("current", before)
         self.report.note("proposed", after)
 
-    def execute(self, plan: Plan, how: HowToExecute) -> None:
+    def execute(self, plan: ProposedReassignment, how: HowToExecute) -> None:
         """Start a plan.
 
         Raises:
@@ -137,7 +137,7 @@ class Reassigner:
         if plan.log_dirs:
             self._start_moves(plan.log_dirs, how.timeout_ms)
 
-    def verify(self, plan: Plan, *, keeps_throttles: bool) -> None:
+    def verify(self, plan: ProposedReassignment, *, keeps_throttles: bool) -> None:
         """Tell how far a plan is; when nothing is under way take throttles off.
 
         Raises:
@@ -157,7 +157,7 @@ class Reassigner:
         if is_over and not keeps_throttles:
             clear_throttles(self.client, plan, self.report)
 
-    def cancel(self, plan: Plan, *, keeps_throttles: bool, timeout_ms: int) -> None:
+    def cancel(self, plan: ProposedReassignment, *, keeps_throttles: bool, timeout_ms: int) -> None:
         """Take a plan's reassignments and moves back.
 
         Raises:
@@ -192,7 +192,7 @@ class Reassigner:
         }
         self.report.note("reassignments", listed)
 
-    def _cancel_reassignments(self, plan: Plan) -> None:
+    def _cancel_reassignments(self, plan: ProposedReassignment) -> None:
         wanted = [partition for partition, _ in plan.partitions]
         partitions = cancellable(wanted, list_reassignments(self.client, wanted) if wanted else {})
         self.report.note("cancelled", [str(each) for each in partitions])

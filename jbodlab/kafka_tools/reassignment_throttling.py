@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from jbodlab.kafka_tools.client import ClusterClient
-from jbodlab.kafka_tools.core.reassignment_file import Plan
+from jbodlab.kafka_tools.core.reassignment_file import ProposedReassignment
 from jbodlab.kafka_tools.core.reassignment_start import VERIFY_REGULARLY, plural
 from jbodlab.kafka_tools.core.reassignment_throttles import (
     BROKER_KEYS,
@@ -27,7 +27,11 @@ from protocol.configs.types import ResourceType
 
 
 def set_throttles(
-    client: ClusterClient, plan: Plan, moves: Moves, rates: tuple[int, int], report: Report
+    client: ClusterClient,
+    plan: ProposedReassignment,
+    moves: Moves,
+    rates: tuple[int, int],
+    report: Report,
 ) -> None:
     """Throttle what is about to begin.
 
@@ -55,7 +59,7 @@ def set_throttles(
     report.note("throttles", {"brokers": rate, "log_dirs": log_dir_rate})
 
 
-def clear_throttles(client: ClusterClient, plan: Plan, report: Report) -> None:
+def clear_throttles(client: ClusterClient, plan: ProposedReassignment, report: Report) -> None:
     """Take the throttles off all live brokers and the topics of a plan that exist.
 
     Raises:
@@ -64,7 +68,7 @@ def clear_throttles(client: ClusterClient, plan: Plan, report: Report) -> None:
     brokers = sorted(client.nodes())
     wanted = dict.fromkeys(partition.topic for partition, _ in plan.partitions)
     topics = sorted(describe_topics(client, list(wanted)))
-    _complain_of_absent(plan, brokers, report)
+    _report_absent(plan, brokers, report)
     listed = ",".join(map(str, brokers))
     report.say(f"Clearing broker-level throttles on broker{plural(len(brokers))} {listed}")
     _on_brokers(client, brokers, dict.fromkeys(BROKER_KEYS))
@@ -80,7 +84,7 @@ def _on_brokers(
     alter_configs(client, ResourceType.BROKER, {str(broker): values for broker in brokers})
 
 
-def _complain_of_absent(plan: Plan, brokers: list[int], report: Report) -> None:
+def _report_absent(plan: ProposedReassignment, brokers: list[int], report: Report) -> None:
     named = {broker for _, replicas in plan.partitions for broker in replicas}
     for broker in sorted(named.difference(brokers)):
         report.complain(f"Broker {broker} is not in the cluster: its throttles stay")

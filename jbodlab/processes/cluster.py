@@ -29,6 +29,7 @@ from protocol.cluster_file.spec import (
     load_cluster_spec,
     spec_file,
 )
+from protocol.faults.model import broker_node
 
 CONTROLLER: Final = "controller"
 START_DEADLINE_MS: Final = 30_000
@@ -84,7 +85,7 @@ class Cluster:
     @property
     def names(self) -> list[str]:
         """Return the names of all processes, the controller first."""
-        return [CONTROLLER, *(broker_name(broker.id) for broker in self.spec.brokers)]
+        return [CONTROLLER, *(broker_node(broker.id) for broker in self.spec.brokers)]
 
     def broker(self, broker_id: int) -> BrokerSpec:
         """Return a broker of the cluster file.
@@ -173,7 +174,7 @@ class Cluster:
         Raises:
             LabError: as ``start``.
         """
-        name = broker_name(broker_id)
+        name = broker_node(broker_id)
         self._check_ports([name])
         started: list[str] = []
         with self._ended_unless_done(started):
@@ -204,7 +205,7 @@ class Cluster:
 
     def restart_broker(self, broker_id: int) -> None:
         """Stop one broker cleanly and start it again."""
-        self.stop([broker_name(broker_id)])
+        self.stop([broker_node(broker_id)])
         self.start_broker(broker_id)
 
     def kill(self, name: str) -> None:
@@ -326,7 +327,7 @@ class Cluster:
         return [
             ControlClient(broker.id, broker.control_port, timeout_s=_CONTROL_TIMEOUT_S)
             for broker in self.spec.brokers
-            if broker_name(broker.id) in names
+            if broker_node(broker.id) in names
         ]
 
     def _check_alive(self, living: list[Process]) -> None:
@@ -351,7 +352,7 @@ class Cluster:
         controller = self.spec.controller
         yield CONTROLLER, controller.bind_host, controller.port, "controller.port"
         for index, broker in enumerate(self.spec.brokers):
-            name = broker_name(broker.id)
+            name = broker_node(broker.id)
             yield name, broker.bind_host, broker.port, f"brokers[{index}].port"
             yield name, "127.0.0.1", broker.control_port, f"brokers[{index}].control_port"
 
@@ -384,11 +385,6 @@ def running(cluster: Cluster) -> Generator[Cluster]:
         yield cluster
     finally:
         cluster.stop()
-
-
-def broker_name(broker_id: int) -> str:
-    """Return the process name of a broker."""
-    return f"broker-{broker_id}"
 
 
 def _holds(condition: Callable[[ClusterAdmin], bool], admin: ClusterAdmin) -> bool:

@@ -13,11 +13,11 @@ from rich.console import Console, Group
 from rich.table import Column, Table
 
 from analytics.sizes import size_text
-from jbodlab.rebalance.core.board import Board, Slot
-from jbodlab.rebalance.core.plan import Plan, least_seconds
+from jbodlab.rebalance.core.cluster_model import ClusterModel, Slot
+from jbodlab.rebalance.core.plan import RebalancePlan, least_seconds
 from jbodlab.rebalance.core.plan_file import wanted_by
+from jbodlab.rebalance.core.plan_request import Goal, PlanRequest
 from jbodlab.rebalance.core.situation import LogDir, LogDirId
-from jbodlab.rebalance.core.wish import Goal, Wish
 
 _BAR_WIDTHS: Final = (14, 9, 5)
 _WIDE: Final = 200
@@ -56,7 +56,7 @@ _COLUMNS: Final = (
 
 
 def plan_shown(
-    plan: Plan,
+    plan: RebalancePlan,
     throttle: int | None,
     path_text: Callable[[str], str] = str,
     width: int = _WIDE,
@@ -71,17 +71,17 @@ def plan_shown(
     return Group(fitting or _table(plan, path_text, 0), *_sentences(plan, throttle, path_text))
 
 
-def plan_content(plan: Plan, throttle: int | None) -> dict[str, Any]:
+def plan_content(plan: RebalancePlan, throttle: int | None) -> dict[str, Any]:
     """Return everything that is shown, as JSON."""
     measured = {column.goal: _now_and_then(plan, column.goal) for column in _COLUMNS}
     return {
-        "goal": plan.wish.goal.value,
-        "between_brokers": plan.wish.between_brokers,
+        "goal": plan.request.goal.value,
+        "between_brokers": plan.request.between_brokers,
         "log_dirs": [
             {
                 "broker": each.id.broker,
                 "path": each.id.path,
-                "state": _state(each, plan.wish),
+                "state": _state(each, plan.request),
                 **{
                     f"{column.title}_{when}": values[each.id]
                     for column in _COLUMNS
@@ -113,7 +113,7 @@ def plan_content(plan: Plan, throttle: int | None) -> dict[str, Any]:
     }
 
 
-def _table(plan: Plan, path_text: Callable[[str], str], bar_width: int) -> Table:
+def _table(plan: RebalancePlan, path_text: Callable[[str], str], bar_width: int) -> Table:
     """Return the table with bars of that many characters, 0 for none."""
     columns = [
         column
@@ -126,11 +126,13 @@ def _table(plan: Plan, path_text: Callable[[str], str], bar_width: int) -> Table
     cells = [cells for column in columns for cells in _column_cells(plan, column, bar_width)]
     for each, *shown in zip(plan.situation.log_dirs, *cells, strict=True):
         path = path_text(each.id.path)
-        table.add_row(str(each.id.broker), path, _state(each, plan.wish), *shown)
+        table.add_row(str(each.id.broker), path, _state(each, plan.request), *shown)
     return table
 
 
-def _column_cells(plan: Plan, column: _Column, bar_width: int) -> tuple[list[str], list[str]]:
+def _column_cells(
+    plan: RebalancePlan, column: _Column, bar_width: int
+) -> tuple[list[str], list[str]]:
     """Return what a column shows of every log dir, now and then, its numbers below each other."""
     now, then = _now_and_then(plan, column.goal)
     most = max((*now.values(), *then.values()), default=0.0)
@@ -146,30 +148,32 @@ def _column_cells(plan: Plan, column: _Column, bar_width: int) -> tuple[list[str
     return [cell(now[id_]) for id_ in ids], [cell(then[id_]) for id_ in ids]
 
 
-def _now_and_then(plan: Plan, goal: Goal) -> tuple[Measured, Measured]:
-    board = Board(plan.situation, Wish(goal=goal))
-    now = dict(board.loads)
+def _now_and_then(plan: RebalancePlan, goal: Goal) -> tuple[Measured, Measured]:
+    model = ClusterModel(plan.situation, PlanRequest(goal=goal))
+    now = dict(model.loads)
     for number, places in enumerate(plan.places):
         for index, place in enumerate(places):
-            if board.place(Slot(number, index)) != place:
-                board.move(Slot(number, index), place)
-    return now, board.loads
+            if model.place(Slot(number, index)) != place:
+                model.move(Slot(number, index), place)
+    return now, model.loads
 
 
-def _state(log_dir: LogDir, wish: Wish) -> str:
+def _state(log_dir: LogDir, request: PlanRequest) -> str:
     words = ["online" if log_dir.is_online else "offline"]
-    words += ["cordoned"] * log_dir.is_cordoned + ["drained"] * wish.drains(log_dir.id)
+    words += ["cordoned"] * log_dir.is_cordoned + ["drained"] * request.drains(log_dir.id)
     return ", ".join(words)
 
 
-def _network_bytes(plan: Plan) -> int:
+def _network_bytes(plan: RebalancePlan) -> int:
     return sum(each.size_bytes for each in plan.movements if each.is_between_brokers)
 
 
-def _sentences(plan: Plan, throttle: int | None, path_text: Callable[[str], str]) -> list[str]:
-    scope = "all log dirs" if plan.wish.between_brokers else "the log dirs of its broker"
+def _sentences(
+    plan: RebalancePlan, throttle: int | None, path_text: Callable[[str], str]
+) -> list[str]:
+    scope = "all log dirs" if plan.request.between_brokers else "the log dirs of its broker"
     share = (
-        f"by {plan.wish.goal.value}, the fullest log dir carries "
+        f"by {plan.request.goal.value}, the fullest log dir carries "
         f"{plan.imbalance_before:.2f} times the mean of {scope} now, "
         f"{plan.imbalance_after:.2f} times then"
     )
@@ -190,7 +194,7 @@ def _sentences(plan: Plan, throttle: int | None, path_text: Callable[[str], str]
     return [*lines, *_left_behind(plan, path_text), *_open_drains(plan, path_text)]
 
 
-def _left_behind(plan: Plan, path_text: Callable[[str], str]) -> list[str]:
+def _left_behind(plan: RebalancePlan, path_text: Callable[[str], str]) -> list[str]:
     """Name some of what cannot go; after them only how many more there are."""
     lines = [
         f"{each.tp} stays in {_place_text(each.at, path_text)}: {each.reason}"
@@ -210,11 +214,11 @@ def _counted(count: int) -> str:
     return "1 replica moves" if count == 1 else f"{count} replicas move"
 
 
-def _open_drains(plan: Plan, path_text: Callable[[str], str]) -> list[str]:
+def _open_drains(plan: RebalancePlan, path_text: Callable[[str], str]) -> list[str]:
     paths = [
         path_text(each.id.path)
         for each in plan.situation.log_dirs
-        if plan.wish.drains(each.id) and each.accepts
+        if plan.request.drains(each.id) and each.accepts
     ]
     if not paths:
         return []

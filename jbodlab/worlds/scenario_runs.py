@@ -12,14 +12,14 @@ from pathlib import Path
 
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.worlds.node_logs import node_logs
-from jbodlab.worlds.real_stage import RealStage
+from jbodlab.worlds.real_cluster_instance import RealClusterInstance
+from simulation.cluster_instance import ClusterInstanceError
 from simulation.core.capability import why_not
 from simulation.core.coverage import Transition
 from simulation.core.plan import Plan, World
 from simulation.core.verdict import StoryLine, Verdict
 from simulation.run.runner import CannotRunError, run_plan
-from simulation.simulate import Options, SimulatedRun, simulate
-from simulation.stage import StageError
+from simulation.simulated_run import Options, SimulatedRun, simulate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ def _refusals(plan: Plan, world: World) -> Generator[None]:
         yield
     except CannotRunError as error:
         raise LabError(ExitCode.USAGE, str(error)) from error
-    except StageError as error:
+    except ClusterInstanceError as error:
         raise LabError(ExitCode.FAILED, str(error)) from error
 
 
@@ -92,5 +92,5 @@ def _run_real(
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="jbodlab-") as name:
             return _run_real(plan, seed, Path(name), show)
-    stage = RealStage(plan.cluster, folder)
-    return asyncio.run(run_plan(plan, stage, chance=random.Random(seed), show=show))
+    instance = RealClusterInstance(plan.cluster, folder)
+    return asyncio.run(run_plan(plan, instance, chance=random.Random(seed), show=show))

@@ -247,7 +247,7 @@ def _fault_mistakes(leaves: Leaves) -> Iterator[str]:
     for path, content in leaves.items():
         if path[0] == "faults" and len(path) == 2:
             yield from _fault_times_mistakes(content, path)
-            fault, mistakes = read_fault(content, path=path, beside=FAULT_TIMES)
+            fault, mistakes = read_fault(content, path=path, other_keys=FAULT_TIMES)
             yield from mistakes
             yield from _unknown_node_mistakes(content, path, list(dirs_of))
             yield from _unknown_log_dir_mistakes(content, path, dirs_of)

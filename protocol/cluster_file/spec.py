@@ -275,7 +275,7 @@ def _topic(document: TopicDocument) -> TopicSpec:
 
 
 def _fault(content: Mapping[str, Any], base_dir: Path) -> FaultSpec:
-    fault, _ = read_fault(content, beside=FAULT_TIMES)
+    fault, _ = read_fault(content, other_keys=FAULT_TIMES)
     assert fault is not None, "checked by read_document"
     assert not isinstance(fault, NodeFault), "refused by read_document"
     if isinstance(fault, DiskFault) and fault.log_dir is not None:

@@ -147,18 +147,18 @@ class _Written(NamedTuple):
 
 
 def read_fault(
-    content: Any, *, path: Path = (), beside: Collection[str] = ()
+    content: Any, *, path: Path = (), other_keys: Collection[str] = ()
 ) -> tuple[Fault | None, list[str]]:
     """Return the fault that a mapping describes, or None and every mistake with its path.
 
     Args:
         content: what a YAML or JSON reader returns.
         path: where the mapping stands in its document.
-        beside: keys of the mapping that the caller reads, such as ``at_ms``.
+        other_keys: keys of the mapping that the caller reads, such as ``at_ms``.
     """
     if isinstance(content, Mapping):
         entries = cast("Mapping[Any, Any]", content)
-        content = {name: entries[name] for name in entries if name not in beside}
+        content = {name: entries[name] for name in entries if name not in other_keys}
     leaves: Leaves = {}
     mistakes = list(shape_mistakes(content, _Document, path, leaves))
     if isinstance(content, dict):

@@ -17,9 +17,9 @@ from simulation.core.draw_faults import (
     DISK_KINDS,
     NETWORK_KINDS,
     NODE_KINDS,
-    Scene,
-    Span,
-    Timed,
+    FaultScope,
+    FaultSpan,
+    TimedAction,
     draw_faults,
     timed_steps,
 )
@@ -45,10 +45,10 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
     """
     cluster = draw_cluster(streams("topology"))
     length = length_s or streams("length").choice(LENGTHS_S)
-    scene = Scene(cluster, length * 1000)
-    journal = draw_journal(streams("journal"), scene)
-    spans = [] if journal else _faults(streams("faults"), scene)
-    orders = _orders(streams("orders"), scene, BREAKING if journal else ())
+    scope = FaultScope(cluster, length * 1000)
+    journal = draw_journal(streams("journal"), scope)
+    spans = [] if journal else _faults(streams("faults"), scope)
+    orders = _orders(streams("orders"), scope, BREAKING if journal else ())
     clients = streams("workload")
     workloads = draw_workloads(clients, cluster)
     return Plan(
@@ -60,43 +60,45 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
         steps=(
             *_beside(orders),
             *_beside(journal),
-            *_in_time([*timed_steps(spans), *_late(clients, scene, workloads)]),
-            _until(scene.length_ms),
+            *_in_time([*timed_steps(spans), *_late(clients, scope, workloads)]),
+            _until(scope.length_ms),
         ),
         ending=Ending(replace_log_dirs=True, met_within_ms=MET_WITHIN_MS),
     )
 
 
-def _faults(dice: Dice, scene: Scene) -> list[Span]:
+def _faults(dice: Dice, scope: FaultScope) -> list[FaultSpan]:
     families = some(dice, (DISK_KINDS, NETWORK_KINDS, NODE_KINDS), 0.7)
     kinds = [kind for family in families for kind in some(dice, family, 0.35)]
     per_10_s = dice.randint(1, 6)
-    return draw_faults(dice, scene, kinds, 1 + per_10_s * scene.length_ms // 10_000)
+    return draw_faults(dice, scope, kinds, 1 + per_10_s * scope.length_ms // 10_000)
 
 
-def _orders(dice: Dice, scene: Scene, without: Collection[str]) -> list[Timed]:
+def _orders(dice: Dice, scope: FaultScope, without: Collection[str]) -> list[TimedAction]:
     possible = [kind for kind in ORDER_KINDS if kind not in without]
     kinds = some(dice, possible, 0.35)
     per_10_s = dice.randint(0, 20)
-    return draw_orders(dice, scene, kinds, per_10_s * scene.length_ms // 10_000)
+    return draw_orders(dice, scope, kinds, per_10_s * scope.length_ms // 10_000)
 
 
-def _in_time(timed: list[Timed]) -> list[Step]:
+def _in_time(timed: list[TimedAction]) -> list[Step]:
     """Put everything in order; what has the same time stays in the order it is in."""
     ordered = sorted(timed, key=lambda each: each.at_ms)
     return [Step(action=each.action, at_ms=each.at_ms, may_fail=True) for each in ordered]
 
 
-def _late(dice: Dice, scene: Scene, workloads: tuple[Workload, ...]) -> list[Timed]:
+def _late(dice: Dice, scope: FaultScope, workloads: tuple[Workload, ...]) -> list[TimedAction]:
     """Let those begin that do not begin by themselves."""
     return [
-        Timed(dice.randint(scene.length_ms // 4, scene.length_ms), StartWorkload(workload.name))
+        TimedAction(
+            dice.randint(scope.length_ms // 4, scope.length_ms), StartWorkload(workload.name)
+        )
         for workload in workloads
         if not workload.begins
     ]
 
 
-def _beside(orders: list[Timed]) -> list[Step]:
+def _beside(orders: list[TimedAction]) -> list[Step]:
     """Let orders go on beside all else: waiting for an answer delays no fault's end."""
     if not orders:
         return []

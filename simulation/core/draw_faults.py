@@ -36,7 +36,7 @@ from simulation.core.dice import Dice, chosen, skewed
 from simulation.core.plan import ClusterPlan
 
 
-class Timed(NamedTuple):
+class TimedAction(NamedTuple):
     """One action at its time."""
 
     at_ms: int
@@ -44,19 +44,19 @@ class Timed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class FaultSpan:
     """One fault: what begins it, what ends it, and when."""
 
     begin_ms: int
     end_ms: int
     begin: Action
     end: Action
-    between: tuple[Timed, ...] = ()
+    between: tuple[TimedAction, ...] = ()
     """What makes it meet something."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class FaultScope:
     """What faults are drawn for."""
 
     cluster: ClusterPlan
@@ -69,39 +69,39 @@ NETWORK_KINDS: Final = tuple(mode.value for mode in NetworkMode)
 FAULT_KINDS: Final = (*DISK_KINDS, *NETWORK_KINDS, *NODE_KINDS)
 
 
-def draw_faults(dice: Dice, scene: Scene, kinds: list[str], count: int) -> list[Span]:
+def draw_faults(dice: Dice, scope: FaultScope, kinds: list[str], count: int) -> list[FaultSpan]:
     """Draw ``count`` faults of these kinds, in no order of time."""
-    return [_span(dice, scene, dice.choice(kinds), number) for number in range(1, count + 1)]
+    return [_span(dice, scope, dice.choice(kinds), number) for number in range(1, count + 1)]
 
 
-def timed_steps(spans: list[Span]) -> list[Timed]:
+def timed_steps(spans: list[FaultSpan]) -> list[TimedAction]:
     """Return all that the spans are made of, begins first and ends last."""
     return [
-        *(Timed(span.begin_ms, span.begin) for span in spans),
+        *(TimedAction(span.begin_ms, span.begin) for span in spans),
         *(timed for span in spans for timed in span.between),
-        *(Timed(span.end_ms, span.end) for span in spans),
+        *(TimedAction(span.end_ms, span.end) for span in spans),
     ]
 
 
-def _span(dice: Dice, scene: Scene, kind: str, number: int) -> Span:
-    begin_ms = dice.randint(200, max(scene.length_ms * 4 // 5, 200))
-    end_ms = max(begin_ms, min(begin_ms + skewed(dice, 100, 12_000), scene.length_ms))
-    between: tuple[Timed, ...] = ()
+def _span(dice: Dice, scope: FaultScope, kind: str, number: int) -> FaultSpan:
+    begin_ms = dice.randint(200, max(scope.length_ms * 4 // 5, 200))
+    end_ms = max(begin_ms, min(begin_ms + skewed(dice, 100, 12_000), scope.length_ms))
+    between: tuple[TimedAction, ...] = ()
     if kind in NODE_KINDS:
-        begin, end = _NODE_FAULTS[kind](dice, _any_node(dice, scene.cluster))
+        begin, end = _NODE_FAULTS[kind](dice, _any_node(dice, scope.cluster))
     else:
         name = f"fault-{number}"
-        rule = _rule(dice, scene, kind)
+        rule = _rule(dice, scope, kind)
         begin, end = Fault(name=name, rule=rule), Clear(name, once_met=True)
         if isinstance(rule, DiskFault) and _reach(rule.mode) is _Reach.LOGS_READ:
             between = _restart(dice, rule.node, begin_ms, end_ms) if dice.random() < 0.7 else ()
-    return Span(begin_ms=begin_ms, end_ms=end_ms, begin=begin, end=end, between=between)
+    return FaultSpan(begin_ms=begin_ms, end_ms=end_ms, begin=begin, end=end, between=between)
 
 
-def _rule(dice: Dice, scene: Scene, kind: str) -> DiskFault | NetworkFault:
+def _rule(dice: Dice, scope: FaultScope, kind: str) -> DiskFault | NetworkFault:
     if kind in DISK_KINDS:
-        return _disk_fault(dice, scene, DiskMode(kind))
-    return _network_fault(dice, scene, NetworkMode(kind))
+        return _disk_fault(dice, scope, DiskMode(kind))
+    return _network_fault(dice, scope, NetworkMode(kind))
 
 
 def _any_node(dice: Dice, cluster: ClusterPlan) -> str:
@@ -155,10 +155,10 @@ def _reach(mode: DiskMode) -> _Reach:
             assert_never(mode)
 
 
-def _disk_fault(dice: Dice, scene: Scene, mode: DiskMode) -> DiskFault:
+def _disk_fault(dice: Dice, scope: FaultScope, mode: DiskMode) -> DiskFault:
     lies = _reach(mode) is not _Reach.ANYTHING
     is_narrow = not lies and dice.random() < 0.4
-    node, log_dir = (_fixed_place if lies else _place)(dice, scene.cluster)
+    node, log_dir = (_fixed_place if lies else _place)(dice, scope.cluster)
     fault = DiskFault(
         mode=mode,
         node=node,
@@ -207,15 +207,17 @@ def _operations(dice: Dice, mode: DiskMode) -> tuple[Operation, ...]:
     return (dice.choice(possible),)
 
 
-def _restart(dice: Dice, node: str, begin_ms: int, end_ms: int) -> tuple[Timed, ...]:
+def _restart(dice: Dice, node: str, begin_ms: int, end_ms: int) -> tuple[TimedAction, ...]:
     """Draw how a broker comes to read its logs from the disk; mostly it reads all of the end."""
     down_ms = dice.randint(begin_ms, end_ms)
     end = chosen(dice, {actions.Kill: 3, actions.Stop: 1, actions.PowerCut: 2})
-    return Timed(down_ms, end(node)), Timed(dice.randint(down_ms, end_ms), actions.Start(node))
+    return TimedAction(down_ms, end(node)), TimedAction(
+        dice.randint(down_ms, end_ms), actions.Start(node)
+    )
 
 
-def _network_fault(dice: Dice, scene: Scene, mode: NetworkMode) -> NetworkFault:
-    source, target = _link(dice, scene.cluster)
+def _network_fault(dice: Dice, scope: FaultScope, mode: NetworkMode) -> NetworkFault:
+    source, target = _link(dice, scope.cluster)
     fault = NetworkFault(
         mode=mode,
         source=source,

@@ -12,7 +12,7 @@ from protocol.faults.model import CONTROLLER_NODE
 from simulation.core import actions
 from simulation.core.actions import Action, EditJournal
 from simulation.core.dice import Dice, chosen, skewed
-from simulation.core.draw_faults import Scene, Timed
+from simulation.core.draw_faults import FaultScope, TimedAction
 from simulation.core.journal_edits import JournalEdit
 
 PROBABILITY: Final = 0.08
@@ -31,11 +31,11 @@ _REFUSES_AFTER_MS: Final = 8_000
 _START: Final = actions.Start(CONTROLLER_NODE)
 
 
-def draw_journal(dice: Dice, scene: Scene) -> list[Timed]:
+def draw_journal(dice: Dice, scope: FaultScope) -> list[TimedAction]:
     """Draw nothing, mostly; else what is done to the journal, in order of time."""
     if dice.random() >= PROBABILITY:
         return []
-    length_ms = scene.length_ms
+    length_ms = scope.length_ms
     copy_ms = dice.randint(0, length_ms // 2)
     at_ms = min(copy_ms + skewed(dice, 200, length_ms), length_ms * 9 // 10)
     end = chosen(dice, {actions.Kill: 3, actions.Stop: 1, actions.PowerCut: 2})
@@ -45,7 +45,7 @@ def draw_journal(dice: Dice, scene: Scene) -> list[Timed]:
     if edit in _REFUSED:
         steps = (*steps, actions.Wait(_REFUSES_AFTER_MS), EditJournal("restore"), _START)
     copy, *others = (*down, *steps)
-    return [Timed(copy_ms, copy), *(Timed(at_ms, action) for action in others)]
+    return [TimedAction(copy_ms, copy), *(TimedAction(at_ms, action) for action in others)]
 
 
 _EDITS: Final[dict[JournalEdit, int]] = {

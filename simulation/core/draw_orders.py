@@ -9,24 +9,24 @@ from simulation.core import actions
 from simulation.core.actions import Action
 from simulation.core.dice import Dice, chosen, skewed
 from simulation.core.draw_cluster import draw_topic
-from simulation.core.draw_faults import Scene, Timed
-from simulation.core.draw_plots import GAP_MS_MAX, PLOTS
+from simulation.core.draw_faults import FaultScope, TimedAction
+from simulation.core.draw_sequences import GAP_MS_MAX, PLOTS
 from simulation.core.plan import ClusterPlan
 
 
-def draw_orders(dice: Dice, scene: Scene, kinds: list[str], count: int) -> list[Timed]:
+def draw_orders(dice: Dice, scope: FaultScope, kinds: list[str], count: int) -> list[TimedAction]:
     """Draw ``count`` orders of these kinds, some of which Kafka will refuse; in order of time.
 
     What is given and taken back, such as a topic, counts once and is two in the list.
     """
-    orders: list[Timed] = []
+    orders: list[TimedAction] = []
     for number in range(1, count + 1):
         kind = chosen(dice, {kind: _OFTEN.get(kind, 1) for kind in kinds})
-        at_ms = dice.randint(100, scene.length_ms // 2 if kind in PLOTS else scene.length_ms)
-        for action in _ORDERS[kind](dice, scene.cluster, number):
-            orders.append(Timed(at_ms, action))
+        at_ms = dice.randint(100, scope.length_ms // 2 if kind in PLOTS else scope.length_ms)
+        for action in _ORDERS[kind](dice, scope.cluster, number):
+            orders.append(TimedAction(at_ms, action))
             gap_ms = skewed(dice, 1, GAP_MS_MAX if kind in PLOTS else 5000)
-            at_ms = min(at_ms + gap_ms, scene.length_ms)
+            at_ms = min(at_ms + gap_ms, scope.length_ms)
     return sorted(orders, key=lambda order: order.at_ms)
 
 

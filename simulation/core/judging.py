@@ -33,40 +33,42 @@ from simulation.core.conditions import (
     Replicas,
     TopicExists,
 )
+from simulation.core.judgement import Judgement, ObservationPair, is_between
 from simulation.core.judging_log_dirs import LOG_DIR_JUDGES
 from simulation.core.needs import Need, needs_of
-from simulation.core.observation import Observation, PartitionSeen, WorkloadSeen
+from simulation.core.observation import Observation, ObservedPartition, ObservedWorkload
 from simulation.core.references import broker_meant, node_meant, partitions_meant
-from simulation.core.sight import Judgement, Sight, is_between
 
 
 def judge(condition: Condition, now: Observation, since: Observation | None = None) -> Judgement:
     """Tell whether ``condition`` holds now; ``since`` is what the step saw when it began."""
     first = now if since is None else since
     if Need.METADATA not in needs_of(condition):
-        return _judge(condition, Sight(now, first))
+        return _judge(condition, ObservationPair(now, first))
     judgement = Judgement(holds=None, says="no broker answers")
     for broker, view in now.metadata.items():
         seen = replace(now, metadata={broker: view})
-        judgement = _judge(condition, Sight(seen, first))
+        judgement = _judge(condition, ObservationPair(seen, first))
         if not judgement.holds:
             return judgement._replace(says=f"{judgement.says}, says broker-{broker}")
     return judgement
 
 
-def _judge(condition: Condition, sight: Sight) -> Judgement:
-    return _JUDGES[type(condition)](condition, sight)
+def _judge(condition: Condition, pair: ObservationPair) -> Judgement:
+    return _JUDGES[type(condition)](condition, pair)
 
 
 def _each_partition(
-    ref: str, sight: Sight, judge_one: Callable[[TopicPartition, PartitionSeen], Judgement]
+    ref: str,
+    pair: ObservationPair,
+    judge_one: Callable[[TopicPartition, ObservedPartition], Judgement],
 ) -> Judgement:
-    meant = partitions_meant(ref, sight.partitions)
+    meant = partitions_meant(ref, pair.partitions)
     if not meant:
         return Judgement(holds=False, says=f"there is no partition of {ref}")
     judgement = Judgement(holds=False, says="")
     for partition in meant:
-        seen = sight.partitions.get(partition)
+        seen = pair.partitions.get(partition)
         if seen is None:
             return Judgement(holds=False, says=f"there is no {partition}")
         judgement = judge_one(partition, seen)
@@ -75,108 +77,108 @@ def _each_partition(
     return judgement
 
 
-def _led(condition: Led, sight: Sight) -> Judgement:
-    def one(partition: TopicPartition, seen: PartitionSeen) -> Judgement:
+def _led(condition: Led, pair: ObservationPair) -> Judgement:
+    def one(partition: TopicPartition, seen: ObservedPartition) -> Judgement:
         return Judgement(seen.leader >= 0, _leader_words(partition, seen))
 
-    return _each_partition(condition.of, sight, one)
+    return _each_partition(condition.of, pair, one)
 
 
-def _leader(condition: Leader, sight: Sight) -> Judgement:
-    wanted = broker_meant(condition.is_, sight.now)
+def _leader(condition: Leader, pair: ObservationPair) -> Judgement:
+    wanted = broker_meant(condition.is_, pair.now)
 
-    def one(partition: TopicPartition, seen: PartitionSeen) -> Judgement:
+    def one(partition: TopicPartition, seen: ObservedPartition) -> Judgement:
         return Judgement(seen.leader == wanted, _leader_words(partition, seen))
 
-    return _each_partition(condition.of, sight, one)
+    return _each_partition(condition.of, pair, one)
 
 
-def _leader_words(partition: TopicPartition, seen: PartitionSeen) -> str:
+def _leader_words(partition: TopicPartition, seen: ObservedPartition) -> str:
     return f"{partition} is led by {f'broker-{seen.leader}' if seen.leader >= 0 else 'nobody'}"
 
 
-def _leader_epoch(condition: LeaderEpoch, sight: Sight) -> Judgement:
-    def one(partition: TopicPartition, seen: PartitionSeen) -> Judgement:
+def _leader_epoch(condition: LeaderEpoch, pair: ObservationPair) -> Judgement:
+    def one(partition: TopicPartition, seen: ObservedPartition) -> Judgement:
         holds = _within(condition, seen.leader_epoch)
         return Judgement(holds, f"{partition} has leader epoch {seen.leader_epoch}")
 
-    return _each_partition(condition.of, sight, one)
+    return _each_partition(condition.of, pair, one)
 
 
 def _within(condition: LeaderEpoch | Count | Metric, value: float) -> bool:
     return is_between(value, condition.is_, condition.at_least, condition.at_most)
 
 
-def _isr(condition: Isr, sight: Sight) -> Judgement:
-    def one(partition: TopicPartition, seen: PartitionSeen) -> Judgement:
+def _isr(condition: Isr, pair: ObservationPair) -> Judgement:
+    def one(partition: TopicPartition, seen: ObservedPartition) -> Judgement:
         return Judgement(_same(seen.isr, condition.are), _isr_words(partition, seen))
 
-    return _each_partition(condition.of, sight, one)
+    return _each_partition(condition.of, pair, one)
 
 
-def _full_isr(condition: FullIsr, sight: Sight) -> Judgement:
-    def one(partition: TopicPartition, seen: PartitionSeen) -> Judgement:
+def _full_isr(condition: FullIsr, pair: ObservationPair) -> Judgement:
+    def one(partition: TopicPartition, seen: ObservedPartition) -> Judgement:
         if seen.leader < 0:
             return Judgement(holds=False, says=_leader_words(partition, seen))
         words = f"{_isr_words(partition, seen)} of {list(seen.replicas)}"
         return Judgement(_same(seen.isr, seen.replicas), words)
 
-    return _each_partition(condition.of, sight, one)
+    return _each_partition(condition.of, pair, one)
 
 
-def _in_isr(condition: InIsr, sight: Sight) -> Judgement:
-    broker = broker_meant(condition.broker, sight.now)
+def _in_isr(condition: InIsr, pair: ObservationPair) -> Judgement:
+    broker = broker_meant(condition.broker, pair.now)
 
-    def one(partition: TopicPartition, seen: PartitionSeen) -> Judgement:
+    def one(partition: TopicPartition, seen: ObservedPartition) -> Judgement:
         return Judgement(broker in seen.isr, _isr_words(partition, seen))
 
-    return _each_partition(condition.of, sight, one)
+    return _each_partition(condition.of, pair, one)
 
 
-def _isr_words(partition: TopicPartition, seen: PartitionSeen) -> str:
+def _isr_words(partition: TopicPartition, seen: ObservedPartition) -> str:
     return f"the Isr of {partition} is {list(seen.isr)}"
 
 
-def _offline_replicas(condition: OfflineReplicas, sight: Sight) -> Judgement:
-    def one(partition: TopicPartition, seen: PartitionSeen) -> Judgement:
+def _offline_replicas(condition: OfflineReplicas, pair: ObservationPair) -> Judgement:
+    def one(partition: TopicPartition, seen: ObservedPartition) -> Judgement:
         words = f"the offline replicas of {partition} are {list(seen.offline_replicas)}"
         return Judgement(_same(seen.offline_replicas, condition.are), words)
 
-    return _each_partition(condition.of, sight, one)
+    return _each_partition(condition.of, pair, one)
 
 
-def _replicas(condition: Replicas, sight: Sight) -> Judgement:
-    def one(partition: TopicPartition, seen: PartitionSeen) -> Judgement:
+def _replicas(condition: Replicas, pair: ObservationPair) -> Judgement:
+    def one(partition: TopicPartition, seen: ObservedPartition) -> Judgement:
         words = f"the replicas of {partition} are {list(seen.replicas)}"
         return Judgement(seen.replicas == condition.are, words)
 
-    return _each_partition(condition.of, sight, one)
+    return _each_partition(condition.of, pair, one)
 
 
 def _same(seen: Sequence[int], wanted: Sequence[int]) -> bool:
     return sorted(seen) == sorted(wanted)
 
 
-def _topic_exists(condition: TopicExists, sight: Sight) -> Judgement:
-    holds = any(partition.topic == condition.topic for partition in sight.partitions)
+def _topic_exists(condition: TopicExists, pair: ObservationPair) -> Judgement:
+    holds = any(partition.topic == condition.topic for partition in pair.partitions)
     return Judgement(holds, f"there is {'a' if holds else 'no'} topic {condition.topic}")
 
 
-def _reassigning(condition: Reassigning, sight: Sight) -> Judgement:
-    if sight.now.reassigning is None:
+def _reassigning(condition: Reassigning, pair: ObservationPair) -> Judgement:
+    if pair.now.reassigning is None:
         return Judgement(holds=None, says="nobody tells of reassignments")
-    meant = partitions_meant(condition.of, sight.now.reassigning)
-    under_way = [str(each) for each in meant if each in sight.now.reassigning]
+    meant = partitions_meant(condition.of, pair.now.reassigning)
+    under_way = [str(each) for each in meant if each in pair.now.reassigning]
     if not under_way:
         return Judgement(holds=False, says=f"no reassignment of {condition.of} is under way")
     return Judgement(holds=True, says=f"reassigned are {', '.join(under_way)}")
 
 
-def _offsets(condition: Offsets, sight: Sight) -> Judgement:
-    meant = partitions_meant(condition.of, sight.partitions)
+def _offsets(condition: Offsets, pair: ObservationPair) -> Judgement:
+    meant = partitions_meant(condition.of, pair.partitions)
     words = f"there is no partition of {condition.of}"
     for partition in meant:
-        seen = sight.now.offsets.get(partition)
+        seen = pair.now.offsets.get(partition)
         if seen is None:
             return Judgement(holds=None, says=f"nobody tells the offsets of {partition}")
         words = f"{partition} has offsets {seen.earliest} to {seen.latest}"
@@ -188,28 +190,28 @@ def _offsets(condition: Offsets, sight: Sight) -> Judgement:
     return Judgement(bool(meant), words)
 
 
-def _count(condition: Count, sight: Sight) -> Judgement:
-    count = _number(sight.now.workloads.get(condition.workload, _NOTHING), condition.what)
-    before = _number(sight.since.workloads.get(condition.workload, _NOTHING), condition.what)
+def _count(condition: Count, pair: ObservationPair) -> Judgement:
+    count = _number(pair.now.workloads.get(condition.workload, _NOTHING), condition.what)
+    before = _number(pair.since.workloads.get(condition.workload, _NOTHING), condition.what)
     holds = _within(condition, count) and count - before >= (condition.more or 0)
     grown = f", {count - before} more" if condition.more is not None else ""
     return Judgement(holds, f"{condition.workload} has {count} {condition.what}{grown}")
 
 
-def _number(seen: WorkloadSeen, what: str) -> int:
+def _number(seen: ObservedWorkload, what: str) -> int:
     numbers = {"acknowledged": seen.acknowledged, "read": seen.read}
     return numbers.get(what, sum(seen.errors.values()))
 
 
-def _error_seen(condition: ErrorSeen, sight: Sight) -> Judgement:
-    errors = sight.now.workloads.get(condition.workload, _NOTHING).errors
+def _error_seen(condition: ErrorSeen, pair: ObservationPair) -> Judgement:
+    errors = pair.now.workloads.get(condition.workload, _NOTHING).errors
     told = ", ".join(f"{name} {count} times" for name, count in errors.items()) or "no error"
     return Judgement(condition.code in errors, f"{condition.workload} has seen {told}")
 
 
-def _node(condition: NodeIs, sight: Sight) -> Judgement:
-    name = node_meant(condition.node, sight.now)
-    seen = sight.now.nodes.get(name or "")
+def _node(condition: NodeIs, pair: ObservationPair) -> Judgement:
+    name = node_meant(condition.node, pair.now)
+    seen = pair.now.nodes.get(name or "")
     if seen is None:
         return Judgement(holds=None, says=f"there is no {condition.node}")
     code = f", its exit code is {seen.exit_code}" if seen.exit_code is not None else ""
@@ -217,25 +219,25 @@ def _node(condition: NodeIs, sight: Sight) -> Judgement:
     return Judgement(holds, f"{name} is {seen.state}{code}")
 
 
-def _metric(condition: Metric, sight: Sight) -> Judgement:
-    node = node_meant(condition.broker, sight.now)
-    value = sight.now.metrics.get((node or "", condition.name))
+def _metric(condition: Metric, pair: ObservationPair) -> Judgement:
+    node = node_meant(condition.broker, pair.now)
+    value = pair.now.metrics.get((node or "", condition.name))
     if value is None:
         return Judgement(holds=None, says=f"{condition.broker} has no metric {condition.name}")
     return Judgement(_within(condition, value), f"{condition.name} of {node} is {value:g}")
 
 
-def _fault_hits(condition: FaultHits, sight: Sight) -> Judgement:
-    hits = sight.now.fault_hits.get(condition.fault, 0)
+def _fault_hits(condition: FaultHits, pair: ObservationPair) -> Judgement:
+    hits = pair.now.fault_hits.get(condition.fault, 0)
     return Judgement(hits >= condition.at_least, f"the fault {condition.fault} met {hits}")
 
 
-def _all(condition: AllOf, sight: Sight) -> Judgement:
-    return _together([_judge(part, sight) for part in condition.conditions], decisive=False)
+def _all(condition: AllOf, pair: ObservationPair) -> Judgement:
+    return _together([_judge(part, pair) for part in condition.conditions], decisive=False)
 
 
-def _any(condition: AnyOf, sight: Sight) -> Judgement:
-    return _together([_judge(part, sight) for part in condition.conditions], decisive=True)
+def _any(condition: AnyOf, pair: ObservationPair) -> Judgement:
+    return _together([_judge(part, pair) for part in condition.conditions], decisive=True)
 
 
 def _together(judgements: Sequence[Judgement], *, decisive: bool) -> Judgement:
@@ -251,14 +253,14 @@ def _joined(judgements: Sequence[Judgement]) -> str:
     return "; ".join(judgement.says for judgement in judgements)
 
 
-def _not(condition: Not, sight: Sight) -> Judgement:
-    judgement = _judge(condition.condition, sight)
+def _not(condition: Not, pair: ObservationPair) -> Judgement:
+    judgement = _judge(condition.condition, pair)
     return judgement._replace(holds=None if judgement.holds is None else not judgement.holds)
 
 
-_NOTHING: Final = WorkloadSeen()
+_NOTHING: Final = ObservedWorkload()
 # Any: each function takes the class of its row, beyond what a type can say.
-_JUDGES: Final[dict[type, Callable[[Any, Sight], Judgement]]] = {
+_JUDGES: Final[dict[type, Callable[[Any, ObservationPair], Judgement]]] = {
     **LOG_DIR_JUDGES,
     Led: _led,
     Leader: _leader,

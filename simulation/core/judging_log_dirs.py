@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from protocol.ids import TopicPartition
 from simulation.core.conditions import FileIn, FutureReplica, LogDirIs, ReplicaIn
-from simulation.core.observation import LogDirSeen
+from simulation.core.judgement import Judgement, ObservationPair, is_between
+from simulation.core.observation import ObservedLogDir
 from simulation.core.references import broker_meant, log_dir_meant, partitions_meant
-from simulation.core.sight import Judgement, Sight, is_between
 
 
-def _log_dir(condition: LogDirIs, sight: Sight) -> Judgement:
-    name, seen = _log_dir_seen(condition.broker, condition.log_dir, sight)
+def _log_dir(condition: LogDirIs, pair: ObservationPair) -> Judgement:
+    name, seen = _log_dir_seen(condition.broker, condition.log_dir, pair)
     if seen is None:
         return Judgement(holds=None, says=f"nobody tells of {name}")
     states = ["online" if seen.error == "NONE" else "offline"]
@@ -24,29 +24,31 @@ def _log_dir(condition: LogDirIs, sight: Sight) -> Judgement:
     return Judgement(condition.state in states, f"{name} is {words}")
 
 
-def _log_dir_seen(broker: str, ref: str, sight: Sight) -> tuple[str, LogDirSeen | None]:
-    owner = broker_meant(broker, sight.now)
+def _log_dir_seen(
+    broker: str, ref: str, pair: ObservationPair
+) -> tuple[str, ObservedLogDir | None]:
+    owner = broker_meant(broker, pair.now)
     if owner is None:
         return f"a log dir of the {broker}", None
-    name = log_dir_meant(ref, owner, sight.now)
+    name = log_dir_meant(ref, owner, pair.now)
     if name is None:
         return f"the log dir {ref} on broker-{owner}", None
-    return f"{name} of broker-{owner}", sight.now.log_dirs.get((owner, name))
+    return f"{name} of broker-{owner}", pair.now.log_dirs.get((owner, name))
 
 
-def _replica_in(condition: ReplicaIn, sight: Sight) -> Judgement:
-    return _replica(condition, sight, "current replica", lambda log_dir: log_dir.replicas)
+def _replica_in(condition: ReplicaIn, pair: ObservationPair) -> Judgement:
+    return _replica(condition, pair, "current replica", lambda log_dir: log_dir.replicas)
 
 
-def _future_replica(condition: FutureReplica, sight: Sight) -> Judgement:
-    found = _replica(condition, sight, "future replica", lambda log_dir: log_dir.futures)
+def _future_replica(condition: FutureReplica, pair: ObservationPair) -> Judgement:
+    found = _replica(condition, pair, "future replica", lambda log_dir: log_dir.futures)
     if not found.holds:
         return found
-    broker = broker_meant(condition.broker, sight.now)
-    meant = partitions_meant(condition.of, sight.partitions)
+    broker = broker_meant(condition.broker, pair.now)
+    meant = partitions_meant(condition.of, pair.partitions)
     lags = [
         log_dir.futures[partition].offset_lag
-        for (owner, _), log_dir in sight.now.log_dirs.items()
+        for (owner, _), log_dir in pair.now.log_dirs.items()
         for partition in meant
         if owner == broker and partition in log_dir.futures
     ]
@@ -57,19 +59,19 @@ def _future_replica(condition: FutureReplica, sight: Sight) -> Judgement:
 
 def _replica(
     condition: ReplicaIn | FutureReplica,
-    sight: Sight,
+    pair: ObservationPair,
     kind: str,
-    replicas: Callable[[LogDirSeen], Mapping[TopicPartition, Any]],
+    replicas: Callable[[ObservedLogDir], Mapping[TopicPartition, Any]],
 ) -> Judgement:
-    broker = broker_meant(condition.broker, sight.now)
-    if all(owner != broker for owner, _ in sight.now.log_dirs):
+    broker = broker_meant(condition.broker, pair.now)
+    if all(owner != broker for owner, _ in pair.now.log_dirs):
         return Judgement(holds=None, says=f"nobody tells of the log dirs of {condition.broker}")
-    meant = partitions_meant(condition.of, sight.partitions)
+    meant = partitions_meant(condition.of, pair.partitions)
     words = f"there is no partition of {condition.of}"
     for partition in meant:
         found = [
             name
-            for (owner, name), log_dir in sight.now.log_dirs.items()
+            for (owner, name), log_dir in pair.now.log_dirs.items()
             if owner == broker and partition in replicas(log_dir)
         ]
         where = f"in {', '.join(found)}" if found else "nowhere"
@@ -79,11 +81,11 @@ def _replica(
     return Judgement(bool(meant), words)
 
 
-def _file(condition: FileIn, sight: Sight) -> Judgement:
-    owner = broker_meant(condition.broker, sight.now)
-    name = None if owner is None else log_dir_meant(condition.log_dir, owner, sight.now)
+def _file(condition: FileIn, pair: ObservationPair) -> Judgement:
+    owner = broker_meant(condition.broker, pair.now)
+    name = None if owner is None else log_dir_meant(condition.log_dir, owner, pair.now)
     place = f"{condition.log_dir} of {condition.broker}"
-    files = sight.now.files.get((owner or 0, name or ""))
+    files = pair.now.files.get((owner or 0, name or ""))
     if files is None:
         return Judgement(holds=None, says=f"nobody tells what is in {place}")
     found = [each for each in files if fnmatchcase(each, condition.name)]
@@ -98,7 +100,7 @@ def _file(condition: FileIn, sight: Sight) -> Judgement:
 
 
 # Any: each function takes the class of its row, beyond what a type can say.
-LOG_DIR_JUDGES: Final[dict[type, Callable[[Any, Sight], Judgement]]] = {
+LOG_DIR_JUDGES: Final[dict[type, Callable[[Any, ObservationPair], Judgement]]] = {
     LogDirIs: _log_dir,
     ReplicaIn: _replica_in,
     FutureReplica: _future_replica,

@@ -17,7 +17,7 @@ LogDirName: TypeAlias = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionSeen:
+class ObservedPartition:
     """One partition in the metadata of one broker."""
 
     leader: int
@@ -30,7 +30,7 @@ class PartitionSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicaSeen:
+class ObservedReplica:
     """One replica, current or future, in DescribeLogDirs."""
 
     size_bytes: int
@@ -38,23 +38,23 @@ class ReplicaSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogDirSeen:
+class ObservedLogDir:
     """One log dir in DescribeLogDirs."""
 
     error: str
     """Kafka's name of the code, NONE for one that is online."""
     is_cordoned: bool = False
-    replicas: Mapping[TopicPartition, ReplicaSeen] = field(
-        default_factory=dict[TopicPartition, ReplicaSeen]
+    replicas: Mapping[TopicPartition, ObservedReplica] = field(
+        default_factory=dict[TopicPartition, ObservedReplica]
     )
-    futures: Mapping[TopicPartition, ReplicaSeen] = field(
-        default_factory=dict[TopicPartition, ReplicaSeen]
+    futures: Mapping[TopicPartition, ObservedReplica] = field(
+        default_factory=dict[TopicPartition, ObservedReplica]
     )
     """Future replicas: what moves into this log dir."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetsSeen:
+class ObservedOffsets:
     """What ListOffsets answers for one partition."""
 
     earliest: int
@@ -62,7 +62,7 @@ class OffsetsSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadSeen:
+class ObservedWorkload:
     """What one workload has done since it began."""
 
     acknowledged: int = 0
@@ -74,7 +74,7 @@ class WorkloadSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeSeen:
+class ObservedNode:
     """One process of the cluster."""
 
     state: NodeState
@@ -87,22 +87,24 @@ class Observation:
     """One look at all that was asked for; what was not asked for, or not answered, is absent."""
 
     now_ms: int
-    metadata: Mapping[int, Mapping[TopicPartition, PartitionSeen]] = field(
-        default_factory=dict[int, Mapping[TopicPartition, PartitionSeen]]
+    metadata: Mapping[int, Mapping[TopicPartition, ObservedPartition]] = field(
+        default_factory=dict[int, Mapping[TopicPartition, ObservedPartition]]
     )
     """By the broker that answered; brokers may disagree for a while."""
-    log_dirs: Mapping[LogDirName, LogDirSeen] = field(default_factory=dict[LogDirName, LogDirSeen])
+    log_dirs: Mapping[LogDirName, ObservedLogDir] = field(
+        default_factory=dict[LogDirName, ObservedLogDir]
+    )
     reassigning: tuple[TopicPartition, ...] | None = None
     """None: not asked, or nobody answered."""
-    offsets: Mapping[TopicPartition, OffsetsSeen] = field(
-        default_factory=dict[TopicPartition, OffsetsSeen]
+    offsets: Mapping[TopicPartition, ObservedOffsets] = field(
+        default_factory=dict[TopicPartition, ObservedOffsets]
     )
-    workloads: Mapping[str, WorkloadSeen] = field(default_factory=dict[str, WorkloadSeen])
+    workloads: Mapping[str, ObservedWorkload] = field(default_factory=dict[str, ObservedWorkload])
     files: Mapping[LogDirName, Mapping[str, str]] = field(
         default_factory=dict[LogDirName, Mapping[str, str]]
     )
     """Names of files and directories below a log dir -> text, "" for what is no small text."""
-    nodes: Mapping[str, NodeSeen] = field(default_factory=dict[str, NodeSeen])
+    nodes: Mapping[str, ObservedNode] = field(default_factory=dict[str, ObservedNode])
     metrics: Mapping[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
     """(node, name of the metric with its labels as in the text that brokers serve) -> value."""
     fault_hits: Mapping[str, int] = field(default_factory=dict[str, int])

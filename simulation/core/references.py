@@ -12,7 +12,7 @@ from typing import Annotated, Final, TypeAlias
 
 from protocol.faults.model import broker_id_of, broker_node
 from protocol.ids import TopicPartition
-from simulation.core.observation import Observation, PartitionSeen
+from simulation.core.observation import Observation, ObservedPartition
 
 
 class Means(Enum):
@@ -112,7 +112,7 @@ def log_dir_meant(ref: str, broker: int, seen: Observation) -> str | None:
     return None
 
 
-def _partition_seen(partition: TopicPartition, seen: Observation) -> PartitionSeen | None:
+def _partition_seen(partition: TopicPartition, seen: Observation) -> ObservedPartition | None:
     """Return what the first broker says that knows the partition."""
     for view in seen.metadata.values():
         if partition in view:

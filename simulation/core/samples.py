@@ -1,7 +1,7 @@
 """What a run saw inside its nodes, as plain values in the order of time: the evidence of checkers.
 
 A sample is written when something differs from the one before it. Nothing is judged here, and
-nothing is asked: who looks into the nodes is `simulation.world.observer`. What clients saw is in
+nothing is asked: who looks into the nodes is `simulation.world.sampler`. What clients saw is in
 `history`.
 """
 
@@ -18,7 +18,7 @@ SEEN_WITHIN_US: Final = 20_000
 """What changes while clients work is in the samples of a simulation so much later at most."""
 
 
-class Sight(StrEnum):
+class SampleSource(StrEnum):
     """Where a stage can look, in words."""
 
     CLIENTS = "what clients saw"
@@ -105,7 +105,7 @@ class NodeSample(NamedTuple):
     """Another number: another process than before."""
 
 
-class Fault(NamedTuple):
+class FaultSample(NamedTuple):
     """Something that was broken on purpose, from a time to a time."""
 
     begin_us: int
@@ -173,7 +173,7 @@ class Misanswer(NamedTuple):
     what: str
 
 
-class Gauge(NamedTuple):
+class GaugeSample(NamedTuple):
     """The most that something with a bound ever was."""
 
     at_us: int
@@ -192,7 +192,7 @@ class JournalSample(NamedTuple):
     replayed: tuple[Any, ...]
 
 
-class HastyAct(NamedTuple):
+class ActBeforeSync(NamedTuple):
     """The controller did or said something before the reason for it was durable."""
 
     at_us: int
@@ -252,19 +252,19 @@ class Samples:
     """When a hand changed the controller's journal."""
     topics: list[TopicSample] = field(default_factory=list[TopicSample])
     broker_configs: list[BrokerConfigsSample] = field(default_factory=list[BrokerConfigsSample])
-    faults: list[Fault] = field(default_factory=list[Fault])
+    faults: list[FaultSample] = field(default_factory=list[FaultSample])
     damages: list[Damage] = field(default_factory=list[Damage])
     views: list[TopicView] = field(default_factory=list[TopicView])
     """What clients were told, but for libraries'."""
     denials: list[Denial] = field(default_factory=list[Denial])
-    gauges: list[Gauge] = field(default_factory=list[Gauge])
+    gauges: list[GaugeSample] = field(default_factory=list[GaugeSample])
     """One per node and name."""
     misanswers: list[Misanswer] = field(default_factory=list[Misanswer])
     journals: list[JournalSample] = field(default_factory=list[JournalSample])
-    hasty_acts: list[HastyAct] = field(default_factory=list[HastyAct])
+    acts_before_sync: list[ActBeforeSync] = field(default_factory=list[ActBeforeSync])
     logs: list[LogSample] = field(default_factory=list[LogSample])
     """Of the end."""
-    sights: tuple[Sight, ...] = (Sight.CLIENTS,)
+    sources: tuple[SampleSource, ...] = (SampleSource.CLIENTS,)
     """Where somebody looked; whether anything was there is another question."""
     seen_within_us: int = SEEN_WITHIN_US
     """What changed is here so much later at most."""

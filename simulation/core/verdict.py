@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from simulation.core.checkers.evidence import Violation
-from simulation.core.checkers.seen import Check, Reach
+from simulation.core.checkers.reach import Check, Reach
 
 
 class StoryLine(NamedTuple):

@@ -11,12 +11,17 @@ from controller.core.snapshot import snapshot
 from controller.core.state import ClusterState
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.history import History
-from simulation.core.samples import JournalSample, Samples, Sight
-from simulation.look.decisions import DecisionWatch
+from simulation.core.samples import JournalSample, Samples, SampleSource
+from simulation.sampling.decisions import DecisionSampler
 from simulation.world.cluster import SimCluster
-from simulation.world.disk_look import look_at_disks
+from simulation.world.log_sampler import sample_logs
 
-_SIGHTS: Final = (Sight.CLIENTS, Sight.DECISIONS, Sight.LOGS, Sight.JOURNAL)
+_SIGHTS: Final = (
+    SampleSource.CLIENTS,
+    SampleSource.DECISIONS,
+    SampleSource.LOGS,
+    SampleSource.JOURNAL,
+)
 
 
 class EvidenceKeeper:
@@ -25,8 +30,8 @@ class EvidenceKeeper:
     def __init__(self, cluster: SimCluster, history: History) -> None:
         self._cluster = cluster
         self._history = history
-        self._samples = Samples(sights=_SIGHTS)
-        self._decisions = DecisionWatch(self._samples)
+        self._samples = Samples(sources=_SIGHTS)
+        self._decisions = DecisionSampler(self._samples)
 
     def look(self) -> None:
         """Write down what was decided since the look before, if a controller runs."""
@@ -43,8 +48,8 @@ class EvidenceKeeper:
         """
         self.look()
         samples, now_us = self._samples, self._cluster.loop.now_us
-        samples.logs = look_at_disks(self._cluster)
-        samples.hasty_acts = list(self._cluster.controller.hasty_acts)
+        samples.logs = sample_logs(self._cluster)
+        samples.acts_before_sync = list(self._cluster.controller.acts_before_sync)
         samples.journals = [JournalSample(now_us, _records(state), _records(replayed))]
         samples.ended_us = now_us
         return Evidence(history=self._history.operations, samples=samples)

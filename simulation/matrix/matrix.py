@@ -12,13 +12,13 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Final
 
+from simulation.matrix.crash_points import Crashed, CrashPoints
 from simulation.matrix.forks import Forks
 from simulation.matrix.judge import judge
-from simulation.matrix.outcome import DISK_ERRORS, Crash, Moment, Outcome, Row, Verdict
-from simulation.matrix.rehearsal import rehearse
-from simulation.matrix.scene import Scene
+from simulation.matrix.matrix_cluster import MatrixCluster
+from simulation.matrix.outcome import DISK_ERRORS, Crash, CrashPoint, CrashResult, Outcome, Row
 from simulation.matrix.stories import Story
-from simulation.matrix.watch import Crashed, Watch
+from simulation.matrix.warm_up import warm_up
 from simulation.world.loop import SimLoop
 
 STEPS_MAX: Final = 5_000_000
@@ -31,7 +31,7 @@ def run_story(
     *,
     node: str = "broker-1",
     jobs: int = 1,
-    on_judged: Callable[[Moment], None] = lambda _moment: None,
+    on_judged: Callable[[CrashPoint], None] = lambda _moment: None,
 ) -> list[Row]:
     """Return one row per kind of crash; a controller has no log dir to restart.
 
@@ -42,11 +42,11 @@ def run_story(
         jobs: how many copies run at a time.
         on_judged: called with every moment as soon as its verdict is known.
     """
-    rehearse()
-    return _Run(story, node, crashes, jobs, on_judged).run()
+    warm_up()
+    return _MatrixRun(story, node, crashes, jobs, on_judged).run()
 
 
-class _Run:
+class _MatrixRun:
     """One story."""
 
     def __init__(
@@ -55,27 +55,27 @@ class _Run:
         node: str,
         crashes: Collection[Crash],
         jobs: int,
-        on_judged: Callable[[Moment], None],
+        on_judged: Callable[[CrashPoint], None],
     ) -> None:
         self._story = story
         self._on_judged = on_judged
         self._loop = SimLoop(_SEED, steps_max=STEPS_MAX)
-        self._scene = Scene(self._loop, node)
+        self._cluster = MatrixCluster(self._loop, node)
         kinds = [crash for crash in Crash if crash in crashes]
-        if self._scene.victim is self._scene.cluster.controller:
+        if self._cluster.victim is self._cluster.sim.controller:
             kinds = [crash for crash in kinds if crash is not Crash.RETURN]
         self._rows = {crash: Row(story.__name__, node, crash) for crash in kinds}
-        self._verdicts: dict[Moment, Verdict] = {}
-        self._same: list[tuple[Moment, Moment]] = []
+        self._verdicts: dict[CrashPoint, CrashResult] = {}
+        self._same: list[tuple[CrashPoint, CrashPoint]] = []
         self._ending: Crash | None = None
-        self._forks: Forks[Moment] = Forks(jobs, self._on_told)
-        self._watch = Watch(
-            self._scene,
+        self._forks: Forks[CrashPoint] = Forks(jobs, self._on_told)
+        self._watch = CrashPoints(
+            self._cluster,
             self._forks,
             kinds,
             lambda moment, like: self._same.append((moment, like)),
         )
-        self._scene.begin = self._watch.begin
+        self._cluster.begin = self._watch.begin
 
     def run(self) -> list[Row]:
         """Tell the story; in a copy this does not return."""
@@ -87,10 +87,10 @@ class _Run:
                 self._forks.abandon()
                 self._loop.close()
                 raise
-            self._tell(Verdict(Outcome.LOST, traceback.format_exc(limit=-8)))
+            self._tell(CrashResult(Outcome.LOST, traceback.format_exc(limit=-8)))
         for moment, like in self._same:
             self._count(moment, self._verdicts[like])
-        self._loop.run_until_complete(self._scene.cluster.stop())
+        self._loop.run_until_complete(self._cluster.sim.stop())
         self._loop.close()
         return list(self._rows.values())
 
@@ -107,19 +107,19 @@ class _Run:
                     break
             self._tell(loop.run_until_complete(self._aftermath(self._ending, told)))
 
-    def _tell(self, verdict: Verdict) -> None:
+    def _tell(self, verdict: CrashResult) -> None:
         moment = self._watch.moment
         assert moment is not None
         crash = self._ending or moment.crash
         self._forks.tell(f"{crash.name}\n{verdict.outcome.value}\n{verdict.reason}")
 
     async def _play(self) -> None:
-        scene = self._scene
-        await scene.cluster.start()
-        await self._story(scene)
+        cluster = self._cluster
+        await cluster.sim.start()
+        await self._story(cluster)
         self._watch.end()
 
-    async def _aftermath(self, crash: Crash, told: asyncio.Task[None]) -> Verdict:
+    async def _aftermath(self, crash: Crash, told: asyncio.Task[None]) -> CrashResult:
         """Let the victim crash, or live on, have everything repaired, and be judged."""
         told.cancel()
         with suppress(asyncio.CancelledError):
@@ -129,27 +129,27 @@ class _Run:
         if crash in {Crash.POWER_CUT, Crash.TORN}:
             self._watch.cut_power(moment)
         elif crash is not Crash.RETURN:
-            self._scene.victim.kill()
-        await self._scene.repair()
-        return await judge(self._scene)
+            self._cluster.victim.kill()
+        await self._cluster.repair()
+        return await judge(self._cluster)
 
-    def _endings(self, moment: Moment) -> list[Crash]:
+    def _endings(self, moment: CrashPoint) -> list[Crash]:
         """Return how a copy ends: what a failed disk leaves can end in two ways."""
         if moment.crash not in DISK_ERRORS:
             return [moment.crash]
         return [crash for crash in self._rows if crash in DISK_ERRORS]
 
-    def _on_told(self, moment: Moment, told: list[str]) -> None:
-        died = Verdict(Outcome.LOST, "it died")
+    def _on_told(self, moment: CrashPoint, told: list[str]) -> None:
+        died = CrashResult(Outcome.LOST, "it died")
         verdicts = dict.fromkeys(self._endings(moment), died)
         for text in told:
             crash, outcome, reason = text.split("\n", 2)
-            verdicts[Crash[crash]] = Verdict(Outcome(outcome), reason)
+            verdicts[Crash[crash]] = CrashResult(Outcome(outcome), reason)
         for crash, verdict in verdicts.items():
             one = moment._replace(crash=crash)
             self._verdicts[one] = verdict
             self._count(one, verdict)
 
-    def _count(self, moment: Moment, verdict: Verdict) -> None:
+    def _count(self, moment: CrashPoint, verdict: CrashResult) -> None:
         self._rows[moment.crash].add(moment, verdict)
         self._on_judged(moment)

@@ -5,8 +5,8 @@ It breaks and repairs no disks.
 
 from __future__ import annotations
 
-from broker.lifecycle.log_dir_returns import Return, ReturnRefusedError, Wish
-from simulation.matrix.patience import Patience
+from broker.lifecycle.log_dir_returns import Return, ReturnRefusedError, ReturnRequest
+from simulation.matrix.retrying import Retrying
 from simulation.world.cluster import SimCluster
 from simulation.world.node import BrokerNode
 
@@ -14,9 +14,9 @@ from simulation.world.node import BrokerNode
 class Operator:
     """The operator of one cluster."""
 
-    def __init__(self, cluster: SimCluster, patience: Patience) -> None:
+    def __init__(self, cluster: SimCluster, retrying: Retrying) -> None:
         self._cluster = cluster
-        self._patience = patience
+        self._retrying = retrying
 
     def host(self, path: str) -> BrokerNode:
         """Return the broker that has this log dir."""
@@ -27,25 +27,28 @@ class Operator:
         broker = self.host(path).broker
         if broker is None or not broker.serving.done():
             return False
-        return path in broker.surface.log_dirs and broker.surface.log_dirs[path].online
+        return (
+            path in broker.broker_control.log_dirs
+            and broker.broker_control.log_dirs[path].is_online
+        )
 
-    async def ask(self, wish: Wish) -> None:
+    async def ask(self, request: ReturnRequest) -> None:
         """Have a wish served to its end, behind an earlier one; nothing when it makes no sense."""
-        asked = await self._begin(wish)
+        asked = await self._begin(request)
         if asked is not None:
-            await self._patience.until(asked.ended.is_set)
+            await self._retrying.until(asked.ended.is_set)
 
-    async def _begin(self, wish: Wish) -> Return | None:
-        host = self.host(wish.path)
-        async for _ in self._patience.attempts():
+    async def _begin(self, request: ReturnRequest) -> Return | None:
+        host = self.host(request.path)
+        async for _ in self._retrying.attempts():
             broker = host.broker
             if broker is None or not broker.serving.done():
                 continue
-            pending = broker.surface.returns.last(wish.path)
+            pending = broker.broker_control.returns.last(request.path)
             if pending is not None and not pending.ended.is_set():
                 continue
             try:
-                return host.call(broker.surface.returns.ask, wish)
+                return host.call(broker.broker_control.returns.ask, request)
             except ReturnRefusedError:
                 return None
         return None

@@ -41,7 +41,7 @@ class Outcome(Enum):
     """Something promised is missing, or is there twice, or is nobody's."""
 
 
-class Moment(NamedTuple):
+class CrashPoint(NamedTuple):
     """One crash: when it comes and how."""
 
     number: int
@@ -55,7 +55,7 @@ class Moment(NamedTuple):
     """Which of the torn power cuts there."""
 
 
-class Verdict(NamedTuple):
+class CrashResult(NamedTuple):
     """What a moment came to."""
 
     outcome: Outcome
@@ -71,19 +71,19 @@ class Row:
     """Who crashes: ``broker-1``, ``controller``."""
     crash: Crash
     outcomes: Counter[Outcome] = field(default_factory=Counter[Outcome])
-    complaints: list[str] = field(default_factory=list[str])
+    findings: list[str] = field(default_factory=list[str])
 
     @property
     def is_bad(self) -> bool:
         """Whether a start was refused or something is lost."""
         return bool(self.outcomes[Outcome.REFUSED] or self.outcomes[Outcome.LOST])
 
-    def add(self, moment: Moment, verdict: Verdict) -> None:
+    def add(self, moment: CrashPoint, verdict: CrashResult) -> None:
         """Count one moment."""
         self.outcomes[verdict.outcome] += 1
         if verdict.outcome is not Outcome.RECOVERED:
             where = f"at operation {moment.number}, {moment.before} in {moment.path}"
-            self.complaints.append(
+            self.findings.append(
                 f"{self.story}, {self.node}, {self.crash.value} {where}: "
                 f"{verdict.outcome.value}, {verdict.reason}"
             )

@@ -6,26 +6,26 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from protocol.errors import Malformed
+from simulation.cluster_instance import ClusterInstanceError
 from simulation.core.actions import Action
 from simulation.run.breaking import BREAKS
 from simulation.run.ordering import ORDERS
-from simulation.run.scene import Scene, StepError
-from simulation.stage import StageError
+from simulation.run.run_context import RunContext, StepError
 
 # Any: each takes the class of its row, beyond what a type can say.
-_ACTS: Final[Mapping[type, Callable[[Scene, Any], Awaitable[None]]]] = {**BREAKS, **ORDERS}
+_ACTS: Final[Mapping[type, Callable[[RunContext, Any], Awaitable[None]]]] = {**BREAKS, **ORDERS}
 
 
-async def act(scene: Scene, action: Action) -> None:
+async def act(context: RunContext, action: Action) -> None:
     """Do it.
 
     Raises:
         StepError: it did not go as the plan says.
     """
-    await scene.look_for(action)
+    await context.look_for(action)
     try:
-        await _ACTS[type(action)](scene, action)
-    except StageError as error:
+        await _ACTS[type(action)](context, action)
+    except ClusterInstanceError as error:
         raise StepError(str(error)) from error
     except (OSError, Malformed) as error:
         raise StepError(f"no answer: {error or type(error).__name__}") from error

@@ -17,145 +17,145 @@ from protocol.faults.model import (
 from simulation.core import actions as do
 from simulation.core.journal_edits import edited
 from simulation.core.references import ALL
-from simulation.run.scene import Scene, StepError, WrongWriter
+from simulation.run.run_context import RunContext, StepError, WrongWriter
 
 LOOK_EVERY_MS: Final = 50
 
 
-async def _fault(scene: Scene, action: do.Fault) -> None:
+async def _fault(context: RunContext, action: do.Fault) -> None:
     rule = action.rule
     if isinstance(rule, DiskFault):
-        rule = replace(rule, node=scene.node(rule.node))
+        rule = replace(rule, node=context.node(rule.node))
         broker = broker_id_of(rule.node)
         if broker is not None and rule.log_dir is not None:
-            rule = replace(rule, log_dir=scene.path(broker, rule.log_dir))
-    await scene.stage.add_fault(action.name, rule)
-    scene.active_faults[action.name] = rule
+            rule = replace(rule, log_dir=context.path(broker, rule.log_dir))
+    await context.cluster.add_fault(action.name, rule)
+    context.active_faults[action.name] = rule
     if isinstance(rule, DiskFault) and rule.mode.row.damage is DamageLasts.UNTIL_REPLACED:
-        _remember_wrong_writers(scene, action.name, rule)
+        _remember_wrong_writers(context, action.name, rule)
 
 
-def _remember_wrong_writers(scene: Scene, name: str, rule: DiskFault) -> None:
+def _remember_wrong_writers(context: RunContext, name: str, rule: DiskFault) -> None:
     broker = broker_id_of(rule.node)
     assert broker is not None, f"{name} is on {rule.node}"
-    for log_dir in scene.stage.spec.broker(broker).log_dirs:
+    for log_dir in context.cluster.spec.broker(broker).log_dirs:
         if rule.log_dir in {None, log_dir.path}:
-            scene.wrong_writers[WrongWriter(name, broker, log_dir.path)] = None
+            context.wrong_writers[WrongWriter(name, broker, log_dir.path)] = None
 
 
-async def _clear(scene: Scene, action: do.Clear) -> None:
+async def _clear(context: RunContext, action: do.Clear) -> None:
     name = action.fault
     if name == ALL:
-        for each in list(scene.active_faults):
-            await _take_off(scene, each)
-    elif name not in scene.active_faults:
+        for each in list(context.active_faults):
+            await _take_off(context, each)
+    elif name not in context.active_faults:
         raise StepError(f"{name} is not in force")
-    elif action.once_met and name in await scene.unmet_faults():
-        scene.group.create_task(_clear_once_met(scene, name), name=f"clear {name}")
+    elif action.once_met and name in await context.unmet_faults():
+        context.group.create_task(_clear_once_met(context, name), name=f"clear {name}")
     else:
-        await _take_off(scene, name)
+        await _take_off(context, name)
 
 
-async def _clear_once_met(scene: Scene, name: str) -> None:
+async def _clear_once_met(context: RunContext, name: str) -> None:
     while True:
-        if name not in await scene.unmet_faults():
-            await _take_off(scene, name)
+        if name not in await context.unmet_faults():
+            await _take_off(context, name)
             return
         await asyncio.sleep(LOOK_EVERY_MS / 1000)
 
 
-async def _take_off(scene: Scene, name: str) -> None:
-    if scene.active_faults.pop(name, None) is not None:
-        await scene.stage.clear_fault(name)
+async def _take_off(context: RunContext, name: str) -> None:
+    if context.active_faults.pop(name, None) is not None:
+        await context.cluster.clear_fault(name)
 
 
-async def _kill(scene: Scene, action: do.Kill) -> None:
-    await scene.stage.kill_node(scene.node(action.node))
+async def _kill(context: RunContext, action: do.Kill) -> None:
+    await context.cluster.kill_node(context.node(action.node))
 
 
-async def _stop(scene: Scene, action: do.Stop) -> None:
-    await scene.stage.stop_node(scene.node(action.node))
+async def _stop(context: RunContext, action: do.Stop) -> None:
+    await context.cluster.stop_node(context.node(action.node))
 
 
-async def _start(scene: Scene, action: do.Start) -> None:
-    await scene.stage.start_node(scene.node(action.node))
+async def _start(context: RunContext, action: do.Start) -> None:
+    await context.cluster.start_node(context.node(action.node))
 
 
-async def _power_cut(scene: Scene, action: do.PowerCut) -> None:
-    await scene.stage.cut_power(scene.node(action.node))
+async def _power_cut(context: RunContext, action: do.PowerCut) -> None:
+    await context.cluster.cut_power(context.node(action.node))
 
 
-async def _pause(scene: Scene, action: do.Pause) -> None:
-    await scene.stage.pause_node(scene.node(action.node))
+async def _pause(context: RunContext, action: do.Pause) -> None:
+    await context.cluster.pause_node(context.node(action.node))
 
 
-async def _resume(scene: Scene, action: do.Resume) -> None:
-    await scene.stage.resume_node(scene.node(action.node))
+async def _resume(context: RunContext, action: do.Resume) -> None:
+    await context.cluster.resume_node(context.node(action.node))
 
 
-async def _slow_cpu(scene: Scene, action: do.SlowCpu) -> None:
-    node = scene.node(action.node)
-    scene.touched_nodes[node] = None
-    await scene.stage.slow_cpu(node, action.factor)
+async def _slow_cpu(context: RunContext, action: do.SlowCpu) -> None:
+    node = context.node(action.node)
+    context.touched_nodes[node] = None
+    await context.cluster.slow_cpu(node, action.factor)
 
 
-async def _skew_clock(scene: Scene, action: do.SkewClock) -> None:
-    node = scene.node(action.node)
-    scene.touched_nodes[node] = None
-    await scene.stage.skew_clock(node, action.by_ms)
+async def _skew_clock(context: RunContext, action: do.SkewClock) -> None:
+    node = context.node(action.node)
+    context.touched_nodes[node] = None
+    await context.cluster.skew_clock(node, action.by_ms)
 
 
-async def _restart_log_dir(scene: Scene, action: do.RestartLogDir) -> None:
-    broker = scene.broker(action.broker)
-    await scene.stage.restart_log_dir(broker, scene.path(broker, action.log_dir))
+async def _restart_log_dir(context: RunContext, action: do.RestartLogDir) -> None:
+    broker = context.broker(action.broker)
+    await context.cluster.restart_log_dir(broker, context.path(broker, action.log_dir))
 
 
-async def _replace_log_dir(scene: Scene, action: do.ReplaceLogDir) -> None:
-    broker = scene.broker(action.broker)
-    path = scene.path(broker, action.log_dir)
-    if scene.stage.node(broker_node(broker)).state != "running":
+async def _replace_log_dir(context: RunContext, action: do.ReplaceLogDir) -> None:
+    broker = context.broker(action.broker)
+    path = context.path(broker, action.log_dir)
+    if context.cluster.node(broker_node(broker)).state != "running":
         raise StepError(f"broker {broker} does not run")
-    await scene.stage.replace_log_dir(broker, path, accept_loss=action.accept_loss)
-    await scene.forget_wrong_writers(broker, path)
+    await context.cluster.replace_log_dir(broker, path, accept_loss=action.accept_loss)
+    await context.forget_wrong_writers(broker, path)
 
 
-async def _restart_partition(scene: Scene, action: do.RestartPartition) -> None:
-    broker = scene.broker(action.broker)
-    for partition in scene.partitions(action.of):
-        await scene.stage.restart_partition(broker, partition)
+async def _restart_partition(context: RunContext, action: do.RestartPartition) -> None:
+    broker = context.broker(action.broker)
+    for partition in context.partitions(action.of):
+        await context.cluster.restart_partition(broker, partition)
 
 
-async def _write_file(scene: Scene, action: do.WriteFile) -> None:
-    broker = scene.broker(action.broker)
-    path = scene.path(broker, action.log_dir)
-    await scene.stage.write_file(broker, path, action.file, action.text)
+async def _write_file(context: RunContext, action: do.WriteFile) -> None:
+    broker = context.broker(action.broker)
+    path = context.path(broker, action.log_dir)
+    await context.cluster.write_file(broker, path, action.file, action.text)
 
 
-async def _remove_file(scene: Scene, action: do.RemoveFile) -> None:
-    broker = scene.broker(action.broker)
-    await scene.stage.remove_file(broker, scene.path(broker, action.log_dir), action.file)
+async def _remove_file(context: RunContext, action: do.RemoveFile) -> None:
+    broker = context.broker(action.broker)
+    await context.cluster.remove_file(broker, context.path(broker, action.log_dir), action.file)
 
 
-async def _edit_journal(scene: Scene, action: do.EditJournal) -> None:
-    data = await scene.stage.read_journal()
+async def _edit_journal(context: RunContext, action: do.EditJournal) -> None:
+    data = await context.cluster.read_journal()
     if action.edit == "copy":
-        scene.journal_copy = data
+        context.journal_copy = data
         return
-    if scene.stage.node(CONTROLLER_NODE).state != "stopped":
+    if context.cluster.node(CONTROLLER_NODE).state != "stopped":
         raise StepError("the controller runs: its journal is its own")
-    await scene.stage.write_journal(edited(action.edit, data, scene.journal_copy))
+    await context.cluster.write_journal(edited(action.edit, data, context.journal_copy))
 
 
-async def _start_workload(scene: Scene, action: do.StartWorkload) -> None:
-    scene.workloads.begin(action.workload)
+async def _start_workload(context: RunContext, action: do.StartWorkload) -> None:
+    context.workloads.begin(action.workload)
 
 
-async def _stop_workload(scene: Scene, action: do.StopWorkload) -> None:
-    await scene.workloads.end(action.workload)
+async def _stop_workload(context: RunContext, action: do.StopWorkload) -> None:
+    await context.workloads.end(action.workload)
 
 
 # Any: each takes the class of its row, beyond what a type can say.
-BREAKS: Final[Mapping[type, Callable[[Scene, Any], Awaitable[None]]]] = {
+BREAKS: Final[Mapping[type, Callable[[RunContext, Any], Awaitable[None]]]] = {
     do.Fault: _fault,
     do.Clear: _clear,
     do.Kill: _kill,

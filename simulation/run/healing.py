@@ -7,16 +7,16 @@ from typing import Final
 
 from protocol.faults.model import CONTROLLER_NODE, broker_id_of, broker_node
 from protocol.ids import TopicPartition
+from simulation.cluster_instance import ClusterInstanceError
 from simulation.core.actions import Clear
+from simulation.core.health import health_problems, left_out
 from simulation.core.needs import Need
 from simulation.core.observation import LogDirName, Observation
 from simulation.core.plan import Ending
 from simulation.core.references import ALL
-from simulation.core.wellness import complaints, left_out
 from simulation.run.acting import act
-from simulation.run.scene import Scene, StepError
+from simulation.run.run_context import RunContext, StepError
 from simulation.run.story import Story
-from simulation.stage import StageError
 
 LOOK_EVERY_MS: Final = 100
 PATIENCE_MS: Final = 10_000
@@ -25,41 +25,41 @@ _TOLD_MAX: Final = 5
 NEEDS: Final = (Need.METADATA, Need.LOG_DIRS, Need.REASSIGNMENTS)
 
 
-async def end_faults(scene: Scene, ending: Ending, story: Story) -> None:
+async def end_faults(context: RunContext, ending: Ending, story: Story) -> None:
     """Take off every fault, and start what is down if the plan says so."""
     story.tell("faults end")
-    await act(scene, Clear(ALL))
-    await end_breakage(scene, ending, story)
+    await act(context, Clear(ALL))
+    await end_breakage(context, ending, story)
 
 
-async def end_breakage(scene: Scene, ending: Ending, story: Story) -> None:
+async def end_breakage(context: RunContext, ending: Ending, story: Story) -> None:
     """Set CPUs and clocks right, and start what is down if the plan says so."""
-    for node in scene.touched_nodes:
-        await scene.stage.slow_cpu(node, 1)
-        await scene.stage.skew_clock(node, 0)
+    for node in context.touched_nodes:
+        await context.cluster.slow_cpu(node, 1)
+        await context.cluster.skew_clock(node, 0)
     if ending.start_nodes:
-        await _start_nodes(scene, story)
+        await _start_nodes(context, story)
 
 
-async def heal(scene: Scene, ending: Ending, story: Story) -> int:
+async def heal(context: RunContext, ending: Ending, story: Story) -> int:
     """Wait until all is well; return how long that took, in ms.
 
     Raises:
         StepError: it did not come to that in time.
     """
-    repair = Repair(scene, ending, story)
-    began_ms = scene.stage.now_ms()
+    repair = Repair(context, ending, story)
+    began_ms = context.cluster.now_ms()
     while True:
-        seen = await scene.lookout.look(NEEDS)
-        wrong = complaints(
+        seen = await context.observer.observe(NEEDS)
+        wrong = health_problems(
             seen,
             repair.brokers_wanted(seen),
             may_be_down=not ending.start_nodes,
             may_be_broken=not ending.restart_log_dirs,
         )
-        lasted_ms = scene.stage.now_ms() - began_ms
+        lasted_ms = context.cluster.now_ms() - began_ms
         may_replace = not wrong or lasted_ms > min(PATIENCE_MS, ending.heals_within_ms // 2)
-        wrong = [*wrong, *await repair.owed()] or list(await scene.stage.lacks())
+        wrong = [*wrong, *await repair.replacements_due()] or list(await context.cluster.lacks())
         if not wrong:
             story.tell(f"all is well after {lasted_ms} ms")
             return lasted_ms
@@ -72,22 +72,22 @@ async def heal(scene: Scene, ending: Ending, story: Story) -> int:
         await asyncio.sleep(LOOK_EVERY_MS / 1000)
 
 
-async def end_workloads(scene: Scene, ending: Ending, story: Story) -> None:
+async def end_workloads(context: RunContext, ending: Ending, story: Story) -> None:
     """Let writers end first, and readers when they have read all that there is.
 
     Raises:
         StepError: a reader does not come to the end in time.
     """
-    await scene.workloads.end_writers()
-    began_ms = scene.stage.now_ms()
+    await context.workloads.end_writers()
+    began_ms = context.cluster.now_ms()
     while True:
-        seen = await scene.lookout.look((Need.OFFSETS,))
-        unread = scene.workloads.unread(seen.offsets)
-        lasted_ms = scene.stage.now_ms() - began_ms
+        seen = await context.observer.observe((Need.OFFSETS,))
+        unread = context.workloads.unread(seen.offsets)
+        lasted_ms = context.cluster.now_ms() - began_ms
         if not unread or lasted_ms > ending.heals_within_ms:
             break
         await asyncio.sleep(LOOK_EVERY_MS / 1000)
-    await scene.workloads.end_readers()
+    await context.workloads.end_readers()
     if unread:
         raise StepError(f"not read {lasted_ms} ms after all was well: {'; '.join(unread)}")
     story.tell(f"all is read after {lasted_ms} ms")
@@ -96,8 +96,8 @@ async def end_workloads(scene: Scene, ending: Ending, story: Story) -> None:
 class Repair:
     """Brings back log dirs that are offline, and nodes that ended before their faults did."""
 
-    def __init__(self, scene: Scene, ending: Ending, story: Story) -> None:
-        self._scene = scene
+    def __init__(self, context: RunContext, ending: Ending, story: Story) -> None:
+        self._context = context
         self._ending = ending
         self._story = story
         self._restarted: dict[LogDirName, None] = {}
@@ -105,7 +105,7 @@ class Repair:
     def brokers_wanted(self, seen: Observation) -> int:
         """Return how many brokers must answer."""
         if self._ending.start_nodes:
-            return len(self._scene.stage.spec.brokers)
+            return len(self._context.cluster.spec.brokers)
         return sum(
             node.state == "running"
             for name, node in seen.nodes.items()
@@ -115,7 +115,7 @@ class Repair:
     async def go_on(self, seen: Observation) -> None:
         """Begin what can be begun now."""
         if self._ending.start_nodes:
-            await _start_nodes(self._scene, self._story)
+            await _start_nodes(self._context, self._story)
         if not self._ending.restart_log_dirs:
             return
         for (broker, name), log_dir in seen.log_dirs.items():
@@ -124,13 +124,13 @@ class Repair:
         for broker, partition in left_out(seen):
             await self._restart_left_out(broker, partition)
 
-    async def owed(self) -> tuple[str, ...]:
+    async def replacements_due(self) -> tuple[str, ...]:
         """Return what is to be done though nobody complains."""
         if not self._ending.replace_log_dirs:
             return ()
         return tuple(
             f"{each.path} of broker-{each.broker} wrote to wrong places and is still there"
-            for each in await self._scene.disks_to_replace()
+            for each in await self._context.disks_to_replace()
         )
 
     async def replace_wrong_writers(self) -> None:
@@ -138,49 +138,49 @@ class Repair:
         if not self._ending.replace_log_dirs:
             return
         for broker, path in {
-            (one.broker, one.path): None for one in await self._scene.disks_to_replace()
+            (one.broker, one.path): None for one in await self._context.disks_to_replace()
         }:
             try:
                 await self._replace(broker, path)
-            except StageError:
+            except ClusterInstanceError:
                 continue  # the broker is not ready for it: the next look tries again
-            await self._scene.forget_wrong_writers(broker, path)
+            await self._context.forget_wrong_writers(broker, path)
             self._story.tell(f"{path} of broker-{broker} is replaced: it wrote elsewhere")
 
     async def _replace(self, broker: int, path: str) -> None:
         """Replace a disk while its broker runs, or between two runs if it has no other one."""
-        stage = self._scene.stage
+        cluster = self._context.cluster
         node = broker_node(broker)
-        is_only = len(stage.spec.broker(broker).log_dirs) == 1
-        if is_only and stage.node(node).state == "running":
-            await stage.stop_node(node)
-        await stage.replace_log_dir(broker, path, accept_loss=True)
+        is_only = len(cluster.spec.broker(broker).log_dirs) == 1
+        if is_only and cluster.node(node).state == "running":
+            await cluster.stop_node(node)
+        await cluster.replace_log_dir(broker, path, accept_loss=True)
         if is_only:
-            await stage.start_node(node)
+            await cluster.start_node(node)
 
     async def _restart_left_out(self, broker: int, partition: TopicPartition) -> None:
         try:
-            await self._scene.stage.restart_partition(broker, partition)
-        except StageError:
+            await self._context.cluster.restart_partition(broker, partition)
+        except ClusterInstanceError:
             return  # nothing was left out, or it is lost: the broker knows better
         self._story.tell(f"{partition} of broker-{broker} is brought back")
 
     async def _restart(self, broker: int, name: str) -> None:
         try:
-            await self._scene.stage.restart_log_dir(broker, self._scene.path(broker, name))
-        except StageError:
+            await self._context.cluster.restart_log_dir(broker, self._context.path(broker, name))
+        except ClusterInstanceError:
             return  # the broker is not ready for it: the next look tries again
         self._restarted[broker, name] = None
         self._story.tell(f"{name} of broker-{broker} is brought back")
 
 
-async def _start_nodes(scene: Scene, story: Story) -> None:
-    brokers = (broker_node(broker.id) for broker in scene.stage.spec.brokers)
+async def _start_nodes(context: RunContext, story: Story) -> None:
+    brokers = (broker_node(broker.id) for broker in context.cluster.spec.brokers)
     for name in (CONTROLLER_NODE, *brokers):
-        state = scene.stage.node(name).state
+        state = context.cluster.node(name).state
         if state == "paused":
             story.tell(f"{name} goes on")
-            await scene.stage.resume_node(name)
+            await context.cluster.resume_node(name)
         elif state == "stopped":
             story.tell(f"{name} is started")
-            await scene.stage.start_node(name)
+            await context.cluster.start_node(name)

@@ -11,16 +11,16 @@ from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from simulation.core import actions as do
 from simulation.core.references import ALL
-from simulation.run.scene import Scene, StepError
+from simulation.run.run_context import RunContext, StepError
 from simulation.workload.admin import ALL_BROKERS
 
 CORDONED: Final = "cordoned.log.dirs"
 
 
-async def _create_topic(scene: Scene, action: do.CreateTopic) -> None:
+async def _create_topic(context: RunContext, action: do.CreateTopic) -> None:
     if action.log_dir is not None:
-        await _place(scene, action, action.log_dir)
-    code = await scene.admin.create_topic(
+        await _place(context, action, action.log_dir)
+    code = await context.admin.create_topic(
         action.name,
         partitions=action.partitions,
         replication_factor=action.replication_factor,
@@ -30,73 +30,73 @@ async def _create_topic(scene: Scene, action: do.CreateTopic) -> None:
     _check(code, action.answers)
 
 
-async def _delete_topic(scene: Scene, action: do.DeleteTopic) -> None:
-    _check(await scene.admin.delete_topic(action.name), action.answers)
+async def _delete_topic(context: RunContext, action: do.DeleteTopic) -> None:
+    _check(await context.admin.delete_topic(action.name), action.answers)
 
 
-async def _add_partitions(scene: Scene, action: do.AddPartitions) -> None:
-    code = await scene.admin.create_partitions(action.topic, action.to, action.assignment)
+async def _add_partitions(context: RunContext, action: do.AddPartitions) -> None:
+    code = await context.admin.create_partitions(action.topic, action.to, action.assignment)
     _check(code, action.answers)
 
 
-async def _move_replica(scene: Scene, action: do.MoveReplica) -> None:
-    broker = scene.broker(action.broker)
-    path = scene.path(broker, action.to)
-    codes = await scene.admin.move_replicas(broker, path, scene.partitions(action.of))
+async def _move_replica(context: RunContext, action: do.MoveReplica) -> None:
+    broker = context.broker(action.broker)
+    path = context.path(broker, action.to)
+    codes = await context.admin.move_replicas(broker, path, context.partitions(action.of))
     _check_each(codes, action.answers)
 
 
-async def _reassign(scene: Scene, action: do.Reassign) -> None:
-    targets = dict.fromkeys(scene.partitions(action.of), action.to)
-    _check_each(await scene.admin.reassign(targets), action.answers)
+async def _reassign(context: RunContext, action: do.Reassign) -> None:
+    targets = dict.fromkeys(context.partitions(action.of), action.to)
+    _check_each(await context.admin.reassign(targets), action.answers)
 
 
-async def _cancel_reassignment(scene: Scene, action: do.CancelReassignment) -> None:
-    targets = dict.fromkeys(scene.partitions(action.of))
-    _check_each(await scene.admin.reassign(targets), action.answers)
+async def _cancel_reassignment(context: RunContext, action: do.CancelReassignment) -> None:
+    targets = dict.fromkeys(context.partitions(action.of))
+    _check_each(await context.admin.reassign(targets), action.answers)
 
 
-async def _elect_leaders(scene: Scene, action: do.ElectLeaders) -> None:
+async def _elect_leaders(context: RunContext, action: do.ElectLeaders) -> None:
     kind = ElectionType[action.kind.upper()]
-    codes = await scene.admin.elect(scene.partitions(action.of), kind)
+    codes = await context.admin.elect(context.partitions(action.of), kind)
     _check_each(codes, action.answers)
 
 
-async def _alter_configs(scene: Scene, action: do.AlterConfigs) -> None:
+async def _alter_configs(context: RunContext, action: do.AlterConfigs) -> None:
     if action.topic is not None:
         resource, name = ResourceType.TOPIC, action.topic
     else:
         resource = ResourceType.BROKER
-        name = ALL_BROKERS if action.broker is None else str(scene.broker(action.broker))
-    alter = scene.admin.replace_configs if action.alone else scene.admin.alter_configs
+        name = ALL_BROKERS if action.broker is None else str(context.broker(action.broker))
+    alter = context.admin.replace_configs if action.alone else context.admin.alter_configs
     _check(await alter(resource, name, action.set), action.answers)
 
 
-async def _cordon(scene: Scene, action: do.Cordon) -> None:
-    broker = scene.broker(action.broker)
-    paths = [ref if ref == ALL else scene.path(broker, ref) for ref in action.log_dirs]
-    code = await scene.admin.alter_configs(
+async def _cordon(context: RunContext, action: do.Cordon) -> None:
+    broker = context.broker(action.broker)
+    paths = [ref if ref == ALL else context.path(broker, ref) for ref in action.log_dirs]
+    code = await context.admin.alter_configs(
         ResourceType.BROKER, str(broker), {CORDONED: ",".join(paths)}
     )
     _check(code, action.answers)
 
 
-async def _delete_records(scene: Scene, action: do.DeleteRecords) -> None:
-    for partition in scene.partitions(action.of):
-        code = await scene.admin.delete_records(partition, action.before)
+async def _delete_records(context: RunContext, action: do.DeleteRecords) -> None:
+    for partition in context.partitions(action.of):
+        code = await context.admin.delete_records(partition, action.before)
         _check(code, action.answers)
 
 
-async def _ask(scene: Scene, action: do.Ask) -> None:
-    broker = scene.broker(action.broker)
-    for partition in scene.partitions(action.of):
-        code = await scene.asker.ask(action.api, broker, partition, action.version, action.offset)
+async def _ask(context: RunContext, action: do.Ask) -> None:
+    broker = context.broker(action.broker)
+    for partition in context.partitions(action.of):
+        code = await context.asker.ask(action.api, broker, partition, action.version, action.offset)
         _check(code, action.answers)
 
 
-async def _place(scene: Scene, topic: do.CreateTopic, log_dir: str) -> None:
+async def _place(context: RunContext, topic: do.CreateTopic, log_dir: str) -> None:
     """Tell brokers where to put replicas that are not there yet; they remember it."""
-    brokers = [broker.id for broker in scene.stage.spec.brokers]
+    brokers = [broker.id for broker in context.cluster.spec.brokers]
     assignment = topic.assignment or [brokers] * topic.partitions
     for broker in brokers:
         placed = [
@@ -105,7 +105,7 @@ async def _place(scene: Scene, topic: do.CreateTopic, log_dir: str) -> None:
             if broker in replicas
         ]
         if placed:
-            await scene.admin.move_replicas(broker, scene.path(broker, log_dir), placed)
+            await context.admin.move_replicas(broker, context.path(broker, log_dir), placed)
 
 
 def _check(code: ErrorCode, wanted: str) -> None:
@@ -120,7 +120,7 @@ def _check_each(codes: Mapping[TopicPartition, ErrorCode], wanted: str) -> None:
 
 
 # Any: each takes the class of its row, beyond what a type can say.
-ORDERS: Final[Mapping[type, Callable[[Scene, Any], Awaitable[None]]]] = {
+ORDERS: Final[Mapping[type, Callable[[RunContext, Any], Awaitable[None]]]] = {
     do.CreateTopic: _create_topic,
     do.DeleteTopic: _delete_topic,
     do.AddPartitions: _add_partitions,

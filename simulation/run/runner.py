@@ -1,4 +1,4 @@
-"""Runs a plan on a stage, from the start of the cluster to the verdict of the checkers.
+"""Runs a plan on a cluster, from the start of the cluster to the verdict of the checkers.
 
 It works on any asyncio loop, of virtual time or not, and knows no world.
 """
@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+from simulation.cluster_instance import ClusterInstance
 from simulation.core.actions import Fault, Step, Until
 from simulation.core.capability import needed_capabilities
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.seen import checks_of
+from simulation.core.checkers.reach import checks_of
 from simulation.core.checkers.table import check_all
 from simulation.core.conditions import FullIsr
 from simulation.core.history import History
@@ -22,17 +23,16 @@ from simulation.core.plan_document import value_text
 from simulation.core.verdict import StoryLine, Verdict
 from simulation.loop_time import loop_now_us
 from simulation.run.asking import Asker
+from simulation.run.fault_triggering import trigger_unmet_faults
 from simulation.run.healing import end_faults, end_workloads, heal
-from simulation.run.lookout import Lookout
-from simulation.run.provoking import provoke
-from simulation.run.scene import Scene, StepError
+from simulation.run.observer import Observer
+from simulation.run.run_context import RunContext, StepError
 from simulation.run.steps import Player
 from simulation.run.story import Story
 from simulation.run.workloads import Workloads
-from simulation.stage import Stage
 from simulation.workload.admin import Admin
 from simulation.workload.clients import ClusterClient, addresses_of
-from simulation.workload.mover import Chance
+from simulation.workload.mover import RandomSource
 from simulation.workload.topic_answers import TopicAnswers
 
 LOOK_TIMEOUT_MS: Final = 1_000
@@ -44,12 +44,12 @@ HEALING: Final = "healing"
 
 
 class CannotRunError(Exception):
-    """The plan asks for what this stage cannot do; the text says what."""
+    """The plan asks for what this cluster cannot do; the text says what."""
 
 
-def refusal(plan: Plan, stage: Stage) -> str | None:
-    """Return why ``plan`` cannot run on ``stage``, or None."""
-    missing = [each for each in needed_capabilities(plan) if each not in stage.capabilities]
+def refusal(plan: Plan, cluster: ClusterInstance) -> str | None:
+    """Return why ``plan`` cannot run on ``cluster``, or None."""
+    missing = [each for each in needed_capabilities(plan) if each not in cluster.capabilities]
     if not missing:
         return None
     words = ", ".join(each.value.replace("_", " ") for each in missing)
@@ -58,49 +58,49 @@ def refusal(plan: Plan, stage: Stage) -> str | None:
 
 async def run_plan(
     plan: Plan,
-    stage: Stage,
+    cluster: ClusterInstance,
     *,
-    chance: Chance,
+    chance: RandomSource,
     show: Callable[[StoryLine], None] | None = None,
     keep_history: Callable[[History], None] | None = None,
 ) -> Verdict:
-    """Start the cluster of ``stage``, run ``plan`` on it, stop it, and return the verdict.
+    """Start ``cluster``, run ``plan`` on it, stop it, and return the verdict.
 
     Args:
-        plan: its cluster is the one that ``stage`` was made for.
-        stage: not started yet.
+        plan: its cluster is what ``cluster`` was made for.
+        cluster: not started yet.
         chance: for workloads that choose.
         show: hears every line of the story when it happens.
         keep_history: is given what the clients did, at the end.
 
     Raises:
         CannotRunError: before anything is started.
-        StageError: the cluster does not start.
+        ClusterInstanceError: the cluster does not start.
     """
-    why_not = refusal(plan, stage)
+    why_not = refusal(plan, cluster)
     if why_not is not None:
         raise CannotRunError(why_not)
-    run = _Run(plan, stage, chance, show)
+    run = _PlanRun(plan, cluster, chance, show)
     verdict = await run.run()
     if keep_history is not None:
         keep_history(run.history)
     return verdict
 
 
-class _Run:
+class _PlanRun:
     """One run."""
 
     def __init__(
         self,
         plan: Plan,
-        stage: Stage,
-        chance: Chance,
+        cluster: ClusterInstance,
+        chance: RandomSource,
         show: Callable[[StoryLine], None] | None,
     ) -> None:
         self._plan = plan
-        self._stage = stage
+        self._cluster = cluster
         self._chance = chance
-        self._story = Story(stage.now_ms) if show is None else Story(stage.now_ms, show)
+        self._story = Story(cluster.now_ms) if show is None else Story(cluster.now_ms, show)
         self.history = History(loop_now_us)
         self._topic_answers = TopicAnswers()
         self._violations: list[Violation] = []
@@ -110,7 +110,7 @@ class _Run:
 
     async def run(self) -> Verdict:
         """Run it."""
-        addresses = addresses_of(self._stage.spec)
+        addresses = addresses_of(self._cluster.spec)
         told = self._topic_answers
         client = ClusterClient(addresses, "administrator", topic_answers=told)
         looking = ClusterClient(
@@ -118,43 +118,43 @@ class _Run:
         )
         self._story.tell(f"{self._plan.name}: {self._plan.shows}")
         try:
-            await self._stage.start()
+            await self._cluster.start()
             async with asyncio.TaskGroup() as group:
-                scene = self._scene(client, looking, group)
-                player = Player(scene, self._story)
-                await self._play(scene, player)
-                await self._end(scene, player.faults)
-                return await self._verdict(scene, player.done)
+                context = self._context(client, looking, group)
+                player = Player(context, self._story)
+                await self._play(context, player)
+                await self._end(context, player.faults)
+                return await self._verdict(context, player.done)
         finally:
             client.close()
             looking.close()
-            await self._stage.stop()
+            await self._cluster.stop()
 
-    def _scene(
+    def _context(
         self, client: ClusterClient, looking: ClusterClient, group: asyncio.TaskGroup
-    ) -> Scene:
+    ) -> RunContext:
         workloads = Workloads(
             {workload.name: workload for workload in self._plan.workloads},
             partial(
                 ClusterClient,
-                addresses_of(self._stage.spec),
+                addresses_of(self._cluster.spec),
                 topic_answers=self._topic_answers,
             ),
             self.history,
             self._chance,
-            self._stage.clock,
+            self._cluster.clock,
             group,
         )
-        return Scene(
-            stage=self._stage,
-            lookout=Lookout(self._stage, looking, workloads.seen),
+        return RunContext(
+            cluster=self._cluster,
+            observer=Observer(self._cluster, looking, workloads.seen),
             admin=Admin(client, self.history),
-            asker=Asker(client, self.history, self._stage.clock),
+            asker=Asker(client, self.history, self._cluster.clock),
             workloads=workloads,
             group=group,
         )
 
-    async def _play(self, scene: Scene, player: Player) -> None:
+    async def _play(self, context: RunContext, player: Player) -> None:
         """Create the topics of the cluster, let the workloads begin, do the steps."""
         topics = self._plan.cluster.topics
         waits = [
@@ -166,36 +166,36 @@ class _Run:
         if not player.failures:
             for workload in self._plan.workloads:
                 if workload.begins:
-                    scene.workloads.begin(workload.name)
+                    context.workloads.begin(workload.name)
             await player.play(self._plan.steps)
         self._note(STEPS, player.failures)
 
-    async def _end(self, scene: Scene, faults: list[Fault]) -> None:
+    async def _end(self, context: RunContext, faults: list[Fault]) -> None:
         """End the faults, wait until all is well, end the workloads."""
-        await provoke(scene, self._plan.ending, self._story)
-        hits = await self._stage.fault_hits()
+        await trigger_unmet_faults(context, self._plan.ending, self._story)
+        hits = await self._cluster.fault_hits()
         if not self._violations:
             self._note(FAULTS, [_inert(fault) for fault in faults if not hits.get(fault.name)])
-        await end_faults(scene, self._plan.ending, self._story)
+        await end_faults(context, self._plan.ending, self._story)
         self._healed_us = loop_now_us()
         try:
-            self._healed_after_ms = await heal(scene, self._plan.ending, self._story)
-            await end_workloads(scene, self._plan.ending, self._story)
+            self._healed_after_ms = await heal(context, self._plan.ending, self._story)
+            await end_workloads(context, self._plan.ending, self._story)
             # Connections that died unnoticed still take replicas out of the Isr for a while.
-            await heal(scene, self._plan.ending, self._story)
+            await heal(context, self._plan.ending, self._story)
         except StepError as error:
             self._note(HEALING, [str(error)])
-            await scene.workloads.end_writers()
-            await scene.workloads.end_readers()
+            await context.workloads.end_writers()
+            await context.workloads.end_readers()
 
-    async def _verdict(self, scene: Scene, done: Mapping[str, int]) -> Verdict:
-        samples = await self._stage.samples()
+    async def _verdict(self, context: RunContext, done: Mapping[str, int]) -> Verdict:
+        samples = await self._cluster.samples()
         samples.healed_us = self._healed_us
         samples.ended_us = loop_now_us()
         samples.views, samples.denials = self._topic_answers.views, self._topic_answers.denials
         evidence = Evidence(history=self.history.operations, samples=samples)
         self._violations += check_all(evidence)
-        seen = scene.workloads.seen().values()
+        seen = context.workloads.seen().values()
         return Verdict(
             plan=self._plan.name,
             violations=tuple(
@@ -206,7 +206,7 @@ class _Run:
             healed_after_ms=self._healed_after_ms,
             acknowledged=sum(each.acknowledged for each in seen),
             read=sum(each.read for each in seen),
-            fault_hits=dict(await self._stage.fault_hits()),
+            fault_hits=dict(await self._cluster.fault_hits()),
             done=dict(done),
             checks=checks_of(evidence),
         )

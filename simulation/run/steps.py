@@ -15,7 +15,7 @@ from simulation.core.observation import Observation
 from simulation.core.plan_document import value_text
 from simulation.core.plan_words import word_of
 from simulation.run.acting import act
-from simulation.run.scene import Scene, StepError
+from simulation.run.run_context import RunContext, StepError
 from simulation.run.story import Story
 
 LOOK_EVERY_MS: Final = 50
@@ -33,13 +33,13 @@ class _Watch:
 class Player:
     """Plays one plan on one scene; what goes wrong gathers in ``failures``."""
 
-    def __init__(self, scene: Scene, story: Story) -> None:
+    def __init__(self, context: RunContext, story: Story) -> None:
         self.failures: list[str] = []
         self.faults: list[Fault] = []
         """Those that were set and must meet something."""
         self.done: dict[str, int] = {}
         """The word of an action -> how often it went as the plan says."""
-        self._scene = scene
+        self._context = context
         self._story = story
         self._watches: list[_Watch] = []
 
@@ -87,7 +87,7 @@ class Player:
                 self._when(condition, steps, group)
             case action:
                 self._story.tell(value_text(action))
-                await act(self._scene, action)
+                await act(self._context, action)
                 word = word_of(type(action))
                 self.done[word] = self.done.get(word, 0) + 1
                 if isinstance(action, Fault):
@@ -137,7 +137,7 @@ class Player:
         await self._sequence(steps, group)
 
     async def _look(self, condition: Condition) -> Observation:
-        return await self._scene.lookout.look(needs_of(condition))
+        return await self._context.observer.observe(needs_of(condition))
 
 
 def _demand(judgement: Judgement) -> None:

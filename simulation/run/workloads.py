@@ -10,12 +10,12 @@ from typing import Final, Protocol
 from protocol.ids import TopicPartition
 from protocol.ports import WallClock
 from simulation.core.history import History
-from simulation.core.observation import OffsetsSeen, WorkloadSeen
+from simulation.core.observation import ObservedOffsets, ObservedWorkload
 from simulation.core.plan import Workload
 from simulation.workload.admin import Admin
 from simulation.workload.clients import ClusterClient
 from simulation.workload.consumer import ConsumerSettings, ConsumerWorkload
-from simulation.workload.mover import Chance, MoverSettings, MoverWorkload
+from simulation.workload.mover import MoverSettings, MoverWorkload, RandomSource
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
 from simulation.workload.progress import Progress
 
@@ -49,7 +49,7 @@ class Workloads:
         workloads: Mapping[str, Workload],
         connect: Callable[[str], ClusterClient],
         history: History,
-        chance: Chance,
+        chance: RandomSource,
         clock: WallClock,
         group: asyncio.TaskGroup,
     ) -> None:
@@ -90,7 +90,7 @@ class Workloads:
         """End all that read."""
         await self.end(*(name for name, one in self._workloads.items() if one.kind == "consume"))
 
-    def unread(self, offsets: Mapping[TopicPartition, OffsetsSeen]) -> list[str]:
+    def unread(self, offsets: Mapping[TopicPartition, ObservedOffsets]) -> list[str]:
         """Return what readers that run have yet to read, in words."""
         return [
             f"{name} is at offset {position.offset} of {tp}, which ends at {offsets[tp].latest}"
@@ -101,7 +101,7 @@ class Workloads:
             if tp in offsets and position.offset < offsets[tp].latest
         ]
 
-    def seen(self) -> dict[str, WorkloadSeen]:
+    def seen(self) -> dict[str, ObservedWorkload]:
         """Return what each has done, all its beginnings together."""
         return {
             name: _sum([running.client.progress for running in begun])
@@ -161,9 +161,9 @@ def _producer_settings(workload: Workload) -> ProducerSettings:
     )
 
 
-def _sum(parts: list[Progress]) -> WorkloadSeen:
+def _sum(parts: list[Progress]) -> ObservedWorkload:
     names = dict.fromkeys(name for part in parts for name in part.errors)
-    return WorkloadSeen(
+    return ObservedWorkload(
         acknowledged=sum(part.acknowledged for part in parts),
         read=sum(part.read for part in parts),
         errors={name: sum(part.errors.get(name, 0) for part in parts) for name in names},

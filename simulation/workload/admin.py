@@ -108,11 +108,11 @@ class Admin:
         self, topic: str, count: int, assignment: Sequence[Sequence[int]] = ()
     ) -> ErrorCode:
         """Raise the number of partitions to ``count``; ``assignment``: of the new ones."""
-        wish = NewPartitions(count, assignment or None)
+        op = NewPartitions(count, assignment or None)
         return await self._one(
             Function.CREATE_PARTITIONS,
             Order(topic=topic, partitions=count, assignment=_frozen(assignment)),
-            create_partitions_request({topic: wish}, timeout_ms=ORDER_TIMEOUT_MS),
+            create_partitions_request({topic: op}, timeout_ms=ORDER_TIMEOUT_MS),
             version=3,
             read=topic_outcomes,
         )

@@ -200,7 +200,7 @@ class AiokafkaConsumerWorkload:
             auto_offset_reset="earliest",
             enable_auto_commit=False,
             retry_backoff_ms=self._settings.retry_backoff_ms,
-            metadata_max_age_ms=self._settings.look_interval_ms,
+            metadata_max_age_ms=self._settings.metadata_max_age_ms,
         )
         if not await _started(consumer, self.progress, self._stopping):
             return

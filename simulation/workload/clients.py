@@ -25,7 +25,7 @@ REQUEST_TIMEOUT_MS: Final = 5_000
 """Shorter than Kafka's 30 s: a run lasts a minute or so, and its clients are to meet its faults."""
 
 
-class Leader(NamedTuple):
+class LeaderAndEpoch(NamedTuple):
     """Who leads a partition, by the newest metadata that was seen."""
 
     broker: int
@@ -114,7 +114,7 @@ class ClusterClient:
         self.request_timeout_ms = request_timeout_ms
         self._addresses = dict(addresses)
         self._connections: dict[int, RpcClient] = {}
-        self._leaders: dict[TopicPartition, Leader] = {}
+        self._leaders: dict[TopicPartition, LeaderAndEpoch] = {}
         self._topic_ids: dict[str, bytes] = {}
         self._asked_last = -1
         self._refreshing = asyncio.Lock()
@@ -212,7 +212,7 @@ class ClusterClient:
         if topic not in view.topic_ids:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, topic)
 
-    def leader(self, tp: TopicPartition) -> Leader | None:
+    def leader(self, tp: TopicPartition) -> LeaderAndEpoch | None:
         """Return who leads, as far as is known."""
         return self._leaders.get(tp)
 
@@ -265,7 +265,7 @@ class ClusterClient:
         for seen in view.partitions:
             known = self._leaders.get(seen.tp)
             if known is None or seen.leader_epoch >= known.epoch:
-                self._leaders[seen.tp] = Leader(seen.leader, seen.leader_epoch)
+                self._leaders[seen.tp] = LeaderAndEpoch(seen.leader, seen.leader_epoch)
 
 
 def answer_codec(message: Any, version: int) -> Codec:

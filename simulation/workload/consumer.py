@@ -37,7 +37,7 @@ class ConsumerSettings:
     max_bytes: int = 1 << 20
     """Of one answer, and of one partition in it."""
     retry_backoff_ms: int = 100
-    look_interval_ms: int = 1_000
+    metadata_max_age_ms: int = 1_000
     """How often it asks for metadata when nothing goes wrong: it may have missed an election."""
 
 
@@ -74,14 +74,14 @@ class ConsumerWorkload:
         """Read until stopped."""
         async with asyncio.TaskGroup() as group:
             while not self._stopping.is_set():
-                await self._look()
+                await self._refresh_metadata()
                 for broker in self._client.broker_ids:
                     if broker not in self._loops:
                         self._loops[broker] = None
                         group.create_task(self._read_from(broker), name=f"read from {broker}")
-                await pause(self._stopping, self._settings.look_interval_ms)
+                await pause(self._stopping, self._settings.metadata_max_age_ms)
 
-    async def _look(self) -> None:
+    async def _refresh_metadata(self) -> None:
         topic = self._settings.topic
         try:
             await self._client.refresh(topic)
@@ -112,7 +112,7 @@ class ConsumerWorkload:
             except (OSError, Malformed) as error:
                 polling.fail(code_of(error).name)
                 self.progress.count_error(code_of(error).name)
-                await self._look()
+                await self._refresh_metadata()
                 return False
             reads, codes = self._take(asked, answer)
             polling.ok(Poll(broker, tuple(read for read in reads if read.records or read.error)))
@@ -199,7 +199,7 @@ class ConsumerWorkload:
             if code is ErrorCode.OFFSET_OUT_OF_RANGE:
                 await self._start_anew(broker, self.positions[tp])
         if codes:
-            await self._look()
+            await self._refresh_metadata()
 
     async def _start_anew(self, broker: int, position: Position) -> None:
         """Go on at the beginning of the log: what was to be read next is not there any more."""
@@ -229,7 +229,7 @@ class ConsumerWorkload:
                 await self._go_back(broker, position, leader.epoch)
             except (OSError, Malformed, KafkaError) as error:
                 self.progress.count_error(code_of(error).name)
-                await self._look()
+                await self._refresh_metadata()
                 return False
         return True
 

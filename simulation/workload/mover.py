@@ -19,7 +19,7 @@ from simulation.workload.progress import Progress, code_of
 from simulation.workload.questions import log_dirs
 
 
-class Chance(Protocol):
+class RandomSource(Protocol):
     """As much of ``random.Random`` as it takes."""
 
     def randrange(self, stop: int, /) -> int:
@@ -39,7 +39,7 @@ class MoverWorkload:
     """One mover. ``run`` it once; ``stop`` ends it."""
 
     def __init__(
-        self, client: ClusterClient, admin: Admin, chance: Chance, settings: MoverSettings
+        self, client: ClusterClient, admin: Admin, chance: RandomSource, settings: MoverSettings
     ) -> None:
         self.progress = Progress()
         """``acknowledged`` counts accepted moves."""

@@ -1,6 +1,6 @@
 """A producer of numbered records at a given rate, to the partitions of one topic in turn.
 
-Acks 0, 1 and all; idempotent or not. How a partition's batches get there is in `lane`.
+Acks 0, 1 and all; idempotent or not. How a partition's batches get there is in `sender`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ from protocol.records.build import NewRecord
 from simulation.core.history import Function, History, Send
 from simulation.core.payload import payload, record_number
 from simulation.workload.clients import ClusterClient
-from simulation.workload.lane import Batch, Identity, Lane, LaneSettings, Sender
+from simulation.workload.partition_sender import (
+    Batch,
+    PartitionSender,
+    ProducerIdAndEpoch,
+    SenderContext,
+    SenderSettings,
+)
 from simulation.workload.pause import pause
 from simulation.workload.progress import Progress, code_of
 
@@ -73,10 +79,10 @@ class ProducerWorkload:
         self._history = history
         self._settings = settings
         self._clock = clock
-        self._identity: Identity | None = None
+        self._identity: ProducerIdAndEpoch | None = None
         self._identifying = asyncio.Lock()
         self._stopping = asyncio.Event()
-        self._lanes: dict[TopicPartition, Lane] = {}
+        self._senders: dict[TopicPartition, PartitionSender] = {}
         self._made = 0
 
     def stop(self) -> None:
@@ -85,9 +91,9 @@ class ProducerWorkload:
 
     async def run(self) -> None:
         """Write until stopped, or until ``records_max`` are made."""
-        sender = Sender(
+        context = SenderContext(
             self._client,
-            LaneSettings(
+            SenderSettings(
                 acks=self._settings.acks,
                 in_flight_max=self._settings.in_flight_max,
                 delivery_timeout_ms=self._settings.delivery_timeout_ms,
@@ -99,40 +105,42 @@ class ProducerWorkload:
         )
         try:
             async with asyncio.TaskGroup() as group:
-                await self._make_all(group, sender)
-                for lane in self._lanes.values():
-                    lane.finish()
+                await self._make_all(group, context)
+                for sender in self._senders.values():
+                    sender.finish()
         finally:
-            for lane in self._lanes.values():
-                lane.abandon()
+            for sender in self._senders.values():
+                sender.abandon()
 
-    async def _make_all(self, group: asyncio.TaskGroup, sender: Sender) -> None:
+    async def _make_all(self, group: asyncio.TaskGroup, context: SenderContext) -> None:
         for turn in count():
             if self._is_over():
                 return
-            lanes = await self._lanes_now(group, sender)
-            lane = lanes[turn % len(lanes)] if lanes else None
-            if lane is not None and not lane.is_full:
-                lane.add(self._batch(lane.tp))
+            senders = await self._senders_now(group, context)
+            sender = senders[turn % len(senders)] if senders else None
+            if sender is not None and not sender.is_full:
+                sender.add(self._batch(sender.tp))
             await pause(self._stopping, self._settings.interval_ms)
 
     def _is_over(self) -> bool:
         limit = self._settings.records_max
         return self._stopping.is_set() or (limit is not None and self._made >= limit)
 
-    async def _lanes_now(self, group: asyncio.TaskGroup, sender: Sender) -> list[Lane]:
-        """Begin a lane for each partition that became known."""
+    async def _senders_now(
+        self, group: asyncio.TaskGroup, context: SenderContext
+    ) -> list[PartitionSender]:
+        """Begin a sender for each partition that became known."""
         topic = self._settings.topic
-        if not self._lanes:
+        if not self._senders:
             try:
                 await self._client.refresh(topic)
             except (OSError, KafkaError) as error:
                 self.progress.count_error(code_of(error).name)
         for tp in self._client.partitions(topic):
-            if tp not in self._lanes:
-                lane = self._lanes[tp] = Lane(tp, sender)
-                group.create_task(lane.run(), name=f"lane {tp}")
-        return list(self._lanes.values())
+            if tp not in self._senders:
+                sender = self._senders[tp] = PartitionSender(tp, context)
+                group.create_task(sender.run(), name=f"lane {tp}")
+        return list(self._senders.values())
 
     def _batch(self, tp: TopicPartition) -> Batch:
         settings = self._settings
@@ -154,7 +162,7 @@ class ProducerWorkload:
             deadline_s=now_s + settings.delivery_timeout_ms / 1000,
         )
 
-    async def _identify(self, is_fresh: bool) -> Identity:  # noqa: FBT001 -- a port
+    async def _identify(self, is_fresh: bool) -> ProducerIdAndEpoch:  # noqa: FBT001 -- a port
         async with self._identifying:
             if not is_fresh and self._identity is not None:
                 return self._identity
@@ -165,6 +173,6 @@ class ProducerWorkload:
                 raise ConnectionError(str(error)) from error
             if answer.error_code != ErrorCode.NONE:
                 raise KafkaError(ErrorCode(answer.error_code))
-            identity = Identity(answer.producer_id, answer.producer_epoch)
+            identity = ProducerIdAndEpoch(answer.producer_id, answer.producer_epoch)
             self._identity = self._identity or identity
             return identity

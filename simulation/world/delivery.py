@@ -49,7 +49,7 @@ class Delivery:
         if self.tap is not None:
             self.tap(sender, segment)
         link = sender.link
-        is_in_trouble = link.rules or self._links.dark or self._parked
+        is_in_trouble = link.rules or self._links.powered_off or self._parked
         if is_in_trouble or sender.is_mute or sender.peer.is_lost:
             self._carry_in_trouble(link, sender, segment)
         else:

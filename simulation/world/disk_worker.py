@@ -1,7 +1,7 @@
 """SimDiskWorker: a log dir's jobs on the loop, finished after the time that the disk took.
 
 It decides nothing. The jobs of a batch run at one moment, their results come later; only a disk
-whose operations may have to wait gets a lane.
+whose operations may have to wait gets a thread.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from random import Random
 from typing import Any, Final
 
 from broker.storage.worker import run_jobs
-from simulation.world.lane import Lane
 from simulation.world.sim_disk import SimDisk
+from simulation.world.sim_thread import SimThread
 from simulation.world.virtual_loop import VirtualLoop
 
 _HAND_OVER_US: Final = 20
@@ -43,7 +43,7 @@ class SimDiskWorker:
         self._may_wait = may_wait
         self._chance = chance
         self._is_abandoned = False
-        self._lane: Lane | None = None
+        self._sim_thread: SimThread | None = None
         self._last: Callable[[], None] | None = None
 
     def run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
@@ -63,15 +63,17 @@ class SimDiskWorker:
                 if call is not None:
                     call()
 
-        if self._lane is None:
+        if self._sim_thread is None:
             self._later(0, leave)
         else:
             self._last = leave
 
     def _begin(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
         if self._may_wait():
-            self._lane = Lane(self._loop, lambda: self._work(jobs), lambda r: self._end(r, done))
-            self._lane.go_on()
+            self._sim_thread = SimThread(
+                self._loop, lambda: self._work(jobs), lambda r: self._end(r, done)
+            )
+            self._sim_thread.go_on()
         else:
             self._end(self._work(jobs), done)
 
@@ -82,7 +84,7 @@ class SimDiskWorker:
         return results, disk.spent_us - before_us
 
     def _end(self, work: tuple[list[Any], float], done: Callable[[list[Any]], None]) -> None:
-        self._lane = None
+        self._sim_thread = None
         results, spent_us = work
         if self._last is not None:
             self._later(0, self._last)

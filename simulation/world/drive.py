@@ -16,8 +16,8 @@ from protocol.cluster_file.spec import LogDirSpec
 from protocol.faults.model import Operation
 from protocol.ports import Buffer
 from simulation.world.disk_speed import DiskSpeed
-from simulation.world.lane import SimGate
 from simulation.world.sim_disk import SimDisk
+from simulation.world.sim_thread import SimGate
 from simulation.world.virtual_loop import VirtualLoop
 
 

@@ -143,7 +143,7 @@ class Links:
         self._latency_us = latency_us
         self._links: dict[tuple[str, str], Link] = {}
         self._rules: list[LinkRule] = []
-        self.dark: dict[str, None] = {}
+        self.powered_off: dict[str, None] = {}
         """The nodes that are off."""
 
     @property
@@ -175,19 +175,19 @@ class Links:
             self._apply()
         return link
 
-    def darken(self, node: str) -> None:
+    def power_off(self, node: str) -> None:
         """Let a node answer nobody: its machine is off."""
-        self.dark[node] = None
+        self.powered_off[node] = None
 
-    def light(self, node: str) -> None:
+    def power_on(self, node: str) -> None:
         """Let a node answer again."""
-        self.dark.pop(node, None)
+        self.powered_off.pop(node, None)
 
     def is_silent(self, link: Link) -> bool:
         """Tell whether nothing that is sent over ``link`` arrives now."""
         if link.rules and link.is_cut:
             return True
-        return bool(self.dark) and link.target in self.dark
+        return bool(self.powered_off) and link.target in self.powered_off
 
     def _apply(self) -> None:
         for (source, target), link in self._links.items():

@@ -117,7 +117,7 @@ class SimNetwork:
 
     def lose_process(self, process: Process) -> None:
         """Forget all that a process had, and tell nobody: the machine is off."""
-        self.links.darken(process.name)
+        self.links.power_off(process.name)
         for end in self._ends_of(process):
             end.vanish()
         self._close_servers(process)
@@ -127,9 +127,9 @@ class SimNetwork:
         for end in list(self._delivery.ends):
             end.vanish()
 
-    def light(self, node: str) -> None:
+    def power_on(self, node: str) -> None:
         """Let a node that was off be reached again; it knows no old connection."""
-        self.links.light(node)
+        self.links.power_on(node)
         for end in list(self._delivery.ends):
             if end.peer.process.name == node and end.peer.is_lost and end.has_unread:
                 self._delivery.reset_later(end)

@@ -21,14 +21,14 @@ from controller.journal import COMPACT_BYTES_MIN, Journal, JournalCorruptError
 from protocol.cluster_file.spec import BrokerSpec, ClusterSpec, LogDirSpec
 from protocol.metrics.writer import NewRowWriter
 from protocol.witness import Witness, unwitnessed
-from simulation.core.samples import HastyAct
+from simulation.core.samples import ActBeforeSync
 from simulation.world.clock import SimClock
 from simulation.world.disk_worker import SimDiskWorker
 from simulation.world.drive import Drive
 from simulation.world.journal_disk import DiskJournal, SimExecutor
-from simulation.world.lane import SimGate
 from simulation.world.loop import SimLoop
 from simulation.world.process import STEP_US, Process
+from simulation.world.sim_thread import SimGate
 
 CONTROLLER: Final = "controller"
 T = TypeVar("T")
@@ -80,7 +80,7 @@ class SimNode:
         self.ended_with = None
         self._note("starts")
         process = self.process = Process(self.name, self._step_us)
-        self._loop.network.light(self.name)
+        self._loop.network.power_on(self.name)
         main = self._loop.create_task(self.main(), name=self.name, context=process.context())
         main.add_done_callback(lambda ended: self._on_end(process, ended))
 
@@ -107,7 +107,7 @@ class SimNode:
             self._loop.network.lose_process(process)
             self._forget_process()
         else:
-            self._loop.network.links.darken(self.name)
+            self._loop.network.links.power_off(self.name)
         for drive in self.drives.values():
             drive.power_cut(self._loop.chance.stream("faults"))
 
@@ -210,13 +210,13 @@ class BrokerNode(SimNode):
             self.is_running
             and broker is not None
             and broker.serving.done()
-            and not broker.surface.session.is_fenced
+            and not broker.broker_control.session.is_fenced
         )
 
     @property
     def known_brokers(self) -> int:
         """How many brokers, itself included, its metadata has."""
-        engine = self.broker.surface.engine if self.broker is not None else None
+        engine = self.broker.broker_control.engine if self.broker is not None else None
         return 0 if engine is None else len(engine.state.metadata.live_brokers())
 
     def ask_to_end(self) -> None:
@@ -248,7 +248,7 @@ class BrokerNode(SimNode):
         )
 
     def _has_faults(self, path: str) -> bool:
-        return self.broker is not None and self.broker.surface.disks[path].may_wait
+        return self.broker is not None and self.broker.broker_control.disks[path].may_wait
 
 
 class ControllerNode(SimNode):
@@ -263,7 +263,7 @@ class ControllerNode(SimNode):
         """Given the controller of every next process before it runs."""
         self.compact_bytes_min = COMPACT_BYTES_MIN
         """Of the next process: a journal smaller than this is never compacted."""
-        self.hasty_acts: list[HastyAct] = []
+        self.acts_before_sync: list[ActBeforeSync] = []
         """What its processes did before the reason for it was durable."""
         self._spec = spec
         self._new_row_writer = new_row_writer
@@ -305,8 +305,8 @@ class ControllerNode(SimNode):
 
     def _acts(self, journal_number: int, store: DiskJournal) -> None:
         if journal_number > store.durable_number:
-            self.hasty_acts.append(
-                HastyAct(self._loop.now_us, journal_number, store.durable_number)
+            self.acts_before_sync.append(
+                ActBeforeSync(self._loop.now_us, journal_number, store.durable_number)
             )
 
     def _forget_process(self) -> None:

@@ -51,8 +51,8 @@ class SimDisk:
     def root(self) -> str:
         return self.memory.root
 
-    def beside(self) -> SimDisk:
-        """See ``Disk.beside``; one count does, because no thread hangs while another works."""
+    def for_second_thread(self) -> SimDisk:
+        """See ``Disk.for_second_thread``; one count does: no thread hangs while another works."""
         return self
 
     @property

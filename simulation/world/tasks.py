@@ -39,7 +39,7 @@ class SimTask(asyncio.Task[T]):
         return self.number
 
 
-def bury(task: SimTask[Any]) -> None:
+def close_abandoned(task: SimTask[Any]) -> None:
     """Close the coroutine of a task that will never run, without a word.
 
     What its code does at its end has no effect: the process it belongs to is dead.

@@ -19,10 +19,10 @@ from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
 from typing import Any, Final, TypeAlias, TypeVar
 
-from simulation.world.chance import Chance
 from simulation.world.handles import SimHandle, SimTimerHandle
 from simulation.world.process import CURRENT, Process
-from simulation.world.tasks import SimTask, bury, describe_tasks
+from simulation.world.random_streams import RandomStreams
+from simulation.world.tasks import SimTask, close_abandoned, describe_tasks
 from simulation.world.trace import Trace
 
 T = TypeVar("T")
@@ -51,7 +51,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def __init__(self, seed: int = 0, *, steps_max: int = STEPS_MAX) -> None:
         super().__init__()
-        self.chance = Chance(seed)
+        self.chance = RandomStreams(seed)
         self.trace = Trace()
         self.steps = 0
         """Callbacks and steps of tasks run so far."""
@@ -150,7 +150,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._tasks_made += 1
         task: SimTask[T] = SimTask(self._tasks_made, process, coro, self, name, context)
         if process.is_dead or self._is_ending:
-            bury(task)
+            close_abandoned(task)
         return task
 
     def pause(self, process: Process) -> None:
@@ -192,7 +192,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         for end in list(self.at_end.values()):
             end()
         for task in [*self._dead_tasks, *self._tasks_of(None)]:
-            bury(task)
+            close_abandoned(task)
         self._dead_tasks.clear()
         super().close()
 

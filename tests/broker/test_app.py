@@ -160,7 +160,7 @@ async def test_a_fault_at_0_ms_is_there_before_log_dirs_are_opened(
 ):
     broken = replace(failing(tmp_path / "d2"), at_ms=0)
     async with running(cluster_spec(tmp_path, controller.port, faults=(broken,))) as run:
-        status = run.broker.surface.status()
+        status = run.broker.broker_control.status()
     assert status["offline_log_dirs"] == [str(tmp_path / "d2")]
     assert not (tmp_path / "d2").exists()
 
@@ -176,7 +176,7 @@ async def test_a_fault_of_the_cluster_file_ends_at_its_time_and_a_network_is_cut
         FaultSpec(at_ms=1, fault=foreign, until_ms=None),
     )
     async with running(cluster_spec(tmp_path, controller.port, faults=faults)) as run:
-        plane = run.broker.surface.faults
+        plane = run.broker.broker_control.faults
         await controller.until(lambda: any(not each["is_in_force"] for each in plane.describe()))
         (described,) = plane.describe()
         assert described["fault"] == {"mode": "cut", "from": "broker-1", "to": "controller"}
@@ -203,7 +203,7 @@ async def test_a_broker_that_cannot_tell_of_a_failed_log_dir_ends_by_itself(
         await controller.until_heartbeats(1)
         await controller.stop()
         request = FailRequest(path=str(tmp_path / "d2"), mode="eio", delay_ms=None)
-        run.broker.surface.fail_log_dir(request)
+        run.broker.broker_control.fail_log_dir(request)
         assert await run.end() is ExitCode.FAILURE_NOT_REPORTED
     assert (tmp_path / "d1" / ".kafka_cleanshutdown").exists(), "it stopped as on request"
 

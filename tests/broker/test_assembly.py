@@ -44,7 +44,7 @@ def test_the_cluster_files_words_become_kafkas_keys(spec: ClusterSpec):
 async def test_every_log_dir_has_a_disk_that_can_be_made_to_fail(parts: Parts):
     assert list(parts.disks) == list(parts.log_dirs)
     assert all(parts.log_dirs[path].disk is disk for path, disk in parts.disks.items())
-    assert all(one.online for one in parts.log_dirs.values())
+    assert all(one.is_online for one in parts.log_dirs.values())
 
 
 async def test_an_incarnation_is_new_for_every_registration_of_a_start(parts: Parts):

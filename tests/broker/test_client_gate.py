@@ -94,7 +94,7 @@ async def test_a_follower_is_answered_at_once(tmp_path: Path, controller: FakeCo
         response = await client.request(request, 13, timeout_ms=10_000)
         client.close()
         assert response.error_code == ErrorCode.NONE
-        assert not run.broker.surface.client_gate.is_open
+        assert not run.broker.broker_control.client_gate.is_open
 
 
 async def test_a_client_that_waited_for_request_timeout_ms_is_hung_up_on_without_an_answer(
@@ -106,7 +106,7 @@ async def test_a_client_that_waited_for_request_timeout_ms_is_hung_up_on_without
             client = client_of(run)
             with pytest.raises(ConnectionError):
                 await client.request(ABOUT_ORDERS, 9)
-        gate = run.broker.surface.client_gate
+        gate = run.broker.broker_control.client_gate
         assert (gate.waiting_count, gate.waiting_bytes) == (0, 0)
     told = [each for each in caplog.messages if "for 50 ms" in each]
     assert len(told) == 1, "one line, however many clients there are"

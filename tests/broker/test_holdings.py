@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from broker.broker_control import BrokerControl
 from broker.control import ControlError, FailRequest
-from broker.surface import Surface
 from protocol.ids import uuid_text
 from protocol.messages.lifecycle import BrokerHeartbeatRequest
 from tests.broker.fake_controller import FakeController
@@ -16,15 +16,19 @@ from tests.broker.one_broker import TOPIC_ID, cluster_spec, running
 
 
 @pytest.fixture
-async def surface(tmp_path: Path, controller: FakeController) -> AsyncIterator[Surface]:
+async def broker_control(
+    tmp_path: Path, controller: FakeController
+) -> AsyncIterator[BrokerControl]:
     async with running(cluster_spec(tmp_path, controller.port)) as started:
         await controller.until_heartbeats(1)
         await started.lead(0)
-        yield started.broker.surface
+        yield started.broker.broker_control
 
 
-async def test_a_replica_is_told_with_its_role_its_isr_and_its_offsets(surface: Surface):
-    told = surface.describe_replicas()
+async def test_a_replica_is_told_with_its_role_its_isr_and_its_offsets(
+    broker_control: BrokerControl,
+):
+    told = broker_control.describe_replicas()
 
     (replica,) = told["replicas"]
     log_dir = replica.pop("log_dir")
@@ -46,15 +50,15 @@ async def test_a_replica_is_told_with_its_role_its_isr_and_its_offsets(surface: 
 
 
 async def test_a_failed_log_dir_and_its_replica_are_told_as_offline(
-    surface: Surface, controller: FakeController
+    broker_control: BrokerControl, controller: FakeController
 ):
-    path = surface.describe_replicas()["replicas"][0]["log_dir"]
-    surface.fail_log_dir(FailRequest(path=path, mode="eio"))
+    path = broker_control.describe_replicas()["replicas"][0]["log_dir"]
+    broker_control.fail_log_dir(FailRequest(path=path, mode="eio"))
     await controller.until(
         lambda: any(each.offline_log_dirs for each in controller.of(BrokerHeartbeatRequest))
     )
 
-    told = surface.describe_replicas()
+    told = broker_control.describe_replicas()
 
     assert [each["path"] for each in told["log_dirs"] if not each["is_online"]] == [path]
     assert told["replicas"] == []
@@ -62,9 +66,9 @@ async def test_a_failed_log_dir_and_its_replica_are_told_as_offline(
     assert (offline["topic"], offline["partition"], offline["log_dir"]) == ("orders", 0, path)
 
 
-async def test_a_broker_that_still_starts_holds_nothing_yet(surface: Surface):
-    engine, surface.engine = surface.engine, None
+async def test_a_broker_that_still_starts_holds_nothing_yet(broker_control: BrokerControl):
+    engine, broker_control.engine = broker_control.engine, None
 
     with pytest.raises(ControlError, match="still starting"):
-        surface.describe_replicas()
-    surface.engine = engine
+        broker_control.describe_replicas()
+    broker_control.engine = engine

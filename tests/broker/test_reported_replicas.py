@@ -15,7 +15,7 @@ async def test_a_replica_is_told_with_its_leadership_and_the_end_of_its_log(
     async with running(cluster_spec(tmp_path, controller.port)) as started:
         await controller.until_heartbeats(1)
         await started.lead(0)
-        engine = started.broker.surface.engine
+        engine = started.broker.broker_control.engine
         assert engine is not None
 
         (topic,) = reported_topics(engine.state)

@@ -156,7 +156,7 @@ async def judge(disks: list[MemoryDisk], promises: Promises, crash: Crash) -> tu
         await node.start()
     except StartupRefused as refused:
         return Outcome.REFUSED, str(refused)
-    broken = [str(one.failure) for one in node.log_dirs.values() if not one.online]
+    broken = [str(one.failure) for one in node.log_dirs.values() if not one.is_online]
     if broken:
         return Outcome.OFFLINE, "; ".join(broken)
     try:

@@ -123,7 +123,7 @@ class World:
         if 1 not in self.lab.nodes:
             return
         for tp, promise in self.promises.items():
-            replica = self.node.state.hosted.online(tp)
+            replica = self.node.state.hosted.online_replica(tp)
             if replica is not None and not promise.is_cut:
                 promise.durable_end = max(promise.durable_end, replica.log.files.recovery_point)
 
@@ -179,7 +179,7 @@ class World:
 
     async def _send(self, tp: TopicPartition, size: int, *, is_keyed: bool = False) -> None:
         """Send one record; one without a size is a tombstone."""
-        replica = self.node.state.hosted.online(tp)
+        replica = self.node.state.hosted.online_replica(tp)
         if replica is None:
             return
         offset = replica.partition.next_offset
@@ -212,7 +212,7 @@ class World:
         await self._cut(offset, tp, self.node.logs.restart_at)
 
     async def _cut(self, offset: int, tp: TopicPartition, cut: Cut) -> None:
-        promise, replica = self.promises[tp], self.node.state.hosted.online(tp)
+        promise, replica = self.promises[tp], self.node.state.hosted.online_replica(tp)
         if replica is None:
             return
         promise.fall_to(offset)
@@ -224,7 +224,7 @@ class World:
 
     async def flush(self, tp: TopicPartition = ORDERS) -> None:
         """Make a log durable."""
-        replica = self.node.state.hosted.online(tp)
+        replica = self.node.state.hosted.online_replica(tp)
         if replica is not None:
             with suppress(LogDirFailed):
                 await replica.log.dir.queue.submit("flush", replica.log.files.flush)
@@ -244,19 +244,19 @@ class World:
         self.node.checkpoints.write_log_starts()
         await self.settle()
         for tp, start in starts.items():
-            if self.node.state.hosted.online(tp) is not None:
+            if self.node.state.hosted.online_replica(tp) is not None:
                 self.promises[tp].start = max(self.promises[tp].start, start)
 
     async def delete_records(self, offset: int, tp: TopicPartition = ORDERS) -> None:
         """Delete the records before ``offset``; -1: all of them."""
-        promise, replica = self.promises[tp], self.node.state.hosted.online(tp)
+        promise, replica = self.promises[tp], self.node.state.hosted.online_replica(tp)
         if replica is not None:
             promise.keep_from(replica.partition.high_watermark if offset < 0 else offset)
             await self.node.engine.record_deletions.delete([(tp, offset)], timeout_ms=1000)
 
     async def retain(self, keep: int, tp: TopicPartition = ORDERS) -> None:
         """Let retention look; the last ``keep`` records must be more than it may take."""
-        replica = self.node.state.hosted.online(tp)
+        replica = self.node.state.hosted.online_replica(tp)
         if replica is not None:
             self.promises[tp].keep_from(replica.partition.high_watermark - keep)
             self.node.retention.check()
@@ -270,7 +270,7 @@ class World:
         await self.settle()
 
     def _is_compacted(self, tp: TopicPartition) -> bool:
-        replica = self.node.state.hosted.online(tp)
+        replica = self.node.state.hosted.online_replica(tp)
         if replica is None:
             return True
         cleaned = self.node.state.cleaner_offsets.get(replica.log_dir, tp)
@@ -297,7 +297,9 @@ class World:
         """Wait until a replica has no future log, or is offline."""
         self.node.set_move_limit(1 << 40)
         async with asyncio.timeout(_DEADLINE_S):
-            while (replica := self.node.state.hosted.online(tp)) and replica.future is not None:  # noqa: ASYNC110
+            while (  # noqa: ASYNC110
+                replica := self.node.state.hosted.online_replica(tp)
+            ) and replica.future is not None:
                 await asyncio.sleep(0.01)
         await self.settle()
 
@@ -317,7 +319,7 @@ class World:
 
     def path_of(self, tp: TopicPartition = ORDERS) -> str:
         """Return the log dir of a partition; the first one when it is offline."""
-        replica = self.node.state.hosted.online(tp)
+        replica = self.node.state.hosted.online_replica(tp)
         return PATHS[0] if replica is None else replica.log_dir
 
     def other_path(self, number: int = 0, tp: TopicPartition = ORDERS) -> str:

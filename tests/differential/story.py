@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from jbodlab.asking.admin import ClusterAdmin
-from jbodlab.processes.cluster import CONTROLLER, broker_name
+from jbodlab.processes.cluster import CONTROLLER
+from protocol.faults.model import broker_node
 from tests.differential.lab import BROKER_IDS, DifferentialLab
 from tests.differential.tap import Told
 from tests.differential.told import Request, Transcript, last_rows, normal, transcript
@@ -166,7 +167,7 @@ class Story:
 
     def _repair_and_restart(self) -> None:
         self._lab.repair_log_dir("b1/d1")
-        self._lab.cluster.stop([broker_name(1)])
+        self._lab.cluster.stop([broker_node(1)])
         self._lab.wait_until(
             lambda admin: admin.view(2, []).broker_ids == (2, 3), "broker 1 is gone"
         )
@@ -185,14 +186,14 @@ class Story:
 
     def _lose_all_log_dirs(self) -> None:
         self._lab.break_log_dir("b3/d1")
-        process = self._lab.cluster.processes[broker_name(3)]
+        process = self._lab.cluster.processes[broker_node(3)]
         self._chapter.exit_code = process.wait(20_000)
         self._wait_for_requests()
         self._show_topic()
 
     def _replace_controller(self) -> None:
         self._lab.cluster.kill(CONTROLLER)
-        self._lab.cluster.kill(broker_name(1))
+        self._lab.cluster.kill(broker_node(1))
         self._lab.cluster.start_controller()
         wanted = last_rows(self._recorded.requests[2])
         self._wait_until_told(lambda now: last_rows(now[2]) == wanted)

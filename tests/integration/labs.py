@@ -20,11 +20,12 @@ from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.control import ControlClient
 from jbodlab.asking.rpc import BlockingClient
 from jbodlab.load import Acknowledged, Load, read_numbers, verify
-from jbodlab.processes.cluster import Cluster, broker_name, running
+from jbodlab.processes.cluster import Cluster, running
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from protocol.admin.cluster import PartitionView
 from protocol.admin.log_dirs import LogDirView
 from protocol.cluster_file.spec import TopicSpec
+from protocol.faults.model import broker_node
 from tests.deadlines import DEADLINE_MS
 
 FAST = {
@@ -81,7 +82,7 @@ class Lab:
         return [
             broker.id
             for broker in self.cluster.spec.brokers
-            if self.cluster.is_running(broker_name(broker.id))
+            if self.cluster.is_running(broker_node(broker.id))
         ]
 
     def partition(self, topic: str, partition: int = 0, *, by: int | None = None) -> PartitionView:

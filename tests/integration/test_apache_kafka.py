@@ -19,8 +19,9 @@ from benchmarks.peer.kafka import VERSION
 from broker.storage.checkpoints import parse_leader_epochs
 from broker.storage.layout import LEADER_EPOCH_FILE, parse_dir_name
 from jbodlab.asking.rpc import BlockingClient
-from jbodlab.processes.cluster import CONTROLLER, broker_name
+from jbodlab.processes.cluster import CONTROLLER
 from jbodlab.processes.lab_spec import LabShape
+from protocol.faults.model import broker_node
 from protocol.ids import ZERO_UUID, TopicPartition
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -207,7 +208,7 @@ class Story:
         return found
 
     def end_jbodlab(self, how: str) -> None:
-        name = broker_name(self.broker.id)
+        name = broker_node(self.broker.id)
         if how == "kill":
             self.lab.cluster.kill(name)
         else:

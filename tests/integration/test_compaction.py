@@ -11,8 +11,8 @@ from kafka import KafkaConsumer
 from kafka.structs import TopicPartition
 
 from jbodlab.asking.admin import ClusterAdmin
-from jbodlab.processes.cluster import broker_name
 from jbodlab.processes.lab_spec import LabShape
+from protocol.faults.model import broker_node
 from tests.integration.labs import DEADLINE_MS, FAST, Lab, running_lab
 
 COUNT = 3_000
@@ -100,7 +100,7 @@ def test_consumers_see_the_last_value_of_each_key_also_after_a_kill(
     assert len(offsets) < COUNT / 2
     assert offsets == sorted(set(offsets))
     leader = lab.partition(topic).leader
-    lab.cluster.kill(broker_name(leader))
+    lab.cluster.kill(broker_node(leader))
     lab.wait_for_new_leader(topic, leader)
     assert read_table(lab, topic)[0] == last
     lab.cluster.start_broker(leader)

@@ -17,10 +17,11 @@ import pytest
 import yaml
 
 from jbodlab.asking.admin import ClusterAdmin
-from jbodlab.processes.cluster import CONTROLLER, Cluster, broker_name
+from jbodlab.processes.cluster import CONTROLLER, Cluster
 from jbodlab.processes.free_ports import holder_of, is_free
 from jbodlab.processes.process import Process
 from protocol.cluster_file.spec import ClusterSpec, TopicSpec, load_cluster_spec
+from protocol.faults.model import broker_node
 from tests.deadlines import DEADLINE_S
 
 ROOT = Path(__file__).parents[2]
@@ -152,4 +153,4 @@ def test_the_commands_of_both_files_run_as_they_stand(image: tuple[Path, dict[st
     finally:
         cluster.stop()
     codes = {name: cluster.processes[name].exit_code for name in services()}
-    assert codes == {CONTROLLER: 0, **{broker_name(each.id): 0 for each in spec.brokers}}
+    assert codes == {CONTROLLER: 0, **{broker_node(each.id): 0 for each in spec.brokers}}

@@ -9,7 +9,8 @@ import pytest
 
 from broker.exit_codes import ExitCode
 from jbodlab.errors import LabError
-from jbodlab.processes.cluster import CONTROLLER, broker_name
+from jbodlab.processes.cluster import CONTROLLER
+from protocol.faults.model import broker_node
 from tests.integration.labs import DEADLINE_MS, Lab, told_of_nodes
 from tests.jbodlab.command_line import jbodlab
 
@@ -46,7 +47,7 @@ def test_a_killed_broker_loses_nothing_and_comes_back(lab: Lab) -> None:
     lab.wait_for_records(load, 200)
     leader = lab.partition("t").leader
 
-    lab.cluster.kill(broker_name(leader))
+    lab.cluster.kill(broker_node(leader))
 
     lab.cluster.wait_until(
         lambda admin: all(
@@ -66,7 +67,7 @@ def test_a_killed_broker_loses_nothing_and_comes_back(lab: Lab) -> None:
 def test_the_last_log_dir_lost_ends_the_process_with_its_own_exit_code(lab: Lab) -> None:
     lab.create("t", 3)
     load = lab.load("t", 3)
-    process = lab.cluster.processes[broker_name(3)]
+    process = lab.cluster.processes[broker_node(3)]
     for view in lab.admin.log_dirs(3):
         assert process.is_running
         lab.control(3).fail(view.path, "eio")
@@ -88,8 +89,8 @@ def test_a_clean_stop_hands_over_leaderships_without_an_error(lab: Lab) -> None:
     lab.create("t", 6)
     load = lab.load("t", 6)
     lab.wait_for_records(load, 100)
-    lab.cluster.stop([broker_name(2)])
-    assert lab.cluster.processes[broker_name(2)].exit_code == ExitCode.CLEAN
+    lab.cluster.stop([broker_node(2)])
+    assert lab.cluster.processes[broker_node(2)].exit_code == ExitCode.CLEAN
     lab.wait_for_records(load, 100)
     lab.cluster.start_broker(2)
     lab.wait_for_full_isr("t")
@@ -102,7 +103,7 @@ def test_a_crash_leaves_its_stacks_and_every_node_shows_its_own_when_asked(lab: 
     for process in lab.cluster.processes.values():
         assert process.write_stacks(DEADLINE_MS)
         assert " in main\n" in process.log_file.read_text()
-    crashed = lab.cluster.processes[broker_name(2)]
+    crashed = lab.cluster.processes[broker_node(2)]
     os.kill(crashed.pid, signal.SIGSEGV)
     assert crashed.wait(DEADLINE_MS) == -signal.SIGSEGV
     with pytest.raises(LabError, match="broker-2 does not run, it ended by SIGSEGV; logs are in"):

@@ -6,8 +6,8 @@ import pytest
 from kafka.structs import TopicPartition
 
 from jbodlab.load import reader
-from jbodlab.processes.cluster import broker_name
 from protocol.errors import ErrorCode
+from protocol.faults.model import broker_node
 from protocol.messages.elections import ElectLeadersRequest, TopicPartitions
 from tests.integration.labs import Lab
 from tests.integration.test_kip_18 import break_dir, wait_for_return
@@ -95,14 +95,14 @@ def test_a_reader_that_knows_the_old_leader_learns_of_the_new_one(shared_lab: La
 def test_an_unclean_election_takes_a_replica_that_lacks_records(lab: Lab, version: int) -> None:
     topic = f"unclean-{version}"
     lab.create(topic, assignment={0: [2, 3]}, configs=SINGLE)
-    lab.cluster.kill(broker_name(3))
+    lab.cluster.kill(broker_node(3))
     lab.cluster.wait_until(
         lambda admin: admin.view(1, [topic]).partition(topic, 0).isr == (2,), "broker 3 is out"
     )
     load = lab.load(topic)
     lab.wait_for_records(load, 20)
     load.stop()
-    lab.cluster.kill(broker_name(2))
+    lab.cluster.kill(broker_node(2))
     lab.cluster.start_broker(3)
     lab.cluster.wait_until(
         lambda admin: (

@@ -9,7 +9,7 @@ import pytest
 
 from jbodlab.errors import LabError
 from jbodlab.processes.cluster import CONTROLLER
-from jbodlab.worlds.real_stage import RealStage
+from jbodlab.worlds.real_cluster_instance import RealClusterInstance
 from jbodlab.worlds.scenario_files import load_plan
 from simulation.run.runner import run_plan
 from tests.integration.labs import Lab
@@ -18,7 +18,7 @@ from tests.integration.labs import Lab
 async def test_a_journal_put_back_from_a_copy_gives_no_producer_id_twice(tmp_path: Path) -> None:
     plan = load_plan("bug-restored-journal-gives-no-producer-id-twice")
 
-    verdict = await run_plan(plan, RealStage(plan.cluster, tmp_path), chance=Random(0))
+    verdict = await run_plan(plan, RealClusterInstance(plan.cluster, tmp_path), chance=Random(0))
 
     assert verdict.violations == ()
 

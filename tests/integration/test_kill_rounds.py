@@ -13,8 +13,9 @@ import pytest
 
 from jbodlab.errors import LabError
 from jbodlab.load import Load, read_numbers, verify
-from jbodlab.processes.cluster import CONTROLLER, broker_name
+from jbodlab.processes.cluster import CONTROLLER
 from jbodlab.processes.lab_spec import LabShape
+from protocol.faults.model import broker_node
 from tests.integration.labs import FAST, Lab, running_lab
 
 TOPIC = "t"
@@ -41,7 +42,7 @@ def lab(tmp_path: Path) -> Generator[Lab]:
 
 
 def kill_broker(lab: Lab, broker: int) -> None:
-    lab.cluster.kill(broker_name(broker))
+    lab.cluster.kill(broker_node(broker))
 
 
 def bring_back(lab: Lab, *brokers: int) -> None:

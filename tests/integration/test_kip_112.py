@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jbodlab.processes.cluster import broker_name
+from protocol.faults.model import broker_node
 from tests.integration.labs import Lab
 
 
@@ -26,7 +26,7 @@ def serves_alone(lab: Lab, broker: int, others: list[int]) -> None:
     """The plan's last step: a new topic, every other broker killed, this one serves it alone."""
     lab.create("second", assignment={0: [broker, *others]}, configs={"min.insync.replicas": "1"})
     for other in others:
-        lab.cluster.kill(broker_name(other))
+        lab.cluster.kill(broker_node(other))
     lab.cluster.wait_until(
         lambda admin: admin.view(broker, ["second"]).partition("second", 0).isr == (broker,),
         f"broker {broker} is alone in the Isr",
@@ -44,7 +44,7 @@ def test_plan_1_a_log_dir_that_is_broken_when_its_broker_starts(lab: Lab) -> Non
     load = lab.load("t")
     lab.wait_for_records(load, 100)
     broken = lab.log_dir_of(1, "t").path
-    lab.cluster.kill(broker_name(1))
+    lab.cluster.kill(broker_node(1))
     make_unusable(broken)
 
     lab.cluster.start_broker(1)
@@ -54,7 +54,7 @@ def test_plan_1_a_log_dir_that_is_broken_when_its_broker_starts(lab: Lab) -> Non
     assert lab.offline_dirs(1) == [broken]
     lab.wait_for_records(load, 100)
 
-    lab.cluster.stop([broker_name(1)])
+    lab.cluster.stop([broker_node(1)])
     make_usable(broken)
     lab.cluster.start_broker(1)
     lab.wait_for_full_isr("t")

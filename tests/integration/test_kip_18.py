@@ -12,9 +12,9 @@ from click.testing import Result
 from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.returns import ReturnProgress, watch_return
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.processes.cluster import broker_name
 from protocol.cluster_file.spec import TopicSpec
 from protocol.errors import KafkaError
+from protocol.faults.model import broker_node
 from tests.integration.labs import (
     DEADLINE_MS,
     Lab,
@@ -212,7 +212,7 @@ def test_a_disk_that_is_swapped_while_its_broker_is_stopped_is_filled_again(lab:
     beside = Path(lab.other_dir(1, str(path)))
     old_id = (path / "meta.properties").read_text()
 
-    lab.cluster.stop([broker_name(1)])
+    lab.cluster.stop([broker_node(1)])
     lab.cluster.wait_until(
         lambda admin: all(1 not in lab.partition("t", n).isr for n in range(3)), "it left the Isr"
     )

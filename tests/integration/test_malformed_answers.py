@@ -68,7 +68,7 @@ async def test_the_session_goes_on(
     async with running(cluster_spec(tmp_path, controller.port)) as run:
         await controller.until(lambda: len(controller.of(kind)) >= 3)
         await controller.until_heartbeats(len(controller.of(BrokerHeartbeatRequest)) + 2)
-        assert run.broker.surface.session.is_connected
+        assert run.broker.broker_control.session.is_connected
         assert await run.stop() is ExitCode.CLEAN
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from jbodlab.asking.admin import ClusterAdmin
-from jbodlab.processes.cluster import broker_name
 from protocol.errors import ErrorCode, KafkaError
+from protocol.faults.model import broker_node
 from tests.integration.labs import Lab
 
 
@@ -82,7 +82,7 @@ def test_a_reassignment_outlives_its_controller_and_its_target(lab: Lab) -> None
 
     lab.cluster.kill("controller")
     lab.cluster.start_controller()
-    lab.cluster.kill(broker_name(3))
+    lab.cluster.kill(broker_node(3))
     lab.cluster.start_broker(3)
     lab.wait_for_reassignments({("steady", 0): [3, 2]})
 

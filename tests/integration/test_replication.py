@@ -19,8 +19,8 @@ from confluent_kafka.admin import (  # its own examples import these names from 
 from kafka import KafkaConsumer
 from kafka.structs import TopicPartition
 
-from jbodlab.processes.cluster import broker_name
 from jbodlab.processes.lab_spec import LabShape
+from protocol.faults.model import broker_node
 from tests.integration.labs import (
     DEADLINE_MS,
     FAST,
@@ -78,7 +78,7 @@ def test_a_consumer_reads_from_the_replica_in_its_rack(rack_lab: Lab) -> None:
 def test_a_consumer_goes_back_to_the_leader_when_its_rack_is_gone(rack_lab: Lab) -> None:
     rack_lab.create("t", assignment={0: [1, 2, 3]})
     produce_with_confluent(rack_lab, "t", VALUES)
-    rack_lab.cluster.stop([broker_name(3)])
+    rack_lab.cluster.stop([broker_node(3)])
     assert read_in_rack(rack_lab, "t", len(VALUES), "rack-3") == VALUES
 
 
@@ -98,7 +98,7 @@ def test_a_replica_catches_up_at_the_rate_of_its_throttle(lab: Lab, side: str) -
     key = f"{side}.replication.throttled"
     for broker in ("1", "3"):
         alter(lab, ResourceType.BROKER, broker, {f"{key}.rate": str(RATE)})
-    lab.cluster.stop([broker_name(3)])
+    lab.cluster.stop([broker_node(3)])
     lab.cluster.wait_until(
         lambda admin: 3 not in admin.view(1, ["t"]).partition("t", 0).isr, "3 is out of the Isr"
     )

@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from jbodlab.worlds.real_stage import RealStage
+from jbodlab.worlds.real_cluster_instance import RealClusterInstance
 from jbodlab.worlds.scenario_files import load_plan
 from jbodlab.worlds.scenario_runs import run_scenario
-from simulation.core.checkers.seen import Reach
+from simulation.core.checkers.reach import Reach
 from simulation.core.plan_document import parse_plan
 from simulation.core.samples import Samples
 from simulation.run.runner import run_plan
@@ -56,7 +56,7 @@ steps:
 STRAY = f"a-0.{'0' * 32}-future/{0:020}.log"
 
 
-class _Spoiling(RealStage):
+class _Spoiling(RealClusterInstance):
     """Flips a bit of a follower's log and of the journal, when nobody works any more."""
 
     async def samples(self) -> Samples:

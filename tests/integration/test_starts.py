@@ -12,9 +12,10 @@ from confluent_kafka import KafkaError, Producer
 from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.control import ControlClient
 from jbodlab.errors import LabError
-from jbodlab.processes.cluster import CONTROLLER, Cluster, broker_name, running
+from jbodlab.processes.cluster import CONTROLLER, Cluster, running
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from protocol.cluster_file.spec import TopicSpec
+from protocol.faults.model import broker_node
 from tests.integration.labs import FAST, Lab
 
 BROKERS = (1, 2, 3)
@@ -45,7 +46,7 @@ def test_every_log_dir_is_formatted_once_and_closed_cleanly(tmp_path: Path) -> N
         assert len({one["directory.id"] for one in formatted}) == len(folders)
         assert not any((folder / CLEAN).exists() for folder in folders)
 
-        cluster.stop([broker_name(broker) for broker in BROKERS])
+        cluster.stop([broker_node(broker) for broker in BROKERS])
         assert all((folder / CLEAN).exists() for folder in folders)
         for broker in BROKERS:
             cluster.start_broker(broker)
@@ -95,8 +96,8 @@ def test_librdkafka_loses_no_record_to_a_broker_that_starts_before_its_controlle
         producer = Producer(settings)
         produce_until(lambda: len(delivered) > 20)
         cluster.kill(CONTROLLER)
-        cluster.kill(broker_name(broker.id))
-        cluster.launch(broker_name(broker.id))
+        cluster.kill(broker_node(broker.id))
+        cluster.launch(broker_node(broker.id))
         cluster.wait_until(lambda _: control_waits(control, 0), "it listens and is told nothing")
         produce_until(lambda: control_waits(control, 1))
         before = len(delivered)

@@ -278,7 +278,7 @@ async def test_a_future_log_beside_a_replica_that_was_made_anew_goes(lab: Lab) -
     await begin(node, node.paths[1])
     lost, kept = node.memory.values()
     node = await lab.restart(2, disks=[MemoryDisk(lost.root), kept])
-    node.state.log_dirs.prefer(ORDERS, node.paths[1])
+    node.state.log_dir_states.prefer(ORDERS, node.paths[1])
     await lab.elect(ORDERS, 1, [1, 2, 3])
     await asyncio.sleep(2)
     assert await node.dir_of() == node.paths[1]

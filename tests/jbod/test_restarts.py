@@ -75,7 +75,7 @@ async def test_of_several_log_dirs_each_is_empty_broken_or_valid() -> None:
     valid.write_file("meta.properties", known)
     log_dirs = [inline_log_dir(disk) for disk in (empty, broken, valid)]
     await open_log_dirs(log_dirs, owner())
-    assert [log_dir.online for log_dir in log_dirs] == [True, False, True]
+    assert [log_dir.is_online for log_dir in log_dirs] == [True, False, True]
     stamped = parse_meta_properties(empty.read_file("meta.properties"))
     assert (stamped.node_id, stamped.cluster_id, stamped.directory_id) == (
         1,
@@ -132,7 +132,7 @@ async def test_a_read_that_ends_early_takes_the_log_dir_offline_and_cuts_nothing
     await open_log_dirs([log_dir], owner())
     await load_log_dirs([log_dir], OPTIONS)
     assert rule.hits > 0
-    assert not log_dir.online
+    assert not log_dir.is_online
     assert memory.size("orders-0/00000000000000000000.log") == size_bytes
 
 
@@ -148,9 +148,9 @@ async def recovered(nth: int) -> tuple[int, list[bool], dict[str, int]]:
     await open_log_dirs(log_dirs, owner())
     loaded = await load_log_dirs(log_dirs, OPTIONS)
     ends = {path: one.logs[0].log.log_end_offset for path, one in loaded.items()}
-    if not log_dirs[0].online:
+    if not log_dirs[0].is_online:
         assert not memories[0].exists(".kafka_cleanshutdown")
-    return rule.matches, [log_dir.online for log_dir in log_dirs], ends
+    return rule.matches, [log_dir.is_online for log_dir in log_dirs], ends
 
 
 async def test_a_copied_log_dir_is_refused_and_both_are_named(tmp_path: Path) -> None:

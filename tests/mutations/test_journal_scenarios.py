@@ -16,9 +16,9 @@ from simulation.core.actions import Until
 from simulation.core.plan import Plan
 from simulation.core.verdict import Verdict
 from simulation.run.runner import run_plan
-from simulation.simulate import simulated_spec
+from simulation.simulated_run import simulated_spec
 from simulation.world.cluster import SimCluster
-from simulation.world.sim_stage import SimStage
+from simulation.world.sim_cluster_instance import SimClusterInstance
 from tests.mutations import mutants
 from tests.mutations.mutants import MutantController, turn_into
 from tests.simulation.world.worlds import sim_loop
@@ -82,7 +82,7 @@ async def played(plan: Plan, prepare: Prepare) -> Verdict:
     loop = sim_loop()
     cluster = SimCluster(loop, simulated_spec(plan.cluster))
     prepare(cluster)
-    return await run_plan(plan, SimStage(cluster), chance=loop.chance.stream("workloads"))
+    return await run_plan(plan, SimClusterInstance(cluster), chance=loop.chance.stream("workloads"))
 
 
 @pytest.mark.sampled_among("scenarios that mutants of the journal fail", kept=4)

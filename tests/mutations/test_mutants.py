@@ -123,7 +123,7 @@ async def test_a_broker_that_does_not_heed_a_failed_log_dir(is_broken: bool) -> 
         log_dir.on_failed = _ignore
     trial.cluster.faults("broker-1", log_dir.path).set_fault(DiskMode.EIO)
     await trial.producer(records_max=1, delivery_timeout_ms=1_000).run()
-    assert not log_dir.online
+    assert not log_dir.is_online
     await trial.read()
 
     findings = await trial.findings()
@@ -271,7 +271,7 @@ async def test_a_broker_that_answers_from_an_empty_world(is_broken: bool) -> Non
     broker = trial.cluster.brokers[2]
     broker.kill()
     if is_broken:
-        broker.on_made = lambda made: turn_into(mutants.OpenGate, made.surface.client_gate)
+        broker.on_made = lambda made: turn_into(mutants.OpenGate, made.broker_control.client_gate)
     trial.cluster.controller.pause()
     broker.start()
     await asyncio.sleep(2)

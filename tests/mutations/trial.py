@@ -20,7 +20,7 @@ from simulation.workload.producer import ProducerSettings, ProducerWorkload
 from simulation.workload.topic_answers import TopicAnswers
 from simulation.world.clock import SimClock
 from simulation.world.cluster import SimCluster
-from simulation.world.observer import Observer
+from simulation.world.sampler import Sampler
 from simulation.world.transport import SimTransport
 from tests.simulation.world.worlds import sim_loop, small_cluster
 
@@ -33,7 +33,7 @@ class Trial:
     def __init__(self, configs: str) -> None:
         self.loop = sim_loop()
         self.cluster = SimCluster(self.loop, small_cluster(configs=configs))
-        self.observer = Observer(self.cluster)
+        self.observer = Sampler(self.cluster)
         self.history = History(lambda: self.loop.now_us)
         self.clock = SimClock(lambda: self.loop.now_us)
         self.topic_answers = TopicAnswers()
@@ -83,8 +83,8 @@ class Trial:
         """Return what a broker knows."""
         running = self.cluster.brokers[broker].broker
         assert running is not None
-        assert running.surface.engine is not None
-        return running.surface.engine.state
+        assert running.broker_control.engine is not None
+        return running.broker_control.engine.state
 
     def partition(self, broker: int, tp: TopicPartition = TP) -> Partition:
         """Return a partition of a broker."""
@@ -143,6 +143,6 @@ class Trial:
         return list(dict.fromkeys(each.checker for each in check_all(evidence)))
 
     def _replica(self, broker: int, tp: TopicPartition) -> tuple[Partition, PartitionLog, LogDir]:
-        replica = self.state(broker).hosted.online(tp)
+        replica = self.state(broker).hosted.online_replica(tp)
         assert replica is not None
         return replica.partition, replica.log.files, replica.log.dir

@@ -22,7 +22,7 @@ from broker.core.control_rules import (
 )
 from broker.core.future_log import CleaningPauses, Move, MoveEvent, MoveState, decide_move
 from broker.core.hosted import HostedPartitions
-from broker.core.log_dirs import LogDirs
+from broker.core.log_dirs import LogDirStates
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import BrokerId, TopicPartition
 from protocol.messages.control import (
@@ -79,12 +79,12 @@ class BrokerUnderRules(RuleBasedStateMachine):
         self.start(broken=())
 
     def start(self, broken: tuple[str, ...]) -> None:
-        self.log_dirs = LogDirs(PATHS, offline=broken)
+        self.log_dirs = LogDirStates(PATHS, offline=broken)
         self.hosted: HostedPartitions[Hosted, Idle] = HostedPartitions()
         self.pauses = CleaningPauses()
-        for path in self.log_dirs.online:
+        for path in self.log_dirs.online_paths:
             for tp, data in self.disks[path].items():
-                assert self.hosted.idle(tp) is None, f"{tp} is current in two log dirs"
+                assert self.hosted.idle_replica(tp) is None, f"{tp} is current in two log dirs"
                 self.hosted.put_idle(tp, Idle(data, path))
                 self.log_dirs.count_log(path)
             for _ in self.futures[path]:
@@ -94,7 +94,7 @@ class BrokerUnderRules(RuleBasedStateMachine):
     def restart(self, broken: set[str]) -> None:
         self.start(tuple(sorted(broken)))
 
-    @precondition(lambda self: len(self.log_dirs.online) > 1)
+    @precondition(lambda self: len(self.log_dirs.online_paths) > 1)
     @rule(path=paths)
     def fail_log_dir(self, path: str) -> None:
         if not self.log_dirs.fail(path):
@@ -103,7 +103,7 @@ class BrokerUnderRules(RuleBasedStateMachine):
         for tp, partition in zip(failed.current, ended, strict=True):
             self.end_move(tp, partition)
         for tp in failed.future:
-            partition = self.hosted.online(tp)
+            partition = self.hosted.online_replica(tp)
             assert partition is not None
             self.end_move(tp, partition)
 
@@ -142,13 +142,13 @@ class BrokerUnderRules(RuleBasedStateMachine):
 
     def take_role(self, decision: LeaderAndIsrDecision) -> None:
         tp = decision.tp
-        partition = self.hosted.online(tp)
+        partition = self.hosted.online_replica(tp)
         if partition is not None:
             partition.leader_epoch = self.epoch
             if partition.move is not None:
                 partition.move.on_leader_epoch(self.epoch, fallback_offset=0)
             return
-        idle = self.hosted.idle(tp)
+        idle = self.hosted.idle_replica(tp)
         assert decision.create_log == (idle is None)
         if idle is None:
             try:
@@ -166,11 +166,11 @@ class BrokerUnderRules(RuleBasedStateMachine):
 
     def resume_move(self, tp: TopicPartition) -> None:
         """Attach the future log that an earlier run left behind, or drop it (KAFKA-16082)."""
-        partition = self.hosted.online(tp)
+        partition = self.hosted.online_replica(tp)
         assert partition is not None
         if self.futures[partition.log_dir].pop(tp, None) is not None:
             self.log_dirs.uncount_log(partition.log_dir)  # The log was made anew beside it.
-        for path in self.log_dirs.online:
+        for path in self.log_dirs.online_paths:
             if tp in self.futures[path] and partition.move is None:
                 self.begin_move(tp, partition, path)
 
@@ -190,7 +190,7 @@ class BrokerUnderRules(RuleBasedStateMachine):
         partition.move = None
 
     def drop_future(self, tp: TopicPartition) -> None:
-        for path in self.log_dirs.online:
+        for path in self.log_dirs.online_paths:
             if self.futures[path].pop(tp, None) is not None:
                 self.log_dirs.uncount_log(path)
 
@@ -200,7 +200,7 @@ class BrokerUnderRules(RuleBasedStateMachine):
         decision = decide_move(
             tp, path, replica=replica, is_known=tp in self.created, log_dirs=self.log_dirs
         )
-        partition = self.hosted.online(tp)
+        partition = self.hosted.online_replica(tp)
         if decision.abandon_future:
             assert partition is not None
             self.end_move(tp, partition)
@@ -222,7 +222,7 @@ class BrokerUnderRules(RuleBasedStateMachine):
         ),
     )
     def move_goes_on(self, tp: TopicPartition, event: MoveEvent) -> None:
-        partition = self.hosted.online(tp)
+        partition = self.hosted.online_replica(tp)
         if partition is None or partition.move is None:
             return
         expected = {
@@ -235,7 +235,7 @@ class BrokerUnderRules(RuleBasedStateMachine):
 
     @rule(tp=partitions)
     def swap(self, tp: TopicPartition) -> None:
-        partition = self.hosted.online(tp)
+        partition = self.hosted.online_replica(tp)
         if partition is None or partition.move is None:
             return
         move = partition.move
@@ -260,17 +260,17 @@ class BrokerUnderRules(RuleBasedStateMachine):
             controller_epoch=1,
             topic_states=[StopReplicaTopicState(topic_name=tp.topic, partition_states=[asked])],
         )
-        if self.log_dirs.any_offline and self.hosted.online(tp) is None:
+        if self.log_dirs.any_offline and self.hosted.online_replica(tp) is None:
             return  # A real controller deletes only what answered; see the facts on deletion.
         [decision] = decide_stop_replica(request, view=self.hosted.view)
-        partition = self.hosted.online(tp)
+        partition = self.hosted.online_replica(tp)
         if decision.action in (StopAction.STOP, StopAction.DELETE) and partition is not None:
             self.end_move(tp, partition)
         if decision.action in (StopAction.DELETE, StopAction.DELETE_FILES):
             self.hosted.remove(tp)
             self.created.pop(tp, None)
             self.drop_future(tp)
-            for path in self.log_dirs.online:
+            for path in self.log_dirs.online_paths:
                 if self.disks[path].pop(tp, None) is not None:
                     self.log_dirs.uncount_log(path)
         elif partition is not None:
@@ -291,13 +291,13 @@ class BrokerUnderRules(RuleBasedStateMachine):
     @invariant()
     def cleaning_is_paused_once_while_a_move_is_attached(self) -> None:
         for tp in PARTITIONS:
-            partition = self.hosted.online(tp)
+            partition = self.hosted.online_replica(tp)
             moving = partition is not None and partition.move is not None
             assert self.pauses.count(tp) == (1 if moving else 0)
 
     @invariant()
     def logs_are_counted_where_they_are(self) -> None:
-        for path in self.log_dirs.online:
+        for path in self.log_dirs.online_paths:
             assert self.log_dirs.log_count(path) == len(self.disks[path]) + len(self.futures[path])
 
     @invariant()
@@ -305,7 +305,7 @@ class BrokerUnderRules(RuleBasedStateMachine):
         for tp, offline in self.hosted.iterate_offline():
             assert self.log_dirs.any_offline
             assert offline.log_dir is None or not self.log_dirs.is_online(offline.log_dir)
-            assert self.hosted.online(tp) is None
+            assert self.hosted.online_replica(tp) is None
 
 
 class TestBrokerUnderRules(BrokerUnderRules.TestCase):

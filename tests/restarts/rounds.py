@@ -15,9 +15,10 @@ from pathlib import Path
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 from jbodlab.asking.admin import ClusterAdmin
-from jbodlab.processes.cluster import Cluster, broker_name, running
+from jbodlab.processes.cluster import Cluster, running
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from protocol.cluster_file.spec import TopicSpec
+from protocol.faults.model import broker_node
 from tests.restarts.loads import PARTITIONS, Client, Load, command_of
 from tests.restarts.script import read_value
 from tests.restarts.verdict import Verdict, judge
@@ -88,7 +89,7 @@ class Rounds:
         if way is Way.CLEAN:
             self._cluster.restart_broker(broker)
         else:
-            self._cluster.kill(broker_name(broker))
+            self._cluster.kill(broker_node(broker))
             self._cluster.start_broker(broker)
         self._settle()
         after = self._leaders()

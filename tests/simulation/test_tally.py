@@ -6,7 +6,7 @@ import json
 
 from simulation.core.coverage import DECLARED, Transition
 from simulation.core.verdict import Verdict
-from simulation.simulate import SimulatedRun
+from simulation.simulated_run import SimulatedRun
 from simulation.tally import Tally
 
 SEEN = Transition("PartitionPhase", "NEW", "ONLINE")

@@ -34,30 +34,30 @@ class Failures:
     def on_log_dir_failed(self, failure: LogDirFailed) -> None:
         """Take everything on a log dir offline; the second call for a log dir does nothing."""
         state = self._state
-        if not state.log_dirs.fail(failure.log_dir):
+        if not state.log_dir_states.fail(failure.log_dir):
             return
         at_ms = state.wall_ms()
         state.usage.pop(failure.log_dir, None)
         state.cleaner_offsets.log_dir_failed(failure.log_dir)
         state.rebuilds.end(failure.log_dir)
-        self._drop_loose(failure.log_dir)
+        self._drop_orphans(failure.log_dir)
         failed, ended = state.hosted.on_log_dir_failed(failure.log_dir)
         for replica in ended:
             self._end(replica)
         for tp in failed.future:
-            replica = state.hosted.online(tp)
+            replica = state.hosted.online_replica(tp)
             if replica is not None:
                 self._moves.drop(replica)
         told = FailedLogDir(
             path=failure.log_dir,
-            directory_id=state.dirs[failure.log_dir].directory_id,
+            directory_id=state.log_dirs[failure.log_dir].directory_id,
             operation=failure.operation,
             cause=str(failure.cause) or type(failure.cause).__name__,
             offline_replica_count=len(failed.current),
         )
         self._log(told, failed.current)
         self._emit(told, failed.current, at_ms)
-        if state.log_dirs.all_offline:
+        if state.log_dir_states.all_offline:
             state.ports.events.last_log_dir_failed(told)
         else:
             state.ports.events.log_dir_failed(told)
@@ -71,22 +71,22 @@ class Failures:
     def tell_missing(self, tps: Sequence[TopicPartition]) -> None:
         """Log which partitions are Offline because their logs may lie where nobody can look."""
         if tps:
-            offline = ", ".join(self._state.log_dirs.offline)
+            offline = ", ".join(self._state.log_dir_states.offline_paths)
             logger.warning(
                 "%d replicas not found while %s is offline: %s", len(tps), offline, listed(tps)
             )
 
     def _end(self, replica: Replica) -> None:
         self._following.unfollow(replica)
-        loose = self._moves.drop(replica)
-        if loose is not None:
-            self._state.loose_futures[replica.tp] = loose
+        orphan = self._moves.drop(replica)
+        if orphan is not None:
+            self._state.orphan_future_logs[replica.tp] = orphan
         replica.end(ErrorCode.KAFKA_STORAGE_ERROR)
 
-    def _drop_loose(self, path: str) -> None:
-        loose = self._state.loose_futures
-        for tp in [tp for tp, future in loose.items() if future.dir.path == path]:
-            del loose[tp]
+    def _drop_orphans(self, path: str) -> None:
+        orphan = self._state.orphan_future_logs
+        for tp in [tp for tp, future in orphan.items() if future.dir.path == path]:
+            del orphan[tp]
 
     def _log(self, told: FailedLogDir, offline: tuple[TopicPartition, ...]) -> None:
         logger.error(

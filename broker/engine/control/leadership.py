@@ -94,7 +94,7 @@ class Leadership:
 
     async def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
         """Give each partition its role; one request at a time, each to its end."""
-        return await self._state.to_the_end(partial(self._leader_and_isr, request))
+        return await self._state.shielded(partial(self._leader_and_isr, request))
 
     async def _leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
         state = self._state
@@ -112,7 +112,7 @@ class Leadership:
                 request,
                 broker_id=state.broker_id,
                 view=state.hosted.view,
-                log_dirs=state.log_dirs,
+                log_dirs=state.log_dir_states,
             )
             failed = await self._carry_out(decisions)
             return leader_and_isr_answer(decisions, failed)
@@ -160,7 +160,7 @@ class Leadership:
         return failed
 
     def _assign_topic_id(self, decision: LeaderAndIsrDecision) -> None:
-        replica = self._state.hosted.online(decision.tp)
+        replica = self._state.hosted.online_replica(decision.tp)
         if replica is None:
             return
         self._logs.assign_topic_id(replica, decision.topic_id)
@@ -168,12 +168,12 @@ class Leadership:
             self._following.follow(replica)
 
     def _existing(self, decision: LeaderAndIsrDecision) -> Replica:
-        replica = self._state.hosted.online(decision.tp)
+        replica = self._state.hosted.online_replica(decision.tp)
         if replica is not None:
             if replica.topic_id == ZERO_UUID != decision.topic_id:
                 self._logs.assign_topic_id(replica, decision.topic_id)
             return replica
-        idle = self._state.hosted.idle(decision.tp)
+        idle = self._state.hosted.idle_replica(decision.tp)
         assert idle is not None, f"{decision.tp} has no log"
         return self._logs.host_idle(idle, decision.topic_id)
 
@@ -195,7 +195,7 @@ class Leadership:
 
     def _begin_one(self, decision: LeaderAndIsrDecision) -> _Creation:
         while True:
-            log_dir = self._state.dirs[self._state.log_dirs.place(decision.tp)]
+            log_dir = self._state.log_dirs[self._state.log_dir_states.place(decision.tp)]
             try:
                 created = self._logs.create(decision.tp, decision.topic_id, log_dir)
             except LogDirFailed:
@@ -222,11 +222,11 @@ class Leadership:
             except LogDirFailed:
                 again.append(decision)
                 continue
-            if not log_dir.online:
+            if not log_dir.is_online:
                 again.append(decision)
                 continue
-            if self._state.log_dirs.preferred(decision.tp) is not None:
-                self._state.log_dirs.forget_preference(decision.tp)
+            if self._state.log_dir_states.preferred(decision.tp) is not None:
+                self._state.log_dir_states.forget_preference(decision.tp)
                 self._state.tell_if_nothing_moves()
             replica = self._logs.host_new(decision.tp, decision.topic_id, log, log_dir)
             self._take_role(replica, decision)

@@ -48,7 +48,7 @@ class Stopping:
 
     async def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
         """Stop or delete replicas; one request at a time, each to its end."""
-        return await self._state.to_the_end(partial(self._stop_replica, request))
+        return await self._state.shielded(partial(self._stop_replica, request))
 
     async def _stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
         state = self._state
@@ -86,7 +86,7 @@ class Stopping:
     ) -> dict[TopicPartition, ErrorCode]:
         """Stop all fetching first, then delete (KAFKA-10371); return the errors met."""
         for decision in decisions:
-            replica = self._state.hosted.online(decision.tp)
+            replica = self._state.hosted.online_replica(decision.tp)
             if replica is not None and decision.action in (StopAction.STOP, StopAction.DELETE):
                 self._following.unfollow(replica)
                 self._moves.suspend(replica)
@@ -136,12 +136,12 @@ class Stopping:
     ) -> list[tuple[TopicPartition, asyncio.Future[None]]]:
         """Delete what lies on disk of a replica that is not hosted."""
         renames: list[tuple[TopicPartition, asyncio.Future[None]]] = []
-        idle = self._state.hosted.idle(tp)
-        loose = self._state.loose_futures.pop(tp, None)
+        idle = self._state.hosted.idle_replica(tp)
+        orphan = self._state.orphan_future_logs.pop(tp, None)
         self._state.hosted.remove(tp)
         self._state.rebuilds.done(tp)
-        if loose is not None:
-            renames.append((tp, aside(tp, loose, None)))
+        if orphan is not None:
+            renames.append((tp, aside(tp, orphan, None)))
         if idle is not None:
             renames.append((tp, aside(tp, idle, None)))
         return renames

@@ -208,7 +208,7 @@ class Checkpoints:
     async def _close(self, log_dir: LogDir) -> None:
         """Close one log dir: no job of the thread beside is left when its logs are closed."""
         try:
-            await log_dir.beside.submit("settle", _nothing)
+            await log_dir.background_queue.submit("settle", _nothing)
             job = partial(
                 close_log_dir,
                 log_dir.queue.files,
@@ -222,7 +222,7 @@ class Checkpoints:
             return  # It gets no clean marker; the others do.
 
     def _online(self) -> list[LogDir]:
-        return [log_dir for log_dir in self._state.dirs.values() if log_dir.online]
+        return [log_dir for log_dir in self._state.log_dirs.values() if log_dir.is_online]
 
 
 def _is_flush_due(now_ms: int, log: PartitionLog) -> bool:

@@ -78,7 +78,7 @@ class Cleaning:
         self._state = state
         tools = CleanerTools(deletions, checkpoints, Pacer())
         self._cleaners = {
-            path: Cleaner(state, log_dir, tools) for path, log_dir in state.dirs.items()
+            path: Cleaner(state, log_dir, tools) for path, log_dir in state.log_dirs.items()
         }
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -142,7 +142,7 @@ class Cleaner:
 
     async def load(self) -> None:
         """Read the log dir's file; nothing is known of a log dir that fails."""
-        if not self._log_dir.online:
+        if not self._log_dir.is_online:
             return
         try:
             job = partial(read_cleaner_offsets, self._log_dir.disk)
@@ -158,7 +158,7 @@ class Cleaner:
                 await asyncio.sleep(max(self._state.config.log_cleaner_backoff_ms, 1) / 1000)
 
     async def _try_round(self) -> bool:
-        if not self._log_dir.online:
+        if not self._log_dir.is_online:
             return False
         try:
             return await self._round()
@@ -209,7 +209,7 @@ class Cleaner:
         """Tell whether this cleaner may still work on ``target``."""
         replica, state = target.replica, self._state
         return (
-            state.hosted.online(replica.tp) is replica
+            state.hosted.online_replica(replica.tp) is replica
             and replica.log.is_still(target.token)
             and target.log_dir is self._log_dir
             and replica.compaction is not None
@@ -248,7 +248,7 @@ class Cleaner:
         step_bytes = max(config.log_cleaner_io_buffer_size // 2, STEP_BYTES_MIN)
         options = PassOptions(
             now_ms=now_ms,
-            map_bytes_max=config.log_cleaner_dedupe_buffer_size // len(self._state.dirs),
+            map_bytes_max=config.log_cleaner_dedupe_buffer_size // len(self._state.log_dirs),
             load_factor=config.log_cleaner_io_buffer_load_factor,
             step_bytes=min(step_bytes, STEP_BYTES_MAX),
         )
@@ -300,20 +300,20 @@ class Cleaner:
     def write_changed(self) -> None:
         """Write the log dir's file when it is out of date; nobody waits for it."""
         path, offsets = self._log_dir.path, self._state.cleaner_offsets
-        if not self._log_dir.online or not offsets.take_changed(path):
+        if not self._log_dir.is_online or not offsets.take_changed(path):
             return
         present = {tp: at for tp, at in offsets.offsets_of(path).items() if self._is_here(tp)}
         job = partial(write_cleaner_offsets, self._log_dir.disk, present)
         self._log_dir.queue.submit("write cleaner offsets", job)
 
     def _is_here(self, tp: TopicPartition) -> bool:
-        here = self._state.hosted.online(tp) or self._state.hosted.idle(tp)
+        here = self._state.hosted.online_replica(tp) or self._state.hosted.idle_replica(tp)
         return here is not None and here.log_dir == self._log_dir.path
 
     def gauges(self) -> CleanerGauges:
         """Return how this cleaner does."""
         marked = self._state.cleaner_offsets.uncleanable(self._log_dir.path)
-        replicas = [self._state.hosted.online(tp) for tp in marked]
+        replicas = [self._state.hosted.online_replica(tp) for tp in marked]
         last_ms = self._last_run_ms
         return CleanerGauges(
             uncleanable_count=len(marked),

@@ -78,7 +78,7 @@ class Deletions:
         then: Callable[[], None],
     ) -> asyncio.Future[None]:
         renamed = log.queue.submit("set aside", partial(log.files.rename, name))
-        self._state.log_dirs.uncount_log(log.log_dir)
+        self._state.log_dir_states.uncount_log(log.log_dir)
         self._state.cleaner_offsets.forget(log.log_dir, tp)
 
         def done(future: asyncio.Future[None]) -> None:

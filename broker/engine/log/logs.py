@@ -77,12 +77,12 @@ class Logs:
             log = PartitionLog.create(
                 files, name, config, now_ms=now_ms, topic_id=topic_id, log_start_offset=start
             )
-            log.hand_over(log_dir.beside.files)
+            log.hand_over(log_dir.background_queue.files)
             return log
 
         is_again = self._before_new_log(log_dir, replica.tp)
         queue = (
-            log_dir.queue if is_again else log_dir.beside
+            log_dir.queue if is_again else log_dir.background_queue
         )  # The checkpoints are written by the first.
         return queue.submit("create future log", partial(create, queue.files))
 
@@ -158,7 +158,7 @@ class Logs:
         known by now, so that this one is nobody's.
         """
         tp, hosted = replica.tp, self._state.hosted
-        if not hosted.is_offline(tp) or hosted.idle(tp) is not None:
+        if not hosted.is_offline(tp) or hosted.idle_replica(tp) is not None:
             return False
         partition = Partition(tp, self._state.broker_id, self._state.metadata.is_alive)
         partition.load(

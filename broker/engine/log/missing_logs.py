@@ -31,7 +31,7 @@ class MissingLogs:
 
     def look(self) -> None:
         """Probe each log dir that is online, unless that is under way, and look what it saw."""
-        for path, log_dir in self._state.dirs.items():
+        for path, log_dir in self._state.log_dirs.items():
             with suppress(LogDirFailed):
                 probe = log_dir.probe()
                 if self._looking.get(path) is not probe:

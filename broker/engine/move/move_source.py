@@ -63,6 +63,8 @@ class MoveSource:
             self._found = await log_dir.queue.submit("look for batches to move", job)
         if not self._found:
             return None
-        beside = log_dir.beside
+        background_queue = log_dir.background_queue
         piece = self._found.pop(0)
-        return await beside.submit("read for move", partial(read_piece, beside.disk, piece))
+        return await background_queue.submit(
+            "read for move", partial(read_piece, background_queue.disk, piece)
+        )

@@ -62,14 +62,14 @@ class Moves:
         config = state.config
         self._state = state
         self._deletions = deletions
-        count = config.num_replica_alter_log_dirs_threads or len(state.dirs)
+        count = config.num_replica_alter_log_dirs_threads or len(state.log_dirs)
         self._movers = [
             Mover(
                 state.quotas.moves, backoff_ms=config.replica_fetch_backoff_ms, now_ms=state.now_ms
             )
             for _ in range(count)
         ]
-        turns = MoveTurns(lambda: sum(one.queue.appends_count for one in state.dirs.values()))
+        turns = MoveTurns(lambda: sum(one.queue.appends_count for one in state.log_dirs.values()))
         self.tools = MoveTools(logs, deletions, state.quotas.moves, self._report, turns)
         """What each move works with."""
         self._tasks: list[asyncio.Task[None]] = []
@@ -128,7 +128,7 @@ class Moves:
                 path,
                 replica=self._state.hosted.view(tp),
                 is_known=self._state.metadata.has_partition(tp),
-                log_dirs=self._state.log_dirs,
+                log_dirs=self._state.log_dir_states,
             )
             answers[tp] = decision.error
             created = self._carry_out(tp, path, replica, decision)
@@ -145,17 +145,17 @@ class Moves:
         if decision.abandon_future and replica is not None:
             self.abandon(replica)
         if decision.remember:
-            self._state.log_dirs.prefer(tp, path)
+            self._state.log_dir_states.prefer(tp, path)
         if not decision.start or replica is None:
             return None
-        return self._begin(replica, self._state.dirs[path])
+        return self._begin(replica, self._state.log_dirs[path])
 
     def _begin(self, replica: Replica, target: LogDir) -> asyncio.Future[bool]:
         """Create the future log; the future tells whether it could be."""
         begun: asyncio.Future[bool] = self._state.loop.create_future()
         start = replica.partition.log_start_offset
         future = self._attach(replica, target, None, fallback_offset=start)
-        self._state.log_dirs.count_log(target.path)
+        self._state.log_dir_states.count_log(target.path)
         topic_id = replica.topic_id
         try:
             created = self.tools.logs.create_future(replica, target)
@@ -180,8 +180,8 @@ class Moves:
         if not is_created:
             return  # Its log dir failed, and that ended the move.
         log = self.tools.logs.future(created.result(), future.dir, topic_id)
-        if self._state.log_dirs.preferred(replica.tp) == future.dir.path:
-            self._state.log_dirs.forget_preference(replica.tp)
+        if self._state.log_dir_states.preferred(replica.tp) == future.dir.path:
+            self._state.log_dir_states.forget_preference(replica.tp)
         if replica.future is not future:
             self._remove(replica, log)  # Abandoned while it was being created.
             return
@@ -221,9 +221,9 @@ class Moves:
 
     def on_leader_epoch(self, replica: Replica) -> None:
         """A LeaderAndIsr was accepted: resume a move found on disk, refresh one under way."""
-        loose = self._state.loose_futures.pop(replica.tp, None)
-        if loose is not None:
-            self._resume(replica, loose)
+        orphan = self._state.orphan_future_logs.pop(replica.tp, None)
+        if orphan is not None:
+            self._resume(replica, orphan)
             return
         future = replica.future
         if future is None or future.log is None or future.is_promoting:
@@ -239,15 +239,15 @@ class Moves:
         if not mover.has(replica.tp):
             mover.add(MovingLog(self._state, self.tools, replica, future))
 
-    def _resume(self, replica: Replica, loose: HostedLog[LogPositions]) -> None:
-        if not loose.dir.online:
+    def _resume(self, replica: Replica, orphan: HostedLog[LogPositions]) -> None:
+        if not orphan.dir.is_online:
             return
-        if loose.dir is replica.log.dir:
+        if orphan.dir is replica.log.dir:
             # The current log was made anew in the future log's own dir (KAFKA-16082).
-            self._remove(replica, loose)
+            self._remove(replica, orphan)
             return
-        fallback_offset = loose.positions.high_watermark
-        future = self._attach(replica, loose.dir, loose, fallback_offset=fallback_offset)
+        fallback_offset = orphan.positions.high_watermark
+        future = self._attach(replica, orphan.dir, orphan, fallback_offset=fallback_offset)
         self._enlist(replica, future)
 
     def on_truncated(self, replica: Replica, offset: int) -> None:
@@ -275,7 +275,7 @@ class Moves:
         if future is not None and future.move.is_active and not _may_be_promoted(future):
             self._state.ports.counters.moves_failed.add()
         self._end(replica)
-        if future is None or future.log is None or not future.dir.online or future.is_promoting:
+        if future is None or future.log is None or not future.dir.is_online or future.is_promoting:
             return None
         return future.log
 
@@ -325,4 +325,4 @@ class Moves:
 
 def _may_be_promoted(future: FutureReplica) -> bool:
     """Tell whether the renames of a swap have begun, on a disk that may yet carry them out."""
-    return future.is_promoting and future.dir.online
+    return future.is_promoting and future.dir.is_online

@@ -110,7 +110,7 @@ class MovingLog:
         return (
             self.move.state is state
             and self._replica.future is self._future
-            and self._state.hosted.online(self.tp) is self._replica
+            and self._state.hosted.online_replica(self.tp) is self._replica
         )
 
     # Truncating.
@@ -324,28 +324,34 @@ class MovingLog:
     async def _promote(self) -> None:
         replica, promoted = self._replica, self._log
         source, source_log = replica.log.dir, replica.log.files
-        beside = promoted.queue
+        background_queue = promoted.queue
         swap = Swap(
             self.tp,
             source=source_log,
             source_root=source.disk.root,
             future=promoted.files,
-            beside=beside.files,
+            background_files=background_queue.files,
             unique=self._state.unique(),
         )
         promoted.place, written_epochs = Place.PROMOTING, promoted.positions.epochs.entries
-        await beside.submit("swap: promote", partial(swap.promote, promoted.dir.queue.files))
-        if self._state.hosted.online(self.tp) is not replica:
+        await background_queue.submit(
+            "swap: promote", partial(swap.promote, promoted.dir.queue.files)
+        )
+        if self._state.hosted.online_replica(self.tp) is not replica:
             self._on_source_gone(promoted)
             return
         self._point_to_promoted(source, written_epochs)
         try:
-            await source.queue.submit("swap: release", partial(swap.release, source.beside.files))
-            await source.beside.submit("swap: retire", swap.retire)
+            await source.queue.submit(
+                "swap: release", partial(swap.release, source.background_queue.files)
+            )
+            await source.background_queue.submit("swap: retire", swap.retire)
         except LogDirFailed:
             return  # The promoted log is whole; its note tells the next start what to do.
-        self._tools.deletions.renamed(self.tp, source_log, source.beside, replica.delete_delay_ms)
-        await beside.submit("swap: finish", swap.finish)
+        self._tools.deletions.renamed(
+            self.tp, source_log, source.background_queue, replica.delete_delay_ms
+        )
+        await background_queue.submit("swap: finish", swap.finish)
 
     def _on_source_gone(self, promoted: HostedLog[LogPositions]) -> None:
         """Keep what was promoted while the source failed; the source may even be back."""
@@ -360,7 +366,7 @@ class MovingLog:
         replica, promoted = self._replica, self._log
         replica.log.become(promoted)
         replica.future = None
-        self._state.log_dirs.uncount_log(source.path)
+        self._state.log_dir_states.uncount_log(source.path)
         self._state.cleaner_offsets.move(self.tp, source.path, promoted.log_dir)
         self._tools.logs.on_promoted(replica, written_epochs)
         self._state.ports.counters.moves_done.add()

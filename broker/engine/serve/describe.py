@@ -37,7 +37,7 @@ class Describe:
 
     def log_dirs(self, topics: Mapping[str, Sequence[int]] | None) -> list[LogDirDescription]:
         """Describe every configured log dir in its order; ``topics`` filters the replicas."""
-        by_dir: dict[str, list[ReplicaDescription]] = {path: [] for path in self._state.dirs}
+        by_dir: dict[str, list[ReplicaDescription]] = {path: [] for path in self._state.log_dirs}
         # A request may name a million partitions, and the loop waits while they are compared.
         wanted = None if topics is None else {t: frozenset(named) for t, named in topics.items()}
         for path, replica in self._replicas():
@@ -51,7 +51,7 @@ class Describe:
         Raises:
             KafkaError: why it is not online here.
         """
-        replica = self._state.hosted.online(tp)
+        replica = self._state.hosted.online_replica(tp)
         if replica is None:
             raise KafkaError(self._state.absence(tp))
         return replica.partition.producers.states.snapshot_entries()
@@ -67,7 +67,7 @@ class Describe:
 
     def _log_dir(self, path: str, replicas: list[ReplicaDescription]) -> LogDirDescription:
         state = self._state
-        if not state.log_dirs.is_online(path):
+        if not state.log_dir_states.is_online(path):
             return LogDirDescription(
                 path, ErrorCode.KAFKA_STORAGE_ERROR, UNKNOWN, UNKNOWN, is_cordoned=False
             )
@@ -77,7 +77,7 @@ class Describe:
             ErrorCode.NONE,
             usage.total_bytes,
             usage.usable_bytes,
-            is_cordoned=state.log_dirs.is_cordoned(path),
+            is_cordoned=state.log_dir_states.is_cordoned(path),
             replicas=replicas,
             awaited=state.hosted.awaited(path),
         )
@@ -107,7 +107,7 @@ class Describe:
             offline_replica_count=self._state.hosted.offline_count,
             under_replicated_count=sum(p.is_under_replicated for p in leaders),
             under_min_isr_count=sum(p.is_under_min_isr for p in leaders),
-            offline_log_dir_count=len(self._state.log_dirs.offline),
+            offline_log_dir_count=len(self._state.log_dir_states.offline_paths),
             move_count=move_count,
             failed_fetch_count=failed_fetch_count,
             failed_move_count=sum(not future.move.is_active for future in futures),
@@ -124,12 +124,12 @@ class Describe:
         used, current, future = self._count()
         return [
             self._log_dir_row(at_ms, log_dir, (used[path], current[path], future[path]))
-            for path, log_dir in self._state.dirs.items()
+            for path, log_dir in self._state.log_dirs.items()
         ]
 
     def _count(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
         """Return bytes, current and future logs by log dir; often, and for thousands of logs."""
-        used = dict.fromkeys(self._state.dirs, 0)
+        used = dict.fromkeys(self._state.log_dirs, 0)
         current, future = used.copy(), used.copy()
         for _, log, _ in self._state.iterate_logs():
             path = log.dir.path
@@ -148,7 +148,7 @@ class Describe:
             broker_epoch=state.ports.broker_epoch(),
             log_dir=log_dir.path,
             directory_id="" if directory_id == ZERO_UUID else uuid_text(directory_id),
-            online=state.log_dirs.is_online(log_dir.path),
+            online=state.log_dir_states.is_online(log_dir.path),
             used_bytes=counted[0],
             total_bytes=usage.total_bytes,
             usable_bytes=usage.usable_bytes,

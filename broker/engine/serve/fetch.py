@@ -116,17 +116,17 @@ class Fetches:
             await self._refresh(reading)
         return reading.results
 
-    def knock(self, replica_id: int) -> None:
+    def force_complete(self, replica_id: int) -> None:
         """End the waiting fetches of a follower: it has something new to ask for."""
         for delayed in self._polls.get(replica_id, ()):
-            delayed.knock()
+            delayed.force_complete()
 
     # One partition.
 
     def _look(self, reading: Reading, index: int, *, is_first: bool) -> FetchResult:
         """Read one partition as far as memory goes; ``is_first``: note a follower's position."""
         part = reading.parts[index]
-        replica = self._state.hosted.online(part.tp)
+        replica = self._state.hosted.online_replica(part.tp)
         if replica is None:
             return self._refuse(reading, part, self._state.absence(part.tp))
         code = self._check(reading, replica, part)
@@ -312,7 +312,7 @@ class Fetches:
         self._register_poll(reading)
 
     def _register_part(self, reading: Reading, index: int) -> None:
-        replica = self._state.hosted.online(reading.parts[index].tp)
+        replica = self._state.hosted.online_replica(reading.parts[index].tp)
         if replica is not None:
             waiters = replica.followers if reading.is_follower else replica.consumers
             waiters.add(reading.delayed, index)
@@ -331,10 +331,10 @@ class Fetches:
             self._polls[reading.params.replica_id].pop(reading.delayed, None)
 
     async def _woken(self, reading: Reading, deadline_s: float) -> bool:
-        """Wait for something new; False at the deadline or after a knock."""
+        """Wait for something new; False at the deadline or after ``force_complete``."""
         if self._state.loop.time() >= deadline_s or reading.is_wanted:
             return False
-        if not reading.delayed.changed and not reading.delayed.knocked:
+        if not reading.delayed.changed and not reading.delayed.is_force_completed:
             woken: asyncio.Future[None] = self._state.loop.create_future()
             reading.woken = woken
             timers = [self._state.loop.call_at(deadline_s, _finish, woken)]
@@ -354,7 +354,7 @@ class Fetches:
     def _end_waits(self) -> None:
         """Have those that wait for more answer with what they hold: others need the memory."""
         for reading in [each for each in self._waiting if each.size_bytes]:
-            reading.delayed.knock()
+            reading.delayed.force_complete()
 
     def _look_again(self, reading: Reading, indexes: Iterable[int]) -> None:
         for index in indexes:
@@ -363,7 +363,7 @@ class Fetches:
 
     async def _refresh(self, reading: Reading) -> None:
         """Tell a follower high watermarks and log starts of now, not those of before the wait."""
-        online = self._state.hosted.online
+        online = self._state.hosted.online_replica
         pairs = zip(reading.parts, reading.results, strict=True)
         for index, (part, result) in enumerate(pairs):
             if index % REFRESHED_OF_A_STEP == REFRESHED_OF_A_STEP - 1:

@@ -102,10 +102,10 @@ class IsrReporter:
         try:
             response = await self._ports.send(self._request(sent))
         except (ConnectionError, TimeoutError) as error:
-            self._complain(f"the controller did not answer: {error}")
+            self._log_refusal(f"the controller did not answer: {error}")
             return self._again(sent)
         if response.error_code != ErrorCode.NONE:
-            self._complain(ErrorCode(response.error_code).name)
+            self._log_refusal(ErrorCode(response.error_code).name)
             return self._again(sent)
         self._complaint = ""
         for topic in response.topics:
@@ -115,7 +115,7 @@ class IsrReporter:
                     self._wanted[bytes(topic.topic_id), answer.partition_index] = found.replica
         return self._again(sent) and not self._wanted
 
-    def _complain(self, complaint: str) -> None:
+    def _log_refusal(self, complaint: str) -> None:
         if complaint != self._complaint:
             logger.info("AlterPartition is repeated every %d ms: %s", RETRY_S * 1000, complaint)
         self._complaint = complaint

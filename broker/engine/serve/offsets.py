@@ -55,7 +55,7 @@ class Offsets:
         replica_id: int,
     ) -> ListedOffset:
         """Find the offset for a timestamp or one of Kafka's special timestamps."""
-        replica = self._state.hosted.online(tp)
+        replica = self._state.hosted.online_replica(tp)
         if replica is None:
             return ListedOffset(self._state.absence(tp))
         partition = replica.partition
@@ -102,8 +102,8 @@ class Offsets:
         more partitions at once.
         """
         if replica_id >= 0:
-            self._fetches.knock(replica_id)
-        replica = self._state.hosted.online(tp)
+            self._fetches.force_complete(replica_id)
+        replica = self._state.hosted.online_replica(tp)
         if replica is None:
             return EpochAnswer(self._state.absence(tp))
         partition = replica.partition

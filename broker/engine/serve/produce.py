@@ -74,7 +74,7 @@ class BegunProduce:
         if self.delayed.done and ErrorCode.REQUEST_TIMED_OUT not in self.delayed.codes:
             return
         for tp in self._tps:
-            replica = self._state.hosted.online(tp)
+            replica = self._state.hosted.online_replica(tp)
             if replica is not None:
                 replica.written.discard(self.delayed)
                 replica.replicated.discard(self.delayed)
@@ -129,7 +129,7 @@ class Produces:
 
         Markers, and what nobody here takes, are not.
         """
-        replica = self._state.hosted.online(part.tp)
+        replica = self._state.hosted.online_replica(part.tp)
         if replica is None or part.marker is not None:
             return None
         limits = replica.limits
@@ -141,7 +141,7 @@ class Produces:
 
     async def _until_ready(self, parts: Sequence[ProducePart]) -> None:
         """Wait while a log is being swapped or its disk has more work than it may take."""
-        online = self._state.hosted.online
+        online = self._state.hosted.online_replica
         waits = True
         while waits:
             waits = False
@@ -161,7 +161,7 @@ class Produces:
         self, part: ProducePart, index: int, acks: int, delayed: DelayedProduce
     ) -> ProduceResult:
         state = self._state
-        replica = state.hosted.online(part.tp)
+        replica = state.hosted.online_replica(part.tp)
         if replica is None:
             delayed.complete(index, state.absence(part.tp))
             return ProduceResult()

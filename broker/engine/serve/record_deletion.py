@@ -50,7 +50,7 @@ class RecordDeletions:
     def _begin(self, tp: TopicPartition, offset: int, delayed: DelayedProduce, index: int) -> int:
         """Raise the log start offset; return the low watermark of now, -1 with an error."""
         state = self._state
-        replica = state.hosted.online(tp)
+        replica = state.hosted.online_replica(tp)
         if replica is None:
             delayed.complete(index, state.absence(tp))
             return -1
@@ -72,11 +72,11 @@ class RecordDeletions:
     def _tell_followers(self, replica: Replica) -> None:
         """End their waiting fetches: the answer tells them where this log starts now."""
         for broker_id in replica.partition.followers:
-            self._fetches.knock(broker_id)
+            self._fetches.force_complete(broker_id)
 
     def _result(self, tp: TopicPartition, code: ErrorCode, low_watermark: int) -> DeletedRecords:
         if code is ErrorCode.NONE:
-            replica = self._state.hosted.online(tp)
+            replica = self._state.hosted.online_replica(tp)
             if replica is not None:
                 low_watermark = max(low_watermark, replica.low_watermark)
         elif code is not ErrorCode.REQUEST_TIMED_OUT:
@@ -96,7 +96,7 @@ class RecordDeletions:
         finally:
             timer.cancel()
             for tp in tps:
-                replica = self._state.hosted.online(tp)
+                replica = self._state.hosted.online_replica(tp)
                 if replica is not None:
                     replica.deleted.discard(delayed)
 

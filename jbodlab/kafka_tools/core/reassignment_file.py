@@ -42,7 +42,7 @@ Assignment = Mapping[TopicPartition, Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ProposedReassignment:
     """A file of ``--reassignment-json-file``."""
 
     partitions: tuple[tuple[TopicPartition, tuple[int, ...]], ...]
@@ -56,7 +56,7 @@ class Plan:
         return dict(self.partitions)
 
 
-def parse_plan(text: str) -> Plan:
+def parse_plan(text: str) -> ProposedReassignment:
     """Read a file of ``--reassignment-json-file``.
 
     Raises:
@@ -75,10 +75,10 @@ def parse_plan(text: str) -> Plan:
         for broker, path in zip(replicas, dirs, strict=True):
             if path != ANY:
                 log_dirs[ReplicaOn(broker, partition)] = path
-    return Plan(tuple(partitions), log_dirs)
+    return ProposedReassignment(tuple(partitions), log_dirs)
 
 
-def check_plan(plan: Plan) -> None:
+def check_plan(plan: ProposedReassignment) -> None:
     """Check that a plan can be carried out.
 
     Raises:

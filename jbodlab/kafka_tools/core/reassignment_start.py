@@ -8,7 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from controller.core.placement import Chance, Seat, check_counts, place, start_for_new_topic
+from controller.core.placement import (
+    RandomSource,
+    UsableBroker,
+    check_counts,
+    place,
+    start_for_new_topic,
+)
 from jbodlab.kafka_tools.core.failures import (
     answered,
     command_failed,
@@ -18,7 +24,7 @@ from jbodlab.kafka_tools.core.failures import (
     whole_number,
 )
 from jbodlab.kafka_tools.core.json_fields import duplicates
-from jbodlab.kafka_tools.core.reassignment_file import Plan, ReplicaOn
+from jbodlab.kafka_tools.core.reassignment_file import ProposedReassignment, ReplicaOn
 from protocol.admin.cluster import TopicView
 from protocol.admin.reassignments import ReassignmentView
 from protocol.errors import ErrorCode, KafkaError
@@ -59,14 +65,14 @@ def parse_brokers(text: str) -> list[int]:
     return brokers
 
 
-def check_racks(seats: Sequence[Seat]) -> None:
+def check_racks(candidates: Sequence[UsableBroker]) -> None:
     """Check that replicas can be spread over racks: all brokers have one, or none has.
 
     Raises:
         ToolFailure: only some have one.
     """
-    with_rack = sum(seat.rack is not None for seat in seats)
-    if 0 < with_rack < len(seats):
+    with_rack = sum(candidate.rack is not None for candidate in candidates)
+    if 0 < with_rack < len(candidates):
         raise operation_failed(
             "Not all brokers have rack information. Add --disable-rack-aware in command line to "
             "make replica assignment without rack information."
@@ -74,14 +80,14 @@ def check_racks(seats: Sequence[Seat]) -> None:
 
 
 def propose(
-    topics: Mapping[str, TopicView], seats: Sequence[Seat], chance: Chance
+    topics: Mapping[str, TopicView], candidates: Sequence[UsableBroker], chance: RandomSource
 ) -> dict[TopicPartition, tuple[int, ...]]:
     """Return new replicas for all partitions of some topics.
 
     Args:
         topics: by name; each keeps its number of partitions and the replication factor of its
             first one.
-        seats: the brokers, sorted by id; without racks the replicas are not spread over racks.
+        candidates: the brokers, sorted by id; without racks the replicas are not spread over racks.
         chance: where each topic begins.
 
     Raises:
@@ -91,9 +97,9 @@ def propose(
     for name, topic in sorted(topics.items()):
         numbers = [each.partition for each in topic.partitions]
         replication_factor = len(topic.partitions[0].replicas)
-        check_counts(len(numbers), replication_factor, len(seats))
-        start = start_for_new_topic(seats, chance)
-        placed = place(seats, len(numbers), replication_factor, start)
+        check_counts(len(numbers), replication_factor, len(candidates))
+        start = start_for_new_topic(candidates, chance)
+        placed = place(candidates, len(numbers), replication_factor, start)
         for number, replicas in zip(numbers, placed, strict=True):
             proposed[TopicPartition(name, number)] = replicas
     return proposed
@@ -111,7 +117,7 @@ def check_topics(wanted: Iterable[str], found: Mapping[str, TopicView]) -> None:
             raise executed(KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message))
 
 
-def check_brokers(plan: Plan, known: Iterable[int]) -> None:
+def check_brokers(plan: ProposedReassignment, known: Iterable[int]) -> None:
     """Check that a plan's brokers are in the cluster.
 
     Raises:
@@ -125,7 +131,7 @@ def check_brokers(plan: Plan, known: Iterable[int]) -> None:
 
 
 def current_replicas(
-    plan: Plan, topics: Mapping[str, TopicView]
+    plan: ProposedReassignment, topics: Mapping[str, TopicView]
 ) -> dict[TopicPartition, tuple[int, ...]]:
     """Return the replicas that the partitions of a plan have now.
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, assert_never
 
-from jbodlab.kafka_tools.core.reassignment_file import Plan, ReplicaOn
+from jbodlab.kafka_tools.core.reassignment_file import ProposedReassignment, ReplicaOn
 from protocol.admin.cluster import TopicView
 from protocol.admin.log_dirs import LogDirView
 from protocol.admin.reassignments import ReassignmentView
@@ -70,7 +70,7 @@ MoveState = Completed | Active | Cancelled | MissingLogDir | MissingReplica
 
 
 def partition_states(
-    plan: Plan,
+    plan: ProposedReassignment,
     reassignments: Mapping[TopicPartition, ReassignmentView],
     topics: Mapping[str, TopicView],
 ) -> dict[TopicPartition, PartitionState]:

@@ -12,10 +12,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from jbodlab.rebalance.core.board import Board, Slot
+from jbodlab.rebalance.core.cluster_model import ClusterModel, Slot
+from jbodlab.rebalance.core.plan_request import PlanRequest
 from jbodlab.rebalance.core.rules import may_go
 from jbodlab.rebalance.core.situation import LogDirId
-from jbodlab.rebalance.core.wish import Wish
 
 Bucket: TypeAlias = tuple[LogDirId, ...]
 
@@ -31,17 +31,19 @@ class Step(NamedTuple):
     moves: tuple[tuple[Slot, LogDirId], ...]
 
 
-def balance(board: Board, wish: Wish, buckets: Sequence[Bucket]) -> None:
+def balance(model: ClusterModel, request: PlanRequest, buckets: Sequence[Bucket]) -> None:
     """Move replicas between buckets until nothing that is allowed brings them closer."""
-    _Balancing(board, wish, buckets).run()
+    _Balancing(model, request, buckets).run()
 
 
 class _Balancing:
     """One run of ``balance``; remembers between which buckets nothing is to be had."""
 
-    def __init__(self, board: Board, wish: Wish, buckets: Sequence[Bucket]) -> None:
-        self._board = board
-        self._wish = wish
+    def __init__(
+        self, model: ClusterModel, request: PlanRequest, buckets: Sequence[Bucket]
+    ) -> None:
+        self._model = model
+        self._request = request
         self._buckets = buckets
         self._moved: set[Slot] = set()
         self._nothing: dict[tuple[Bucket, Bucket], None] = {}
@@ -49,9 +51,9 @@ class _Balancing:
     def run(self) -> None:
         while (step := self._next_step() or self._next_step_of_all()) is not None:
             for slot, target in step.moves:
-                self._forget(self._board.place(slot))
+                self._forget(self._model.place(slot))
                 self._forget(target)
-                self._board.move(slot, target)
+                self._model.move(slot, target)
                 self._moved.add(slot)
 
     def _next_step_of_all(self) -> Step | None:
@@ -66,11 +68,11 @@ class _Balancing:
         self._nothing = {pair: None for pair in self._nothing if not any(place in b for b in pair)}
 
     def _next_step(self) -> Step | None:
-        board = self._board
-        fair = board.bucket_fullness(each for bucket in self._buckets for each in bucket)
-        ranked = sorted(self._buckets, key=lambda bucket: (board.bucket_fullness(bucket), bucket))
+        model = self._model
+        fair = model.bucket_fullness(each for bucket in self._buckets for each in bucket)
+        ranked = sorted(self._buckets, key=lambda bucket: (model.bucket_fullness(bucket), bucket))
         for source in reversed(ranked):
-            if board.bucket_fullness(source) <= fair * (1 + self._wish.tolerance):
+            if model.bucket_fullness(source) <= fair * (1 + self._request.tolerance):
                 return None
             if step := self._step_from(source, ranked, fair):
                 return step
@@ -81,7 +83,7 @@ class _Balancing:
         targets = [
             each
             for each in ranked
-            if self._board.bucket_fullness(each) < fair and (source, each) not in self._nothing
+            if self._model.bucket_fullness(each) < fair and (source, each) not in self._nothing
         ]
         for target in targets:
             if step := self._best_move(source, target):
@@ -94,70 +96,70 @@ class _Balancing:
 
     def _best_move(self, source: Bucket, target: Bucket) -> Step | None:
         """Return the allowed move that gains most; of equals the one with the fewest bytes."""
-        board, pair = self._board, _pair(self._board, source, target)
+        model, pair = self._model, _pair(self._model, source, target)
         limit = self._fullest(source)
-        emptiest_first = sorted((board.fullness(each), each) for each in target)
+        emptiest_first = sorted((model.fullness(each), each) for each in target)
         gains = [
-            (-gain, board.size_bytes(slot), slot)
+            (-gain, model.size_bytes(slot), slot)
             for slot in self._movable(source)
-            if (gain := pair.gain(board.weight(slot))) > 0
+            if (gain := pair.gain(model.weight(slot))) > 0
         ]
         for _, _, slot in sorted(gains):
             for fullness, log_dir in emptiest_first:
                 if fullness >= limit:
                     break
-                stays_below = board.fullness(log_dir, board.weight(slot)) < limit
-                if stays_below and may_go(board, self._wish, slot, log_dir):
+                stays_below = model.fullness(log_dir, model.weight(slot)) < limit
+                if stays_below and may_go(model, self._request, slot, log_dir):
                     return Step(((slot, log_dir),))
         return None
 
     def _best_exchange(self, source: Bucket, target: Bucket, fair: float) -> Step | None:
         """Return the allowed exchange that gains most; of equals the one with the fewest bytes."""
-        board, pair = self._board, _pair(self._board, source, target)
-        worth = _SWAP_WORTH * self._wish.tolerance * fair
+        model, pair = self._model, _pair(self._model, source, target)
+        worth = _SWAP_WORTH * self._request.tolerance * fair
         found: list[tuple[float, int, Slot, Slot]] = []
         for given, taken in self._candidates(source, target, pair.best_amount):
-            net = board.weight(given) - board.weight(taken)
+            net = model.weight(given) - model.weight(taken)
             if (gain := pair.gain(net)) > 0 and pair.closed_by(net) >= worth:
-                size_bytes = board.size_bytes(given) + board.size_bytes(taken)
+                size_bytes = model.size_bytes(given) + model.size_bytes(taken)
                 found.append((-gain, size_bytes, given, taken))
         limit = self._fullest(source)
         for _, _, given, taken in sorted(found):
             if self._may_change_places(given, taken, limit):
-                return Step(((given, board.place(taken)), (taken, board.place(given))))
+                return Step(((given, model.place(taken)), (taken, model.place(given))))
         return None
 
     def _candidates(
         self, source: Bucket, target: Bucket, best: float
     ) -> Iterator[tuple[Slot, Slot]]:
         """Yield for each replica of the source those of the target that weigh ``best`` less."""
-        board = self._board
-        lighter = sorted((board.weight(slot), slot) for slot in self._movable(target))
+        model = self._model
+        lighter = sorted((model.weight(slot), slot) for slot in self._movable(target))
         weights = [weight for weight, _ in lighter]
         for slot in self._movable(source):
-            middle = bisect_left(weights, board.weight(slot) - best)
+            middle = bisect_left(weights, model.weight(slot) - best)
             around = lighter[max(0, middle - _NEIGHBOURS) : middle + _NEIGHBOURS]
             yield from ((slot, each) for _, each in around)
 
     def _may_change_places(self, given: Slot, taken: Slot, limit: float) -> bool:
-        board, wish = self._board, self._wish
-        here, there = board.place(given), board.place(taken)
-        net = board.weight(given) - board.weight(taken)
+        model, request = self._model, self._request
+        here, there = model.place(given), model.place(taken)
+        net = model.weight(given) - model.weight(taken)
         return (
             given.partition != taken.partition
-            and board.fullness(there, net) < limit
-            and may_go(board, wish, given, there)
-            and may_go(board, wish, taken, here)
+            and model.fullness(there, net) < limit
+            and may_go(model, request, given, there)
+            and may_go(model, request, taken, here)
         )
 
     def _fullest(self, bucket: Bucket) -> float:
-        return max(self._board.fullness(each) for each in bucket)
+        return max(self._model.fullness(each) for each in bucket)
 
     def _movable(self, log_dirs: Iterable[LogDirId]) -> Iterable[Slot]:
-        board = self._board
+        model = self._model
         for log_dir in log_dirs:
-            for slot in board.contents[log_dir]:
-                partition = board.partition(slot)
+            for slot in model.contents[log_dir]:
+                partition = model.partition(slot)
                 if slot not in self._moved and partition.is_whole and not partition.is_changing:
                     yield slot
 
@@ -183,8 +185,8 @@ class _Pair(NamedTuple):
         return self.gap - abs(self.gap - amount * self.stiffness)
 
 
-def _pair(board: Board, source: Bucket, target: Bucket) -> _Pair:
+def _pair(model: ClusterModel, source: Bucket, target: Bucket) -> _Pair:
     return _Pair(
-        gap=board.bucket_fullness(source) - board.bucket_fullness(target),
-        stiffness=1 / board.bucket_share(source) + 1 / board.bucket_share(target),
+        gap=model.bucket_fullness(source) - model.bucket_fullness(target),
+        stiffness=1 / model.bucket_share(source) + 1 / model.bucket_share(target),
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jbodlab.rebalance.core.board import Board, Slot
+from jbodlab.rebalance.core.cluster_model import ClusterModel, Slot
+from jbodlab.rebalance.core.plan_request import PlanRequest
 from jbodlab.rebalance.core.rules import may_go, takes_replicas
 from jbodlab.rebalance.core.situation import LogDirId
-from jbodlab.rebalance.core.wish import Wish
 from protocol.ids import TopicPartition
 
 
@@ -20,42 +20,42 @@ class LeftBehind:
     reason: str
 
 
-def drain(board: Board, wish: Wish) -> list[LeftBehind]:
+def drain(model: ClusterModel, request: PlanRequest) -> list[LeftBehind]:
     """Move everything off what is drained; return what has nowhere to go."""
     leaving = [
         slot
-        for at in sorted(board.contents)
-        if wish.drains(at)
-        for slot in list(board.contents[at])
+        for at in sorted(model.contents)
+        if request.drains(at)
+        for slot in list(model.contents[at])
     ]
     left: list[LeftBehind] = []
-    for slot in sorted(leaving, key=lambda slot: (-board.weight(slot), slot)):
-        reason = _move_away(board, wish, slot)
+    for slot in sorted(leaving, key=lambda slot: (-model.weight(slot), slot)):
+        reason = _move_away(model, request, slot)
         if reason:
-            tp = board.partition(slot).tp
-            left.append(LeftBehind(tp=tp, at=board.place(slot), reason=reason))
+            tp = model.partition(slot).tp
+            left.append(LeftBehind(tp=tp, at=model.place(slot), reason=reason))
     return left
 
 
-def _move_away(board: Board, wish: Wish, slot: Slot) -> str:
+def _move_away(model: ClusterModel, request: PlanRequest, slot: Slot) -> str:
     """Move one replica; return why not, or ""."""
-    partition = board.partition(slot)
+    partition = model.partition(slot)
     if partition.is_changing:
         return "it is being reassigned or moved already"
     if partition.leader < 0:
         return "it has no leader to copy from"
     targets = [
         each
-        for each in board.log_dirs
-        if takes_replicas(board, wish, each) and may_go(board, wish, slot, each)
+        for each in model.log_dirs
+        if takes_replicas(model, request, each) and may_go(model, request, slot, each)
     ]
     if not targets:
         return "no log dir may take it (brokers, racks, cordons, free bytes)"
-    amount, home = board.weight(slot), board.place(slot).broker
+    amount, home = model.weight(slot), model.place(slot).broker
 
     def preference(at: LogDirId) -> tuple[bool, float, int, LogDirId]:
         """Empty replicas weigh nothing: they are spread by their number."""
-        return at.broker != home, board.fullness(at, amount), len(board.contents[at]), at
+        return at.broker != home, model.fullness(at, amount), len(model.contents[at]), at
 
-    board.move(slot, min(targets, key=preference))
+    model.move(slot, min(targets, key=preference))
     return ""

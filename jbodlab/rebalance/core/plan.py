@@ -1,6 +1,6 @@
 """Plans moves and says what they bring: loads, bytes, and the least that any plan needs.
 
-Deterministic: the same situation and wish give the same plan.
+Deterministic: the same situation and request give the same plan.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from jbodlab.rebalance.core.balance import balance
-from jbodlab.rebalance.core.board import Board, Slot
+from jbodlab.rebalance.core.cluster_model import ClusterModel, Slot
 from jbodlab.rebalance.core.drain import LeftBehind, drain
+from jbodlab.rebalance.core.plan_request import PlanRequest
 from jbodlab.rebalance.core.rules import takes_replicas
 from jbodlab.rebalance.core.situation import LogDirId, Situation
-from jbodlab.rebalance.core.wish import Wish
 from protocol.ids import TopicPartition
 
 
@@ -37,12 +37,12 @@ class Movement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RebalancePlan:
     """What is to be moved and what that brings."""
 
     situation: Situation
     """Settled: as it is without the plan, once what is under way is complete."""
-    wish: Wish
+    request: PlanRequest
     movements: tuple[Movement, ...]
     left_behind: tuple[LeftBehind, ...]
     places: tuple[tuple[LogDirId, ...], ...]
@@ -58,69 +58,69 @@ class Plan:
         return sum(each.size_bytes for each in self.movements)
 
 
-def make_plan(situation: Situation, wish: Wish) -> Plan:
-    """Plan what a wish asks for, within the rules of ``core.rules``.
+def make_plan(situation: Situation, request: PlanRequest) -> RebalancePlan:
+    """Plan what a request asks for, within the rules of ``core.rules``.
 
     What is under way already is left alone and counts where it will be.
     """
     situation = situation.settled()
-    board = Board(situation, wish)
-    begun = Board(situation, wish)
+    model = ClusterModel(situation, request)
+    begun = ClusterModel(situation, request)
     left: list[LeftBehind] = []
-    if wish.is_drain:
-        left = drain(board, wish)
+    if request.is_drain:
+        left = drain(model, request)
     else:
-        _even_out(board, wish)
-    return Plan(
+        _even_out(model, request)
+    return RebalancePlan(
         situation=situation,
-        wish=wish,
-        movements=tuple(_movements(board)),
+        request=request,
+        movements=tuple(_movements(model)),
         left_behind=tuple(left),
-        places=tuple(tuple(places) for places in board.places),
-        least_bytes=_least_bytes(begun, board.loads),
-        imbalance_before=imbalance(begun, wish),
-        imbalance_after=imbalance(board, wish),
+        places=tuple(tuple(places) for places in model.places),
+        least_bytes=_least_bytes(begun, model.loads),
+        imbalance_before=imbalance(begun, request),
+        imbalance_after=imbalance(model, request),
     )
 
 
-def imbalance(board: Board, wish: Wish) -> float:
+def imbalance(model: ClusterModel, request: PlanRequest) -> float:
     """Return how many times its fair share the fullest log dir carries; 1 is perfect.
 
     The share is of the broker's log dirs, or of all when replicas may change brokers. Log dirs that
     take no replicas do not count.
     """
-    scopes = _dirs_by_broker(board, wish)
-    if wish.between_brokers or wish.drained_brokers:
+    scopes = _dirs_by_broker(model, request)
+    if request.between_brokers or request.drained_brokers:
         scopes = [tuple(each for scope in scopes for each in scope)]
     worst = 1.0
     for scope in scopes:
-        fair = board.bucket_fullness(scope) if scope else 0.0
+        fair = model.bucket_fullness(scope) if scope else 0.0
         if fair > 0:
-            worst = max(worst, *(board.fullness(each) / fair for each in scope))
+            worst = max(worst, *(model.fullness(each) / fair for each in scope))
     return worst
 
 
-def _even_out(board: Board, wish: Wish) -> None:
+def _even_out(model: ClusterModel, request: PlanRequest) -> None:
     """Even brokers out first, then the log dirs of each."""
-    by_broker = _dirs_by_broker(board, wish)
-    if wish.between_brokers and len(by_broker) > 1:
-        balance(board, wish, by_broker)
+    by_broker = _dirs_by_broker(model, request)
+    if request.between_brokers and len(by_broker) > 1:
+        balance(model, request, by_broker)
     for log_dirs in by_broker:
-        balance(board, wish, [(each,) for each in log_dirs])
+        balance(model, request, [(each,) for each in log_dirs])
 
 
-def _dirs_by_broker(board: Board, wish: Wish) -> list[tuple[LogDirId, ...]]:
+def _dirs_by_broker(model: ClusterModel, request: PlanRequest) -> list[tuple[LogDirId, ...]]:
     by_broker: dict[int, list[LogDirId]] = {}
-    for each in sorted(board.log_dirs):
-        if takes_replicas(board, wish, each):
+    for each in sorted(model.log_dirs):
+        if takes_replicas(model, request, each):
             by_broker.setdefault(each.broker, []).append(each)
     return [tuple(each) for each in by_broker.values()]
 
 
-def _movements(board: Board) -> Iterable[Movement]:
-    for number, partition in enumerate(board.situation.partitions):
+def _movements(model: ClusterModel) -> Iterable[Movement]:
+    for number, partition in enumerate(model.situation.partitions):
         for index, replica in enumerate(partition.replicas):
-            target = board.place(Slot(number, index))
+            target = model.place(Slot(number, index))
             if target != replica.at:
                 yield Movement(
                     tp=partition.tp,
@@ -132,7 +132,7 @@ def _movements(board: Board) -> Iterable[Movement]:
                 )
 
 
-def _least_bytes(begun: Board, loads_after: Mapping[LogDirId, float]) -> float:
+def _least_bytes(begun: ClusterModel, loads_after: Mapping[LogDirId, float]) -> float:
     """Return what must leave, of each log dir its lightest bytes per load first.
 
     Replicas are taken as if they could be cut, so it is a bound and no plan.
@@ -152,7 +152,7 @@ def _least_bytes(begun: Board, loads_after: Mapping[LogDirId, float]) -> float:
     return total
 
 
-def least_seconds(plan: Plan, bytes_per_second: float) -> float:
+def least_seconds(plan: RebalancePlan, bytes_per_second: float) -> float:
     """Return how long the plan takes at least when each throttle allows that much.
 
     Each broker has one limit for what it sends as a leader, one for what it receives as a follower

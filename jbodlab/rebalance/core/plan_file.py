@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jbodlab.rebalance.core.plan import Plan
+from jbodlab.rebalance.core.plan import RebalancePlan
 from jbodlab.rebalance.core.situation import UNKNOWN_PATH, Partition, Situation
 from protocol.ids import TopicPartition
 
@@ -29,7 +29,7 @@ class Wanted:
     """For each replica an absolute path, or ANY."""
 
 
-def wanted_by(plan: Plan) -> list[Wanted]:
+def wanted_by(plan: RebalancePlan) -> list[Wanted]:
     """Return the partitions that a plan changes; replicas that stay are ANY."""
     changed = {movement.tp for movement in plan.movements}
     return [

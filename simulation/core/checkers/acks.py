@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from protocol.ids import NO_LEADER, NO_OFFSET, TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.history import Kind, Operation, Send
-from simulation.core.samples import ReplicaSample, Role, Samples, Sight, TopicSample
+from simulation.core.samples import ReplicaSample, Role, Samples, SampleSource, TopicSample
 
 NAME: Final = "acks"
 _ALL: Final = -1
@@ -41,7 +41,7 @@ class _IsrSizes(NamedTuple):
 def check_acks(evidence: Evidence) -> list[Violation]:
     """Hold each answer against what its leader held from the question on."""
     samples = evidence.samples
-    if Sight.COMMITS not in samples.sights:
+    if SampleSource.COMMITS not in samples.sources:
         return []
     replicas = _replicas(samples)
     sizes = _isr_sizes(samples)

@@ -18,7 +18,7 @@ from simulation.core.checkers.evidence import Evidence, ServiceLevel, Violation
 from simulation.core.checkers.spans import Span, spans_of
 from simulation.core.checkers.timeline import last_partitions
 from simulation.core.history import Kind, Operation, Poll, Send
-from simulation.core.samples import Fault, ReplicaSample, Role, Samples
+from simulation.core.samples import FaultSample, ReplicaSample, Role, Samples
 
 NAME: Final = "containment"
 _WITHOUT_KEY: Final = ErrorCode.INVALID_RECORD.name
@@ -132,7 +132,7 @@ def _bad_service(evidence: Evidence, spans: list[Span]) -> Iterator[Violation]:
     broken = [fault for fault in evidence.samples.faults if fault.log_dir]
     if not broken:
         return
-    concerns = _Concerns(evidence, spans)
+    concerns = _FaultImpact(evidence, spans)
     renewed = list(renewals(evidence.samples.partitions))
     compacted = deletions_of(evidence).compacted
     for span in spans:
@@ -173,7 +173,9 @@ class _OfflineTimes:
             else:
                 times.append(_Time(now.at_us, None))
 
-    def lengthened(self, fault: Fault, broker: int, tp: TopicPartition, settle_us: int) -> Fault:
+    def lengthened(
+        self, fault: FaultSample, broker: int, tp: TopicPartition, settle_us: int
+    ) -> FaultSample:
         """Return the fault with the time in which the replica it took offline was offline."""
         for time in self._known.get((broker, tp), ()):
             if fault.end_us is None:
@@ -184,7 +186,7 @@ class _OfflineTimes:
         return fault
 
 
-class _Concerns:
+class _FaultImpact:
     """Which clients a fault may have slowed down."""
 
     def __init__(self, evidence: Evidence, spans: list[Span]) -> None:
@@ -195,7 +197,7 @@ class _Concerns:
         self._offline = _OfflineTimes(samples.replicas)
         self._existing = last_partitions(samples.partitions)
         self._written: dict[str, dict[TopicPartition, None]] = {}
-        self._known: dict[tuple[str, Fault], list[Fault]] = {}
+        self._known: dict[tuple[str, FaultSample], list[FaultSample]] = {}
         for span in spans:
             if isinstance(span.begin.value, Send):
                 written = self._written.setdefault(span.begin.client, {})
@@ -204,22 +206,22 @@ class _Concerns:
     def is_free(self, span: Span) -> bool:
         """Tell whether no fault of that time concerns what its client writes."""
         return not any(
-            _overlap(span, felt, self._settle_us)
+            _overlap(span, impact, self._settle_us)
             for fault in self._faults
-            for felt in self._felt(fault, span.begin.client)
+            for impact in self._impacts(fault, span.begin.client)
         )
 
-    def _felt(self, fault: Fault, client: str) -> list[Fault]:
+    def _impacts(self, fault: FaultSample, client: str) -> list[FaultSample]:
         """Return the fault with the times in which it concerned what a client writes."""
         if not fault.log_dir:
             return [fault]
         key = (client, fault)
         if key not in self._known:
             written = self._written[client]
-            self._known[key] = [felt for tp in written for felt in self._felt_by(fault, tp)]
+            self._known[key] = [impact for tp in written for impact in self._impacts_on(fault, tp)]
         return self._known[key]
 
-    def _felt_by(self, fault: Fault, tp: TopicPartition) -> Iterator[Fault]:
+    def _impacts_on(self, fault: FaultSample, tp: TopicPartition) -> Iterator[FaultSample]:
         """Return it for every replica that ever was where it is; partitions not known any more."""
         if tp not in self._existing:
             yield fault
@@ -227,12 +229,12 @@ class _Concerns:
             yield self._offline.lengthened(fault, broker, tp, self._settle_us)
 
 
-def _overlap(span: Span, fault: Fault, settle_us: int) -> bool:
+def _overlap(span: Span, fault: FaultSample, settle_us: int) -> bool:
     is_before_end = fault.end_us is None or span.begin.at_us <= fault.end_us + settle_us
     return is_before_end and span.end.at_us >= fault.begin_us
 
 
-def _dead_times(samples: Samples) -> Iterator[Fault]:
+def _dead_times(samples: Samples) -> Iterator[FaultSample]:
     """Nodes that are down are a fault, whoever ended them; not before they were started."""
     down: dict[str, int] = {}
     begun: dict[str, None] = {}
@@ -243,9 +245,9 @@ def _dead_times(samples: Samples) -> Iterator[Fault]:
             continue
         begun[sample.node] = None
         if sample.node in down:
-            yield Fault(down.pop(sample.node), sample.at_us, sample.node, what="down")
+            yield FaultSample(down.pop(sample.node), sample.at_us, sample.node, what="down")
     for node, at_us in down.items():
-        yield Fault(at_us, None, node, what="down")
+        yield FaultSample(at_us, None, node, what="down")
 
 
 def _shortfall(span: Span, send: Send, level: ServiceLevel) -> Iterator[Violation]:

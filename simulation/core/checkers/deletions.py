@@ -20,7 +20,7 @@ EVERYTHING: Final = 2**63 - 1
 
 
 @dataclass(slots=True)
-class Deletions:
+class OrderedDeletions:
     """What orders and configurations allowed to go."""
 
     before: dict[TopicPartition, int] = field(default_factory=dict[TopicPartition, int])
@@ -44,9 +44,9 @@ class Deletions:
         return at_us <= self.topics.get(topic, -1)
 
 
-def deletions_of(evidence: Evidence) -> Deletions:
+def deletions_of(evidence: Evidence) -> OrderedDeletions:
     """Read orders that were carried out, or may have been, and the configurations of topics."""
-    found = Deletions()
+    found = OrderedDeletions()
     for operation in evidence.history:
         order = operation.value
         if not isinstance(order, Order) or operation.kind in (Kind.INVOKE, Kind.FAIL):

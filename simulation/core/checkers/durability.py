@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from protocol.ids import NO_OFFSET, TopicPartition
-from simulation.core.checkers.deletions import Deletions, deletions_of
+from simulation.core.checkers.deletions import OrderedDeletions, deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import forgiven_until, trusted_logs
 from simulation.core.checkers.timeline import last_partitions
@@ -60,7 +60,7 @@ def unjudged(evidence: Evidence) -> list[TopicPartition]:
     return sorted({fact.tp: None for fact in kept if fact.tp not in logs})
 
 
-def _kept(evidence: Evidence, deletions: Deletions) -> list[_Fact]:
+def _kept(evidence: Evidence, deletions: OrderedDeletions) -> list[_Fact]:
     """Return what nothing forgives or took on purpose."""
     forgiven = forgiven_until(evidence.samples)
     return [
@@ -105,7 +105,7 @@ def _contradictions(facts: list[_Fact]) -> Iterator[Violation]:
 
 
 def _missing(
-    facts: list[_Fact], logs: Mapping[TopicPartition, _Log], deletions: Deletions
+    facts: list[_Fact], logs: Mapping[TopicPartition, _Log], deletions: OrderedDeletions
 ) -> Iterator[Violation]:
     told: dict[tuple[TopicPartition, int], None] = {}
     for fact in facts:
@@ -130,7 +130,7 @@ def _vanished(facts: list[_Fact], samples: Samples) -> Iterator[Violation]:
             yield _violation(fact, text)
 
 
-def _what_is_wrong(fact: _Fact, log: _Log, deletions: Deletions) -> str:
+def _what_is_wrong(fact: _Fact, log: _Log, deletions: OrderedDeletions) -> str:
     if fact.offset == NO_OFFSET:
         is_there = fact.record in log.numbers
         last = log.start_offset - 1

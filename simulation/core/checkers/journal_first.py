@@ -18,5 +18,5 @@ def check_journal_first(evidence: Evidence) -> list[Violation]:
             f"the controller acted on decision {each.journal_number} "
             f"when its journal was durable up to {each.durable_number}",
         )
-        for each in evidence.samples.hasty_acts
+        for each in evidence.samples.acts_before_sync
     ]

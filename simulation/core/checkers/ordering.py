@@ -38,7 +38,7 @@ class Ordered:
         return f"{self.end_us / 1_000_000:.6f} s"
 
     @property
-    def broker_name(self) -> str:
+    def broker_node(self) -> str:
         """The broker as configurations name it; "" is all of them."""
         return "" if self.order.broker == NO_LEADER else str(self.order.broker)
 

@@ -16,7 +16,7 @@ from simulation.core.checkers.ordering import Ordered, about_topic, ordered_of
 from simulation.core.checkers.registers import Write, possible_values
 from simulation.core.checkers.timeline import last_partitions
 from simulation.core.history import Function
-from simulation.core.samples import PartitionSample, Samples, Sight
+from simulation.core.samples import PartitionSample, Samples, SampleSource
 
 NAME: Final = "orders"
 THROTTLES: Final = (
@@ -32,7 +32,7 @@ THROTTLES: Final = (
 def check_orders(evidence: Evidence) -> list[Violation]:
     """Hold the cluster of the end against what was ordered."""
     samples = evidence.samples
-    if Sight.DECISIONS not in samples.sights:
+    if SampleSource.DECISIONS not in samples.sources:
         return []
     ordered = ordered_of(evidence)
     there = last_partitions(samples.partitions)
@@ -180,7 +180,7 @@ def _broker_configs(ordered: list[Ordered], samples: Samples) -> Iterator[str]:
     settings: dict[str, list[_Setting]] = {}
     for each in _of(ordered, Function.ALTER_CONFIGS):
         if not each.order.topic:
-            settings.setdefault(each.broker_name, []).append(_setting(each))
+            settings.setdefault(each.broker_node, []).append(_setting(each))
     for name, known in settings.items():
         who = f"broker {name}" if name else "every broker"
         yield from _wrong_configs(who, last.get(name, {}), known)

@@ -12,7 +12,7 @@ from protocol.ids import TopicPartition
 from simulation.core.samples import PartitionSample
 
 
-class Timed(Protocol):
+class TimedSample(Protocol):
     """Anything that happened at one time."""
 
     @property
@@ -21,7 +21,7 @@ class Timed(Protocol):
         ...
 
 
-T = TypeVar("T", bound=Timed)
+T = TypeVar("T", bound=TimedSample)
 _AT_US = attrgetter("at_us")
 
 

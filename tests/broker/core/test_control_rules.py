@@ -17,7 +17,7 @@ from broker.core.control_rules import (
     refuse_leader_and_isr,
 )
 from broker.core.hosted import HostedState, Loss, ReplicaView
-from broker.core.log_dirs import LogDirs
+from broker.core.log_dirs import LogDirStates
 from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID, BrokerId, TopicPartition
 from protocol.messages.control import (
@@ -89,7 +89,7 @@ def decide(
     topic_id: bytes = ID,
     any_offline: bool = False,
 ) -> tuple[ReplicaAction, ErrorCode, bool]:
-    log_dirs = LogDirs(["/d1", "/d2"], offline=["/d2"] if any_offline else [])
+    log_dirs = LogDirStates(["/d1", "/d2"], offline=["/d2"] if any_offline else [])
     [decision] = decide_leader_and_isr(
         request(asked, topic_id=topic_id), broker_id=ME, view=lambda _: replica, log_dirs=log_dirs
     )
@@ -267,7 +267,7 @@ def test_each_partition_of_a_request_is_decided_by_itself() -> None:
         request(state(index=0), state(index=1), state(index=2)),
         broker_id=ME,
         view=lambda tp: views[tp.partition],
-        log_dirs=LogDirs(["/d1", "/d2"], offline=["/d2"]),
+        log_dirs=LogDirStates(["/d1", "/d2"], offline=["/d2"]),
     )
     assert [decision.action for decision in decisions] == [
         ReplicaAction.FOLLOW,
@@ -281,7 +281,7 @@ def test_a_partition_named_twice_counts_as_its_last_entry_says() -> None:
         request(state(leader=1), state(leader=2)),
         broker_id=ME,
         view=lambda _: online(),
-        log_dirs=LogDirs(["/d1"]),
+        log_dirs=LogDirStates(["/d1"]),
     )
     assert decision.action is ReplicaAction.FOLLOW
 

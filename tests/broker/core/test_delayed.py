@@ -103,6 +103,6 @@ def test_a_discarded_fetch_is_not_woken() -> None:
 def test_a_knock_ends_the_wait_with_nothing_changed() -> None:
     woken = Calls()
     delayed = DelayedFetch(woken)
-    delayed.knock()
+    delayed.force_complete()
     assert woken.count == 1
     assert delayed.take_changed() == []

@@ -23,7 +23,7 @@ from broker.core.future_log import (
     mover_index,
 )
 from broker.core.hosted import HostedState, ReplicaView
-from broker.core.log_dirs import LogDirs
+from broker.core.log_dirs import LogDirStates
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 
@@ -47,7 +47,7 @@ def decide(
     offline: tuple[str, ...] = (),
     cordoned: tuple[str, ...] = (),
 ) -> MoveDecision:
-    log_dirs = LogDirs(["/d1", "/d2", "/d3"], offline=offline)
+    log_dirs = LogDirStates(["/d1", "/d2", "/d3"], offline=offline)
     log_dirs.cordon(cordoned)
     return decide_move(tp, path, replica=replica, is_known=is_known, log_dirs=log_dirs)
 

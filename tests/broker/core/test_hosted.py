@@ -46,7 +46,7 @@ def table(**online: Hosted) -> HostedPartitions[Hosted, Idle]:
 
 def test_what_nobody_named_is_absent() -> None:
     assert table().view(T0) == ReplicaView(HostedState.ABSENT)
-    assert table().online(T0) is None
+    assert table().online_replica(T0) is None
 
 
 def test_an_online_partition_is_seen_as_it_is() -> None:
@@ -64,7 +64,7 @@ def test_a_log_on_disk_is_absent_until_it_is_hosted() -> None:
     hosted.put_idle(T0, Idle("/d2"))
     assert hosted.view(T0) == ReplicaView(HostedState.ABSENT, topic_id=ID, log_dir="/d2")
     hosted.put_online(T0, Hosted("/d2"))
-    assert hosted.idle(T0) is None
+    assert hosted.idle_replica(T0) is None
     assert hosted.view(T0).state is HostedState.ONLINE
 
 
@@ -112,7 +112,7 @@ def test_offline_partitions_are_counted_as_hosted_and_as_offline() -> None:
 def test_an_offline_partition_keeps_its_topic_id() -> None:
     hosted = table(t0=Hosted("/d1"))
     hosted.on_log_dir_failed("/d1")
-    assert hosted.offline(T0) == OfflineReplica(ID, "/d1")
+    assert hosted.offline_replica(T0) == OfflineReplica(ID, "/d1")
     assert hosted.view(T0).topic_id == ID
     assert hosted.put_offline(T1, ZERO_UUID, None) is None
     assert dict(hosted.iterate_offline()).keys() == {T0, T1}
@@ -133,7 +133,7 @@ def test_the_epoch_that_a_failed_replica_had_is_known_until_it_is_online_again()
 def test_going_offline_gives_the_partition_back_to_be_ended() -> None:
     hosted = table(t0=Hosted())
     assert hosted.put_offline(T0, ID, "/d1") == Hosted()
-    assert hosted.online(T0) is None
+    assert hosted.online_replica(T0) is None
 
 
 def test_removing_leaves_an_offline_entry() -> None:
@@ -198,7 +198,7 @@ def test_the_loss_of_what_is_lost_can_be_accepted_and_of_nothing_else() -> None:
     assert hosted.accept_loss([T0, T1, T2]) == ()
     hosted.on_log_dir_returned("/d1", {}, ReturnRule())
     assert hosted.accept_loss([T0, T1, T2]) == (T0,)
-    offline = hosted.offline(T0)
+    offline = hosted.offline_replica(T0)
     assert offline is not None
     assert (offline.loss, offline.log_dir) == (Loss.ACCEPTED, "/d1")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.log_dirs import LogDirFailed, LogDirs
+from broker.core.log_dirs import LogDirFailed, LogDirStates
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 
@@ -12,15 +12,15 @@ T0 = TopicPartition("t", 0)
 T1 = TopicPartition("t", 1)
 
 
-def log_dirs(*offline: str) -> LogDirs:
-    return LogDirs(["/d1", "/d2", "/d3"], offline=offline)
+def log_dirs(*offline: str) -> LogDirStates:
+    return LogDirStates(["/d1", "/d2", "/d3"], offline=offline)
 
 
-def placed(dirs: LogDirs, count: int) -> list[str]:
+def placed(dirs: LogDirStates, count: int) -> list[str]:
     return [dirs.place(TopicPartition("t", index)) for index in range(count)]
 
 
-def place_error(dirs: LogDirs) -> ErrorCode:
+def place_error(dirs: LogDirStates) -> ErrorCode:
     with pytest.raises(KafkaError) as caught:
         dirs.place(T0)
     return caught.value.code
@@ -38,8 +38,8 @@ def test_a_log_dir_fails_once() -> None:
     assert dirs.fail("/d2")
     assert not dirs.fail("/d2")
     assert not dirs.fail("/unknown")
-    assert dirs.online == ("/d1", "/d3")
-    assert dirs.offline == ("/d2",)
+    assert dirs.online_paths == ("/d1", "/d3")
+    assert dirs.offline_paths == ("/d2",)
     assert dirs.any_offline
 
 
@@ -53,7 +53,7 @@ def test_the_last_failure_leaves_none_online() -> None:
 
 def test_the_same_path_twice_is_refused() -> None:
     with pytest.raises(AssertionError, match="twice"):
-        LogDirs(["/d1", "/d1"])
+        LogDirStates(["/d1", "/d1"])
 
 
 def test_only_the_configured_spelling_counts() -> None:
@@ -153,11 +153,11 @@ def test_cordoning_what_is_not_configured_is_refused(paths: list[str]) -> None:
 
 
 def test_a_log_dir_that_comes_back_has_its_place_in_the_order_and_no_logs() -> None:
-    log_dirs = LogDirs(["/d1", "/d2", "/d3"])
+    log_dirs = LogDirStates(["/d1", "/d2", "/d3"])
     log_dirs.count_log("/d1")
     log_dirs.fail("/d1")
     log_dirs.revive("/d1")
-    assert log_dirs.online == ("/d1", "/d2", "/d3")
+    assert log_dirs.online_paths == ("/d1", "/d2", "/d3")
     assert not log_dirs.any_offline
     assert log_dirs.log_count("/d1") == 0
     assert log_dirs.fail("/d1")

@@ -175,11 +175,11 @@ class Node:
         self.dispatcher = Dispatcher(self._context())
 
     def _log_dir(self, path: str, worker: SwitchWorker) -> LogDir:
-        beside = WorkerBeside(asyncio.get_running_loop(), worker)
+        background_queue = WorkerBeside(asyncio.get_running_loop(), worker)
         return LogDir(
             path=path,
             disk=self.disks[path],
-            workers=DirWorkers(worker, beside),
+            workers=DirWorkers(worker, background_queue),
             deadline_ms=10_000,
             queue_depth_max=1_000,
             on_failed=lambda _failure: None,
@@ -286,7 +286,7 @@ class Node:
         return self.engine.cleaning
 
     def replica(self, tp: TopicPartition = ORDERS) -> Replica:
-        replica = self.state.hosted.online(tp)
+        replica = self.state.hosted.online_replica(tp)
         assert replica is not None, f"{tp} is not online on broker {self.id}"
         return replica
 

@@ -172,14 +172,14 @@ async def test_an_append_that_fails_by_itself_fails_its_log_dir(alone: Lab) -> N
     written = log.append((bytes(10),), 4, ignore, now_ms=NOW_MS)
     await asyncio.sleep(0.1)
     assert written.exception() is not None
-    assert not log.dir.online
+    assert not log.dir.is_online
 
 
 async def test_who_gives_up_waiting_for_an_append_fails_nothing(alone: Lab) -> None:
     log = (await led(alone)).log
     log.append((batch(3),), 4, ignore, now_ms=NOW_MS).cancel()
     await asyncio.sleep(0.1)
-    assert log.dir.online
+    assert log.dir.is_online
 
 
 async def test_a_future_logs_jobs_go_beside_until_it_is_promoted(alone: Lab) -> None:
@@ -189,7 +189,7 @@ async def test_a_future_logs_jobs_go_beside_until_it_is_promoted(alone: Lab) -> 
     assert future is not None
     log = future.log
     assert log is not None
-    assert (log.place, log.queue) == (Place.FUTURE, log.dir.beside)
+    assert (log.place, log.queue) == (Place.FUTURE, log.dir.background_queue)
     log.place = Place.PROMOTING
     assert (log.is_future, log.is_promoting, log.queue) == (True, True, log.dir.queue)
     log.place = Place.FUTURE

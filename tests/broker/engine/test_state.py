@@ -56,7 +56,7 @@ async def test_another_configuration_holds_at_once(alone: Lab) -> None:
         }
     )
     state.configure(config)
-    assert state.log_dirs.is_cordoned(alone[1].paths[1])
+    assert state.log_dir_states.is_cordoned(alone[1].paths[1])
     assert (state.config, state.lag_time_max_ms) == (config, 7)
     assert [quota.limit_bytes_per_second for quota in state.quotas] == [1, 2, 3]
 
@@ -83,9 +83,9 @@ async def test_work_goes_to_its_end_when_the_caller_gives_up(alone: Lab) -> None
         done.set()
         return 5
 
-    assert await alone[1].state.to_the_end(work) == 5
+    assert await alone[1].state.shielded(work) == 5
     done.clear()
-    caller = alone.begin(alone[1].state.to_the_end(work))
+    caller = alone.begin(alone[1].state.shielded(work))
     await asyncio.sleep(0.5)
     caller.cancel()
     await asyncio.sleep(1)
@@ -97,7 +97,7 @@ async def test_an_error_of_the_work_is_the_callers(alone: Lab) -> None:
         raise ValueError("wrong")
 
     with pytest.raises(ValueError, match="wrong"):
-        await alone[1].state.to_the_end(work)
+        await alone[1].state.shielded(work)
 
 
 async def test_no_work_is_begun_when_the_engine_has_ended(alone: Lab) -> None:
@@ -112,5 +112,5 @@ async def test_no_work_is_begun_when_the_engine_has_ended(alone: Lab) -> None:
     alone[1].state.group = ended
 
     with pytest.raises(KafkaError, match="BROKER_NOT_AVAILABLE"):
-        await alone[1].state.to_the_end(work)
+        await alone[1].state.shielded(work)
     assert begun == []

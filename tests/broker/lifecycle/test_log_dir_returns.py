@@ -13,8 +13,8 @@ from broker.lifecycle.log_dir_returns import (
     Return,
     ReturnPorts,
     ReturnRefusedError,
+    ReturnRequest,
     ReturnState,
-    Wish,
 )
 from broker.storage.disk import FileDisk
 from broker.storage.log_dir import DirWorkers, LogDir
@@ -34,7 +34,7 @@ class Fakes:
     """Log dirs of memory, an engine with its concerns and a session that remember."""
 
     def __init__(self) -> None:
-        self.state = self.hosted = self.arrivals = self.describe = self
+        self.state = self.hosted = self.loaded_log_dirs = self.describe = self
         self.told: list[tuple[str, object]] = []
         self.offline: dict[TopicPartition, OfflineReplica] = {}
         self.lone: dict[str, list[TopicPartition]] = {}
@@ -97,8 +97,8 @@ class Fakes:
         self.told.append(("registered", old))
         self.registered.put_nowait(len(self.told))
 
-    async def serve(self, wish: Wish) -> Return:
-        asked = self.returns.ask(wish)
+    async def serve(self, request: ReturnRequest) -> Return:
+        asked = self.returns.ask(request)
         async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as tasks:
             running = tasks.create_task(self.returns.run())
             await asked.ended.wait()
@@ -122,25 +122,25 @@ def broken(fakes: Fakes, path: str) -> None:
 
 async def test_a_repaired_log_dir_is_loaded_brought_back_and_registered(fakes: Fakes) -> None:
     broken(fakes, "/d1")
-    asked = await fakes.serve(Wish("/d1"))
+    asked = await fakes.serve(ReturnRequest("/d1"))
     assert (asked.state, asked.found_count) == (ReturnState.DONE, 1)
     assert fakes.told == [
         ("adopted", "/d1"),
         ("brought back", ("/d1", ReturnRule())),
         ("registered", [bytes(16)]),
     ]
-    assert fakes.log_dirs["/d1"].online
+    assert fakes.log_dirs["/d1"].is_online
 
 
 async def test_a_log_dir_that_works_is_replaced_by_force_only(fakes: Fakes) -> None:
     with pytest.raises(ReturnRefusedError, match="/d1 works; only by force"):
-        fakes.returns.ask(Wish("/d1", is_replaced=True, accepts_loss=True))
+        fakes.returns.ask(ReturnRequest("/d1", is_replaced=True, accepts_loss=True))
     fakes.lone["/d1"] = [TopicPartition("lone", number) for number in range(7)]
     with pytest.raises(ReturnRefusedError, match=r"nobody else has lone-0, .* and 2 more in sync"):
-        fakes.returns.ask(Wish("/d1", is_replaced=True))
+        fakes.returns.ask(ReturnRequest("/d1", is_replaced=True))
     assert fakes.told == []
-    wish = Wish("/d1", is_replaced=True, accepts_loss=True, is_forced=True)
-    asked = await fakes.serve(wish)
+    request = ReturnRequest("/d1", is_replaced=True, accepts_loss=True, is_forced=True)
+    asked = await fakes.serve(request)
     assert asked.state is ReturnState.DONE
     assert fakes.told[0] == ("failed", "/d1")
     assert ("brought back", ("/d1", ReturnRule(Loss.ACCEPTED))) in fakes.told
@@ -148,24 +148,24 @@ async def test_a_log_dir_that_works_is_replaced_by_force_only(fakes: Fakes) -> N
 
 async def test_the_rate_of_a_replacement_reaches_the_engine(fakes: Fakes) -> None:
     broken(fakes, "/d1")
-    await fakes.serve(Wish("/d1", is_replaced=True, rate_bytes_per_second=7))
+    await fakes.serve(ReturnRequest("/d1", is_replaced=True, rate_bytes_per_second=7))
     assert ("brought back", ("/d1", ReturnRule(rate_bytes_per_second=7))) in fakes.told
 
 
 async def test_one_partition_of_a_log_dir_that_is_back_is_released(fakes: Fakes) -> None:
-    assert (await fakes.serve(Wish("/d1", only=T0))).state is ReturnState.DONE
+    assert (await fakes.serve(ReturnRequest("/d1", only=T0))).state is ReturnState.DONE
     assert fakes.told == [("released", [T0]), ("registered", [bytes(16)])]
 
 
 async def test_the_loss_of_one_partition_is_accepted_in_a_log_dir_that_works(fakes: Fakes) -> None:
-    asked = await fakes.serve(Wish("/d1", only=T0, accepts_loss=True))
+    asked = await fakes.serve(ReturnRequest("/d1", only=T0, accepts_loss=True))
     assert asked.state is ReturnState.DONE
     assert fakes.told == [("loss accepted", [T0]), ("registered", [bytes(16)])]
 
 
 async def test_it_is_loading_while_its_content_is_looked_through(fakes: Fakes) -> None:
     assert not fakes.returns.is_loading("/d1")
-    asked = fakes.returns.ask(Wish("/d1", only=T0))
+    asked = fakes.returns.ask(ReturnRequest("/d1", only=T0))
     assert not fakes.returns.is_loading("/d1")
     asked.state = ReturnState.LOADING
     assert fakes.returns.is_loading("/d1")
@@ -174,32 +174,32 @@ async def test_it_is_loading_while_its_content_is_looked_through(fakes: Fakes) -
 async def test_a_log_dir_of_another_broker_is_refused_and_stays_offline(fakes: Fakes) -> None:
     broken(fakes, "/d1")
     fakes.disks["/d1"].write_file("meta.properties", b"version=0\nbroker.id=7\ncluster.id=c\n")
-    asked = await fakes.serve(Wish("/d1"))
+    asked = await fakes.serve(ReturnRequest("/d1"))
     assert asked.state is ReturnState.REFUSED
     assert "belongs to another broker" in asked.detail
-    assert not fakes.log_dirs["/d1"].online
+    assert not fakes.log_dirs["/d1"].is_online
     assert fakes.disks["/d1"].exists("meta.properties")
 
 
 async def test_a_disk_that_still_does_not_work_is_refused(fakes: Fakes) -> None:
     broken(fakes, "/d1")
     fakes.disks["/d1"] = FileDisk("/proc/none/d1")
-    asked = await fakes.serve(Wish("/d1"))
+    asked = await fakes.serve(ReturnRequest("/d1"))
     assert asked.state is ReturnState.REFUSED
     assert "repair it, or put an empty disk there" in asked.detail
 
 
 async def test_wishes_that_make_no_sense_are_refused_at_once(fakes: Fakes) -> None:
     with pytest.raises(ReturnRefusedError, match="is none of /d1, /d2"):
-        fakes.returns.ask(Wish("/d3"))
+        fakes.returns.ask(ReturnRequest("/d3"))
     with pytest.raises(ReturnRefusedError, match="nothing to bring back"):
-        fakes.returns.ask(Wish("/d1"))
+        fakes.returns.ask(ReturnRequest("/d1"))
     broken(fakes, "/d2")
     with pytest.raises(ReturnRefusedError, match="the last log dir that works"):
-        fakes.returns.ask(Wish("/d1", is_replaced=True))
-    fakes.returns.ask(Wish("/d2"))
+        fakes.returns.ask(ReturnRequest("/d1", is_replaced=True))
+    fakes.returns.ask(ReturnRequest("/d2"))
     with pytest.raises(ReturnRefusedError, match="already on its way: waiting"):
-        fakes.returns.ask(Wish("/d2"))
+        fakes.returns.ask(ReturnRequest("/d2"))
 
 
 async def test_the_controller_is_asked_again_while_lost_replicas_wait(fakes: Fakes) -> None:
@@ -207,7 +207,7 @@ async def test_the_controller_is_asked_again_while_lost_replicas_wait(fakes: Fak
     fakes.offline[T0] = OfflineReplica(bytes(16), "/d1", Loss.REBUILD)
     async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(fakes.returns.run())
-        await fakes.returns.ask(Wish("/d1", is_replaced=True, is_forced=True)).ended.wait()
+        await fakes.returns.ask(ReturnRequest("/d1", is_replaced=True, is_forced=True)).ended.wait()
         for _ in range(3):
             await fakes.registered.get()
         running.cancel()
@@ -217,5 +217,5 @@ async def test_the_controller_is_asked_again_while_lost_replicas_wait(fakes: Fak
 
 async def test_nobody_is_asked_again_when_nothing_is_lost(fakes: Fakes) -> None:
     fakes.offline[T0] = OfflineReplica(bytes(16), "/d1")
-    await fakes.serve(Wish("/d1", is_replaced=True, is_forced=True))
+    await fakes.serve(ReturnRequest("/d1", is_replaced=True, is_forced=True))
     assert fakes.told.count(("registered", [])) == 0

@@ -146,7 +146,7 @@ async def test_an_error_that_is_no_oserror_ends_its_own_job_alone() -> None:
     log = made_log(log_dir)
     with pytest.raises(KafkaError):
         await log_dir.queue.submit("read", lambda: log.read(5, 100))
-    assert log_dir.online
+    assert log_dir.is_online
     assert await log_dir.queue.submit("read", lambda: log.read(0, 100).size_bytes) == 0
 
 
@@ -171,7 +171,7 @@ async def test_the_first_oserror_fails_the_dir_once_and_for_good() -> None:
         await log_dir.queue.wait_for_room()
     log_dir.fail("again", OSError())
     assert len(failures.seen) == 1
-    assert not log_dir.online
+    assert not log_dir.is_online
     assert log_dir.queue.queue_depth == log_dir.queue.queued_bytes == 0
     await log_dir.close()
 
@@ -218,7 +218,7 @@ async def test_a_slow_disk_that_moves_is_not_taken_for_a_hanging_one() -> None:
     while loop.time() < end_s:
         log_dir.disk.exists("something")
         await turn()
-    assert log_dir.online
+    assert log_dir.is_online
     worker.finish()
     assert slow.result() == 1
 
@@ -261,7 +261,7 @@ async def test_one_hanging_dir_leaves_the_others_alone(tmp_path: Path) -> None:
         with pytest.raises(LogDirFailed):
             await hung
     assert [failure.log_dir for failure in failures.seen] == [disks[0].root]
-    assert log_dirs[1].online
+    assert log_dirs[1].is_online
     disks[0].clear()
     await log_dirs[1].close()
 

@@ -66,7 +66,7 @@ def test_a_loop_that_stood_still_is_no_disk_that_hangs(stalled_s: int) -> None:
         await asyncio.sleep(0.1)
         watched.stall(stalled_s)
         await asyncio.sleep(0.1)
-        assert watched.queue.online
+        assert watched.queue.is_online
         assert watched.queue.standing_ms() < 5_000
         watched.worker.finish()
         assert await job == 1
@@ -81,7 +81,7 @@ def test_an_answer_that_waits_behind_the_watchdog_is_heard_first() -> None:
         watched.stall(0.2)
         watched.loop.call_later(0, watched.worker.finish)
         assert await job == 1
-        assert watched.queue.online
+        assert watched.queue.is_online
 
     on_virtual_time(story)
 
@@ -108,7 +108,7 @@ def test_a_disk_that_hangs_under_a_loop_that_stalls_again_and_again_fails_too() 
         for _ in range(20):
             await asyncio.sleep(0.1)
             watched.stall(DEADLINE_S)
-        assert not watched.queue.online
+        assert not watched.queue.is_online
         with pytest.raises(LogDirFailed):
             await hung
 

@@ -82,7 +82,7 @@ async def test_a_probe_notices_a_dir_whose_open_files_still_work(tmp_path: Path)
         assert await log_dir.queue.submit_append(log, [batch(1)], 0) == 2
         with pytest.raises(LogDirFailed, match="probe"):
             await log_dir.probe()
-        assert not log_dir.online
+        assert not log_dir.is_online
 
 
 async def test_a_probe_under_way_is_not_queued_twice() -> None:
@@ -180,7 +180,9 @@ async def test_clients_do_not_wait_for_what_goes_on_beside(tmp_path: Path) -> No
     log_dir = two_threads(tmp_path, Failures())
     log = await log_dir.queue.submit("create", lambda: made_log(log_dir))
     faults_of(log_dir).set_fault("hang", operations=(Operation.SYNC,))
-    synced = log_dir.beside.submit("sync", lambda: log_dir.beside.disk.sync_dir(""))
+    synced = log_dir.background_queue.submit(
+        "sync", lambda: log_dir.background_queue.disk.sync_dir("")
+    )
     async with asyncio.timeout(DEADLINE_S):
         for number in range(20):
             await log_dir.queue.submit_append(log, [batch(number)], 0)
@@ -195,7 +197,7 @@ async def test_clients_do_not_wait_for_what_goes_on_beside(tmp_path: Path) -> No
 async def test_a_failure_in_either_queue_ends_both_once(tmp_path: Path, *, is_beside: bool) -> None:
     failures = Failures()
     log_dir = two_threads(tmp_path, failures)
-    queues = [log_dir.queue, log_dir.beside]
+    queues = [log_dir.queue, log_dir.background_queue]
 
     def broken() -> None:
         raise OSError(5, "bad sector")
@@ -219,7 +221,7 @@ async def test_a_queue_that_hangs_is_noticed_while_the_other_one_works(
 ) -> None:
     failures = Failures()
     log_dir = two_threads(tmp_path, failures, deadline_ms=200)
-    queues = [log_dir.queue, log_dir.beside]
+    queues = [log_dir.queue, log_dir.background_queue]
     faults_of(log_dir).set_fault("hang", files=(FileClass.SNAPSHOT,))
     hung, other = queues[is_beside], queues[not is_beside]
     hanging = hung.submit("write", lambda: hung.disk.write_file("0.snapshot", b""))
@@ -238,7 +240,9 @@ async def test_the_lock_stays_until_both_threads_have_left(tmp_path: Path) -> No
     log_dir = two_threads(tmp_path, Failures())
     await log_dir.queue.submit("lock", log_dir.disk.lock)
     faults_of(log_dir).set_fault("hang")
-    log_dir.beside.submit("write", lambda: log_dir.beside.disk.write_file("a", b""))
+    log_dir.background_queue.submit(
+        "write", lambda: log_dir.background_queue.disk.write_file("a", b"")
+    )
     await asyncio.sleep(0)
     log_dir.fail("command", OSError(5, "broken"))
     await asyncio.sleep(0)
@@ -255,13 +259,14 @@ async def test_the_lock_stays_until_both_threads_have_left(tmp_path: Path) -> No
 
 async def test_a_log_that_was_handed_over_goes_on_in_the_other_queue(tmp_path: Path) -> None:
     log_dir = two_threads(tmp_path, Failures())
-    beside = log_dir.beside
-    log = await beside.submit(
-        "create", lambda: PartitionLog.create(beside.files, "orders-0", Config(), now_ms=0)
+    background_queue = log_dir.background_queue
+    log = await background_queue.submit(
+        "create",
+        lambda: PartitionLog.create(background_queue.files, "orders-0", Config(), now_ms=0),
     )
-    await beside.submit_append(log, [batch(0)], 0)
-    await beside.submit("hand over", lambda: log.hand_over(log_dir.queue.files))
-    assert beside.files.open_count == 0
+    await background_queue.submit_append(log, [batch(0)], 0)
+    await background_queue.submit("hand over", lambda: log.hand_over(log_dir.queue.files))
+    assert background_queue.files.open_count == 0
     assert await log_dir.queue.submit_append(log, [batch(1)], 0) == 2
     assert await log_dir.queue.submit("read", lambda: offsets_read(log, 0)) == [0, 1]
     await log_dir.close()
@@ -269,18 +274,18 @@ async def test_a_log_that_was_handed_over_goes_on_in_the_other_queue(tmp_path: P
 
 async def test_closing_waits_for_both_queues(tmp_path: Path) -> None:
     log_dir = two_threads(tmp_path, Failures())
-    last = [queue.submit("a", lambda: 1) for queue in (log_dir.queue, log_dir.beside)]
+    last = [queue.submit("a", lambda: 1) for queue in (log_dir.queue, log_dir.background_queue)]
     await log_dir.close()
     assert [future.result() for future in last] == [1, 1]
     with pytest.raises(LogDirFailed, match="closed"):
-        log_dir.beside.submit("b", lambda: 2)
+        log_dir.background_queue.submit("b", lambda: 2)
 
 
 async def test_what_goes_on_beside_comes_back_in_small_lots(tmp_path: Path) -> None:
     log_dir = two_threads(tmp_path, Failures())
-    for queue in (log_dir.queue, log_dir.beside):
+    for queue in (log_dir.queue, log_dir.background_queue):
         last = [queue.submit("a", lambda: 1) for _ in range(100)][-1]
         await last
     assert log_dir.queue.hops_count == 1
-    assert log_dir.beside.hops_count == 7
+    assert log_dir.background_queue.hops_count == 7
     await log_dir.close()

@@ -125,7 +125,7 @@ async def test_identity_that_cannot_be_read_is_the_failure_of_its_dir(content: b
     disk = MemoryDisk()
     disk.write_file("meta.properties", content)
     (log_dir,) = await opened([disk], owner())
-    assert not log_dir.online
+    assert not log_dir.is_online
 
 
 async def test_a_copied_dir_stops_the_start() -> None:
@@ -162,7 +162,7 @@ async def test_a_broken_dir_is_offline_and_the_others_start(problem: str, tmp_pa
     failures = Failures()
     good = FileDisk(str(tmp_path / "d2"))
     log_dirs = await opened([bad, good], owner(), failures)
-    assert [log_dir.online for log_dir in log_dirs] == [False, True]
+    assert [log_dir.is_online for log_dir in log_dirs] == [False, True]
     assert [failure.log_dir for failure in failures.seen] == [bad.root]
     assert list(await load_log_dirs(log_dirs, options())) == [good.root]
 
@@ -178,7 +178,7 @@ async def test_an_error_while_loading_costs_that_dir_alone() -> None:
     log_dirs = [inline_log_dir(disk) for disk in disks]
     loaded = await load_log_dirs(log_dirs, options())
     assert list(loaded) == ["/d2"]
-    assert [log_dir.online for log_dir in log_dirs] == [False, True]
+    assert [log_dir.is_online for log_dir in log_dirs] == [False, True]
 
 
 async def test_progress_names_the_dir() -> None:

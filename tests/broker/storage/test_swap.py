@@ -40,9 +40,11 @@ class Move:
         self.memories = [MemoryDisk("/source"), MemoryDisk("/destination")]
         self.disks = [faulty(memory) for memory in self.memories]
         source, self.destination = (LogDirFiles(disk) for disk in self.disks)
-        self.source_beside, self.beside = (LogDirFiles(disk) for disk in self.disks)
+        self.source_background_files, self.background_files = (
+            LogDirFiles(disk) for disk in self.disks
+        )
         self.source = PartitionLog.create(source, "orders-0", CONFIG, now_ms=0)
-        self.future = PartitionLog.create(self.beside, FUTURE, CONFIG, now_ms=0)
+        self.future = PartitionLog.create(self.background_files, FUTURE, CONFIG, now_ms=0)
         for log in (self.source, self.future):
             log.append(batches(0, 20), now_ms=0)
         self.source.flush()
@@ -51,13 +53,13 @@ class Move:
             source=self.source,
             source_root="/source",
             future=self.future,
-            beside=self.beside,
+            background_files=self.background_files,
             unique="d" * 32,
         )
 
     def run(self) -> None:
         self.swap.promote(self.destination)
-        self.swap.release(self.source_beside)
+        self.swap.release(self.source_background_files)
         self.swap.retire()
         self.swap.finish()
 
@@ -213,7 +215,7 @@ async def test_a_source_that_breaks_while_swaps_are_finished_is_offline_and_thei
     move.disks[0].set_fault("eio", operations=(Operation.RENAME,), files=dirs)
     log_dirs = [inline_log_dir(disk) for disk in move.disks]
     loaded = await load_log_dirs(log_dirs, OPTIONS)
-    assert not log_dirs[0].online
+    assert not log_dirs[0].is_online
     whole = [("/destination", list(range(20))), ("/destination", list(range(5)))]
     assert served(loaded) == whole
     assert list(loaded) == ["/destination"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from controller.core.config_changes import (
-    Wish,
+    AlterConfigOp,
     apply_changes,
     check_broker,
+    check_ops,
     check_topic,
-    check_wishes,
     outcome,
     replacing,
 )
@@ -58,7 +58,7 @@ def check_of_broker(
 def test_an_operation_gives_a_text(
     current: dict[str, str], operation: int, value: str | None, after: str | None
 ) -> None:
-    wish = Wish("cleanup.policy", operation, value)
+    wish = AlterConfigOp("cleanup.policy", operation, value)
     assert outcome(TOPIC_KEYS, current, [wish]) == {"cleanup.policy": after}
 
 
@@ -69,13 +69,15 @@ def test_an_operation_gives_a_text(
 )
 def test_only_lists_grow_and_shrink(name: str, operation: int, verb: str) -> None:
     with pytest.raises(KafkaError) as error:
-        outcome(TOPIC_KEYS, {}, [Wish(name, operation, "1")])
+        outcome(TOPIC_KEYS, {}, [AlterConfigOp(name, operation, "1")])
     assert error.value.code is ErrorCode.INVALID_CONFIG
     assert error.value.message == f"Config value {verb} is not allowed for config key: {name}"
 
 
 def test_replacing_deletes_what_is_not_named() -> None:
-    wishes = replacing({"a": "1", "b": "2"}, [Wish("b", 0, "3"), Wish("c", 0, "4")])
+    wishes = replacing(
+        {"a": "1", "b": "2"}, [AlterConfigOp("b", 0, "3"), AlterConfigOp("c", 0, "4")]
+    )
     changes = {wish.name: wish.value for wish in wishes}
     assert changes == {"a": None, "b": "3", "c": "4"}
     assert apply_changes({"a": "1", "b": "2"}, changes) == {"b": "3", "c": "4"}
@@ -84,14 +86,22 @@ def test_replacing_deletes_what_is_not_named() -> None:
 @pytest.mark.parametrize(
     ("wishes", "message"),
     [
-        ([Wish("a", 0, "1"), Wish("a", 1, None)], "Error due to duplicate config keys"),
-        ([Wish("a", 0, None), Wish("b", 2, None)], "Null value not supported for : a, b"),
-        ([Wish("a", 7, "1")], "Unknown operations type 7"),
+        (
+            [AlterConfigOp("a", 0, "1"), AlterConfigOp("a", 1, None)],
+            "Error due to duplicate config keys",
+        ),
+        (
+            [AlterConfigOp("a", 0, None), AlterConfigOp("b", 2, None)],
+            "Null value not supported for : a, b",
+        ),
+        ([AlterConfigOp("a", 7, "1")], "Unknown operations type 7"),
     ],
 )
-def test_wishes_that_are_not_well_formed_are_refused(wishes: list[Wish], message: str) -> None:
+def test_wishes_that_are_not_well_formed_are_refused(
+    wishes: list[AlterConfigOp], message: str
+) -> None:
     with pytest.raises(KafkaError) as error:
-        check_wishes(wishes)
+        check_ops(wishes)
     assert (error.value.code, error.value.message) == (ErrorCode.INVALID_REQUEST, message)
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from controller.core.placement import (
     PARTITIONS_PER_REQUEST_MAX,
-    Seat,
     Start,
+    UsableBroker,
     check_counts,
     check_total,
     place,
@@ -20,11 +20,11 @@ from controller.core.placement import (
 )
 from protocol.errors import ErrorCode, KafkaError
 
-RACKLESS = [Seat(broker_id, None) for broker_id in range(5)]
+RACKLESS = [UsableBroker(broker_id, None) for broker_id in range(5)]
 
 
-def racks(*names: str) -> list[Seat]:
-    return [Seat(broker_id, rack) for broker_id, rack in enumerate(names)]
+def racks(*names: str) -> list[UsableBroker]:
+    return [UsableBroker(broker_id, rack) for broker_id, rack in enumerate(names)]
 
 
 def test_followers_shift_with_every_round() -> None:
@@ -44,10 +44,10 @@ def test_followers_shift_with_every_round() -> None:
 
 
 def test_racks_alternate_and_no_rack_gets_a_second_replica_before_all_have_one() -> None:
-    seats = racks("rack1", "rack3", "rack3", "rack2", "rack2", "rack1")
+    candidates = racks("rack1", "rack3", "rack3", "rack2", "rack2", "rack1")
 
     # The example in the comment of Kafka's AdminUtils, for its broker list 0, 3, 1, 5, 4, 2.
-    assert place(seats, 7, 3, Start(0, 0, 0)) == [
+    assert place(candidates, 7, 3, Start(0, 0, 0)) == [
         (0, 3, 1),
         (3, 1, 5),
         (1, 5, 4),
@@ -59,11 +59,11 @@ def test_racks_alternate_and_no_rack_gets_a_second_replica_before_all_have_one()
 
 
 def test_growth_continues_at_the_broker_of_partition_zero() -> None:
-    seats = [Seat(broker_id, None) for broker_id in (1, 2, 3)]
-    start = start_for_growth(seats, first_leader=2, partition=4)
+    candidates = [UsableBroker(broker_id, None) for broker_id in (1, 2, 3)]
+    start = start_for_growth(candidates, first_leader=2, partition=4)
 
     assert start == Start(1, 1, 4)
-    assert start_for_growth(seats, first_leader=9, partition=4) == Start(0, 0, 4)
+    assert start_for_growth(candidates, first_leader=9, partition=4) == Start(0, 0, 4)
 
 
 def test_a_new_topic_begins_where_chance_says() -> None:
@@ -71,7 +71,7 @@ def test_a_new_topic_begins_where_chance_says() -> None:
 
 
 def test_one_replica_needs_no_followers() -> None:
-    assert place([Seat(7, None)], 3, 1, Start(0, 0, 0)) == [(7,), (7,), (7,)]
+    assert place([UsableBroker(7, None)], 3, 1, Start(0, 0, 0)) == [(7,), (7,), (7,)]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_one_request_makes_ten_thousand_partitions_and_no_more() -> None:
 
 def test_racks_on_some_brokers_only_are_refused() -> None:
     with pytest.raises(KafkaError, match="Not all brokers have rack information"):
-        place([Seat(1, "a"), Seat(2, None)], 1, 1, Start(0, 0, 0))
+        place([UsableBroker(1, "a"), UsableBroker(2, None)], 1, 1, Start(0, 0, 0))
 
 
 @given(
@@ -121,10 +121,12 @@ def test_racks_on_some_brokers_only_are_refused() -> None:
 def test_replicas_are_distinct_and_use_as_many_racks_as_they_can(
     rack_names: list[str], replication_factor: int, partitions: int, chance: Random
 ) -> None:
-    seats = racks(*rack_names)
-    replication_factor = min(replication_factor, len(seats))
+    candidates = racks(*rack_names)
+    replication_factor = min(replication_factor, len(candidates))
 
-    placed = place(seats, partitions, replication_factor, start_for_new_topic(seats, chance))
+    placed = place(
+        candidates, partitions, replication_factor, start_for_new_topic(candidates, chance)
+    )
 
     assert len(placed) == partitions
     for replicas in placed:
@@ -135,9 +137,9 @@ def test_replicas_are_distinct_and_use_as_many_racks_as_they_can(
 
 @given(st.integers(1, 7), st.integers(1, 40), st.randoms(use_true_random=False))
 def test_preferred_leaders_are_spread_evenly(brokers: int, partitions: int, chance: Random) -> None:
-    seats = [Seat(broker_id, None) for broker_id in range(brokers)]
+    candidates = [UsableBroker(broker_id, None) for broker_id in range(brokers)]
 
-    placed = place(seats, partitions, 1, start_for_new_topic(seats, chance))
+    placed = place(candidates, partitions, 1, start_for_new_topic(candidates, chance))
 
     counts = [sum(replicas[0] == broker_id for replicas in placed) for broker_id in range(brokers)]
     assert max(counts) - min(counts) <= 1

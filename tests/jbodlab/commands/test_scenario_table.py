@@ -9,7 +9,7 @@ import pytest
 from jbodlab.commands.scenario_table import AS_IT_MUST_BE, NOT_THERE, WRONG, run_table, show_rows
 from jbodlab.errors import ExitCode, LabError
 from simulation.core.checkers.evidence import Violation
-from simulation.core.checkers.seen import Check, Reach
+from simulation.core.checkers.reach import Check, Reach
 from simulation.core.plan import WORLDS, Plan, World
 from simulation.core.verdict import Verdict
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from jbodlab.cli import main
 from jbodlab.errors import ExitCode
 from simulation.core.plan_document import parse_plan
-from simulation.simulate import plan_of_seed
+from simulation.simulated_run import plan_of_seed
 
 SEED = 3
 SHORT = ("--seconds", "1")

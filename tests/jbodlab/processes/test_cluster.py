@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.processes.cluster import Cluster, broker_name
+from jbodlab.processes.cluster import Cluster
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from jbodlab.processes.process import Process
 from jbodlab.processes.run_state import ProcessNote, write_notes
+from protocol.faults.model import broker_node
 from tests.deadlines import DEADLINE_MS
 
 
@@ -93,4 +94,4 @@ def test_a_process_that_ends_while_waited_for_is_told(tmp_path: Path) -> None:
 
 
 def test_brokers_are_named_by_id() -> None:
-    assert broker_name(7) == "broker-7"
+    assert broker_node(7) == "broker-7"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from hypothesis import strategies as st
 
-from jbodlab.rebalance.core.plan import Plan
+from jbodlab.rebalance.core.plan import RebalancePlan
 from jbodlab.rebalance.core.situation import LogDir, LogDirId, Partition, Replica, Situation
 from protocol.ids import TopicPartition
 
@@ -54,7 +54,7 @@ def in_one_dir(sizes: Sequence[int], place: LogDirId) -> tuple[Partition, ...]:
     return tuple(partition(number, [place], size) for number, size in enumerate(sizes))
 
 
-def loads(plan: Plan) -> Mapping[LogDirId, int]:
+def loads(plan: RebalancePlan) -> Mapping[LogDirId, int]:
     """Return bytes per log dir after a plan, zeros left out."""
     found: dict[LogDirId, int] = {}
     for each, places in zip(plan.situation.partitions, plan.places, strict=True):

@@ -6,16 +6,16 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from jbodlab.rebalance.core.plan import Plan, make_plan
+from jbodlab.rebalance.core.plan import RebalancePlan, make_plan
+from jbodlab.rebalance.core.plan_request import PlanRequest
 from jbodlab.rebalance.core.situation import Situation
-from jbodlab.rebalance.core.wish import Wish
 from jbodlab.rebalance.tables import bar, duration_text, plan_content, plan_shown
 from tests.jbodlab.rebalance.situations import MIB, at, in_one_dir, log_dirs, partition
 
 PILED = Situation(log_dirs=log_dirs(1), partitions=in_one_dir([3 * MIB, MIB, MIB, MIB], at(1, 1)))
 
 
-def shown(plan: Plan, throttle: int | None = None) -> str:
+def shown(plan: RebalancePlan, throttle: int | None = None) -> str:
     console = Console(file=io.StringIO(), width=180)
     console.print(plan_shown(plan, throttle))
     assert isinstance(console.file, io.StringIO)
@@ -23,7 +23,7 @@ def shown(plan: Plan, throttle: int | None = None) -> str:
 
 
 def test_a_plan_shows_bars_and_what_it_costs() -> None:
-    text = shown(make_plan(PILED, Wish()), MIB)
+    text = shown(make_plan(PILED, PlanRequest()), MIB)
     first, second = (line for line in text.splitlines() if "/b1/d" in line)
     assert "██████████████ 6.0 MiB" in first
     assert first.count("3.0 MiB") == 1
@@ -38,14 +38,14 @@ def test_a_plan_shows_bars_and_what_it_costs() -> None:
 
 def test_log_dirs_are_named_as_the_reader_names_them() -> None:
     console = Console(file=io.StringIO(), width=180)
-    plan = make_plan(PILED, Wish())
+    plan = make_plan(PILED, PlanRequest())
     console.print(plan_shown(plan, None, lambda path: path.removeprefix("/b1/")))
     assert isinstance(console.file, io.StringIO)
     assert "│ d1 " in console.file.getvalue()
 
 
 def test_bars_take_the_room_there_is_and_no_line_is_longer() -> None:
-    plan = make_plan(PILED, Wish())
+    plan = make_plan(PILED, PlanRequest())
     bars: list[int] = []
     for width in (80, 100, 130):
         console = Console(file=io.StringIO(), width=width)
@@ -61,12 +61,12 @@ def test_bars_take_the_room_there_is_and_no_line_is_longer() -> None:
 
 def test_write_rates_are_shown_where_they_are_known() -> None:
     busy = tuple(replace(each, write_rate=512.0) for each in PILED.partitions)
-    assert "2.0 KiB/s" in shown(make_plan(replace(PILED, partitions=busy), Wish()))
+    assert "2.0 KiB/s" in shown(make_plan(replace(PILED, partitions=busy), PlanRequest()))
 
 
 def test_a_drain_says_what_stays_and_that_more_may_come() -> None:
-    wish = Wish(drained_brokers=frozenset({1}))
-    plan = make_plan(replace(PILED, partitions=(partition(0, [at(1, 1)], 5),)), wish)
+    request = PlanRequest(drained_brokers=frozenset({1}))
+    plan = make_plan(replace(PILED, partitions=(partition(0, [at(1, 1)], 5),)), request)
     text = shown(plan)
     assert "t-0 stays in /b1/d1 of broker 1: no log dir may take it" in text
     assert "/b1/d1, /b1/d2: not cordoned" in text
@@ -75,8 +75,8 @@ def test_a_drain_says_what_stays_and_that_more_may_come() -> None:
 
 def test_of_much_that_stays_some_is_named_and_the_rest_counted() -> None:
     stuck = tuple(partition(number, [at(1, 1)]) for number in range(13))
-    wish = Wish(drained_brokers=frozenset({1}))
-    text = shown(make_plan(replace(PILED, partitions=stuck), wish))
+    request = PlanRequest(drained_brokers=frozenset({1}))
+    text = shown(make_plan(replace(PILED, partitions=stuck), request))
     assert text.count("stays in") == 10
     assert "and 3 more; --json names them all" in text
 
@@ -84,13 +84,13 @@ def test_of_much_that_stays_some_is_named_and_the_rest_counted() -> None:
 def test_what_is_on_its_way_already_is_counted() -> None:
     moving = partition(0, [at(1, 1)], is_changing=True)
     assert "left alone and shown where they will be: 1" in shown(
-        make_plan(replace(PILED, partitions=(moving,)), Wish())
+        make_plan(replace(PILED, partitions=(moving,)), PlanRequest())
     )
-    assert "on their way" not in shown(make_plan(PILED, Wish()))
+    assert "on their way" not in shown(make_plan(PILED, PlanRequest()))
 
 
 def test_json_says_the_same() -> None:
-    content = plan_content(make_plan(PILED, Wish()), MIB)
+    content = plan_content(make_plan(PILED, PlanRequest()), MIB)
     assert content["moved_bytes"] == content["least_bytes"] == 3 * MIB
     assert content["seconds_at_least"] == 3.0
     assert [(each["used_now"], each["used_then"]) for each in content["log_dirs"]] == [
@@ -100,7 +100,7 @@ def test_json_says_the_same() -> None:
     assert content["partitions"] == [
         {"topic": "t", "partition": 0, "replicas": [1], "log_dirs": ["/b1/d2"]}
     ]
-    assert plan_content(make_plan(PILED, Wish()), None)["seconds_at_least"] is None
+    assert plan_content(make_plan(PILED, PlanRequest()), None)["seconds_at_least"] is None
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def test_a_mapping_holds_no_defaults() -> None:
 
 def test_a_broker_is_another_way_to_name_a_node_and_other_keys_are_left_to_the_caller() -> None:
     content = {"at_ms": 5, "mode": "cut", "from": "broker-1", "to": "*"}
-    fault, mistakes = read_fault(content, beside=("at_ms",))
+    fault, mistakes = read_fault(content, other_keys=("at_ms",))
     assert not mistakes
     assert fault == NetworkFault(mode=NetworkMode.CUT, source="broker-1", target="*")
     fault, _ = read_fault({"mode": "pause", "broker": 3})

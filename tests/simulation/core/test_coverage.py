@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from broker.context import BrokerState
 from broker.core.future_log import Move, MoveEvent
-from broker.core.log_dirs import LogDirs
+from broker.core.log_dirs import LogDirStates
 from controller.core.events import RequestArrived, Tick
 from controller.core.phases import PartitionPhase, ReplicaPhase
 from controller.core.run_state import RunState
@@ -43,7 +43,7 @@ def test_a_move_of_a_replica_is_counted_by_state_and_event() -> None:
 
 def test_log_dirs_tell_failures_returns_and_cordons_once() -> None:
     coverage = Coverage()
-    dirs = LogDirs(["/d1", "/d2"], witness=coverage)
+    dirs = LogDirStates(["/d1", "/d2"], witness=coverage)
     dirs.cordon(["/d1"])
     dirs.cordon(["/d1"])
     dirs.fail("/d1")

@@ -9,15 +9,15 @@ import pytest
 from protocol.faults.document import fault_content, read_fault
 from simulation.core.actions import Clear, Fault
 from simulation.core.draw_cluster import draw_cluster
-from simulation.core.draw_faults import FAULT_KINDS, Scene, draw_faults
+from simulation.core.draw_faults import FAULT_KINDS, FaultScope, draw_faults
 
-SCENES = [Scene(draw_cluster(Random(seed)), 10_000) for seed in range(30)]
+SCENES = [FaultScope(draw_cluster(Random(seed)), 10_000) for seed in range(30)]
 
 
 @pytest.mark.parametrize("kind", FAULT_KINDS)
 def test_faults_of_every_kind_are_sound_and_end_within_the_story(kind: str) -> None:
-    for seed, scene in enumerate(SCENES):
-        for span in draw_faults(Random(seed), scene, [kind], 5):
+    for seed, scope in enumerate(SCENES):
+        for span in draw_faults(Random(seed), scope, [kind], 5):
             assert 0 < span.begin_ms <= span.end_ms <= 10_000
             if isinstance(span.begin, Fault):
                 assert span.begin.rule.mode.value == kind
@@ -35,6 +35,6 @@ def test_every_fault_has_a_name_of_its_own() -> None:
 
 
 def test_only_disks_that_lie_are_kept_from_files_other_than_logs() -> None:
-    for seed, scene in enumerate(SCENES):
-        for span in draw_faults(Random(seed), scene, ["bit_flip"], 3):
+    for seed, scope in enumerate(SCENES):
+        for span in draw_faults(Random(seed), scope, ["bit_flip"], 3):
             assert "files" in fault_content(span.begin.rule)  # type: ignore[union-attr]

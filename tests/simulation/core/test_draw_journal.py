@@ -9,12 +9,12 @@ from protocol.faults.model import CONTROLLER_NODE
 from simulation.core.actions import EditJournal, Fault, Kill, PowerCut, Start, Step, Stop, When
 from simulation.core.draw import draw_plan
 from simulation.core.draw_cluster import draw_cluster
-from simulation.core.draw_faults import Scene
+from simulation.core.draw_faults import FaultScope
 from simulation.core.draw_journal import draw_journal
 from simulation.core.plan import Plan
 from tests.simulation.core.streams import streams_of
 
-SCENES = [Scene(draw_cluster(Random(seed)), 5_000) for seed in range(600)]
+SCENES = [FaultScope(draw_cluster(Random(seed)), 5_000) for seed in range(600)]
 DRAWN = [drawn for seed, scene in enumerate(SCENES) if (drawn := draw_journal(Random(seed), scene))]
 
 

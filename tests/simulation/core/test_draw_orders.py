@@ -10,10 +10,10 @@ from protocol.configs.parsing import config_mistakes
 from protocol.configs.topic import TOPIC_KEYS
 from simulation.core import actions
 from simulation.core.draw_cluster import draw_cluster
-from simulation.core.draw_faults import Scene
+from simulation.core.draw_faults import FaultScope
 from simulation.core.draw_orders import ORDER_KINDS, draw_orders
 
-SCENES = [Scene(draw_cluster(Random(seed)), 10_000) for seed in range(20)]
+SCENES = [FaultScope(draw_cluster(Random(seed)), 10_000) for seed in range(20)]
 
 
 @pytest.mark.parametrize("kind", ORDER_KINDS)

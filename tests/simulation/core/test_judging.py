@@ -27,7 +27,7 @@ from simulation.core.conditions import (
     TopicExists,
 )
 from simulation.core.judging import judge
-from simulation.core.observation import Observation, WorkloadSeen
+from simulation.core.observation import Observation, ObservedWorkload
 from tests.simulation.core.observed import ORDERS_0, SEEN, partition
 
 
@@ -182,7 +182,7 @@ def test_a_combination_says_what_decided_it() -> None:
 
 
 def test_more_counts_from_when_the_step_began() -> None:
-    before = Observation(now_ms=0, workloads={"load": WorkloadSeen(acknowledged=4)})
+    before = Observation(now_ms=0, workloads={"load": ObservedWorkload(acknowledged=4)})
 
     assert judge(Count(workload="load", more=3), SEEN, before) == (
         True,

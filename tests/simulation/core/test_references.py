@@ -1,23 +1,28 @@
 from __future__ import annotations
 
 from protocol.ids import TopicPartition
-from simulation.core.observation import LogDirSeen, Observation, PartitionSeen, ReplicaSeen
+from simulation.core.observation import (
+    Observation,
+    ObservedLogDir,
+    ObservedPartition,
+    ObservedReplica,
+)
 from simulation.core.references import broker_meant, log_dir_meant, node_meant, partitions_meant
 
 ORDERS_0 = TopicPartition("orders", 0)
 
 
 def seen(leader: int) -> Observation:
-    partition = PartitionSeen(
+    partition = ObservedPartition(
         leader=leader, leader_epoch=0, replicas=(1, 2, 3), isr=(1, 2, 3), offline_replicas=()
     )
-    replica = {ORDERS_0: ReplicaSeen(size_bytes=0, offset_lag=0)}
+    replica = {ORDERS_0: ObservedReplica(size_bytes=0, offset_lag=0)}
     return Observation(
         now_ms=0,
         metadata={2: {ORDERS_0: partition}},
         log_dirs={
-            (1, "d1"): LogDirSeen(error="NONE"),
-            (1, "d2"): LogDirSeen(error="NONE", replicas=replica),
+            (1, "d1"): ObservedLogDir(error="NONE"),
+            (1, "d2"): ObservedLogDir(error="NONE", replicas=replica),
         },
     )
 

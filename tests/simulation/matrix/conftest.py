@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable
 
 import pytest_asyncio
 
-from simulation.matrix.scene import Scene
+from simulation.matrix.matrix_cluster import MatrixCluster
 from simulation.world.loop import SimLoop
 
 
@@ -17,12 +17,12 @@ def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEv
 
 
 @pytest_asyncio.fixture
-async def scene() -> AsyncGenerator[Scene]:
+async def cluster() -> AsyncGenerator[MatrixCluster]:
     """A cluster that is up."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, SimLoop)
-    made = Scene(loop)
-    await made.cluster.start()
+    made = MatrixCluster(loop)
+    await made.sim.start()
     yield made
     made.client.close()
-    await made.cluster.stop()
+    await made.sim.stop()

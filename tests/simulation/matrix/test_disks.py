@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from simulation.matrix.disks import log_of, place_of, strange_logs
-from simulation.matrix.scene import ORDERS, PATHS, SECOND, Scene
+from simulation.matrix.matrix_cluster import ORDERS, PATHS, SECOND, MatrixCluster
 
 WANTED = [str(ORDERS)]
 
 
-async def test_records_are_read_from_a_start_on(scene: Scene) -> None:
-    await scene.create()
-    await scene.produce(3)
-    values = list(scene.promises[ORDERS].acknowledged.values())
-    assert log_of(scene.subject, ORDERS, 0) == dict(enumerate(values))
-    assert list(log_of(scene.subject, ORDERS, 2)) == [2]
-    assert log_of(scene.subject, SECOND, 0) == {}
-    assert place_of(scene.subject, ORDERS) in PATHS
-    assert place_of(scene.subject, SECOND) is None
+async def test_records_are_read_from_a_start_on(cluster: MatrixCluster) -> None:
+    await cluster.create()
+    await cluster.produce(3)
+    values = list(cluster.models[ORDERS].acknowledged.values())
+    assert log_of(cluster.subject, ORDERS, 0) == dict(enumerate(values))
+    assert list(log_of(cluster.subject, ORDERS, 2)) == [2]
+    assert log_of(cluster.subject, SECOND, 0) == {}
+    assert place_of(cluster.subject, ORDERS) in PATHS
+    assert place_of(cluster.subject, SECOND) is None
 
 
-async def test_only_the_logs_that_are_wanted_may_be_there(scene: Scene) -> None:
-    await scene.create()
-    node, place = scene.subject, scene.path_of()
+async def test_only_the_logs_that_are_wanted_may_be_there(cluster: MatrixCluster) -> None:
+    await cluster.create()
+    node, place = cluster.subject, cluster.path_of()
     assert strange_logs(node, WANTED) is None
     assert strange_logs(node, []) == f"{place}/orders-0 is nobody's"
     assert strange_logs(node, [*WANTED, str(SECOND)]) == "broker-1 has no second-0"
-    memory = node.drives[scene.other_path()].disk.memory
+    memory = node.drives[cluster.other_path()].disk.memory
     memory.make_dir("orders-0.00-delete")
     assert strange_logs(node, WANTED) is None
     memory.make_dir("orders-0.00-stray")

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from controller.core.state import ClusterState
-from simulation.core.checkers.seen import Reach, checks_of
+from simulation.core.checkers.reach import Reach, checks_of
 from simulation.core.history import Function
-from simulation.matrix.scene import ORDERS, Scene
+from simulation.matrix.matrix_cluster import ORDERS, MatrixCluster
 
 
-async def test_orders_decisions_logs_and_the_journal_are_there(scene: Scene) -> None:
-    await scene.create()
-    await scene.produce(2)
-    controller = scene.cluster.controller.controller
+async def test_orders_decisions_logs_and_the_journal_are_there(cluster: MatrixCluster) -> None:
+    await cluster.create()
+    await cluster.produce(2)
+    controller = cluster.sim.controller.controller
     assert controller is not None
 
-    evidence = scene.evidence.finish(controller.state, ClusterState())
+    evidence = cluster.evidence.finish(controller.state, ClusterState())
 
     assert [each.function for each in evidence.history] == [Function.CREATE_TOPIC] * 2
     assert {sample.tp: None for sample in evidence.samples.partitions} == {ORDERS: None}
@@ -25,8 +25,8 @@ async def test_orders_decisions_logs_and_the_journal_are_there(scene: Scene) -> 
     assert seen["orders"] is not Reach.NOT_SEEN
 
 
-async def test_a_controller_that_is_down_is_not_looked_at(scene: Scene) -> None:
-    scene.cluster.controller.kill()
-    scene.evidence.look()
-    scene.cluster.controller.start()
-    await scene.patience.until(scene.cluster.is_up)
+async def test_a_controller_that_is_down_is_not_looked_at(cluster: MatrixCluster) -> None:
+    cluster.sim.controller.kill()
+    cluster.evidence.look()
+    cluster.sim.controller.start()
+    await cluster.retrying.until(cluster.sim.is_up)

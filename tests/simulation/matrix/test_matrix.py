@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from simulation.matrix.matrix import run_story
-from simulation.matrix.outcome import Crash, Moment, Outcome
-from simulation.matrix.scene import ORDERS, Scene
+from simulation.matrix.matrix_cluster import ORDERS, MatrixCluster
+from simulation.matrix.outcome import Crash, CrashPoint, Outcome
 from simulation.matrix.stories import CASTS, Story, create, fail, start
 
 
@@ -16,16 +16,16 @@ from simulation.matrix.stories import CASTS, Story, create, fail, start
 )
 def test_a_power_cut_at_any_change_leaves_a_cluster_that_heals(node: str, story: Story) -> None:
     (row,) = run_story(story, [Crash.POWER_CUT], node=node, jobs=2)
-    assert row.complaints == []
+    assert row.findings == []
     assert row.outcomes.total() > 1
 
 
 @pytest.mark.sampled_among("stories with crashes of several kinds", kept=2)
 def test_every_kind_of_crash_gets_a_row() -> None:
-    judged: list[Moment] = []
+    judged: list[CrashPoint] = []
     rows = run_story(create, jobs=2, on_judged=judged.append)
     assert [row.crash for row in rows] == list(Crash)
-    assert [row.complaints for row in rows] == [[], [], [], [], []]
+    assert [row.findings for row in rows] == [[], [], [], [], []]
     assert [row.outcomes.total() > 10 for row in rows] == [True] * 5
     assert len(judged) == sum(row.outcomes.total() for row in rows)
 
@@ -34,39 +34,39 @@ def test_every_kind_of_crash_gets_a_row() -> None:
 def test_a_controller_starts_again_at_whatever_operation_it_ended() -> None:
     rows = run_story(start, node="controller", jobs=2)
     assert [row.crash for row in rows] == [crash for crash in Crash if crash is not Crash.RETURN]
-    assert [row.complaints for row in rows] == [[], [], [], []]
+    assert [row.findings for row in rows] == [[], [], [], []]
     assert [row.outcomes.total() > 5 for row in rows] == [True] * 4
 
 
 @pytest.mark.sampled_among("stories with crashes of several kinds", kept=2)
 def test_a_log_dir_that_failed_comes_back_while_its_broker_lives() -> None:
     (row,) = run_story(fail, [Crash.RETURN], jobs=2)
-    assert row.complaints == []
+    assert row.findings == []
     assert row.outcomes.total() > 10
 
 
-async def forgets(scene: Scene) -> None:
+async def forgets(cluster: MatrixCluster) -> None:
     """Something is promised that never was."""
-    scene.begin()
-    await scene.create()
-    scene.promises[ORDERS].acknowledged[5] = b"never written"
-    await scene.produce(1)
+    cluster.begin()
+    await cluster.create()
+    cluster.models[ORDERS].acknowledged[5] = b"never written"
+    await cluster.produce(1)
 
 
 def test_what_is_lost_is_in_the_table() -> None:
     (row,) = run_story(forgets, [Crash.KILL], jobs=2)
     assert row.outcomes[Outcome.LOST] > 0
     assert row.is_bad
-    assert "5 is missing" in row.complaints[-1]
+    assert "5 is missing" in row.findings[-1]
 
 
-async def breaks(scene: Scene) -> None:
+async def breaks(cluster: MatrixCluster) -> None:
     """A broker that must not start again."""
-    await scene.create()
-    for drive in scene.victim.drives.values():
+    await cluster.create()
+    for drive in cluster.victim.drives.values():
         drive.disk.memory.make_dir("nobody's directory")
-    scene.begin()
-    await scene.produce(1)
+    cluster.begin()
+    await cluster.produce(1)
 
 
 def test_a_start_that_is_refused_is_in_the_table() -> None:

@@ -7,7 +7,7 @@ import textwrap
 from simulation.core.plan import Plan
 from simulation.core.plan_document import parse_plan
 from simulation.core.verdict import Verdict
-from simulation.simulate import simulate
+from simulation.simulated_run import simulate
 
 HEAD = """
 name: played

@@ -8,10 +8,10 @@ from dataclasses import replace
 from simulation.core.verdict import Verdict
 from simulation.run.healing import LOOK_EVERY_MS
 from simulation.run.runner import run_plan
-from simulation.simulate import simulate, simulated_spec
+from simulation.simulated_run import simulate, simulated_spec
 from simulation.world.cluster import SimCluster
 from simulation.world.loop import SimLoop
-from simulation.world.sim_stage import SimStage
+from simulation.world.sim_cluster_instance import SimClusterInstance
 from tests.simulation.run.played import found, plan_of, play, story
 
 
@@ -76,8 +76,8 @@ def test_cpus_and_clocks_are_as_before_in_the_end() -> None:
     assert found(verdict) == []
 
 
-class LateStage(SimStage):
-    """A stage whose nodes wait for something a while longer than clients can see."""
+class LateStage(SimClusterInstance):
+    """A cluster whose nodes wait for something a while longer than clients can see."""
 
     looks_count = 0
 
@@ -91,8 +91,8 @@ def test_all_is_well_only_when_the_nodes_themselves_wait_for_nothing() -> None:
     loop = SimLoop(0)
 
     async def run() -> Verdict:
-        stage = LateStage(SimCluster(loop, simulated_spec(plan.cluster)))
-        return await run_plan(plan, stage, chance=random.Random(0))
+        cluster = LateStage(SimCluster(loop, simulated_spec(plan.cluster)))
+        return await run_plan(plan, cluster, chance=random.Random(0))
 
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         verdict = runner.run(run())

@@ -10,15 +10,15 @@ from simulation.core.history import Function, History
 from simulation.core.plan import Plan
 from simulation.core.verdict import StoryLine
 from simulation.run.runner import CannotRunError, refusal, run_plan
-from simulation.simulate import simulated_spec
+from simulation.simulated_run import simulated_spec
 from simulation.world.cluster import SimCluster
 from simulation.world.loop import SimLoop
-from simulation.world.sim_stage import SimStage
+from simulation.world.sim_cluster_instance import SimClusterInstance
 from tests.simulation.run.played import found, plan_of, play, story
 
 
-class WeakStage(SimStage):
-    """A stage that can do nothing special, as real processes."""
+class WeakStage(SimClusterInstance):
+    """A cluster that can do nothing special, as real processes."""
 
     @property
     def capabilities(self) -> tuple[()]:
@@ -29,9 +29,9 @@ def run_on_weak_stage(plan: Plan) -> None:
     loop = SimLoop(0)
 
     async def run() -> None:
-        stage = WeakStage(SimCluster(loop, simulated_spec(plan.cluster)))
-        assert refusal(plan, stage) is not None
-        await run_plan(plan, stage, chance=random.Random(0))
+        cluster = WeakStage(SimCluster(loop, simulated_spec(plan.cluster)))
+        assert refusal(plan, cluster) is not None
+        await run_plan(plan, cluster, chance=random.Random(0))
 
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         runner.run(run())
@@ -63,9 +63,9 @@ def test_what_clients_did_is_counted_and_kept() -> None:
     loop = SimLoop(0)
 
     async def run() -> None:
-        stage = SimStage(SimCluster(loop, simulated_spec(plan.cluster)))
+        cluster = SimClusterInstance(SimCluster(loop, simulated_spec(plan.cluster)))
         verdict = await run_plan(
-            plan, stage, chance=random.Random(0), show=heard.append, keep_history=kept.append
+            plan, cluster, chance=random.Random(0), show=heard.append, keep_history=kept.append
         )
         assert verdict.is_ok
         assert verdict.read >= 5
@@ -87,8 +87,8 @@ def test_a_topic_that_cannot_be_created_ends_the_run() -> None:
     loop = SimLoop(0)
 
     async def run() -> None:
-        stage = SimStage(SimCluster(loop, simulated_spec(plan.cluster)))
-        verdict = await run_plan(plan, stage, chance=random.Random(0))
+        cluster = SimClusterInstance(SimCluster(loop, simulated_spec(plan.cluster)))
+        verdict = await run_plan(plan, cluster, chance=random.Random(0))
         (told,) = found(verdict)
         assert "INVALID_REPLICATION_FACTOR" in told
         assert "wait" not in " ".join(story(verdict))

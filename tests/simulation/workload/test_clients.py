@@ -8,7 +8,12 @@ from protocol.errors import KafkaError
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.metadata import MetadataRequest
 from simulation.loop_time import loop_now_us
-from simulation.workload.clients import METADATA_VERSION, ClusterClient, Leader, addresses_of
+from simulation.workload.clients import (
+    METADATA_VERSION,
+    ClusterClient,
+    LeaderAndEpoch,
+    addresses_of,
+)
 from simulation.workload.topic_answers import TopicAnswers
 from tests.simulation.workload.lab import TP, Lab
 
@@ -98,7 +103,7 @@ async def test_older_metadata_is_not_believed_but_that_of_a_topic_made_anew_is(l
     await lab.create()
 
     await lab.client.refresh("orders")
-    assert lab.client.leader(TP) in [Leader(broker, 0) for broker in (1, 2, 3)]
+    assert lab.client.leader(TP) in [LeaderAndEpoch(broker, 0) for broker in (1, 2, 3)]
 
 
 async def test_a_broker_that_hangs_is_given_up_and_its_connection_with_it(lab: Lab) -> None:

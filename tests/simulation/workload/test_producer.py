@@ -7,7 +7,7 @@ import pytest
 from protocol.records.batch import read_batch_header
 from simulation.core.history import Function, Kind, Send
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
-from simulation.world.disk_look import look_at_disks
+from simulation.world.log_sampler import sample_logs
 from tests.simulation.workload.lab import TP, Lab
 
 
@@ -111,7 +111,7 @@ async def test_records_bear_the_time_of_day(lab: Lab) -> None:
     before_ms = lab.clock.now_ms()
     await _producer(lab, records_max=1).run()
 
-    (log,) = look_at_disks(lab.cluster)
+    (log,) = sample_logs(lab.cluster)
     data = (
         lab.cluster.brokers[log.broker]
         .drives[log.log_dir]

@@ -17,9 +17,9 @@ async def test_a_disk_fault_takes_its_log_dir_offline_and_counts():
     plane.add("broken", fault_of({"mode": "eio", "broker": 2, "log_dir": "/b2/d1"}))
     broker = cluster.brokers[2].broker
     assert broker is not None
-    log_dirs = broker.surface.log_dirs
-    await cluster.until(lambda: not log_dirs["/b2/d1"].online, TIMEOUT_MS)
-    assert log_dirs["/b2/d2"].online
+    log_dirs = broker.broker_control.log_dirs
+    await cluster.until(lambda: not log_dirs["/b2/d1"].is_online, TIMEOUT_MS)
+    assert log_dirs["/b2/d2"].is_online
     assert plane.hits()["broken"] > 0
 
 
@@ -41,8 +41,8 @@ async def test_a_fault_outlives_the_process_and_goes_when_it_is_cleared():
 
 
 def online(cluster: Any, broker_id: int) -> list[str]:
-    log_dirs = cluster.brokers[broker_id].broker.surface.log_dirs
-    return [path for path, log_dir in log_dirs.items() if log_dir.online]
+    log_dirs = cluster.brokers[broker_id].broker.broker_control.log_dirs
+    return [path for path, log_dir in log_dirs.items() if log_dir.is_online]
 
 
 async def test_a_hang_fails_the_log_dir_after_its_deadline_and_stalls_nobody_else():

@@ -72,10 +72,10 @@ def test_uses_of_a_link_count_for_its_rules_and_no_others():
 
 def test_a_dark_node_is_silent_for_everybody():
     one = links()
-    one.darken("b")
+    one.power_off("b")
     assert one.is_silent(one.link("a", "b"))
     assert not one.is_silent(one.link("b", "a"))
-    one.light("b")
+    one.power_on("b")
     assert not one.is_silent(one.link("a", "b"))
 
 

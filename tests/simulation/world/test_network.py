@@ -84,7 +84,7 @@ async def test_a_machine_without_power_tells_nobody_until_it_is_back_and_knows_n
     protocol.transport.write(b"anybody there?")
     await asyncio.sleep(60)
     assert not protocol.lost.done()
-    sim_loop().network.light("server")
+    sim_loop().network.power_on("server")
     async with asyncio.timeout(120):
         assert isinstance(await protocol.lost, ConnectionResetError)
 
@@ -96,7 +96,7 @@ async def test_connecting_to_a_dark_machine_takes_long_and_works_when_it_is_back
     connecting = asyncio.get_running_loop().create_task(client_of())
     await asyncio.sleep(5)
     assert not connecting.done()
-    sim_loop().network.light("server")
+    sim_loop().network.power_on("server")
     await serve()
     async with asyncio.timeout(10):
         await connecting
@@ -104,7 +104,7 @@ async def test_connecting_to_a_dark_machine_takes_long_and_works_when_it_is_back
 
 async def test_connecting_to_a_dark_machine_fails_in_the_end():
     sim_loop().network.own(PORT, "server")
-    sim_loop().network.links.darken("server")
+    sim_loop().network.links.power_off("server")
     with pytest.raises(TimeoutError):
         await client_of()
     assert 60 < sim_loop().time() < 130

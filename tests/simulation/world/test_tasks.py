@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from simulation.world.process import Process
-from simulation.world.tasks import bury, describe_tasks
+from simulation.world.tasks import close_abandoned, describe_tasks
 from tests.simulation.world.worlds import sim_loop, spawn
 
 
@@ -53,7 +53,7 @@ async def test_a_buried_task_says_nothing_even_when_its_code_resists():
     task = loop.create_task(resist(), context=process.context())
     await asyncio.sleep(0.1)
     loop.kill(process)
-    bury(task)
+    close_abandoned(task)
 
 
 async def test_the_unfinished_are_described_with_the_line_where_they_wait():

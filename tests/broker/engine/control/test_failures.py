@@ -66,7 +66,7 @@ async def test_a_failure_is_told_once_however_often_it_is_met(lab: Lab) -> None:
     (told,) = lab[1].events.failed
     assert (told.path, told.operation, told.offline_replica_count) == (path, "append", 1)
     assert told.directory_id == log_dir.directory_id
-    assert lab[1].state.log_dirs.offline == (path,)
+    assert lab[1].state.log_dir_states.offline_paths == (path,)
     (row,) = [row for row in lab[1].rows if isinstance(row, FailoverEventRow)]
     assert row.step is FailoverStep.LOG_DIR_FAILED
     assert row.failure_id == failure_id(1, log_dir.directory_id, BROKER_EPOCH)

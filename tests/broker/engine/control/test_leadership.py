@@ -144,7 +144,7 @@ async def told_of_another(alone: Lab, told: Led, *, is_new: bool = False) -> int
 
 
 def strays(alone: Lab) -> list[str]:
-    dirs = alone[1].engine.state.dirs.values()
+    dirs = alone[1].engine.state.log_dirs.values()
     names = [name for log_dir in dirs for name in log_dir.disk.list_dir("")]
     return [name for name in names if name.endswith("-stray")]
 
@@ -187,7 +187,7 @@ async def test_without_a_candidate_the_partition_is_offline(alone: Lab) -> None:
     alone.led[ORDERS] = Led([1], 1, [1])
     assert await alone.tell(ORDERS, is_new=True) == {1: STORAGE}
     assert (await alone[1].produce("a")).error_code == STORAGE
-    offline = alone[1].state.hosted.offline(ORDERS)
+    offline = alone[1].state.hosted.offline_replica(ORDERS)
     assert offline is not None
     assert offline.topic_id == topic_id_of("orders")
 

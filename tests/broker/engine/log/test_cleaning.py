@@ -247,7 +247,7 @@ async def test_a_topic_deleted_while_it_moves_leaves_nothing_behind(one: Lab) ->
         assert left.endswith("-delete")
     assert node.state.cleaning_pauses.count(ORDERS) == 0
     assert node.moves.active_count == 0
-    assert node.state.loose_futures == {}
+    assert node.state.orphan_future_logs == {}
     assert [node.state.cleaner_offsets.get(path, ORDERS) for path in node.paths] == [None, None]
 
 
@@ -273,7 +273,7 @@ async def test_a_disk_that_fails_a_cleaner_is_offline_and_other_cleaners_go_on(o
     path = node.replica().log_dir
     node.disks[path].set_fault("eio")
     await until_cleaned(node, OTHER)
-    assert not node.log_dirs[path].online
+    assert not node.log_dirs[path].is_online
     assert node.state.hosted.is_offline(ORDERS)
 
 
@@ -299,7 +299,7 @@ async def test_a_log_that_cannot_be_read_is_marked_and_the_cleaner_lives(one: La
     await until_cleaned(node, third)
     await asyncio.sleep(2 * BACKOFF_S)
     path = node.replica().log_dir
-    assert node.log_dirs[path].online
+    assert node.log_dirs[path].is_online
     gauges = node.engine.cleaning.gauges()
     assert gauges[path].uncleanable_count == 1
     assert gauges[path].uncleanable_bytes == node.replica().log.files.size_bytes

@@ -77,7 +77,7 @@ async def test_a_failure_that_nobody_waited_for_is_no_error_that_nobody_caught(
     deletions.set_aside(ORDERS, replica.log, 1000)
     await asyncio.sleep(0.1)
     gc.collect()
-    assert not replica.log.dir.online
+    assert not replica.log.dir.is_online
     assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
 
 

@@ -48,12 +48,15 @@ async def test_it_gives_every_batch_once(alone: Lab, config: dict[str, str]) -> 
 async def test_the_logs_own_thread_reads_nothing_that_an_index_tells_of(alone: Lab) -> None:
     node = await filled(alone, {"index.interval.bytes": "256"})
     log_dir = node.replica().log.dir
-    before = (log_dir.queue.jobs_count, log_dir.beside.jobs_count)
+    before = (log_dir.queue.jobs_count, log_dir.background_queue.jobs_count)
     source = source_of(node)
     offset = 0
     for _ in range(3):
         offset = (await source.read(offset)).next_offset
-    assert (log_dir.queue.jobs_count, log_dir.beside.jobs_count) == (before[0] + 1, before[1] + 3)
+    assert (log_dir.queue.jobs_count, log_dir.background_queue.jobs_count) == (
+        before[0] + 1,
+        before[1] + 3,
+    )
 
 
 async def test_offsets_outside_the_log_give_nothing(alone: Lab) -> None:

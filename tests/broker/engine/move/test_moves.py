@@ -119,9 +119,9 @@ async def test_a_move_that_is_cancelled_before_its_log_is_made_leaves_no_wish(al
     await asyncio.sleep(0.05)
     assert await begin(node, node.paths[0]) == NONE
     assert await beginning == NONE
-    assert node.state.log_dirs.preferred(ORDERS) is None
+    assert node.state.log_dir_states.preferred(ORDERS) is None
     assert await node.dir_of() == node.paths[0]
-    assert node.state.log_dirs.log_count(node.paths[1]) == 0
+    assert node.state.log_dir_states.log_count(node.paths[1]) == 0
 
 
 @pytest.mark.scenario(103)
@@ -226,7 +226,7 @@ async def test_a_move_goes_on_after_a_restart(is_clean: bool) -> None:
         await alone.elect(ORDERS, 1, [1])
         await until_moved(node, node.paths[1])
         assert offsets_of(await node.fetch(0)) == list(range(30))
-        assert node.state.log_dirs.log_count(node.paths[0]) == 0
+        assert node.state.log_dir_states.log_count(node.paths[0]) == 0
 
 
 @pytest.mark.scenario(138, 139)
@@ -256,7 +256,7 @@ async def test_movers_take_one_partition_after_the_other(alone: Lab) -> None:
     assert set(answers.values()) == {NONE}
     for tp in tps:
         await until_moved(node, node.paths[2], tp)
-    assert [node.state.log_dirs.log_count(path) for path in node.paths] == [0, 0, 6]
+    assert [node.state.log_dir_states.log_count(path) for path in node.paths] == [0, 0, 6]
 
 
 async def test_the_end_of_the_last_move_is_told_whatever_way_it_ends(alone: Lab) -> None:

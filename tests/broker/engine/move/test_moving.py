@@ -246,7 +246,7 @@ async def test_a_source_that_returns_before_the_promoted_log_is_known_keeps_it_o
     assert await node.dir_of() == source
     (left,) = (name for name in node.memory[target].list_dir("") if name.startswith("orders-0"))
     assert left.endswith("-delete")
-    assert node.state.log_dirs.log_count(target) == 0
+    assert node.state.log_dir_states.log_count(target) == 0
 
 
 @pytest.mark.scenario(147)
@@ -386,7 +386,7 @@ async def test_a_future_log_without_its_source_ends_as_the_replica(lab: Lab) -> 
 async def test_a_replica_made_anew_where_its_future_log_lies_needs_no_move(lab: Lab) -> None:
     node = await abandoned(lab)
     target = await node.dir_of(is_future=True)
-    node.state.log_dirs.cordon([path for path in node.paths if path != target])
+    node.state.log_dir_states.cordon([path for path in node.paths if path != target])
 
     await until_in_sync(lab, node)
     await asyncio.sleep(node.config.log_segment_delete_delay_ms / 1000 + 1)

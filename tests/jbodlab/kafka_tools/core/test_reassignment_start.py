@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from controller.core.placement import Seat
+from controller.core.placement import UsableBroker
 from jbodlab.kafka_tools.core.failures import EXECUTION, ToolFailure, answered
-from jbodlab.kafka_tools.core.reassignment_file import Plan, ReplicaOn
+from jbodlab.kafka_tools.core.reassignment_file import ProposedReassignment, ReplicaOn
 from jbodlab.kafka_tools.core.reassignment_start import (
     cancellable,
     check_brokers,
@@ -45,16 +45,16 @@ def test_a_list_of_brokers_has_each_once(text: str, message: str):
 
 
 def test_racks_are_everywhere_or_nowhere():
-    check_racks([Seat(0, None), Seat(1, None)])
-    check_racks([Seat(0, "a"), Seat(1, "a")])
+    check_racks([UsableBroker(0, None), UsableBroker(1, None)])
+    check_racks([UsableBroker(0, "a"), UsableBroker(1, "a")])
     with pytest.raises(ToolFailure, match="Add --disable-rack-aware in command line"):
-        check_racks([Seat(0, "a"), Seat(1, None)])
+        check_racks([UsableBroker(0, "a"), UsableBroker(1, None)])
 
 
 def test_replicas_are_proposed_for_all_partitions_on_the_brokers_asked_for():
     topics = {"foo": topic("foo", (0, 1, 2), (1, 2, 3)), "bar": topic("bar", (2, 3))}
-    seats = [Seat(0, "a"), Seat(1, "b"), Seat(3, "b")]
-    proposed = propose(topics, seats, random.Random(1))
+    candidates = [UsableBroker(0, "a"), UsableBroker(1, "b"), UsableBroker(3, "b")]
+    proposed = propose(topics, candidates, random.Random(1))
     assert {p: len(replicas) for p, replicas in proposed.items()} == {
         TopicPartition("bar", 0): 2,
         TopicPartition("foo", 0): 3,
@@ -68,11 +68,17 @@ def test_replicas_are_proposed_for_all_partitions_on_the_brokers_asked_for():
 
 def test_brokers_must_suffice():
     with pytest.raises(KafkaError, match="Replication factor: 3 larger than available brokers: 2"):
-        propose({"foo": topic("foo", (0, 1, 2))}, [Seat(0, None), Seat(1, None)], random.Random(1))
+        propose(
+            {"foo": topic("foo", (0, 1, 2))},
+            [UsableBroker(0, None), UsableBroker(1, None)],
+            random.Random(1),
+        )
 
 
 def test_topics_partitions_and_brokers_must_be_there():
-    plan = Plan(((FOO, (1, 9)), (TopicPartition("foo", 1), (1,)), (TopicPartition("foo", 7), (1,))))
+    plan = ProposedReassignment(
+        ((FOO, (1, 9)), (TopicPartition("foo", 1), (1,)), (TopicPartition("foo", 7), (1,)))
+    )
     with pytest.raises(ToolFailure, match="Unknown broker id 9"):
         check_brokers(plan, [1, 2])
     with pytest.raises(ToolFailure, match="Topic foo not found") as caught:
@@ -80,7 +86,9 @@ def test_topics_partitions_and_brokers_must_be_there():
     assert caught.value.java_class == EXECUTION
     with pytest.raises(ToolFailure, match="Unable to find partition: foo-1, foo-7"):
         current_replicas(plan, {"foo": topic("foo", (1,))})
-    assert current_replicas(Plan(((FOO, (2,)),)), {"foo": topic("foo", (1,))}) == {FOO: (1,)}
+    assert current_replicas(ProposedReassignment(((FOO, (2,)),)), {"foo": topic("foo", (1,))}) == {
+        FOO: (1,)
+    }
 
 
 @pytest.mark.kafka_bug("PR 20003")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jbodlab.kafka_tools.core.reassignment_file import Plan, ReplicaOn
+from jbodlab.kafka_tools.core.reassignment_file import ProposedReassignment, ReplicaOn
 from jbodlab.kafka_tools.core.reassignment_states import (
     Active,
     Cancelled,
@@ -30,7 +30,9 @@ FOO, FOO_1, BAR = TopicPartition("foo", 0), TopicPartition("foo", 1), TopicParti
 
 
 def test_partitions_of_a_plan_are_sorted_and_compared_with_what_is():
-    plan = Plan(((FOO_1, (1, 2, 3)), (FOO, (0, 1, 3)), (BAR, (3, 2)), (TopicPartition("x", 5), ())))
+    plan = ProposedReassignment(
+        ((FOO_1, (1, 2, 3)), (FOO, (0, 1, 3)), (BAR, (3, 2)), (TopicPartition("x", 5), ()))
+    )
     under_way = {FOO: reassignment(FOO, replicas=(0, 1, 2, 3), adding=(3,), removing=(2,))}
     topics = {"foo": topic("foo", (0, 1, 2), (1, 2, 3)), "bar": topic("bar", (2, 3))}
     assert list(partition_states(plan, under_way, topics).items()) == [
@@ -43,7 +45,9 @@ def test_partitions_of_a_plan_are_sorted_and_compared_with_what_is():
 
 @pytest.mark.kafka_bug("verify-partition-count")
 def test_a_partition_number_that_the_topic_does_not_have_is_one_that_is_not_there():
-    plan = Plan(((TopicPartition("foo", 1), (1,)), (TopicPartition("foo", 2), (1,))))
+    plan = ProposedReassignment(
+        ((TopicPartition("foo", 1), (1,)), (TopicPartition("foo", 2), (1,)))
+    )
     states = partition_states(plan, {}, {"foo": topic("foo", (1,))})
     assert [state.current for state in states.values()] == [(), ()]
 

@@ -1,25 +1,27 @@
 from __future__ import annotations
 
 from jbodlab.rebalance.core.balance import balance
-from jbodlab.rebalance.core.board import Board, Slot
+from jbodlab.rebalance.core.cluster_model import ClusterModel, Slot
+from jbodlab.rebalance.core.plan_request import PlanRequest
 from jbodlab.rebalance.core.situation import Situation
-from jbodlab.rebalance.core.wish import Wish
 from tests.jbodlab.rebalance.situations import at, in_one_dir, log_dirs, partition
 
 SINGLE = [(at(1, 1),), (at(1, 2),)]
 
 
-def balanced(sizes: list[int], wish: Wish | None = None) -> Board:
-    wish = wish or Wish()
-    board = Board(Situation(log_dirs=log_dirs(1), partitions=in_one_dir(sizes, at(1, 1))), wish)
-    balance(board, wish, SINGLE)
-    return board
+def balanced(sizes: list[int], request: PlanRequest | None = None) -> ClusterModel:
+    request = request or PlanRequest()
+    model = ClusterModel(
+        Situation(log_dirs=log_dirs(1), partitions=in_one_dir(sizes, at(1, 1))), request
+    )
+    balance(model, request, SINGLE)
+    return model
 
 
 def test_the_replica_goes_that_brings_both_closest_together() -> None:
-    board = balanced([50, 30, 20])
-    assert board.loads == {at(1, 1): 50, at(1, 2): 50}
-    assert board.place(Slot(0, 0)) == at(1, 2), "one move, not two"
+    model = balanced([50, 30, 20])
+    assert model.loads == {at(1, 1): 50, at(1, 2): 50}
+    assert model.place(Slot(0, 0)) == at(1, 2), "one move, not two"
 
 
 def test_a_replica_that_would_only_change_places_stays() -> None:
@@ -27,18 +29,18 @@ def test_a_replica_that_would_only_change_places_stays() -> None:
 
 
 def test_what_is_within_the_tolerance_stays() -> None:
-    wish = Wish(tolerance=0.5)
+    request = PlanRequest(tolerance=0.5)
     dirs = log_dirs(1)
     partitions = tuple(partition(n, [at(1, 1 + (n > 2))], 10) for n in range(5))
-    board = Board(Situation(log_dirs=dirs, partitions=partitions), wish)
-    balance(board, wish, SINGLE)
-    assert board.loads == {at(1, 1): 30, at(1, 2): 20}
+    model = ClusterModel(Situation(log_dirs=dirs, partitions=partitions), request)
+    balance(model, request, SINGLE)
+    assert model.loads == {at(1, 1): 30, at(1, 2): 20}
 
 
 def test_of_replicas_that_gain_the_same_the_one_with_fewer_bytes_goes() -> None:
-    wish = Wish(tolerance=0)
-    board = balanced([10, 30], wish)
-    assert board.places == [[at(1, 2)], [at(1, 1)]]
+    request = PlanRequest(tolerance=0)
+    model = balanced([10, 30], request)
+    assert model.places == [[at(1, 2)], [at(1, 1)]]
 
 
 def two_dirs(first: list[int], second: list[int], **of_all: int) -> Situation:
@@ -49,22 +51,22 @@ def two_dirs(first: list[int], second: list[int], **of_all: int) -> Situation:
 
 
 def test_where_no_replica_can_go_over_two_change_places() -> None:
-    board = Board(two_dirs([70, 50], [40, 40]), Wish())
-    balance(board, Wish(), SINGLE)
-    assert board.loads == {at(1, 1): 110, at(1, 2): 90}
-    assert board.place(Slot(1, 0)) == at(1, 2)
-    assert board.place(Slot(2, 0)) == at(1, 1), "one 40 for the 50"
-    assert board.place(Slot(3, 0)) == at(1, 2)
+    model = ClusterModel(two_dirs([70, 50], [40, 40]), PlanRequest())
+    balance(model, PlanRequest(), SINGLE)
+    assert model.loads == {at(1, 1): 110, at(1, 2): 90}
+    assert model.place(Slot(1, 0)) == at(1, 2)
+    assert model.place(Slot(2, 0)) == at(1, 1), "one 40 for the 50"
+    assert model.place(Slot(3, 0)) == at(1, 2)
 
 
 def test_replicas_of_two_brokers_change_places_too() -> None:
     sizes = {at(1, 1): [10, 10], at(2, 1): [8, 8]}
     placed = [(place, size) for place, each in sizes.items() for size in each]
     partitions = tuple(partition(n, [place], size) for n, (place, size) in enumerate(placed))
-    wish = Wish(between_brokers=True)
-    board = Board(Situation(log_dirs=log_dirs(2, 1), partitions=partitions), wish)
-    balance(board, wish, [(at(1, 1),), (at(2, 1),)])
-    assert board.loads == {at(1, 1): 18, at(2, 1): 18}
+    request = PlanRequest(between_brokers=True)
+    model = ClusterModel(Situation(log_dirs=log_dirs(2, 1), partitions=partitions), request)
+    balance(model, request, [(at(1, 1),), (at(2, 1),)])
+    assert model.loads == {at(1, 1): 18, at(2, 1): 18}
 
 
 def test_no_exchange_puts_two_replicas_of_a_partition_on_one_broker() -> None:
@@ -73,24 +75,24 @@ def test_no_exchange_puts_two_replicas_of_a_partition_on_one_broker() -> None:
         partition(1, [at(1, 1), at(2, 1)], 10),
         partition(2, [at(1, 1), at(3, 1)], 4),
     )
-    wish = Wish(between_brokers=True, tolerance=0)
+    request = PlanRequest(between_brokers=True, tolerance=0)
     dirs = tuple(each for each in log_dirs(2, 1))
-    board = Board(Situation(log_dirs=dirs, partitions=partitions[:2]), wish)
-    balance(board, wish, [(at(1, 1),), (at(2, 1),)])
-    assert board.places == [[at(1, 1), at(2, 1)]] * 2
+    model = ClusterModel(Situation(log_dirs=dirs, partitions=partitions[:2]), request)
+    balance(model, request, [(at(1, 1),), (at(2, 1),)])
+    assert model.places == [[at(1, 1), at(2, 1)]] * 2
 
 
 def test_an_exchange_needs_room_for_both_copies() -> None:
     full = two_dirs([70, 50], [40, 40], total_bytes=120, usable_bytes=45)
-    board = Board(full, Wish(reserve=0))
-    balance(board, Wish(reserve=0), SINGLE)
-    assert board.loads == {at(1, 1): 120, at(1, 2): 80}, "50 bytes find no room on the second"
+    model = ClusterModel(full, PlanRequest(reserve=0))
+    balance(model, PlanRequest(reserve=0), SINGLE)
+    assert model.loads == {at(1, 1): 120, at(1, 2): 80}, "50 bytes find no room on the second"
 
 
 def test_an_exchange_that_brings_next_to_nothing_is_left_alone() -> None:
-    board = Board(two_dirs([1000, 1000], [995, 800]), Wish())
-    balance(board, Wish(), SINGLE)
-    assert board.loads == {at(1, 1): 2000, at(1, 2): 1795}, "1,800 copied to be as uneven again"
+    model = ClusterModel(two_dirs([1000, 1000], [995, 800]), PlanRequest())
+    balance(model, PlanRequest(), SINGLE)
+    assert model.loads == {at(1, 1): 2000, at(1, 2): 1795}, "1,800 copied to be as uneven again"
 
 
 def test_a_replica_goes_after_another_of_its_partition_made_room() -> None:
@@ -100,12 +102,12 @@ def test_a_replica_goes_after_another_of_its_partition_made_room() -> None:
         partition(1, [at(1, 1)], 40),
         partition(2, [at(3, 1)], 30),
     )
-    wish = Wish(between_brokers=True, tolerance=0)
-    board = Board(Situation(log_dirs=log_dirs(4, 1), partitions=partitions), wish)
+    request = PlanRequest(between_brokers=True, tolerance=0)
+    model = ClusterModel(Situation(log_dirs=log_dirs(4, 1), partitions=partitions), request)
     buckets = [(at(broker, 1),) for broker in (1, 2, 3, 4)]
-    balance(board, wish, buckets)
-    assert max(board.loads.values()) == 60
-    assert all(len({place.broker for place in places}) == len(places) for places in board.places)
+    balance(model, request, buckets)
+    assert max(model.loads.values()) == 60
+    assert all(len({place.broker for place in places}) == len(places) for places in model.places)
 
 
 def test_replicas_that_are_changing_or_not_whole_stay() -> None:
@@ -114,6 +116,6 @@ def test_replicas_that_are_changing_or_not_whole_stay() -> None:
         partition(1, [at(1, 1)], 50, leader=-1),
         partition(2, [at(1, 1)], 0),
     )
-    board = Board(Situation(log_dirs=log_dirs(1), partitions=partitions), Wish())
-    balance(board, Wish(), SINGLE)
-    assert board.places == [[at(1, 1)]] * 3
+    model = ClusterModel(Situation(log_dirs=log_dirs(1), partitions=partitions), PlanRequest())
+    balance(model, PlanRequest(), SINGLE)
+    assert model.places == [[at(1, 1)]] * 3

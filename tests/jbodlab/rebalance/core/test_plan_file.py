@@ -7,12 +7,12 @@ from hypothesis import given
 
 from jbodlab.rebalance.core.plan import make_plan
 from jbodlab.rebalance.core.plan_file import ANY, Wanted, as_it_is, from_json, to_json, wanted_by
+from jbodlab.rebalance.core.plan_request import PlanRequest
 from jbodlab.rebalance.core.situation import LogDirId, Situation
-from jbodlab.rebalance.core.wish import Wish
 from protocol.ids import TopicPartition
 from tests.jbodlab.rebalance.situations import at, log_dirs, partition, situations
 
-WISH = Wish(drained_brokers=frozenset({1}))
+WISH = PlanRequest(drained_brokers=frozenset({1}))
 SITUATION = Situation(
     log_dirs=log_dirs(3, 1),
     partitions=(
@@ -50,7 +50,7 @@ def test_there_is_no_way_back_for_what_does_not_exist() -> None:
 
 @given(situations())
 def test_files_say_what_was_written(situation: Situation) -> None:
-    plan = make_plan(situation, Wish(between_brokers=True))
+    plan = make_plan(situation, PlanRequest(between_brokers=True))
     wanted = wanted_by(plan)
     back = as_it_is(situation, wanted)
     assert from_json(to_json(wanted)) == wanted

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from jbodlab.rebalance.core.plan import make_plan
 from jbodlab.rebalance.core.plan_file import ANY, Wanted, as_it_is, wanted_by
+from jbodlab.rebalance.core.plan_request import PlanRequest
 from jbodlab.rebalance.core.situation import LogDirId, Situation
 from jbodlab.rebalance.core.steps import (
     DirMove,
@@ -21,7 +22,6 @@ from jbodlab.rebalance.core.steps import (
     remaining_bytes,
     under_way,
 )
-from jbodlab.rebalance.core.wish import Wish
 from protocol.ids import TopicPartition
 from tests.jbodlab.rebalance.situations import situations
 
@@ -215,7 +215,7 @@ class Cluster:
 def test_a_plan_cut_anywhere_goes_on_and_goes_back(
     situation: Situation, rounds: int, is_under_way: bool
 ) -> None:
-    plan = wanted_by(make_plan(situation, Wish(between_brokers=True)))
+    plan = wanted_by(make_plan(situation, PlanRequest(between_brokers=True)))
     back = as_it_is(situation, plan)
     cluster = Cluster(situation)
     begun = cluster.seen

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from simulation.core.checkers.acks import check_acks
-from simulation.core.samples import Role, Sight, TopicSample
+from simulation.core.samples import Role, SampleSource, TopicSample
 from tests.simulation.core.checkers.build import Story
 
 
@@ -11,7 +11,7 @@ def _texts(story: Story) -> list[str]:
 
 def _story() -> Story:
     story = Story()
-    story.samples.sights = (Sight.CLIENTS, Sight.COMMITS)
+    story.samples.sources = (SampleSource.CLIENTS, SampleSource.COMMITS)
     return story
 
 

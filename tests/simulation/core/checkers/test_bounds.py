@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 from simulation.core.checkers.bounds import check_bounds
-from simulation.core.samples import Gauge
+from simulation.core.samples import GaugeSample
 from tests.simulation.core.checkers.build import Story
 
 
 def test_what_keeps_to_its_bound_is_fine_and_what_does_not_is_told() -> None:
     story = Story()
     story.samples.gauges += [
-        Gauge(5, "broker-1", "jobs queued for d1", 1024, 1024),
-        Gauge(6, "broker-1", "bytes queued for d1", 65, 64),
+        GaugeSample(5, "broker-1", "jobs queued for d1", 1024, 1024),
+        GaugeSample(6, "broker-1", "bytes queued for d1", 65, 64),
     ]
 
     (violation,) = check_bounds(story.evidence)

@@ -5,7 +5,7 @@ import pytest
 from protocol.ids import TopicPartition
 from simulation.core.checkers.containment import check_containment
 from simulation.core.checkers.evidence import ServiceLevel
-from simulation.core.samples import Fault, LogDirSample, NodeSample, Role, TopicSample
+from simulation.core.samples import FaultSample, LogDirSample, NodeSample, Role, TopicSample
 from tests.simulation.core.checkers.build import SECOND_US, TP, Story
 
 HERE = TP
@@ -36,7 +36,7 @@ def _story() -> Story:
 def _fail(story: Story) -> None:
     story.samples.log_dirs.append(LogDirSample(story.now_us, 1, "d1", is_online=False))
     story.replica(1, Role.OFFLINE, tp=HERE, log_dir="d1")
-    story.samples.faults.append(Fault(story.now_us, None, "broker-1", "d1", "EIO"))
+    story.samples.faults.append(FaultSample(story.now_us, None, "broker-1", "d1", "EIO"))
 
 
 # Answers of the failed log dir.
@@ -219,12 +219,12 @@ def test_nor_is_a_client_that_writes_there_as_well() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        Fault(int(2.5 * SECOND_US), None, "", what="network cut"),
-        Fault(0, int(0.5 * SECOND_US), "broker-2", what="slow CPU"),
-        Fault(0, None, "broker-1", "d2", "slow"),
+        FaultSample(int(2.5 * SECOND_US), None, "", what="network cut"),
+        FaultSample(0, int(0.5 * SECOND_US), "broker-2", what="slow CPU"),
+        FaultSample(0, None, "broker-1", "d2", "slow"),
     ],
 )
-def test_other_faults_of_the_time_or_shortly_before_excuse(other: Fault) -> None:
+def test_other_faults_of_the_time_or_shortly_before_excuse(other: FaultSample) -> None:
     story = _story()
     _fail(story.at(2))
     story.samples.faults.append(other)
@@ -258,12 +258,14 @@ def test_what_happened_before_any_log_dir_failed_is_not_judged() -> None:
 
 def _break_beside(story: Story) -> None:
     """Let something be broken where no client writes: service is judged only then."""
-    story.samples.faults.append(Fault(story.now_us, None, "broker-2", "d1", "EIO"))
+    story.samples.faults.append(FaultSample(story.now_us, None, "broker-2", "d1", "EIO"))
 
 
 def _replace(story: Story) -> None:
     """Take d1 out: it is an order of one moment, and its replica stays offline."""
-    story.samples.faults.append(Fault(story.now_us, story.now_us, "broker-1", "d1", "replaced"))
+    story.samples.faults.append(
+        FaultSample(story.now_us, story.now_us, "broker-1", "d1", "replaced")
+    )
     story.at(story.now_us / SECOND_US + 0.01).replica(1, Role.OFFLINE, tp=HERE, log_dir="d1")
 
 
@@ -311,7 +313,7 @@ def test_a_replica_that_is_gone_for_good_excuses_no_longer() -> None:
 
 def test_a_replica_that_went_offline_long_after_every_fault_excuses_nothing() -> None:
     story = _story()
-    story.samples.faults.append(Fault(story.now_us, 0, "broker-1", "d1", "EIO"))
+    story.samples.faults.append(FaultSample(story.now_us, 0, "broker-1", "d1", "EIO"))
     _break_beside(story)
     story.at(30).replica(1, Role.OFFLINE, tp=HERE, log_dir="d1")
     story.at(31).begin_send(1, tp=HERE).fail("REQUEST_TIMED_OUT")

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from simulation.core.checkers.journal_first import check_journal_first
-from simulation.core.samples import HastyAct
+from simulation.core.samples import ActBeforeSync
 from tests.simulation.core.checkers.build import Story
 
 
@@ -11,7 +11,7 @@ def test_acts_on_durable_decisions_are_fine() -> None:
 
 def test_an_act_on_a_decision_that_could_still_be_lost_is_told_with_both_numbers() -> None:
     story = Story()
-    story.samples.hasty_acts.append(HastyAct(7, 12, 11))
+    story.samples.acts_before_sync.append(ActBeforeSync(7, 12, 11))
 
     (violation,) = check_journal_first(story.evidence)
 

@@ -7,7 +7,7 @@ import pytest
 from simulation.core.checkers.ordered_places import broken_places
 from simulation.core.checkers.ordering import ordered_of
 from simulation.core.history import Function, Order
-from simulation.core.samples import Damage, Fault, LogDirSample, NodeSample, Role
+from simulation.core.samples import Damage, FaultSample, LogDirSample, NodeSample, Role
 from tests.simulation.core.checkers.build import SECOND_US, TP, Story
 
 
@@ -53,7 +53,7 @@ def test_who_was_down_or_lost_a_disk_or_the_replica_may_forget_a_move() -> None:
         ),
         lambda story: story.samples.damages.append(Damage(9 * SECOND_US, 1, "d2", "emptied")),
         lambda story: story.samples.faults.append(
-            Fault(4 * SECOND_US, None, "broker-1", "d2", "eio")
+            FaultSample(4 * SECOND_US, None, "broker-1", "d2", "eio")
         ),
         lambda story: story.at(9).replica(1, Role.GONE),
     )

@@ -43,4 +43,4 @@ def test_a_broker_is_named_as_configurations_name_it() -> None:
     story.order(Function.ALTER_CONFIGS, Order(broker=2))
     story.order(Function.ALTER_CONFIGS, Order())
 
-    assert [each.broker_name for each in ordered_of(story.evidence)] == ["2", ""]
+    assert [each.broker_node for each in ordered_of(story.evidence)] == ["2", ""]

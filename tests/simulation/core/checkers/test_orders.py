@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from simulation.core.checkers.orders import check_orders
 from simulation.core.history import Function, Order
-from simulation.core.samples import BrokerConfigsSample, Sight, TopicSample
+from simulation.core.samples import BrokerConfigsSample, SampleSource, TopicSample
 from tests.simulation.core.checkers.build import SECOND_US, Story
 
 
 def _story() -> Story:
     """``orders`` is made at 1 s with one partition on brokers 1 and 2, and kept for 5 ms."""
     story = Story().at(1)
-    story.samples.sights = tuple(Sight)
+    story.samples.sources = tuple(SampleSource)
     configs = (("retention.ms", "5"),)
     story.order(
         Function.CREATE_TOPIC,
@@ -126,7 +126,7 @@ def test_a_partition_that_was_added_has_the_replicas_it_was_given() -> None:
 
 def test_the_controller_chooses_where_nobody_says() -> None:
     story = Story().at(1)
-    story.samples.sights = tuple(Sight)
+    story.samples.sources = tuple(SampleSource)
     story.order(Function.CREATE_TOPIC, Order("orders", partitions=1))
     story.partition(topic_id=b"first", replicas=(3, 1))
 

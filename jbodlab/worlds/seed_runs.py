@@ -1,0 +1,164 @@
+"""Runs simulated plans for the command line: one with its files, many with their tally.
+
+Prints nothing; who calls is told of lines and results as they come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from jbodlab.worlds.node_logs import node_logs
+from jbodlab.worlds.scenario_files import load_plan
+from jbodlab.worlds.scenario_runs import run_simulated
+from simulation.core.history import History
+from simulation.core.history_text import edn_lines, json_lines
+from simulation.core.plan import Plan
+from simulation.core.plan_document import plan_text
+from simulation.core.reproduction import reproduction
+from simulation.core.smaller_plan import reduced
+from simulation.core.verdict import StoryLine
+from simulation.simulated_run import Options, SimulatedRun, plan_of_seed, simulate
+from simulation.sweep import AHEAD_PER_JOB, processes, sweep
+from simulation.tally import Tally
+from simulation.world.rows import RowKeeper
+
+ATTEMPTS_MAX = 300
+"""Runs that a reduction may take."""
+_COMMIT_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the user asked for."""
+
+    seed: int | None = None
+    scenario: str | None = None
+    seeds: range | None = None
+    jobs: int = 1
+    seconds: int | None = None
+    plan_file: Path | None = None
+    history_file: Path | None = None
+    dump_dir: Path | None = None
+    log_file: Path | None = None
+    reduce_dir: Path | None = None
+
+    @property
+    def world_seed(self) -> int:
+        """The seed of everything that the plan leaves to chance."""
+        return self.seed or 0
+
+    def plan(self) -> Plan:
+        """Return the plan to run.
+
+        Raises:
+            LabError: BAD_CONFIG, as ``load_plan``.
+        """
+        if self.scenario is not None:
+            return load_plan(self.scenario)
+        return plan_of_seed(self.world_seed, self.seconds)
+
+    def replay(self, seed: int) -> str:
+        """Return the command that runs a seed of this request again."""
+        words = ["jbodlab simulate"]
+        words += [f"--scenario {self.scenario}"] if self.scenario is not None else []
+        words.append(f"--seed {seed}")
+        words += [f"--seconds {self.seconds}"] if self.seconds is not None else []
+        return " ".join(words)
+
+
+def run_one(request: Request, plan: Plan, show: Callable[[StoryLine], None]) -> SimulatedRun:
+    """Run a plan, and write the files that were asked for.
+
+    Raises:
+        LabError: USAGE when it cannot run in this world, FAILED when the cluster does not start.
+    """
+    if request.plan_file is not None:
+        request.plan_file.write_text(plan_text(plan), encoding="utf-8")
+    rows = RowKeeper()
+    keep = None if request.history_file is None else partial(_write_history, request.history_file)
+    options = Options(show=show, keep_history=keep)
+    if request.dump_dir is not None:
+        options = replace(options, new_row_writer=rows.new_writer)
+    run = run_simulated(plan, request.world_seed, options, request.log_file)
+    if request.dump_dir is not None:
+        asyncio.run(rows.write(str(request.dump_dir)))
+    return run
+
+
+def run_many(
+    request: Request, seeds: Iterable[int], on_run: Callable[[SimulatedRun], None]
+) -> tuple[Tally, SimulatedRun | None]:
+    """Run seeds to the first violation; return their tally, and the run that has it.
+
+    Raises:
+        LabError: as ``run_one``.
+    """
+    tally = Tally()
+    with processes(request.jobs) as executor:
+        run_seed = partial(run_quietly, request.seconds)
+        for _, run in sweep(seeds, run_seed, executor, request.jobs * AHEAD_PER_JOB):
+            tally.add(run)
+            on_run(run)
+            if not run.verdict.is_ok:
+                return tally, run
+    return tally, None
+
+
+def run_quietly(seconds: int | None, seed: int) -> SimulatedRun:
+    """Run what a seed draws, without a word."""
+    with node_logs(None):
+        return simulate(plan_of_seed(seed, seconds), seed)
+
+
+def reduce_run(
+    plan: Plan, failed: SimulatedRun, folder: Path, on_attempt: Callable[[Plan], None]
+) -> list[Path]:
+    """Reduce a plan that failed, and write it into a folder with a test; return both files."""
+    checkers = {violation.checker: None for violation in failed.verdict.violations}
+    last = failed.verdict.violations
+
+    def still_fails(candidate: Plan) -> bool:
+        nonlocal last
+        on_attempt(candidate)
+        with node_logs(None):
+            found = simulate(candidate, failed.seed).verdict.violations
+        fails = any(violation.checker in checkers for violation in found)
+        if fails:
+            last = found
+        return fails
+
+    small = reduced(plan, still_fails, ATTEMPTS_MAX)
+    files = reproduction(small, failed.seed, last)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [folder / files.plan_name, folder / files.test_name]
+    for path, text in zip(written, (files.plan, files.test), strict=True):
+        path.write_text(text, encoding="utf-8")
+    return written
+
+
+def commit(module: Path = Path(__file__)) -> str | None:
+    """Return the commit of this code, if it runs from a repository.
+
+    Installed, it may lie below a repository that does not hold it: ``module`` is looked up.
+    """
+    try:
+        found = subprocess.run(
+            ["git", "rev-parse", "HEAD", f"HEAD:./{module.name}"],
+            cwd=module.parent,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:
+        return None
+    return found.stdout[:_COMMIT_DIGITS] if found.returncode == 0 else None
+
+
+def _write_history(path: Path, history: History) -> None:
+    lines = edn_lines(history) if path.suffix == ".edn" else json_lines(history)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

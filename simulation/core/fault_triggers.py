@@ -1,0 +1,77 @@
+"""What lets a fault meet something: work on the disk it is on, bytes on the way it is about.
+
+It only names actions, in the order in which they are worth trying; nobody does them here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from protocol.faults.model import DiskFault, NetworkFault, broker_id_of
+from protocol.ids import TopicPartition
+from simulation.core.actions import (
+    Action,
+    Ask,
+    Cordon,
+    CreateTopic,
+    DeleteTopic,
+    FaultRule,
+    Kill,
+    Stop,
+)
+
+_RECORDS: Final = 3
+
+
+def fault_triggers(rule: FaultRule, topic: str) -> tuple[Action, ...]:
+    """Return what makes happen that ``rule`` waits for, for a rule whose places are known.
+
+    Nodes that it ends are to be started again by whoever does this. Any action may fail.
+
+    Args:
+        rule: of a fault in force.
+        topic: a name that no topic has yet.
+    """
+    if isinstance(rule, DiskFault):
+        return _of_disk(rule, topic)
+    return _of_network(rule, topic)
+
+
+def _of_disk(rule: DiskFault, topic: str) -> tuple[Action, ...]:
+    """Make, write, read and delete a log there, and end its broker.
+
+    When it stops it writes everything down; when it starts after a kill it reads its logs.
+    """
+    broker = broker_id_of(rule.node)
+    assert broker is not None, f"a disk fault on {rule.node}"
+    writes = _writes(topic, rule.node)
+    return (
+        Cordon(broker=rule.node, log_dirs=()),
+        CreateTopic(name=topic, assignment=((broker,),), log_dir=rule.log_dir),
+        *writes,
+        Kill(rule.node),
+        Ask(api="Fetch", of=_partition(topic), broker=rule.node),
+        *writes,
+        Stop(rule.node),
+        Ask(api="Fetch", of=_partition(topic), broker=rule.node),
+        DeleteTopic(topic),
+    )
+
+
+def _of_network(rule: NetworkFault, topic: str) -> tuple[Action, ...]:
+    """Let both brokers follow each other; with the controller every broker speaks anyhow."""
+    ends = [broker_id_of(node) for node in (rule.source, rule.target)]
+    brokers = tuple(broker for broker in ends if broker is not None)
+    if len(brokers) < len(ends):
+        return ()
+    follow = CreateTopic(name=topic, assignment=(brokers, brokers[::-1]))
+    no_cordons = (Cordon(broker=node, log_dirs=()) for node in (rule.source, rule.target))
+    return (*no_cordons, follow, *_writes(topic, rule.source))
+
+
+def _writes(topic: str, node: str) -> tuple[Action, ...]:
+    return (Ask(api="Produce", of=_partition(topic), broker=node),) * _RECORDS
+
+
+def _partition(topic: str) -> str:
+    return str(TopicPartition(topic, 0))

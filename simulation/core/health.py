@@ -1,0 +1,110 @@
+"""Whether a cluster is well again after its faults, by what everybody can see. Asks nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from protocol.ids import TopicPartition
+from simulation.core.observation import Observation, ObservedPartition
+
+
+def health_problems(
+    seen: Observation, brokers: int, *, may_be_down: bool = False, may_be_broken: bool = False
+) -> tuple[str, ...]:
+    """Return what is not well; ``seen`` has metadata, log dirs and reassignments of everybody.
+
+    A partition none of whose Isr is online has no wish, and its reassignment cannot end: nobody
+    may lead it.
+
+    Args:
+        seen: the cluster.
+        brokers: how many must answer.
+        may_be_down: nodes need not run.
+        may_be_broken: log dirs need not be online.
+    """
+    down = () if may_be_down else _down(seen)
+    broken = () if may_be_broken else _broken(seen)
+    return (*down, *broken, *_problems(seen, brokers))
+
+
+def left_out(seen: Observation) -> tuple[tuple[int, TopicPartition], ...]:
+    """Return the replicas that stay offline although their broker shows all log dirs online.
+
+    Their log dir came back for another partition alone (KIP-18).
+    """
+    found = {
+        (replica, partition): None
+        for view in seen.metadata.values()
+        for partition, tells in view.items()
+        for replica in tells.offline_replicas
+        if _is_whole(replica, seen)
+    }
+    return tuple(sorted(found))
+
+
+def _down(seen: Observation) -> Iterator[str]:
+    for name, node in seen.nodes.items():
+        if node.state != "running":
+            code = "" if node.exit_code is None else f", exit code {node.exit_code}"
+            yield f"{name} is {node.state}{code}"
+
+
+def _broken(seen: Observation) -> Iterator[str]:
+    for (broker, name), log_dir in seen.log_dirs.items():
+        if log_dir.error != "NONE":
+            yield f"{name} of broker-{broker} is offline"
+
+
+def _problems(seen: Observation, brokers: int) -> Iterator[str]:
+    if len(seen.metadata) < brokers:
+        yield f"{len(seen.metadata)} of {brokers} brokers answer"
+    for broker, view in seen.metadata.items():
+        for partition, tells in view.items():
+            problems = (*_unmet(tells), *_without_reason(tells, seen))
+            yield from (f"{partition} {problem}, says broker-{broker}" for problem in problems)
+    yield from _under_way(seen)
+
+
+def _under_way(seen: Observation) -> Iterator[str]:
+    for (broker, name), log_dir in seen.log_dirs.items():
+        yield from (f"{each} still moves to {name} of broker-{broker}" for each in log_dir.futures)
+    if seen.reassigning is None:
+        yield "nobody tells of reassignments"
+    for each in seen.reassigning or ():
+        if not _is_lost(each, seen):
+            yield f"{each} is still reassigned"
+
+
+def _is_lost(partition: TopicPartition, seen: Observation) -> bool:
+    """Tell whether nobody may lead a partition, as everybody says who shows it."""
+    shown = [view[partition] for view in seen.metadata.values() if partition in view]
+    return bool(shown) and all(_has_no_isr(tells) for tells in shown)
+
+
+def _has_no_isr(tells: ObservedPartition) -> bool:
+    return all(member in tells.offline_replicas for member in tells.isr)
+
+
+def _without_reason(tells: ObservedPartition, seen: Observation) -> Iterator[str]:
+    """Find replicas that count as offline although their broker shows all its log dirs online."""
+    if _has_no_isr(tells):
+        return
+    for replica in tells.offline_replicas:
+        if _is_whole(replica, seen):
+            yield f"has replica {replica} offline, whose broker and log dirs are online"
+
+
+def _is_whole(broker: int, seen: Observation) -> bool:
+    errors = [log_dir.error for (owner, _), log_dir in seen.log_dirs.items() if owner == broker]
+    return bool(errors) and all(error == "NONE" for error in errors)
+
+
+def _unmet(tells: ObservedPartition) -> Iterator[str]:
+    if _has_no_isr(tells):
+        return
+    if tells.leader < 0:
+        yield f"has no leader, its Isr is {list(tells.isr)}"
+    online = [replica for replica in tells.replicas if replica not in tells.offline_replicas]
+    missing = [replica for replica in online if replica not in tells.isr]
+    if missing:
+        yield f"has online replicas {missing} outside of its Isr {list(tells.isr)}"

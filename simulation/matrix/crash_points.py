@@ -1,0 +1,170 @@
+"""Every operation of the victim's disks as a moment: there a copy of the world crashes.
+
+The world itself goes on undisturbed. Copies whose disks and promises would be the same as a copy's
+before are not made: they are counted with it. A torn power cut that leaves what a plain one does is
+one of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import hashlib
+import os
+from collections.abc import Callable, Collection, Iterator
+from contextvars import Context
+from functools import partial
+from random import Random
+from typing import Final, NamedTuple
+
+from broker.storage.memory_disk import MemoryDisk
+from protocol.faults.model import DiskMode, Operation
+from simulation.matrix.forks import Forks
+from simulation.matrix.matrix_cluster import MatrixCluster
+from simulation.matrix.outcome import DISK_ERRORS, Crash, CrashPoint
+
+TORN_DRAWS: Final = 2
+"""Torn power cuts at each change."""
+_LOOK_AGAIN_S: Final = 0.01
+
+
+class Crashed(SystemExit):
+    """In a copy: the victim's process ends here, in the middle of a disk operation.
+
+    asyncio lets a SystemExit pass through to who runs the loop.
+    """
+
+
+class _Key(NamedTuple):
+    crash: Crash
+    disks: bytes
+
+
+class CrashPoints:
+    """The moments of one story."""
+
+    def __init__(
+        self,
+        cluster: MatrixCluster,
+        forks: Forks[CrashPoint],
+        crashes: Collection[Crash],
+        on_same: Callable[[CrashPoint, CrashPoint], None],
+    ) -> None:
+        """``on_same`` gets a moment that needs no copy, and the one that it is like."""
+        self.moment: CrashPoint | None = None
+        """In a copy: its own."""
+        self.count = 0
+        self._cluster = cluster
+        self._forks = forks
+        self._crashes = [crash for crash in Crash if crash in crashes]
+        self._on_same = on_same
+        self._seen: dict[_Key, CrashPoint] = {}
+        self._was_look = False
+
+    def begin(self) -> None:
+        """Look at every operation from now on."""
+        for path, drive in self._cluster.victim.drives.items():
+            drive.before_change = partial(self._on_change, path)
+            if self._disk_errors():
+                drive.before_operation = partial(self._on_operation, path)
+
+    def end(self) -> None:
+        """Look no more."""
+        for drive in self._cluster.victim.drives.values():
+            drive.before_change = drive.before_operation = None
+
+    def cut_power(self, moment: CrashPoint) -> None:
+        """Let the victim go dark, with the disks that ``moment`` is about."""
+        for disk in self._disks():
+            disk.power_cut(chance_of(moment))
+        self._cluster.victim.power_cut()
+
+    # Crashes in the middle of a change.
+
+    def _on_change(self, path: str, operation: str, name: str) -> None:
+        self.count += 1
+        for moment in self._moments(path, f"{operation} {name}"):
+            is_power = moment.crash is not Crash.KILL
+            key = _Key(Crash.POWER_CUT if is_power else Crash.KILL, self._fingerprint(moment))
+            like = self._seen.setdefault(key, moment)
+            if like is not moment:
+                self._on_same(moment, like)
+            elif self._forks.fork(moment):
+                self._become(moment)
+                raise Crashed
+
+    def _moments(self, path: str, before: str) -> Iterator[CrashPoint]:
+        for crash in self._crashes:
+            if crash is Crash.TORN:
+                for draw in range(TORN_DRAWS):
+                    yield CrashPoint(self.count, crash, path, before, draw)
+            elif crash in {Crash.KILL, Crash.POWER_CUT}:
+                yield CrashPoint(self.count, crash, path, before)
+
+    def _become(self, moment: CrashPoint) -> None:
+        self.moment = moment
+        self.end()
+
+    def _fingerprint(self, moment: CrashPoint) -> bytes:
+        found = hashlib.blake2b(_promised(self._cluster))
+        for disk in self._disks():
+            left = disk
+            if moment.crash is not Crash.KILL:
+                left = disk.copy()
+                left.power_cut(chance_of(moment))
+            for name in left.names_below():
+                found.update(f"{left.root}/{name} ".encode())
+                if not left.is_dir(name):
+                    found.update(left.read_file(name))
+        return found.digest()
+
+    def _disks(self) -> list[MemoryDisk]:
+        return [drive.disk.memory for drive in self._cluster.victim.drives.values()]
+
+    # A disk that fails.
+
+    def _on_operation(self, path: str, operation: Operation) -> None:
+        """From here on every operation of this disk fails in a copy; the story goes on there.
+
+        It goes on as long as there is a controller. Looks that follow each other find the same:
+        only the first of them is a moment.
+        """
+        is_look, self._was_look = operation is Operation.LOOK, self._was_look
+        if is_look and self._was_look:
+            return
+        self._was_look = is_look
+        self.count += 1
+        moment = CrashPoint(self.count, self._disk_errors()[0], path, operation.value)
+        cluster = self._cluster
+        drive = cluster.victim.drives[path]
+        if drive.faults.rules or not self._forks.fork(moment):
+            return
+        self._become(moment)
+        asyncio._set_running_loop(cluster.loop)  # noqa: SLF001 -- it knows the process by its id
+        drive.faults.set_fault(DiskMode.EIO)
+        if cluster.victim is cluster.sim.controller:
+            cluster.loop.call_later(_LOOK_AGAIN_S, self._crash_at_end, context=Context())
+        else:
+            cluster.failed[path] = None
+        raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+
+    def _crash_at_end(self) -> None:
+        """End the story of a copy when the victim has ended; its process is not this code's."""
+        if not self._cluster.victim.is_running:
+            raise Crashed
+        self._cluster.loop.call_later(_LOOK_AGAIN_S, self._crash_at_end)
+
+    def _disk_errors(self) -> list[Crash]:
+        return [each for each in self._crashes if each in DISK_ERRORS]
+
+
+def chance_of(moment: CrashPoint) -> Random | None:
+    """Return what draws the part of unsynced content that stays; None: nothing stays."""
+    if moment.crash is Crash.TORN:
+        return Random(f"{moment.number}/{moment.draw}")
+    return None
+
+
+def _promised(cluster: MatrixCluster) -> bytes:
+    models = ";".join(model.summary() for model in cluster.models.values())
+    return f"{models} {len(cluster.deleted)} {cluster.settings}".encode()

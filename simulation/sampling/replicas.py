@@ -1,0 +1,178 @@
+"""Writes down what a broker says it holds, as it changes: replicas, log dirs, queues.
+
+What it reads is an answer of the control endpoint (``GET /replicas``), each of one moment. Answers
+of several brokers are not of one moment; how they are written lets them be compared all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from broker.storage.disk_queue import QUEUED_BYTES_MAX
+from protocol.faults.model import broker_node
+from protocol.framing import FRAME_SIZE_BYTES_MAX
+from protocol.ids import TopicPartition, uuid_from_text
+from simulation.core.samples import GaugeSample, LogDirSample, ReplicaSample, Role, Samples
+from simulation.sampling.logs import Holding
+
+
+class ReplicaSampler:
+    """What is known of one broker."""
+
+    def __init__(self, broker: int, samples: Samples) -> None:
+        self.holdings: dict[TopicPartition, Holding] = {}
+        """Its online current logs, as of the last look."""
+        self.online_log_dirs: dict[str, None] = {}
+        """As of the last look."""
+        self.led: dict[TopicPartition, tuple[int, tuple[int, ...]]] = {}
+        """Leader epoch and Isr of what it leads, as of the last look."""
+        self._broker = broker
+        self._samples = samples
+        self._written: dict[TopicPartition, ReplicaSample] = {}
+        self._high_watermarks: dict[TopicPartition, int] = {}
+        """As of the last look, which is one later than what is written."""
+        self._online: dict[str, bool] = {}
+        self._gauges: dict[str, int] = {}
+        """Name -> where it is in the samples."""
+        self._looked_us = 0
+
+    # Any: JSON.
+    def look(self, answer: Mapping[str, Any], now_us: int, answered: Collection[int]) -> None:
+        """Write down what changed.
+
+        Args:
+            answer: what the broker says.
+            now_us: after every broker was asked.
+            answered: the brokers that have answered since the look before.
+        """
+        self._look_at_log_dirs(answer["log_dirs"], now_us)
+        self._look_at_gauges(answer, now_us)
+        found = [self._online_sample(row, answer["pid"], now_us) for row in answer["replicas"]]
+        self.holdings = {
+            sample.tp: Holding(
+                sample.log_dir,
+                sample.role is Role.LEADER,
+                sample.high_watermark,
+                sample.log_start_offset,
+            )
+            for sample in found
+        }
+        self.led = {
+            sample.tp: (sample.leader_epoch, sample.isr)
+            for sample in found
+            if sample.role is Role.LEADER
+        }
+        hosted = {sample.tp: self._lagging(sample, answered) for sample in found}
+        for row in answer["offline_replicas"]:
+            offline = self._offline_sample(row, answer["pid"], now_us)
+            hosted[offline.tp] = offline
+        self._high_watermarks = {tp: held.high_watermark for tp, held in self.holdings.items()}
+        self._write(hosted, now_us)
+        self._looked_us = now_us
+
+    def gone(self, now_us: int) -> None:
+        """Write down that its process has ended."""
+        self.holdings = {}
+        self.online_log_dirs = {}
+        self.led = {}
+        self._high_watermarks = {}
+        self._write({}, now_us)
+
+    def _write(self, hosted: Mapping[TopicPartition, ReplicaSample], now_us: int) -> None:
+        for tp, sample in hosted.items():
+            before = self._written.get(tp)
+            if before is None or before._replace(at_us=now_us) != sample:
+                self._written[tp] = sample
+                self._samples.replicas.append(sample)
+        for tp, last in list(self._written.items()):
+            if tp not in hosted:
+                del self._written[tp]
+                gone = last._replace(at_us=now_us, role=Role.GONE, isr=())
+                self._samples.replicas.append(gone)
+
+    def _online_sample(self, row: Mapping[str, Any], boot: int, now_us: int) -> ReplicaSample:
+        return ReplicaSample(
+            now_us,
+            self._broker,
+            boot,
+            _tp(row),
+            Role.LEADER if row["role"] == "leader" else Role.FOLLOWER,
+            uuid_from_text(row["topic_id"]),
+            row["log_dir"],
+            row["leader_epoch"],
+            row["log_start_offset"],
+            row["log_end_offset"],
+            row["high_watermark"],
+            tuple(row["isr"]),
+        )
+
+    def _lagging(self, sample: ReplicaSample, answered: Collection[int]) -> ReplicaSample:
+        """Let a leader's high watermark be one look older than the logs it is compared with.
+
+        It does not rise in the samples while a member of the Isr does not say where its log ends.
+        """
+        if sample.role is not Role.LEADER:
+            return sample
+        before = self._written.get(sample.tp)
+        is_same = (
+            before is not None
+            and before.role is Role.LEADER
+            and (before.boot, before.leader_epoch, before.topic_id)
+            == (sample.boot, sample.leader_epoch, sample.topic_id)
+        )
+        if before is None or not is_same:
+            return sample._replace(high_watermark=0)
+        latest = self._high_watermarks.get(sample.tp, 0)
+        if not all(member in answered for member in sample.isr):
+            latest = before.high_watermark
+        return sample._replace(high_watermark=latest)
+
+    def _offline_sample(self, row: Mapping[str, Any], boot: int, now_us: int) -> ReplicaSample:
+        tp = _tp(row)
+        before = self._written.get(tp) or ReplicaSample(
+            now_us, self._broker, boot, tp, Role.OFFLINE
+        )
+        return before._replace(
+            at_us=now_us,
+            boot=boot,
+            role=Role.OFFLINE,
+            log_dir=row["log_dir"] or before.log_dir,
+            isr=(),
+        )
+
+    def _look_at_log_dirs(self, rows: Collection[Mapping[str, Any]], now_us: int) -> None:
+        """Begin an outage when it was seen, and end it when it was seen last."""
+        self.online_log_dirs = {row["path"]: None for row in rows if row["is_online"]}
+        for row in rows:
+            path, is_online = row["path"], row["is_online"]
+            if self._online.get(path) != is_online:
+                is_back = is_online and path in self._online
+                at_us = self._looked_us if is_back else now_us
+                self._online[path] = is_online
+                self._samples.log_dirs.append(LogDirSample(at_us, self._broker, path, is_online))
+
+    def _look_at_gauges(self, answer: Mapping[str, Any], now_us: int) -> None:
+        """Keep the most of each.
+
+        A log dir's queue is asked before a request is read, so that the last may pass its bounds.
+        """
+        for row in answer["log_dirs"]:
+            path, depth_max = row["path"], row["queue_depth_max"]
+            self._gauge(now_us, f"jobs queued for {path}", row["queue_depth"], 2 * depth_max)
+            bytes_max = QUEUED_BYTES_MAX + FRAME_SIZE_BYTES_MAX
+            self._gauge(now_us, f"bytes queued for {path}", row["queued_bytes"], bytes_max)
+        self._gauge(now_us, "bytes of tails", answer["tail_bytes"], answer["tail_bytes_max"])
+
+    def _gauge(self, now_us: int, name: str, value: int, bound: int) -> None:
+        gauges = self._samples.gauges
+        at = self._gauges.setdefault(name, len(gauges))
+        gauge = GaugeSample(now_us, broker_node(self._broker), name, value, bound)
+        if at == len(gauges):
+            gauges.append(gauge)
+        elif value > gauges[at].value:
+            gauges[at] = gauge
+
+
+def _tp(row: Mapping[str, Any]) -> TopicPartition:
+    return TopicPartition(row["topic"], row["partition"])

@@ -1,0 +1,176 @@
+"""One plan in one simulated world: run, and all that is to be told of it, as values.
+
+It prints nothing and judges nothing: ``jbodlab.commands.simulate`` shows, the checkers judge.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final
+
+from protocol.cluster_file.spec import ClusterSpec, cluster_spec
+from protocol.metrics.writer import NewRowWriter
+from simulation.core.actions import Fault
+from simulation.core.cluster_document import cluster_document, port_count
+from simulation.core.coverage import Coverage, Transition
+from simulation.core.draw import draw_plan
+from simulation.core.history import History
+from simulation.core.plan import ClusterPlan, Plan
+from simulation.core.samples import Samples
+from simulation.core.verdict import StoryLine, Verdict
+from simulation.defects import Defects
+from simulation.run.runner import run_plan
+from simulation.world.cluster import SimCluster
+from simulation.world.foreign_clocks import foreign_clocks
+from simulation.world.garbage import garbage_of_one_world
+from simulation.world.loop import SimLoop
+from simulation.world.random_streams import RandomStreams
+from simulation.world.rows import NoRows
+from simulation.world.sim_cluster_instance import SimClusterInstance
+
+NODE_FAULTS: Final = ("kill", "stop", "power_cut", "pause", "slow_cpu", "skew_clock")
+"""Words of actions that are faults of nodes."""
+BASE_DIR: Final = Path("/world")
+FIRST_PORT: Final = 9000
+_PACKAGES: Final = ("aiokafka", "crc32c", "cramjam", "construct")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedRun:
+    """One run that is over. It can be sent between processes."""
+
+    seed: int
+    verdict: Verdict
+    trace_hash: str
+    """The same whenever this seed runs this plan."""
+    steps: int
+    """Of the loop."""
+    virtual_ms: int
+    wall_s: float
+    fired: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Kind of fault -> operations that it changed, or how often a node met it."""
+    transitions: Mapping[Transition, int] = field(default_factory=dict[Transition, int])
+    last_events: tuple[str, ...] = ()
+    """The last ones of the trace, where something was found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a plan is run; nothing here changes what happens."""
+
+    show: Callable[[StoryLine], None] | None = None
+    """Hears every line of the story when it happens."""
+    keep_history: Callable[[History], None] | None = None
+    """Is given the history at the end."""
+    new_row_writer: NewRowWriter = NoRows
+    """Takes metric rows."""
+
+
+def simulated_spec(cluster: ClusterPlan) -> ClusterSpec:
+    """Return the cluster of a plan on the ports and paths that it has in every world."""
+    ports = range(FIRST_PORT, FIRST_PORT + port_count(cluster))
+    return cluster_spec(cluster_document(cluster, ports), base_dir=BASE_DIR, source="plan")
+
+
+def plan_of_seed(seed: int, length_s: int | None = None) -> Plan:
+    """Return the plan that a seed draws; always the same one."""
+    chance = RandomStreams(seed)
+    return draw_plan(seed, lambda name: chance.stream(f"draw:{name}"), length_s)
+
+
+def simulate(plan: Plan, seed: int, options: Options | None = None) -> SimulatedRun:
+    """Run ``plan`` in the world of ``seed``; whatever chance decides there comes from it.
+
+    Raises:
+        CannotRunError, ClusterInstanceError: as ``run_plan``.
+    """
+    with garbage_of_one_world():
+        return _simulated(plan, seed, options or Options())
+
+
+def _simulated(plan: Plan, seed: int, options: Options) -> SimulatedRun:
+    began_s = time.perf_counter()
+    loop = SimLoop(seed)
+    coverage = Coverage()
+    last_events: list[str] = []
+
+    async def run() -> Verdict:
+        cluster = SimCluster(
+            loop, simulated_spec(plan.cluster), options.new_row_writer, witness=coverage
+        )
+        instance = _Instance(cluster)
+        verdict = await run_plan(
+            plan,
+            instance,
+            chance=loop.chance.stream("workloads"),
+            show=options.show,
+            keep_history=options.keep_history,
+        )
+        last_events.extend(instance.last_events)
+        defects.look_into(cluster)
+        return replace(verdict, violations=(*verdict.violations, *defects.found))
+
+    with (
+        Defects() as defects,
+        asyncio.Runner(loop_factory=lambda: loop) as runner,
+        _libraries_of(plan, loop),
+    ):
+        verdict = runner.run(run())
+        trace_hash = loop.trace.hexdigest()
+    return SimulatedRun(
+        seed=seed,
+        verdict=verdict,
+        trace_hash=trace_hash,
+        steps=loop.steps,
+        virtual_ms=loop.now_us // 1000,
+        wall_s=time.perf_counter() - began_s,
+        fired=_fired(plan, verdict),
+        transitions=coverage.counts,
+        last_events=() if verdict.is_ok else tuple(last_events),
+    )
+
+
+def _libraries_of(plan: Plan, loop: SimLoop) -> AbstractContextManager[None]:
+    """Return the context in which the client libraries of ``plan`` live in the world of a loop."""
+    if any(workload.client == "aiokafka" for workload in plan.workloads):
+        return foreign_clocks(loop)
+    return nullcontext()
+
+
+class _Instance(SimClusterInstance):
+    """Remembers what happened last before the verdict: what follows is only the shutdown."""
+
+    last_events: tuple[str, ...] = ()
+
+    async def samples(self) -> Samples:
+        """See ``ClusterInstance.samples``."""
+        self.last_events = tuple(map(str, self.cluster.loop.trace.last))
+        return await super().samples()
+
+
+def replay_header(commit: str | None) -> dict[str, str]:
+    """Return what a run depends on besides its seed and plan."""
+    header = {"commit": commit or "unknown", "python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            header[package] = version(package)
+        except PackageNotFoundError:
+            header[package] = "none"
+    return header
+
+
+def _fired(plan: Plan, verdict: Verdict) -> dict[str, int]:
+    """Sum what faults have met, by their kind."""
+    fired = {word: verdict.done[word] for word in NODE_FAULTS if word in verdict.done}
+    for action in plan.actions:
+        if isinstance(action, Fault):
+            mode = action.rule.mode.value
+            fired[mode] = fired.get(mode, 0) + verdict.fault_hits.get(action.name, 0)
+    return fired

@@ -1,0 +1,41 @@
+"""Watches the simulated controller: what it decides, and the requests that wait for brokers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from controller.channels import QUEUED_REQUESTS_MAX
+from simulation.core.samples import GaugeSample, Samples
+from simulation.sampling.decisions import DecisionSampler
+from simulation.world.node import ControllerNode
+
+_CHANNELS: Final = "requests queued for brokers"
+
+
+class ControllerSampler:
+    """What is known of the controller."""
+
+    def __init__(self, node: ControllerNode, samples: Samples) -> None:
+        self._node = node
+        self._samples = samples
+        self._decisions = DecisionSampler(samples)
+        self._gauge: GaugeSample | None = None
+
+    def look(self, now_us: int) -> None:
+        """Write down what changed; a controller that is down changes nothing."""
+        controller = self._node.controller
+        if controller is None or not controller.listening.done():
+            return
+        self._decisions.look(controller.state, now_us)
+        self._look_at_channels(controller.queued_requests_count, now_us)
+
+    def _look_at_channels(self, count: int, now_us: int) -> None:
+        if self._gauge is None:
+            self._gauge = GaugeSample(
+                now_us, self._node.name, _CHANNELS, count, QUEUED_REQUESTS_MAX
+            )
+            self._samples.gauges.append(self._gauge)
+        elif count > self._gauge.value:
+            at = self._samples.gauges.index(self._gauge)
+            self._gauge = self._gauge._replace(at_us=now_us, value=count)
+            self._samples.gauges[at] = self._gauge

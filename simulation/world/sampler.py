@@ -1,0 +1,148 @@
+"""Looks into the nodes of a simulated cluster while it runs, and writes down what changed.
+
+It changes nothing and judges nothing. It looks at short intervals that chance draws, so that it is
+never in step with anything, and at longer ones while nothing changes; what begins and ends between
+two looks is not seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import Context
+from pathlib import Path
+from typing import Final
+
+from controller.core.snapshot import snapshot
+from controller.core.state import ClusterState
+from controller.journal import replay
+from simulation.core.samples import (
+    SEEN_WITHIN_US,
+    FaultSample,
+    JournalSample,
+    NodeSample,
+    Samples,
+    SampleSource,
+)
+from simulation.world.broker_sampler import BrokerSampler
+from simulation.world.cluster import SimCluster
+from simulation.world.controller_sampler import ControllerSampler
+from simulation.world.drive_sampler import DriveSampler
+from simulation.world.exchange_sampler import ExchangeSampler
+from simulation.world.journal_disk import JOURNAL_FILE
+from simulation.world.log_sampler import sample_logs
+
+INTERVAL_US_MAX: Final = SEEN_WITHIN_US
+"""The longest time between two looks; half of it on average."""
+IDLE_INTERVAL_US_MAX: Final = 640_000
+"""The same when nothing changes, and nobody asks for anything that may change something."""
+JOURNAL_WITHIN_MS: Final = 5_000
+"""So long may a decision take to be durable at the end."""
+
+
+class Sampler:
+    """The observer of one cluster. ``start`` first, ``finish`` last; both once."""
+
+    def __init__(self, cluster: SimCluster) -> None:
+        self.samples = Samples(sources=tuple(SampleSource))
+        self.looks_count = 0
+        self._cluster = cluster
+        self._loop = cluster.loop
+        self._chance = cluster.loop.chance.stream("observer")
+        self._brokers = [BrokerSampler(node, self.samples) for node in cluster.brokers.values()]
+        self._drives = [DriveSampler(node, self.samples) for node in cluster.brokers.values()]
+        self._controller = ControllerSampler(cluster.controller, self.samples)
+        self._exchanges = ExchangeSampler(cluster, self.samples, self._hurry)
+        self._up: dict[str, tuple[bool, int]] = {}
+        self._faults: dict[str, range] = {}
+        self._interval_us_max = INTERVAL_US_MAX
+        self._changes_count = 0
+        self._nobody = Context()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._exchanges.start()
+        self._tick()
+
+    async def finish(self) -> Samples:
+        """Look a last time, at the disks too, and return everything; the cluster still runs."""
+        if self._timer is not None:
+            self._timer.cancel()
+        for name in list(self._faults):
+            self.fault_ended(name)
+        self.look()
+        await self._compare_journal()
+        self._exchanges.finish()
+        self.samples.acts_before_sync = list(self._cluster.controller.acts_before_sync)
+        self.samples.logs = sample_logs(self._cluster)
+        self.samples.ended_us = self._loop.now_us
+        return self.samples
+
+    def look(self) -> None:
+        """Write down what differs from the look before."""
+        self.looks_count += 1
+        now_us = self._loop.now_us
+        for name, node in self._cluster.nodes.items():
+            is_up = node.is_running and not node.is_paused
+            sample = NodeSample(now_us, name, is_up, node.starts_count)
+            if self._up.get(name) != sample[2:]:
+                self._up[name] = sample[2:]
+                self.samples.nodes.append(sample)
+        for watch in (*self._drives, *self._brokers, self._controller):
+            watch.look(now_us)
+
+    def fault_began(self, name: str, places: list[tuple[str, str]], what: str) -> None:
+        """Note a fault on (node, log dir) pairs; "" is no single node, no single log dir."""
+        faults = self.samples.faults
+        self._faults[name] = range(len(faults), len(faults) + len(places))
+        for node, log_dir in places:
+            faults.append(FaultSample(self._loop.now_us, None, node, log_dir, what))
+
+    def fault_ended(self, name: str) -> None:
+        """Note its end; once is enough."""
+        for number in self._faults.pop(name, ()):
+            fault = self.samples.faults[number]
+            self.samples.faults[number] = fault._replace(end_us=self._loop.now_us)
+
+    def _tick(self) -> None:
+        self.look()
+        samples = self.samples
+        changes_count = len(samples.replicas) + len(samples.partitions) + len(samples.nodes)
+        if changes_count != self._changes_count:
+            self._changes_count = changes_count
+            self._interval_us_max = INTERVAL_US_MAX
+        else:
+            self._interval_us_max = min(2 * self._interval_us_max, IDLE_INTERVAL_US_MAX)
+        self._look_later()
+
+    def _hurry(self) -> None:
+        """Look soon: what comes now may change something."""
+        if self._interval_us_max > INTERVAL_US_MAX and self._timer is not None:
+            self._interval_us_max = INTERVAL_US_MAX
+            self._timer.cancel()
+            self._look_later()
+
+    def _look_later(self) -> None:
+        at_us = self._loop.now_us + self._chance.randint(1, self._interval_us_max)
+        # In a context of nobody's: whoever sends what makes it hurry may be killed before.
+        self._timer = self._loop.call_at_us(at_us, self._tick, context=self._nobody)
+
+    async def _compare_journal(self) -> None:
+        """Compare as soon as both agree, or when they should: decisions may be on their way."""
+        node = self._cluster.controller
+        deadline_us = self._loop.now_us + JOURNAL_WITHIN_MS * 1000
+        while node.controller is not None:
+            sample = self._journal(node.controller.state)
+            if sample.decided == sample.replayed or self._loop.now_us >= deadline_us:
+                self.samples.journals.append(sample)
+                return
+            await asyncio.sleep(0.01)
+
+    def _journal(self, state: ClusterState) -> JournalSample:
+        (drive,) = self._cluster.controller.drives.values()
+        data = drive.disk.memory.read_file(JOURNAL_FILE)
+        replayed = replay(data, Path(drive.disk.root) / JOURNAL_FILE)
+        decided = sorted(snapshot(state), key=repr)
+        return JournalSample(
+            self._loop.now_us, tuple(decided), tuple(sorted(snapshot(replayed.state), key=repr))
+        )

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from protocol.ids import TopicPartition
+from simulation.core.health import health_problems, left_out
+from simulation.core.observation import (
+    Observation,
+    ObservedLogDir,
+    ObservedNode,
+    ObservedPartition,
+    ObservedReplica,
+)
+
+TP = TopicPartition("a", 0)
+WELL = ObservedPartition(leader=1, leader_epoch=0, replicas=(1, 2), isr=(2, 1), offline_replicas=())
+
+
+def seen(partition: ObservedPartition = WELL) -> Observation:
+    return Observation(
+        now_ms=0,
+        metadata={1: {TP: partition}, 2: {TP: partition}},
+        nodes={"broker-1": ObservedNode(state="running")},
+        reassigning=(),
+    )
+
+
+def test_a_cluster_is_well_when_everybody_says_so() -> None:
+    assert health_problems(seen(), 2) == ()
+
+
+def test_a_partition_wants_a_leader_and_its_online_replicas_in_the_isr() -> None:
+    assert health_problems(seen(replace(WELL, leader=-1)), 2)[0] == (
+        "a-0 has no leader, its Isr is [2, 1], says broker-1"
+    )
+    assert health_problems(seen(replace(WELL, isr=(1,))), 2)[0] == (
+        "a-0 has online replicas [2] outside of its Isr [1], says broker-1"
+    )
+
+
+def test_offline_replicas_are_not_missed() -> None:
+    assert health_problems(seen(replace(WELL, isr=(1,), offline_replicas=(2,))), 2) == ()
+
+
+def test_a_replica_is_not_offline_for_long_where_everything_is_online() -> None:
+    fenced = replace(
+        seen(replace(WELL, isr=(1,), offline_replicas=(2,))),
+        log_dirs={(2, "d1"): ObservedLogDir(error="NONE")},
+    )
+    assert health_problems(fenced, 2)[0] == (
+        "a-0 has replica 2 offline, whose broker and log dirs are online, says broker-1"
+    )
+    broken = replace(fenced, log_dirs={(2, "d1"): ObservedLogDir(error="KAFKA_STORAGE_ERROR")})
+    assert health_problems(broken, 2, may_be_broken=True) == ()
+
+
+def test_what_a_log_dir_left_out_when_it_came_back_is_named() -> None:
+    half_back = replace(
+        seen(replace(WELL, isr=(1,), offline_replicas=(2,))),
+        log_dirs={(2, "d1"): ObservedLogDir(error="NONE")},
+    )
+    assert left_out(half_back) == ((2, TP),)
+    assert left_out(replace(half_back, log_dirs={})) == ()
+
+
+def test_a_partition_without_an_online_isr_member_has_no_wish() -> None:
+    lost = replace(WELL, leader=-1, isr=(2,), offline_replicas=(2,))
+
+    assert health_problems(seen(lost), 2) == ()
+    assert health_problems(replace(seen(lost), reassigning=(TP,)), 2) == ()
+
+
+def test_a_reassignment_is_waited_for_where_anybody_shows_the_isr_online() -> None:
+    lost = replace(WELL, leader=-1, isr=(2,), offline_replicas=(2,))
+    doubtful = replace(seen(), metadata={1: {TP: lost}, 2: {TP: WELL}}, reassigning=(TP,))
+    forgotten = replace(seen(), metadata={1: {}, 2: {}}, reassigning=(TP,))
+
+    assert health_problems(doubtful, 2) == ("a-0 is still reassigned",)
+    assert health_problems(forgotten, 2) == ("a-0 is still reassigned",)
+
+
+def test_moves_reassignments_and_nodes_are_waited_for() -> None:
+    moving = ObservedLogDir(error="NONE", futures={TP: ObservedReplica(size_bytes=0, offset_lag=0)})
+    observation = replace(
+        seen(),
+        log_dirs={(1, "d2"): moving},
+        reassigning=(TP,),
+        nodes={"broker-3": ObservedNode(state="stopped", exit_code=1)},
+    )
+
+    assert health_problems(observation, 3) == (
+        "broker-3 is stopped, exit code 1",
+        "2 of 3 brokers answer",
+        "a-0 still moves to d2 of broker-1",
+        "a-0 is still reassigned",
+    )
+
+
+def test_nodes_may_be_down_where_a_plan_says_so() -> None:
+    observation = replace(seen(), nodes={"broker-3": ObservedNode(state="stopped")})
+
+    assert health_problems(observation, 2, may_be_down=True) == ()
+
+
+def test_log_dirs_are_wanted_online_but_where_a_plan_says_otherwise() -> None:
+    observation = replace(seen(), log_dirs={(1, "d2"): ObservedLogDir(error="KAFKA_STORAGE_ERROR")})
+
+    assert health_problems(observation, 2) == ("d2 of broker-1 is offline",)
+    assert health_problems(observation, 2, may_be_broken=True) == ()
+
+
+def test_silence_is_no_sign_of_health() -> None:
+    assert health_problems(replace(seen(), reassigning=None), 2) == (
+        "nobody tells of reassignments",
+    )

@@ -1,0 +1,58 @@
+"""What a controller decided, written down when it changes."""
+
+from __future__ import annotations
+
+from controller.core.state import ClusterState
+from protocol.ids import TopicPartition
+from simulation.core.samples import PartitionSample, Samples, TopicSample
+from simulation.sampling.decisions import DecisionSampler
+from tests.controller.core.cluster import three_brokers
+
+TP = TopicPartition("orders", 0)
+
+
+class Watched:
+    """A state that is looked at by hand."""
+
+    def __init__(self) -> None:
+        self.samples = Samples()
+        self._watch = DecisionSampler(self.samples)
+        self._now_us = 0
+
+    def look(self, state: ClusterState) -> list[PartitionSample]:
+        """Look once and return what was written of partitions."""
+        before = len(self.samples.partitions)
+        self._now_us += 1
+        self._watch.look(state, self._now_us)
+        return self.samples.partitions[before:]
+
+
+def test_a_partition_is_written_down_once_as_long_as_nothing_changes() -> None:
+    cluster = three_brokers()
+    cluster.create_and_forget("orders", [1, 2])
+    watched = Watched()
+
+    (made,) = watched.look(cluster.state)
+
+    assert (made.tp, made.replicas, made.isr, made.leader) == (TP, (1, 2), (1, 2), 1)
+    assert watched.look(cluster.state) == []
+    assert watched.samples.topics == [TopicSample(1, "orders", {})]
+
+
+def test_a_state_that_was_rebuilt_and_says_the_same_is_no_change() -> None:
+    watched = Watched()
+    for _ in range(2):
+        cluster = three_brokers()
+        cluster.create_and_forget("orders", [1, 2])
+        watched.look(cluster.state)
+
+    assert [sample.at_us for sample in watched.samples.partitions] == [1]
+
+
+def test_a_topic_that_is_not_there_any_more_is_deleted() -> None:
+    cluster = three_brokers()
+    cluster.create_and_forget("orders", [1, 2])
+    watched = Watched()
+    watched.look(cluster.state)
+
+    assert [each.is_deleted for each in watched.look(three_brokers().state)] == [True]
