@@ -194,6 +194,16 @@ def test_a_partition_without_a_leader_s_log_is_not_available_and_not_lost() -> N
     assert _texts(story) == []
 
 
+def test_a_deletion_that_waits_takes_along_what_is_written_meanwhile() -> None:
+    story = Story().at(1)
+    story.partition()
+    story.order(Function.DELETE_TOPIC, Order("orders"))
+    story.at(2).send(7, offset=0)
+    story.at(3).partition(is_deleted=True)
+
+    assert _texts(story) == []
+
+
 def test_a_partition_that_vanished_took_its_records_along() -> None:
     story = Story().at(1)
     story.partition()
