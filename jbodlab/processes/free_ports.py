@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import itertools
 import os
 import socket
@@ -16,18 +18,19 @@ LOOPBACK: Final = "127.0.0.1"
 
 _PORTS: Final = range(10_000, 32_768)
 """Below those that systems give to outgoing connections: Linux from 32768 on, others higher."""
-_PORTS_OF_A_PROCESS: Final = 64
+_PORTS_OF_A_BLOCK: Final = 512
 
 
 def free_ports(count: int) -> list[int]:
     """Return ``count`` different ports that nobody listens on just now.
 
-    Nor will a connection take one before it is listened on, as it may those that are bound as 0.
+    Nor will anybody else get one before it is listened on, or while a stopped node leaves it free:
+    no connection, for none is given such a port, and no other process that calls this.
     """
     found: list[int] = []
     with ExitStack() as stack:
         while len(found) < count:
-            port = next(_candidates)
+            port = next(_own_ports())
             probe = stack.enter_context(socket.socket())
             try:
                 probe.bind((LOOPBACK, port))
@@ -37,13 +40,21 @@ def free_ports(count: int) -> list[int]:
     return found
 
 
-def _all_candidates() -> Iterator[int]:
-    """Give one port after the other; processes that look at the same time begin elsewhere."""
-    for number in itertools.count(os.getpid() * _PORTS_OF_A_PROCESS):
-        yield _PORTS[number % len(_PORTS)]
-
-
-_candidates: Final = _all_candidates()
+@functools.cache
+def _own_ports() -> Iterator[int]:
+    """Give the ports of a block in turn; to keep others away, its first port stays bound."""
+    blocks = _PORTS[::_PORTS_OF_A_BLOCK][:-1]
+    for number in range(len(blocks)):
+        first = blocks[(os.getpid() + number) % len(blocks)]
+        guard = socket.socket()
+        try:
+            guard.bind((LOOPBACK, first))
+        except OSError:
+            guard.close()
+            continue
+        atexit.register(guard.close)
+        return itertools.cycle(range(first + 1, first + _PORTS_OF_A_BLOCK))
+    return itertools.cycle(_PORTS)
 
 
 def is_free(host: str, port: int) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 
 from jbodlab.processes.free_ports import free_ports, holder_of, is_free
 
@@ -13,6 +15,13 @@ def test_free_ports_are_different_and_free() -> None:
     assert len(dict.fromkeys(ports)) == 5
     assert all(is_free("127.0.0.1", port) for port in ports)
     assert all(port < 32_768 for port in ports), "a connection may take it before it is used"
+
+
+def test_another_process_gets_others_also_while_nobody_listens_on_these() -> None:
+    source = "from jbodlab.processes.free_ports import free_ports; print(*free_ports(500))"
+    own = free_ports(500)
+    other = subprocess.run([sys.executable, "-c", source], capture_output=True, check=True)
+    assert set(own).isdisjoint(map(int, other.stdout.split()))
 
 
 def test_a_taken_port_is_not_free_and_its_holder_is_named() -> None:
