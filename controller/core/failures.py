@@ -13,7 +13,7 @@ from typing import Final
 
 from controller.core import deletion, reassignment, removals, unknown_replicas
 from controller.core.events import RequestAnswered
-from controller.core.partition_moves import elect_leaderless, move_partitions
+from controller.core.partition_moves import elect_leaderless, move_partitions, raise_leader_epochs
 from controller.core.phases import PartitionPhase, ReplicaPhase
 from controller.core.records import (
     BrokerFenced,
@@ -88,6 +88,7 @@ def ask_offline_replicas(step: Step, broker_id: int) -> None:
     replicas = replicas_on(step, broker_id)
     deleting = [tp for tp in offline if step.state.is_being_deleted(tp.topic)]
     asked = [r for r in replicas if r.tp in offline and r.tp not in deleting]
+    raise_leader_epochs(step, [replica.tp for replica in asked], broker_id)
     move_replicas(step, asked, ReplicaPhase.ONLINE)
     if deleting:
         step.change(ReplicasProbed(broker_id, (), tuple(deleting)))

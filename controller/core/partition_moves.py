@@ -46,6 +46,28 @@ def bring_online(
     return outcome
 
 
+def raise_leader_epochs(step: Step, tps: Iterable[TopicPartition], broker_id: int) -> None:
+    """Have leaders go on in their next epoch, as a log on a broker may be another one by now.
+
+    What its follower asked of the leader before is under way, perhaps, and would speak for the new
+    log. The broker itself is not told here. Kafka needs none of this: only a new process comes back
+    with other logs, and its broker epoch tells the two apart (KIP-903).
+    """
+    led = {tp: step.state.partition(tp) for tp in tps}
+    led = {tp: old for tp, old in led.items() if old.leader not in (NO_LEADER, broker_id)}
+    if not led:
+        return
+    write_leaderships(
+        step, {tp: replace(old, leader_epoch=old.leader_epoch + 1) for tp, old in led.items()}
+    )
+    batch = step.new_batch()
+    for tp, old in led.items():
+        others = [replica for replica in old.replicas if replica != broker_id]
+        batch.add_leader_and_isr(others, tp, is_new=False)
+        note_change(step, tp, old, f"replica on broker {broker_id} comes back")
+    step.send_batch(batch)
+
+
 def elect_leaderless(step: Step) -> dict[TopicPartition, bool]:
     """Try to bring every NEW and OFFLINE partition online, but those of topics being deleted.
 
