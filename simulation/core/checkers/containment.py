@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from protocol.errors import ErrorCode
-from protocol.faults.model import broker_node
+from protocol.faults.model import NetworkMode, broker_node
 from protocol.ids import TopicPartition
 from simulation.core.checkers.deletions import deletions_of, renewals
 from simulation.core.checkers.evidence import Evidence, ServiceLevel, Violation
@@ -21,6 +21,8 @@ from simulation.core.history import Kind, Operation, Poll, Send
 from simulation.core.samples import FaultSample, ReplicaSample, Role, Samples
 
 NAME: Final = "containment"
+_SOCKET_TIMEOUT_US: Final = 30_000_000
+"""Kafka's for followers (``replica.socket.timeout.ms``) and the controller, unless configured."""
 _WITHOUT_KEY: Final = ErrorCode.INVALID_RECORD.name
 """What a topic that is compacted answers to records that have no key."""
 
@@ -191,7 +193,7 @@ class _FaultImpact:
 
     def __init__(self, evidence: Evidence, spans: list[Span]) -> None:
         samples = evidence.samples
-        self._faults = [*samples.faults, *_dead_times(samples)]
+        self._faults = [*map(_with_dead_connections, samples.faults), *_dead_times(samples)]
         self._settle_us = evidence.service_level.settle_us
         self._places = _Places(samples.replicas)
         self._offline = _OfflineTimes(samples.replicas)
@@ -232,6 +234,13 @@ class _FaultImpact:
 def _overlap(span: Span, fault: FaultSample, settle_us: int) -> bool:
     is_before_end = fault.end_us is None or span.begin.at_us <= fault.end_us + settle_us
     return is_before_end and span.end.at_us >= fault.begin_us
+
+
+def _with_dead_connections(fault: FaultSample) -> FaultSample:
+    """Return it with the time for which dead connections are waited on that it leaves behind."""
+    if fault.what != NetworkMode.HALF_OPEN.value or fault.end_us is None:
+        return fault
+    return fault._replace(end_us=fault.end_us + _SOCKET_TIMEOUT_US)
 
 
 def _dead_times(samples: Samples) -> Iterator[FaultSample]:

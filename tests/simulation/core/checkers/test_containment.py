@@ -233,6 +233,16 @@ def test_other_faults_of_the_time_or_shortly_before_excuse(other: FaultSample) -
     assert _texts(story) == []
 
 
+def test_dead_connections_excuse_until_who_waits_on_them_gives_them_up() -> None:
+    for seconds, found in ((35, 0), (45, 1)):
+        story = _story()
+        story.samples.faults.append(FaultSample(0, 1 * SECOND_US, "broker-2", what="half_open"))
+        _fail(story.at(2))
+        story.at(seconds).begin_send(1, tp=BESIDE).fail("REQUEST_TIMED_OUT")
+
+        assert len(_texts(story)) == found
+
+
 def test_a_dead_node_excuses() -> None:
     story = _story()
     _fail(story.at(2))
