@@ -130,8 +130,11 @@ class Process:
         self.wait(STOP_DEADLINE_MS)
 
     def pause(self) -> None:
-        """Let it stand still (SIGSTOP); ``resume`` lets it go on."""
+        """Let it stand still (SIGSTOP), and wait until it does; ``resume`` lets it go on."""
         self._signal(signal.SIGSTOP)
+        deadline = time.monotonic() + STOP_DEADLINE_MS / 1000
+        while self.is_running and not self.is_paused and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
 
     def resume(self) -> None:
         """Let it go on (SIGCONT)."""
