@@ -223,7 +223,7 @@ def _verdict(
     topic_id: bytes, state: LeaderAndIsrPartitionState, replica: ReplicaView, broker: _Broker
 ) -> _Verdict:
     differs = _differs(topic_id, replica)
-    is_rebuilt = replica.loss is not None and _may_rebuild(replica.loss, state, broker.broker_id)
+    is_rebuilt = _may_rebuild(replica, state, broker.broker_id)
     if replica.state is HostedState.OFFLINE:
         # The topic may have been deleted and made again meanwhile (KAFKA-16157).
         is_another = differs or (replica.loss is not None and replica.topic_id == ZERO_UUID)
@@ -269,17 +269,25 @@ def _lead(state: LeaderAndIsrPartitionState, replica: ReplicaView, *, create_log
     return _Verdict(ReplicaAction.LEAD, ErrorCode.NONE, create_log)
 
 
-def _may_rebuild(loss: Loss, state: LeaderAndIsrPartitionState, broker_id: BrokerId) -> bool:
+def _may_rebuild(
+    replica: ReplicaView, state: LeaderAndIsrPartitionState, broker_id: BrokerId
+) -> bool:
     """Tell whether a log that is lost may begin empty: from another member of the Isr only.
 
     Not while this broker stands in the Isr beside others: it could be elected with nothing. The
     controller takes it out when it hears of the loss. Kafka lets an empty disk stand there, and
     lead where its broker is the only member, and so loses what was acknowledged without a word.
+    What the controller said in the leader epoch of the loss it may have said before it heard, and
+    before this broker came into the Isr.
     """
+    if replica.loss is None:
+        return False
     others = [member for member in state.isr if member != broker_id]
     if others:
-        return state.leader != broker_id and broker_id not in state.isr
-    return loss is Loss.ACCEPTED
+        is_out = state.leader != broker_id and broker_id not in state.isr
+        is_news = state.leader == NO_LEADER or state.leader_epoch > replica.failed_epoch
+        return is_out and is_news
+    return replica.loss is Loss.ACCEPTED
 
 
 def _same_or_older_epoch(

@@ -161,6 +161,13 @@ def test_a_lost_replica_does_not_begin_empty_while_it_stands_in_the_isr(loss: Lo
     assert decide(lost, state(leader=-1, isr=(1, 2))) == STORAGE_ERROR
 
 
+def test_what_was_said_in_the_epoch_of_the_loss_may_be_of_before_it() -> None:
+    lost = ReplicaView(HostedState.OFFLINE, topic_id=ID, loss=Loss.REBUILD, failed_epoch=5)
+    assert decide(lost, state(leader=2, isr=(2,), epoch=5)) == STORAGE_ERROR
+    assert decide(lost, state(leader=2, isr=(2,), epoch=6)) == CREATE
+    assert decide(lost, state(leader=-1, isr=(2,), epoch=5)) == CREATE
+
+
 def test_a_loss_that_was_accepted_lets_a_replica_begin_empty() -> None:
     lost = ReplicaView(HostedState.OFFLINE, topic_id=ID, loss=Loss.ACCEPTED)
     assert decide(lost, state(leader=1, replicas=(1,))) == (LEAD[0], LEAD[1], True)
