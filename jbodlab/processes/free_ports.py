@@ -8,7 +8,6 @@ import itertools
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import Final
 
 import psutil
@@ -27,17 +26,9 @@ def free_ports(count: int) -> list[int]:
     Nor will anybody else get one before it is listened on, or while a stopped node leaves it free:
     no connection, for none is given such a port, and no other process that calls this.
     """
-    found: list[int] = []
-    with ExitStack() as stack:
-        while len(found) < count:
-            port = next(_own_ports())
-            probe = stack.enter_context(socket.socket())
-            try:
-                probe.bind((LOOPBACK, port))
-            except OSError:
-                continue
-            found.append(port)
-    return found
+    assert count < _PORTS_OF_A_BLOCK, f"{count} ports of a block of {_PORTS_OF_A_BLOCK}"
+    free = (port for port in _own_ports() if is_free(LOOPBACK, port))
+    return list(itertools.islice(free, count))
 
 
 @functools.cache

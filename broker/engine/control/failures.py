@@ -84,9 +84,9 @@ class Failures:
         replica.end(ErrorCode.KAFKA_STORAGE_ERROR)
 
     def _drop_orphans(self, path: str) -> None:
-        orphan = self._state.orphan_future_logs
-        for tp in [tp for tp, future in orphan.items() if future.dir.path == path]:
-            del orphan[tp]
+        orphans = self._state.orphan_future_logs
+        for tp in [tp for tp, future in orphans.items() if future.dir.path == path]:
+            del orphans[tp]
 
     def _log(self, told: FailedLogDir, offline: tuple[TopicPartition, ...]) -> None:
         logger.error(

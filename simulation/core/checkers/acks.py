@@ -7,12 +7,13 @@ Source: Partition.scala checkEnoughReplicasReachOffset, appendRecordsToLeader.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from protocol.ids import NO_LEADER, NO_OFFSET, TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.history import Kind, Operation, Send
+from simulation.core.checkers.spans import spans_of
+from simulation.core.history import Kind, Send
 from simulation.core.samples import ReplicaSample, Role, Samples, SampleSource, TopicSample
 
 NAME: Final = "acks"
@@ -20,14 +21,6 @@ _ALL: Final = -1
 _CONFIG: Final = "min.insync.replicas"
 
 _Replicas = Mapping[tuple[TopicPartition, int], Sequence[ReplicaSample]]
-
-
-class _Answered(NamedTuple):
-    """One batch that was acknowledged with acks=all."""
-
-    begin_us: int
-    end_us: int
-    send: Send
 
 
 class _IsrSizes(NamedTuple):
@@ -48,36 +41,25 @@ def check_acks(evidence: Evidence) -> list[Violation]:
     # What a look shows may be as old as the look before it.
     late_us = 2 * samples.seen_within_us
     violations: list[Violation] = []
-    for answered in _answered(evidence.history):
-        send = answered.send
-        end_us = answered.end_us + late_us
-        seen = _during(replicas.get((send.tp, send.broker), ()), answered.begin_us, end_us)
+    for begin, end in spans_of(evidence.history):
+        send = end.value
+        if end.kind is not Kind.OK or not isinstance(send, Send) or not _is_judged(send):
+            continue
+        end_us = end.at_us + late_us
+        seen = _during(replicas.get((send.tp, send.broker), ()), begin.at_us, end_us)
         if not _is_one_leadership(seen):
             continue
         text = _too_early(send, seen) or _too_few(
-            send, seen, _isr_size_min(sizes, send.tp, answered.begin_us - late_us, end_us)
+            send, seen, _isr_size_min(sizes, send.tp, begin.at_us - late_us, end_us)
         )
         if text:
-            violations.append(Violation(NAME, answered.end_us, text))
+            violations.append(Violation(NAME, end.at_us, text))
     return violations
 
 
-def _answered(history: Sequence[Operation]) -> Iterator[_Answered]:
-    begun_us: dict[int, int] = {}
-    for operation in history:
-        if operation.kind is Kind.INVOKE:
-            begun_us[operation.process] = operation.at_us
-            continue
-        begin_us, send = begun_us.pop(operation.process, None), operation.value
-        if (
-            begin_us is not None
-            and operation.kind is Kind.OK
-            and isinstance(send, Send)
-            and send.acks == _ALL
-            and send.base_offset != NO_OFFSET
-            and send.broker != NO_LEADER
-        ):
-            yield _Answered(begin_us, operation.at_us, send)
+def _is_judged(send: Send) -> bool:
+    """Tell whether an acknowledgement was for the whole Isr, and says who gave it and where."""
+    return send.acks == _ALL and send.base_offset != NO_OFFSET and send.broker != NO_LEADER
 
 
 def _replicas(samples: Samples) -> _Replicas:
