@@ -108,17 +108,22 @@ class LogAgainstList(RuleBasedStateMachine):
             self.append([[1]], gap=0)
             assert self.end == offset + 1
         self.disk.power_cut(random.Random(seed))
-        self.open(was_clean=False)
+        self.open(was_clean=False, whole_from=durable)
         assert self.log.log_end_offset >= max(
             (e[1] for e in self.model if e[1] <= durable), default=0
         )
 
-    def open(self, *, was_clean: bool) -> None:
-        """Open the log again; it ends with its last batch (a truncation may have left a gap)."""
+    def open(self, *, was_clean: bool, whole_from: int | None = None) -> None:
+        """Open the log again; it ends with its last batch (a truncation may have left a gap).
+
+        ``whole_from`` is what a broker knows by its cleaner's checkpoint: nothing was compacted
+        from there on, so that a hole is one. Without it a gap is as good as what compaction left.
+        """
         known = KnownOffsets(
             recovery_point=self.checkpointed,
             log_start_offset=self.log.log_start_offset,
             was_clean=was_clean,
+            whole_from=whole_from,
         )
         directory = PartitionFiles(LogDirFiles(self.disk), NAME)
         self.log = open_log(directory, CONFIG, known, now_ms=0).log
@@ -161,6 +166,18 @@ TestLogAgainstList = LogAgainstList.TestCase
 TestLogAgainstList.settings = settings(
     max_examples=60, stateful_step_count=25, deadline=None, report_multiple_bugs=False
 )
+
+
+@pytest.mark.parametrize("seed", [6338, *range(20)])
+def test_a_power_cut_that_keeps_a_new_empty_segment_leaves_no_hole(seed: int) -> None:
+    """Of seed 6338 the disk keeps the segment at 6, and not the batches before it."""
+    state = LogAgainstList()
+    state.create()
+    state.append(counts=[[1, 3]], gap=0)
+    state.reopen_after_a_power_cut(seed)
+    state.append(counts=[[1]], gap=0)
+    held = offsets_read(state.log, 0)
+    assert held == [entry[0] for entry in state.model]
 
 
 def test_a_new_log_is_an_empty_directory_with_its_topic_id() -> None:
