@@ -7,7 +7,7 @@ read closes the connection, as in Kafka. Source: KafkaApis.handle, RequestContex
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from importlib import import_module
 from pkgutil import iter_modules
@@ -18,7 +18,7 @@ from broker.context import Context
 from broker.core.answer_errors import error_finder
 from broker.core.first_metadata import needs_metadata
 from broker.core.no_coordinators import ClientsTold, NoCoordinatorError
-from broker.handlers import HANDLERS, Begun, Handle, Refuse, served
+from broker.handlers import HANDLERS, Begun, Client, Refuse, served
 from broker.metrics import RequestStats
 from protocol.apis import APIS
 from protocol.connection import CloseConnection, Peer, RequestReceived
@@ -79,7 +79,9 @@ class _Route(NamedTuple):
     codec: Codec
     """Of the request."""
     decode: Callable[[Buffer], Any]
-    handle: Handle[Any]
+    handle: Callable[..., Awaitable[Any]]
+    takes_client: bool
+    """Whether ``handle`` is told who asks."""
     refuse: Refuse[Any]
     codec_out: Codec
     """Of the response."""
@@ -170,8 +172,12 @@ class Dispatcher:
         return self._encoded(asked, response)
 
     async def _handled(self, asked: _Asked) -> Any:
+        route = asked.route
         try:
-            return await asked.route.handle(self._context, asked.request, asked.route.version)
+            if route.takes_client:
+                client = Client(asked.received.client_id or "", asked.peer.host)
+                return await route.handle(self._context, asked.request, route.version, client)
+            return await route.handle(self._context, asked.request, route.version)
         except Exception as error:  # noqa: BLE001 -- the dispatcher is where errors end
             return self._refused(asked, error)
 
@@ -275,6 +281,7 @@ class Dispatcher:
             codec(api.request, version),
             codec(api.request, version).decode_leading,
             handler.handle,
+            handler.takes_client,
             handler.refuse,
             codec(api.response, version),
             codec(api.response, version).encode_parts,

@@ -18,6 +18,7 @@ FUNCTION_LINES_MAX = 60
 BANNED_NAMES = ("utils", "util", "helpers", "helper", "common", "misc", "manager")
 REGISTRIES = ("broker/handlers/__init__.py", "controller/handlers/__init__.py")
 SHOWN_ELSEWHERE = {
+    "protocol/configs/coordination.py": "a table, shown by tests/protocol/configs/test_parsing.py",
     "protocol/configs/broker.py": "a table, shown by tests/protocol/configs/test_parsing.py",
     "protocol/configs/topic.py": "a table, shown by tests/protocol/configs/test_parsing.py",
     "protocol/configs/topic_defaults.py": "a table, shown by tests/protocol/configs",

@@ -17,9 +17,22 @@ from protocol.transport.large_requests import Begun as Begun
 from protocol.wire.table import META, Versions
 
 RequestT = TypeVar("RequestT")
+HandleT = TypeVar("HandleT", bound=Callable[..., Awaitable[Any]])
+
+
+class Client(NamedTuple):
+    """Who asks."""
+
+    id: str
+    """As the header of the request says; "" without one."""
+    host: str
+    """The address that it connected from."""
+
 
 Handle: TypeAlias = Callable[[Context, RequestT, int], Awaitable[Any]]
 """(context, request, version) -> the response, a ``Begun``, or None: the request gets no answer."""
+HandleOf: TypeAlias = Callable[[Context, RequestT, int, Client], Awaitable[Any]]
+"""The same, for those that must know who asks."""
 Refuse: TypeAlias = Callable[[RequestT, int, KafkaError], Any]
 """(request, version, error) -> the response that carries the error's code in every place it has."""
 
@@ -30,8 +43,10 @@ class Handler(NamedTuple):
     api: Api
     versions: Versions
     """Announced and served: at most those of the message table."""
-    handle: Handle[Any]
+    handle: Handle[Any] | HandleOf[Any]
     refuse: Refuse[Any]
+    takes_client: bool = False
+    """Whether ``handle`` is a ``HandleOf``."""
 
 
 HANDLERS: Final[dict[int, Handler]] = {}
@@ -68,12 +83,25 @@ def handles(
         versions: those served, such as "0-11".
         refuse: builds the response for an error that concerns the whole request.
     """
+    return _register(request, versions, refuse, takes_client=False)
+
+
+def handles_client(
+    request: type[RequestT], versions: str, *, refuse: Refuse[RequestT]
+) -> Callable[[HandleOf[RequestT]], HandleOf[RequestT]]:
+    """Register as ``handles`` does a handler that is told who asks."""
+    return _register(request, versions, refuse, takes_client=True)
+
+
+def _register(
+    request: type[Any], versions: str, refuse: Refuse[Any], *, takes_client: bool
+) -> Callable[[HandleT], HandleT]:
     key = META[request].api_key
     assert key is not None
 
-    def register(handle: Handle[RequestT]) -> Handle[RequestT]:
+    def register(handle: HandleT) -> HandleT:
         assert key not in HANDLERS, f"two handlers for {APIS[key].name}"
-        HANDLERS[key] = Handler(APIS[key], Versions.parse(versions), handle, refuse)
+        HANDLERS[key] = Handler(APIS[key], Versions.parse(versions), handle, refuse, takes_client)
         return handle
 
     return register

@@ -1,6 +1,6 @@
 """A broker's configuration keys and their typed values: one field per key.
 
-Only keys that something here reads or describes; no key of groups or security. Keys that begin
+Only keys that something here reads or describes; none of security. Keys that begin
 with ``jbodlab.`` are ours. Built by ``protocol.configs.parsing``. Source: KafkaConfig.scala and the
 server-common config classes (3.9).
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from protocol.configs.checks import at_least, cordoned, one_of
-from protocol.configs.topic_defaults import TopicDefaults
+from protocol.configs.coordination import CoordinationConfig
 from protocol.configs.types import INT_MAX, LONG_MAX, ConfigKey, ConfigType, Update, key, keys_of
 
 REQUEST_BYTES_MAX: Final = 32 << 20
@@ -23,7 +23,7 @@ RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerConfig(TopicDefaults):
+class BrokerConfig(CoordinationConfig):
     """The effective configuration of one broker."""
 
     broker_id: int = key(ConfigType.INT, -1, "Id of this broker.")

@@ -1,0 +1,74 @@
+"""Broker keys of the coordinators: consumer groups and their offsets.
+
+Only keys that something here reads. Source: OffsetConfig.java, GroupCoordinatorConfig.java (3.9).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from protocol.configs.checks import at_least
+from protocol.configs.topic_defaults import TopicDefaults
+from protocol.configs.types import INT_MAX, ConfigType, key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoordinationConfig(TopicDefaults):
+    """What a broker's configuration says of its coordinators."""
+
+    group_min_session_timeout_ms: int = key(
+        ConfigType.INT, 6000, "Smallest session timeout that a member may ask for."
+    )
+    group_max_session_timeout_ms: int = key(
+        ConfigType.INT, 1800000, "Largest session timeout that a member may ask for."
+    )
+    group_initial_rebalance_delay_ms: int = key(
+        ConfigType.INT, 3000, "Wait for more members before a new group's first rebalance."
+    )
+    group_max_size: int = key(
+        ConfigType.INT, INT_MAX, "Members that one group may have.", at_least(1)
+    )
+    offset_metadata_max_bytes: int = key(
+        ConfigType.INT, 4096, "Largest metadata that a client may keep with an offset."
+    )
+    offsets_load_buffer_size: int = key(
+        ConfigType.INT,
+        5242880,
+        "Bytes read at once while a partition of offsets is loaded; one batch may be larger.",
+        at_least(1),
+    )
+    offsets_topic_replication_factor: int = key(
+        ConfigType.SHORT,
+        3,
+        "Replicas of the offsets topic; as many as there are brokers where there are fewer.",
+        at_least(1),
+    )
+    offsets_topic_num_partitions: int = key(
+        ConfigType.INT,
+        50,
+        "Partitions of the offsets topic; not to be changed once it is there.",
+        at_least(1),
+    )
+    offsets_topic_segment_bytes: int = key(
+        ConfigType.INT, 104857600, "Size of its segments, small for quick loads.", at_least(1)
+    )
+    offsets_topic_compression_codec: int = key(
+        ConfigType.INT,
+        0,
+        "How its batches are compressed: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
+    )
+    offsets_retention_minutes: int = key(
+        ConfigType.INT,
+        10080,
+        "Offsets of a group without members, or of topics it left, are kept for so long.",
+        at_least(1),
+    )
+    offsets_retention_check_interval_ms: int = key(
+        ConfigType.LONG, 600000, "Time between two looks for offsets that expired.", at_least(1)
+    )
+    offsets_commit_timeout_ms: int = key(
+        ConfigType.INT,
+        5000,
+        "Time until a commit is answered with an error that is not replicated.",
+        at_least(1),
+    )

@@ -1,0 +1,30 @@
+"""Where a key belongs, and what a refused batch means for those that wait."""
+
+import pytest
+
+from broker.core.coordination import append_error, partition_for
+from protocol.errors import ErrorCode
+
+JAVA_HASHES = {
+    "": 0,
+    "a": 97,
+    "group": 98629247,
+    "my-group": -1906497762,
+    "polygenelubricants": -(1 << 31),
+    "Grüße": 69215351,
+    "\U0001f600": 1772899,
+}
+"""String.hashCode as Java has it."""
+
+
+@pytest.mark.parametrize("key", JAVA_HASHES)
+def test_a_key_is_in_the_partition_that_javas_hash_gives(key: str):
+    hashed = JAVA_HASHES[key]
+    expected = 0 if hashed == -(1 << 31) else abs(hashed)
+    assert [partition_for(key, n) for n in (1, 3, 50)] == [expected % n for n in (1, 3, 50)]
+
+
+def test_a_batch_that_was_not_replicated_in_time_sends_clients_to_look_for_the_coordinator():
+    assert append_error(ErrorCode.REQUEST_TIMED_OUT) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert append_error(ErrorCode.KAFKA_STORAGE_ERROR) is ErrorCode.NOT_COORDINATOR
+    assert append_error(ErrorCode.INVALID_RECORD) is ErrorCode.INVALID_RECORD
