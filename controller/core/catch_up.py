@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from controller.core.journal_records import BrokerEpochsRaised
 from controller.core.partition_moves import write_leaderships
 from controller.core.reassignment_records import AssignmentChanged, RemovalsConfirmed
 from controller.core.records import (
-    BrokerEpochsRaised,
     ControllerStarted,
     ProducerIdsAllocated,
     TopicDeleted,

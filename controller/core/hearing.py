@@ -12,7 +12,8 @@ from typing import Final
 
 from controller.core import brokers, catch_up, describe, reports, startup, unknown_replicas
 from controller.core.events import RequestArrived, Tick
-from controller.core.records import BrokerFenced, JournalBegun
+from controller.core.journal_records import JournalBegun
+from controller.core.records import BrokerFenced
 from controller.core.run_state import Hearing
 from controller.core.step import Step
 from protocol.errors import ErrorCode

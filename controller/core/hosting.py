@@ -5,8 +5,12 @@ Only records call it (``controller.core.records``); it decides nothing.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from controller.core.state import ClusterState, Partition
 from protocol.ids import TopicPartition
+
+T = TypeVar("T")
 
 
 def add_partitions(state: ClusterState, name: str, assignment: tuple[tuple[int, ...], ...]) -> None:
@@ -31,9 +35,7 @@ def unhost(state: ClusterState, tp: TopicPartition, replicas: tuple[int, ...]) -
         drop(state.hosted, broker_id, tp)
 
 
-def drop(
-    by_broker: dict[int, dict[TopicPartition, None]], broker_id: int, tp: TopicPartition
-) -> None:
+def drop(by_broker: dict[int, dict[TopicPartition, T]], broker_id: int, tp: TopicPartition) -> None:
     """Take a partition out of one broker's entry; an empty entry goes."""
     known = by_broker.get(broker_id)
     if known is not None:

@@ -9,6 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Protocol
 
 from controller.core.hosting import add_partitions, drop, unhost
+from controller.core.journal_records import (
+    BrokerEpochsRaised,
+    EpochsRecalled,
+    JournalBegun,
+    UnknownReplicasReported,
+)
 from controller.core.reassignment_records import (
     AssignmentChanged,
     RemovalsConfirmed,
@@ -46,39 +52,6 @@ class ControllerStarted:
         state.epoch_starts[self.controller_epoch] = state.journal_number
         for epoch in sorted(state.epoch_starts)[:-EPOCH_STARTS_MAX]:
             del state.epoch_starts[epoch]
-
-
-@dataclass(frozen=True, slots=True)
-class JournalBegun:
-    """This journal got its name; a copy of it keeps it."""
-
-    journal_id: bytes
-
-    def apply(self, state: ClusterState) -> None:
-        """Set it."""
-        state.journal_id = self.journal_id
-
-
-@dataclass(frozen=True, slots=True)
-class EpochsRecalled:
-    """Where controller epochs began; only in a compacted journal."""
-
-    epoch_starts: tuple[tuple[int, int], ...]
-
-    def apply(self, state: ClusterState) -> None:
-        """Set them."""
-        state.epoch_starts = dict(self.epoch_starts)
-
-
-@dataclass(frozen=True, slots=True)
-class BrokerEpochsRaised:
-    """Broker epochs below this one may belong to registrations that the journal does not know."""
-
-    next_broker_epoch: int
-
-    def apply(self, state: ClusterState) -> None:
-        """Move on."""
-        state.next_broker_epoch = max(state.next_broker_epoch, self.next_broker_epoch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +233,7 @@ class LeadershipChanged:
     changes: tuple[Leadership, ...]
 
     def apply(self, state: ClusterState) -> None:
-        """Replace the leadership of each."""
+        """Replace the leadership of each; the journal knows these partitions from now on."""
         for change in self.changes:
             partitions = state.topics[change.topic].partitions
             known = partitions[change.partition]
@@ -276,6 +249,9 @@ class LeadershipChanged:
                 controller_epoch=change.controller_epoch,
                 is_recovering=change.is_recovering,
             )
+            tp = TopicPartition(change.topic, change.partition)
+            for broker_id in list(state.unknown_replicas):
+                drop(state.unknown_replicas, broker_id, tp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,6 +332,7 @@ RECORD_CLASSES: Final[tuple[type[Record], ...]] = (
     JournalBegun,
     EpochsRecalled,
     BrokerEpochsRaised,
+    UnknownReplicasReported,
     BrokerRegistered,
     BrokerUnfenced,
     BrokerFenced,

@@ -6,7 +6,6 @@ No rules. The next start makes it anew from the journaled state.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from controller.core.effects import Effect
 from controller.core.events import RequestArrived
@@ -72,13 +71,6 @@ class Hearing:
     """What waits for the controller to act."""
 
 
-class UnknownReplica(NamedTuple):
-    """What a broker goes on with and the journal does not know."""
-
-    topic_id: bytes
-    leader_epoch: int
-
-
 @dataclass(slots=True)
 class RunState:
     """All of it."""
@@ -113,10 +105,6 @@ class RunState:
     """None: it is over."""
     reports: dict[int, JournalReport] = field(default_factory=dict[int, JournalReport])
     """Broker id -> the last it reported of the journal since the start."""
-    unknown_replicas: dict[TopicPartition, dict[int, UnknownReplica]] = field(
-        default_factory=dict[TopicPartition, dict[int, UnknownReplica]]
-    )
-    """By the broker that has it."""
     hearing_is_over: bool = False
     """Whether the controller acts."""
     is_new_journal: bool = False

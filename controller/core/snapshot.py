@@ -7,6 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from controller.core.journal_records import (
+    BrokerEpochsRaised,
+    EpochsRecalled,
+    JournalBegun,
+    UnknownReplicasReported,
+)
 from controller.core.reassignment_records import (
     AssignmentChanged,
     RemovalsPending,
@@ -14,13 +20,10 @@ from controller.core.reassignment_records import (
 )
 from controller.core.records import (
     BrokerConfigsChanged,
-    BrokerEpochsRaised,
     BrokerRegistered,
     BrokerUnfenced,
     ControllerStarted,
     DeletionQueued,
-    EpochsRecalled,
-    JournalBegun,
     LeadershipChanged,
     LogDirsCordoned,
     LogDirsFailed,
@@ -50,6 +53,10 @@ def snapshot(state: ClusterState) -> list[Record]:
         ),
         *(ReplicasProbed(broker_id, tuple(tps), ()) for broker_id, tps in state.offline.items()),
         *(RemovalsPending(broker_id, tuple(tps)) for broker_id, tps in state.removed.items()),
+        *(
+            UnknownReplicasReported(broker_id, tuple(found.items()))
+            for broker_id, found in state.unknown_replicas.items()
+        ),
         ThrottlesClaimed(tuple(state.throttled_topics), tuple(state.throttled_brokers)),
     ]
 

@@ -121,6 +121,13 @@ class Topic:
         return [TopicPartition(self.name, number) for number in range(len(self.partitions))]
 
 
+class UnknownReplica(NamedTuple):
+    """What a broker goes on with and the journal does not know."""
+
+    topic_id: bytes
+    leader_epoch: int
+
+
 @dataclass(slots=True)
 class ClusterState:
     """The cluster as decided. Queries only; records change it."""
@@ -161,6 +168,10 @@ class ClusterState:
         default_factory=dict[int, dict[TopicPartition, None]]
     )
     """Broker id -> what a reassignment took from it and it has not confirmed to be deleted."""
+    unknown_replicas: dict[int, dict[TopicPartition, UnknownReplica]] = field(
+        default_factory=dict[int, dict[TopicPartition, UnknownReplica]]
+    )
+    """Broker id -> what it goes on with and the journal lost; until the partition is led anew."""
 
     def find(self, tp: TopicPartition) -> Partition | None:
         """Return the partition, or None when it does not exist."""

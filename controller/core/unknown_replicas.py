@@ -1,35 +1,31 @@
 """Replicas that brokers go on with and a journal without its end does not know: nobody leads them.
 
 Their logs stay, for nobody is sure enough to delete them. What a broker's new process has loaded
-nobody has told it to lead; only what an older one goes on with has to be ended. Kafka has no such
-case: its journal is replicated.
+nobody has told it to lead; only what an older one goes on with has to be ended. It is journaled, as
+brokers are asked for their replicas only while the journal is behind. Kafka has no such case: its
+journal is replicated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from controller.core.run_state import UnknownReplica
-from controller.core.state import INITIAL_LEADER_EPOCH
+from controller.core.journal_records import UnknownReplicasReported
+from controller.core.state import INITIAL_LEADER_EPOCH, UnknownReplica
 from controller.core.step import Step
 from protocol.ids import NO_EPOCH, ZERO_UUID, TopicPartition
 from protocol.messages.journal import JournalReport
 
 
 def note(step: Step, reports: Mapping[int, JournalReport]) -> None:
-    """Remember what brokers go on with that the state does not have, instead of what they did.
+    """Journal what brokers go on with that the state does not have, instead of what they did.
 
     ``tell`` when they listen.
     """
     for broker_id, report in sorted(reports.items()):
-        for found in step.run.unknown_replicas.values():
-            found.pop(broker_id, None)
-        for topic in report.topics or ():
-            for replica in topic.replicas:
-                tp = TopicPartition(topic.name, replica.partition)
-                if replica.leader_epoch != NO_EPOCH and step.state.find(tp) is None:
-                    unknown = UnknownReplica(bytes(topic.topic_id), replica.leader_epoch)
-                    step.run.unknown_replicas.setdefault(tp, {})[broker_id] = unknown
+        unknown = dict(_unknown(step, report))
+        if unknown != step.state.unknown_replicas.get(broker_id, {}):
+            step.change(UnknownReplicasReported(broker_id, tuple(unknown.items())))
 
 
 def first_leader_epoch(step: Step, tp: TopicPartition) -> int:
@@ -39,7 +35,7 @@ def first_leader_epoch(step: Step, tp: TopicPartition) -> int:
     above what ``tell`` told them then: they would take anything lower for an old order.
     """
     topic_id = step.state.topics[tp.topic].topic_id
-    known = step.run.unknown_replicas.get(tp, {}).values()
+    known = [found[tp] for found in step.state.unknown_replicas.values() if tp in found]
     above = [one.leader_epoch + 2 for one in known if one.topic_id in (topic_id, ZERO_UUID)]
     return max([INITIAL_LEADER_EPOCH, *above])
 
@@ -50,12 +46,22 @@ def tell(step: Step, broker_ids: Iterable[int]) -> None:
     One that was made anew since is known: its own leadership was told.
     """
     batch = step.new_batch()
+    reported = step.state.unknown_replicas
+    tps = dict.fromkeys(tp for _, found in sorted(reported.items()) for tp in found)
     for broker_id in broker_ids:
-        for tp, found in step.run.unknown_replicas.items():
+        for tp in tps:
             if step.state.find(tp) is None:
-                own = found.get(broker_id)
+                own = reported.get(broker_id, {}).get(tp)
                 if own is not None:
                     epoch = own.leader_epoch + 1
                     batch.add_without_leader(broker_id, tp, own.topic_id, epoch)
                 batch.add_gone(broker_id, tp)
     step.send_batch(batch)
+
+
+def _unknown(step: Step, report: JournalReport) -> Iterator[tuple[TopicPartition, UnknownReplica]]:
+    for topic in report.topics or ():
+        for replica in topic.replicas:
+            tp = TopicPartition(topic.name, replica.partition)
+            if replica.leader_epoch != NO_EPOCH and step.state.find(tp) is None:
+                yield tp, UnknownReplica(bytes(topic.topic_id), replica.leader_epoch)

@@ -7,8 +7,9 @@ from random import Random
 import pytest
 
 from controller.core import catch_up
+from controller.core.journal_records import JournalBegun
 from controller.core.reassignment_records import RemovalsPending
-from controller.core.records import ControllerStarted, DeletionQueued, JournalBegun, Record
+from controller.core.records import ControllerStarted, DeletionQueued, Record
 from controller.core.state import Partition
 from controller.core.step import Step
 from protocol.messages.journal import JournalReport, ReportedReplica, ReportedTopic

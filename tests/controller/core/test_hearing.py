@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from controller.core.events import Tick
-from controller.core.records import ControllerStarted, JournalBegun
+from controller.core.journal_records import JournalBegun
+from controller.core.records import ControllerStarted
 from protocol.messages.journal import JournalReport, asks_for_replicas, put_report
 from protocol.messages.lifecycle import BrokerRegistrationRequest, Listener
 from protocol.messages.producer_ids import AllocateProducerIdsRequest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from controller.core.journal_records import UnknownReplicasReported
 from controller.core.reassignment_records import AssignmentChanged, ThrottlesClaimed
 from controller.core.records import (
     ControllerStarted,
@@ -15,7 +16,7 @@ from controller.core.records import (
     ShutdownBegun,
 )
 from controller.core.snapshot import snapshot
-from controller.core.state import ClusterState, Partition
+from controller.core.state import ClusterState, Partition, UnknownReplica
 from tests.controller.core.cluster import log_dir, registered, topic_records, tp
 
 LED = Partition(replicas=(1, 2), leader=1, leader_epoch=3, isr=(1, 2), partition_epoch=5)
@@ -43,6 +44,7 @@ EVERYTHING: list[Record] = [
     ReplicasProbed(1, (tp("t-0"),), ()),
     DeletionQueued("u"),
     ThrottlesClaimed(("t",), (1, 3)),
+    UnknownReplicasReported(2, ((tp("lost-0"), UnknownReplica(b"l" * 16, 4)),)),
     ProducerIdsAllocated(7000),
 ]
 

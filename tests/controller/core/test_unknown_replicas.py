@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from controller.core import unknown_replicas
-from controller.core.state import Topic
+from controller.core.journal_records import UnknownReplicasReported
+from controller.core.snapshot import snapshot
+from controller.core.state import Topic, UnknownReplica
+from controller.journal import Entry, encode_entry, replay
 from protocol.ids import LEADER_DURING_DELETE, NO_LEADER, TopicPartition
 from protocol.messages.control import LeaderAndIsrRequest, UpdateMetadataRequest
 from protocol.messages.journal import JournalReport, ReportedReplica
@@ -12,6 +17,7 @@ from tests.controller.core.heard import cold, led, reported
 from tests.controller.core.test_catch_up import step_of
 
 LATER = b"later".ljust(16, b"-")
+LATER_0 = TopicPartition("later", 0)
 
 
 def noted(cluster: Cluster, **replicas: ReportedReplica) -> None:
@@ -85,12 +91,34 @@ def test_who_comes_late_is_told_when_it_is_live() -> None:
     assert gone.topic_states[0].partition_states[0].leader == LEADER_DURING_DELETE
 
 
+def test_the_next_controller_knows_them_from_its_journal() -> None:
+    cluster = three_brokers()
+    noted(cluster, b1=led(1, (4, 7), (1, 2)), b2=led(1, (4, 7), (1, 2)))
+    known = cluster.state.unknown_replicas
+    line = encode_entry(Entry(0, 0, snapshot(cluster.state)))
+
+    state = replay(line, Path("journal")).state
+
+    assert known == {1: {LATER_0: (LATER, 4)}, 2: {LATER_0: (LATER, 4)}}
+    assert state.unknown_replicas == known
+
+
+def test_what_was_reported_before_is_journaled_once() -> None:
+    cluster = three_brokers()
+    step = step_of(cluster)
+    report = JournalReport(topics=[reported("later", led(1, (4, 7), (1, 2)))])
+
+    for _ in range(2):
+        unknown_replicas.note(step, {1: report, 2: JournalReport(topics=[])})
+
+    assert step.records == [UnknownReplicasReported(1, ((LATER_0, UnknownReplica(LATER, 4)),))]
+
+
 def test_one_that_is_added_anew_begins_above_what_its_brokers_were_told() -> None:
     cluster = three_brokers()
     noted(cluster, b1=led(1, (4, 7), (1, 2)))
     step = step_of(cluster)
-    tp = TopicPartition("later", 0)
     for topic_id, epoch in ((LATER, 6), (b"another".ljust(16, b"-"), 0)):
         step.state.topics["later"] = Topic(name="later", topic_id=topic_id, configs={})
-        assert unknown_replicas.first_leader_epoch(step, tp) == epoch
-        assert unknown_replicas.first_leader_epoch(step, tp._replace(partition=1)) == 0
+        assert unknown_replicas.first_leader_epoch(step, LATER_0) == epoch
+        assert unknown_replicas.first_leader_epoch(step, LATER_0._replace(partition=1)) == 0
