@@ -24,6 +24,8 @@ class Tally:
     """Kind of fault -> how much it met."""
     seeds_by_kind: dict[str, int] = field(default_factory=dict[str, int])
     """Kind of fault -> in how many runs it met anything."""
+    empty_faults: int = 0
+    """Drawn faults that were set and never met anything."""
     done: dict[str, int] = field(default_factory=dict[str, int])
     """Word of an action -> how often it was carried out."""
     coverage: Coverage = field(default_factory=Coverage)
@@ -37,6 +39,7 @@ class Tally:
         self.read += run.verdict.read
         _add(self.fired, run.fired)
         _add(self.seeds_by_kind, {kind: 1 for kind, count in run.fired.items() if count})
+        self.empty_faults += len(run.verdict.empty_faults)
         _add(self.done, run.verdict.done)
         self.coverage.add(run.transitions)
 
@@ -52,6 +55,7 @@ class Tally:
             "read": self.read,
             "fired": dict(sorted(self.fired.items())),
             "seeds_by_kind": dict(sorted(self.seeds_by_kind.items())),
+            "empty_faults": self.empty_faults,
             "done": dict(sorted(self.done.items())),
             "transitions_seen": {str(one): coverage.counts[one] for one in coverage.seen},
             "transitions_never_seen": [str(one) for one in coverage.never_seen],

@@ -79,7 +79,7 @@ def tally_summary(tally: Tally, wall_s: float) -> str:
         f"{tally.seeds} seeds, {tally.steps} steps, {tally.virtual_ms / 1000:.0f} virtual seconds "
         f"in {wall_s:.0f} s ({speed:.0f} times as fast)",
         f"{tally.acknowledged} records acknowledged, {tally.read} read",
-        f"faults fired: {_counts(tally.fired)}",
+        f"faults fired: {_counts(tally.fired)}; {tally.empty_faults} met nothing",
         f"done: {_counts(tally.done)}",
         *coverage_lines(tally.coverage),
     ]

@@ -63,7 +63,7 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
             *_in_time([*timed_steps(spans), *_late(clients, scope, workloads)]),
             _until(scope.length_ms),
         ),
-        ending=Ending(replace_log_dirs=True, met_within_ms=MET_WITHIN_MS),
+        ending=Ending(replace_log_dirs=True, met_within_ms=MET_WITHIN_MS, empty_faults="count"),
     )
 
 

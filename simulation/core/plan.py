@@ -100,6 +100,15 @@ class Workload:
     record_bytes: int = 100
     batch_records: int = 1
     """Records of one request."""
+    keys: int = 0
+    """Records have one of so many keys, in turn; 0: none."""
+    compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "none"
+    """Of the batches that it writes."""
+    message_format: Literal[0, 1, 2] = 2
+    """0 and 1: it speaks as clients did before Kafka 0.10 and 0.11, whose records are message sets.
+
+    A producer sends them (Produce 0 and 2), a consumer gets them (Fetch 1 and 3).
+    """
     records_max: int | None = None
     """It ends after so many; None: with the run."""
     begins: bool = True
@@ -122,6 +131,12 @@ class Ending:
     """How long faults that have met nothing stay on after the steps, while all else is repaired.
 
     What they wait for is made to happen, if it can be. 0: they must have met something by then.
+    """
+    empty_faults: Literal["fail", "count"] = "fail"
+    """What comes of faults that met nothing all the same.
+
+    ``fail``: whoever wrote the plan tests nothing with them. ``count``: chance put them there; the
+    run counts them, and they break no rule of the cluster.
     """
 
 

@@ -38,6 +38,8 @@ class Verdict:
     read: int = 0
     fault_hits: Mapping[str, int] = field(default_factory=dict[str, int])
     """By the name of the fault."""
+    empty_faults: tuple[str, ...] = ()
+    """Names of those that were set and met nothing, where the plan counts them."""
     done: Mapping[str, int] = field(default_factory=dict[str, int])
     """The word of an action -> how often it was done and went as the plan says."""
 

@@ -107,6 +107,7 @@ class _PlanRun:
         self._began_us = 0
         self._healed_us: int | None = None
         self._healed_after_ms: int | None = None
+        self._empty_faults: tuple[str, ...] = ()
 
     async def run(self) -> Verdict:
         """Run it."""
@@ -173,9 +174,7 @@ class _PlanRun:
     async def _end(self, context: RunContext, faults: list[Fault]) -> None:
         """End the faults, wait until all is well, end the workloads."""
         await trigger_unmet_faults(context, self._plan.ending, self._story)
-        hits = await self._cluster.fault_hits()
-        if not self._violations:
-            self._note(FAULTS, [_inert(fault) for fault in faults if not hits.get(fault.name)])
+        await self._judge_empty(faults)
         await end_faults(context, self._plan.ending, self._story)
         self._healed_us = loop_now_us()
         try:
@@ -187,6 +186,17 @@ class _PlanRun:
             self._note(HEALING, [str(error)])
             await context.workloads.end_writers()
             await context.workloads.end_readers()
+
+    async def _judge_empty(self, faults: list[Fault]) -> None:
+        """Note the faults that met nothing, as mistakes of the plan or as bad luck."""
+        hits = await self._cluster.fault_hits()
+        empty = [fault for fault in faults if not hits.get(fault.name)]
+        if self._plan.ending.empty_faults == "fail":
+            self._note(FAULTS, [] if self._violations else [_inert(fault) for fault in empty])
+            return
+        self._empty_faults = tuple(fault.name for fault in empty)
+        if empty:
+            self._story.tell(f"never met anything: {', '.join(self._empty_faults)}")
 
     async def _verdict(self, context: RunContext, done: Mapping[str, int]) -> Verdict:
         samples = await self._cluster.samples()
@@ -207,6 +217,7 @@ class _PlanRun:
             acknowledged=sum(each.acknowledged for each in seen),
             read=sum(each.read for each in seen),
             fault_hits=dict(await self._cluster.fault_hits()),
+            empty_faults=self._empty_faults,
             done=dict(done),
             checks=checks_of(evidence),
         )

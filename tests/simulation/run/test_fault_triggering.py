@@ -75,6 +75,17 @@ def test_a_fault_that_nothing_can_provoke_fails_the_run_and_says_what_to_do() ->
     ]
 
 
+def test_a_fault_that_chance_put_where_nothing_comes_is_counted_and_fails_nothing() -> None:
+    verdict = play(
+        "- fault: {id: f, broker: 1, log_dir: d1, mode: eio, name: no-such-file}",
+        rest="ending: {met_within: 3s, empty_faults: count}",
+    )
+
+    assert found(verdict) == []
+    assert verdict.empty_faults == ("f",)
+    assert "never met anything: f" in story(verdict)
+
+
 def test_a_step_that_may_fail_sets_a_fault_that_must_meet_something_all_the_same() -> None:
     verdict = play(
         "- {fault: {id: f, broker: 1, log_dir: d1, mode: eio, name: no-such}, may_fail: true}"
