@@ -25,6 +25,11 @@ def record_number(workload: int, count: int) -> int:
     return workload * RECORDS_PER_WORKLOAD + count
 
 
+def key_of(record: int, keys: int) -> bytes | None:
+    """Return the key of record number ``record`` where a workload has so many; 0: None."""
+    return f"key-{record % keys}".encode() if keys else None
+
+
 def payload(record: int, size_bytes: int) -> bytes:
     """Return the value of record number ``record``; never shorter than ``SIZE_BYTES_MIN``."""
     filling_bytes = max(0, size_bytes - SIZE_BYTES_MIN)

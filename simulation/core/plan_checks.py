@@ -23,7 +23,7 @@ from simulation.core.conditions import (
     Not,
     Offsets,
 )
-from simulation.core.plan import WORLDS, Plan
+from simulation.core.plan import WORLDS, Plan, Workload
 from simulation.core.plan_names import KnownNames
 from simulation.core.plan_shape import Name
 
@@ -31,6 +31,8 @@ SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _ANY_PORT: Final = 20_000
 BOUNDED: Final = (Count, LeaderEpoch, Metric, Offsets)
 """Conditions that say nothing without a bound."""
+_NEWEST_FORMAT: Final = 2
+"""Of records; older ones are message sets, without producer ids."""
 _NOT_BOUNDS: Final = ("workload", "what", "of", "broker", "name")
 
 
@@ -106,6 +108,19 @@ def _workload_mistakes(plan: Plan) -> Iterator[str]:
             yield f"workloads[{index}].client: aiokafka moves no replicas"
         if workload.idempotent and workload.acks != "all":
             yield f"workloads[{index}].acks: must be all of an idempotent producer"
+        yield from (f"workloads[{index}].{mistake}" for mistake in _format_mistakes(workload))
+
+
+def _format_mistakes(workload: Workload) -> Iterator[str]:
+    is_old = workload.message_format < _NEWEST_FORMAT
+    if workload.keys < 0:
+        yield f"keys: must be >= 0, is {workload.keys}"
+    if is_old and workload.client == "aiokafka":
+        yield f"message_format: aiokafka speaks {_NEWEST_FORMAT} only"
+    if is_old and workload.idempotent:
+        yield f"message_format: must be {_NEWEST_FORMAT} of an idempotent producer"
+    if is_old and workload.compression == "zstd":
+        yield f"compression: zstd came with message format {_NEWEST_FORMAT}"
 
 
 def _step_mistakes(plan: Plan) -> Iterator[str]:

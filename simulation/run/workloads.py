@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 from protocol.ids import TopicPartition
 from protocol.ports import WallClock
+from protocol.records.batch import Compression
 from simulation.core.history import History
 from simulation.core.observation import ObservedOffsets, ObservedWorkload
 from simulation.core.plan import Workload
@@ -18,6 +19,7 @@ from simulation.workload.consumer import ConsumerSettings, ConsumerWorkload
 from simulation.workload.mover import MoverSettings, MoverWorkload, RandomSource
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
 from simulation.workload.progress import Progress
+from simulation.workload.record_formats import RecordFormat
 
 _ACKS: Final = {"all": -1, "1": 1, "0": 0}
 
@@ -138,7 +140,9 @@ class Workloads:
                     self._clock,
                 )
             case "consume":
-                settings = ConsumerSettings(topic=workload.topic)
+                settings = ConsumerSettings(
+                    topic=workload.topic, message_format=workload.message_format
+                )
                 return ConsumerWorkload(connection, self._history, settings)
             case "move":
                 return MoverWorkload(
@@ -157,6 +161,11 @@ def _producer_settings(workload: Workload) -> ProducerSettings:
         interval_ms=workload.interval_ms,
         record_bytes=workload.record_bytes,
         batch_records=workload.batch_records,
+        keys=workload.keys,
+        record_format=RecordFormat(
+            message_format=workload.message_format,
+            compression=Compression[workload.compression.upper()],
+        ),
         records_max=workload.records_max,
     )
 

@@ -20,6 +20,7 @@ from aiokafka.errors import KafkaError as AiokafkaError
 
 from protocol.errors import ErrorCode
 from protocol.ids import NO_LEADER, TopicPartition
+from protocol.records.batch import Compression
 from simulation.core.history import (
     Function,
     History,
@@ -29,7 +30,7 @@ from simulation.core.history import (
     Read,
     Send,
 )
-from simulation.core.payload import number_of, payload, record_number
+from simulation.core.payload import key_of, number_of, payload, record_number
 from simulation.workload.consumer import ConsumerSettings
 from simulation.workload.pause import pause
 from simulation.workload.producer import ProducerSettings
@@ -41,6 +42,13 @@ POLL_MS: Final = 500
 GONE_AFTER_MS: Final = 100
 """How long what a producer has made when it ends waits for a partition that does not exist."""
 _ACKS: Final = {-1: "all", 0: 0, 1: 1}
+_COMPRESSIONS: Final = {
+    Compression.NONE: None,
+    Compression.GZIP: "gzip",
+    Compression.SNAPPY: "snappy",
+    Compression.LZ4: "lz4",
+    Compression.ZSTD: "zstd",
+}
 _NOT_APPENDED: Final = (ErrorCode.MESSAGE_TOO_LARGE.name, "RecordTooLargeError")
 
 
@@ -78,6 +86,7 @@ class AiokafkaProducerWorkload:
             client_id=self._client_id,
             acks=_ACKS[settings.acks],
             enable_idempotence=settings.is_idempotent,
+            compression_type=_COMPRESSIONS[settings.record_format.compression],
             request_timeout_ms=settings.delivery_timeout_ms,
             retry_backoff_ms=settings.retry_backoff_ms,
         )
@@ -138,7 +147,8 @@ class AiokafkaProducerWorkload:
         self._under_way[number] = invocation
         try:
             value = payload(number, settings.record_bytes)
-            sent = await producer.send(tp.topic, value, partition=tp.partition)
+            key = key_of(number, settings.keys)
+            sent = await producer.send(tp.topic, value, key=key, partition=tp.partition)
         except AiokafkaError as error:
             self._failed(number, error)
         else:

@@ -9,23 +9,26 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from protocol.admin.offsets import EARLIEST
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import NO_EPOCH, TopicPartition
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.ports import Buffer
-from protocol.records.batch import UnsupportedMagic, check_crc, iterate_batches
-from protocol.records.records import iterate_records
+from protocol.records.batch import UnsupportedMagic
+from protocol.records.entries import (
+    check_stored_crc,
+    iterate_stored_batches,
+    iterate_stored_records,
+)
 from simulation.core.history import Function, History, Poll, Read
 from simulation.core.payload import number_of
 from simulation.workload.clients import ClusterClient
 from simulation.workload.pause import pause
 from simulation.workload.progress import Progress, code_of
 from simulation.workload.questions import end_of_epoch, list_offsets
-
-FETCH_VERSION: Final = 12
+from simulation.workload.record_formats import FETCH_VERSIONS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +42,8 @@ class ConsumerSettings:
     retry_backoff_ms: int = 100
     metadata_max_age_ms: int = 1_000
     """How often it asks for metadata when nothing goes wrong: it may have missed an election."""
+    message_format: int = 2
+    """The newest format of records that it understands; 0 and 1 know nothing of leader epochs."""
 
 
 @dataclass(slots=True)
@@ -141,7 +146,8 @@ class ConsumerWorkload:
             ],
         )
         timeout_ms = settings.max_wait_ms + self._client.request_timeout_ms
-        return await self._client.ask(broker, request, FETCH_VERSION, timeout_ms=timeout_ms)
+        version = FETCH_VERSIONS[settings.message_format]
+        return await self._client.ask(broker, request, version, timeout_ms=timeout_ms)
 
     def _take(self, asked: Poll, answer: Any) -> tuple[list[Read], dict[TopicPartition, ErrorCode]]:
         """Move the positions behind what was read."""
@@ -177,14 +183,14 @@ class ConsumerWorkload:
         records: list[tuple[int, int]] = []
         is_whole = True
         try:
-            for at, header in iterate_batches(data):
-                if not check_crc(data, at, header):
+            for at, header in iterate_stored_batches(data):
+                if not check_stored_crc(data, at, header):
                     is_whole = False
                     break
                 # The batch at the fetch offset comes whole, with what lies before it.
                 records += [
                     (record.offset, number_of(record.value))
-                    for record in iterate_records(data, at, header)
+                    for record in iterate_stored_records(data, at, header)
                     if record.offset >= position.offset and not header.is_control
                 ]
                 position.offset = header.next_offset

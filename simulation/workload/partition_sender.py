@@ -16,12 +16,12 @@ from typing import Any, Final, NamedTuple
 from protocol.errors import REFRESH_METADATA, RETRIABLE, ErrorCode, KafkaError, Malformed
 from protocol.ids import NO_OFFSET, TopicPartition
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records.build import BatchOptions, NewRecord, build_batch
+from protocol.records.build import NewRecord
 from simulation.core.history import Invocation, ProducerRange, Send
 from simulation.workload.clients import Begun, ClusterClient, LeaderAndEpoch
 from simulation.workload.progress import Progress, code_of
+from simulation.workload.record_formats import NEWEST_FORMAT, RecordFormat
 
-PRODUCE_VERSION: Final = 9
 QUEUED_BATCHES_MAX: Final = 32
 """As a producer's buffer memory: no more wait for one partition."""
 
@@ -69,6 +69,7 @@ class SenderSettings:
     """After so long a batch is given up."""
     retry_backoff_ms: int
     request_timeout_ms: int
+    record_format: RecordFormat = NEWEST_FORMAT
 
 
 @dataclass(slots=True, eq=False)
@@ -197,24 +198,17 @@ class PartitionSender:
 
     async def _put_out(self, batch: Batch, broker: int) -> None:
         request = self._request(batch)
+        version = self._settings.record_format.produce_version
         if self._settings.acks == 0:
-            await self._client.notify(broker, request, PRODUCE_VERSION)
+            await self._client.notify(broker, request, version)
             self._waiting.popleft()
             self._acknowledge(batch, NO_OFFSET)
         else:
-            batch.begun = await self._client.begin(broker, request, PRODUCE_VERSION)
+            batch.begun = await self._client.begin(broker, request, version)
             self._in_flight.append(self._waiting.popleft())
 
     def _request(self, batch: Batch) -> ProduceRequest:
-        numbers = batch.producer or ProducerRange(-1, -1, -1)
-        records = build_batch(
-            batch.records,
-            BatchOptions(
-                producer_id=numbers.producer_id,
-                producer_epoch=numbers.producer_epoch,
-                base_sequence=numbers.base_sequence,
-            ),
-        )
+        records = self._settings.record_format.encoded(batch.records, batch.producer)
         part = PartitionProduceData(index=self.tp.partition, records=records)
         return ProduceRequest(
             transactional_id=None,

@@ -16,7 +16,7 @@ from protocol.messages.producer_ids import InitProducerIdRequest
 from protocol.ports import WallClock
 from protocol.records.build import NewRecord
 from simulation.core.history import Function, History, Send
-from simulation.core.payload import payload, record_number
+from simulation.core.payload import key_of, payload, record_number
 from simulation.workload.clients import ClusterClient
 from simulation.workload.partition_sender import (
     Batch,
@@ -27,6 +27,7 @@ from simulation.workload.partition_sender import (
 )
 from simulation.workload.pause import pause
 from simulation.workload.progress import Progress, code_of
+from simulation.workload.record_formats import NEWEST_FORMAT, RecordFormat
 
 IDEMPOTENT_IN_FLIGHT_MAX: Final = 5
 """As many batches of a producer as a leader remembers. Source: ProducerStateEntry.java."""
@@ -44,6 +45,9 @@ class ProducerSettings:
     """Between two batches, whatever their partitions."""
     record_bytes: int = 100
     batch_records: int = 1
+    keys: int = 0
+    """Records have one of so many keys, in turn; 0: none."""
+    record_format: RecordFormat = NEWEST_FORMAT
     records_max: int | None = None
     """It ends after so many; None: when it is stopped."""
     in_flight_max: int = IDEMPOTENT_IN_FLIGHT_MAX
@@ -99,6 +103,7 @@ class ProducerWorkload:
                 delivery_timeout_ms=self._settings.delivery_timeout_ms,
                 retry_backoff_ms=self._settings.retry_backoff_ms,
                 request_timeout_ms=self._client.request_timeout_ms,
+                record_format=self._settings.record_format,
             ),
             self.progress,
             self._identify if self._settings.is_idempotent else None,
@@ -156,7 +161,11 @@ class ProducerWorkload:
         return Batch(
             invocation=self._history.begin(self._client.client_id, Function.SEND, send),
             records=tuple(
-                NewRecord(payload(each, settings.record_bytes), timestamp_ms=now_ms)
+                NewRecord(
+                    payload(each, settings.record_bytes),
+                    key=key_of(each, settings.keys),
+                    timestamp_ms=now_ms,
+                )
                 for each in numbers
             ),
             deadline_s=now_s + settings.delivery_timeout_ms / 1000,

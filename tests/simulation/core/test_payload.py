@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from simulation.core.history import UNREADABLE
-from simulation.core.payload import SIZE_BYTES_MIN, number_of, payload, record_number
+from simulation.core.payload import SIZE_BYTES_MIN, key_of, number_of, payload, record_number
 
 
 @pytest.mark.parametrize("size_bytes", [0, SIZE_BYTES_MIN, SIZE_BYTES_MIN + 1, 100, 10_000])
@@ -34,3 +34,8 @@ def test_a_cut_value_and_none_are_unreadable() -> None:
 def test_numbers_of_workloads_do_not_meet() -> None:
     assert record_number(0, 999_999_999) < record_number(1, 0)
     assert record_number(3, 17) == 3_000_000_017
+
+
+def test_keys_come_in_turn_and_only_where_there_are_any() -> None:
+    assert [key_of(number, 2) for number in range(3)] == [b"key-0", b"key-1", b"key-0"]
+    assert key_of(5, 0) is None

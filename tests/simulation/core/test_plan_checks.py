@@ -124,6 +124,19 @@ def test_a_plan_says_what_it_is(text: str, told: str) -> None:
     ("workload", "told"),
     [
         ("client: aiokafka, kind: move", "workloads[0].client: aiokafka moves no replicas"),
+        ("keys: -1", "workloads[0].keys: must be >= 0, is -1"),
+        (
+            "client: aiokafka, message_format: 1",
+            "workloads[0].message_format: aiokafka speaks 2 only",
+        ),
+        (
+            "idempotent: true, message_format: 0",
+            "workloads[0].message_format: must be 2 of an idempotent producer",
+        ),
+        (
+            "message_format: 1, compression: zstd",
+            "workloads[0].compression: zstd came with message format 2",
+        ),
         ('idempotent: true, acks: "1"', "workloads[0].acks: must be all of an idempotent producer"),
     ],
 )
