@@ -178,7 +178,7 @@ def whole_refusal(request: Any) -> KafkaError | None:
     try:
         check_whole(request)
     except KafkaError as error:
-        return error
+        return error.with_traceback(None)  # Its frames hold the request, in a cycle.
     return None
 
 
@@ -194,5 +194,5 @@ def piece_refusal(piece: Any, turns: Turns) -> KafkaError | None:
     except KafkaError as error:
         for rest in shorten(piece):
             turns.discard(list(rest))
-        return error
+        return error.with_traceback(None)  # Its frames hold what was just discarded, in a cycle.
     return None

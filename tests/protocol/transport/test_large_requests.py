@@ -94,6 +94,14 @@ def test_refusals_are_for_what_no_piece_may_hold() -> None:
     assert len(request.topics or ()) == 2000
 
 
+async def test_a_refusal_holds_nothing_of_the_request() -> None:
+    """Else a collection frees all of it at once, which takes 40 ms of 200,000 endpoints."""
+    request = wanted(2500)
+    refusals = [whole_refusal(request), piece_refusal(request, Turns())]
+    assert [error and error.__traceback__ for error in refusals] == [None, None]
+    assert any(refusals)
+
+
 async def test_an_answer_that_was_sent_is_let_go_of() -> None:
     response = await answer(wanted(3000))
     await drop(response, Turns(), is_shared=False)
