@@ -65,6 +65,8 @@ class ReplicaSample(NamedTuple):
     high_watermark: int = 0
     isr: tuple[int, ...] = ()
     """As the leader has it from the controller."""
+    size_bytes: int = -1
+    """Of all segments, when the sample was written; -1: not known."""
 
 
 class PartitionSample(NamedTuple):
@@ -83,6 +85,8 @@ class PartitionSample(NamedTuple):
     """Or about to be."""
     target: tuple[int, ...] = ()
     """The replicas without those that a reassignment takes away; (): not known."""
+    partition_epoch: int = NO_EPOCH
+    """One more with every change of leader, Isr or replicas."""
 
 
 class LogDirSample(NamedTuple):
@@ -103,6 +107,14 @@ class NodeSample(NamedTuple):
     """Runs and is not paused."""
     boot: int = 0
     """Another number: another process than before."""
+
+
+class ClockSkew(NamedTuple):
+    """A node's wall clock was put ahead of the others', or behind."""
+
+    at_us: int
+    node: str
+    by_ms: int
 
 
 class FaultSample(NamedTuple):
@@ -252,6 +264,7 @@ class Samples:
     """When a hand changed the controller's journal."""
     topics: list[TopicSample] = field(default_factory=list[TopicSample])
     broker_configs: list[BrokerConfigsSample] = field(default_factory=list[BrokerConfigsSample])
+    clock_skews: list[ClockSkew] = field(default_factory=list[ClockSkew])
     faults: list[FaultSample] = field(default_factory=list[FaultSample])
     damages: list[Damage] = field(default_factory=list[Damage])
     views: list[TopicView] = field(default_factory=list[TopicView])

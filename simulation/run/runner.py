@@ -203,7 +203,12 @@ class _PlanRun:
         samples.healed_us = self._healed_us
         samples.ended_us = loop_now_us()
         samples.views, samples.denials = self._topic_answers.views, self._topic_answers.denials
-        evidence = Evidence(history=self.history.operations, samples=samples)
+        evidence = Evidence(
+            history=self.history.operations,
+            samples=samples,
+            configs=self._plan.cluster.configs,
+            broker_configs=self._plan.cluster.broker_configs,
+        )
         self._violations += check_all(evidence)
         seen = context.workloads.seen().values()
         return Verdict(

@@ -88,4 +88,5 @@ def _sample(state: ClusterState, topic: Topic, tp: TopicPartition, now_us: int) 
         tuple(r for r in partition.replicas if not state.is_replica_reachable(tp, r)),
         topic.is_deleting,
         partition.target_replicas,
+        partition.partition_epoch,
     )

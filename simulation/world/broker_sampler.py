@@ -142,6 +142,7 @@ def _sample(now_us: int, node: BrokerNode, replica: Replica) -> ReplicaSample:
         partition.log_end_offset,
         partition.high_watermark,
         partition.isr.isr if partition.is_leader else (),
+        replica.log.files.size_bytes,
     )
 
 

@@ -17,6 +17,7 @@ from controller.core.state import ClusterState
 from controller.journal import replay
 from simulation.core.samples import (
     SEEN_WITHIN_US,
+    ClockSkew,
     FaultSample,
     JournalSample,
     NodeSample,
@@ -103,6 +104,10 @@ class Sampler:
         for number in self._faults.pop(name, ()):
             fault = self.samples.faults[number]
             self.samples.faults[number] = fault._replace(end_us=self._loop.now_us)
+
+    def clock_skewed(self, node: str, by_ms: int) -> None:
+        """Note that a node's wall clock goes ahead of the others', or behind."""
+        self.samples.clock_skews.append(ClockSkew(self._loop.now_us, node, by_ms))
 
     def _tick(self) -> None:
         self.look()

@@ -138,6 +138,7 @@ class SimClusterInstance:
     async def skew_clock(self, node: str, by_ms: int) -> None:
         """See ``ClusterInstance.skew_clock``."""
         self._node(node).skew_clock(by_ms)
+        self._observer.clock_skewed(node, by_ms)
 
     def node(self, node: str) -> ObservedNode:
         """See ``ClusterInstance.node``."""

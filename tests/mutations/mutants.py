@@ -11,9 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 from broker.client_gate import ClientGate
+from broker.core.log_positions import RaisedStart
 from broker.core.metadata_image import MetadataChange, MetadataImage
 from broker.core.partition import Leadership, Partition
 from broker.core.producers import ProducerStates
+from broker.core.retention import RetentionLimits
+from broker.engine.log.retention import Retention
+from broker.engine.replica import Replica
 from broker.lifecycle.journal_knowledge import JournalKnowledge
 from broker.storage.disk_queue import DiskQueue
 from broker.storage.journal_checkpoint import JournalCheckpoint
@@ -25,6 +29,7 @@ from controller.core.events import Event, RequestArrived, Tick
 from controller.core.machine import Machine
 from controller.core.state import ClusterState
 from controller.journal import Journal
+from protocol.configs.topic import TopicConfig
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, TopicPartition
 from protocol.messages.configs import IncrementalAlterConfigsRequest
@@ -90,6 +95,32 @@ class Usurper(Partition):
     def become_follower(self, state: Leadership) -> None:
         super().become_follower(state)
         self.is_leader = True
+
+
+class DeafFollower(Partition):
+    """Does not hear where its leader's log begins."""
+
+    __slots__ = ()
+
+    def raise_log_start(self, offset: int) -> RaisedStart | None:
+        return None
+
+
+class ImpatientReplica(Replica):
+    """Answers DeleteRecords when it alone has deleted them."""
+
+    __slots__ = ()
+
+    @property
+    def low_watermark(self) -> int:
+        return self.partition.log_start_offset
+
+
+class EagerRetention(Retention):
+    """Takes every record for an old one."""
+
+    def _limits(self, replica: Replica, config: TopicConfig) -> RetentionLimits:
+        return replace(super()._limits(replica, config), retention_ms=0)
 
 
 class Recluse(Partition):
@@ -258,6 +289,15 @@ class PromisingMachine(Machine):
             if isinstance(request, IncrementalAlterConfigsRequest):
                 for resource in request.resources:
                     resource.configs = []
+        return super().step(event, now_ms)
+
+
+class RashMachine(Machine):
+    """Takes any online replica for a leader when the whole Isr is gone, whatever is configured."""
+
+    def step(self, event: Event, now_ms: int) -> Decision:
+        defaults = replace(self._settings.defaults, unclean_leader_election_enable=True)
+        self._settings = replace(self._settings, defaults=defaults)
         return super().step(event, now_ms)
 
 

@@ -313,6 +313,51 @@ async def test_a_controller_that_answers_an_order_and_does_not_carry_it_out(
 
 
 @broken_or_not
+async def test_a_controller_that_elects_whoever_is_left(is_broken: bool) -> None:
+    trial = await Trial.begin(1, 2)
+    controller = trial.cluster.controller.controller
+    assert controller is not None
+    if is_broken:
+        turn_into(mutants.RashMachine, getattr(controller, "_machine"))  # noqa: B009 -- its own
+    trial.cluster.brokers[2].kill()
+    await trial.until_isr(TP, 1)
+    trial.cluster.brokers[1].kill()
+    await asyncio.sleep(5)
+    trial.cluster.brokers[2].start()
+    await asyncio.sleep(10)
+    trial.cluster.brokers[1].start()
+
+    assert await trial.findings() == _expected("unclean elections", is_broken=is_broken)
+
+
+@broken_or_not
+async def test_retention_that_takes_what_is_young(is_broken: bool) -> None:
+    trial = await Trial.begin(1, 2, configs="{log.retention.check.interval.ms: '2000'}")
+    engine = trial.engine(1)
+    if is_broken:
+        turn_into(mutants.EagerRetention, getattr(engine.periodic, "_retention"))  # noqa: B009
+    await trial.producer().run()
+
+    expected = ["durability", "retention"] if is_broken else []
+    assert await trial.findings(rest_s=40) == expected  # It looks 30 s after its start first.
+
+
+@broken_or_not
+async def test_a_new_leader_that_has_what_was_deleted(is_broken: bool) -> None:
+    trial = await Trial.begin(1, 2)
+    await trial.producer().run()
+    if is_broken:
+        turn_into(mutants.DeafFollower, trial.partition(2))
+        turn_into(mutants.ImpatientReplica, trial.replica(1))
+    await trial.admin.delete_records(TP, 5)
+    trial.cluster.brokers[1].kill()
+    await trial.until_led(TP, 2)
+    trial.cluster.brokers[1].start()
+
+    assert await trial.findings() == (["deleted records", "orders"] if is_broken else [])
+
+
+@broken_or_not
 async def test_a_log_dir_that_takes_more_than_it_has_room_for(is_broken: bool) -> None:
     trial = await Trial.begin(1, configs="{jbodlab.log.dir.queue.depth.max: '8'}")
     log_dir = trial.log_dir(1)

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Mapping
 
 from broker.core.partition import Partition
+from broker.engine.engine import Engine
+from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
@@ -79,24 +81,28 @@ class Trial:
         addresses = addresses_of(self.cluster.spec)
         return ClusterClient(addresses, client_id, topic_answers=self.topic_answers)
 
-    def state(self, broker: int) -> EngineState:
-        """Return what a broker knows."""
+    def engine(self, broker: int) -> Engine:
+        """Return the engine of a broker."""
         running = self.cluster.brokers[broker].broker
         assert running is not None
         assert running.broker_control.engine is not None
-        return running.broker_control.engine.state
+        return running.broker_control.engine
+
+    def state(self, broker: int) -> EngineState:
+        """Return what a broker knows."""
+        return self.engine(broker).state
 
     def partition(self, broker: int, tp: TopicPartition = TP) -> Partition:
         """Return a partition of a broker."""
-        return self._replica(broker, tp)[0]
+        return self.replica(broker, tp).partition
 
     def log(self, broker: int, tp: TopicPartition = TP) -> PartitionLog:
         """Return a log of a broker."""
-        return self._replica(broker, tp)[1]
+        return self.replica(broker, tp).log.files
 
     def log_dir(self, broker: int, tp: TopicPartition = TP) -> LogDir:
         """Return where a log of a broker lies."""
-        return self._replica(broker, tp)[2]
+        return self.replica(broker, tp).log.dir
 
     def server_ends(self, broker: int, client_process: str) -> list[SimTransport]:
         """Return a broker's ends of the connections from one process."""
@@ -142,7 +148,8 @@ class Trial:
         )
         return list(dict.fromkeys(each.checker for each in check_all(evidence)))
 
-    def _replica(self, broker: int, tp: TopicPartition) -> tuple[Partition, PartitionLog, LogDir]:
+    def replica(self, broker: int, tp: TopicPartition = TP) -> Replica:
+        """Return a replica of a broker."""
         replica = self.state(broker).hosted.online_replica(tp)
         assert replica is not None
-        return replica.partition, replica.log.files, replica.log.dir
+        return replica

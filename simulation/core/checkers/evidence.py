@@ -5,8 +5,8 @@ No rules: each checker is a module of its own, and `table` lists them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from simulation.core.history import Operation
@@ -42,6 +42,12 @@ class Evidence:
     history: Sequence[Operation]
     samples: Samples
     service_level: ServiceLevel = ServiceLevel()
+    configs: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What the cluster file sets for all brokers."""
+    broker_configs: Mapping[int, Mapping[str, str]] = field(
+        default_factory=dict[int, Mapping[str, str]]
+    )
+    """Broker -> what it sets for that one alone."""
 
 
 Checker: TypeAlias = Callable[[Evidence], list[Violation]]

@@ -15,8 +15,10 @@ from simulation.core.checkers import (
     answers,
     bounds,
     containment,
+    deleted_records,
     denials,
     durability,
+    elections,
     high_watermark,
     idempotence,
     journal,
@@ -26,6 +28,7 @@ from simulation.core.checkers import (
     offline,
     orders,
     placement,
+    retention,
 )
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.samples import Samples, SampleSource
@@ -65,12 +68,17 @@ class _Wants(NamedTuple):
 _WANTS: Final[Mapping[str, _Wants]] = {
     durability.NAME: _Wants((SampleSource.CLIENTS, SampleSource.LOGS), (SampleSource.DECISIONS,)),
     leadership.NAME: _Wants((SampleSource.DECISIONS,), (SampleSource.REPLICAS,)),
+    elections.NAME: _Wants((SampleSource.DECISIONS,)),
     high_watermark.NAME: _Wants((SampleSource.REPLICAS,)),
     acks.NAME: _Wants(
         (SampleSource.CLIENTS, SampleSource.REPLICAS, SampleSource.COMMITS),
         (SampleSource.DECISIONS,),
     ),
     agreement.NAME: _Wants((SampleSource.LOGS,)),
+    retention.NAME: _Wants(
+        (SampleSource.CLIENTS, SampleSource.REPLICAS), (SampleSource.DECISIONS,)
+    ),
+    deleted_records.NAME: _Wants((SampleSource.CLIENTS, SampleSource.REPLICAS)),
     containment.NAME: _Wants((SampleSource.CLIENTS, SampleSource.REPLICAS, SampleSource.LOG_DIRS)),
     placement.NAME: _Wants((SampleSource.LOGS,), (SampleSource.DECISIONS,)),
     liveness.NAME: _Wants((SampleSource.DECISIONS, SampleSource.REPLICAS)),

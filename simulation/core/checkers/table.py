@@ -9,8 +9,10 @@ from simulation.core.checkers.agreement import check_agreement
 from simulation.core.checkers.answers import check_answers
 from simulation.core.checkers.bounds import check_bounds
 from simulation.core.checkers.containment import check_containment
+from simulation.core.checkers.deleted_records import check_deleted_records
 from simulation.core.checkers.denials import check_denials
 from simulation.core.checkers.durability import check_durability
+from simulation.core.checkers.elections import check_elections
 from simulation.core.checkers.evidence import Checker, Evidence, Violation
 from simulation.core.checkers.high_watermark import check_high_watermark
 from simulation.core.checkers.idempotence import check_idempotence
@@ -21,13 +23,17 @@ from simulation.core.checkers.liveness import check_liveness
 from simulation.core.checkers.offline import check_offline
 from simulation.core.checkers.orders import check_orders
 from simulation.core.checkers.placement import check_placement
+from simulation.core.checkers.retention import check_retention
 
 CHECKERS: Final[tuple[Checker, ...]] = (
     check_durability,
     check_leadership,
+    check_elections,
     check_high_watermark,
     check_acks,
     check_agreement,
+    check_retention,
+    check_deleted_records,
     check_containment,
     check_placement,
     check_liveness,

@@ -37,6 +37,7 @@ class Story:
         self.history = History(lambda: self.now_us)
         self.samples = Samples()
         self.service_level = ServiceLevel()
+        self.configs: dict[str, str] = {}
 
     @property
     def evidence(self) -> Evidence:
@@ -44,6 +45,7 @@ class Story:
             history=self.history.operations,
             samples=self.samples,
             service_level=self.service_level,
+            configs=self.configs,
         )
 
     def at(self, seconds: float) -> Story:

@@ -1,0 +1,200 @@
+"""A log begins later only where its oldest records may go, and never behind its high watermark.
+
+Where records went by retention, the newest of them was older than ``retention.ms``, or as much as
+``retention.bytes`` stayed. Which configuration a broker had heard of nobody knows: any that the
+topic had so far excuses. Source: UnifiedLog.scala deleteOldSegments; KIP-107.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from protocol.ids import NO_OFFSET, TopicPartition
+from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.checkers.fault_model import forgiven_until
+from simulation.core.checkers.held_configs import HeldConfigs
+from simulation.core.checkers.spans import spans_of
+from simulation.core.checkers.timeline import moments
+from simulation.core.history import Function, Kind, Order, Send
+from simulation.core.samples import ReplicaSample, Role, Samples, SampleSource
+
+NAME: Final = "retention"
+_ALL: Final = -1
+_HOSTED: Final = (Role.LEADER, Role.FOLLOWER)
+_TO_HIGH_WATERMARK: Final = -1
+_TIMESTAMP_US: Final = 1_000
+"""Timestamps are whole milliseconds."""
+
+
+class _Log(NamedTuple):
+    """A partition of one topic: the next topic of its name is another one."""
+
+    tp: TopicPartition
+    topic_id: bytes
+
+
+class _Written(NamedTuple):
+    """The last record of a batch that the whole Isr took."""
+
+    offset: int
+    begun_us: int
+    """Its timestamp is not older."""
+
+
+class _Told(NamedTuple):
+    """What clients asked for."""
+
+    written: Mapping[TopicPartition, Sequence[_Written]]
+    deletions: Mapping[TopicPartition, Sequence[tuple[int, int]]]
+    """When DeleteRecords was begun, and the offset before which records were to go."""
+
+
+def check_retention(evidence: Evidence) -> list[Violation]:
+    """Follow where the logs of all replicas begin."""
+    samples = evidence.samples
+    if SampleSource.REPLICAS not in samples.sources:
+        return []
+    told = _Told(_written(evidence), _deletions(evidence))
+    held = HeldConfigs(evidence)
+    reached: dict[_Log, int] = {}
+    first_seen_us: dict[_Log, int] = {}
+    violations: list[Violation] = []
+    for at_us, changes in moments(samples.replicas):
+        hosted = [each for each in changes if each.role in _HOSTED]
+        violations += [_behind(each) for each in hosted if _is_behind(each)]
+        for log, rises in _rises(hosted, reached).items():
+            first_us = first_seen_us.setdefault(log, at_us)
+            before = reached.get(log, 0)
+            known = [each for each in told.written.get(log.tp, ()) if each.begun_us >= first_us]
+            newest = _newest(known, before, rises[0])
+            reached[log] = rises[0].log_start_offset
+            reasons = (_is_meant(each, newest, told, held, samples) for each in rises)
+            if not any(reasons) and newest is not None:
+                violations.append(_too_much(rises[0], before, newest))
+        for each in hosted:
+            first_seen_us.setdefault(_Log(each.tp, each.topic_id), at_us)
+    return violations
+
+
+def _rises(
+    hosted: Sequence[ReplicaSample], reached: Mapping[_Log, int]
+) -> dict[_Log, list[ReplicaSample]]:
+    """Return the replicas whose logs begin later than any did before, those that lead the way.
+
+    Others follow their leader, and may be seen in the same moment.
+    """
+    found: dict[_Log, list[ReplicaSample]] = {}
+    for each in hosted:
+        log = _Log(each.tp, each.topic_id)
+        if each.log_start_offset > reached.get(log, 0):
+            found.setdefault(log, []).append(each)
+    return {
+        log: [each for each in rises if each.log_start_offset == _furthest(rises)]
+        for log, rises in found.items()
+    }
+
+
+def _furthest(rises: Sequence[ReplicaSample]) -> int:
+    return max(each.log_start_offset for each in rises)
+
+
+def _is_behind(sample: ReplicaSample) -> bool:
+    return sample.log_start_offset > sample.high_watermark
+
+
+def _newest(known: Sequence[_Written], before: int, sample: ReplicaSample) -> _Written | None:
+    """Return the last record that is known of those that went."""
+    gone = [
+        each
+        for each in known
+        if before <= each.offset < sample.log_start_offset and each.begun_us <= sample.at_us
+    ]
+    return max(gone, default=None)
+
+
+def _is_meant(
+    sample: ReplicaSample,
+    newest: _Written | None,
+    told: _Told,
+    held: HeldConfigs,
+    samples: Samples,
+) -> bool:
+    """Tell whether an order, retention or a damaged disk may have moved the start there."""
+    start = sample.log_start_offset
+    is_ordered = any(
+        begun_us <= sample.at_us and offset in {start, _TO_HIGH_WATERMARK}
+        for begun_us, offset in told.deletions.get(sample.tp, ())
+    )
+    is_damaged = any(
+        damage.broker == sample.broker and damage.at_us <= sample.at_us
+        for damage in samples.damages
+    )
+    return (
+        newest is None
+        or is_ordered
+        or is_damaged
+        or _is_expired(sample, newest, held, _skew_ms(samples))
+    )
+
+
+def _is_expired(sample: ReplicaSample, newest: _Written, held: HeldConfigs, skew_ms: int) -> bool:
+    age_ms = (sample.at_us - newest.begun_us + _TIMESTAMP_US) / 1000 + skew_ms
+    return any(
+        0 <= config.retention_ms < age_ms
+        or (
+            config.retention_bytes >= 0
+            and (sample.size_bytes < 0 or sample.size_bytes >= config.retention_bytes)
+        )
+        for config in held.of(sample.tp.topic, 0, sample.at_us, sample.broker)
+        if "delete" in config.cleanup_policy
+    )
+
+
+def _skew_ms(samples: Samples) -> int:
+    """Return how far two clocks were apart at most."""
+    skews = [0, *(each.by_ms for each in samples.clock_skews)]
+    return max(skews) - min(skews)
+
+
+def _written(evidence: Evidence) -> dict[TopicPartition, list[_Written]]:
+    """Return what stays for good, so that its offset is that of no other record."""
+    forgiven = forgiven_until(evidence.samples)
+    found: dict[TopicPartition, list[_Written]] = {}
+    for begin, end in spans_of(evidence.history):
+        send = end.value
+        if not isinstance(send, Send) or end.kind is not Kind.OK or send.acks != _ALL:
+            continue
+        if send.base_offset != NO_OFFSET and end.at_us > forgiven.get(send.tp, -1):
+            last = send.base_offset + len(send.records) - 1
+            found.setdefault(send.tp, []).append(_Written(last, begin.at_us))
+    return found
+
+
+def _deletions(evidence: Evidence) -> dict[TopicPartition, list[tuple[int, int]]]:
+    found: dict[TopicPartition, list[tuple[int, int]]] = {}
+    for begin, end in spans_of(evidence.history):
+        order = end.value
+        is_asked = begin.function is Function.DELETE_RECORDS and end.kind is not Kind.FAIL
+        if is_asked and isinstance(order, Order):
+            tp = TopicPartition(order.topic, order.partition)
+            found.setdefault(tp, []).append((begin.at_us, order.offset))
+    return found
+
+
+def _behind(sample: ReplicaSample) -> Violation:
+    text = (
+        f"{sample.tp} begins at {sample.log_start_offset} on broker {sample.broker}, behind its "
+        f"high watermark {sample.high_watermark}"
+    )
+    return Violation(NAME, sample.at_us, text)
+
+
+def _too_much(sample: ReplicaSample, before: int, newest: _Written) -> Violation:
+    size = f"{sample.size_bytes} bytes" if sample.size_bytes >= 0 else "an unknown size"
+    text = (
+        f"{sample.tp} begins at {sample.log_start_offset} on broker {sample.broker}, and began at "
+        f"{before}; record {newest.offset} was written at {newest.begun_us / 1e6:.6f} s, {size} "
+        "stayed, and neither an order nor retention lets it go"
+    )
+    return Violation(NAME, sample.at_us, text)

@@ -1,0 +1,154 @@
+"""A log begins later only where its oldest records may go."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulation.core.checkers.retention import check_retention
+from simulation.core.history import Function, Order
+from simulation.core.samples import ClockSkew, Damage, Role, SampleSource, TopicSample
+from tests.simulation.core.checkers.build import Story
+
+
+def _texts(story: Story) -> list[str]:
+    story.samples.sources = tuple(SampleSource)
+    return [violation.text for violation in check_retention(story.evidence)]
+
+
+def _configured(story: Story, **configs: str) -> None:
+    texts = {name.replace("_", "."): value for name, value in configs.items()}
+    story.samples.topics.append(TopicSample(story.now_us, "orders", texts))
+
+
+def _written(story: Story) -> Story:
+    """Ten batches of one record at 1 s, in a log that is seen to begin at 0."""
+    story.at(1).replica(1, Role.LEADER)
+    for record in range(10):
+        story.send(record, offset=record)
+    return story
+
+
+def _begins(story: Story, start: int, *, broker: int = 1, size_bytes: int = 500) -> None:
+    story.replica(broker, Role.LEADER, end=10, high_watermark=10)
+    last = story.samples.replicas[-1]
+    changed = last._replace(log_start_offset=start, size_bytes=size_bytes)
+    story.samples.replicas[-1] = changed
+
+
+def test_nothing_goes_in_the_week_that_kafka_keeps_records() -> None:
+    story = _written(Story())
+    _begins(story.at(1000), 5)
+
+    assert _texts(story) == [
+        "orders-0 begins at 5 on broker 1, and began at 0; record 4 was written at 1.000000 s, "
+        "500 bytes stayed, and neither an order nor retention lets it go"
+    ]
+
+
+@pytest.mark.parametrize(("at", "is_old"), [(3.99, False), (4.01, True)])
+def test_records_go_that_are_older_than_retention_ms(at: float, is_old: bool) -> None:
+    story = Story()
+    _configured(story, retention_ms="3000")
+    _written(story)
+    _begins(story.at(at), 5)
+
+    assert (_texts(story) == []) is is_old
+
+
+@pytest.mark.parametrize(("size_bytes", "is_enough"), [(999, False), (1000, True), (-1, True)])
+def test_records_go_while_retention_bytes_stay(size_bytes: int, is_enough: bool) -> None:
+    story = Story()
+    _configured(story, retention_bytes="1000")
+    _written(story)
+    _begins(story.at(2), 5, size_bytes=size_bytes)
+
+    assert (_texts(story) == []) is is_enough
+
+
+def test_retention_takes_nothing_where_the_policy_is_to_compact() -> None:
+    story = Story()
+    _configured(story, retention_ms="500", cleanup_policy="compact")
+    _written(story)
+    _begins(story.at(9), 1)
+
+    assert len(_texts(story)) == 1
+
+
+def test_a_configuration_that_came_later_excuses_nothing_and_one_that_is_gone_does() -> None:
+    story = _written(Story())
+    _begins(story.at(9), 1)
+    story.samples.topics.append(TopicSample(1000, "orders", {}))
+    _configured(story.at(10), retention_ms="500")
+    assert len(_texts(story)) == 1
+
+    story.samples.topics.insert(0, TopicSample(0, "orders", {"retention.ms": "500"}))
+    assert _texts(story) == []
+
+
+def test_deleting_records_moves_the_start_to_where_it_was_ordered() -> None:
+    story = _written(Story())
+    story.order(Function.DELETE_RECORDS, Order("orders", 0, offset=5))
+    _begins(story.at(2), 5)
+    assert _texts(story) == []
+
+    _begins(story.at(3), 6)
+    assert len(_texts(story)) == 1
+
+    story.samples.replicas.pop()
+    story.order(Function.DELETE_RECORDS, Order("orders", 0, offset=-1))
+    _begins(story.at(4), 6)
+    assert _texts(story) == []
+
+
+def test_an_order_that_was_refused_or_came_later_moves_nothing() -> None:
+    story = _written(Story())
+    order = Order("orders", 0, offset=5)
+    story.history.begin("admin", Function.DELETE_RECORDS, order).fail("OFFSET_OUT_OF_RANGE")
+    _begins(story.at(2), 5)
+    story.at(3).order(Function.DELETE_RECORDS, order)
+
+    assert len(_texts(story)) == 1
+
+
+def test_who_follows_begins_where_another_one_did_and_needs_no_reason() -> None:
+    story = Story()
+    _configured(story, retention_bytes="1000")
+    story.at(1).replica(1, Role.LEADER)
+    story.replica(2)
+    story.send(0, offset=0)
+    _begins(story.at(2), 1, size_bytes=2000)
+    _begins(story, 1, broker=2, size_bytes=10)
+    _begins(story.at(3), 1, broker=3, size_bytes=10)
+
+    assert _texts(story) == []
+
+
+def test_a_start_behind_the_high_watermark_is_found() -> None:
+    story = Story().at(1)
+    story.replica(1, end=10, high_watermark=4)
+    story.samples.replicas[-1] = story.samples.replicas[-1]._replace(log_start_offset=5)
+
+    assert _texts(story) == ["orders-0 begins at 5 on broker 1, behind its high watermark 4"]
+
+
+def test_clocks_that_go_wrong_make_records_older() -> None:
+    story = Story()
+    _configured(story, retention_ms="3000")
+    _written(story)
+    story.samples.clock_skews.append(ClockSkew(1, "broker-1", 5_000))
+    _begins(story.at(2), 1)
+
+    assert _texts(story) == []
+
+
+def test_a_damaged_disk_and_a_topic_that_was_made_anew_are_not_judged() -> None:
+    story = _written(Story())
+    _begins(story.at(2), 1)
+    anew = story.samples.replicas[-1]._replace(topic_id=b"new")
+    story.samples.replicas[-1] = anew
+    assert _texts(story) == []
+
+    story.samples.replicas[-1] = anew._replace(topic_id=b"")
+    assert len(_texts(story)) == 1
+    story.samples.damages.append(Damage(1, 1, "d1", "lost"))
+    assert _texts(story) == []
