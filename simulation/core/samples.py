@@ -281,6 +281,12 @@ class Samples:
     """Where somebody looked; whether anything was there is another question."""
     seen_within_us: int = SEEN_WITHIN_US
     """What changed is here so much later at most."""
+    began_us: int = 0
+    """When the story began. All other times are those of the loop; people are told times since."""
     healed_us: int | None = None
     """When the last fault was taken off and everything was started again; None: never."""
     ended_us: int = 0
+
+    def told_time(self, at_us: int) -> str:
+        """Return a time as violations tell it, and the lines of the story: since that began."""
+        return f"{(at_us - self.began_us) / 1e6:.6f} s"

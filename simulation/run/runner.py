@@ -200,7 +200,7 @@ class _PlanRun:
 
     async def _verdict(self, context: RunContext, done: Mapping[str, int]) -> Verdict:
         samples = await self._cluster.samples()
-        samples.healed_us = self._healed_us
+        samples.began_us, samples.healed_us = self._began_us, self._healed_us
         samples.ended_us = loop_now_us()
         samples.views, samples.denials = self._topic_answers.views, self._topic_answers.denials
         evidence = Evidence(

@@ -14,7 +14,7 @@ from protocol.errors import ErrorCode
 from protocol.faults.model import NetworkMode, broker_node
 from protocol.ids import TopicPartition
 from simulation.core.checkers.deletions import deletions_of, renewals
-from simulation.core.checkers.evidence import Evidence, ServiceLevel, Violation
+from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.spans import Span, spans_of
 from simulation.core.checkers.timeline import last_partitions
 from simulation.core.history import Kind, Operation, Poll, Send
@@ -43,14 +43,15 @@ def check_containment(evidence: Evidence) -> list[Violation]:
 
 
 def _answers_from_failed(evidence: Evidence, spans: list[Span]) -> Iterator[Violation]:
-    outages = _outages(evidence.samples)
+    samples = evidence.samples
+    outages = _outages(samples)
     if not outages:
         return
-    places = _Places(evidence.samples.replicas)
+    places = _Places(samples.replicas)
     for span in spans:
         for broker, tp in _answered(span.end):
             path = places.at(broker, tp, span.end.at_us)
-            later_us = span.end.at_us + evidence.samples.seen_within_us
+            later_us = span.end.at_us + samples.seen_within_us
             is_seen = path == places.at(broker, tp, later_us)
             for outage in outages:
                 is_there = is_seen and (outage.broker, outage.path) == (broker, path)
@@ -62,8 +63,8 @@ def _answers_from_failed(evidence: Evidence, spans: list[Span]) -> Iterator[Viol
                         NAME,
                         span.end.at_us,
                         f"broker {broker} answered {span.end.function} of {tp} with success, begun "
-                        f"at {span.begin.at_us / 1e6:.6f} s, and its log is in {path}, offline "
-                        f"since {outage.begin_us / 1e6:.6f} s",
+                        f"at {samples.told_time(span.begin.at_us)}, and its log is in {path}, "
+                        f"offline since {samples.told_time(outage.begin_us)}",
                     )
 
 
@@ -150,7 +151,7 @@ def _bad_service(evidence: Evidence, spans: list[Span]) -> Iterator[Violation]:
         ):
             continue  # For a time there was no such topic.
         if concerns.is_free(span):
-            yield from _shortfall(span, send, evidence.service_level)
+            yield from _shortfall(span, send, evidence)
 
 
 class _OfflineTimes:
@@ -259,17 +260,18 @@ def _dead_times(samples: Samples) -> Iterator[FaultSample]:
         yield FaultSample(at_us, None, node, what="down")
 
 
-def _shortfall(span: Span, send: Send, level: ServiceLevel) -> Iterator[Violation]:
+def _shortfall(span: Span, send: Send, evidence: Evidence) -> Iterator[Violation]:
     took_us = span.end.at_us - span.begin.at_us
     if span.end.kind is not Kind.OK:
         became = f"ended with {span.end.error}"
-    elif took_us > level.answer_us_max:
+    elif took_us > evidence.service_level.answer_us_max:
         became = f"took {took_us / 1e6:.3f} s"
     else:
         return
     yield Violation(
         NAME,
         span.end.at_us,
-        f"a write of {span.begin.client} to {send.tp} at {span.begin.at_us / 1e6:.6f} s {became}, "
-        f"and no fault concerned a log of that partition",
+        f"a write of {span.begin.client} to {send.tp} at "
+        f"{evidence.samples.told_time(span.begin.at_us)} {became}, "
+        "and no fault concerned a log of that partition",
     )

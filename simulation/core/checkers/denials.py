@@ -50,14 +50,14 @@ def check_denials(evidence: Evidence) -> list[Violation]:
     violations: list[Violation] = []
     for denied in _denied(samples, list(dict.fromkeys(tp.topic for tp in lives))):
         for life in lives.get(denied.tp, ()):
-            since = _known_since(denied, life, starts, sightings, samples.seen_within_us)
+            since = _known_since(denied, life, starts, sightings, samples)
             if since is None or (denied.broker, denied.tp, life.begin_us) in told:
                 continue
             told[denied.broker, denied.tp, life.begin_us] = None
             text = (
                 f"broker {denied.broker} says in {denied.by} that there is no {denied.tp}, asked "
-                f"at {denied.asked_us / 1e6:.6f} s; it is there since {life.begin_us / 1e6:.6f} s, "
-                f"and {since}"
+                f"at {samples.told_time(denied.asked_us)}; it is there since "
+                f"{samples.told_time(life.begin_us)}, and {since}"
             )
             violations.append(Violation(NAME, denied.at_us, text))
     return violations
@@ -68,18 +68,19 @@ def _known_since(
     life: _Life,
     starts: dict[int, list[int]],
     sightings: _Sightings,
-    seen_within_us: int,
+    samples: Samples,
 ) -> str | None:
     """Say why the broker has to know the partition; None: it does not."""
+    seen_within_us = samples.seen_within_us
     if not life.begin_us < denied.asked_us <= denied.at_us + seen_within_us < life.end_us:
         return None
     began = starts.get(denied.broker, [])
     before = began[: bisect_left(began, denied.asked_us)]
     if before and life.begin_us + seen_within_us < before[-1]:
-        return f"that broker's process runs since {before[-1] / 1e6:.6f} s"
+        return f"that broker's process runs since {samples.told_time(before[-1])}"
     for seen_us, partitions_count in sightings.get((denied.broker, denied.tp.topic), ()):
         if life.begin_us <= seen_us < denied.asked_us and denied.tp.partition < partitions_count:
-            return f"that broker told of it at {seen_us / 1e6:.6f} s"
+            return f"that broker told of it at {samples.told_time(seen_us)}"
     return None
 
 

@@ -110,7 +110,7 @@ def _put_behind_a_cordon(ordered: list[Ordered], evidence: Evidence) -> Iterator
         if since is not None:
             yield (
                 f"broker {made.broker} put {made.tp} into {made.log_dir} at "
-                f"{made.at_us / 1_000_000:.6f} s, which is cordoned since {since.answered}"
+                f"{samples.told_time(made.at_us)}, which is cordoned since {since.answered}"
             )
 
 

@@ -29,13 +29,10 @@ class Ordered:
 
     And the controller ran long enough for its decision to be seen.
     """
+    answered: str
+    """When, in words."""
     may_come_again: bool = False
     """It may be carried out at any later time, for the first time or once more."""
-
-    @property
-    def answered(self) -> str:
-        """When, in words."""
-        return f"{self.end_us / 1_000_000:.6f} s"
 
     @property
     def broker_node(self) -> str:
@@ -57,7 +54,15 @@ def ordered_of(evidence: Evidence) -> list[Ordered]:
             is_sure = end.kind is Kind.OK and edited_us < begin.at_us <= end.at_us <= seen_us
             may_come_again = not is_sure or end.value.is_repeated
             ordered.append(
-                Ordered(end.function, end.value, begin.at_us, end.at_us, is_sure, may_come_again)
+                Ordered(
+                    end.function,
+                    end.value,
+                    begin.at_us,
+                    end.at_us,
+                    is_sure,
+                    answered=evidence.samples.told_time(end.at_us),
+                    may_come_again=may_come_again,
+                )
             )
     return ordered
 
