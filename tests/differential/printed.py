@@ -20,13 +20,18 @@ _CONFIGS = re.compile(r"(?<=Configs: ).*")
 
 def comparable(lines: Sequence[str], data: Path | None = None) -> list[str]:
     """Return the lines in their normal form; ``data`` is the folder that is ``DATA`` elsewhere."""
-    text = "\n".join(line for line in lines if not _STACK.match(line)).rstrip("\n")
-    if data is not None:
-        text = text.replace(str(data), "DATA")
-    text = _TOPIC_ID.sub("ID", text)
+    text = "\n".join(as_recorded(lines, data))
     text = _PARTITION_LIST.sub(lambda found: _sorted(found[0], ", "), text)
     text = _CONFIGS.sub(lambda found: _sorted(found[0], ","), text)
     return [_line(line) for line in text.split("\n")]
+
+
+def as_recorded(lines: Sequence[str], data: Path | None = None) -> list[str]:
+    """Return the lines as a transcript has them: no stack, no ids, ``DATA`` for that folder."""
+    text = "\n".join(line for line in lines if not _STACK.match(line)).rstrip("\n")
+    if data is not None:
+        text = text.replace(str(data), "DATA")
+    return _TOPIC_ID.sub("ID", text).split("\n")
 
 
 def future_replicas(lines: Sequence[str]) -> list[tuple[int, int]]:

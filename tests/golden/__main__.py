@@ -22,6 +22,7 @@ from tests.golden import (
     make_records,
     make_releases,
     make_segments,
+    make_transcripts,
 )
 from tests.golden.made import Made
 
@@ -33,6 +34,7 @@ MAKERS: Final[dict[str, Callable[[], Made]]] = {
     "dumps": make_dumps.made,
     "configs": make_configs.made,
     "log_dirs": make_log_dirs.made,
+    "transcripts": make_transcripts.made,
 }
 _LINES_MAX: Final = 5
 

@@ -83,8 +83,8 @@ def test_a_file_that_the_command_does_not_write_is_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit):
-        main(["transcripts"])
-    assert "transcripts is none of messages, stored, frames" in capsys.readouterr().err
+        main(["controller"])
+    assert "controller is none of messages, stored, frames" in capsys.readouterr().err
 
 
 def made_of(differing: list[str], written: list[str]) -> Made:
