@@ -4,6 +4,9 @@ JOBS ?= 2
 LANES := 5
 FUZZ_S ?= 180
 RESTARTS ?= 100
+MUTANTS ?= 200
+SEED ?= 1
+CPU_S ?= 60
 VENV := .venv
 BIN := $(VENV)/bin
 UV_VERSION := 0.13.9
@@ -11,7 +14,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: none of them shall compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup collected demo demo-svg picture golden test-python test test-all unsampled test-busy heavy fuzz containers style lint scenarios both-worlds matrix sweep restarts bench lock clean
+.PHONY: help setup collected demo demo-svg picture golden test-python test test-all unsampled test-busy heavy fuzz containers style lint scenarios both-worlds matrix sweep mutants restarts bench lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -98,6 +101,10 @@ matrix: setup  ## crash brokers and controller of a simulated cluster at every d
 
 sweep: setup  ## ten thousand seeds of the simulated world, to the first violation
 	$(BIN)/jbodlab simulate --seeds 1..10000 --jobs $(JOBS) --reduce build/reduced
+
+# Hours of processor time; interrupted, it goes on where it was.
+mutants: setup  ## plant MUTANTS bugs drawn by SEED, CPU_S seconds of seeds each; tell which nobody finds
+	nice $(BIN)/python -m tests.mutation_testing --mutants $(MUTANTS) --seed $(SEED) --cpu-s $(CPU_S) --jobs $(JOBS)
 
 picture: setup  ## write the picture of the rooms in docs/architecture.md
 	$(BIN)/python -m tests.rooms

@@ -1,0 +1,75 @@
+"""Which cases a mutant meets, and what it has fallen to: shown with cases that run nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tests.mutation_testing.judging import Stage, meet
+from tests.mutation_testing.planting import Mutant
+from tests.mutation_testing.reach import Case
+
+MUTANT = Mutant(
+    id="broker/core/isr.py:shrink:DropEffect:1",
+    path="broker/core/isr.py",
+    operator="DropEffect",
+    occurrence=0,
+    rule="broker/core/isr.py:shrink",
+    line=7,
+    lines=range(7, 9),
+    is_at_import=False,
+    code="kept.append(member)",
+    digest="0",
+)
+
+
+def case(name: str, *lines: int, cpu_s: float = 1, found: Sequence[str] = ()) -> Case:
+    reached = {MUTANT.path: list(lines), "broker/core/tail.py": [7]}
+    return Case(kind="seeds", name=name, code="0", cpu_s=cpu_s, found=list(found), lines=reached)
+
+
+class Runs:
+    """Cases that find something by their names."""
+
+    def __init__(self, *finding: str) -> None:
+        self.finding = finding
+        self.ran: list[str] = []
+
+    def __call__(self, name: str) -> list[str]:
+        self.ran.append(name)
+        return ["a violation"] if name in self.finding else []
+
+
+def stage(*cases: Case, cpu_s: float | None = None) -> Stage:
+    return Stage(name="seeds", cases=cases, cpu_s=cpu_s)
+
+
+def test_a_mutant_meets_what_reaches_it_up_to_the_first_that_finds_it() -> None:
+    runs = Runs("3", "4")
+    met = meet(stage(case("1", 6, 9), case("2", 8), case("3", 7), case("4", 7)), MUTANT, runs)
+
+    assert runs.ran == ["2", "3"]
+    assert (met["by"], met["found"]) == ("3", ["a violation"])
+
+
+def test_a_mutant_that_works_at_import_meets_everything() -> None:
+    runs = Runs()
+    met = meet(stage(case("1"), case("2")), replace(MUTANT, is_at_import=True), runs)
+
+    assert runs.ran == ["1", "2"]
+    assert met["by"] == ""
+
+
+def test_what_finds_something_without_a_mutant_judges_nobody() -> None:
+    runs = Runs("1")
+
+    assert meet(stage(case("1", 7, found=["a bug"])), MUTANT, runs)["by"] == ""
+    assert runs.ran == []
+
+
+def test_what_need_not_run_takes_its_share_of_the_time() -> None:
+    runs = Runs("3")
+    cases = case("1", cpu_s=6), case("2", cpu_s=5), case("3", 7)
+
+    assert meet(stage(*cases, cpu_s=10), MUTANT, runs)["by"] == ""
+    assert meet(stage(*cases, cpu_s=12), MUTANT, runs)["by"] == "3"
