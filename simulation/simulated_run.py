@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import platform
-import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -53,7 +52,6 @@ class SimulatedRun:
     steps: int
     """Of the loop."""
     virtual_ms: int
-    wall_s: float
     fired: Mapping[str, int] = field(default_factory=dict[str, int])
     """Kind of fault -> operations that it changed, or how often a node met it."""
     transitions: Mapping[Transition, int] = field(default_factory=dict[Transition, int])
@@ -96,7 +94,6 @@ def simulate(plan: Plan, seed: int, options: Options | None = None) -> Simulated
 
 
 def _simulated(plan: Plan, seed: int, options: Options) -> SimulatedRun:
-    began_s = time.perf_counter()
     loop = SimLoop(seed)
     coverage = Coverage()
     last_events: list[str] = []
@@ -130,7 +127,6 @@ def _simulated(plan: Plan, seed: int, options: Options) -> SimulatedRun:
         trace_hash=trace_hash,
         steps=loop.steps,
         virtual_ms=loop.now_us // 1000,
-        wall_s=time.perf_counter() - began_s,
         fired=_fired(plan, verdict),
         transitions=coverage.counts,
         last_events=() if verdict.is_ok else tuple(last_events),

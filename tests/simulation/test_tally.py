@@ -22,7 +22,6 @@ def run(seed: int, fired: dict[str, int]) -> SimulatedRun:
         trace_hash="",
         steps=100,
         virtual_ms=1000,
-        wall_s=1.0,
         fired=fired,
         transitions={SEEN: 3},
     )

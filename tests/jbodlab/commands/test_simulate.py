@@ -38,6 +38,7 @@ def test_a_seed_tells_its_story_and_the_verdict() -> None:
     assert f"seed-{SEED}: as it must be" in result.stdout
     assert f"seed {SEED}, trace " in result.stdout
     assert "replay needs: commit " in result.stdout
+    assert run("--seed", str(SEED), *SHORT).stdout == result.stdout
 
 
 def test_the_resolved_plan_runs_again_to_the_same_trace(tmp_path: Path) -> None:
