@@ -41,7 +41,7 @@ class _Act(NamedTuple):
     "--node",
     "nodes",
     multiple=True,
-    help="Only crashes of this node: broker-1, broker-2, controller; may be repeated.",
+    help="Only crashes of this node, such as controller or broker-1+broker-2; may be repeated.",
 )
 @click.option(
     "--crash",
@@ -68,8 +68,8 @@ def swap_matrix(
 
     A broker or the controller is killed, loses power, or one of its disks fails, while replicas are
     created, moved, swapped, deleted, rebuilt; it starts again, or the log dir alone is restarted,
-    and the cluster must heal and keep its promises. The exit code is 12 when any start was refused
-    or anything acknowledged is lost.
+    and the cluster must heal and keep its promises. With broker-1+controller the second one is
+    killed at the same moment. The exit code is 12 when anything is not recovered.
 
     With --json a list with an object per row: story, node, crash (kill, power_cut, torn, error,
     return), the counts recovered, offline, refused, lost, and complaints, a sentence for each

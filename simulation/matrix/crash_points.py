@@ -112,10 +112,10 @@ class CrashPoints:
             if moment.crash is not Crash.KILL:
                 left = disk.copy()
                 left.power_cut(chance_of(moment))
-            for name in left.names_below():
-                found.update(f"{left.root}/{name} ".encode())
-                if not left.is_dir(name):
-                    found.update(left.read_file(name))
+            _add_content(found, left)
+        for node in self._cluster.companions:
+            for drive in node.drives.values():
+                _add_content(found, drive.disk.memory)
         return found.digest()
 
     def _disks(self) -> list[MemoryDisk]:
@@ -163,6 +163,13 @@ def chance_of(moment: CrashPoint) -> Random | None:
     if moment.crash is Crash.TORN:
         return Random(f"{moment.number}/{moment.draw}")
     return None
+
+
+def _add_content(found: hashlib.blake2b, disk: MemoryDisk) -> None:
+    for name in disk.names_below():
+        found.update(f"{disk.root}/{name} ".encode())
+        if not disk.is_dir(name):
+            found.update(disk.read_file(name))
 
 
 def _promised(cluster: MatrixCluster) -> bytes:

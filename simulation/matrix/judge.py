@@ -38,7 +38,8 @@ async def judge(cluster: MatrixCluster) -> CrashResult:
     """Wait until the cluster is well, have it go on, and hold it against its promises."""
     try:
         await _heal(cluster)
-        if cluster.victim is cluster.sim.controller and not await cluster.create(AFTER):
+        victims = (cluster.victim, *cluster.companions)
+        if cluster.sim.controller in victims and not await cluster.create(AFTER):
             return CrashResult(Outcome.OFFLINE, "no topic can be created")
         for tp, model in cluster.models.items():
             if model.is_created and not model.is_deleted:
@@ -78,7 +79,7 @@ def _start_stopped(cluster: MatrixCluster) -> None:
     """
     for node in cluster.sim.nodes.values():
         if not node.is_running:
-            if node is cluster.victim or node.ended_with != 0:
+            if node in (cluster.victim, *cluster.companions) or node.ended_with != 0:
                 raise _Refused(f"{node.name} ended: {node.ended_with}")
             node.start()
 

@@ -17,7 +17,7 @@ from simulation.matrix.forks import Forks
 from simulation.matrix.judge import judge
 from simulation.matrix.matrix_cluster import MatrixCluster
 from simulation.matrix.outcome import DISK_ERRORS, Crash, CrashPoint, CrashResult, Outcome, Row
-from simulation.matrix.stories import Story
+from simulation.matrix.stories import Story, crashes_of
 from simulation.matrix.warm_up import warm_up
 from simulation.world.loop import SimLoop
 
@@ -33,12 +33,12 @@ def run_story(
     jobs: int = 1,
     on_judged: Callable[[CrashPoint], None] = lambda _moment: None,
 ) -> list[Row]:
-    """Return one row per kind of crash; a controller has no log dir to restart.
+    """Return one row per kind of crash that there is of a node (``stories.crashes_of``).
 
     Args:
         story: told once, undisturbed, and from every moment on in a copy.
         crashes: the kinds.
-        node: who crashes.
+        node: who crashes; ``a+b``: at each operation of a's disks, and b is killed with it.
         jobs: how many copies run at a time.
         on_judged: called with every moment as soon as its verdict is known.
     """
@@ -61,9 +61,7 @@ class _MatrixRun:
         self._on_judged = on_judged
         self._loop = SimLoop(_SEED, steps_max=STEPS_MAX)
         self._cluster = MatrixCluster(self._loop, node)
-        kinds = [crash for crash in Crash if crash in crashes]
-        if self._cluster.victim is self._cluster.sim.controller:
-            kinds = [crash for crash in kinds if crash is not Crash.RETURN]
+        kinds = [crash for crash in crashes_of(node) if crash in crashes]
         self._rows = {crash: Row(story.__name__, node, crash) for crash in kinds}
         self._verdicts: dict[CrashPoint, CrashResult] = {}
         self._same: list[tuple[CrashPoint, CrashPoint]] = []
@@ -130,6 +128,8 @@ class _MatrixRun:
             self._watch.cut_power(moment)
         elif crash is not Crash.RETURN:
             self._cluster.victim.kill()
+        for node in self._cluster.companions:
+            node.kill()
         await self._cluster.repair()
         return await judge(self._cluster)
 

@@ -30,7 +30,7 @@ from simulation.workload.clients import ClusterClient, addresses_of
 from simulation.world.cluster import SimCluster
 from simulation.world.journal_disk import JOURNAL_FILE
 from simulation.world.loop import SimLoop
-from simulation.world.node import BrokerNode, SimNode
+from simulation.world.node import BrokerNode
 
 SUBJECT: Final = 1
 """The broker whose replicas the stories are about."""
@@ -77,8 +77,8 @@ brokers:
 class MatrixCluster:
     """A controller, three brokers with three log dirs each, and who works with them."""
 
-    def __init__(self, loop: SimLoop, victim: str = f"broker-{SUBJECT}") -> None:
-        """``victim``: the node that crashes."""
+    def __init__(self, loop: SimLoop, victims: str = f"broker-{SUBJECT}") -> None:
+        """``victims``: the node that crashes, and those that are killed with it: ``a+b``."""
         self.loop = loop
         self.retrying = Retrying(loop)
         self.begin: Callable[[], None] = _nothing
@@ -86,8 +86,8 @@ class MatrixCluster:
         spec = parse_cluster_spec(_SPEC, base_dir=Path("/"), source="the matrix")
         self.sim = SimCluster(loop, spec)
         self.sim.controller.compact_bytes_min = _COMPACT_BYTES_MIN
-        self.victim: SimNode = self.sim.node(victim)
-        """Who crashes."""
+        self.victim, *self.companions = (self.sim.node(name) for name in victims.split("+"))
+        """Who crashes, and who is killed at the same moment."""
         self.subject: BrokerNode = self.sim.brokers[SUBJECT]
         """The broker whose replicas the stories are about."""
         self.client = ClusterClient(addresses_of(spec), "matrix", request_timeout_ms=3_000)

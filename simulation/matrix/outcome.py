@@ -68,15 +68,15 @@ class Row:
 
     story: str
     node: str
-    """Who crashes: ``broker-1``, ``controller``."""
+    """Who crashes: ``broker-1``, ``controller``, ``broker-1+controller`` at once."""
     crash: Crash
     outcomes: Counter[Outcome] = field(default_factory=Counter[Outcome])
     findings: list[str] = field(default_factory=list[str])
 
     @property
     def is_bad(self) -> bool:
-        """Whether a start was refused or something is lost."""
-        return bool(self.outcomes[Outcome.REFUSED] or self.outcomes[Outcome.LOST])
+        """Whether anything did not recover: no story expects less."""
+        return any(self.outcomes[each] for each in Outcome if each is not Outcome.RECOVERED)
 
     def add(self, moment: CrashPoint, verdict: CrashResult) -> None:
         """Count one moment."""

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
 from simulation.matrix.matrix_cluster import SECOND, THIRD, MatrixCluster
+from simulation.matrix.outcome import Crash
 
 Story: TypeAlias = Callable[[MatrixCluster], Awaitable[None]]
 
@@ -245,10 +246,27 @@ _WITHOUT_DECISIONS: Final = (move, swap, retention, delete_records, compact)
 CASTS: Final[dict[str, tuple[Story, ...]]] = {
     "broker-1": tuple(story for story in STORIES if story is not start),
     "broker-2": (create, replace, reassign),
+    "broker-3": (create, delete, reassign),
     "controller": tuple(story for story in STORIES if story not in _WITHOUT_DECISIONS),
+    "broker-1+broker-2": (create, move, replace, reassign, fail),
+    "broker-1+controller": (create, delete, create_again, replace, reassign),
+    "controller+broker-1": (delete, reassign, fail),
 }
-"""Who crashes in which stories.
+"""Who crashes in which stories; of two at once the first at its disk operations.
 
-Broker 2 follows in ``create`` and is copied from in ``replace`` and ``reassign``. The controller
-writes nothing while a broker moves, cleans up or deletes records by itself.
+Broker 2 follows in ``create`` and is copied from in ``replace`` and ``reassign``; broker 3 is taken
+away by ``reassign`` and comes back as the leader. The controller writes nothing while a broker
+moves, cleans up or deletes records by itself.
 """
+
+
+def crashes_of(node: str) -> tuple[Crash, ...]:
+    """Return the kinds of crashes that a node of ``CASTS`` can have.
+
+    A controller has no log dir to restart. Where two nodes go at once the second is killed, and a
+    disk that fails would leave it time. Two brokers are both killed: an Isr of these two loses
+    records when one of them loses power and the other one is given up first (KIP-966).
+    """
+    if "+" not in node:
+        return tuple(each for each in Crash if each is not Crash.RETURN or node != "controller")
+    return (Crash.KILL, Crash.POWER_CUT, Crash.TORN) if "controller" in node else (Crash.KILL,)

@@ -24,8 +24,8 @@ def test_a_complaint_says_where_the_crash_came() -> None:
     assert row.is_bad
 
 
-def test_offline_is_told_but_is_no_failure() -> None:
+def test_offline_is_a_failure() -> None:
     row = Row("move", "broker-1", Crash.KILL)
     row.add(MOMENT, CrashResult(Outcome.OFFLINE, "no leader"))
     assert len(row.findings) == 1
-    assert not row.is_bad
+    assert row.is_bad
