@@ -119,6 +119,8 @@ class Controller:
         """Whether brokers may register that heard of another journal; to be set before ``run``."""
         self.acting: Callable[[int], None] = lambda _journal_number: None
         """Told before each effect on which decision it rests; to be set before ``run``."""
+        self.answering: Callable[[Any, Any], None] = lambda _request, _response: None
+        """Told of each request with its answer when that goes out; to be set before ``run``."""
 
     @property
     def state(self) -> ClusterState:
@@ -164,7 +166,9 @@ class Controller:
         waiting = self._waiting[token] = asyncio.get_running_loop().create_future()
         try:
             self._post(RequestArrived(token, request, version))
-            return await waiting
+            response = await waiting
+            self.answering(request, response)
+            return response
         finally:
             self._waiting.pop(token, None)
 

@@ -209,9 +209,25 @@ class ActBeforeSync(NamedTuple):
 
     at_us: int
     journal_number: int
-    """Of the decision that it rests on."""
+    """Of the decision that it rests on, as the controller has it."""
     durable_number: int
     """Of the last decision on the journal's disk then."""
+
+
+class ToldBeforeSync(NamedTuple):
+    """A message of the controller had something in it that its journal could still lose."""
+
+    at_us: int
+    text: str
+
+
+class ToldPartition(NamedTuple):
+    """What one answer to Metadata told of one partition."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    offline: tuple[int, ...]
 
 
 class TopicView(NamedTuple):
@@ -224,6 +240,8 @@ class TopicView(NamedTuple):
     """What was asked for; None: all that there are."""
     found: Mapping[str, int]
     """Topic -> how many partitions it has, as told; 0 where that was an error."""
+    partitions: Mapping[TopicPartition, ToldPartition]
+    """Those of topics that were found."""
 
 
 class Denial(NamedTuple):
@@ -275,6 +293,7 @@ class Samples:
     misanswers: list[Misanswer] = field(default_factory=list[Misanswer])
     journals: list[JournalSample] = field(default_factory=list[JournalSample])
     acts_before_sync: list[ActBeforeSync] = field(default_factory=list[ActBeforeSync])
+    told_before_sync: list[ToldBeforeSync] = field(default_factory=list[ToldBeforeSync])
     logs: list[LogSample] = field(default_factory=list[LogSample])
     """Of the end."""
     sources: tuple[SampleSource, ...] = (SampleSource.CLIENTS,)

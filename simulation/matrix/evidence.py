@@ -50,6 +50,7 @@ class EvidenceKeeper:
         samples, now_us = self._samples, self._cluster.loop.now_us
         samples.logs = sample_logs(self._cluster)
         samples.acts_before_sync = list(self._cluster.controller.acts_before_sync)
+        samples.told_before_sync = list(self._cluster.controller.told_before_sync)
         samples.journals = [JournalSample(now_us, _records(state), _records(replayed))]
         samples.ended_us = now_us
         return Evidence(history=self._history.operations, samples=samples)

@@ -18,6 +18,7 @@ from simulation.core.checkers.reach import checks_of
 from simulation.core.checkers.table import check_all
 from simulation.core.conditions import FullIsr
 from simulation.core.history import History
+from simulation.core.needs import Need
 from simulation.core.plan import Plan
 from simulation.core.plan_document import value_text
 from simulation.core.verdict import StoryLine, Verdict
@@ -36,6 +37,7 @@ from simulation.workload.mover import RandomSource
 from simulation.workload.topic_answers import TopicAnswers
 
 LOOK_TIMEOUT_MS: Final = 1_000
+ASK_EVERY_MS: Final = 1_000
 TOPICS_WITHIN_MS: Final = 30_000
 STEPS: Final = "steps"
 """The checker that a plan's own expectations are told under."""
@@ -168,7 +170,9 @@ class _PlanRun:
             for workload in self._plan.workloads:
                 if workload.begins:
                     context.workloads.begin(workload.name)
+            lookout = context.group.create_task(_ask_for_metadata(context), name="lookout")
             await player.play(self._plan.steps)
+            lookout.cancel()
         self._note(STEPS, player.failures)
 
     async def _end(self, context: RunContext, faults: list[Fault]) -> None:
@@ -229,6 +233,13 @@ class _PlanRun:
 
     def _note(self, checker: str, texts: list[str]) -> None:
         self._violations += [Violation(checker, loop_now_us(), text) for text in texts]
+
+
+async def _ask_for_metadata(context: RunContext) -> None:
+    """Ask every broker again and again, until cancelled: checkers hear what each tells."""
+    while True:
+        await asyncio.sleep(ASK_EVERY_MS / 1000)
+        await context.observer.observe((Need.METADATA,))
 
 
 def _inert(fault: Fault) -> str:

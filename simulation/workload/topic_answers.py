@@ -12,7 +12,7 @@ from protocol.ids import TopicPartition
 from protocol.messages.fetch import FetchResponse
 from protocol.messages.metadata import MetadataRequest, MetadataResponse
 from protocol.messages.produce import ProduceResponse
-from simulation.core.samples import Denial, TopicView
+from simulation.core.samples import Denial, ToldPartition, TopicView
 from simulation.loop_time import loop_now_us, loop_us
 
 _UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -58,6 +58,17 @@ class TopicAnswers:
                     each.name: len(each.partitions)
                     for each in answer.topics
                     if each.name is not None and each.error_code != _UNKNOWN
+                },
+                {
+                    TopicPartition(topic.name, each.partition_index): ToldPartition(
+                        each.leader_id,
+                        each.leader_epoch,
+                        tuple(each.isr_nodes),
+                        tuple(each.offline_replicas),
+                    )
+                    for topic in answer.topics
+                    if topic.name is not None
+                    for each in topic.partitions
                 },
             )
         )

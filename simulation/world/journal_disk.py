@@ -1,6 +1,6 @@
 """The controller's journal on a simulated disk, with the same power cuts and faults as log dirs.
 
-Nothing of the journal's content is known here.
+What of it is durable is followed as it is written.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, Final
 from controller.core.records import ControllerStarted
 from controller.journal import JournalInUseError, decode_entry, replay
 from protocol.ports import Disk, DiskFile, DiskWorker
+from simulation.sampling.durable_decisions import DurableDecisions
 
 JOURNAL_FILE: Final = "journal.jsonl"
-_STARTED: Final = ControllerStarted.__name__.encode()
 
 
 class DiskJournal:
@@ -28,6 +28,8 @@ class DiskJournal:
         self._file: DiskFile | None = None
         self.durable_number = 0
         """The journal number of the last decision that is on the disk, as its bytes tell."""
+        self.durable = DurableDecisions()
+        """All decisions that are on the disk."""
 
     def open(self) -> bytes:
         """See ``JournalStore.open``."""
@@ -39,7 +41,7 @@ class DiskJournal:
         self._file = self._disk.open(JOURNAL_FILE, create=True)
         self._disk.sync_dir("")
         data = self._disk.read_file(JOURNAL_FILE)
-        self.durable_number = replay(data, self.path).state.journal_number
+        self._begin(data)
         return data
 
     def truncate(self, size_bytes: int) -> None:
@@ -59,21 +61,26 @@ class DiskJournal:
         """See ``JournalStore.replace``."""
         self._disk.write_atomic(JOURNAL_FILE, data)
         self._file = self._disk.open(JOURNAL_FILE, create=False)
-        self._count(data)
+        self._begin(data)
 
     def close(self) -> None:
         """See ``JournalStore.close``."""
         self._file = None
         self._disk.drop_lock()
 
+    def _begin(self, data: bytes) -> None:
+        state = replay(data, self.path).state
+        self.durable_number = state.journal_number
+        self.durable.begin(state)
+
     def _count(self, data: bytes) -> None:
-        """Follow the numbers of what was just made durable; only a start may leave some out."""
+        """Follow what was just made durable; only a start may leave numbers out."""
         for line in data.splitlines():
-            if _STARTED in line:
-                for record in decode_entry(line).records:
-                    if isinstance(record, ControllerStarted):
-                        number = record.journal_number
-                        self.durable_number = max(self.durable_number, number)
+            records = decode_entry(line).records
+            for record in records:
+                if isinstance(record, ControllerStarted):
+                    self.durable_number = max(self.durable_number, record.journal_number)
+            self.durable.take(records)
             self.durable_number += 1
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any, Final, TypeVar
 
@@ -19,9 +20,11 @@ from controller.app import Controller, OtherJournalError
 from controller.exit_codes import ExitCode as ControllerExitCode
 from controller.journal import COMPACT_BYTES_MIN, Journal, JournalCorruptError
 from protocol.cluster_file.spec import BrokerSpec, ClusterSpec, LogDirSpec
+from protocol.ids import node_client_id
 from protocol.metrics.writer import NewRowWriter
+from protocol.transport.rpc_client import RpcClient
 from protocol.witness import Witness, unwitnessed
-from simulation.core.samples import ActBeforeSync
+from simulation.core.samples import ActBeforeSync, ToldBeforeSync
 from simulation.world.clock import SimClock
 from simulation.world.disk_worker import SimDiskWorker
 from simulation.world.drive import Drive
@@ -29,6 +32,7 @@ from simulation.world.journal_disk import DiskJournal, SimExecutor
 from simulation.world.loop import SimLoop
 from simulation.world.process import STEP_US, Process
 from simulation.world.sim_thread import SimGate
+from simulation.world.watched_rpc import WatchedRpc
 
 CONTROLLER: Final = "controller"
 T = TypeVar("T")
@@ -265,6 +269,8 @@ class ControllerNode(SimNode):
         """Of the next process: a journal smaller than this is never compacted."""
         self.acts_before_sync: list[ActBeforeSync] = []
         """What its processes did before the reason for it was durable."""
+        self.told_before_sync: list[ToldBeforeSync] = []
+        """What their messages said before it was durable."""
         self._spec = spec
         self._new_row_writer = new_row_writer
         loop.network.own(spec.controller.port, self.name)
@@ -275,15 +281,18 @@ class ControllerNode(SimNode):
         disk = self.drives[path].faults
         executor = SimExecutor(self.worker(path, lambda: False))
         store = DiskJournal(disk)
+        told = partial(self._tells, store)
         self.controller = Controller(
             self._spec,
             Journal(store, executor, compact_bytes_min=self.compact_bytes_min),
             self.clock,
             self.chance(),
+            connect=lambda host, port: WatchedRpc(self._connect(host, port), told),
             new_row_writer=self._new_row_writer,
         )
         self.controller.witness = self.witness
         self.controller.acting = lambda number: self._acts(number, store)
+        self.controller.answering = told
         self.on_made(self.controller)
         try:
             await self.controller.run()
@@ -308,6 +317,14 @@ class ControllerNode(SimNode):
             self.acts_before_sync.append(
                 ActBeforeSync(self._loop.now_us, journal_number, store.durable_number)
             )
+
+    def _connect(self, host: str, port: int) -> RpcClient:
+        client_id = node_client_id(self._spec.controller.id)
+        return RpcClient(host=host, port=port, client_id=client_id)
+
+    def _tells(self, store: DiskJournal, request: Any, response: Any = None) -> None:
+        for text in store.durable.ahead(request, response):
+            self.told_before_sync.append(ToldBeforeSync(self._loop.now_us, text))
 
     def _forget_process(self) -> None:
         super()._forget_process()

@@ -75,6 +75,7 @@ class Sampler:
         await self._compare_journal()
         self._exchanges.finish()
         self.samples.acts_before_sync = list(self._cluster.controller.acts_before_sync)
+        self.samples.told_before_sync = list(self._cluster.controller.told_before_sync)
         self.samples.logs = sample_logs(self._cluster)
         self.samples.ended_us = self._loop.now_us
         return self.samples

@@ -280,6 +280,15 @@ class GaplessMachine(Machine):
         return super().step(event, now_ms)
 
 
+class MisnumberingMachine(Machine):
+    """Says of its decisions that they rest on the one before."""
+
+    def step(self, event: Event, now_ms: int) -> Decision:
+        decision = super().step(event, now_ms)
+        decision.journal_number -= bool(decision.records)
+        return decision
+
+
 class PromisingMachine(Machine):
     """Answers orders for configurations, and carries none out."""
 
@@ -326,6 +335,18 @@ class OpenGate(ClientGate):
 
     @is_open.setter
     def is_open(self, _is_open: bool) -> None: ...
+
+
+class StaleImage(MetadataImage):
+    """Takes over nothing of topics that it knows."""
+
+    __slots__ = ()
+
+    def update(self, request: UpdateMetadataRequest) -> MetadataChange:
+        request.topic_states = [
+            row for row in request.topic_states if not self.has_topic(row.topic_name)
+        ]
+        return super().update(request)
 
 
 class SweepingImage(MetadataImage):

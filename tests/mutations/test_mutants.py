@@ -209,6 +209,18 @@ async def test_a_controller_that_acts_before_its_journal_is_synced(is_broken: bo
 
 
 @broken_or_not
+async def test_a_controller_that_counts_its_decisions_wrongly(is_broken: bool) -> None:
+    trial = await Trial.begin(1)
+    controller = trial.cluster.controller.controller
+    assert controller is not None
+    if is_broken:
+        turn_into(mutants.MisnumberingMachine, getattr(controller, "_machine"))  # noqa: B009 -- its own
+    await trial.create("another", 2)
+
+    assert await trial.findings() == (["journal", "journal first"] if is_broken else [])
+
+
+@broken_or_not
 async def test_a_leader_that_takes_every_batch_for_a_new_one(is_broken: bool) -> None:
     """Its answers do not arrive for a while, so that the producer sends again."""
     trial = await Trial.begin(1, 2)
@@ -293,7 +305,23 @@ async def test_a_broker_that_forgets_topics_when_another_one_dies(is_broken: boo
     await asyncio.sleep(5)
     await trial.client.view_of(2, ["orders"])
 
-    assert await trial.findings() == _expected("denied topics", is_broken=is_broken)
+    findings = await trial.findings()
+
+    assert findings == (["denied topics", "metadata"] if is_broken else [])
+
+
+@broken_or_not
+async def test_a_broker_that_tells_an_old_leader(is_broken: bool) -> None:
+    trial = await Trial.begin(1, 2, 3)
+    await asyncio.sleep(1)
+    if is_broken:
+        turn_into(mutants.StaleImage, trial.state(3).metadata)
+    trial.cluster.brokers[1].kill()
+    await trial.until_led(TP, 2)
+    await asyncio.sleep(5)
+    await trial.client.view_of(3)
+
+    assert await trial.findings() == _expected("metadata", is_broken=is_broken)
 
 
 @broken_or_not

@@ -1,4 +1,7 @@
-"""The controller tells nobody of a decision that its journal could still lose."""
+"""The controller tells nobody of a decision that its journal could still lose.
+
+Held by the number of the decision that the controller names, and by what its messages say.
+"""
 
 from __future__ import annotations
 
@@ -19,4 +22,7 @@ def check_journal_first(evidence: Evidence) -> list[Violation]:
             f"when its journal was durable up to {each.durable_number}",
         )
         for each in evidence.samples.acts_before_sync
+    ] + [
+        Violation(NAME, each.at_us, f"the controller's {each.text}")
+        for each in evidence.samples.told_before_sync
     ]

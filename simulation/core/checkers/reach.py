@@ -25,6 +25,7 @@ from simulation.core.checkers import (
     journal_first,
     leadership,
     liveness,
+    metadata,
     offline,
     orders,
     placement,
@@ -87,6 +88,7 @@ _WANTS: Final[Mapping[str, _Wants]] = {
     idempotence.NAME: _Wants((SampleSource.LOGS,)),
     offline.NAME: _Wants((SampleSource.DECISIONS,), (SampleSource.REPLICAS, SampleSource.LOG_DIRS)),
     denials.NAME: _Wants((SampleSource.CLIENTS, SampleSource.DECISIONS)),
+    metadata.NAME: _Wants((SampleSource.CLIENTS, SampleSource.DECISIONS)),
     orders.NAME: _Wants(
         (SampleSource.CLIENTS, SampleSource.DECISIONS), (SampleSource.REPLICAS, SampleSource.LOGS)
     ),

@@ -20,6 +20,7 @@ from simulation.core.checkers.journal import check_journal
 from simulation.core.checkers.journal_first import check_journal_first
 from simulation.core.checkers.leadership import check_leadership
 from simulation.core.checkers.liveness import check_liveness
+from simulation.core.checkers.metadata import check_metadata
 from simulation.core.checkers.offline import check_offline
 from simulation.core.checkers.orders import check_orders
 from simulation.core.checkers.placement import check_placement
@@ -42,6 +43,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_idempotence,
     check_offline,
     check_denials,
+    check_metadata,
     check_orders,
     check_answers,
     check_bounds,

@@ -38,8 +38,8 @@ async def test_metadata_is_kept_with_what_was_asked_for() -> None:
     now_us = int(asyncio.get_running_loop().time() * 1_000_000)
 
     assert [tuple(view) for view in answers.views] == [
-        (500_000, now_us, 2, ("a", "b"), {"a": 0}),
-        (500_000, now_us, 3, None, {}),
+        (500_000, now_us, 2, ("a", "b"), {"a": 0}, {}),
+        (500_000, now_us, 3, None, {}, {}),
     ]
 
 

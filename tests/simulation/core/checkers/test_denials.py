@@ -22,7 +22,9 @@ def _start(story: Story, seconds: int, *, boot: int) -> None:
 
 def _view(story: Story, seconds: float, *found: str, named: tuple[str, ...] | None = None) -> None:
     at_us = int(seconds * SECOND_US)
-    story.samples.views.append(TopicView(at_us, at_us + 1000, 1, named, dict.fromkeys(found, 1)))
+    story.samples.views.append(
+        TopicView(at_us, at_us + 1000, 1, named, dict.fromkeys(found, 1), {})
+    )
 
 
 def _times(story: Story) -> list[float]:
@@ -114,6 +116,6 @@ def test_who_told_of_a_topic_may_not_have_heard_yet_that_it_grew() -> None:
     at_us = 12 * SECOND_US
     story.samples.denials.append(Denial(at_us, at_us + 5, 1, added))
     assert _times(story) == []
-    story.samples.views.append(TopicView(at_us, at_us + 6, 1, None, {"orders": 2}))
+    story.samples.views.append(TopicView(at_us, at_us + 6, 1, None, {"orders": 2}, {}))
     story.samples.denials.append(Denial(at_us + 7, at_us + 8, 1, added))
     assert _times(story) == [12.000008]

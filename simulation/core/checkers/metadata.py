@@ -1,0 +1,108 @@
+"""What brokers tell clients of partitions is what the controller decided, and not older than that.
+
+Half a second after a decision, and ten looks where those are far apart, each broker tells of it,
+whatever is broken elsewhere, as long as nothing stands between the two (``quiet_times``). What is
+told while decisions follow each other is not judged: what was decided between two looks is not
+known.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Final
+
+from protocol.faults.model import CONTROLLER_NODE, broker_node
+from protocol.ids import NO_EPOCH, TopicPartition
+from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.checkers.quiet_times import QuietTimes
+from simulation.core.samples import PartitionSample, Samples, ToldPartition, TopicView
+
+NAME: Final = "metadata"
+TOLD_WITHIN_US: Final = 500_000
+_LOOKS: Final = 10
+_STOPPED_WITHIN_US: Final = 60_000_000
+"""Replicas of a broker that stops cleanly are told to be offline so long before its end at most."""
+
+
+def check_metadata(evidence: Evidence) -> list[Violation]:
+    """Hold every answer to Metadata against the decisions of a while before it."""
+    samples = evidence.samples
+    decisions = _Decisions(samples)
+    quiet = QuietTimes(samples)
+    within_us = TOLD_WITHIN_US + _LOOKS * samples.seen_within_us
+    found: dict[tuple[int, PartitionSample], Violation] = {}
+    for view in samples.views:
+        since_us = view.asked_us - within_us
+        ends = (CONTROLLER_NODE, broker_node(view.broker))
+        if not quiet.lasts(ends, since_us, view.at_us):
+            continue
+        for steady in decisions.steady(view, since_us, view.at_us + samples.seen_within_us):
+            wrong = _wrong(view.partitions.get(steady.tp), steady)
+            if wrong is None or _is_stopping(view, steady, quiet):
+                continue
+            text = (
+                f"broker {view.broker} {wrong}; since {steady.at_us / 1e6:.6f} s the controller "
+                f"has {_leadership(steady)}"
+            )
+            found.setdefault((view.broker, steady), Violation(NAME, view.at_us, text))
+    return list(found.values())
+
+
+class _Decisions:
+    """What the controller had decided of each partition, at any time."""
+
+    def __init__(self, samples: Samples) -> None:
+        self._by_topic: dict[str, dict[TopicPartition, list[PartitionSample]]] = {}
+        for sample in samples.partitions:
+            of_topic = self._by_topic.setdefault(sample.tp.topic, {})
+            of_topic.setdefault(sample.tp, []).append(sample)
+
+    def steady(self, view: TopicView, since_us: int, until_us: int) -> Iterator[PartitionSample]:
+        """Give what was asked for, was led then, and did not change in all that time."""
+        for topic in self._by_topic if view.named is None else view.named:
+            for known in self._by_topic.get(topic, {}).values():
+                count = bisect_right(known, since_us, key=lambda sample: sample.at_us)
+                is_last = count == len(known) or known[count].at_us > until_us
+                if count and is_last and _is_told(known[count - 1]):
+                    yield known[count - 1]
+
+
+def _is_told(sample: PartitionSample) -> bool:
+    return not sample.is_deleted and sample.leader_epoch != NO_EPOCH
+
+
+def _wrong(told: ToldPartition | None, steady: PartitionSample) -> str | None:
+    """Say what a broker tells that is not so; None: it tells what is."""
+    if told is None:
+        return f"does not tell of {steady.tp}"
+    is_so = (told.leader, told.leader_epoch, told.isr) == (
+        steady.leader,
+        steady.leader_epoch,
+        steady.isr,
+    )
+    if is_so and sorted(told.offline) == sorted(steady.offline):
+        return None
+    return f"tells that {steady.tp} has {_leadership(told)}"
+
+
+def _is_stopping(view: TopicView, steady: PartitionSample, quiet: QuietTimes) -> bool:
+    """Tell whether what differs is only that brokers which stop cleanly count as offline already.
+
+    The controller takes them for offline before it knows them to be dead.
+    """
+    told = view.partitions.get(steady.tp)
+    if told is None or _wrong(told._replace(offline=steady.offline), steady) is not None:
+        return False
+    return all(replica in told.offline for replica in steady.offline) and all(
+        quiet.ends(broker_node(replica), view.asked_us, view.at_us + _STOPPED_WITHIN_US)
+        for replica in told.offline
+        if replica not in steady.offline
+    )
+
+
+def _leadership(known: ToldPartition | PartitionSample) -> str:
+    return (
+        f"leader {known.leader} at epoch {known.leader_epoch}, Isr {list(known.isr)}, offline "
+        f"replicas {list(known.offline)}"
+    )

@@ -1,0 +1,84 @@
+"""When nothing stood between nodes: they ran, and no fault kept them from telling each other.
+
+A node is disturbed while it is down, paused or slow, or what it is told waits for a disk that hangs
+or is slow; so is the controller by whatever befalls the disk of its journal. A fault of the network
+disturbs all nodes. Judges nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from protocol.faults.model import CONTROLLER_NODE, DiskMode
+from simulation.core.samples import FaultSample, NodeSample, Samples
+
+SETTLED_WITHIN_US: Final = 10_000_000
+"""So long after the controller began, or a process was slow, nothing new may be told.
+
+A broker that began answers nobody before it was told everything.
+"""
+RECONNECTED_WITHIN_US: Final = 30_000_000
+"""The controller waits so long for an answer over a connection that is dead."""
+_DISK_MODES: Final = tuple(mode.value for mode in DiskMode)
+_SLOW_DISKS: Final = (DiskMode.HANG.value, DiskMode.SLOW.value)
+
+
+class _Disturbance(NamedTuple):
+    """Something that concerns a node, from a time to a time."""
+
+    node: str
+    """"": every node."""
+    begin_us: int
+    end_us: int
+
+
+class QuietTimes:
+    """Of all nodes of one run."""
+
+    def __init__(self, samples: Samples) -> None:
+        self._disturbances = [
+            *_of_processes(samples.nodes, samples.ended_us),
+            *_of_faults(samples.faults, samples.ended_us),
+        ]
+        self._ends = [(each.node, each.at_us) for each in samples.nodes if not each.is_up]
+
+    def lasts(self, nodes: Sequence[str], begin_us: int, end_us: int) -> bool:
+        """Tell whether nothing stood between these nodes in all that time."""
+        return not any(
+            each.begin_us <= end_us and begin_us <= each.end_us
+            for each in self._disturbances
+            if not each.node or each.node in nodes
+        )
+
+    def ends(self, node: str, begin_us: int, end_us: int) -> bool:
+        """Tell whether a process of this node ended, or was paused, in that time."""
+        return any(name == node and begin_us <= at_us <= end_us for name, at_us in self._ends)
+
+
+def _of_processes(samples: Iterable[NodeSample], ended_us: int) -> Iterator[_Disturbance]:
+    """Give the times in which nodes did not run; a new controller hears brokers before it acts."""
+    down: dict[str, int] = {}
+    begun: dict[str, None] = {}
+    for sample in samples:
+        began_us = down.pop(sample.node, sample.at_us)
+        if not sample.is_up:
+            down[sample.node] = began_us
+            continue
+        hears_first = sample.node == CONTROLLER_NODE and sample.node in begun
+        settles_us = SETTLED_WITHIN_US if hears_first else 0
+        begun[sample.node] = None
+        yield _Disturbance(sample.node, began_us, sample.at_us + settles_us)
+    for node, began_us in down.items():
+        yield _Disturbance(node, began_us, ended_us)
+
+
+def _of_faults(samples: Iterable[FaultSample], ended_us: int) -> Iterator[_Disturbance]:
+    for fault in samples:
+        end_us = ended_us if fault.end_us is None else fault.end_us
+        is_of_disk = fault.log_dir or fault.what in _DISK_MODES
+        if not is_of_disk:
+            settles_us = SETTLED_WITHIN_US if fault.node else RECONNECTED_WITHIN_US
+            yield _Disturbance(fault.node, fault.begin_us, end_us + settles_us)
+        elif fault.node == CONTROLLER_NODE or fault.what in _SLOW_DISKS:
+            yield _Disturbance(fault.node, fault.begin_us, end_us + SETTLED_WITHIN_US)

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from simulation.core.checkers.quiet_times import QuietTimes
+from simulation.core.samples import FaultSample, NodeSample, Samples
+
+S = 1_000_000
+
+
+def _node(at_s: int, node: str, *, is_up: bool = True, boot: int = 1) -> NodeSample:
+    return NodeSample(at_s * S, node, is_up, boot)
+
+
+def _lasts(samples: Samples, node: str, begin_s: float, end_s: float) -> bool:
+    samples.ended_us = 100 * S
+    return QuietTimes(samples).lasts((node,), int(begin_s * S), int(end_s * S))
+
+
+def test_a_node_is_disturbed_while_it_is_down() -> None:
+    nodes = [_node(0, "broker-1"), _node(5, "broker-1", is_up=False), _node(9, "broker-1", boot=2)]
+    samples = Samples(nodes=nodes)
+    assert _lasts(samples, "broker-1", 1, 4)
+    assert not _lasts(samples, "broker-1", 4, 6)
+    assert not _lasts(samples, "broker-1", 6, 7)
+    assert not _lasts(samples, "broker-1", 8, 10)
+    assert _lasts(samples, "broker-1", 10, 11)
+    assert _lasts(samples, "broker-2", 6, 7)
+
+
+def test_one_that_does_not_come_back_is_down_to_the_end() -> None:
+    samples = Samples(nodes=[_node(0, "broker-1"), _node(5, "broker-1", is_up=False)])
+    assert not _lasts(samples, "broker-1", 80, 90)
+
+
+def test_a_controller_hears_brokers_first_when_it_starts_again() -> None:
+    nodes = [_node(0, "controller"), _node(5, "controller", boot=2)]
+    samples = Samples(nodes=nodes)
+    assert _lasts(samples, "controller", 1, 2)
+    assert not _lasts(samples, "controller", 6, 7)
+    assert _lasts(samples, "controller", 16, 17)
+
+
+def test_faults_of_the_network_disturb_all_and_leave_dead_connections() -> None:
+    samples = Samples(faults=[FaultSample(5 * S, 6 * S, "", what="cut")])
+    assert _lasts(samples, "broker-1", 1, 4)
+    assert not _lasts(samples, "broker-1", 30, 31)
+    assert _lasts(samples, "broker-1", 37, 38)
+
+
+def test_disks_disturb_when_one_waits_for_them() -> None:
+    faults = [FaultSample(5 * S, 6 * S, "broker-1", "d1", what) for what in ("hang", "eio")]
+    assert not _lasts(Samples(faults=faults[:1]), "broker-1", 5, 6)
+    assert _lasts(Samples(faults=faults[1:]), "broker-1", 5, 6)
+    everywhere = Samples(faults=[FaultSample(5 * S, 6 * S, "", what="hang")])
+    assert not _lasts(everywhere, "broker-2", 5, 6)
+
+
+def test_when_a_process_ends() -> None:
+    quiet = QuietTimes(Samples(nodes=[_node(5, "broker-1", is_up=False)]))
+    assert quiet.ends("broker-1", 4 * S, 6 * S)
+    assert not quiet.ends("broker-1", 6 * S, 9 * S)
+    assert not quiet.ends("broker-2", 4 * S, 6 * S)
