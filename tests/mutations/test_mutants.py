@@ -11,8 +11,6 @@ from contextlib import suppress
 import pytest
 
 from broker.core.log_dirs import LogDirFailed
-from protocol.configs.types import ResourceType
-from protocol.errors import ErrorCode
 from protocol.faults.model import DiskMode
 from protocol.messages.api_versions import ApiVersionsRequest
 from simulation.workload.clients import ClusterClient, addresses_of
@@ -185,42 +183,6 @@ async def test_a_leader_that_lets_nobody_back_into_the_isr(is_broken: bool) -> N
 
 
 @broken_or_not
-async def test_a_journal_that_loses_decisions(is_broken: bool) -> None:
-    trial = await Trial.begin(1)
-    controller = trial.cluster.controller.controller
-    assert controller is not None
-    if is_broken:
-        turn_into(mutants.LossyJournal, getattr(controller, "_journal"))  # noqa: B009 -- nobody's
-    await trial.create("another", 2)
-
-    assert await trial.findings() == (["journal", "journal first"] if is_broken else [])
-
-
-@broken_or_not
-async def test_a_controller_that_acts_before_its_journal_is_synced(is_broken: bool) -> None:
-    trial = await Trial.begin(1)
-    controller = trial.cluster.controller.controller
-    assert controller is not None
-    if is_broken:
-        turn_into(mutants.HastyJournal, getattr(controller, "_journal"))  # noqa: B009 -- nobody's
-    await trial.create("another", 2)
-
-    assert await trial.findings() == _expected("journal first", is_broken=is_broken)
-
-
-@broken_or_not
-async def test_a_controller_that_counts_its_decisions_wrongly(is_broken: bool) -> None:
-    trial = await Trial.begin(1)
-    controller = trial.cluster.controller.controller
-    assert controller is not None
-    if is_broken:
-        turn_into(mutants.MisnumberingMachine, getattr(controller, "_machine"))  # noqa: B009 -- its own
-    await trial.create("another", 2)
-
-    assert await trial.findings() == (["journal", "journal first"] if is_broken else [])
-
-
-@broken_or_not
 async def test_a_leader_that_takes_every_batch_for_a_new_one(is_broken: bool) -> None:
     """Its answers do not arrive for a while, so that the producer sends again."""
     trial = await Trial.begin(1, 2)
@@ -236,18 +198,6 @@ async def test_a_leader_that_takes_every_batch_for_a_new_one(is_broken: bool) ->
         links.remove_rule(cut)
 
     assert await trial.findings() == _expected("idempotence", is_broken=is_broken)
-
-
-@broken_or_not
-async def test_a_controller_that_forgets_what_a_dead_broker_led(is_broken: bool) -> None:
-    trial = await Trial.begin(1, 2)
-    controller = trial.cluster.controller.controller
-    assert controller is not None
-    if is_broken:
-        turn_into(mutants.ForgetfulState, controller.state)
-    trial.cluster.brokers[1].kill()
-
-    assert await trial.findings() == _expected("offline replicas", is_broken=is_broken)
 
 
 @broken_or_not
@@ -308,36 +258,6 @@ async def test_a_broker_that_forgets_topics_when_another_one_dies(is_broken: boo
     findings = await trial.findings()
 
     assert findings == (["denied topics", "metadata"] if is_broken else [])
-
-
-@broken_or_not
-async def test_a_broker_that_tells_an_old_leader(is_broken: bool) -> None:
-    trial = await Trial.begin(1, 2, 3)
-    await asyncio.sleep(1)
-    if is_broken:
-        turn_into(mutants.StaleImage, trial.state(3).metadata)
-    trial.cluster.brokers[1].kill()
-    await trial.until_led(TP, 2)
-    await asyncio.sleep(5)
-    await trial.client.view_of(3)
-
-    assert await trial.findings() == _expected("metadata", is_broken=is_broken)
-
-
-@broken_or_not
-async def test_a_controller_that_answers_an_order_and_does_not_carry_it_out(
-    is_broken: bool,
-) -> None:
-    trial = await Trial.begin(1, 2)
-    controller = trial.cluster.controller.controller
-    assert controller is not None
-    if is_broken:
-        turn_into(mutants.PromisingMachine, getattr(controller, "_machine"))  # noqa: B009 -- its own
-    wish = {"min.insync.replicas": "2"}
-    answered = await trial.admin.alter_configs(ResourceType.TOPIC, "orders", wish)
-    assert answered is ErrorCode.NONE
-
-    assert await trial.findings() == _expected("orders", is_broken=is_broken)
 
 
 @broken_or_not
