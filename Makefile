@@ -7,6 +7,7 @@ RESTARTS ?= 100
 MUTANTS ?= 200
 SEED ?= 1
 CPU_S ?= 60
+SEEDS ?= 1..1000
 VENV := .venv
 BIN := $(VENV)/bin
 UV_VERSION := 0.13.9
@@ -14,7 +15,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: none of them shall compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup collected demo demo-svg picture golden test-python test test-all unsampled test-busy heavy fuzz containers style lint scenarios both-worlds matrix sweep mutants restarts bench lock clean
+.PHONY: help setup collected demo demo-svg picture golden test-python test test-all unsampled test-busy heavy fuzz containers style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -105,6 +106,11 @@ sweep: setup  ## ten thousand seeds of the simulated world, to the first violati
 # Hours of processor time; interrupted, it goes on where it was.
 mutants: setup  ## plant MUTANTS bugs drawn by SEED, CPU_S seconds of seeds each; tell which nobody finds
 	nice $(BIN)/python -m tests.mutation_testing --mutants $(MUTANTS) --seed $(SEED) --cpu-s $(CPU_S) --jobs $(JOBS)
+
+steer: setup  ## write the table of what seeds draw anew, from a sweep over SEEDS
+	mkdir -p build
+	-$(BIN)/jbodlab simulate --seeds $(SEEDS) --jobs $(JOBS) --seconds 5 --json >build/sweep.json
+	$(BIN)/python -m tests.steering build/sweep.json
 
 picture: setup  ## write the picture of the rooms in docs/architecture.md
 	$(BIN)/python -m tests.rooms

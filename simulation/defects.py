@@ -6,6 +6,7 @@ Brokers and controller log such an error with its traceback and go on; here each
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 from types import TracebackType
 from typing import Final, cast
@@ -15,11 +16,13 @@ import controller
 import protocol
 import simulation
 from broker.app import StartupError
+from protocol.faults.model import CONTROLLER_NODE
 from simulation.core.checkers.evidence import Violation
 from simulation.loop_time import loop_now_us
 from simulation.world.cluster import SimCluster
 from simulation.world.process import CURRENT
 
+_DISK_ERRORS: Final = (errno.EIO, errno.ENOSPC, errno.EROFS)
 NAME: Final = "defects"
 _ROOMS: Final = (broker, controller, protocol, simulation)
 LOGGERS: Final = (*(room.__name__ for room in _ROOMS), asyncio.__name__)
@@ -57,7 +60,7 @@ class Defects(logging.Handler):
         """Take what processes ended with, and what no code caught. Call it on the loop."""
         for name, node in cluster.nodes.items():
             for error in node.crashes:
-                if not isinstance(error, StartupError):
+                if not (isinstance(error, StartupError) or _is_end_of_journal(name, error)):
                     self._add(f"{name} ended with {_words(error)}")
         for context in cluster.loop.unhandled:
             error = context.get("exception")
@@ -66,6 +69,14 @@ class Defects(logging.Handler):
 
     def _add(self, text: str) -> None:
         self.found.append(Violation(NAME, loop_now_us(), text))
+
+
+def _is_end_of_journal(node: str, error: BaseException) -> bool:
+    """Tell whether a controller ended because the disk of its journal failed, as it is to."""
+    if isinstance(error, BaseExceptionGroup):
+        inner = cast("BaseExceptionGroup[BaseException]", error).exceptions  # of any kind
+        return all(_is_end_of_journal(node, each) for each in inner)
+    return node == CONTROLLER_NODE and isinstance(error, OSError) and error.errno in _DISK_ERRORS
 
 
 def _words(error: BaseException) -> str:

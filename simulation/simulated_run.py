@@ -19,7 +19,9 @@ from protocol.metrics.writer import NewRowWriter
 from simulation.core.actions import Fault
 from simulation.core.cluster_document import cluster_document, port_count
 from simulation.core.coverage import Coverage, Transition
+from simulation.core.dice import Streams
 from simulation.core.draw import draw_plan
+from simulation.core.features import Features, draw_features
 from simulation.core.history import History
 from simulation.core.plan import ClusterPlan, Plan
 from simulation.core.samples import Samples
@@ -54,6 +56,8 @@ class SimulatedRun:
     virtual_ms: int
     fired: Mapping[str, int] = field(default_factory=dict[str, int])
     """Kind of fault -> operations that it changed, or how often a node met it."""
+    features: tuple[str, ...] = ()
+    """Those that are on in its plan, where a seed drew it."""
     transitions: Mapping[Transition, int] = field(default_factory=dict[Transition, int])
     last_events: tuple[str, ...] = ()
     """The last ones of the trace, where something was found."""
@@ -79,8 +83,24 @@ def simulated_spec(cluster: ClusterPlan) -> ClusterSpec:
 
 def plan_of_seed(seed: int, length_s: int | None = None) -> Plan:
     """Return the plan that a seed draws; always the same one."""
+    return draw_plan(seed, draw_streams(seed), length_s)
+
+
+def simulate_seed(seed: int, length_s: int | None = None) -> SimulatedRun:
+    """Run the plan that a seed draws; as ``simulate``."""
+    run = simulate(plan_of_seed(seed, length_s), seed)
+    return replace(run, features=features_of_seed(seed).names)
+
+
+def features_of_seed(seed: int) -> Features:
+    """Return the features that are on in the plan that a seed draws."""
+    return draw_features(draw_streams(seed)("features"))
+
+
+def draw_streams(seed: int) -> Streams:
+    """Return the streams from which the plan of a seed is drawn."""
     chance = RandomStreams(seed)
-    return draw_plan(seed, lambda name: chance.stream(f"draw:{name}"), length_s)
+    return lambda name: chance.stream(f"draw:{name}")
 
 
 def simulate(plan: Plan, seed: int, options: Options | None = None) -> SimulatedRun:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simulation.core.coverage import Coverage
+from simulation.core.features import FEATURES, Situation
 from simulation.simulated_run import SimulatedRun
 
 
@@ -28,6 +29,14 @@ class Tally:
     """Drawn faults that were set and never met anything."""
     done: dict[str, int] = field(default_factory=dict[str, int])
     """Word of an action -> how often it was carried out."""
+    features: dict[str, int] = field(default_factory=dict[str, int])
+    """Feature -> in how many plans it was on."""
+    situations: dict[str, int] = field(default_factory=dict[str, int])
+    """Situation -> how many runs came to it."""
+    reached: dict[str, int] = field(default_factory=dict[str, int])
+    """Situation or transition -> how many runs came there."""
+    reached_with: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    """Situation or transition -> feature -> how many runs with it came there."""
     coverage: Coverage = field(default_factory=Coverage)
 
     def add(self, run: SimulatedRun) -> None:
@@ -41,6 +50,11 @@ class Tally:
         _add(self.seeds_by_kind, {kind: 1 for kind, count in run.fired.items() if count})
         self.empty_faults += len(run.verdict.empty_faults)
         _add(self.done, run.verdict.done)
+        _add(self.features, dict.fromkeys(run.features, 1))
+        _add(self.situations, dict.fromkeys(run.verdict.situations, 1))
+        for reached in (*run.verdict.situations, *map(str, run.transitions)):
+            _add(self.reached, {reached: 1})
+            _add(self.reached_with.setdefault(reached, {}), dict.fromkeys(run.features, 1))
         self.coverage.add(run.transitions)
 
     # Any: JSON.
@@ -57,6 +71,13 @@ class Tally:
             "seeds_by_kind": dict(sorted(self.seeds_by_kind.items())),
             "empty_faults": self.empty_faults,
             "done": dict(sorted(self.done.items())),
+            "situations": {each: self.situations.get(each, 0) for each in Situation},
+            "features": {each: self.features.get(each, 0) for each in FEATURES},
+            "reached": dict(sorted(self.reached.items())),
+            "reached_with": {
+                reached: {each: counts[each] for each in FEATURES if each in counts}
+                for reached, counts in sorted(self.reached_with.items())
+            },
             "transitions_seen": {str(one): coverage.counts[one] for one in coverage.seen},
             "transitions_never_seen": [str(one) for one in coverage.never_seen],
             "transitions_undeclared": [str(one) for one in coverage.undeclared],

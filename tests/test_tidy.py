@@ -44,6 +44,7 @@ SHOWN_ELSEWHERE = {
     "simulation/core/plan_names.py": "shown by tests/simulation/core/test_plan_checks.py",
     "simulation/core/observation.py": "values without code",
     "simulation/core/samples.py": "values without code",
+    "simulation/core/feature_percents.py": "a table, shown by tests/test_steering.py",
     "simulation/core/checkers/evidence.py": "shown by tests/simulation/core/checkers/test_table.py",
     "jbodlab/errors.py": "numbers, shown by tests/jbodlab/test_cli.py",
     "jbodlab/commands/demo.py": "one call: tests/integration/test_demo.py runs it",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulation.core.checkers.reach import Reach
 from simulation.core.coverage import RARE
+from simulation.core.features import Situation
 from simulation.core.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -81,9 +82,21 @@ def tally_summary(tally: Tally, wall_s: float) -> str:
         f"{tally.acknowledged} records acknowledged, {tally.read} read",
         f"faults fired: {_counts(tally.fired)}; {tally.empty_faults} met nothing",
         f"done: {_counts(tally.done)}",
+        *situation_lines(tally),
         *coverage_lines(tally.coverage),
     ]
     return "\n".join(lines)
+
+
+def situation_lines(tally: Tally) -> list[str]:
+    """Return how many seeds were to come to each situation, and how many did."""
+    return [
+        "situations, seeds that came to each of those with the feature: "
+        + ", ".join(
+            f"{each} {tally.situations.get(each, 0)} of {tally.features.get(each, 0)}"
+            for each in Situation
+        )
+    ]
 
 
 def coverage_lines(coverage: Coverage) -> list[str]:

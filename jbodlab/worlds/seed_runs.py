@@ -22,7 +22,7 @@ from simulation.core.plan_document import plan_text
 from simulation.core.reproduction import reproduction
 from simulation.core.smaller_plan import reduced
 from simulation.core.verdict import StoryLine
-from simulation.simulated_run import Options, SimulatedRun, plan_of_seed, simulate
+from simulation.simulated_run import Options, SimulatedRun, plan_of_seed, simulate, simulate_seed
 from simulation.sweep import AHEAD_PER_JOB, processes, sweep
 from simulation.tally import Tally
 from simulation.world.rows import RowKeeper
@@ -112,7 +112,7 @@ def run_many(
 def run_quietly(seconds: int | None, seed: int) -> SimulatedRun:
     """Run what a seed draws, without a word."""
     with node_logs(None):
-        return simulate(plan_of_seed(seed, seconds), seed)
+        return simulate_seed(seed, seconds)
 
 
 def reduce_run(

@@ -45,16 +45,6 @@ def chosen(dice: Dice, weights: dict[T, int]) -> T:
     raise AssertionError("the weights add up to less than their sum")
 
 
-def some(dice: Dice, values: Sequence[T], probability: float = 0.5) -> list[T]:
-    """Return each value with that probability, in their order; at least one.
-
-    Runs that leave out kinds of things find what runs with a little of everything do not.
-    Source: Groce and others, "Swarm Testing", 2012.
-    """
-    found = [value for value in values if dice.random() < probability]
-    return found or [dice.choice(values)]
-
-
 def skewed(dice: Dice, least: int, most: int) -> int:
     """Return a number between both, small ones more often."""
     return least + (dice.randint(0, most - least) >> dice.randint(0, 3))

@@ -6,17 +6,14 @@ What may be lost under which faults is said in ``draw_faults``.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from itertools import pairwise
 from typing import Final
 
 from simulation.core.actions import StartWorkload, Step, Wait, When
 from simulation.core.conditions import NodeIs
-from simulation.core.dice import Dice, Streams, some
+from simulation.core.dice import Dice, Streams
 from simulation.core.draw_cluster import draw_cluster, draw_workloads
 from simulation.core.draw_faults import (
-    DISK_KINDS,
-    NETWORK_KINDS,
-    NODE_KINDS,
     FaultScope,
     FaultSpan,
     TimedAction,
@@ -25,6 +22,9 @@ from simulation.core.draw_faults import (
 )
 from simulation.core.draw_journal import BREAKING, draw_journal
 from simulation.core.draw_orders import ORDER_KINDS, draw_orders
+from simulation.core.draw_settings import Setting, settled
+from simulation.core.draw_situations import Lane, draw_situations
+from simulation.core.features import Features, Situation, draw_features
 from simulation.core.plan import Ending, Plan, Workload
 
 LENGTHS_S: Final = (5, 10, 15, 20)
@@ -39,18 +39,24 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
 
     Args:
         seed: names the plan.
-        streams: of this seed; ``topology``, ``workload``, ``orders``, ``faults``, ``journal`` and
-            ``length`` are drawn from.
+        streams: of this seed; drawn from are ``features``, ``topology``, ``workload``, ``orders``,
+            ``faults``, ``journal``, ``length`` and those that bear a feature's name.
         length_s: of the story before the healing.
     """
+    features = draw_features(streams("features"))
     cluster = draw_cluster(streams("topology"))
+    clients = streams("workload")
+    drawn = Setting(cluster, draw_workloads(clients, cluster))
+    cluster, workloads = settled(drawn, features, streams)
     length = length_s or streams("length").choice(LENGTHS_S)
     scope = FaultScope(cluster, length * 1000)
-    journal = draw_journal(streams("journal"), scope)
-    spans = [] if journal else _faults(streams("faults"), scope)
-    orders = _orders(streams("orders"), scope, BREAKING if journal else ())
-    clients = streams("workload")
-    workloads = draw_workloads(clients, cluster)
+    lanes = _orders(streams("orders"), scope, features)
+    if Situation.JOURNAL_EDITS in features:
+        spans: list[FaultSpan] = []
+        lanes.append(draw_journal(streams("journal"), scope))
+    else:
+        spans = _faults(streams("faults"), scope, features)
+        lanes += draw_situations(features, scope, workloads, streams)
     return Plan(
         name=f"seed-{seed}",
         shows=f"What seed {seed} draws.",
@@ -58,8 +64,7 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
         cluster=cluster,
         workloads=workloads,
         steps=(
-            *_beside(orders),
-            *_beside(journal),
+            *(step for lane in lanes for step in _beside(lane)),
             *_in_time([*timed_steps(spans), *_late(clients, scope, workloads)]),
             _until(scope.length_ms),
         ),
@@ -67,18 +72,21 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
     )
 
 
-def _faults(dice: Dice, scope: FaultScope) -> list[FaultSpan]:
-    families = some(dice, (DISK_KINDS, NETWORK_KINDS, NODE_KINDS), 0.7)
-    kinds = [kind for family in families for kind in some(dice, family, 0.35)]
+def _faults(dice: Dice, scope: FaultScope, features: Features) -> list[FaultSpan]:
+    kinds = features.fault_kinds
     per_10_s = dice.randint(1, 6)
-    return draw_faults(dice, scope, kinds, 1 + per_10_s * scope.length_ms // 10_000)
+    return draw_faults(dice, scope, kinds, 1 + per_10_s * scope.length_ms // 10_000 if kinds else 0)
 
 
-def _orders(dice: Dice, scope: FaultScope, without: Collection[str]) -> list[TimedAction]:
-    possible = [kind for kind in ORDER_KINDS if kind not in without]
-    kinds = some(dice, possible, 0.35)
-    per_10_s = dice.randint(0, 20)
-    return draw_orders(dice, scope, kinds, per_10_s * scope.length_ms // 10_000)
+def _orders(dice: Dice, scope: FaultScope, features: Features) -> list[Lane]:
+    """Draw what each administrator asks for; none waits for another one's answers."""
+    without = BREAKING if Situation.JOURNAL_EDITS in features else ()
+    kinds = [kind for kind in features.of(ORDER_KINDS) if kind not in without]
+    count = dice.randint(0, 20) * scope.length_ms // 10_000 if kinds else 0
+    lane_count = dice.randint(2, 3) if Situation.ORDERS_AT_ONCE in features else 1
+    ends = [count * lane // lane_count for lane in range(lane_count + 1)]
+    numbers = [range(begin + 1, end + 1) for begin, end in pairwise(ends)]
+    return [draw_orders(dice, scope, kinds, each) for each in numbers]
 
 
 def _in_time(timed: list[TimedAction]) -> list[Step]:
@@ -98,11 +106,11 @@ def _late(dice: Dice, scope: FaultScope, workloads: tuple[Workload, ...]) -> lis
     ]
 
 
-def _beside(orders: list[TimedAction]) -> list[Step]:
-    """Let orders go on beside all else: waiting for an answer delays no fault's end."""
-    if not orders:
+def _beside(lane: Lane) -> list[Step]:
+    """Let a lane go on beside all else: waiting for an answer delays nothing in another one."""
+    if not lane:
         return []
-    steps = tuple(Step(action=one.action, at_ms=one.at_ms, may_fail=True) for one in orders)
+    steps = tuple(Step(action=one.action, at_ms=one.at_ms, may_fail=True) for one in lane)
     at_once = NodeIs(node="controller", state="running")
     return [Step(action=When(condition=at_once, steps=steps))]
 

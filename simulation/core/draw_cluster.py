@@ -31,6 +31,7 @@ _CONFIGS: Final[dict[str, tuple[str, ...]]] = {
     "log.index.interval.bytes": ("256", "4096"),
     "replica.alter.log.dirs.io.max.bytes.per.second": ("5000000", "50000000"),
     "jbodlab.tail.cache.bytes": ("0", "2000", "100000"),
+    "log.initial.task.delay.ms": ("0", "500"),
 }
 """Keys whose values change what a short run gets to see; one of each is drawn.
 

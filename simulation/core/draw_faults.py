@@ -11,7 +11,7 @@ what was not synced, for Kafka acknowledges before it syncs; failed syncs, lost 
 bits and short reads are disks that lie. Both count as damage to the replicas there until they have
 been in the Isr anew, and where all of an Isr is damaged nothing is promised. Misdirected writes
 damage the partitions that they hit, for as long as the disk is there; it is replaced in the end.
-Unclean elections are off, so that nothing else may lose a record.
+An unclean election, too, takes what its leader had not.
 """
 
 from __future__ import annotations

@@ -15,8 +15,6 @@ from simulation.core.dice import Dice, chosen, skewed
 from simulation.core.draw_faults import FaultScope, TimedAction
 from simulation.core.journal_edits import JournalEdit
 
-PROBABILITY: Final = 0.08
-"""Of a seed to have such a story."""
 BREAKING: Final = (
     "restart_log_dir",
     "replace_log_dir",
@@ -32,9 +30,7 @@ _START: Final = actions.Start(CONTROLLER_NODE)
 
 
 def draw_journal(dice: Dice, scope: FaultScope) -> list[TimedAction]:
-    """Draw nothing, mostly; else what is done to the journal, in order of time."""
-    if dice.random() >= PROBABILITY:
-        return []
+    """Draw what is done to the journal, in order of time."""
     length_ms = scope.length_ms
     copy_ms = dice.randint(0, length_ms // 2)
     at_ms = min(copy_ms + skewed(dice, 200, length_ms), length_ms * 9 // 10)

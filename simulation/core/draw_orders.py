@@ -14,13 +14,16 @@ from simulation.core.draw_sequences import GAP_MS_MAX, PLOTS
 from simulation.core.plan import ClusterPlan
 
 
-def draw_orders(dice: Dice, scope: FaultScope, kinds: list[str], count: int) -> list[TimedAction]:
-    """Draw ``count`` orders of these kinds, some of which Kafka will refuse; in order of time.
+def draw_orders(
+    dice: Dice, scope: FaultScope, kinds: list[str], numbers: range
+) -> list[TimedAction]:
+    """Draw an order of these kinds for each number, some of which Kafka will refuse.
 
-    What is given and taken back, such as a topic, counts once and is two in the list.
+    What is given and taken back, such as a topic, counts once and is two in the list, which is in
+    order of time. Names that an order gives end in its number.
     """
     orders: list[TimedAction] = []
-    for number in range(1, count + 1):
+    for number in numbers:
         kind = chosen(dice, {kind: _OFTEN.get(kind, 1) for kind in kinds})
         at_ms = dice.randint(100, scope.length_ms // 2 if kind in PLOTS else scope.length_ms)
         for action in _ORDERS[kind](dice, scope.cluster, number):

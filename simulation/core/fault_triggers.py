@@ -43,7 +43,8 @@ def _of_disk(rule: DiskFault, topic: str) -> tuple[Action, ...]:
     When it stops it writes everything down; when it starts after a kill it reads its logs.
     """
     broker = broker_id_of(rule.node)
-    assert broker is not None, f"a disk fault on {rule.node}"
+    if broker is None:
+        return _of_journal(rule, topic)
     writes = _writes(topic, rule.node)
     return (
         Cordon(broker=rule.node, log_dirs=()),
@@ -56,6 +57,11 @@ def _of_disk(rule: DiskFault, topic: str) -> tuple[Action, ...]:
         Ask(api="Fetch", of=_partition(topic), broker=rule.node),
         DeleteTopic(topic),
     )
+
+
+def _of_journal(rule: DiskFault, topic: str) -> tuple[Action, ...]:
+    """Have something decided, and the controller read what it wrote."""
+    return CreateTopic(name=topic), DeleteTopic(topic), Kill(rule.node)
 
 
 def _of_network(rule: NetworkFault, topic: str) -> tuple[Action, ...]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from simulation.core.checkers.evidence import Violation
 from simulation.core.checkers.reach import Check, Reach
+from simulation.core.features import Situation
 
 
 class StoryLine(NamedTuple):
@@ -43,6 +44,8 @@ class Verdict:
     done: Mapping[str, int] = field(default_factory=dict[str, int])
     """The word of an action -> how often it was done and went as the plan says."""
 
+    situations: tuple[Situation, ...] = ()
+    """Those that the run came to."""
     checks: tuple[Check, ...] = ()
     """How far each checker could see; none: the run did not come to them."""
 

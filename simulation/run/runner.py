@@ -18,6 +18,7 @@ from simulation.core.checkers.reach import checks_of
 from simulation.core.checkers.table import check_all
 from simulation.core.conditions import FullIsr
 from simulation.core.history import History
+from simulation.core.met_situations import met_situations
 from simulation.core.needs import Need
 from simulation.core.plan import Plan
 from simulation.core.plan_document import value_text
@@ -214,7 +215,10 @@ class _PlanRun:
             broker_configs=self._plan.cluster.broker_configs,
         )
         self._violations += check_all(evidence)
-        seen = context.workloads.seen().values()
+        workloads = context.workloads.seen()
+        seen = workloads.values()
+        worked = {name: one.acknowledged + one.read for name, one in workloads.items()}
+        hits = dict(await self._cluster.fault_hits())
         return Verdict(
             plan=self._plan.name,
             violations=tuple(
@@ -225,9 +229,10 @@ class _PlanRun:
             healed_after_ms=self._healed_after_ms,
             acknowledged=sum(each.acknowledged for each in seen),
             read=sum(each.read for each in seen),
-            fault_hits=dict(await self._cluster.fault_hits()),
+            fault_hits=hits,
             empty_faults=self._empty_faults,
             done=dict(done),
+            situations=met_situations(self._plan, evidence, worked, hits),
             checks=checks_of(evidence),
         )
 

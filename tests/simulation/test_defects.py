@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 
 from simulation.core.checkers.evidence import Violation
@@ -11,7 +12,9 @@ from simulation.world.loop import SimLoop, run_world
 from tests.simulation.world.worlds import small_cluster
 
 
-def found_by(error: BaseException | None, *, is_logged: bool) -> list[Violation]:
+def found_by(
+    error: BaseException | None, *, is_logged: bool, node: str = "broker-1"
+) -> list[Violation]:
     async def main(loop: SimLoop) -> list[Violation]:
         cluster = SimCluster(loop, small_cluster())
         await cluster.start()
@@ -19,7 +22,7 @@ def found_by(error: BaseException | None, *, is_logged: bool) -> list[Violation]
             if error is not None and is_logged:
                 logging.getLogger("broker.engine").error("it failed", exc_info=error)
             elif error is not None:
-                cluster.brokers[1].crashes.append(error)
+                cluster.nodes[node].crashes.append(error)
             defects.look_into(cluster)
         logging.getLogger("broker.engine").error("after", exc_info=ValueError("too late"))
         return defects.found
@@ -42,3 +45,13 @@ def test_an_error_that_ended_a_process_is_one_with_all_that_it_holds() -> None:
     assert [violation.text for violation in found_by(group, is_logged=False)] == [
         "broker-1 ended with KeyError('x'); ValueError('y')"
     ]
+
+
+def test_a_controller_ends_when_the_disk_of_its_journal_fails_and_that_is_none() -> None:
+    failed = ExceptionGroup("tasks", [OSError(errno.EIO, "Input/output error")])
+    assert found_by(failed, is_logged=False, node="controller") == []
+    (of_broker,) = found_by(failed, is_logged=False)
+    assert of_broker.text.startswith("broker-1 ended with OSError")
+    mixed = ExceptionGroup("tasks", [OSError(errno.EIO, "Input/output error"), KeyError("x")])
+    assert found_by(mixed, is_logged=False, node="controller") != []
+    assert found_by(ConnectionError("x"), is_logged=False, node="controller") != []

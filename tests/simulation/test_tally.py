@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from simulation.core.coverage import DECLARED, Transition
+from simulation.core.features import Situation
 from simulation.core.verdict import Verdict
 from simulation.simulated_run import SimulatedRun
 from simulation.tally import Tally
@@ -14,7 +15,15 @@ SEEN = Transition("PartitionPhase", "NEW", "ONLINE")
 
 def run(seed: int, fired: dict[str, int]) -> SimulatedRun:
     verdict = Verdict(
-        plan="p", violations=(), story=(), lasted_ms=1, acknowledged=10, read=7, done={"kill": 2}
+        plan="p",
+        violations=(),
+        story=(),
+        lasted_ms=1,
+        acknowledged=10,
+        read=7,
+        done={"kill": 2},
+        empty_faults=("f",),
+        situations=(Situation.REBALANCE,),
     )
     return SimulatedRun(
         seed=seed,
@@ -24,6 +33,7 @@ def run(seed: int, fired: dict[str, int]) -> SimulatedRun:
         virtual_ms=1000,
         fired=fired,
         transitions={SEEN: 3},
+        features=("rebalance", "eio") if seed == 1 else ("rebalance",),
     )
 
 
@@ -39,6 +49,19 @@ def test_runs_are_added_up() -> None:
     assert content["fired"] == {"cut": 0, "eio": 6}
     assert content["seeds_by_kind"] == {"eio": 2}
     assert content["done"] == {"kill": 4}
+
+
+def test_a_sweep_tells_which_situations_it_came_to_and_with_which_features() -> None:
+    tally = Tally()
+    tally.add(run(1, {}))
+    tally.add(run(2, {}))
+    content = tally.content()
+    assert content["empty_faults"] == 2
+    assert content["situations"]["rebalance"] == 2
+    assert content["situations"]["failing_move"] == 0
+    assert content["features"]["eio"] == 1
+    assert content["reached_with"]["rebalance"] == {"rebalance": 2, "eio": 1}
+    assert content["reached_with"][str(SEEN)] == {"rebalance": 2, "eio": 1}
 
 
 def test_transitions_seen_and_never_seen_are_all_that_are_declared() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation.core.dice import chosen, skewed, some
+from simulation.core.dice import chosen, skewed
 
 
 def test_values_come_as_often_as_they_weigh() -> None:
@@ -17,13 +17,6 @@ def test_values_come_as_often_as_they_weigh() -> None:
     counts = Counter(chosen(dice, {"often": 9, "seldom": 1, "never": 0}) for _ in range(5000))
     assert counts["often"] == pytest.approx(4500, abs=150)
     assert counts["never"] == 0
-
-
-@given(seed=st.integers(), values=st.lists(st.integers(), min_size=1, unique=True))
-def test_some_are_at_least_one_in_their_order(seed: int, values: list[int]) -> None:
-    found = some(Random(seed), values, 0.3)
-    assert found
-    assert found == [value for value in values if value in found]
 
 
 @given(seed=st.integers(), least=st.integers(0, 100), span=st.integers(0, 100_000))

@@ -90,6 +90,23 @@ def test_a_story_lasts_as_long_as_it_is_told_to() -> None:
     assert all((step.at_ms or 0) <= 7000 for step in plan.steps)
 
 
+def test_a_feature_that_is_on_leaves_what_others_draw_as_it_is() -> None:
+    """A fault, an order or a client more in one concern is none in another."""
+    plan = draw_plan(5, streams_of(5))
+    other = draw_plan(5, with_another("controller_disk_lanes", 5, 6))
+    assert other.cluster == plan.cluster
+    assert other.workloads == plan.workloads
+
+
+def test_administrators_do_not_wait_for_each_other_where_orders_come_at_once() -> None:
+    lanes = [
+        [each for each in plan.steps if isinstance(each.action, When)]
+        for seed in range(1, 40)
+        for plan in [draw_plan(seed, streams_of(seed), 20)]
+    ]
+    assert {1, 3} <= {len(each) for each in lanes}
+
+
 def test_every_drawn_step_may_fail() -> None:
     for seed in range(1, 30):
         for step in draw_plan(seed, streams_of(seed)).steps[:-1]:

@@ -14,8 +14,8 @@ from simulation.core.draw_journal import draw_journal
 from simulation.core.plan import Plan
 from tests.simulation.core.streams import streams_of
 
-SCENES = [FaultScope(draw_cluster(Random(seed)), 5_000) for seed in range(600)]
-DRAWN = [drawn for seed, scene in enumerate(SCENES) if (drawn := draw_journal(Random(seed), scene))]
+SCENES = [FaultScope(draw_cluster(Random(seed)), 5_000) for seed in range(60)]
+DRAWN = [draw_journal(Random(seed), scene) for seed, scene in enumerate(SCENES)]
 
 
 def steps_of(steps: tuple[Step, ...]) -> Iterator[Step]:
@@ -27,10 +27,6 @@ def steps_of(steps: tuple[Step, ...]) -> Iterator[Step]:
 
 def has_edits(plan: Plan) -> bool:
     return any(isinstance(step.action, EditJournal) for step in steps_of(plan.steps))
-
-
-def test_more_than_one_seed_of_twenty_has_a_hand_at_the_journal_and_few_more() -> None:
-    assert 600 // 20 < len(DRAWN) < 600 // 8
 
 
 def test_every_edit_is_drawn_in_its_order_and_the_controller_runs_in_the_end() -> None:

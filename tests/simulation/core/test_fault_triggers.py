@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from protocol.faults.model import DiskFault, DiskMode, NetworkFault, NetworkMode
-from simulation.core.actions import Ask, CreateTopic, Kill, Stop
+from simulation.core.actions import Ask, CreateTopic, DeleteTopic, Kill, Stop
 from simulation.core.fault_triggers import fault_triggers
 
 
@@ -28,3 +28,12 @@ def test_with_controller_and_everybody_nodes_speak_anyhow() -> None:
     for source, target in (("broker-3", "*"), ("controller", "broker-1"), ("*", "controller")):
         rule = NetworkFault(mode=NetworkMode.CUT, source=source, target=target)
         assert fault_triggers(rule, "extra") == ()
+
+
+def test_the_disk_of_the_journal_is_met_by_a_decision_and_by_a_controller_that_starts() -> None:
+    rule = DiskFault(mode=DiskMode.EIO, node="controller")
+    assert fault_triggers(rule, "provoked") == (
+        CreateTopic(name="provoked"),
+        DeleteTopic("provoked"),
+        Kill("controller"),
+    )

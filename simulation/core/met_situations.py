@@ -1,0 +1,249 @@
+"""Tells which situations a run came to, by what clients did and what was seen inside its nodes.
+
+Whether its plan was made for them is another question (``planned_situations``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from protocol.faults.model import CONTROLLER_NODE, DiskFault
+from protocol.ids import TopicPartition
+from simulation.core.actions import EditJournal, Fault
+from simulation.core.checkers.evidence import Evidence
+from simulation.core.checkers.spans import Span, spans_of
+from simulation.core.draw_situations import RATES, THROTTLED_LISTS, WITHIN_MS
+from simulation.core.features import Situation
+from simulation.core.history import Function, Kind, Order
+from simulation.core.plan import Plan
+from simulation.core.samples import LogSample, PartitionSample, Role
+
+_WITHIN_US: Final = WITHIN_MS * 1000
+_MANY: Final = 4
+"""So many moves within ``WITHIN_MS`` are a rebalance."""
+_NOT_ORDERS: Final = (Function.SEND, Function.POLL, Function.NOTE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One run that is over."""
+
+    plan: Plan
+    evidence: Evidence
+    worked: Mapping[str, int]
+    """Workload -> the records that it wrote or read with success."""
+    hits: Mapping[str, int]
+    orders: tuple[Span, ...]
+
+
+def met_situations(
+    plan: Plan, evidence: Evidence, worked: Mapping[str, int], hits: Mapping[str, int]
+) -> tuple[Situation, ...]:
+    """Return the situations that a run came to, in their order.
+
+    Args:
+        plan: what was run.
+        evidence: what was seen.
+        worked: by the name of the workload, how many records it wrote or read with success.
+        hits: by the name of the fault, how much it met.
+    """
+    orders = tuple(
+        span for span in spans_of(evidence.history) if span.begin.function not in _NOT_ORDERS
+    )
+    run = _Run(plan, evidence, worked, hits, orders)
+    return tuple(situation for situation in Situation if _MET[situation](run))
+
+
+def _is_compacted(run: _Run) -> bool:
+    """Tell whether a log has a hole that only compaction leaves."""
+    compacted = {
+        sample.topic
+        for sample in run.evidence.samples.topics
+        if "compact" in sample.configs.get("cleanup.policy", "")
+    }
+    logs = run.evidence.samples.logs
+    return any(log.tp.topic in compacted and log.is_leader and _has_hole(log) for log in logs)
+
+
+def _has_hole(log: LogSample) -> bool:
+    offsets = [offset for batch in log.batches for offset, _ in batch.records]
+    return any(after - before > 1 for before, after in pairwise(offsets))
+
+
+def _is_compressed(run: _Run) -> bool:
+    recompressed = [topic.name for topic in run.plan.cluster.topics if _names_codec(topic.configs)]
+    return any(
+        run.worked.get(one.name) and (one.compression != "none" or one.topic in recompressed)
+        for one in run.plan.workloads
+        if one.kind == "produce"
+    )
+
+
+def _names_codec(configs: Mapping[str, str]) -> bool:
+    return configs.get("compression.type", "producer") not in {"producer", "uncompressed"}
+
+
+def _served_old_clients(run: _Run) -> bool:
+    old = [one.name for one in run.plan.workloads if one.message_format in {0, 1}]
+    return any(run.worked.get(name) for name in old)
+
+
+def _was_cut_by_retention(run: _Run) -> bool:
+    """Tell whether a log begins later than with its first record though nobody asked for it."""
+    asked = {_order(span).topic for span in run.orders if _is(span, Function.DELETE_RECORDS)}
+    remade = {_order(span).topic for span in run.orders if _is(span, Function.DELETE_TOPIC)}
+    return any(
+        log.log_start_offset > 0 and log.tp.topic not in asked | remade
+        for log in run.evidence.samples.logs
+        if log.is_leader
+    )
+
+
+def _had_unclean_election(run: _Run) -> bool:
+    before: dict[TopicPartition, PartitionSample] = {}
+    for sample in run.evidence.samples.partitions:
+        last = before.get(sample.tp)
+        is_same = last is not None and last.topic_id == sample.topic_id
+        isr = last.isr if last is not None and is_same else ()
+        if isr and sample.leader >= 0 and sample.leader not in isr:
+            return True
+        before[sample.tp] = sample
+    return False
+
+
+def _had_throttles(run: _Run) -> bool:
+    set_names = {
+        name
+        for span in run.orders
+        if _is(span, Function.ALTER_CONFIGS)
+        for name, value in _order(span).configs
+        if value is not None
+    }
+    return bool(set_names.intersection(THROTTLED_LISTS) and set_names.intersection(RATES))
+
+
+def _was_rebalanced(run: _Run) -> bool:
+    moves_us = sorted(
+        span.end.at_us
+        for span in run.orders
+        if _is(span, Function.MOVE) or _is(span, Function.REASSIGN)
+    )
+    return any(
+        last_us - first_us <= _WITHIN_US
+        for first_us, last_us in zip(moves_us, moves_us[_MANY - 1 :], strict=False)
+    )
+
+
+def _had_bad_journal_disk(run: _Run) -> bool:
+    return any(
+        isinstance(action, Fault)
+        and isinstance(action.rule, DiskFault)
+        and action.rule.node == CONTROLLER_NODE
+        and run.hits.get(action.name)
+        for action in run.plan.actions
+    )
+
+
+def _had_orders_at_once(run: _Run) -> bool:
+    """Tell whether two orders of different kinds were under way at one moment."""
+    begun = sorted(run.orders, key=lambda span: span.begin.at_us)
+    return any(
+        after.begin.at_us < before.end.at_us and after.begin.function is not before.begin.function
+        for before, after in pairwise(begun)
+    )
+
+
+def _had_failing_move(run: _Run) -> bool:
+    return any(
+        _is(span, Function.MOVE) and _both_failed(run, _order(span), span.end.at_us)
+        for span in run.orders
+    )
+
+
+def _both_failed(run: _Run, move: Order, at_us: int) -> bool:
+    """Tell whether source and target of a move went offline before the replica was moved."""
+    samples = run.evidence.samples
+    tp = TopicPartition(move.topic, move.partition)
+    places = [
+        (sample.at_us, sample.log_dir)
+        for sample in samples.replicas
+        if (sample.broker, sample.tp) == (move.broker, tp)
+        and sample.role in {Role.LEADER, Role.FOLLOWER}
+    ]
+    source = next((path for since, path in reversed(places) if since <= at_us), None)
+    arrived_us = next(
+        (since for since, path in places if since > at_us and path == move.log_dir), None
+    )
+    failed_us = [
+        next((since for since in _offline_since(run, move.broker, path) if since >= at_us), None)
+        for path in (source, move.log_dir)
+    ]
+    if source in {None, move.log_dir} or None in failed_us:
+        return False
+    times = [each for each in failed_us if each is not None]
+    is_moved = arrived_us is not None and arrived_us < min(times)
+    return not is_moved and max(times) - min(times) <= _WITHIN_US
+
+
+def _offline_since(run: _Run, broker: int, path: str | None) -> Iterator[int]:
+    for sample in run.evidence.samples.log_dirs:
+        if (sample.broker, sample.path, sample.is_online) == (broker, path, False):
+            yield sample.at_us
+
+
+def _controller_ended(run: _Run) -> bool:
+    orders_us = [span.begin.at_us for span in run.orders]
+    return any(
+        any(end_us - _WITHIN_US <= order_us <= end_us for order_us in orders_us)
+        and _is_a_log_dir_offline(run, end_us)
+        for end_us in _ends_of_controller(run)
+    )
+
+
+def _ends_of_controller(run: _Run) -> Iterator[int]:
+    nodes = [each for each in run.evidence.samples.nodes if each.node == CONTROLLER_NODE]
+    for before, after in pairwise(nodes):
+        if not before.is_up and after.boot != before.boot:
+            yield before.at_us
+
+
+def _is_a_log_dir_offline(run: _Run, at_us: int) -> bool:
+    online: dict[tuple[int, str], bool] = {}
+    for sample in run.evidence.samples.log_dirs:
+        if sample.at_us <= at_us:
+            online[sample.broker, sample.path] = sample.is_online
+    return not all(online.values())
+
+
+def _had_journal_edits(run: _Run) -> bool:
+    edits = [each for each in run.plan.actions if isinstance(each, EditJournal)]
+    return bool(edits) and bool(run.evidence.samples.journal_edits_us)
+
+
+_MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
+    Situation.KEYED_RECORDS: _is_compacted,
+    Situation.COMPRESSION: _is_compressed,
+    Situation.OLD_CLIENTS: _served_old_clients,
+    Situation.SHORT_RETENTION: _was_cut_by_retention,
+    Situation.UNCLEAN_ELECTION: _had_unclean_election,
+    Situation.THROTTLED_REPLICAS: _had_throttles,
+    Situation.REBALANCE: _was_rebalanced,
+    Situation.CONTROLLER_DISK: _had_bad_journal_disk,
+    Situation.ORDERS_AT_ONCE: _had_orders_at_once,
+    Situation.FAILING_MOVE: _had_failing_move,
+    Situation.CONTROLLER_ENDS: _controller_ended,
+    Situation.JOURNAL_EDITS: _had_journal_edits,
+}
+
+
+def _is(span: Span, function: Function) -> bool:
+    """Tell whether an order of this kind was carried out."""
+    return span.begin.function is function and span.end.kind is Kind.OK
+
+
+def _order(span: Span) -> Order:
+    assert isinstance(span.end.value, Order)
+    return span.end.value

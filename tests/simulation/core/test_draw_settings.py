@@ -1,0 +1,84 @@
+"""Clusters and clients as features change them."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from protocol.configs.parsing import config_mistakes
+from protocol.configs.topic import TOPIC_KEYS
+from simulation.core.dice import Dice
+from simulation.core.draw_cluster import draw_cluster, draw_workloads
+from simulation.core.draw_settings import SOURCE_LOG_DIR, Setting, settled
+from simulation.core.features import Features, Situation
+
+
+def drawn(seed: int, *names: str) -> Setting:
+    cluster = draw_cluster(Random(seed))
+    setting = Setting(cluster, draw_workloads(Random(seed), cluster))
+
+    def stream(name: str) -> Dice:
+        return Random(f"{seed}/{name}")
+
+    return settled(setting, Features(names), stream)
+
+
+def test_without_features_nothing_changes() -> None:
+    cluster = draw_cluster(Random(7))
+    assert drawn(7) == Setting(cluster, draw_workloads(Random(7), cluster))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_compacted_topics_are_written_with_keys(seed: int) -> None:
+    setting = drawn(seed, Situation.KEYED_RECORDS)
+    compacted = [
+        topic.name
+        for topic in setting.cluster.topics
+        if "compact" in topic.configs.get("cleanup.policy", "")
+    ]
+    assert compacted
+    for one in setting.workloads:
+        assert bool(one.keys) == (one.kind == "produce" and one.topic in compacted)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_old_clients_get_nothing_that_they_do_not_have(seed: int) -> None:
+    setting = drawn(seed, Situation.OLD_CLIENTS, Situation.COMPRESSION)
+    readers = [one for one in setting.workloads if one.kind == "consume"]
+    read = [one.topic for one in readers if one.message_format < 2]
+    for one in setting.workloads:
+        if one.message_format < 2:
+            assert not one.idempotent
+            assert one.client == "plain"
+            assert one.compression != "zstd"
+        assert not (one.topic in read and one.compression == "zstd")
+    for topic in setting.cluster.topics:
+        assert not (topic.name in read and topic.configs.get("compression.type") == "zstd")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_retention_is_looked_for_within_a_story(seed: int) -> None:
+    cluster = drawn(seed, Situation.SHORT_RETENTION).cluster
+    assert int(cluster.configs["log.retention.check.interval.ms"]) <= 1000
+    assert cluster.configs["log.initial.task.delay.ms"] == "0"
+    assert any(
+        "retention.ms" in topic.configs or "retention.bytes" in topic.configs
+        for topic in cluster.topics
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_first_topic_lies_where_the_plan_knows(seed: int) -> None:
+    cluster = drawn(seed, Situation.FAILING_MOVE, Situation.UNCLEAN_ELECTION).cluster
+    first = cluster.topics[0]
+    assert len(first.assignment) == first.partitions
+    assert all(len(replicas) >= 2 for replicas in first.assignment)
+    assert first.log_dir == SOURCE_LOG_DIR
+    assert cluster.log_dirs >= 3
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_topics_get_only_configurations_that_exist(seed: int) -> None:
+    for topic in drawn(seed, *Situation).cluster.topics:
+        assert config_mistakes(TOPIC_KEYS, topic.configs) == []

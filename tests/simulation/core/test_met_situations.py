@@ -1,0 +1,140 @@
+"""What runs came to, by what was seen of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulation.core.features import Situation
+from simulation.core.history import Function, Order
+from simulation.core.met_situations import met_situations
+from simulation.core.plan import Plan
+from simulation.core.plan_document import parse_plan
+from simulation.core.samples import LogDirSample, NodeSample, Role, TopicSample
+from tests.simulation.core.checkers.build import SECOND_US, TP, Story, batch
+
+NOTHING = Plan(name="p", shows="x.")
+CLIENTS = """
+name: p
+shows: x.
+cluster: {topics: [{name: orders}]}
+workloads:
+  - {name: writer, topic: orders, compression: gzip}
+  - {name: reader, topic: orders, kind: consume, message_format: 1}
+steps:
+  - {fault: {id: journal, node: controller, mode: eio}}
+"""
+
+
+def met(story: Story, plan: Plan = NOTHING) -> tuple[Situation, ...]:
+    return met_situations(plan, story.evidence, {}, {})
+
+
+def test_a_run_in_which_nothing_happened_came_to_nothing() -> None:
+    assert met(Story()) == ()
+
+
+def test_clients_and_faults_count_where_they_did_something() -> None:
+    plan = parse_plan(CLIENTS, source="p")
+    evidence = Story().evidence
+    assert met_situations(plan, evidence, {"writer": 0, "reader": 0}, {"journal": 0}) == ()
+    assert met_situations(plan, evidence, {"writer": 1, "reader": 1}, {"journal": 1}) == (
+        Situation.COMPRESSION,
+        Situation.OLD_CLIENTS,
+        Situation.CONTROLLER_DISK,
+    )
+
+
+def test_compaction_leaves_a_hole_in_the_log_of_a_compacted_topic() -> None:
+    story = Story()
+    story.log(1, is_leader=True)
+    story.samples.logs[0] = story.samples.logs[0]._replace(batches=(batch(0, 7), batch(2, 9)))
+    assert met(story) == ()
+    story.samples.topics.append(TopicSample(0, TP.topic, {"cleanup.policy": "compact"}))
+    assert met(story) == (Situation.KEYED_RECORDS,)
+
+
+def test_retention_has_cut_a_log_that_begins_later_though_nobody_asked() -> None:
+    story = Story()
+    story.log(1, 5, start=3, is_leader=True)
+    assert met(story) == (Situation.SHORT_RETENTION,)
+    story.order(Function.DELETE_RECORDS, Order(*TP, offset=3))
+    assert met(story) == ()
+
+
+def test_a_leader_from_outside_of_the_isr_is_an_unclean_election() -> None:
+    story = Story()
+    story.partition(isr=(1,), leader=1)
+    story.partition(isr=(1,), leader=-1)
+    assert met(story) == ()
+    story.partition(isr=(2,), leader=2)
+    assert met(story) == (Situation.UNCLEAN_ELECTION,)
+
+
+def test_replicas_are_throttled_where_both_lists_and_rates_were_set() -> None:
+    story = Story()
+    lists = Order("orders", configs=(("leader.replication.throttled.replicas", "*"),))
+    story.order(Function.ALTER_CONFIGS, lists)
+    assert met(story) == ()
+    rates = Order(configs=(("leader.replication.throttled.rate", "1000"),))
+    story.order(Function.ALTER_CONFIGS, rates)
+    assert met(story) == (Situation.THROTTLED_REPLICAS,)
+
+
+def test_many_moves_close_to_each_other_are_a_rebalance() -> None:
+    story = Story()
+    for second in (1, 2, 5, 6):
+        story.at(second).order(Function.MOVE, Order(*TP, broker=1, log_dir="d1"))
+    assert met(story) == ()
+    for _ in range(2):
+        story.order(Function.REASSIGN, Order(*TP))
+    assert met(story) == (Situation.REBALANCE,)
+
+
+def test_orders_of_two_kinds_that_overlap_come_at_once() -> None:
+    story = Story()
+    first = story.history.begin("admin", Function.DELETE_TOPIC, Order("orders"))
+    story.at(1).order(Function.REASSIGN, Order(*TP))
+    story.at(2)
+    first.ok(first.value)
+    assert met(story) == (Situation.ORDERS_AT_ONCE,)
+
+
+def failing_move(*failed: tuple[float, str], arrived_s: float | None = None) -> Story:
+    story = Story()
+    story.replica(1, Role.LEADER, log_dir="d1")
+    story.at(1).order(Function.MOVE, Order(*TP, broker=1, log_dir="d2"))
+    if arrived_s is not None:
+        story.at(arrived_s).replica(1, Role.LEADER, log_dir="d2")
+    for at_s, path in failed:
+        story.samples.log_dirs.append(LogDirSample(int(at_s * SECOND_US), 1, path, is_online=False))
+    return story
+
+
+@pytest.mark.parametrize(
+    ("story", "is_met"),
+    [
+        (failing_move((2, "d1"), (3, "d2")), True),
+        (failing_move((2, "d1"), (5, "d2")), False),
+        (failing_move((2, "d1")), False),
+        (failing_move((2, "d1"), (3, "d2"), arrived_s=1.5), False),
+    ],
+)
+def test_a_move_fails_at_both_ends_before_it_is_over(story: Story, is_met: bool) -> None:
+    assert (Situation.FAILING_MOVE in met(story)) == is_met
+
+
+@pytest.mark.parametrize(
+    ("order_s", "is_online", "is_met"), [(4, False, True), (1, False, False), (4, True, False)]
+)
+def test_a_controller_ends_right_after_an_order_beside_a_dead_log_dir(
+    order_s: float, is_online: bool, is_met: bool
+) -> None:
+    story = Story().at(order_s)
+    story.order(Function.DELETE_TOPIC, Order("orders"))
+    story.samples.log_dirs.append(LogDirSample(0, 1, "d1", is_online))
+    story.samples.nodes += [
+        NodeSample(0, "controller", is_up=True, boot=1),
+        NodeSample(5 * SECOND_US, "controller", is_up=False, boot=1),
+        NodeSample(6 * SECOND_US, "controller", is_up=True, boot=2),
+    ]
+    assert (Situation.CONTROLLER_ENDS in met(story)) == is_met

@@ -1,0 +1,75 @@
+"""What plans are made for: each situation in at least one seed of twenty."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from simulation.core.draw import draw_plan
+from simulation.core.features import Situation
+from simulation.core.plan import Plan
+from simulation.core.plan_document import parse_plan
+from simulation.core.planned_situations import planned_situations
+from tests.simulation.core.streams import streams_of
+
+SEEDS = range(1, 2001)
+LENGTH_S = 5
+CONTROLLER_ENDS = """
+name: p
+shows: x.
+cluster: {topics: [{name: orders, partitions: 2, assignment: [[1, 2], [2, 1]], log_dir: d1}]}
+steps:
+  - {at: 1s, fault: {id: dead, broker: 1, log_dir: d1, mode: eio}}
+  - {at: 2s, delete_topic: orders}
+  - {at: END, kill: controller}
+  - {at: 5s, clear: dead}
+"""
+FAILING_MOVE = """
+name: p
+shows: x.
+cluster: {log_dirs: 3, topics: [{name: orders, assignment: [[1, 2]], log_dir: d1}]}
+steps:
+  - {at: 1s, move_replica: {of: orders-0, broker: 1, to: d2}}
+  - {at: 1s, fault: {id: a, broker: 1, log_dir: d2, mode: eio}}
+  - {at: SECOND, fault: {id: b, broker: 1, log_dir: PLACE, mode: eio}}
+"""
+
+
+def planned(text: str, **values: str) -> list[Situation]:
+    for name, value in values.items():
+        text = text.replace(name, value)
+    return planned_situations(parse_plan(text, source="p"))
+
+
+def test_each_situation_is_planned_by_at_least_one_seed_of_twenty() -> None:
+    counts = Counter(
+        situation
+        for seed in SEEDS
+        for situation in planned_situations(draw_plan(seed, streams_of(seed), LENGTH_S))
+    )
+    too_rare = {each: counts[each] for each in Situation if counts[each] < len(SEEDS) // 20}
+    assert too_rare == {}
+
+
+def test_an_empty_plan_is_made_for_nothing() -> None:
+    assert planned_situations(Plan(name="p", shows="x.")) == []
+
+
+@pytest.mark.parametrize(("end", "is_close"), [("2500ms", True), ("4100ms", False)])
+def test_a_controller_ends_close_to_an_order_beside_a_dead_log_dir(
+    end: str, is_close: bool
+) -> None:
+    found = planned(CONTROLLER_ENDS, END=end)
+    assert (Situation.CONTROLLER_ENDS in found) == is_close
+
+
+@pytest.mark.parametrize(
+    ("second", "place", "is_failing"),
+    [("2s", "d1", True), ("2s", "d3", False), ("4s", "d1", False)],
+)
+def test_both_log_dirs_of_a_move_fail_close_to_each_other(
+    second: str, place: str, is_failing: bool
+) -> None:
+    found = planned(FAILING_MOVE, SECOND=second, PLACE=place)
+    assert (Situation.FAILING_MOVE in found) == is_failing
