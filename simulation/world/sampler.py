@@ -15,6 +15,7 @@ from typing import Final
 from controller.core.snapshot import snapshot
 from controller.core.state import ClusterState
 from controller.journal import replay
+from simulation.core.checkers.settled import unsettled
 from simulation.core.samples import (
     SEEN_WITHIN_US,
     ClockSkew,
@@ -36,6 +37,8 @@ INTERVAL_US_MAX: Final = SEEN_WITHIN_US
 """The longest time between two looks; half of it on average."""
 IDLE_INTERVAL_US_MAX: Final = 640_000
 """The same when nothing changes, and nobody asks for anything that may change something."""
+SETTLED_WITHIN_MS: Final = 5_000
+"""So long followers may take for the last records, and to hear that they are committed."""
 JOURNAL_WITHIN_MS: Final = 5_000
 """So long may a decision take to be durable at the end."""
 
@@ -71,7 +74,7 @@ class Sampler:
             self._timer.cancel()
         for name in list(self._faults):
             self.fault_ended(name)
-        self.look()
+        await self._settle()
         await self._compare_journal()
         self._exchanges.finish()
         self.samples.acts_before_sync = list(self._cluster.controller.acts_before_sync)
@@ -132,6 +135,14 @@ class Sampler:
         at_us = self._loop.now_us + self._chance.randint(1, self._interval_us_max)
         # In a context of nobody's: whoever sends what makes it hurry may be killed before.
         self._timer = self._loop.call_at_us(at_us, self._tick, context=self._nobody)
+
+    async def _settle(self) -> None:
+        """Look until leaders and followers have the same, or should have."""
+        deadline_us = self._loop.now_us + SETTLED_WITHIN_MS * 1000
+        self.look()
+        while unsettled(self.samples) and self._loop.now_us < deadline_us:
+            await asyncio.sleep(0.01)
+            self.look()
 
     async def _compare_journal(self) -> None:
         """Compare as soon as both agree, or when they should: decisions may be on their way."""

@@ -57,6 +57,25 @@ class HastyPartition(Partition):
         return self.high_watermark > before
 
 
+class StuckPartition(Partition):
+    """Commits nothing."""
+
+    __slots__ = ()
+
+    def _raise_high_watermark(self, now_ms: int, lag_time_max_ms: int) -> bool:
+        return False
+
+
+class CredulousFollower(Partition):
+    """Takes the leader's high watermark for its own, whatever it has."""
+
+    __slots__ = ()
+
+    def follow_high_watermark(self, leader_high_watermark: int) -> bool:
+        before, self.high_watermark = self.high_watermark, leader_high_watermark + 1
+        return self.high_watermark > before
+
+
 class HastyAnswer(Partition):
     """Answers acks=all when its leader has the records."""
 

@@ -99,7 +99,9 @@ async def test_a_follower_that_leads(is_broken: bool) -> None:
     trial.cluster.brokers[1].kill()
     await trial.until_led(TP, 2)
 
-    assert await trial.findings() == _expected("one leader per epoch", is_broken=is_broken)
+    findings = await trial.findings()
+
+    assert findings == (["one leader per epoch", "states"] if is_broken else [])
 
 
 @broken_or_not
@@ -180,6 +182,28 @@ async def test_a_leader_that_lets_nobody_back_into_the_isr(is_broken: bool) -> N
     findings = await trial.findings(heals=True, rest_s=30)
 
     assert findings == _expected("liveness", is_broken=is_broken)
+
+
+@broken_or_not
+async def test_a_leader_that_commits_nothing(is_broken: bool) -> None:
+    trial = await Trial.begin(1, 2)
+    if is_broken:
+        turn_into(mutants.StuckPartition, trial.partition(1))
+    await trial.producer(records_max=3, delivery_timeout_ms=1_000).run()
+
+    findings = await trial.findings(heals=True)
+
+    assert findings == _expected("settled", is_broken=is_broken)
+
+
+@broken_or_not
+async def test_a_follower_that_takes_for_committed_what_it_has_not(is_broken: bool) -> None:
+    trial = await Trial.begin(1, 2)
+    if is_broken:
+        turn_into(mutants.CredulousFollower, trial.partition(2))
+    await trial.producer(records_max=3).run()
+
+    assert await trial.findings() == _expected("states", is_broken=is_broken)
 
 
 @broken_or_not

@@ -30,6 +30,8 @@ from simulation.core.checkers import (
     orders,
     placement,
     retention,
+    settled,
+    states,
 )
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.samples import Samples, SampleSource
@@ -69,6 +71,7 @@ class _Wants(NamedTuple):
 _WANTS: Final[Mapping[str, _Wants]] = {
     durability.NAME: _Wants((SampleSource.CLIENTS, SampleSource.LOGS), (SampleSource.DECISIONS,)),
     leadership.NAME: _Wants((SampleSource.DECISIONS,), (SampleSource.REPLICAS,)),
+    states.NAME: _Wants((SampleSource.DECISIONS,), (SampleSource.REPLICAS, SampleSource.COMMITS)),
     elections.NAME: _Wants((SampleSource.DECISIONS,)),
     high_watermark.NAME: _Wants((SampleSource.REPLICAS,)),
     acks.NAME: _Wants(
@@ -83,6 +86,7 @@ _WANTS: Final[Mapping[str, _Wants]] = {
     containment.NAME: _Wants((SampleSource.CLIENTS, SampleSource.REPLICAS, SampleSource.LOG_DIRS)),
     placement.NAME: _Wants((SampleSource.LOGS,), (SampleSource.DECISIONS,)),
     liveness.NAME: _Wants((SampleSource.DECISIONS, SampleSource.REPLICAS)),
+    settled.NAME: _Wants((SampleSource.DECISIONS, SampleSource.REPLICAS, SampleSource.COMMITS)),
     journal.NAME: _Wants((SampleSource.JOURNAL,), (SampleSource.CONTROLLER,)),
     journal_first.NAME: _Wants((SampleSource.CONTROLLER,)),
     idempotence.NAME: _Wants((SampleSource.LOGS,)),

@@ -25,10 +25,13 @@ from simulation.core.checkers.offline import check_offline
 from simulation.core.checkers.orders import check_orders
 from simulation.core.checkers.placement import check_placement
 from simulation.core.checkers.retention import check_retention
+from simulation.core.checkers.settled import check_settled
+from simulation.core.checkers.states import check_states
 
 CHECKERS: Final[tuple[Checker, ...]] = (
     check_durability,
     check_leadership,
+    check_states,
     check_elections,
     check_high_watermark,
     check_acks,
@@ -38,6 +41,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_containment,
     check_placement,
     check_liveness,
+    check_settled,
     check_journal,
     check_journal_first,
     check_idempotence,

@@ -91,6 +91,7 @@ class Story:
         high_watermark: int = 0,
         isr: tuple[int, ...] = (),
         boot: int = 1,
+        start: int = 0,
     ) -> None:
         self.samples.replicas.append(
             ReplicaSample(
@@ -101,6 +102,7 @@ class Story:
                 role,
                 log_dir=log_dir,
                 leader_epoch=epoch,
+                log_start_offset=start,
                 log_end_offset=end,
                 high_watermark=high_watermark,
                 isr=isr,
