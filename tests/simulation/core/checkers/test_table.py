@@ -57,7 +57,7 @@ def _times_told(began_us: int) -> list[list[float]]:
     story.send(1, offset=5)
     sent = story.at(7)
     sending.ok(sending.value)
-    story.samples.views.append(TopicView(8 * SECOND_US, 8 * SECOND_US, 1, ("orders",), {}))
+    story.samples.views.append(TopicView(8 * SECOND_US, 8 * SECOND_US, 1, ("orders",), {}, {}))
     sent.at(9).order(Function.CREATE_TOPIC, Order("payments", assignment=((1,),)))
     story.at(20)
     story.samples.began_us = began_us
