@@ -17,7 +17,13 @@ def _story(**follower: int) -> Story:
     story.partition(epoch=1)
     story.replica(1, Role.LEADER, epoch=1, start=2, end=10, high_watermark=10, isr=BOTH)
     shape = {"epoch": 1, "start": 2, "end": 10, "high_watermark": 10} | follower
-    story.replica(2, **shape)
+    story.replica(
+        2,
+        epoch=shape["epoch"],
+        start=shape["start"],
+        end=shape["end"],
+        high_watermark=shape["high_watermark"],
+    )
     return story
 
 
