@@ -14,7 +14,9 @@ from typing import Final
 from broker.broker_control import BrokerControl
 from broker.client_gate import ClientGate
 from broker.context import Context
+from broker.coordinators.groups import CoordinatorRelay, GroupShards, group_shards
 from broker.core.fetch_session import SESSION_ID_MAX, FetchSessions
+from broker.core.internal_topics import new_topic
 from broker.core.log_dirs import LogDirFailed
 from broker.core.metadata_answer import MetadataAnswers
 from broker.engine.engine import Engine
@@ -36,6 +38,7 @@ from broker.lifecycle.topic_configs import TopicConfigs
 from broker.loading import Loading
 from broker.metric_dump import MetricDump
 from broker.metrics import Metrics
+from broker.nodes import nodes_by_address, nodes_by_client_id
 from broker.record_turns import RecordTurns
 from broker.reported_replicas import reported_topics
 from broker.storage.faults import FaultyDisk
@@ -43,6 +46,7 @@ from broker.storage.log_dir import DirWorkers, LogDir
 from broker.storage.meta_properties import is_usable_directory_id
 from broker.storage.startup import LoadOptions, Owner
 from broker.world import World
+from protocol.admin.topics import NewTopic
 from protocol.cluster_file.spec import BrokerSpec, ClusterSpec, LogDirSpec
 from protocol.configs.broker import BROKER_KEYS
 from protocol.configs.parsing import BrokerConfig, broker_config
@@ -112,12 +116,13 @@ class Parts:
         )
         self.config_news = ConfigNews(self.broker_configs, self.topic_configs)
         self.session = self._session()
-        self.auto_topics = AutoTopics(self.link)
+        self.auto_topics = AutoTopics(self.link, self._new_topic)
         self.returns = self._returns()
         self.client_gate = ClientGate()
         self.move_throttles = self._move_throttles()
         self.engine: Engine
         """Made by ``make_engine`` when it is known which log dirs are online."""
+        self.groups: GroupShards  # Made with it.
 
     def _journal(self) -> JournalKnowledge:
         return JournalKnowledge(self.log_dirs.values, lambda: reported_topics(self.engine.state))
@@ -199,6 +204,7 @@ class Parts:
             self.topic_configs,
             self.metrics,
             self.move_throttles,
+            CoordinatorRelay(lambda: self.groups),
             partial(self._end_process, ExitCode.ALL_LOG_DIRS_FAILED),
         )
         self.engine = Engine(
@@ -220,6 +226,12 @@ class Parts:
                 counters=self.metrics.counters,
                 witness=self._world.witness,
             ),
+        )
+        self.groups = group_shards(
+            self.engine,
+            self.config,
+            record_turns=self.record_turns,
+            topic_config=self.topic_configs.config_of,
         )
         return self.engine
 
@@ -252,6 +264,7 @@ class Parts:
             journal_heard=self.journal.heard,
             topic_configs=self.topic_configs,
             auto_topics=self.auto_topics,
+            groups=self.groups,
             fetch_sessions=FetchSessions(
                 slot_count=self.config.max_incremental_fetch_session_cache_slots,
                 first_session_id=self._world.random.randint(1, SESSION_ID_MAX),
@@ -360,24 +373,13 @@ class Parts:
             if one.is_online and (path in cordoned or ALL_LOG_DIRS in cordoned)
         ]
 
+    def _new_topic(self, name: str) -> NewTopic:
+        return new_topic(name, self.config, len(self._spec.brokers))
+
     def _new_directory_id(self) -> bytes:
         while not is_usable_directory_id(candidate := self._world.random.randbytes(16)):
             pass
         return candidate
-
-
-def nodes_by_address(spec: ClusterSpec) -> dict[tuple[str, int], str]:
-    """Return which broker's node is where brokers connect to."""
-    return {
-        (broker.advertised_host, broker.advertised_port): broker_node(broker.id)
-        for broker in spec.brokers
-    }
-
-
-def nodes_by_client_id(spec: ClusterSpec) -> dict[str, str]:
-    """Return which node names itself how to a broker."""
-    followers = {fetcher_client_id(each.id): broker_node(each.id) for each in spec.brokers}
-    return {node_client_id(spec.controller.id): CONTROLLER_NODE, **followers}
 
 
 def config_overrides(own: BrokerSpec) -> dict[str, str]:

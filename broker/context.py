@@ -6,13 +6,15 @@ It builds nothing and decides nothing; ``broker.app`` fills it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Protocol
 
 from broker.client_gate import ClientGate
+from broker.coordinators.shard_host import Decide
 from broker.core.fetch_session import FetchSessions
+from broker.core.groups.group_shard import GroupShard
 from broker.core.metadata_answer import MetadataAnswers
 from broker.core.metadata_image import MetadataImage
 from broker.core.producer_entry import ProducerEntry
@@ -248,6 +250,29 @@ class TopicCreator(Protocol):
         ...
 
 
+class GroupsPort(Protocol):
+    """The coordinator of groups: the shards that this broker leads."""
+
+    async def ask(self, key: str, decide: Decide[GroupShard], *, writes: bool = False) -> Any:
+        """Have the shard of a group decide and return the answer, when that is replicated.
+
+        ``writes``: it will write for sure, so it is not even tried where the log takes nothing.
+
+        Raises:
+            KafkaError: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, or
+                what ``decide`` raises.
+        """
+        ...
+
+    def shards(self) -> Iterator[GroupShard]:
+        """Give all that are led here, for questions that change nothing.
+
+        Raises:
+            KafkaError: COORDINATOR_LOAD_IN_PROGRESS, one is not loaded yet.
+        """
+        ...
+
+
 @dataclass(slots=True, kw_only=True)
 class Context:
     """One broker, as its handlers see it."""
@@ -273,6 +298,7 @@ class Context:
     producer_ids: ProducerIdSource
     topic_configs: TopicConfigSource
     auto_topics: TopicCreator
+    groups: GroupsPort
     fetch_sessions: FetchSessions[FetchPart]
     client_gate: ClientGate
     """Opened by the first UpdateMetadata that is taken."""

@@ -65,6 +65,7 @@ FORBIDDEN = [
     ".".join(("proxy", "golang")),
 ]
 VIRTUAL_TIME = (
+    "tests/broker/coordinators/",
     "tests/broker/engine/",
     "tests/broker/storage/test_disk_watchdog.py",
     "tests/jbod/",

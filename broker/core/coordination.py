@@ -7,11 +7,12 @@ it decided, and answers when that is replicated. Source: CoordinatorRuntime, Coo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
 from protocol.errors import ErrorCode
+from protocol.records.batch import HEADER_SIZE_BYTES
 
 CONSUMER_OFFSETS: Final = "__consumer_offsets"
 TRANSACTION_STATE: Final = "__transaction_state"
@@ -22,6 +23,8 @@ Waiter: TypeAlias = int
 """Names a request that waits for its answer; whoever runs the shard gives it."""
 NO_PRODUCER: Final = -1
 
+_RECORD_OVERHEAD_BYTES: Final = 24
+"""Lengths, attributes, deltas and the count of headers."""
 _INT32: Final = 1 << 32
 _INT32_SIGN: Final = 1 << 31
 
@@ -103,6 +106,17 @@ def partition_for(key: str, partition_count: int) -> int:
     if hashed >= _INT32_SIGN:
         hashed = (_INT32 - hashed) % _INT32_SIGN  # The smallest int32 has no opposite; it is 0.
     return hashed % partition_count
+
+
+def batch_size_bound(records: Iterable[Record]) -> int:
+    """Return what a batch of these takes at most, in bytes, before it is compressed."""
+    return HEADER_SIZE_BYTES + sum(record_size_bound(record) for record in records)
+
+
+def record_size_bound(record: Record) -> int:
+    """Return what one record takes in a batch at most, in bytes."""
+    key, value = record
+    return len(key) + len(value or b"") + _RECORD_OVERHEAD_BYTES
 
 
 def append_error(code: ErrorCode) -> ErrorCode:

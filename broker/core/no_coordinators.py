@@ -1,7 +1,7 @@
-"""Clients that ask for coordinators, which are not there yet: what to tell about them, and to whom.
+"""Clients that ask for transactions, which are not there yet: what to tell about them, and to whom.
 
 Such a client waits in silence for as long as it lives, so the broker's log says once what it waits
-for. It answers nothing and logs nothing. All of this goes when groups and transactions come.
+for. It answers nothing and logs nothing. All of this goes when transactions come.
 """
 
 from __future__ import annotations
@@ -15,10 +15,6 @@ CLIENTS_MAX: Final = 1_000
 """So many are told of in one process: their names are remembered, and the log is bounded."""
 _NAME_LENGTH_MAX: Final = 100
 _NAMED_MAX: Final = 3
-_GROUPS: Final = (
-    "there are no consumer groups yet, and it waits in vain; instead let it assign partitions "
-    "itself (assign, not subscribe) and give it no group id"
-)
 _TRANSACTIONS: Final = (
     "there are no transactions yet, and it waits in vain; instead let it be idempotent only "
     "(enable.idempotence) and give it no transactional id"
@@ -32,12 +28,6 @@ class NoCoordinatorError(KafkaError):
         super().__init__(ErrorCode.COORDINATOR_NOT_AVAILABLE, message)
         self.warning = warning
         """What was asked for, and what to do instead; to follow the client's name."""
-
-
-def no_groups(names: Sequence[str]) -> NoCoordinatorError:
-    """Return the answer to who asks for the coordinators of groups."""
-    warning = f"asked for the coordinator of group {_listed(names)}: {_GROUPS}"
-    return NoCoordinatorError("There are no groups yet.", warning)
 
 
 def no_transactions(names: Sequence[str]) -> NoCoordinatorError:

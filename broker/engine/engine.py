@@ -26,6 +26,7 @@ from broker.engine.replica import Replica
 from broker.engine.serve.describe import Describe
 from broker.engine.serve.fetch import Fetches
 from broker.engine.serve.isr_reporter import IsrReporter, ReporterPorts
+from broker.engine.serve.led_logs import LedLogs
 from broker.engine.serve.offsets import Offsets
 from broker.engine.serve.produce import Produces
 from broker.engine.serve.record_deletion import RecordDeletions
@@ -91,6 +92,7 @@ class Engine:
         self.fetches = Fetches(state, self._reporter)
         self.offsets = Offsets(state, self.fetches)
         self.record_deletions = RecordDeletions(state, self.logs, self.fetches)
+        self.led_logs = LedLogs(state)
         self.describe = Describe(state)
         retention = Retention(state, self.logs, self._deletions)
         self.periodic = Periodic(state, self.checkpoints, self._reporter, retention)

@@ -32,6 +32,7 @@ class Replica:
         "deleted",
         "followers",
         "future",
+        "is_ended",
         "is_follower_throttled",
         "is_leader_throttled",
         "is_stopped",
@@ -61,6 +62,8 @@ class Replica:
         """Whether fetching it counts against the follower's quota."""
         self.is_stopped = False
         """From a StopReplica that leaves the log to the next LeaderAndIsr."""
+        self.is_ended = False
+        """Gone from here: stopped for good, or on a failed log dir."""
         self.written = ProduceWaiters()
         """Wait for LogEndOffset: acks=1."""
         self.replicated = ProduceWaiters()
@@ -149,6 +152,7 @@ class Replica:
 
     def end(self, code: ErrorCode) -> None:
         """The replica is gone from here: nothing written late counts, nobody waits any more."""
+        self.is_ended = True
         self.log.end()
         self.tail.clear()
         self.answer_waiters(code)

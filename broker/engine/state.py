@@ -27,6 +27,7 @@ from protocol.configs.parsing import BrokerConfig
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import BrokerId, TopicPartition
 from protocol.ports import DiskUsage
+from protocol.topic_names import INTERNAL_TOPICS
 
 T = TypeVar("T")
 
@@ -144,6 +145,15 @@ class EngineState:
         """Let ``tp`` be cleaned again; tell when no replica moves any more."""
         self.cleaning_pauses.resume(tp)
         self.tell_if_nothing_moves()
+
+    def tell_of_role(self, replica: Replica) -> None:
+        """Tell coordinators that this replica leads or follows now, or is about to end."""
+        if replica.tp.topic not in INTERNAL_TOPICS:
+            return
+        if replica.partition.is_leader and not replica.is_ended and not replica.is_stopped:
+            self.ports.events.leads_internal(replica.tp, replica.leader_epoch)
+        else:
+            self.ports.events.leads_internal_no_more(replica.tp)
 
     def tell_if_nothing_moves(self) -> None:
         """Tell that an order to move replicas is carried out, unless one still moves."""

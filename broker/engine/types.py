@@ -215,7 +215,23 @@ class EngineGauges(NamedTuple):
     """Of all online replicas together."""
 
 
-class EngineEvents(Protocol):
+class CoordinatorEvents(Protocol):
+    """What the engine tells coordinators. Calls must return at once."""
+
+    def leads_internal(self, tp: TopicPartition, leader_epoch: int) -> None:
+        """This broker leads a partition of an internal topic, perhaps in a new epoch only."""
+        ...
+
+    def leads_internal_no_more(self, tp: TopicPartition) -> None:
+        """It follows, or has no such replica any more, or that is offline."""
+        ...
+
+    def partitions_deleted(self, tps: Sequence[TopicPartition]) -> None:
+        """The controller told of a topic that is being deleted."""
+        ...
+
+
+class EngineEvents(CoordinatorEvents, Protocol):
     """What the engine tells the lifecycle. Calls must return at once and not call back."""
 
     def log_dir_failed(self, failed: FailedLogDir) -> None:

@@ -1,7 +1,6 @@
 """Serves: FindCoordinator (10), who coordinates a group or a transaction.
 
-Differs from Kafka: nobody does yet. The answer is COORDINATOR_NOT_AVAILABLE, on which clients that
-were given a group id but assign partitions themselves go on reading.
+Differs from Kafka: nobody coordinates transactions yet; COORDINATOR_NOT_AVAILABLE for good.
 Versions: 0-6.
 """
 
@@ -10,9 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from broker.context import Context
-from broker.core.no_coordinators import no_groups, no_transactions
+from broker.core.coordination import CONSUMER_OFFSETS
+from broker.core.internal_topics import coordinator_of
+from broker.core.no_coordinators import no_transactions
 from broker.handlers import handles
-from protocol.errors import KafkaError
+from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.coordinators import (
     Coordinator,
     FindCoordinatorRequest,
@@ -22,6 +23,7 @@ from protocol.messages.coordinators import (
 _BATCHES_SINCE: Final = 4
 _MESSAGES_SINCE: Final = 1
 _NO_NODE: Final = -1
+_GROUP: Final = 0
 _TRANSACTION: Final = 1
 
 
@@ -29,33 +31,59 @@ def refuse(
     request: FindCoordinatorRequest, version: int, error: KafkaError
 ) -> FindCoordinatorResponse:
     """Put the code into every key; before version 4 there is one, at the top."""
-    if version >= _BATCHES_SINCE:
-        return FindCoordinatorResponse(
-            coordinators=[
-                Coordinator(
-                    key=key,
-                    node_id=_NO_NODE,
-                    host="",
-                    port=_NO_NODE,
-                    error_code=error.code,
-                    error_message=error.message,
-                )
-                for key in request.coordinator_keys
-            ]
-        )
-    return FindCoordinatorResponse(
-        error_code=error.code,
-        error_message=error.message if version >= _MESSAGES_SINCE else None,
-        node_id=_NO_NODE,
-        host="",
-        port=_NO_NODE,
-    )
+    keys = request.coordinator_keys if version >= _BATCHES_SINCE else [request.key]
+    return _response([_not_found(key, error) for key in keys], version)
 
 
 @handles(FindCoordinatorRequest, "0-6", refuse=refuse)
 async def handle(
-    _context: Context, request: FindCoordinatorRequest, version: int
+    context: Context, request: FindCoordinatorRequest, version: int
 ) -> FindCoordinatorResponse:
-    """Refuse every key."""
-    names = request.coordinator_keys if version >= _BATCHES_SINCE else [request.key]
-    raise (no_transactions if request.key_type == _TRANSACTION else no_groups)(names)
+    """Answer each key by itself; have the topic made that is not there."""
+    keys = request.coordinator_keys if version >= _BATCHES_SINCE else [request.key]
+    if request.key_type == _TRANSACTION:
+        raise no_transactions(keys)
+    if request.key_type != _GROUP:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"no coordinators of type {request.key_type}")
+    if not context.metadata.has_topic(CONSUMER_OFFSETS):
+        context.auto_topics.create([CONSUMER_OFFSETS])
+    return _response([_find(context, key) for key in keys], version)
+
+
+def _find(context: Context, key: str) -> Coordinator:
+    broker = coordinator_of(context.metadata, CONSUMER_OFFSETS, key)
+    if broker is None:
+        error = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The coordinator is not available.")
+        return _not_found(key, error)
+    return Coordinator(
+        key=key,
+        node_id=broker.id,
+        host=broker.host,
+        port=broker.port,
+        error_code=ErrorCode.NONE,
+        error_message="",
+    )
+
+
+def _not_found(key: str, error: KafkaError) -> Coordinator:
+    return Coordinator(
+        key=key,
+        node_id=_NO_NODE,
+        host="",
+        port=_NO_NODE,
+        error_code=error.code,
+        error_message=error.message,
+    )
+
+
+def _response(found: list[Coordinator], version: int) -> FindCoordinatorResponse:
+    if version >= _BATCHES_SINCE:
+        return FindCoordinatorResponse(coordinators=found)
+    (one,) = found
+    return FindCoordinatorResponse(
+        error_code=one.error_code,
+        error_message=(one.error_message or "NONE") if version >= _MESSAGES_SINCE else None,
+        node_id=one.node_id,
+        host=one.host,
+        port=one.port,
+    )

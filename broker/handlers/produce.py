@@ -16,7 +16,7 @@ from broker.core.append import BATCHES_ONLY_PRODUCE_VERSION, check_produce_versi
 from broker.core.message_sets import convert_in_steps, is_message_set
 from broker.core.recompression import KEEPS, needs_recompression, recompress_in_steps
 from broker.engine.types import ProducePart, ProduceResult
-from broker.handlers import Begun, handles
+from broker.handlers import Begun, Client, handles_client
 from protocol.configs.topic import TopicConfig
 from protocol.connection import CloseConnection
 from protocol.errors import ErrorCode, KafkaError
@@ -32,8 +32,11 @@ from protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from protocol.topic_names import INTERNAL_TOPICS
 from protocol.wire.table import Records
 
+_ADMIN_CLIENT_ID: Final = "__admin_client"
+"""By which Kafka's own tools may write internal topics. Source: AdminUtils.ADMIN_CLIENT_ID."""
 _VALID_ACKS: Final = (-1, 0, 1)
 _MAGIC_AT: Final = 16
 _MAGIC: Final = 2
@@ -67,9 +70,9 @@ def refuse(request: ProduceRequest, _version: int, error: KafkaError) -> Produce
     )
 
 
-@handles(ProduceRequest, "0-13", refuse=refuse)
+@handles_client(ProduceRequest, "0-13", refuse=refuse)
 async def handle(
-    context: Context, request: ProduceRequest, version: int
+    context: Context, request: ProduceRequest, version: int, client: Client
 ) -> ProduceResponse | Begun | None:
     """Append; answer each partition by itself, or nothing when acks=0 and all went well."""
     if request.acks not in _VALID_ACKS:
@@ -83,6 +86,9 @@ async def handle(
         if name is None:
             unknown = ProduceResult(error_code=ErrorCode.UNKNOWN_TOPIC_ID)
             results += [unknown for _ in topic.partition_data]
+            continue
+        if name in INTERNAL_TOPICS and client.id != _ADMIN_CLIENT_ID:
+            results += [_internal(name) for _ in topic.partition_data]
             continue
         config = context.topic_configs.config_of(name)
         for partition in topic.partition_data:
@@ -113,6 +119,12 @@ def _name(context: Context, topic: TopicProduceData, version: int) -> str | None
     if version < _TOPIC_IDS_SINCE:
         return topic.name
     return context.metadata.topic_name(topic.topic_id)
+
+
+def _internal(name: str) -> ProduceResult:
+    """Return the refusal of what only brokers write. Source: ReplicaManager.appendToLocalLog."""
+    message = f"Cannot append to internal topic {name}"
+    return ProduceResult(error_code=ErrorCode.INVALID_TOPIC_EXCEPTION, error_message=message)
 
 
 def _finish(

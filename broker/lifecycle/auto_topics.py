@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from broker.lifecycle.controller_link import ControllerLink
@@ -25,8 +25,12 @@ logger = logging.getLogger(__name__)
 class AutoTopics:
     """Names to create; ``run`` it once."""
 
-    def __init__(self, link: ControllerLink) -> None:
+    def __init__(self, link: ControllerLink, new_topic: Callable[[str], NewTopic]) -> None:
+        """``new_topic`` says how a topic is created."""
         self._link = link
+        self._new_topic = new_topic
+        self._told: dict[str, str] = {}
+        """What was logged last of a name that could not be created."""
         self._waiting: dict[str, None] = {}
         self._wake = asyncio.Event()
 
@@ -49,7 +53,7 @@ class AutoTopics:
                 self._waiting.pop(name, None)
 
     async def _send(self, names: list[str]) -> None:
-        wanted = [NewTopic(name=name) for name in names]
+        wanted = [self._new_topic(name) for name in names]
         request = create_topics_request(wanted, timeout_ms=_TIMEOUT_MS)
         try:
             response: CreateTopicsResponse = await self._link.forward(
@@ -60,5 +64,16 @@ class AutoTopics:
             return
         for topic in response.topics:
             code = ErrorCode(topic.error_code)
-            if code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
-                logger.warning("automatic creation of %s failed: %s", topic.name, code.name)
+            if code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+                self._told.pop(topic.name, None)
+            else:
+                self._tell(topic.name, f"{code.name}: {topic.error_message}")
+
+    def _tell(self, name: str, cause: str) -> None:
+        """Log why a topic is not there; clients that ask for it again change nothing about it."""
+        if self._told.get(name) == cause:
+            return
+        if len(self._told) >= WAITING_MAX:
+            self._told.clear()
+        self._told[name] = cause
+        logger.warning("automatic creation of %s failed: %s", name, cause)

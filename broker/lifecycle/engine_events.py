@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from broker.engine.types import FailedLogDir
+from broker.engine.types import CoordinatorEvents, FailedLogDir
 from broker.lifecycle.move_throttles import MoveThrottles
 from broker.lifecycle.session import ControllerSession
 from broker.lifecycle.topic_configs import TopicConfigs
@@ -27,6 +27,7 @@ class EngineEventRelay:
         topic_configs: TopicConfigs,
         metrics: Metrics,
         move_throttles: MoveThrottles,
+        coordinators: CoordinatorEvents,
         end_process: Callable[[], None],
     ) -> None:
         """Prepare.
@@ -36,12 +37,14 @@ class EngineEventRelay:
             topic_configs: is told of topics that are hosted for the first time.
             metrics: counts.
             move_throttles: are told when the last move ended.
+            coordinators: are told what this broker leads of internal topics.
             end_process: called when no log dir is left.
         """
         self._session = session
         self._topic_configs = topic_configs
         self._metrics = metrics
         self._move_throttles = move_throttles
+        self._coordinators = coordinators
         self._end_process = end_process
 
     def log_dir_failed(self, failed: FailedLogDir) -> None:
@@ -63,6 +66,18 @@ class EngineEventRelay:
     def moves_ended(self) -> None:
         """Take the throttle of moves off."""
         self._move_throttles.moves_ended()
+
+    def leads_internal(self, tp: TopicPartition, leader_epoch: int) -> None:
+        """Have its coordinator loaded."""
+        self._coordinators.leads_internal(tp, leader_epoch)
+
+    def leads_internal_no_more(self, tp: TopicPartition) -> None:
+        """Have it unloaded."""
+        self._coordinators.leads_internal_no_more(tp)
+
+    def partitions_deleted(self, tps: Sequence[TopicPartition]) -> None:
+        """Have groups forget their offsets in them."""
+        self._coordinators.partitions_deleted(tps)
 
     def isr_changed(self, tp: TopicPartition, old: Sequence[int], new: Sequence[int]) -> None:
         """Count; the engine has its own log line."""

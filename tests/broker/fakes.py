@@ -52,10 +52,9 @@ from protocol.transport.begun_answers import LaterAnswer
 from protocol.transport.held_request import HeldRequest
 from protocol.wire.fast import codec
 from protocol.wire.table import META
+from tests.broker.fake_groups import WALL_MS, FakeGroups
 
-TOPIC_ID = bytes(range(16))
-WALL_MS = 1_700_000_000_000
-PEER = Peer("127.0.0.1", 50_000)
+TOPIC_ID, PEER = bytes(range(16)), Peer("127.0.0.1", 50_000)
 
 
 def live_broker(broker_id: int) -> UpdateMetadataBroker:
@@ -331,6 +330,7 @@ class FakeBroker:
         self.broker_configs = FakeBrokerConfigs(configs)
         self.config_news = FakeConfigNews()
         self.auto_topics = FakeAutoTopics()
+        self.groups = FakeGroups()
         self.metrics = Metrics(1)
         self.client_gate = ClientGate()
         self.client_gate.open()
@@ -354,6 +354,7 @@ class FakeBroker:
             producer_ids=self.producer_ids,
             topic_configs=self.topic_configs,
             auto_topics=self.auto_topics,
+            groups=self.groups,
             fetch_sessions=FetchSessions(),
             client_gate=self.client_gate,
             metrics=self.metrics,

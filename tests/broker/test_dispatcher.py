@@ -16,9 +16,9 @@ from protocol.wire.fast import codec
 from tests.broker.fakes import PEER, FakeBroker, topic_state, update_metadata
 
 PINNED = {
-    0: 13, 1: 18, 2: 11, 3: 13, 4: 7, 5: 4, 6: 8, 10: 6, 18: 4, 19: 7, 20: 6, 21: 2, 22: 5, 23: 4,
-    27: 2, 32: 4, 33: 2, 34: 2, 35: 5, 37: 3, 43: 2, 44: 1, 45: 1, 46: 0, 60: 2, 61: 0,
-    75: 0,
+    0: 13, 1: 18, 2: 11, 3: 13, 4: 7, 5: 4, 6: 8, 8: 10, 9: 10, 10: 6, 18: 4, 19: 7, 20: 6, 21: 2,
+    22: 5, 23: 4, 27: 2, 32: 4, 33: 2, 34: 2, 35: 5, 37: 3, 43: 2, 44: 1, 45: 1, 46: 0,
+    47: 0, 60: 2, 61: 0, 75: 0,
 }  # fmt: skip
 """Highest version per API: those of Kafka 4.3; of those that it does not have, of 3.9."""
 
@@ -53,7 +53,7 @@ async def test_an_unknown_version_of_api_versions_is_answered_in_version_0(broke
     assert [(k.api_key, k.min_version, k.max_version) for k in response.api_keys] == [(18, 0, 4)]
 
 
-@pytest.mark.parametrize(("key", "version"), [(3, 14), (3, -1), (8, 0), (62, 0), (99, 0)])
+@pytest.mark.parametrize(("key", "version"), [(3, 14), (3, -1), (8, 11), (62, 0), (99, 0)])
 async def test_an_api_or_version_that_is_not_served_closes_the_connection(
     broker: FakeBroker, key: int, version: int
 ):

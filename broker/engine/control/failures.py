@@ -82,6 +82,7 @@ class Failures:
         if orphan is not None:
             self._state.orphan_future_logs[replica.tp] = orphan
         replica.end(ErrorCode.KAFKA_STORAGE_ERROR)
+        self._state.tell_of_role(replica)
 
     def _drop_orphans(self, path: str) -> None:
         orphans = self._state.orphan_future_logs

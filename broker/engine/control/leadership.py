@@ -77,6 +77,8 @@ class Leadership:
         if code is ErrorCode.NONE:
             self._state.controller_epoch = request.controller_epoch
             change = self._state.metadata.update(request)
+            if change.deleted:
+                self._state.ports.events.partitions_deleted(change.deleted)
             if change.brokers_changed:
                 self._look_at_high_watermarks()
         return UpdateMetadataResponse(error_code=code)
@@ -242,6 +244,7 @@ class Leadership:
         else:
             self._follow(replica, decision)
         self._moves.on_leader_epoch(replica)
+        self._state.tell_of_role(replica)
 
     def _lead(self, replica: Replica, decision: LeaderAndIsrDecision) -> None:
         partition = replica.partition

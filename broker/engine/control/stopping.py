@@ -91,6 +91,7 @@ class Stopping:
                 self._following.unfollow(replica)
                 self._moves.suspend(replica)
                 replica.is_stopped = True
+                self._state.tell_of_role(replica)
         self._following.prune()
         renames: list[tuple[TopicPartition, asyncio.Future[None]]] = []
         failed: list[TopicPartition] = []

@@ -124,6 +124,24 @@ class Produces:
             begun.expire_after(timeout_ms)
         return begun
 
+    def await_replicated(self, tp: TopicPartition, end_offset: int) -> BegunProduce:
+        """Wait as acks=all does for what was appended already, up to ``end_offset``."""
+        begun = BegunProduce(self._state, [tp])
+        begun.prepared.append(ProduceResult())
+        replica = self._state.hosted.online_replica(tp)
+        if replica is None:
+            begun.delayed.complete(0, self._state.absence(tp))
+        else:
+            self._expect(replica, end_offset, ACKS_ALL, begun.delayed, 0)
+        return begun
+
+    def refusal(self, tp: TopicPartition) -> ErrorCode:
+        """Return what an append with acks=all would be refused with now, NONE if it would not."""
+        replica = self._state.hosted.online_replica(tp)
+        if replica is None:
+            return self._state.absence(tp)
+        return replica.partition.check_append(ACKS_ALL)
+
     def _looked_at_within(self, part: ProducePart) -> AppendLimits | None:
         """Return the limits within which records are looked at in steps; None where they are not.
 

@@ -116,7 +116,7 @@ class Lab:
         async with asyncio.TaskGroup() as group:
             lab.group = group
             for node in lab.nodes.values():
-                node.engine.run(group)
+                node.run(group)
             try:
                 yield lab
             finally:
@@ -154,7 +154,7 @@ class Lab:
         node = self.nodes[broker_id] = Node(broker_id, own, self.ports())
         node.topic_configs = old.topic_configs
         await node.start()
-        node.engine.run(self.group)
+        node.run(self.group)
         self.tell_metadata()
         return node
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from broker.client_gate import ClientGate
 from broker.context import Context
+from broker.coordinators.groups import CoordinatorRelay, group_shards
 from broker.core.fetch_session import FetchSessions
 from broker.core.hosted import ReturnedReplicas, ReturnRule
 from broker.core.metadata_answer import MetadataAnswers
@@ -58,7 +59,7 @@ from tests.broker.engine.messages import (
     ORDERS,
     records,
 )
-from tests.broker.fakes import FakeBrokerConfigs
+from tests.broker.fakes import FakeAutoTopics, FakeBrokerConfigs
 
 
 class SwitchWorker(InlineDiskWorker):
@@ -101,6 +102,8 @@ class LoopClock:
 class Events:
     """Remembers what the engine told."""
 
+    coordinators: CoordinatorRelay
+
     failed: list[FailedLogDir] = field(default_factory=list[FailedLogDir])
     last_failed: list[FailedLogDir] = field(default_factory=list[FailedLogDir])
     topics: list[str] = field(default_factory=list[str])
@@ -120,6 +123,15 @@ class Events:
 
     def moves_ended(self) -> None:
         self.moves_ended_count += 1
+
+    def leads_internal(self, tp: TopicPartition, leader_epoch: int) -> None:
+        self.coordinators.leads_internal(tp, leader_epoch)
+
+    def leads_internal_no_more(self, tp: TopicPartition) -> None:
+        self.coordinators.leads_internal_no_more(tp)
+
+    def partitions_deleted(self, tps: Sequence[TopicPartition]) -> None:
+        self.coordinators.partitions_deleted(tps)
 
     def isr_changed(self, tp: TopicPartition, old: list[int], new: list[int]) -> None:
         self.isr_changes.append((tp, old, new))
@@ -149,7 +161,7 @@ class Node:
         self.workers = {path: SwitchWorker(loop) for path in self.disks}
         self.record_turns = RecordTurns(InlineDiskWorker(loop))
         self.log_dirs = {path: self._log_dir(path, self.workers[path]) for path in self.disks}
-        self.events = Events()
+        self.events = Events(CoordinatorRelay(lambda: self.groups))
         self.rows: list[MetricRow] = []
         self.metrics = Metrics(broker_id)
         self.topic_configs: dict[str, dict[str, str]] = {}
@@ -171,6 +183,12 @@ class Node:
                 record_turns=self.record_turns,
                 counters=self.metrics.counters,
             ),
+        )
+        self.groups = group_shards(
+            self.engine,
+            self.config,
+            record_turns=self.record_turns,
+            topic_config=self.topic_config,
         )
         self.dispatcher = Dispatcher(self._context())
 
@@ -206,6 +224,8 @@ class Node:
             leadership=self.engine.leadership,
             stopping=self.engine.stopping,
             metadata_answers=MetadataAnswers(self.engine.state.metadata),
+            groups=self.groups,
+            auto_topics=FakeAutoTopics(),
             fetch_sessions=FetchSessions(),
             client_gate=gate,
             metrics=self.metrics,
@@ -215,6 +235,10 @@ class Node:
             elapsed_us=lambda: int(asyncio.get_running_loop().time() * 1_000_000),
         )
         return Context(**given)
+
+    def run(self, group: asyncio.TaskGroup) -> None:
+        self.groups.run(group)
+        self.engine.run(group)
 
     async def start(self) -> None:
         await self.engine.start(await self._load(list(self.log_dirs.values())))

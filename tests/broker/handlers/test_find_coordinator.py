@@ -1,39 +1,73 @@
-"""FindCoordinator: well-formed and never available."""
+"""FindCoordinator: the leader of a group's partition, for several groups at once."""
 
 from __future__ import annotations
 
 import pytest
 
+from broker.core.coordination import CONSUMER_OFFSETS
 from protocol.errors import ErrorCode
 from protocol.messages.coordinators import FindCoordinatorRequest
-from tests.broker.fakes import FakeBroker
+from tests.broker.fakes import FakeBroker, topic_state, update_metadata
 
 
-@pytest.mark.parametrize("version", [0, 6])
-async def test_the_log_names_a_client_that_waits_for_a_group_once(
-    broker: FakeBroker, version: int, caplog: pytest.LogCaptureFixture
-):
-    request = FindCoordinatorRequest()
-    if version == 0:
-        request.key = "readers"
+def asking(version: int, *keys: str, key_type: int = 0) -> FindCoordinatorRequest:
+    request = FindCoordinatorRequest(key_type=key_type)
+    if version >= 4:
+        request.coordinator_keys = list(keys)
     else:
-        request.coordinator_keys = ["readers"]
-    for _ in range(3):
-        await broker.ask(request, version)
-    (line,) = caplog.messages
-    assert "client 'test' from 127.0.0.1 asked for the coordinator of group 'readers'" in line
+        (request.key,) = keys
+    return request
+
+
+@pytest.fixture
+async def coordinating(broker: FakeBroker) -> FakeBroker:
+    broker.engine.metadata.update(update_metadata(topic_state(CONSUMER_OFFSETS)))
+    return broker
 
 
 @pytest.mark.parametrize("version", range(7))
-async def test_no_coordinator_is_available(broker: FakeBroker, version: int):
-    request = FindCoordinatorRequest()
-    if version >= 4:
-        request.coordinator_keys = ["a", "b"]
-    else:
-        request.key = "a"
-    response = await broker.ask(request, version)
-    if version >= 4:
-        assert [(c.key, c.error_code) for c in response.coordinators] == [("a", 15), ("b", 15)]
-    else:
-        assert response.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-        assert response.node_id == -1
+async def test_the_leader_of_the_partition_is_named(coordinating: FakeBroker, version: int):
+    response = await coordinating.ask(asking(version, "readers"), version)
+    (found,) = response.coordinators if version >= 4 else [response]
+    (live, *_) = coordinating.engine.metadata.live_brokers()
+    assert (found.error_code, found.node_id) == (ErrorCode.NONE, live.id)
+    assert (found.host, found.port) == (live.host, live.port)
+    assert coordinating.auto_topics.names == []
+
+
+async def test_each_key_is_answered_by_itself(coordinating: FakeBroker):
+    response = await coordinating.ask(asking(6, "a", "b", "a"), 6)
+    assert [(one.key, one.error_code) for one in response.coordinators] == [
+        ("a", 0),
+        ("b", 0),
+        ("a", 0),
+    ]
+
+
+@pytest.mark.parametrize("version", range(7))
+async def test_the_topic_is_made_while_no_coordinator_is_available(
+    broker: FakeBroker, version: int
+):
+    response = await broker.ask(asking(version, "a"), version)
+    (found,) = response.coordinators if version >= 4 else [response]
+    assert (found.error_code, found.node_id) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)
+    assert broker.auto_topics.names == [CONSUMER_OFFSETS]
+
+
+@pytest.mark.parametrize("version", [1, 6])
+async def test_there_are_no_coordinators_of_share_groups(broker: FakeBroker, version: int):
+    response = await broker.ask(asking(version, "a", key_type=2), version)
+    (found,) = response.coordinators if version >= 4 else [response]
+    assert found.error_code == ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize("version", [1, 6])
+async def test_the_log_names_a_client_that_waits_for_transactions_once(
+    broker: FakeBroker, version: int, caplog: pytest.LogCaptureFixture
+):
+    for _ in range(3):
+        response = await broker.ask(asking(version, "payments", key_type=1), version)
+        (found,) = response.coordinators if version >= 4 else [response]
+        assert found.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    (line,) = caplog.messages
+    assert "client 'test' from 127.0.0.1 asked for transactions of 'payments'" in line

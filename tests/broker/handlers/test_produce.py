@@ -297,3 +297,13 @@ async def test_one_bomb_is_unpacked_at_a_time_and_other_requests_pass(broker: Fa
             await asyncio.sleep(0)
         assert sorted(answers) == ["as it is", "medium", "packed anew"]
     assert answers[-1] == "a bomb"
+
+
+@pytest.mark.parametrize("name", ["__consumer_offsets", "__transaction_state"])
+async def test_only_brokers_write_to_internal_topics(broker: FakeBroker, name: str):
+    request = produce()
+    request.topic_data[0].name = name
+    (topic,) = (await broker.ask(request, 9)).responses
+    codes = [row.error_code for row in topic.partition_responses]
+    assert codes == [ErrorCode.INVALID_TOPIC_EXCEPTION] * 2
+    assert broker.engine.produced == [([], -1, 500)]

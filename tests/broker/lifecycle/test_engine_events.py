@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from random import Random
 
 from broker.engine.types import FailedLogDir
@@ -37,6 +38,20 @@ async def _nothing() -> None:
     return
 
 
+class Coordinators:
+    def __init__(self) -> None:
+        self.told: list[object] = []
+
+    def leads_internal(self, tp: TopicPartition, leader_epoch: int) -> None:
+        self.told.append((tp, leader_epoch))
+
+    def leads_internal_no_more(self, tp: TopicPartition) -> None:
+        self.told.append(tp)
+
+    def partitions_deleted(self, tps: Sequence[TopicPartition]) -> None:
+        self.told.append(list(tps))
+
+
 class Lab:
     def __init__(self, link: ControllerLink) -> None:
         self.metrics = Metrics(1)
@@ -63,8 +78,9 @@ class Lab:
         )
         configs = BrokerConfigs(link, broker_id=1, static={}, on_changed=lambda _config: None)
         throttles = MoveThrottles(link, configs, broker_id=1, is_moving=lambda: False)
+        self.coordinators = Coordinators()
         self.relay = EngineEventRelay(
-            session, self.topic_configs, self.metrics, throttles, self.end
+            session, self.topic_configs, self.metrics, throttles, self.coordinators, self.end
         )
 
     def end(self) -> None:
@@ -108,3 +124,13 @@ async def test_new_topics_are_wanted_without_waiting(
         task.cancel()
     (resource,) = controller.of(DescribeConfigsRequest)[0].resources
     assert resource.resource_name == "orders"
+
+
+async def test_coordinators_hear_what_this_broker_leads_and_which_partitions_are_no_more(
+    link: ControllerLink,
+):
+    lab, tp = Lab(link), TopicPartition("__consumer_offsets", 3)
+    lab.relay.leads_internal(tp, 7)
+    lab.relay.leads_internal_no_more(tp)
+    lab.relay.partitions_deleted([TopicPartition("t", 0)])
+    assert lab.coordinators.told == [(tp, 7), tp, [TopicPartition("t", 0)]]

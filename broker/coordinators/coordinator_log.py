@@ -1,0 +1,169 @@
+"""The log of one shard: appends batches of records with acks=all, and loads all that it has.
+
+It does not know what records say. Source: PartitionWriter, CoordinatorLoaderImpl,
+GroupMetadataManager.appendForGroup (3.9).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from broker.core.coordination import NO_PRODUCER, Record, Shard
+from broker.engine.serve.led_logs import LogSpan, Slice
+from broker.engine.serve.produce import BegunProduce
+from broker.engine.types import ProducePart
+from broker.record_turns import RecordTurns
+from protocol.configs.parsing import TopicConfig
+from protocol.errors import ErrorCode, Malformed
+from protocol.ids import TopicPartition
+from protocol.ports import Buffer
+from protocol.records.batch import BatchHeader, Compression
+from protocol.records.build import BatchOptions, NewRecord, build_batch
+from protocol.records.compression import OUTPUT_BYTES_MAX
+from protocol.records.entries import iterate_stored_batches
+from protocol.records.records import (
+    ControlRecordType,
+    RecordView,
+    control_type,
+    copy_record,
+    iterate_unpacked_views,
+    unpacked_in_steps,
+)
+from protocol.transport.turns import Turns
+
+ACKS_ALL: Final = -1
+RECORDS_OF_A_STEP: Final = 200
+"""Replayed before others have a turn."""
+_NEVER_MS: Final = 2**31 - 1
+"""The append itself is waited for as long as this broker leads; clients have a time-out."""
+logger = logging.getLogger(__name__)
+
+
+class Appends(Protocol):
+    """The engine's ``Produces``."""
+
+    async def begin(
+        self, parts: Sequence[ProducePart], *, acks: int, timeout_ms: int
+    ) -> BegunProduce:
+        """Append."""
+        ...
+
+    def await_replicated(self, tp: TopicPartition, end_offset: int) -> BegunProduce:
+        """Wait for what was appended already."""
+        ...
+
+    def refusal(self, tp: TopicPartition) -> ErrorCode:
+        """Return what an append would be refused with."""
+        ...
+
+
+class Reads(Protocol):
+    """The engine's ``LedLogs``."""
+
+    def span(self, tp: TopicPartition) -> LogSpan:
+        """Return where the log begins and ends."""
+        ...
+
+    async def read(self, tp: TopicPartition, offset: int, *, up_to: int, max_bytes: int) -> Slice:
+        """Read a slice."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogPorts:
+    """What the logs of all shards of a topic need."""
+
+    appends: Appends
+    reads: Reads
+    record_turns: RecordTurns
+    turns: Turns
+    wall_ms: Callable[[], int]
+    topic_config: Callable[[str], TopicConfig]
+    compression: Compression
+    """Of the batches that are written."""
+    load_bytes_max: int
+    """Of one slice, but for a single batch that is larger."""
+
+
+class CoordinatorLog:
+    """One partition of an internal topic."""
+
+    def __init__(self, tp: TopicPartition, ports: LogPorts) -> None:
+        self._tp = tp
+        self._ports = ports
+
+    @property
+    def batch_bytes_max(self) -> int:
+        """How large a batch may be."""
+        config = self._ports.topic_config(self._tp.topic)
+        return min(config.max_message_bytes, config.segment_bytes)
+
+    def refusal(self) -> ErrorCode:
+        """Return what an append would be refused with now, NONE if it would not."""
+        return self._ports.appends.refusal(self._tp)
+
+    async def append(self, records: Sequence[Record]) -> BegunProduce:
+        """Append one batch, in the order of calls; its result comes when it is replicated."""
+        now_ms = self._ports.wall_ms()
+        batch = build_batch(
+            [NewRecord(value, key, now_ms) for key, value in records],
+            BatchOptions(compression=self._ports.compression),
+        )
+        part = ProducePart(self._tp, memoryview(batch))
+        return await self._ports.appends.begin([part], acks=ACKS_ALL, timeout_ms=_NEVER_MS)
+
+    async def load(self, shard: Shard) -> BegunProduce:
+        """Replay the log to its end; what is returned is ready when all of that is replicated.
+
+        Raises:
+            KafkaError: this broker does not lead it any more, or it cannot be read.
+        """
+        reads, tp = self._ports.reads, self._tp
+        at = reads.span(tp).start
+        damaged = 0
+        while at < (end := reads.span(tp).end):
+            found = await reads.read(tp, at, up_to=end, max_bytes=self._ports.load_bytes_max)
+            for buffer in found.buffers:
+                damaged += await self._replay(shard, buffer)
+            at = found.next_offset
+        if damaged:
+            logger.warning("%s: %d records are none of this topic's, left out", tp, damaged)
+        return self._ports.appends.await_replicated(tp, at)
+
+    async def _replay(self, shard: Shard, buffer: Buffer) -> int:
+        """Replay whole batches; return how many of their records are not what they should be."""
+        damaged = 0
+        for position, header in iterate_stored_batches(buffer):
+            steps = unpacked_in_steps(buffer, position, header, output_bytes_max=OUTPUT_BYTES_MAX)
+            unpacked = await self._ports.record_turns.run(steps)
+            views = iterate_unpacked_views(unpacked, header)
+            damaged += await self._ports.turns.run(_replayed(shard, header, views))
+        return damaged
+
+
+def _replayed(
+    shard: Shard, header: BatchHeader, views: Iterator[RecordView]
+) -> Generator[None, None, int]:
+    producer_id = header.producer_id if header.is_transactional else NO_PRODUCER
+    damaged = 0
+    for count, view in enumerate(views, start=1):
+        try:
+            if header.is_control:
+                _replay_control(shard, header.producer_id, view)
+            elif view.key is not None:
+                value = None if view.value is None else bytes(view.value)
+                shard.replay(bytes(view.key), value, producer_id=producer_id)
+        except Malformed:
+            damaged += 1
+        if count % RECORDS_OF_A_STEP == 0:
+            yield
+    return damaged
+
+
+def _replay_control(shard: Shard, producer_id: int, view: RecordView) -> None:
+    kind = control_type(copy_record(view))
+    if kind in (ControlRecordType.COMMIT, ControlRecordType.ABORT):
+        shard.replay_end(producer_id, is_commit=kind is ControlRecordType.COMMIT)

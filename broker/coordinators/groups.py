@@ -1,0 +1,91 @@
+"""The coordinator of groups, put together: `__consumer_offsets` on the logs of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from broker.coordinators.coordinator_log import CoordinatorLog, LogPorts
+from broker.coordinators.shard_host import HostPorts
+from broker.coordinators.shards import Shards
+from broker.core.coordination import CONSUMER_OFFSETS
+from broker.core.groups.group_shard import GroupShard
+from broker.engine.engine import Engine
+from broker.record_turns import RecordTurns
+from protocol.configs.coordination import CoordinationConfig
+from protocol.configs.parsing import TopicConfig
+from protocol.ids import TopicPartition
+from protocol.records.batch import Compression
+from protocol.transport.turns import Turns
+
+GroupShards: TypeAlias = Shards[GroupShard]
+"""What handlers ask."""
+
+
+def group_shards(
+    engine: Engine,
+    config: CoordinationConfig,
+    *,
+    record_turns: RecordTurns,
+    topic_config: Callable[[str], TopicConfig],
+) -> GroupShards:
+    """Return the coordinator of groups; the engine's events must reach it."""
+    state = engine.state
+    logs = log_ports(engine, config, record_turns=record_turns, topic_config=topic_config)
+    ports = HostPorts(
+        now_ms=state.now_ms,
+        wall_ms=state.wall_ms,
+        timeout_ms=config.offsets_commit_timeout_ms,
+    )
+    return Shards(
+        CONSUMER_OFFSETS,
+        state.metadata,
+        lambda tp: CoordinatorLog(tp, logs),
+        lambda log: GroupShard(config, lambda: log.batch_bytes_max),
+        ports,
+    )
+
+
+def log_ports(
+    engine: Engine,
+    config: CoordinationConfig,
+    *,
+    record_turns: RecordTurns,
+    topic_config: Callable[[str], TopicConfig],
+) -> LogPorts:
+    """Return what the logs of the offsets topic need."""
+    return LogPorts(
+        appends=engine.produces,
+        reads=engine.led_logs,
+        record_turns=record_turns,
+        turns=Turns(),
+        wall_ms=engine.state.wall_ms,
+        topic_config=topic_config,
+        compression=Compression(config.offsets_topic_compression_codec),
+        load_bytes_max=config.offsets_load_buffer_size,
+    )
+
+
+class CoordinatorRelay:
+    """What the engine tells coordinators."""
+
+    def __init__(self, groups: Callable[[], GroupShards]) -> None:
+        """``groups`` is asked when the first event comes."""
+        self._groups = groups
+
+    def leads_internal(self, tp: TopicPartition, leader_epoch: int) -> None:
+        """Load what is a coordinator's."""
+        if tp.topic == CONSUMER_OFFSETS:
+            self._groups().lead(tp, leader_epoch)
+
+    def leads_internal_no_more(self, tp: TopicPartition) -> None:
+        """Unload it."""
+        if tp.topic == CONSUMER_OFFSETS:
+            self._groups().resign(tp)
+
+    def partitions_deleted(self, tps: Sequence[TopicPartition]) -> None:
+        """Forget the groups' offsets in partitions that are no more."""
+        for host in self._groups().hosts():
+            if host.is_loaded:
+                for decided in host.shard.partitions_deleted(tps):
+                    host.take(decided)

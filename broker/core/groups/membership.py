@@ -1,0 +1,107 @@
+"""What the offsets of a group ask of those that are members of it.
+
+A group whose clients only keep offsets here, and assign partitions themselves, has no members: a
+simple group. Source: GroupMetadata.scala, ClassicGroup.java.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from broker.core.coordination import Record
+from protocol.errors import ErrorCode, KafkaError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committer:
+    """Who commits, as a request says."""
+
+    member_id: str = ""
+    instance_id: str | None = None
+    generation: int = -1
+    """-1 from a client outside of the group; the member epoch in the new protocol."""
+    is_transactional: bool = False
+    """Whether TxnOffsetCommit says so, which clients of old versions send without a member."""
+
+
+class ExpiryRule(NamedTuple):
+    """Which offsets of a group may expire, and since when they count as unused."""
+
+    may_expire: bool = True
+    unused_since_ms: int | None = None
+    """By the time of day; None: since each was committed."""
+    kept_topics: Collection[str] = ()
+    """Those that members still read."""
+
+
+class Membership(Protocol):
+    """The members of all groups of a shard."""
+
+    def group_ids(self) -> Iterable[str]:
+        """Give every group that has members, or had."""
+        ...
+
+    def knows(self, group_id: str) -> bool:
+        """Tell whether it is one of them."""
+        ...
+
+    def validate_commit(self, group_id: str, committer: Committer, now_ms: int) -> None:
+        """Check who commits; a member that does so is alive.
+
+        Raises:
+            KafkaError: ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID,
+                REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH, COORDINATOR_NOT_AVAILABLE.
+        """
+        ...
+
+    def topics_in_use(self, group_id: str) -> Collection[str]:
+        """Return the topics whose offsets may not be deleted.
+
+        Raises:
+            KafkaError: NON_EMPTY_GROUP, when none may be.
+        """
+        ...
+
+    def expiry(self, group_id: str) -> ExpiryRule:
+        """Return what of a group's offsets may expire."""
+        ...
+
+    def offsets_gone(self, group_id: str) -> Sequence[Record]:
+        """Forget a group without offsets, if it has no member either; return the tombstones."""
+        ...
+
+
+class NoMembers:
+    """The membership of simple groups."""
+
+    def group_ids(self) -> Iterable[str]:
+        """There are none but by their offsets."""
+        return ()
+
+    def knows(self, group_id: str) -> bool:
+        """There are none but by their offsets."""
+        del group_id
+        return False
+
+    def validate_commit(self, group_id: str, committer: Committer, now_ms: int) -> None:
+        """Refuse who says that it is in a generation: there is no such member."""
+        del group_id, now_ms
+        if committer.generation >= 0:
+            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
+
+    def topics_in_use(self, group_id: str) -> Collection[str]:
+        """Nobody is known to read."""
+        del group_id
+        return ()
+
+    def expiry(self, group_id: str) -> ExpiryRule:
+        """Each offset by itself."""
+        del group_id
+        return ExpiryRule()
+
+    def offsets_gone(self, group_id: str) -> Sequence[Record]:
+        """Nothing else is stored of such a group."""
+        del group_id
+        return ()

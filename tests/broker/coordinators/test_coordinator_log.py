@@ -1,0 +1,108 @@
+"""A shard's log: batches as Kafka's coordinator writes them, loaded to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from broker.coordinators.coordinator_log import RECORDS_OF_A_STEP, CoordinatorLog
+from broker.coordinators.groups import log_ports
+from broker.core.coordination import Answer, Decided, Record
+from broker.core.transactions import EndMarker, build_marker
+from broker.engine.types import ProducePart
+from protocol.errors import ErrorCode, Malformed
+from protocol.records.batch import Compression, read_batch_header
+from protocol.records.build import BatchOptions, NewRecord, build_batch
+from tests.broker.coordinators.conftest import OFFSETS
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.node import Node
+
+
+@dataclass
+class Heard:
+    """A shard that only remembers what it was told."""
+
+    said: list[object] = field(default_factory=list[object])
+
+    def replay(self, key: bytes, value: bytes | None, *, producer_id: int = -1) -> None:
+        if key == b"damaged":
+            raise Malformed("damaged")
+        self.said.append((key, value, producer_id))
+
+    def replay_end(self, producer_id: int, *, is_commit: bool) -> None:
+        self.said.append((producer_id, is_commit))
+
+    def loaded(self, now_ms: int, wall_ms: int) -> Decided:
+        raise NotImplementedError
+
+    expire = loaded
+
+    def next_due_ms(self) -> int | None:
+        raise NotImplementedError
+
+    def unloaded(self, error: ErrorCode) -> Sequence[Answer]:
+        raise NotImplementedError
+
+
+def log_of(node: Node, **words: Any) -> CoordinatorLog:
+    ports = log_ports(
+        node.engine,
+        node.config,
+        record_turns=node.record_turns,
+        topic_config=node.topic_config,
+    )
+    return CoordinatorLog(OFFSETS, replace(ports, **words))
+
+
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP])
+async def test_what_is_appended_is_loaded_in_its_order(lab: Lab, codec: Compression) -> None:
+    log = log_of(lab[1], compression=codec, load_bytes_max=100)
+    written: list[Record] = [(b"a", b"1"), (b"b", None), (b"a", b"2")]
+    for records in (written[:2], written[2:]):
+        begun = await log.append(records)
+        await begun.ready
+        (result,) = begun.results()
+        assert result.error_code is ErrorCode.NONE
+    heard = Heard()
+    replicated = await log.load(heard)
+    await replicated.ready
+    assert heard.said == [(key, value, -1) for key, value in written]
+
+
+async def test_transactions_are_told_with_their_producer_and_their_end(lab: Lab) -> None:
+    options = BatchOptions(producer_id=9, producer_epoch=0, base_sequence=0, is_transactional=True)
+    batch = build_batch([NewRecord(b"1", b"a", 1)], options)
+    marker = EndMarker(9, 0, 0, is_commit=True)
+    parts = [
+        ProducePart(OFFSETS, memoryview(batch)),
+        ProducePart(OFFSETS, memoryview(build_marker(marker, 1)), marker),
+    ]
+    for part in parts:
+        await lab[1].engine.produces.produce([part], acks=-1, timeout_ms=1_000)
+    heard = Heard()
+    await log_of(lab[1]).load(heard)
+    assert heard.said == [(b"a", b"1", 9), (9, True)]
+
+
+async def test_records_that_are_none_of_the_topic_s_are_left_out_and_counted(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = log_of(lab[1])
+    many: list[Record] = [(b"damaged", b""), *[(b"k", b"v")] * RECORDS_OF_A_STEP]
+    await (await log.append(many)).ready
+    heard = Heard()
+    await log.load(heard)
+    assert len(heard.said) == RECORDS_OF_A_STEP
+    assert any("1 records are none of this topic's" in line for line in caplog.messages)
+
+
+async def test_a_batch_says_when_it_was_written_and_by_nobody(lab: Lab) -> None:
+    begun = await log_of(lab[1]).append([(b"a", b"1")])
+    await begun.ready
+    (data,) = (await lab[1].engine.led_logs.read(OFFSETS, 0, up_to=1, max_bytes=1)).buffers
+    header = read_batch_header(data)
+    assert (header.producer_id, header.is_transactional, header.is_control) == (-1, False, False)
+    assert header.base_timestamp == header.max_timestamp > 0

@@ -1,0 +1,62 @@
+"""The coordinator of groups on real logs: what was answered is there, whoever leads."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.errors import ErrorCode, KafkaError
+from tests.broker.coordinators.asking import commit, fetch, until_loaded
+from tests.broker.coordinators.conftest import OFFSETS
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS
+
+NONE = ErrorCode.NONE
+
+
+async def test_a_commit_is_read_back_from_the_broker_that_leads_its_partition(lab: Lab) -> None:
+    await until_loaded(lab[1])
+    assert await commit(lab[1], 5, metadata="here") is NONE
+    found = await fetch(lab[1])
+    assert (found.offset, found.metadata, found.error_code) == (5, "here", NONE)
+    assert (await fetch(lab[1], group="others")).offset == -1
+
+
+async def test_who_does_not_lead_the_partition_is_no_coordinator(lab: Lab) -> None:
+    assert await commit(lab[2], 5) is ErrorCode.NOT_COORDINATOR
+    with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
+        await fetch(lab[2])
+
+
+async def test_the_new_leader_knows_all_that_was_answered_and_the_old_one_nothing(lab: Lab) -> None:
+    await until_loaded(lab[1])
+    for offset in range(1, 30):
+        assert await commit(lab[1], offset) is NONE
+    await lab.elect(OFFSETS, 2, [1, 2, 3])
+    await until_loaded(lab[2])
+    assert (await fetch(lab[2])).offset == 29
+    assert await commit(lab[1], 99) is ErrorCode.NOT_COORDINATOR
+
+
+@pytest.mark.scenario(64)
+async def test_no_answered_commit_is_lost_when_the_disk_under_an_offsets_partition_fails(
+    lab: Lab,
+) -> None:
+    await until_loaded(lab[1])
+    assert await commit(lab[1], 7) is NONE
+    late = lab.begin(commit(lab[1], 8))
+    lab[1].log_dirs[await lab[1].dir_of(OFFSETS) or ""].fail("append", OSError(5, "broken"))
+    assert await late is ErrorCode.NOT_COORDINATOR
+    assert await commit(lab[1], 9) is ErrorCode.NOT_COORDINATOR
+    await lab.elect(OFFSETS, 2, [2, 3])
+    await until_loaded(lab[2])
+    assert (await fetch(lab[2])).offset in (7, 8)
+    assert await commit(lab[2], 10) is NONE
+
+
+async def test_a_restarted_broker_finds_what_it_wrote(lab: Lab) -> None:
+    await until_loaded(lab[1])
+    assert await commit(lab[1], 4) is NONE
+    await lab.restart(1)
+    await lab.tell(ORDERS, OFFSETS, to=[1])
+    await until_loaded(lab[1])
+    assert (await fetch(lab[1])).offset == 4

@@ -1,0 +1,135 @@
+"""One shard at run time: what is answered when, and what of it the log has."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from broker.core.coordination import Decided
+from protocol.errors import ErrorCode, KafkaError
+from tests.broker.coordinators.asking import GROUP, commit, fetch, until, until_loaded
+from tests.broker.coordinators.conftest import OFFSETS
+from tests.broker.engine.lab import Lab
+
+NONE = ErrorCode.NONE
+AWAY = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+async def test_many_commits_at_once_share_batches_and_are_all_answered(lab: Lab) -> None:
+    await until_loaded(lab[1])
+    begun = [lab.begin(commit(lab[1], n, group=f"g{n}")) for n in range(200)]
+    assert {await each for each in begun} == {NONE}
+    (host,) = lab[1].groups.hosts()
+    assert len(list(host.shard.offsets.group_ids())) == 200
+    assert lab[1].metrics.counters.messages_in.value == 200
+
+
+async def test_an_offset_that_is_not_replicated_is_told_nobody(lab: Lab) -> None:
+    await until_loaded(lab[1])
+    assert await commit(lab[1], 5) is NONE
+    lab[2].is_reachable = lab[3].is_reachable = False
+    assert await commit(lab[1], 6) is AWAY
+    with pytest.raises(KafkaError, match="COORDINATOR_NOT_AVAILABLE"):
+        await fetch(lab[1])
+
+
+async def test_a_late_batch_counts_when_it_is_replicated_after_all(lab: Lab) -> None:
+    await until_loaded(lab[1])
+    lab[2].is_reachable = lab[3].is_reachable = False
+    assert await commit(lab[1], 6) is AWAY
+    await asyncio.sleep(60)
+    assert (await fetch(lab[1])).offset == 6
+
+
+async def test_a_new_leader_tells_nothing_before_it_is_replicated(lab: Lab) -> None:
+    await until_loaded(lab[1])
+    assert await commit(lab[1], 5) is NONE
+    lab[1].is_reachable = lab[3].is_reachable = False
+    await lab.elect(OFFSETS, 2, [1, 2, 3])
+    await until_loaded(lab[2])
+    reading = lab.begin(fetch(lab[2]))
+    await asyncio.sleep(1)
+    assert not reading.done()
+    lab[1].is_reachable = lab[3].is_reachable = True
+    await lab.tell(OFFSETS, to=[1, 3])
+    assert (await reading).offset == 5
+
+
+async def test_with_too_few_replicas_a_commit_is_refused_and_the_shard_stays(lab: Lab) -> None:
+    await until_loaded(lab[1])
+    assert await commit(lab[1], 5) is NONE
+    (host,) = lab[1].groups.hosts()
+    before = host.shard
+    await lab.elect(OFFSETS, 1, [1])
+    lab[1].replica(OFFSETS).partition.min_insync_replicas = 2
+    assert await commit(lab[1], 6) is AWAY
+    assert host.shard is before
+    assert (await fetch(lab[1])).offset == 5
+
+
+async def test_what_the_log_refuses_is_not_known_afterwards(lab: Lab) -> None:
+    await until_loaded(lab[1])
+    assert await commit(lab[1], 5) is NONE
+    (host,) = lab[1].groups.hosts()
+    shard = host.shard
+
+    def too_much(waiter: int) -> Decided:
+        del waiter
+        shard.offsets.delete_all(GROUP)
+        return Decided([(b"\0\2\0\1g", bytes(2_000_000))])
+
+    with pytest.raises(KafkaError, match="UNKNOWN_SERVER_ERROR"):
+        await host.ask(lambda _shard, waiter, _now, _wall: too_much(waiter))
+    await until(lambda: host.is_loaded)
+    assert host.shard is not shard
+    assert (await fetch(lab[1])).offset == 5
+
+
+async def test_while_it_is_loaded_a_group_is_told_so(lab: Lab) -> None:
+    await until_loaded(lab[1])
+    assert await commit(lab[1], 5) is NONE
+    path = await lab[2].dir_of(OFFSETS) or ""
+    lab[2].workers[path].delay_s = 0.05
+    await lab.elect(OFFSETS, 2, [1, 2, 3])
+    assert await commit(lab[2], 5) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    lab[2].workers[path].delay_s = 0.0
+    await until_loaded(lab[2])
+    assert await commit(lab[2], 5) is NONE
+
+
+@pytest.mark.scenario(65)
+async def test_a_load_ends_when_its_disk_fails_and_others_go_on(lab: Lab) -> None:
+    other = OFFSETS._replace(partition=1)
+    await lab.create(other, replicas=[2, 3, 1], cleanup_policy="compact")
+    path = await lab[2].dir_of(OFFSETS) or ""
+    assert await lab[2].dir_of(other) != path
+    lab[2].workers[path].hangs = True
+    await lab.elect(OFFSETS, 2, [1, 2, 3])
+    lab[2].log_dirs[path].fail("read", OSError(5, "broken"))
+    assert [host.tp for host in lab[2].groups.hosts()] == [other]
+    await until_loaded(lab[2])
+
+
+async def test_offsets_expire_by_themselves() -> None:
+    retention = {"offsets_retention_minutes": "1", "offsets_retention_check_interval_ms": "5000"}
+    async with Lab.running(broker_count=1, dir_count=1, **retention) as lab:
+        await lab.create(OFFSETS, replicas=[1], cleanup_policy="compact")
+        await until_loaded(lab[1])
+        assert await commit(lab[1], 5, group="once") is NONE
+        await asyncio.sleep(30)
+        assert await commit(lab[1], 5, group="lately") is NONE
+        await asyncio.sleep(36)
+        (shard,) = lab[1].groups.shards()
+        assert list(shard.offsets.group_ids()) == ["lately"]
+        assert lab[1].replica(OFFSETS).partition.high_watermark == 3
+
+
+async def test_who_waits_when_the_broker_ends_is_told_to_look_elsewhere(lab: Lab) -> None:
+    await until_loaded(lab[1])
+    lab[2].is_reachable = lab[3].is_reachable = False
+    waiting = lab.begin(commit(lab[1], 6))
+    await asyncio.sleep(0.1)
+    lab[1].groups.stop()
+    assert await waiting is AWAY
+    assert await commit(lab[1], 7) is ErrorCode.NOT_COORDINATOR

@@ -1,0 +1,49 @@
+"""Which shards a broker has, and which key goes to which."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.core.coordination import partition_for
+from protocol.errors import ErrorCode, KafkaError
+from tests.broker.coordinators.asking import commit, fetch, until_loaded
+from tests.broker.coordinators.conftest import OFFSETS
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS, Led, update_metadata
+
+
+async def test_each_group_belongs_to_the_partition_of_its_name(lab: Lab) -> None:
+    other = OFFSETS._replace(partition=1)
+    await lab.create(other, replicas=[2, 3, 1], cleanup_policy="compact")
+    await until_loaded(lab[1])
+    await until_loaded(lab[2])
+    for group in ("a", "b", "c", "d"):
+        home = lab[1 + partition_for(group, 2)]
+        codes = {node.id: await commit(node, 1, group=group) for node in lab.nodes.values()}
+        assert [node_id for node_id, code in codes.items() if code is ErrorCode.NONE] == [home.id]
+        assert lab[1].groups.partition_of(group).partition == home.id - 1
+
+
+async def test_a_broker_that_knows_no_such_topic_is_no_coordinator() -> None:
+    async with Lab.running(broker_count=1, dir_count=1) as lab:
+        assert await commit(lab[1], 1) is ErrorCode.NOT_COORDINATOR
+        with pytest.raises(KafkaError, match="COORDINATOR_NOT_AVAILABLE"):
+            lab[1].groups.partition_of("g")
+
+
+async def test_offsets_of_a_deleted_topic_are_forgotten_by_whoever_coordinates(lab: Lab) -> None:
+    await until_loaded(lab[1])
+    assert await commit(lab[1], 5) is ErrorCode.NONE
+    gone = update_metadata({ORDERS: Led([1, 2, 3], -2, [1, 2, 3])}, list(lab.nodes))
+    for node in lab.nodes.values():
+        node.engine.leadership.update_metadata(gone)
+    assert (await fetch(lab[1])).offset == -1
+    assert list(next(lab[1].groups.shards()).offsets.group_ids()) == []
+
+
+async def test_a_partition_that_is_stopped_is_unloaded(lab: Lab) -> None:
+    await until_loaded(lab[1])
+    lab.led[OFFSETS].leader_epoch += 1
+    code = await lab.stop_replica(1, OFFSETS, delete=True, leader_epoch=5)
+    assert code == ErrorCode.NONE
+    assert list(lab[1].groups.hosts()) == []

@@ -1,0 +1,159 @@
+"""What one partition of the offsets topic decides."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.core.coordination import Decided
+from broker.core.groups.group_offsets import offset_key
+from broker.core.groups.group_shard import Commit, FetchedOffset, GroupShard, NewOffset
+from broker.core.groups.membership import Committer
+from protocol.configs.parsing import broker_config
+from protocol.errors import ErrorCode, KafkaError, Malformed
+from protocol.ids import TopicPartition
+
+TP, OTHER = TopicPartition("orders", 0), TopicPartition("bills", 1)
+MINUTE_MS = 60_000
+WALL_MS = 1_700_000_000_000
+NONE = ErrorCode.NONE
+
+
+def shard_with(batch_bytes_max: int = 1_000_000, **overrides: str) -> GroupShard:
+    configs = {name.replace("_", "."): value for name, value in overrides.items()}
+    return GroupShard(broker_config(configs), lambda: batch_bytes_max)
+
+
+def commit(shard: GroupShard, *offsets: NewOffset, **words: int) -> Decided:
+    wanted = Commit("g", Committer(generation=words.pop("generation", -1)), offsets, **words)
+    return shard.commit(1, wanted, 0, WALL_MS)
+
+
+def answer(decided: Decided) -> object:
+    (given,) = decided.answers
+    return given.response
+
+
+def fetched(shard: GroupShard, *tps: TopicPartition, stable: bool = False) -> object:
+    return answer(shard.fetch(1, "g", tps or None, require_stable=stable))
+
+
+def test_a_commit_is_kept_at_once_and_answered_with_its_records():
+    shard = shard_with()
+    decided = commit(shard, NewOffset(TP, 5, 3, "hi"), NewOffset(OTHER, 6))
+    assert ([key for key, _ in decided.records], answer(decided)) == (
+        [offset_key("g", TP), offset_key("g", OTHER)],
+        [NONE, NONE],
+    )
+    assert fetched(shard, OTHER, TP) == [FetchedOffset(OTHER, 6), FetchedOffset(TP, 5, 3, "hi")]
+    assert fetched(shard) == [FetchedOffset(TP, 5, 3, "hi"), FetchedOffset(OTHER, 6)]
+    assert fetched(shard, TopicPartition("orders", 1))[0].offset == -1  # type: ignore[index]
+
+
+def test_what_a_shard_wrote_another_one_loads():
+    first, second = shard_with(), shard_with()
+    records = [
+        *commit(first, NewOffset(TP, 5, 3, "hi"), NewOffset(OTHER, 1)).records,
+        *commit(first, NewOffset(OTHER, 2)).records,
+        *first.delete_offsets(1, "g", [TP]).records,
+    ]
+    for key, value in records:
+        second.replay(key, value)
+    assert second.offsets.committed("g") == first.offsets.committed("g")
+    assert list(second.offsets.committed("g")) == [OTHER]
+
+
+def test_records_of_members_are_passed_over_and_damaged_ones_said():
+    shard = shard_with()
+    shard.replay(bytes.fromhex("0002000167"), None)
+    for key in (b"", b"\0\x63", b"\0\1\0\5g"):
+        with pytest.raises(Malformed):
+            shard.replay(key, None)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "code"), [("x" * 8, 0), ("x" * 9, 12), ("\U0001f600" * 5, 12)]
+)
+def test_metadata_that_is_too_long_is_refused_alone(metadata: str, code: int):
+    shard = shard_with(offset_metadata_max_bytes="8")
+    decided = commit(shard, NewOffset(TP, 5, metadata=metadata), NewOffset(OTHER, 6))
+    assert answer(decided) == [code, NONE]
+    assert len(decided.records) == 2 - (code > 0)
+
+
+def test_a_commit_larger_than_a_batch_may_be_is_refused_and_changes_nothing():
+    shard = shard_with(batch_bytes_max=150)
+    with pytest.raises(KafkaError, match="INVALID_COMMIT_OFFSET_SIZE"):
+        commit(shard, NewOffset(TP, 5, metadata="x" * 100))
+    assert not shard.offsets.has_offsets("g")
+
+
+def test_who_says_it_is_in_a_generation_of_a_simple_group_is_refused():
+    with pytest.raises(KafkaError, match="ILLEGAL_GENERATION"):
+        commit(shard_with(), NewOffset(TP, 5), generation=1)
+
+
+def test_times_are_the_broker_s_unless_old_clients_chose_them():
+    shard = shard_with()
+    commit(shard, NewOffset(TP, 5), retention_ms=10)
+    commit(shard, NewOffset(OTHER, 6, commit_ms=77))
+    times = [(c.commit_ms, c.expire_ms) for c in shard.offsets.committed("g").values()]
+    assert times == [(WALL_MS, WALL_MS + 10), (77, -1)]
+
+
+def test_an_offset_under_an_open_transaction_is_unstable_for_who_asks():
+    shard = shard_with()
+    commit(shard, NewOffset(TP, 5))
+    records = commit(shard, NewOffset(TP, 6), producer_id=9).records
+    assert fetched(shard, TP) == [FetchedOffset(TP, 5)]
+    unstable = FetchedOffset(TP, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
+    assert fetched(shard, TP, stable=True) == [unstable]
+    shard.replay_end(9, is_commit=True)
+    assert fetched(shard, TP, stable=True) == [FetchedOffset(TP, 6)]
+    loaded = shard_with()
+    for key, value in records:
+        loaded.replay(key, value, producer_id=9)
+    loaded.replay_end(9, is_commit=False)
+    assert not loaded.offsets.has_offsets("g")
+
+
+def test_offsets_are_deleted_of_groups_that_there_are():
+    shard = shard_with()
+    with pytest.raises(KafkaError, match="GROUP_ID_NOT_FOUND"):
+        shard.delete_offsets(1, "g", [TP])
+    commit(shard, NewOffset(TP, 5))
+    decided = shard.delete_offsets(1, "g", [TP, OTHER])
+    assert (decided.records, answer(decided)) == ([(offset_key("g", TP), None)], [NONE, NONE])
+
+
+def test_offsets_of_deleted_partitions_go_from_every_group():
+    shard = shard_with()
+    commit(shard, NewOffset(TP, 5), NewOffset(OTHER, 6))
+    (decided,) = shard.partitions_deleted([TP, TopicPartition("orders", 1)])
+    assert list(decided.records) == [(offset_key("g", TP), None)]
+    assert list(shard.partitions_deleted([TP])) == []
+
+
+def test_expired_offsets_are_looked_for_from_time_to_time():
+    shard = shard_with(offsets_retention_minutes="1", offsets_retention_check_interval_ms="500")
+    assert shard.next_due_ms() is None
+    assert shard.loaded(1_000, WALL_MS) == Decided()
+    assert shard.next_due_ms() == 1_500
+    commit(shard, NewOffset(TP, 5))
+    assert shard.expire(1_499, WALL_MS + MINUTE_MS) == Decided()
+    assert shard.expire(1_500, WALL_MS + MINUTE_MS - 1) == Decided([])
+    assert shard.next_due_ms() == 2_000
+    assert list(shard.expire(2_000, WALL_MS + MINUTE_MS).records) == [(offset_key("g", TP), None)]
+    assert list(shard.unloaded(ErrorCode.NOT_COORDINATOR)) == []
+
+
+def test_tombstones_come_in_batches_that_the_log_takes():
+    shard = shard_with(batch_bytes_max=400, offsets_retention_minutes="1")
+    shard.loaded(0, WALL_MS)
+    for number in range(20):
+        commit(shard, NewOffset(TopicPartition("orders", number), 5))
+    due_ms, batches = shard.next_due_ms() or 0, 0
+    while shard.offsets.has_offsets("g"):
+        assert shard.next_due_ms() == due_ms
+        assert 0 < len(shard.expire(due_ms, WALL_MS + MINUTE_MS).records) < 10
+        batches += 1
+    assert batches > 2
