@@ -26,7 +26,7 @@ JAVA: Final = (
     "tests/analytics/",
     "tests/differential/",
     "tests/kafka_tools/",
-    "tests/integration/test_apache_kafka.py",
+    "tests/integration/test_apache_kafka",
 )
 """What starts a JVM; within a lane two of them seldom run beside each other."""
 TAKING_TURNS: Final = (

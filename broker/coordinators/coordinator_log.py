@@ -17,7 +17,7 @@ from broker.engine.serve.produce import BegunProduce
 from broker.engine.types import ProducePart
 from broker.record_turns import RecordTurns
 from protocol.configs.parsing import TopicConfig
-from protocol.errors import ErrorCode, Malformed
+from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import TopicPartition
 from protocol.ports import Buffer
 from protocol.records.batch import BatchHeader, Compression
@@ -126,8 +126,11 @@ class CoordinatorLog:
         damaged = 0
         while at < (end := reads.span(tp).end):
             found = await reads.read(tp, at, up_to=end, max_bytes=self._ports.load_bytes_max)
-            for buffer in found.buffers:
-                damaged += await self._replay(shard, buffer)
+            try:
+                for buffer in found.buffers:
+                    damaged += await self._replay(shard, buffer)
+            except Malformed as error:
+                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"from {at} on: {error}") from error
             at = found.next_offset
         if damaged:
             logger.warning("%s: %d records are none of this topic's, left out", tp, damaged)

@@ -231,7 +231,8 @@ class ShardHost(Generic[ShardT]):
             return
         self._shard = shard
         took_ms = self._ports.now_ms() - started_ms
-        logger.info("coordinator of %s: loaded in %d ms", self.tp, took_ms)
+        level = logging.INFO if took_ms else logging.DEBUG  # Most of them are empty.
+        logger.log(level, "coordinator of %s: loaded in %d ms", self.tp, took_ms)
         self._begun(replicated, _Write())
         self.take(shard.loaded(self._ports.now_ms(), self._ports.wall_ms()))
 

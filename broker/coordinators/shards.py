@@ -51,14 +51,14 @@ class Shards(Generic[ShardT]):
             log = self._new_log(tp)
             host = ShardHost(tp, log, lambda: self._new_shard(log), self._ports)
             self._hosts[tp.partition] = host
-            logger.info("coordinator of %s: loading, leader epoch %d", tp, leader_epoch)
+            logger.debug("coordinator of %s: loading, leader epoch %d", tp, leader_epoch)
         host.begin(self._tasks, leader_epoch)
 
     def resign(self, tp: TopicPartition) -> None:
         """Forget a partition that this broker does not lead any more."""
         host = self._hosts.pop(tp.partition, None)
         if host is not None:
-            logger.info("coordinator of %s: unloaded", tp)
+            logger.debug("coordinator of %s: unloaded", tp)
             host.end()
 
     def stop(self) -> None:

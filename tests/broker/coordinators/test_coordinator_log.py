@@ -12,8 +12,10 @@ from broker.coordinators.coordinator_log import RECORDS_OF_A_STEP, CoordinatorLo
 from broker.coordinators.groups import log_ports
 from broker.core.coordination import Answer, Decided, Record
 from broker.core.transactions import EndMarker, build_marker
+from broker.engine.serve.led_logs import LogSpan, Slice
 from broker.engine.types import ProducePart
-from protocol.errors import ErrorCode, Malformed
+from protocol.errors import ErrorCode, KafkaError, Malformed
+from protocol.ids import TopicPartition
 from protocol.records.batch import Compression, read_batch_header
 from protocol.records.build import BatchOptions, NewRecord, build_batch
 from tests.broker.coordinators.conftest import OFFSETS
@@ -106,3 +108,22 @@ async def test_a_batch_says_when_it_was_written_and_by_nobody(lab: Lab) -> None:
     header = read_batch_header(data)
     assert (header.producer_id, header.is_transactional, header.is_control) == (-1, False, False)
     assert header.base_timestamp == header.max_timestamp > 0
+
+
+class DamagedReads:
+    """A log of one batch whose records are none."""
+
+    def span(self, tp: TopicPartition) -> LogSpan:
+        del tp
+        return LogSpan(0, 1)
+
+    async def read(self, tp: TopicPartition, offset: int, *, up_to: int, max_bytes: int) -> Slice:
+        del tp, offset, up_to, max_bytes
+        batch = build_batch([NewRecord(b"1", b"a", 1)])
+        batch[61:] = bytes([255]) * (len(batch) - 61)
+        return Slice((bytes(batch),), 1)
+
+
+async def test_a_batch_that_cannot_be_read_ends_the_load(lab: Lab) -> None:
+    with pytest.raises(KafkaError, match="CORRUPT_MESSAGE: from 0 on"):
+        await log_of(lab[1], reads=DamagedReads()).load(Heard())

@@ -6,7 +6,12 @@ import asyncio
 
 import pytest
 
-from broker.core.coordination import Decided
+from broker.coordinators.coordinator_log import CoordinatorLog
+from broker.coordinators.groups import log_ports
+from broker.coordinators.shard_host import HostPorts, ShardHost
+from broker.core.coordination import Decided, Shard
+from broker.core.groups.group_shard import GroupShard
+from broker.engine.serve.produce import BegunProduce
 from protocol.errors import ErrorCode, KafkaError
 from tests.broker.coordinators.asking import GROUP, commit, fetch, until, until_loaded
 from tests.broker.coordinators.conftest import OFFSETS
@@ -96,6 +101,42 @@ async def test_while_it_is_loaded_a_group_is_told_so(lab: Lab) -> None:
     lab[2].workers[path].delay_s = 0.0
     await until_loaded(lab[2])
     assert await commit(lab[2], 5) is NONE
+
+
+class UnreadableOnce(CoordinatorLog):
+    """A log whose first load fails."""
+
+    loads = 0
+
+    async def load(self, shard: Shard) -> BegunProduce:
+        self.loads += 1
+        if self.loads == 1:
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, "damaged")
+        return await super().load(shard)
+
+
+async def test_a_log_that_cannot_be_read_has_no_coordinator_until_somebody_leads_anew(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    node = lab[1]
+    ports = log_ports(
+        node.engine, node.config, record_turns=node.record_turns, topic_config=node.topic_config
+    )
+    state = node.engine.state
+    host = ShardHost(
+        OFFSETS,
+        UnreadableOnce(OFFSETS, ports),
+        lambda: GroupShard(node.config, lambda: 1_000),
+        HostPorts(now_ms=state.now_ms, wall_ms=state.wall_ms, timeout_ms=1_000),
+    )
+    host.begin(lab.group, leader_epoch=3)
+    await until(lambda: any("cannot be loaded: CORRUPT" in line for line in caplog.messages))
+    host.begin(lab.group, leader_epoch=3)
+    with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
+        await host.ask(lambda _shard, _waiter, _now_ms, _wall_ms: Decided())
+    host.begin(lab.group, leader_epoch=4)
+    await until(lambda: host.is_loaded)
+    host.end()
 
 
 @pytest.mark.scenario(65)
