@@ -42,8 +42,8 @@ def check_metadata(evidence: Evidence) -> list[Violation]:
             if wrong is None or _is_stopping(view, steady, quiet):
                 continue
             text = (
-                f"broker {view.broker} {wrong}; since {steady.at_us / 1e6:.6f} s the controller "
-                f"has {_leadership(steady)}"
+                f"broker {view.broker} {wrong}; since {samples.told_time(steady.at_us)} the "
+                f"controller has {_leadership(steady)}"
             )
             found.setdefault((view.broker, steady), Violation(NAME, view.at_us, text))
     return list(found.values())
