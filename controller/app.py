@@ -26,7 +26,7 @@ from controller.core.effects import (
 )
 from controller.core.events import Event, RequestArrived, Started, Tick
 from controller.core.machine import HalfDoneError, Machine
-from controller.core.run_state import WantedTopic
+from controller.core.run_state import RunState, WantedTopic
 from controller.core.settings import Settings
 from controller.core.state import ClusterState
 from controller.handlers.dispatcher import Dispatcher
@@ -126,6 +126,11 @@ class Controller:
     def state(self) -> ClusterState:
         """The state as decided, for inspection."""
         return self._machine.state
+
+    @property
+    def run_state(self) -> RunState:
+        """What it may forget at a restart, for inspection."""
+        return self._machine.run
 
     @property
     def queued_requests_count(self) -> int:

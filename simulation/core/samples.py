@@ -294,6 +294,8 @@ class Samples:
     journals: list[JournalSample] = field(default_factory=list[JournalSample])
     acts_before_sync: list[ActBeforeSync] = field(default_factory=list[ActBeforeSync])
     told_before_sync: list[ToldBeforeSync] = field(default_factory=list[ToldBeforeSync])
+    contradictions: list[str] = field(default_factory=list[str])
+    """What nodes have in two ways that differ, or otherwise than decided; of the end."""
     logs: list[LogSample] = field(default_factory=list[LogSample])
     """Of the end."""
     sources: tuple[SampleSource, ...] = (SampleSource.CLIENTS,)

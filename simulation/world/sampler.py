@@ -27,6 +27,10 @@ from simulation.core.samples import (
 )
 from simulation.world.broker_sampler import BrokerSampler
 from simulation.world.cluster import SimCluster
+from simulation.world.contradictions import (
+    contradictions_of_broker,
+    contradictions_of_controller,
+)
 from simulation.world.controller_sampler import ControllerSampler
 from simulation.world.drive_sampler import DriveSampler
 from simulation.world.exchange_sampler import ExchangeSampler
@@ -139,10 +143,24 @@ class Sampler:
     async def _settle(self) -> None:
         """Look until leaders and followers have the same, or should have."""
         deadline_us = self._loop.now_us + SETTLED_WITHIN_MS * 1000
-        self.look()
+        self._look_inside()
         while unsettled(self.samples) and self._loop.now_us < deadline_us:
             await asyncio.sleep(0.01)
-            self.look()
+            self._look_inside()
+
+    def _look_inside(self) -> None:
+        """Look, and hold what each node keeps against itself and the decisions."""
+        self.look()
+        self.samples.contradictions.clear()
+        controller = self._cluster.controller.controller
+        if controller is None or not controller.listening.done():
+            return
+        found = self.samples.contradictions
+        found += contradictions_of_controller(controller.state, controller.run_state)
+        for node in self._cluster.brokers.values():
+            engine = None if node.broker is None else node.broker.broker_control.engine
+            if engine is not None and node.is_up and not node.is_paused:
+                found += contradictions_of_broker(engine.state, controller.state)
 
     async def _compare_journal(self) -> None:
         """Compare as soon as both agree, or when they should: decisions may be on their way."""

@@ -28,10 +28,11 @@ def check_settled(evidence: Evidence) -> list[Violation]:
 
 
 def unsettled(samples: Samples) -> list[str]:
-    """Return in what the last samples of leaders and their followers differ, a sentence each."""
+    """Return in what the last samples of leaders and followers, or of one node, differ."""
     replicas = {(sample.broker, sample.tp): sample for sample in samples.replicas}
     partitions = last_partitions(samples.partitions).values()
-    return [text for partition in partitions for text in _differs(partition, replicas)]
+    differing = [text for partition in partitions for text in _differs(partition, replicas)]
+    return [*differing, *samples.contradictions]
 
 
 def _differs(partition: PartitionSample, replicas: _Replicas) -> Iterator[str]:

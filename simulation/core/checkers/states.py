@@ -6,12 +6,14 @@ that gets another leader gets another leader epoch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from protocol.faults.model import CONTROLLER_NODE
 from protocol.ids import NO_LEADER, TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.samples import PartitionSample, ReplicaSample, Role, SampleSource
+from simulation.core.samples import PartitionSample, ReplicaSample, Role, Samples, SampleSource
 
 NAME: Final = "states"
 
@@ -26,18 +28,27 @@ def check_states(evidence: Evidence) -> list[Violation]:
         for sample in replicas
         for text in _wrong_replica(sample)
     ]
-    edited_us = min(samples.journal_edits_us, default=samples.ended_us + 1)
+    started_us = _controller_starts_us(samples)
     before: dict[tuple[TopicPartition, bytes], PartitionSample] = {}
     for sample in samples.partitions:
         if sample.is_deleted:
             continue
         texts = list(_wrong_partition(sample))
         last = before.get((sample.tp, sample.topic_id))
-        if last is not None and sample.at_us < edited_us:
+        if last is not None and not _is_between(started_us, last.at_us, sample.at_us):
             texts += _wrong_change(last, sample)
         before[sample.tp, sample.topic_id] = sample
         violations += [Violation(NAME, sample.at_us, text) for text in texts]
     return violations
+
+
+def _controller_starts_us(samples: Samples) -> list[int]:
+    """Return when controllers ended or started: what was not durable is forgotten then."""
+    return [node.at_us for node in samples.nodes if node.node == CONTROLLER_NODE]
+
+
+def _is_between(times_us: Sequence[int], begin_us: int, end_us: int) -> bool:
+    return bisect_right(times_us, end_us) > bisect_right(times_us, begin_us)
 
 
 def _wrong_replica(sample: ReplicaSample) -> Iterator[str]:

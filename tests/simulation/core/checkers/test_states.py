@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from simulation.core.checkers.states import check_states
-from simulation.core.samples import Role, SampleSource
+from simulation.core.samples import NodeSample, Role, SampleSource
 from tests.simulation.core.checkers.build import SECOND_US, Story
 
 
@@ -89,10 +89,12 @@ def test_a_topic_made_anew_begins_anew() -> None:
     assert _texts(story) == []
 
 
-def test_a_journal_that_a_hand_put_back_knows_less() -> None:
+def test_a_controller_that_starts_again_has_forgotten_what_was_not_durable() -> None:
     story = _story()
     story.partition(epoch=3)
-    story.samples.journal_edits_us.append(2 * SECOND_US)
+    story.samples.nodes.append(NodeSample(2 * SECOND_US, "controller", is_up=True, boot=2))
     story.at(3).partition(epoch=2)
-
     assert _texts(story) == []
+
+    story.at(4).partition(epoch=1)
+    assert len(_texts(story)) == 1

@@ -1,0 +1,141 @@
+"""What nodes keep twice is compared: a real cluster at rest has nothing to say, until one fact is
+another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from broker.engine.replica import Replica
+from broker.engine.state import EngineState
+from controller.app import Controller
+from controller.core.phases import PartitionPhase, ReplicaPhase
+from protocol.ids import BrokerId
+from simulation.world.contradictions import (
+    contradictions_of_broker,
+    contradictions_of_controller,
+)
+from tests.mutations.trial import TP, Trial
+
+
+async def _at_rest() -> tuple[EngineState, Controller]:
+    """Return the inside of a leader of a partition with a follower, and of its controller."""
+    trial = await Trial.begin(1, 2)
+    await trial.until_isr(TP, 1, 2)
+    await trial.producer().run()
+    await trial.cluster.until(lambda: _is_quiet(trial), timeout_ms=60_000)
+    controller = trial.cluster.controller.controller
+    assert controller is not None
+    return trial.state(1), controller
+
+
+def _is_quiet(trial: Trial) -> bool:
+    controller = trial.cluster.controller.controller
+    assert controller is not None
+    states = [trial.state(broker) for broker in (1, 2)]
+    found = [text for state in states for text in contradictions_of_broker(state, controller.state)]
+    return [*found, *contradictions_of_controller(controller.state, controller.run_state)] == []
+
+
+def _miscount(state: EngineState) -> None:
+    state.log_dir_states.count_log(state.log_dir_states.online_paths[0])
+
+
+def _forget_followers(state: EngineState) -> None:
+    _replica(state).partition.followers = {}
+
+
+def _take_another_epoch(state: EngineState) -> None:
+    _replica(state).partition.leader_epoch += 1
+
+
+def _add_a_replica(state: EngineState) -> None:
+    _replica(state).partition.adding_replicas = (3,)
+
+
+def _wait_for_an_isr(state: EngineState) -> None:
+    partition = _replica(state).partition
+    partition.isr = partition.isr.shrink([BrokerId(2)])
+
+
+def _hold_cleaning_up(state: EngineState) -> None:
+    state.cleaning_pauses.pause(TP)
+
+
+def _lose_metadata(state: EngineState) -> None:
+    state.metadata._topics.clear()  # pyright: ignore[reportPrivateUsage] - no broker does
+
+
+def _replica(state: EngineState) -> Replica:
+    replica = state.hosted.online_replica(TP)
+    assert replica is not None
+    return replica
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (_miscount, "broker 1 counts "),
+        (_forget_followers, "broker 1 leads orders-0 with followers [], and its replicas are"),
+        (_take_another_epoch, "broker 1 has orders-0 with leader epoch 1, and the controller has"),
+        (_add_a_replica, "broker 1 has orders-0 with adding replicas (3,), and the controller has"),
+        (_wait_for_an_isr, "broker 1 leads orders-0 and still waits for an Isr of [1]"),
+        (_hold_cleaning_up, "broker 1 keeps logs from being cleaned for moves, and moves none"),
+        (_lose_metadata, "the topics of broker 1's metadata are [], and should be ['orders']"),
+    ],
+)
+async def test_a_broker_that_keeps_something_wrong_is_told(
+    change: Callable[[EngineState], None], text: str
+) -> None:
+    state, controller = await _at_rest()
+    change(state)
+
+    (found,) = contradictions_of_broker(state, controller.state)
+    assert found.startswith(text)
+
+
+def _lose_hosted(controller: Controller) -> None:
+    del controller.state.hosted[2][TP]
+
+
+def _reassign(controller: Controller) -> None:
+    controller.state.reassigning[TP] = None
+
+
+def _lose_a_heartbeat(controller: Controller) -> None:
+    del controller.run_state.last_seen_ms[1]
+
+
+def _lose_an_answer(controller: Controller) -> None:
+    controller.run_state.channels[1].answered -= 1
+
+
+def _miss_a_partition(controller: Controller) -> None:
+    controller.run_state.set_phase(TP, PartitionPhase.OFFLINE)
+
+
+def _miss_a_replica(controller: Controller) -> None:
+    controller.run_state.set_replica_phase(TP, 2, ReplicaPhase.OFFLINE)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (_lose_hosted, "the partitions of broker 2 of the controller are [], and should be"),
+        (_reassign, "the partitions being reassigned of the controller are"),
+        (_lose_a_heartbeat, "the brokers that send heartbeats of the controller are"),
+        (_lose_an_answer, "the controller waits for an answer of broker 1: it was sent request"),
+        (_miss_a_partition, "the controller has orders-0 with leader 1 in phase OFFLINE"),
+        (_miss_a_replica, "the controller has the replica of orders-0 on broker 2 in phase"),
+    ],
+)
+async def test_a_controller_that_keeps_something_wrong_is_told(
+    change: Callable[[Controller], None], text: str
+) -> None:
+    _, controller = await _at_rest()
+    change(controller)
+
+    (found,) = contradictions_of_controller(controller.state, controller.run_state)
+    assert found.startswith(text)
