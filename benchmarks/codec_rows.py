@@ -30,7 +30,12 @@ from protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.messages.produce import (
+    ACKS_ALL,
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from protocol.wire import types as t
 from protocol.wire.record import Record
 
@@ -85,7 +90,7 @@ def produce(size_bytes: int) -> ProduceRequest:
     """Return one batch for one partition."""
     partition = PartitionProduceData(index=3, records=bytes(size_bytes))
     topic = TopicProduceData(name="orders", partition_data=[partition])
-    return ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=[topic])
+    return ProduceRequest(acks=ACKS_ALL, timeout_ms=30_000, topic_data=[topic])
 
 
 def fetch(size_bytes: int) -> FetchResponse:

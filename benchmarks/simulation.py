@@ -24,6 +24,7 @@ from protocol.cluster_file.spec import ClusterSpec, parse_cluster_spec
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.produce import (
+    ACKS_ALL,
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
@@ -151,7 +152,7 @@ async def _send(client: ClusterClient, tp: TopicPartition, count: int) -> None:
     data = PartitionProduceData(index=tp.partition, records=memoryview(batch))
     request = ProduceRequest(
         transactional_id=None,
-        acks=-1,
+        acks=ACKS_ALL,
         timeout_ms=30_000,
         topic_data=[TopicProduceData(name=TOPIC, partition_data=[data])],
     )

@@ -239,7 +239,7 @@ class Metrics:
             interval = stats.interval
             if interval.latency_us.count == 0:
                 continue
-            rows.append(_request_row(self.broker_id, api, interval, (at_ms, interval_ms)))
+            rows.append(_request_row(self.broker_id, api, interval, at_ms, interval_ms))
             stats.interval = IntervalStats()
         return rows
 
@@ -284,10 +284,9 @@ def _families(
 
 
 def _request_row(
-    broker_id: int, api: str, interval: IntervalStats, times: tuple[int, int]
+    broker_id: int, api: str, interval: IntervalStats, at_ms: int, interval_ms: int
 ) -> RequestRow:
     latency = interval.latency_us
-    at_ms, interval_ms = times
     return RequestRow(
         at_ms=at_ms,
         interval_ms=interval_ms,

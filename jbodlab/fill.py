@@ -15,7 +15,12 @@ from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.errors import ExitCode, LabError
 from protocol.admin.cluster import PartitionView
 from protocol.errors import ErrorCode
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.messages.produce import (
+    ACKS_ALL,
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from protocol.records.build import NewRecord, build_batch
 
 PATIENCE_MS: Final = 30_000
@@ -71,7 +76,7 @@ def _write(
     batch = build_batch([NewRecord(value, timestamp_ms=now_ms) for value in values])
     data = PartitionProduceData(index=partition, records=batch)
     request = ProduceRequest(
-        acks=-1,
+        acks=ACKS_ALL,
         timeout_ms=patience_ms,
         topic_data=[TopicProduceData(name=topic, partition_data=[data])],
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Sequence
-from typing import Final, NamedTuple, NewType
+from typing import Final, NamedTuple, NewType, TypeAlias
 
 BrokerId = NewType("BrokerId", int)
 
@@ -20,6 +20,13 @@ NO_EPOCH: Final = -1
 NO_OFFSET: Final = -1
 CONSUMER_REPLICA_ID: Final = BrokerId(-1)
 FUTURE_LOCAL_REPLICA_ID: Final = BrokerId(-3)
+
+
+TopicIdPartition: TypeAlias = tuple[bytes, int]
+"""The id of a topic and the number of a partition, as brokers name it to each other.
+
+A bare tuple: every fetch of a follower makes and looks up one per partition.
+"""
 
 
 class TopicPartition(NamedTuple):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+
+from protocol.held_signals import signals_held
 
 
 @contextmanager
@@ -16,17 +17,9 @@ def interrupts_held() -> Generator[None]:
     interrupted while it starts prints a traceback. Another thread may take the signal all the same,
     so the handler of the main thread, in which Python calls it, only notes it.
     """
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    noted: list[int] = []
-    is_main = threading.current_thread() is threading.main_thread()
-    handler = signal.getsignal(signal.SIGINT) or signal.SIG_DFL
-    if is_main:
-        signal.signal(signal.SIGINT, lambda number, _frame: noted.append(number))
-    try:
-        yield
-    finally:
-        if is_main:
-            signal.signal(signal.SIGINT, handler)
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        if noted:
-            signal.raise_signal(signal.SIGINT)
+    with signals_held(signal.SIGINT):
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)

@@ -31,7 +31,12 @@ from protocol.cluster_file.spec import TopicSpec
 from protocol.connection import ClientConnection
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.metadata import MetadataRequest
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.messages.produce import (
+    ACKS_ALL,
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from protocol.records.batch import Compression
 from protocol.records.build import BatchOptions, NewRecord, build_batch
 from protocol.records.build_message_set import MessageSetOptions, build_message_set
@@ -96,7 +101,7 @@ def produce(topic: str, records: bytes, version: int) -> bytes:
     """Return a Produce of one batch."""
     data = PartitionProduceData(index=0, records=records)
     topics = [TopicProduceData(name=topic, partition_data=[data])]
-    return frame(ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=topics), version)
+    return frame(ProduceRequest(acks=ACKS_ALL, timeout_ms=10_000, topic_data=topics), version)
 
 
 def fetch(version: int) -> bytes:

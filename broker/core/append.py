@@ -82,10 +82,6 @@ class PreparedAppend(NamedTuple):
 
     first_offset: int
     last_offset: int
-    batches: tuple[BatchHeader, ...]
-    """As the producer sent them: offsets, leader epoch and append time are stamped in the bytes."""
-    max_timestamp: int
-    offset_of_max_timestamp: int
     size_bytes: int
     """0 for a duplicate."""
     log_append_time_ms: int
@@ -100,8 +96,6 @@ class FollowerAppend(NamedTuple):
     last_offset: int
     batches: tuple[BatchHeader, ...]
     """Empty when no whole batch came: nothing to write then, all numbers are -1 or 0."""
-    max_timestamp: int
-    offset_of_max_timestamp: int
     size_bytes: int
     """The leading bytes of the buffer to write; a cut batch at its end is left out."""
     restart_at: int | None
@@ -140,7 +134,7 @@ def prepare_append(
     if header.producer_id >= 0:
         duplicate = producers.check(header)
         if duplicate is not None:
-            return _already_there(header, duplicate, limits)
+            return _already_there(duplicate, limits)
     stamp(buffer, 0, base_offset=next_offset, leader_epoch=leader_epoch)
     timestamp = header.max_timestamp
     append_time_ms = -1
@@ -150,16 +144,7 @@ def prepare_append(
     if header.producer_id >= 0:
         producers.update(header, next_offset, timestamp=timestamp, now_ms=now_ms)
     last_offset = next_offset + header.last_offset_delta
-    return PreparedAppend(
-        next_offset,
-        last_offset,
-        (header,),
-        timestamp,
-        last_offset,
-        len(buffer),
-        append_time_ms,
-        None,
-    )
+    return PreparedAppend(next_offset, last_offset, len(buffer), append_time_ms, None)
 
 
 def check_produce_version(buffer: Buffer | None, version: int) -> None:
@@ -240,14 +225,11 @@ def check_follower_append(
     except Malformed as error:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
     if not batches:
-        return FollowerAppend(-1, -1, (), -1, -1, 0, None, gap_at)
-    newest = max(batches, key=lambda batch: batch.max_timestamp)
+        return FollowerAppend(-1, -1, (), 0, None, gap_at)
     return FollowerAppend(
         batches[0].base_offset,
         batches[-1].last_offset,
         tuple(batches),
-        newest.max_timestamp,
-        newest.last_offset,
         size_bytes,
         restart_at,
         gap_at,
@@ -358,19 +340,10 @@ def _check_oldest(buffer: Buffer, header: BatchHeader, limits: AppendLimits, now
         raise _out_of_time(oldest, now_ms)
 
 
-def _already_there(
-    header: BatchHeader, duplicate: Duplicate, limits: AppendLimits
-) -> PreparedAppend:
+def _already_there(duplicate: Duplicate, limits: AppendLimits) -> PreparedAppend:
     append_time_ms = duplicate.timestamp if limits.is_log_append_time else -1
     return PreparedAppend(
-        duplicate.first_offset,
-        duplicate.last_offset,
-        (header,),
-        duplicate.timestamp,
-        duplicate.last_offset,
-        0,
-        append_time_ms,
-        duplicate,
+        duplicate.first_offset, duplicate.last_offset, 0, append_time_ms, duplicate
     )
 
 

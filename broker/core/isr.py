@@ -14,6 +14,7 @@ from typing import Final
 
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, BrokerId
+from protocol.messages.produce import ACKS_ALL
 
 NEVER_MS: Final = -(1 << 62)
 """A loop time before any other: clocks of loops may begin at 0."""
@@ -227,7 +228,7 @@ def may_append(isr: IsrState, *, acks: int, min_insync_replicas: int) -> ErrorCo
 
     ``min_insync_replicas`` is the effective one.
     """
-    if acks == -1 and len(isr.isr) < min_insync_replicas:
+    if acks == ACKS_ALL and len(isr.isr) < min_insync_replicas:
         return ErrorCode.NOT_ENOUGH_REPLICAS
     return ErrorCode.NONE
 

@@ -37,6 +37,4 @@ def prepare_marker(
         timestamp = append_time_ms = now_ms
     ended = producers.states.end_transaction(marker, offset, timestamp=timestamp, now_ms=now_ms)
     producers.transaction_ended(ended, partition.high_watermark)
-    return PreparedAppend(
-        offset, offset, (header,), timestamp, offset, len(batch), append_time_ms, None
-    )
+    return PreparedAppend(offset, offset, len(batch), append_time_ms, None)

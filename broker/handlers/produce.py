@@ -22,6 +22,7 @@ from protocol.connection import CloseConnection
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.produce import (
+    ACKS_NONE,
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
@@ -48,7 +49,7 @@ _ALL_CODECS_SINCE: Final = 7
 
 def refuse(request: ProduceRequest, _version: int, error: KafkaError) -> ProduceResponse:
     """Put the code into every partition; a request without answer closes the connection."""
-    if request.acks == 0:
+    if request.acks == ACKS_NONE:
         raise CloseConnection(f"Produce with acks=0 failed: {error}")
     return ProduceResponse(
         responses=[
@@ -137,7 +138,7 @@ def _finish(
     request, version = asked
     appended = iter(begun.results())
     answers = [next(appended) if result is None else result for result in results]
-    if request.acks == 0:
+    if request.acks == ACKS_NONE:
         _close_on_error(answers)
         return None
     return _response(context, request, version, answers)

@@ -16,6 +16,7 @@ from broker.engine.types import ProducePart
 from broker.handlers import Begun, handles
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
+from protocol.messages.produce import ACKS_ALL
 from protocol.messages.transactions import (
     WritableTxnMarker,
     WritableTxnMarkerPartitionResult,
@@ -24,8 +25,6 @@ from protocol.messages.transactions import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-
-_ACKS_ALL = -1
 
 
 def refuse(
@@ -46,7 +45,7 @@ async def handle(
     now_ms = context.wall_ms()
     begun = await context.produces.begin(
         [_part(marker, tp, now_ms) for marker, tp in asked],
-        acks=_ACKS_ALL,
+        acks=ACKS_ALL,
         timeout_ms=context.config.request_timeout_ms,
     )
     finish = partial(_finish, asked, begun)

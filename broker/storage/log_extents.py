@@ -46,12 +46,14 @@ def find_pieces(
     if not log.log_start_offset <= offset < end:
         return []
     try:
-        return _pieces(log, offset, end, (piece_bytes, max_bytes))
+        return _pieces(log, offset, end, piece_bytes, max_bytes)
     except CorruptBatch:
         return []
 
 
-def _pieces(log: PartitionLog, offset: int, end: int, sizes: tuple[int, int]) -> list[Piece]:
+def _pieces(
+    log: PartitionLog, offset: int, end: int, piece_bytes: int, max_bytes: int
+) -> list[Piece]:
     number = segment_number(log.segments, offset)
     segment = log.segments[number]
     segment_end, limit = bounds(log.segments, number, end, log.log_end_offset)
@@ -61,8 +63,8 @@ def _pieces(log: PartitionLog, offset: int, end: int, sizes: tuple[int, int]) ->
     index, name = segment.offset_index, segment.files.name(LOG_SUFFIX)
     pieces: list[Piece] = []
     position = found[0]
-    while position < min(limit, found[0] + sizes[1]):
-        stop = _stop(index, position, limit, sizes[0])
+    while position < min(limit, found[0] + max_bytes):
+        stop = _stop(index, position, limit, piece_bytes)
         if stop <= position:
             break
         tail = max(position, index.boundary_before(stop - 1))

@@ -6,11 +6,12 @@ Nobody is named who leads: who asks looks for the leaders by metadata.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from protocol.errors import ErrorCode
 from protocol.ids import NO_EPOCH, TopicPartition
 from protocol.messages.offsets import (
+    CONSUMER,
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
@@ -26,12 +27,6 @@ from protocol.messages.topics import (
     DeleteRecordsResponse,
     DeleteRecordsTopic,
 )
-
-LATEST: Final = -1
-EARLIEST: Final = -2
-"""In place of a timestamp. Source: ListOffsetsRequest.java."""
-_CONSUMER: Final = -1
-"""In place of the id of a replica that asks."""
 
 
 class WantedEpoch(NamedTuple):
@@ -51,14 +46,30 @@ class EpochEnd(NamedTuple):
     """-1 where there is none."""
 
 
-def list_offsets_request(timestamps: Mapping[TopicPartition, int]) -> ListOffsetsRequest:
-    """Ask a leader for the first offsets at timestamps, or at ``EARLIEST`` or ``LATEST``."""
+def list_offsets_request(
+    timestamps: Mapping[TopicPartition, int],
+    *,
+    current_epochs: Mapping[TopicPartition, int] | None = None,
+    replica_id: int = CONSUMER,
+) -> ListOffsetsRequest:
+    """Ask a leader for the first offsets at timestamps, or at ``EARLIEST`` or ``LATEST``.
+
+    Args:
+        timestamps: by partition.
+        current_epochs: the epochs that the leader has to be in to answer; without: any.
+        replica_id: of the follower that asks.
+    """
+    epochs = current_epochs or {}
     by_topic: dict[str, list[ListOffsetsPartition]] = {}
-    for (topic, number), timestamp in timestamps.items():
-        part = ListOffsetsPartition(partition_index=number, timestamp=timestamp)
-        by_topic.setdefault(topic, []).append(part)
+    for tp, timestamp in timestamps.items():
+        part = ListOffsetsPartition(
+            partition_index=tp.partition,
+            current_leader_epoch=epochs.get(tp, NO_EPOCH),
+            timestamp=timestamp,
+        )
+        by_topic.setdefault(tp.topic, []).append(part)
     return ListOffsetsRequest(
-        replica_id=_CONSUMER,
+        replica_id=replica_id,
         isolation_level=0,
         topics=[ListOffsetsTopic(name=name, partitions=each) for name, each in by_topic.items()],
     )
@@ -76,9 +87,9 @@ def found_offsets(answer: ListOffsetsResponse) -> dict[TopicPartition, int | Err
 
 
 def epoch_ends_request(
-    epochs: Mapping[TopicPartition, WantedEpoch],
+    epochs: Mapping[TopicPartition, WantedEpoch], *, replica_id: int = CONSUMER
 ) -> OffsetForLeaderEpochRequest:
-    """Ask a leader where leader epochs end in its logs."""
+    """Ask a leader where leader epochs end in its logs; ``replica_id``: a follower asks."""
     by_topic: dict[str, list[OffsetForLeaderPartition]] = {}
     for (topic, number), (epoch, current) in epochs.items():
         part = OffsetForLeaderPartition(
@@ -86,7 +97,7 @@ def epoch_ends_request(
         )
         by_topic.setdefault(topic, []).append(part)
     return OffsetForLeaderEpochRequest(
-        replica_id=_CONSUMER,
+        replica_id=replica_id,
         topics=[
             OffsetForLeaderTopic(topic=name, partitions=each) for name, each in by_topic.items()
         ],

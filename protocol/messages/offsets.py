@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from protocol.wire.table import STRING, array, field, message, struct
 from protocol.wire.types import INT8, INT16, INT32, INT64
+
+LATEST: Final = -1
+"""This and the next ones are asked for in place of a timestamp."""
+EARLIEST: Final = -2
+MAX_TIMESTAMP: Final = -3
+EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
+EARLIEST_PENDING_UPLOAD: Final = -6
+CONSUMER: Final = -1
+"""A replica id; 0 and above are followers."""
+DEBUGGING: Final = -2
+"""The replica id of tools: answered by any replica, up to the end of its own log."""
 
 
 @struct
@@ -13,8 +26,7 @@ class ListOffsetsPartition:
     partition_index: int = field(INT32)
     current_leader_epoch: int = field(INT32, "4+", default=-1, ignorable=True)
     timestamp: int = field(INT64)
-    """-1 latest, -2 earliest, -3 that of the largest timestamp, -4 earliest local, -5 latest
-    tiered; else the first record not older."""
+    """The first record not older; or ``LATEST``, ``EARLIEST``, ... ."""
     max_num_offsets: int = field(INT32, "0", default=1)
 
 

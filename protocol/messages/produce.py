@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from protocol.wire.table import RECORDS, STRING, Records, array, field, message, struct
 from protocol.wire.types import INT16, INT32, INT64, UUID
+
+ACKS_ALL: Final = -1
+"""The full Isr has the records when they are acknowledged."""
+ACKS_NONE: Final = 0
+"""There is no answer."""
 
 
 @struct
@@ -28,7 +34,7 @@ class ProduceRequest:
 
     transactional_id: str | None = field(STRING, "3+", default=None, nullable="3+")
     acks: int = field(INT16)
-    """0: no answer; 1: the leader has it; -1: the full ISR has it."""
+    """``ACKS_ALL``, ``ACKS_NONE``, or 1: the leader has it."""
     timeout_ms: int = field(INT32)
     """How long the leader may wait for the ISR."""
     topic_data: Sequence[TopicProduceData] = field(array(TopicProduceData))

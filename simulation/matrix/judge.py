@@ -14,9 +14,9 @@ from typing import Final
 from controller.core.state import ClusterState
 from controller.journal import replay
 from protocol.admin.cluster import ClusterView, PartitionView
-from protocol.admin.offsets import EARLIEST
 from protocol.errors import ErrorCode, Malformed
 from protocol.ids import TopicPartition
+from protocol.messages.offsets import EARLIEST
 from simulation.core.checkers.table import check_all
 from simulation.matrix.disks import log_of, place_of, strange_logs
 from simulation.matrix.matrix_cluster import AFTER, BROKERS, CORDONED, SUBJECT, MatrixCluster

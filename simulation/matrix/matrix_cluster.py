@@ -17,7 +17,12 @@ from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.faults.model import DiskMode
 from protocol.ids import TopicPartition
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.messages.produce import (
+    ACKS_ALL,
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from protocol.ports import Buffer
 from protocol.records.build import NewRecord, build_batch
 from simulation.core.history import History
@@ -187,7 +192,7 @@ class MatrixCluster:
         part = PartitionProduceData(index=tp.partition, records=batch)
         request = ProduceRequest(
             transactional_id=None,
-            acks=-1,
+            acks=ACKS_ALL,
             timeout_ms=2_000,
             topic_data=[TopicProduceData(name=tp.topic, partition_data=[part])],
         )

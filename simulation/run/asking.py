@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from protocol.admin.cluster import metadata_request
 from protocol.admin.offsets import (
-    LATEST,
     WantedEpoch,
     delete_records_request,
     epoch_ends_request,
@@ -19,7 +18,13 @@ from protocol.admin.offsets import (
 from protocol.errors import ErrorCode, Malformed
 from protocol.ids import TopicPartition
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.messages.offsets import LATEST
+from protocol.messages.produce import (
+    ACKS_ALL,
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from protocol.messages.producer_ids import DescribeProducersRequest, TopicRequest
 from protocol.ports import WallClock
 from protocol.records.build import NewRecord, build_batch
@@ -78,7 +83,7 @@ class Asker:
         now_ms = self._clock.now_ms()
         batch = build_batch([NewRecord(payload(record, _RECORD_BYTES), timestamp_ms=now_ms)])
         request = ProduceRequest(
-            acks=-1,
+            acks=ACKS_ALL,
             timeout_ms=self._client.request_timeout_ms,
             topic_data=[
                 TopicProduceData(

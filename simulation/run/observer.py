@@ -8,10 +8,10 @@ from typing import Final, TypeVar
 
 from protocol.admin.cluster import PartitionView
 from protocol.admin.log_dirs import LogDirView, ReplicaView
-from protocol.admin.offsets import EARLIEST, LATEST
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.faults.model import broker_node
 from protocol.ids import TopicPartition
+from protocol.messages.offsets import EARLIEST, LATEST
 from simulation.cluster_instance import ClusterInstance, ClusterInstanceError
 from simulation.core.needs import Need
 from simulation.core.observation import (

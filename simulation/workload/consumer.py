@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from protocol.admin.offsets import EARLIEST
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import NO_EPOCH, TopicPartition
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from protocol.messages.offsets import EARLIEST
 from protocol.ports import Buffer
 from protocol.records.batch import UnsupportedMagic
 from protocol.records.entries import (

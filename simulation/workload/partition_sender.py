@@ -15,7 +15,12 @@ from typing import Any, Final, NamedTuple
 
 from protocol.errors import REFRESH_METADATA, RETRIABLE, ErrorCode, KafkaError, Malformed
 from protocol.ids import NO_OFFSET, TopicPartition
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.messages.produce import (
+    ACKS_NONE,
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
 from protocol.records.build import NewRecord
 from simulation.core.history import Invocation, ProducerRange, Send
 from simulation.workload.clients import Begun, ClusterClient, LeaderAndEpoch
@@ -199,7 +204,7 @@ class PartitionSender:
     async def _put_out(self, batch: Batch, broker: int) -> None:
         request = self._request(batch)
         version = self._settings.record_format.produce_version
-        if self._settings.acks == 0:
+        if self._settings.acks == ACKS_NONE:
             await self._client.notify(broker, request, version)
             self._waiting.popleft()
             self._acknowledge(batch, NO_OFFSET)

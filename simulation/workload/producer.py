@@ -12,6 +12,7 @@ from typing import Final
 
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import TopicPartition
+from protocol.messages.produce import ACKS_ALL
 from protocol.messages.producer_ids import InitProducerIdRequest
 from protocol.ports import WallClock
 from protocol.records.build import NewRecord
@@ -38,7 +39,7 @@ class ProducerSettings:
     """What is written, how often and how."""
 
     topic: str
-    acks: int = -1
+    acks: int = ACKS_ALL
     """-1 all, 1 the leader, 0 nobody answers."""
     is_idempotent: bool = False
     interval_ms: int = 50
@@ -76,7 +77,7 @@ class ProducerWorkload:
             settings: what is written, how often and how.
             clock: stamps the records; brokers forget producers and delete records by it.
         """
-        assert not settings.is_idempotent or settings.acks == -1
+        assert not settings.is_idempotent or settings.acks == ACKS_ALL
         self.progress = Progress()
         self._number = number
         self._client = client

@@ -26,7 +26,7 @@ from broker.engine.follow.followed import (
 )
 from broker.engine.follow.follower_throttle import FollowerThrottle
 from protocol.errors import ErrorCode, KafkaError
-from protocol.ids import ZERO_UUID
+from protocol.ids import ZERO_UUID, TopicIdPartition
 from protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
@@ -79,11 +79,11 @@ class Fetcher:
         self.connect = connect
         self._throttle = throttle
         self._held: list[Followed] = []
-        self._entries: dict[tuple[bytes, int], Followed] = {}
-        self._ready: dict[tuple[bytes, int], Followed] = {}
-        self._changed: dict[tuple[bytes, int], None] = {}
-        self._dropped: dict[tuple[bytes, int], None] = {}
-        self._session: FollowerSession[tuple[bytes, int]] = FollowerSession()
+        self._entries: dict[TopicIdPartition, Followed] = {}
+        self._ready: dict[TopicIdPartition, Followed] = {}
+        self._changed: dict[TopicIdPartition, None] = {}
+        self._dropped: dict[TopicIdPartition, None] = {}
+        self._session: FollowerSession[TopicIdPartition] = FollowerSession()
         self._client: RpcPort | None = None
         self._wanted = asyncio.Event()
         self._settled = asyncio.Event()
@@ -91,7 +91,7 @@ class Fetcher:
         self._busy_count = 0
         """Disks that this round waits for; those of earlier rounds had their time."""
         self._connect_delay_ms = FIRST_RETRY_MS
-        self.unreconciled: dict[tuple[bytes, int], Followed] = {}
+        self.unreconciled: dict[TopicIdPartition, Followed] = {}
         """For the reconciler: partitions to ask the leader about."""
         self.questions = asyncio.Event()
         """For the reconciler: set when ``unreconciled`` is not empty."""
@@ -145,16 +145,16 @@ class Fetcher:
         self._leave(entry, FollowState.BUSY)
         self._busy_count += 1
         self._settled.clear()
-        work.add_done_callback(partial(self._worked, entry, (entry.turn, self._round), then))
+        work.add_done_callback(partial(self._worked, entry, entry.turn, self._round, then))
 
     def _worked(
         self,
         entry: Followed,
-        began: tuple[int, int],
+        turn: int,
+        round_number: int,
         then: Callable[[Followed], None],
         work: asyncio.Future[Any],
     ) -> None:
-        turn, round_number = began
         if round_number == self._round:
             self._busy_count -= 1
             if self._busy_count == 0:
@@ -300,7 +300,7 @@ class Fetcher:
             return min(wait_ms, max(self._throttle.wait_ms(self._held), SHORT_WAIT_MS))
         return wait_ms
 
-    def _topics(self, plan: SessionRequest[tuple[bytes, int]]) -> list[FetchTopic]:
+    def _topics(self, plan: SessionRequest[TopicIdPartition]) -> list[FetchTopic]:
         topics: dict[bytes, list[FetchPartition]] = {}
         max_bytes = self.settings.partition_max_bytes
         for key in plan.send:
@@ -379,7 +379,7 @@ class Fetcher:
             self._busy_count = 0
 
 
-def _forgotten(plan: SessionRequest[tuple[bytes, int]]) -> list[ForgottenTopic]:
+def _forgotten(plan: SessionRequest[TopicIdPartition]) -> list[ForgottenTopic]:
     topics: dict[bytes, list[int]] = {}
     for topic_id, index in plan.forget:
         topics.setdefault(topic_id, []).append(index)

@@ -10,7 +10,7 @@ from enum import Enum, auto
 from typing import Any, Final, NamedTuple, Protocol
 
 from broker.core.leader_epochs import EpochEnd
-from protocol.ids import TopicPartition
+from protocol.ids import TopicIdPartition, TopicPartition
 from protocol.ports import Buffer
 
 FIRST_RETRY_MS: Final = 20
@@ -139,7 +139,7 @@ class Followed:
         """Counts changes of state, so that late timers and futures are recognised."""
 
     @property
-    def key(self) -> tuple[bytes, int]:
+    def key(self) -> TopicIdPartition:
         """Topic id and partition, as a Fetch response names it."""
         return self.replica.topic_id, self.replica.tp.partition
 

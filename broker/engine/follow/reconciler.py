@@ -15,17 +15,18 @@ from broker.core.leader_epochs import EpochEnd
 from broker.core.log_dirs import LogDirFailed
 from broker.engine.follow.fetcher import Fetcher
 from broker.engine.follow.followed import FIRST_RETRY_MS, Followed, FollowState
+from protocol.admin.offsets import (
+    WantedEpoch,
+    epoch_ends_request,
+    list_offsets_request,
+)
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import TopicIdPartition, TopicPartition
 from protocol.messages.offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
+    EARLIEST,
+    LATEST,
     ListOffsetsResponse,
-    ListOffsetsTopic,
-    OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
-    OffsetForLeaderPartition,
-    OffsetForLeaderTopic,
 )
 from protocol.ports import RpcPort
 
@@ -33,8 +34,6 @@ logger = logging.getLogger(__name__)
 
 EPOCH_VERSION: Final = 4
 LIST_OFFSETS_VERSION: Final = 7
-EARLIEST: Final = -2
-LATEST: Final = -1
 
 
 class Reconciler:
@@ -96,11 +95,19 @@ class Reconciler:
         return True
 
     async def _ask_epochs(
-        self, client: RpcPort, entries: Sequence[Followed], turns: dict[tuple[bytes, int], int]
+        self, client: RpcPort, entries: Sequence[Followed], turns: dict[TopicIdPartition, int]
     ) -> None:
         by_name = {entry.replica.tp: entry for entry in entries}
         response: OffsetForLeaderEpochResponse = await client.request(
-            self._epoch_request(entries),
+            epoch_ends_request(
+                {
+                    entry.replica.tp: WantedEpoch(
+                        entry.replica.position().last_fetched_epoch, entry.leader_epoch
+                    )
+                    for entry in entries
+                },
+                replica_id=self._fetcher.settings.broker_id,
+            ),
             EPOCH_VERSION,
             timeout_ms=self._fetcher.settings.timeout_ms,
         )
@@ -113,24 +120,6 @@ class Reconciler:
                     self._fetcher.refused(entry, answer.error_code)
                 else:
                     self._reconcile(entry, EpochEnd(answer.leader_epoch, answer.end_offset))
-
-    def _epoch_request(self, entries: Sequence[Followed]) -> OffsetForLeaderEpochRequest:
-        topics: dict[str, list[OffsetForLeaderPartition]] = {}
-        for entry in entries:
-            name, index = entry.replica.tp
-            topics.setdefault(name, []).append(
-                OffsetForLeaderPartition(
-                    partition=index,
-                    current_leader_epoch=entry.leader_epoch,
-                    leader_epoch=entry.replica.position().last_fetched_epoch,
-                )
-            )
-        return OffsetForLeaderEpochRequest(
-            replica_id=self._fetcher.settings.broker_id,
-            topics=[
-                OffsetForLeaderTopic(topic=name, partitions=rows) for name, rows in topics.items()
-            ],
-        )
 
     def _reconcile(self, entry: Followed, answer: EpochEnd) -> None:
         fetcher = self._fetcher
@@ -145,7 +134,7 @@ class Reconciler:
         self._fetcher.ask(entry, FollowState.RECONCILING)
 
     async def _ask_ranges(
-        self, client: RpcPort, entries: Sequence[Followed], turns: dict[tuple[bytes, int], int]
+        self, client: RpcPort, entries: Sequence[Followed], turns: dict[TopicIdPartition, int]
     ) -> None:
         latest = await self._list_offsets(client, entries, LATEST)
         earliest = await self._list_offsets(client, entries, EARLIEST)
@@ -167,31 +156,18 @@ class Reconciler:
 
     async def _list_offsets(
         self, client: RpcPort, entries: Sequence[Followed], timestamp: int
-    ) -> dict[tuple[str, int], int]:
-        topics: dict[str, list[ListOffsetsPartition]] = {}
-        for entry in entries:
-            name, index = entry.replica.tp
-            topics.setdefault(name, []).append(
-                ListOffsetsPartition(
-                    partition_index=index,
-                    current_leader_epoch=entry.leader_epoch,
-                    timestamp=timestamp,
-                )
-            )
+    ) -> dict[TopicPartition, int]:
+        """Return the offsets of those that the leader has an answer for."""
+        request = list_offsets_request(
+            {entry.replica.tp: timestamp for entry in entries},
+            current_epochs={entry.replica.tp: entry.leader_epoch for entry in entries},
+            replica_id=self._fetcher.settings.broker_id,
+        )
         response: ListOffsetsResponse = await client.request(
-            ListOffsetsRequest(
-                replica_id=self._fetcher.settings.broker_id,
-                isolation_level=0,
-                timeout_ms=0,
-                topics=[
-                    ListOffsetsTopic(name=name, partitions=rows) for name, rows in topics.items()
-                ],
-            ),
-            LIST_OFFSETS_VERSION,
-            timeout_ms=self._fetcher.settings.timeout_ms,
+            request, LIST_OFFSETS_VERSION, timeout_ms=self._fetcher.settings.timeout_ms
         )
         return {
-            (topic.name, answer.partition_index): answer.offset
+            TopicPartition(topic.name, answer.partition_index): answer.offset
             for topic in response.topics
             for answer in topic.partitions
             if answer.error_code == ErrorCode.NONE

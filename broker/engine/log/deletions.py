@@ -1,17 +1,16 @@
 """Logs on their way out: renamed to ``-delete`` at once, removed after ``file.delete.delay.ms``.
 
-One timer for all of them. Logs of a log dir that fails meanwhile stay where they are.
+Logs of a log dir that fails meanwhile stay where they are.
 Source: LogManager.scala asyncDelete, deleteLogs.
 """
 
 from __future__ import annotations
 
 import asyncio
-import heapq
+import itertools
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Final, NamedTuple
 
 from broker.core.log_dirs import LogDirFailed
 from broker.core.log_positions import LogPositions
@@ -25,17 +24,6 @@ from protocol.ids import TopicPartition
 logger = logging.getLogger(__name__)
 
 
-SLACK_S: Final = 0.002
-"""A timer may fire a little early; what is due within this is removed with it."""
-
-
-class _Due(NamedTuple):
-    at_s: float
-    number: int
-    queue: DiskQueue
-    remove: Callable[[], None]
-
-
 class Deletions:
     """The logs that wait to be removed."""
 
@@ -43,12 +31,11 @@ class Deletions:
         """``on_gone`` is told of the log dir, by its path, that a log has left for good."""
         self._state = state
         self._on_gone = on_gone
-        self._due: list[_Due] = []
-        self._number = 0
-        self._timer: asyncio.TimerHandle | None = None
+        self._numbers = itertools.count()
+        self._waiting: dict[int, asyncio.TimerHandle] = {}
 
     def __len__(self) -> int:
-        return len(self._due)
+        return len(self._waiting)
 
     def set_aside(
         self, tp: TopicPartition, log: HostedLog[LogPositions], delay_ms: int
@@ -107,31 +94,21 @@ class Deletions:
 
         Never at once. Source: KAFKA-16588.
         """
-        self._number += 1
-        at_s = self._state.loop.time() + max(delay_ms, 1) / 1000
-        heapq.heappush(self._due, _Due(at_s, self._number, queue, remove))
-        self._arm()
+        number = next(self._numbers)
+        delay_s = max(delay_ms, 1) / 1000
+        self._waiting[number] = self._state.loop.call_later(
+            delay_s, self._remove, number, queue, remove
+        )
 
     def stop(self) -> None:
         """Remove nothing any more; what is left is found at the next start."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        self._due.clear()
+        for timer in self._waiting.values():
+            timer.cancel()
+        self._waiting.clear()
 
-    def _arm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = None
-        if self._due:
-            self._timer = self._state.loop.call_at(self._due[0].at_s, self._remove_due)
-
-    def _remove_due(self) -> None:
-        until_s = self._state.loop.time() + SLACK_S
-        while self._due and self._due[0].at_s <= until_s:
-            due = heapq.heappop(self._due)
-            try:
-                due.queue.submit("delete", due.remove, bounded=False)
-            except LogDirFailed as failed:
-                logger.warning("a log set aside is not removed: %s", failed)
-        self._arm()
+    def _remove(self, number: int, queue: DiskQueue, remove: Callable[[], None]) -> None:
+        del self._waiting[number]
+        try:
+            queue.submit("delete", remove, bounded=False)
+        except LogDirFailed as failed:
+            logger.warning("a log set aside is not removed: %s", failed)

@@ -7,7 +7,7 @@ describeLogDirs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from broker.core.log_positions import LogPositions
 from broker.core.producer_entry import ProducerEntry
@@ -27,6 +27,14 @@ from protocol.ports import DiskUsage
 
 UNKNOWN: Final = -1
 _UNKNOWN_USAGE: Final = DiskUsage(UNKNOWN, UNKNOWN)
+
+
+class _Hosted(NamedTuple):
+    """What one log dir holds."""
+
+    used_bytes: int
+    replica_count: int
+    future_count: int
 
 
 class Describe:
@@ -121,14 +129,14 @@ class Describe:
 
     def log_dir_rows(self, at_ms: int) -> list[LogDirRow]:
         """Return one row per configured log dir."""
-        used, current, future = self._count()
+        hosted = self._count()
         return [
-            self._log_dir_row(at_ms, log_dir, (used[path], current[path], future[path]))
+            self._log_dir_row(at_ms, log_dir, hosted[path])
             for path, log_dir in self._state.log_dirs.items()
         ]
 
-    def _count(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-        """Return bytes, current and future logs by log dir; often, and for thousands of logs."""
+    def _count(self) -> dict[str, _Hosted]:
+        """Return what each log dir holds, by its path; asked often, and for thousands of logs."""
         used = dict.fromkeys(self._state.log_dirs, 0)
         current, future = used.copy(), used.copy()
         for _, log, _ in self._state.iterate_logs():
@@ -136,9 +144,9 @@ class Describe:
             used[path] += log.files.size_bytes
             counts = future if log.is_future else current
             counts[path] += 1
-        return used, current, future
+        return {path: _Hosted(used[path], current[path], future[path]) for path in used}
 
-    def _log_dir_row(self, at_ms: int, log_dir: LogDir, counted: tuple[int, int, int]) -> LogDirRow:
+    def _log_dir_row(self, at_ms: int, log_dir: LogDir, hosted: _Hosted) -> LogDirRow:
         state = self._state
         usage = state.usage.get(log_dir.path, _UNKNOWN_USAGE)
         directory_id = log_dir.directory_id
@@ -149,11 +157,11 @@ class Describe:
             log_dir=log_dir.path,
             directory_id="" if directory_id == ZERO_UUID else uuid_text(directory_id),
             online=state.log_dir_states.is_online(log_dir.path),
-            used_bytes=counted[0],
+            used_bytes=hosted.used_bytes,
             total_bytes=usage.total_bytes,
             usable_bytes=usage.usable_bytes,
-            replica_count=counted[1],
-            future_count=counted[2],
+            replica_count=hosted.replica_count,
+            future_count=hosted.future_count,
             queue_depth_count=log_dir.queue.queue_depth,
             append_count_total=log_dir.queue.appends_count,
             append_bytes_total=log_dir.queue.appended_bytes,

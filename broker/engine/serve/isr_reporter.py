@@ -15,7 +15,7 @@ from broker.core.isr import IsrAnswer
 from broker.core.partition import Partition
 from broker.metric_types import Counter
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import TopicIdPartition, TopicPartition
 from protocol.messages.control import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -70,7 +70,7 @@ class IsrReporter:
 
     def __init__(self, ports: ReporterPorts) -> None:
         self._ports = ports
-        self._wanted: dict[tuple[bytes, int], LedReplica] = {}
+        self._wanted: dict[TopicIdPartition, LedReplica] = {}
         self._wake = asyncio.Event()
         self._complaint = ""
         """Why the last request as a whole failed; said once, not at every retry."""
@@ -120,12 +120,12 @@ class IsrReporter:
             logger.info("AlterPartition is repeated every %d ms: %s", RETRY_S * 1000, complaint)
         self._complaint = complaint
 
-    def _again(self, unanswered: dict[tuple[bytes, int], _Sent]) -> bool:
+    def _again(self, unanswered: dict[TopicIdPartition, _Sent]) -> bool:
         for key, sent in unanswered.items():
             self._wanted.setdefault(key, sent.replica)
         return not unanswered
 
-    def _request(self, sent: dict[tuple[bytes, int], _Sent]) -> AlterPartitionRequest:
+    def _request(self, sent: dict[TopicIdPartition, _Sent]) -> AlterPartitionRequest:
         topics: dict[bytes, list[PartitionData]] = {}
         for (topic_id, index), (replica, leader_epoch) in sent.items():
             isr = replica.partition.isr

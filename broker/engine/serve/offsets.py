@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from enum import Enum, auto
 from functools import partial
-from typing import Final
 
 from broker.core.log_dirs import LogDirFailed
 from broker.engine.replica import Replica
@@ -17,17 +16,16 @@ from broker.engine.types import READ_COMMITTED, EpochAnswer, ListedOffset
 from broker.storage.log_reader import FoundOffset
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import TopicPartition
-
-LATEST: Final = -1
-EARLIEST: Final = -2
-MAX_TIMESTAMP: Final = -3
-EARLIEST_LOCAL: Final = -4
-LATEST_TIERED: Final = -5
-EARLIEST_PENDING_UPLOAD: Final = -6
-CONSUMER: Final = -1
-"""A replica id; 0 and above are followers."""
-DEBUGGING: Final = -2
-"""The replica id of tools: answered by any replica, up to the end of its own log."""
+from protocol.messages.offsets import (
+    CONSUMER,
+    DEBUGGING,
+    EARLIEST,
+    EARLIEST_LOCAL,
+    EARLIEST_PENDING_UPLOAD,
+    LATEST,
+    LATEST_TIERED,
+    MAX_TIMESTAMP,
+)
 
 
 class _View(Enum):

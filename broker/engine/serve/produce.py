@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
 
 from broker.core.append import AppendLimits, PreparedAppend, RecordsRefused, prepare_append
 from broker.core.delayed import DelayedProduce
@@ -28,9 +27,7 @@ from broker.engine.state import EngineState
 from broker.engine.types import ProducePart, ProduceResult
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
-
-ACKS_ALL: Final = -1
-ACKS_NONE: Final = 0
+from protocol.messages.produce import ACKS_ALL, ACKS_NONE
 
 
 class BegunProduce:

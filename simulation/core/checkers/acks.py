@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from protocol.ids import NO_LEADER, NO_OFFSET, TopicPartition
+from protocol.messages.produce import ACKS_ALL
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.spans import spans_of
 from simulation.core.history import Kind, Send
 from simulation.core.samples import ReplicaSample, Role, Samples, SampleSource, TopicSample
 
 NAME: Final = "acks"
-_ALL: Final = -1
 _CONFIG: Final = "min.insync.replicas"
 
 _Replicas = Mapping[tuple[TopicPartition, int], Sequence[ReplicaSample]]
@@ -59,7 +59,7 @@ def check_acks(evidence: Evidence) -> list[Violation]:
 
 def _is_judged(send: Send) -> bool:
     """Tell whether an acknowledgement was for the whole Isr, and says who gave it and where."""
-    return send.acks == _ALL and send.base_offset != NO_OFFSET and send.broker != NO_LEADER
+    return send.acks == ACKS_ALL and send.base_offset != NO_OFFSET and send.broker != NO_LEADER
 
 
 def _replicas(samples: Samples) -> _Replicas:

@@ -16,7 +16,6 @@ from broker.core.append import (
 from broker.core.producers import ProducerStates
 from protocol.errors import ErrorCode, KafkaError
 from protocol.records.batch import (
-    BatchHeader,
     Compression,
     check_crc,
     compute_crc,
@@ -73,8 +72,6 @@ def test_offsets_and_leader_epoch_are_stamped_in_place() -> None:
     prepared = prepare(data)
     assert prepared.first_offset == 100
     assert prepared.last_offset == 102
-    assert prepared.max_timestamp == NOW_MS - 5
-    assert prepared.offset_of_max_timestamp == 102
     assert prepared.size_bytes == len(data)
     assert prepared.log_append_time_ms == -1
     assert prepared.duplicate is None
@@ -92,7 +89,7 @@ def test_append_time_is_stamped_and_summed() -> None:
     data = batch(b"a", b"b")
     prepared = prepare(data, limits=AppendLimits(is_log_append_time=True))
     header = read_batch_header(data)
-    assert prepared.log_append_time_ms == prepared.max_timestamp == NOW_MS
+    assert prepared.log_append_time_ms == NOW_MS
     assert header.max_timestamp == NOW_MS
     assert header.is_log_append_time
     assert check_crc(data, 0, header)
@@ -205,7 +202,7 @@ def test_timestamps_far_from_now_are_refused() -> None:
 
 def test_append_time_ignores_the_producer_s_clock() -> None:
     limits = AppendLimits(is_log_append_time=True, timestamp_before_max_ms=0)
-    assert prepare(batch(), limits=limits).max_timestamp == NOW_MS
+    assert prepare(batch(), limits=limits).log_append_time_ms == NOW_MS
 
 
 def idempotent(sequence: int, *values: bytes) -> bytearray:
@@ -321,7 +318,6 @@ def test_fetched_batches_are_taken_whole() -> None:
     second = replicated(12, b"c", timestamp_ms=3)
     append = follow(first + second, 10)
     assert (append.first_offset, append.last_offset) == (10, 12)
-    assert (append.max_timestamp, append.offset_of_max_timestamp) == (9, 11)
     assert append.size_bytes == len(first) + len(second)
     assert [header.partition_leader_epoch for header in append.batches] == [3, 3]
     assert append.restart_at is None
@@ -365,11 +361,6 @@ def test_an_empty_log_may_begin_inside_a_batch() -> None:
     data = replicated(9, b"a", b"b", b"c")
     assert follow(data, 10, empty=True).restart_at == 9
     assert follower_refusal(data, 12, empty=True) == ErrorCode.OFFSET_OUT_OF_RANGE
-
-
-def test_the_header_given_back_is_the_producer_s() -> None:
-    header: BatchHeader = prepare(idempotent(0, b"a")).batches[0]
-    assert (header.base_offset, header.producer_id) == (0, 7)
 
 
 def test_a_follower_takes_messages_of_old_formats_as_they_are() -> None:

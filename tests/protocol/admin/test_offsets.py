@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from protocol.admin.offsets import (
-    EARLIEST,
-    LATEST,
     EpochEnd,
     WantedEpoch,
     delete_records_errors,
@@ -17,6 +15,8 @@ from protocol.admin.offsets import (
 from protocol.errors import ErrorCode
 from protocol.ids import NO_EPOCH, TopicPartition
 from protocol.messages.offsets import (
+    EARLIEST,
+    LATEST,
     EpochEndOffset,
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,

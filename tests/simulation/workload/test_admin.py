@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from protocol.admin.elections import ElectionType
-from protocol.admin.offsets import EARLIEST
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
+from protocol.messages.offsets import EARLIEST
 from simulation.core.history import Function, Kind, Order
 from simulation.workload import questions
 from simulation.workload.admin import ALL_BROKERS

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.admin.offsets import EARLIEST, LATEST, EpochEnd
+from protocol.admin.offsets import EpochEnd
 from protocol.admin.reassignments import ReassignmentView
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.faults.model import DiskMode
 from protocol.ids import TopicPartition
+from protocol.messages.offsets import EARLIEST, LATEST
 from simulation.workload import questions
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
 from tests.simulation.workload.lab import TP, Lab
