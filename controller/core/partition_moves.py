@@ -57,14 +57,12 @@ def raise_leader_epochs(step: Step, tps: Iterable[TopicPartition], broker_id: in
     led = {tp: old for tp, old in led.items() if old.leader not in (NO_LEADER, broker_id)}
     if not led:
         return
-    write_leaderships(
-        step, {tp: replace(old, leader_epoch=old.leader_epoch + 1) for tp, old in led.items()}
-    )
+    raised = {tp: replace(old, leader_epoch=old.leader_epoch + 1) for tp, old in led.items()}
+    change_leaderships(step, raised, f"replica on broker {broker_id} comes back")
     batch = step.new_batch()
     for tp, old in led.items():
         others = [replica for replica in old.replicas if replica != broker_id]
         batch.add_leader_and_isr(others, tp, is_new=False)
-        note_change(step, tp, old, f"replica on broker {broker_id} comes back")
     step.send_batch(batch)
 
 
@@ -75,6 +73,14 @@ def elect_leaderless(step: Step) -> dict[TopicPartition, bool]:
     """
     tps = [tp for tp in step.run.leaderless if not step.state.is_being_deleted(tp.topic)]
     return bring_online(step, tps)
+
+
+def change_leaderships(step: Step, changed: dict[TopicPartition, Partition], reason: str) -> None:
+    """Journal new leaderships and have a line logged about each."""
+    before = {tp: step.state.partition(tp) for tp in changed}
+    write_leaderships(step, changed)
+    for tp, old in before.items():
+        note_change(step, tp, old, reason)
 
 
 def write_leaderships(step: Step, changed: dict[TopicPartition, Partition]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from controller.core.collate import RequestBatch
-from controller.core.partition_moves import note_change, write_leaderships
+from controller.core.partition_moves import change_leaderships
 from controller.core.phases import REPLICA_MOVES, ReplicaPhase
 from controller.core.records import LeadershipChanged, leadership_of
 from controller.core.state import Partition
@@ -116,10 +116,7 @@ def _leave_isr(step: Step, tps: list[TopicPartition], broker_id: int) -> None:
     if seen:
         step.change(LeadershipChanged(tuple(leadership_of(tp, p) for tp, p in seen.items())))
     if changed:
-        before = {tp: step.state.partition(tp) for tp in changed}
-        write_leaderships(step, changed)
-        for tp, old in before.items():
-            note_change(step, tp, old, f"replica on broker {broker_id} offline")
+        change_leaderships(step, changed, f"replica on broker {broker_id} offline")
 
 
 def _without(partition: Partition, broker_id: int) -> Partition:
