@@ -115,6 +115,11 @@ class ServerConnection:
         return self._frames.is_filling_admitted
 
     @property
+    def missing_bytes(self) -> int:
+        """How many bytes are missing of the frame under way, if it has memory."""
+        return self._frames.missing_bytes
+
+    @property
     def wanting_client_id(self) -> str:
         """Who sends the frame that waits for ``admit``; "" when its header is broken."""
         try:

@@ -142,6 +142,11 @@ class FrameReader:
         return self._frame is not None and self._size > HELD_BYTES_MIN
 
     @property
+    def missing_bytes(self) -> int:
+        """How many bytes are missing of the frame under way, if it has memory."""
+        return 0 if self._frame is None else self._size - self._filled
+
+    @property
     def head(self) -> bytearray:
         """The first bytes of the frame that waits for ``admit``."""
         return self._head or bytearray()

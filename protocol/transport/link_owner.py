@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias, TypeVar
 from protocol.connection import Peer, RequestReceived
 from protocol.transport.begun_answers import Body, LaterAnswer
 from protocol.transport.held_request import HeldRequest
+from protocol.transport.rounds import Rounds
 from protocol.transport.server_memory import ServerMemory
 
 LinkT_contra = TypeVar("LinkT_contra", contravariant=True)
@@ -26,6 +27,11 @@ class LinkOwner(Protocol[LinkT_contra]):
     @property
     def memory(self) -> ServerMemory:
         """What all connections may hold together."""
+        ...
+
+    @property
+    def rounds(self) -> Rounds:
+        """What all connections do together in one turn of the loop."""
         ...
 
     @property

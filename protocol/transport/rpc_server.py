@@ -17,6 +17,7 @@ from protocol.framing import FRAME_SIZE_BYTES_MAX, RECEIVE_BUFFER_BYTES
 from protocol.transport.connection_watch import ConnectionLimits, ConnectionWatch
 from protocol.transport.flow_control import wake_up
 from protocol.transport.link_owner import Dispatch
+from protocol.transport.rounds import Rounds
 from protocol.transport.server_link import ServerLink
 from protocol.transport.server_memory import ServerMemory
 
@@ -60,6 +61,7 @@ class RpcServer:
         self._ends_with_peer = ends_with_peer
         self._receive_buffer = bytearray(RECEIVE_BUFFER_BYTES)
         self._links: dict[int, ServerLink] = {}
+        self.rounds = Rounds(self._links, self.memory.is_node)
         self._watch = ConnectionWatch(self._links.values, self.memory, limits)
         self._links_made = 0
         self._server: asyncio.Server | None = None

@@ -18,6 +18,7 @@ from protocol.transport.begun_answers import BegunAnswers, Body, LaterAnswer
 from protocol.transport.flow_control import cut, wake_up, write_all
 from protocol.transport.held_request import HeldRequest
 from protocol.transport.link_owner import Dispatch, LinkOwner
+from protocol.transport.rounds import LATE_REQUESTS_MAX
 from protocol.transport.server_memory import HeldMemory
 
 logger = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ QUEUED_REQUESTS_MAX: Final = 512
 QUEUED_BYTES_MAX: Final = 4 * 1024 * 1024
 """Reading pauses when this much came in since no request of the connection waited."""
 TIGHT_READ_BYTES: Final = 1024
-"""Read at once while requests hold all that they may: 73 of the smallest."""
+"""Read at once while requests hold all that they may, or the round is over: 73 of the smallest."""
 UNSENT_BYTES_MAX: Final = 64 * 1024
 """No further request is begun while this much of the answers waits in the transport.
 
@@ -52,13 +53,11 @@ class ServerLink(asyncio.BufferedProtocol):
         self._connection = connection
         self._queue: deque[RequestReceived] = deque()
         self._held = HeldMemory(server.memory)
-        self._received = server.memory.received
-        self._queued_bytes = 0
-        self._received_bytes = 0
+        self._received, self._rounds = server.memory.received, server.rounds
+        self._queued_bytes = self._received_bytes = 0
         self._current: RequestReceived | None = None
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._is_reading_paused = False
-        self._is_over = False
+        self._is_reading_paused = self._is_late = self._is_over = False
         self._takes_requests = True
         self._transport: asyncio.Transport
         self._unsent: list[Buffer] = []
@@ -83,12 +82,13 @@ class ServerLink(asyncio.BufferedProtocol):
         self._server.link_opened(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Return where the next bytes go, few of them where requests hold all that they may."""
+        """Return where the next bytes go: few but for a frame's rest, where enough is here."""
         connection, received = self._connection, self._received
         buffer = connection.next_buffer()
-        if received.held_bytes < received.limit_bytes or connection.is_filling_admitted:
-            return buffer
-        return buffer[:TIGHT_READ_BYTES]
+        self._is_late = self._rounds.is_over()
+        if self._is_late or received.held_bytes >= received.limit_bytes:
+            return buffer[: max(connection.missing_bytes, TIGHT_READ_BYTES)]
+        return buffer
 
     def buffer_updated(self, nbytes: int) -> None:
         """Take the next bytes, and pause where enough is here."""
@@ -105,6 +105,7 @@ class ServerLink(asyncio.BufferedProtocol):
         if (
             len(queue) >= QUEUED_REQUESTS_MAX
             or (queue and (self._queued_bytes >= QUEUED_BYTES_MAX or is_tight))
+            or (self._is_late and len(queue) >= LATE_REQUESTS_MAX)
             or connection.malformed is not None
         ):
             self._is_reading_paused = True
@@ -229,7 +230,7 @@ class ServerLink(asyncio.BufferedProtocol):
             left_of_turn -= 1
             if left_of_turn <= 0:
                 left_of_turn = TURN_COST_MAX
-                await asyncio.sleep(0)
+                await self._rounds.next_turn()
 
     def _answer(self, request: RequestReceived, body: Body) -> int:
         """Send an answer, if there is one, and return what it cost beside its request."""
@@ -377,6 +378,8 @@ class ServerLink(asyncio.BufferedProtocol):
             self._readable = self.closed.get_loop().create_future()
             await self._readable
             self._readable = None
+            if self._rounds.holds_up(self._queue):
+                await self._rounds.next_turn()
         return True
 
     def _flush_to_end(self) -> None:

@@ -78,13 +78,17 @@ class ServerMemory:
 
     def requests_of(self, client_id: str, size_bytes: int) -> ByteBudget:
         """Return what a frame of more than ``HELD_BYTES_MIN`` is claimed from."""
-        if client_id in self._node_client_ids:
+        if self.is_node(client_id):
             return self.of_nodes
         return self.ordinary if size_bytes <= ORDINARY_BYTES_MAX else self.large
 
+    def is_node(self, client_id: str) -> bool:
+        """Tell whether one of the cluster's own nodes names itself so."""
+        return client_id in self._node_client_ids
+
     def answers_of(self, client_id: str) -> ByteBudget:
         """Return what answers to ``client_id`` are taken from."""
-        return self.answers_to_nodes if client_id in self._node_client_ids else self.answers
+        return self.answers_to_nodes if self.is_node(client_id) else self.answers
 
 
 def server_memory(config: BrokerConfig, node_client_ids: Container[str]) -> ServerMemory:
