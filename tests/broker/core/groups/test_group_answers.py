@@ -1,0 +1,60 @@
+"""What is told of groups."""
+
+import pytest
+
+from broker.core.groups.group_answers import described, listed, not_described, not_there
+from protocol.errors import ErrorCode
+from tests.broker.core.groups.lab import GROUP, Lab
+
+
+def test_a_stable_group_is_described_with_what_its_members_say_and_are_assigned() -> None:
+    lab = Lab()
+    ids = lab.stable(2)
+    told = described(lab.group)
+    assert (told.group_id, told.group_state) == (GROUP, "Stable")
+    assert (told.protocol_type, told.protocol_data) == ("consumer", "range")
+    assert [row.member_id for row in told.members] == ids
+    assert told.members[1].member_assignment == ids[1].encode()
+    assert told.members[1].member_metadata == b"r"
+    assert told.members[1].client_host == "/127.0.0.1"
+
+
+def test_while_members_join_what_they_say_is_not_told() -> None:
+    lab = Lab()
+    ids = lab.stable(2)
+    lab.join(ids[0])
+    told = described(lab.group)
+    assert (told.group_state, told.protocol_data) == ("PreparingRebalance", "")
+    assert [row.member_metadata for row in told.members] == [b"", b""]
+
+
+def test_a_group_that_is_not_there_is_dead_and_since_version_6_an_error() -> None:
+    older, newer = not_there("g", 5), not_there("g", 6)
+    assert (older.group_state, older.error_code) == ("Dead", ErrorCode.NONE)
+    assert (newer.group_state, newer.error_code) == ("Dead", ErrorCode.GROUP_ID_NOT_FOUND)
+    assert newer.error_message == "Group g not found."
+    assert not_described("g", ErrorCode.NOT_COORDINATOR).group_state == ""
+
+
+@pytest.mark.parametrize(
+    ("states", "types", "count"),
+    [
+        ([], [], 1),
+        (["Stable"], ["Classic"], 1),
+        (["empty", "sTABLE"], ["consumer", "classic"], 1),
+        (["Empty"], [], 0),
+        (["Nonsense"], [], 0),
+        ([], ["Consumer"], 0),
+        ([], ["Nonsense"], 0),
+    ],
+)
+def test_groups_are_listed_by_state_and_type(
+    states: list[str], types: list[str], count: int
+) -> None:
+    lab = Lab()
+    lab.stable(1)
+    found = listed(lab.groups.groups, states, types)
+    assert len(found) == count
+    for row in found:
+        assert (row.group_id, row.protocol_type) == (GROUP, "consumer")
+        assert (row.group_state, row.group_type) == ("Stable", "Classic")
