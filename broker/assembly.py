@@ -104,10 +104,7 @@ class Parts:
         self.link = ControllerLink(self._connect_to_controller)
         self.link.heard = self.journal.heard
         self.broker_configs = BrokerConfigs(
-            self.link,
-            broker_id=own.id,
-            static=self.overrides,
-            on_changed=self.on_broker_configs,
+            self.link, broker_id=own.id, static=self.overrides, on_changed=self.on_broker_configs
         )
         self.topic_configs = TopicConfigs(
             self.link,
@@ -265,6 +262,7 @@ class Parts:
             topic_configs=self.topic_configs,
             auto_topics=self.auto_topics,
             groups=self.groups,
+            new_uuid=self._world.new_uuid,
             fetch_sessions=FetchSessions(
                 slot_count=self.config.max_incremental_fetch_session_cache_slots,
                 first_session_id=self._world.random.randint(1, SESSION_ID_MAX),

@@ -305,6 +305,8 @@ class Context:
     metrics: Metrics
     loop_ms: Callable[[], int]
     """Milliseconds of the event loop's clock."""
+    new_uuid: Callable[[], str]
+    """Gives a random uuid as text, for the ids of members."""
     wall_ms: Callable[[], int]
     """Milliseconds of the wall clock, for the timestamps of records."""
     elapsed_us: Callable[[], int]

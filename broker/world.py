@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
+from uuid import UUID
 
 from broker.storage.disk import FileDisk
 from broker.storage.fault_gates import FaultGate, ThreadGate
@@ -49,6 +50,10 @@ class World:
     new_row_writer: NewRowWriter = MetricWriter
     witness: Witness = unwitnessed
     """Told of every move of the broker's state machines."""
+
+    def new_uuid(self) -> str:
+        """Give a random uuid as text."""
+        return str(UUID(int=self.random.getrandbits(128), version=4))
 
 
 def real_world(random: Random) -> World:

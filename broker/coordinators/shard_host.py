@@ -114,6 +114,11 @@ class ShardHost(Generic[ShardT]):
         return self._shard is not None
 
     @property
+    def is_unreadable(self) -> bool:
+        """Whether the log could not be loaded in this leader epoch."""
+        return self._failed
+
+    @property
     def shard(self) -> ShardT:
         """The shard, for questions that neither wait nor change anything.
 

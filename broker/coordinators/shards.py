@@ -95,13 +95,14 @@ class Shards(Generic[ShardT]):
         yield from self._hosts.values()
 
     def shards(self) -> Iterator[ShardT]:
-        """Give all that are led here.
+        """Give all that are led here, without those that could not be loaded.
 
         Raises:
             KafkaError: COORDINATOR_LOAD_IN_PROGRESS, one is not loaded yet.
         """
         for host in self._hosts.values():
-            yield host.shard
+            if not host.is_unreadable:
+                yield host.shard
 
     def _host(self, key: str) -> ShardHost[ShardT]:
         try:

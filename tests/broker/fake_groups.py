@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 from broker.coordinators.shard_host import Decide
@@ -20,6 +21,7 @@ class FakeGroups:
     def __init__(self) -> None:
         self.shard = GroupShard(broker_config({}), lambda: 1_000_000)
         self.error: KafkaError | None = None
+        self.new_uuid = map("uuid{}".format, count(1)).__next__
         self._waiting: list[asyncio.Future[Any]] = []
 
     async def ask(self, key: str, decide: Decide[GroupShard], *, writes: bool = False) -> Any:

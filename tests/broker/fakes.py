@@ -355,6 +355,7 @@ class FakeBroker:
             topic_configs=self.topic_configs,
             auto_topics=self.auto_topics,
             groups=self.groups,
+            new_uuid=self.groups.new_uuid,
             fetch_sessions=FetchSessions(),
             client_gate=self.client_gate,
             metrics=self.metrics,
@@ -365,8 +366,7 @@ class FakeBroker:
             journal_heard=self.journal_heard.append,
             until_epoch_known=self._until_epoch_known,
         )
-        self.epoch_known = asyncio.Event()
-        """Set from the beginning; requests of the controller wait for it."""
+        self.epoch_known = asyncio.Event()  # Requests of the controller wait for it.
         self.epoch_known.set()
         self.dispatcher = Dispatcher(self.context)
 

@@ -6,6 +6,7 @@ import asyncio
 import time
 from pathlib import Path
 from random import Random
+from uuid import UUID
 
 from broker.world import SystemClock, real_world
 from protocol.cluster_file.spec import LogDirSpec
@@ -31,3 +32,10 @@ async def test_a_worker_runs_jobs_elsewhere_and_answers_on_the_loop():
     async with asyncio.timeout(DEADLINE_S):
         assert await answered == [1, 2]
     worker.abandon()
+
+
+async def test_a_uuid_is_random_and_written_as_java_writes_one():
+    world = real_world(Random(1))
+    first, second = world.new_uuid(), world.new_uuid()
+    assert first != second
+    assert (len(first), UUID(first).version) == (36, 4)

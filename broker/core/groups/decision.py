@@ -32,4 +32,4 @@ class Decision:
 
     def decided(self) -> Decided:
         """Return what was gathered."""
-        return Decided(self._records, self._answers)
+        return Decided(tuple(self._records), tuple(self._answers))

@@ -18,21 +18,24 @@ from broker.core.coordination import (
     batch_size_bound,
     record_size_bound,
 )
+from broker.core.groups.classic_groups import ClassicGroups
 from broker.core.groups.group_offsets import (
     Committed,
     GroupOffsets,
     offset_records,
     read_offset,
 )
-from broker.core.groups.membership import Committer, Membership, NoMembers
+from broker.core.groups.membership import Committer, Membership
 from protocol.configs.coordination import CoordinationConfig
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
-from protocol.stored_records import GROUP_RECORDS, decode_key
+from protocol.messages.group_records import GroupMetadataValue
+from protocol.stored_records import GROUP_RECORDS, decode_key, decode_versioned
 
 LOOKED_AT_MAX: Final = 2_000
 """Offsets and groups that one look for expired ones goes through."""
 _OFFSET_RECORDS: Final = (0, 1)
+_GROUP_RECORD: Final = 2
 _MS_OF_A_MINUTE: Final = 60_000
 _NOW: Final = -1
 _BROKERS_CHOICE: Final = -1
@@ -75,22 +78,17 @@ class FetchedOffset(NamedTuple):
 class GroupShard:
     """A `coordination.Shard`."""
 
-    def __init__(
-        self,
-        config: CoordinationConfig,
-        batch_bytes_max: Callable[[], int],
-        membership: Membership | None = None,
-    ) -> None:
+    def __init__(self, config: CoordinationConfig, batch_bytes_max: Callable[[], int]) -> None:
         """Begin without a group.
 
         Args:
             config: the broker's.
             batch_bytes_max: ``max.message.bytes`` of the topic.
-            membership: the members of its groups; by default there are none.
         """
         self._config = config
         self._batch_bytes_max = batch_bytes_max
-        self._membership = membership or NoMembers()
+        self.members = ClassicGroups(config, batch_bytes_max)
+        self._membership: Membership = self.members
         self.offsets = GroupOffsets()
         self._look_due_ms: int | None = None
         """When expired offsets are looked for."""
@@ -178,37 +176,43 @@ class GroupShard:
     # The log, and time.
 
     def replay(self, key: bytes, value: bytes | None, *, producer_id: int = NO_PRODUCER) -> None:
-        """Take over one record; those of members are not known here."""
+        """Take over one record, of offsets or of members."""
         record, about = decode_key(GROUP_RECORDS, key)
         if record.number in _OFFSET_RECORDS:
             group_id, tp, committed = read_offset(about, value)
             self.offsets.replay(group_id, tp, committed, producer_id)
+        elif record.number == _GROUP_RECORD:
+            group = None if value is None else decode_versioned(GroupMetadataValue, value)[0]
+            self.members.replay(about.group, group)
 
     def replay_end(self, producer_id: int, *, is_commit: bool) -> None:
         """Take over the end of a transaction."""
         self.offsets.end_transaction(producer_id, is_commit=is_commit)
 
     def loaded(self, now_ms: int, wall_ms: int) -> Decided:
-        """Look for expired offsets from now on."""
-        del wall_ms
+        """Look for expired offsets from now on; let sessions begin anew."""
         self._look_due_ms = now_ms + self._config.offsets_retention_check_interval_ms
-        return Decided()
+        return self.members.loaded(now_ms, wall_ms)
 
     def expire(self, now_ms: int, wall_ms: int) -> Decided:
-        """Look for expired offsets, at some groups at a time."""
-        if self._look_due_ms is None or now_ms < self._look_due_ms:
-            return Decided()
+        """Do what members are due, and look for expired offsets, at some groups at a time."""
+        due = self.members.expire(now_ms, wall_ms)
+        if due.records or self._look_due_ms is None or now_ms < self._look_due_ms:
+            return due
         if not self._to_look_at:
             groups = dict.fromkeys(self.offsets.group_ids())
             self._to_look_at = list(groups | dict.fromkeys(self._membership.group_ids()))
         records = self._expired(wall_ms)
         if not self._to_look_at:
             self._look_due_ms = now_ms + self._config.offsets_retention_check_interval_ms
-        return Decided(records)
+        return Decided(records, due.answers)
 
     def next_due_ms(self) -> int | None:
-        """Return when expired offsets are looked for."""
-        return self._look_due_ms
+        """Return when a member is due, or expired offsets are looked for."""
+        due_ms = self.members.next_due_ms()
+        if due_ms is None or self._look_due_ms is None:
+            return self._look_due_ms if due_ms is None else due_ms
+        return min(due_ms, self._look_due_ms)
 
     def unloaded(self, error: ErrorCode) -> Sequence[Answer]:
         """Nobody deserves another answer than ``error``."""

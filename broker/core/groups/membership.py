@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from broker.core.coordination import Record
-from protocol.errors import ErrorCode, KafkaError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,37 +70,3 @@ class Membership(Protocol):
     def offsets_gone(self, group_id: str) -> Sequence[Record]:
         """Forget a group without offsets, if it has no member either; return the tombstones."""
         ...
-
-
-class NoMembers:
-    """The membership of simple groups."""
-
-    def group_ids(self) -> Iterable[str]:
-        """There are none but by their offsets."""
-        return ()
-
-    def knows(self, group_id: str) -> bool:
-        """There are none but by their offsets."""
-        del group_id
-        return False
-
-    def validate_commit(self, group_id: str, committer: Committer, now_ms: int) -> None:
-        """Refuse who says that it is in a generation: there is no such member."""
-        del group_id, now_ms
-        if committer.generation >= 0:
-            raise KafkaError(ErrorCode.ILLEGAL_GENERATION)
-
-    def topics_in_use(self, group_id: str) -> Collection[str]:
-        """Nobody is known to read."""
-        del group_id
-        return ()
-
-    def expiry(self, group_id: str) -> ExpiryRule:
-        """Each offset by itself."""
-        del group_id
-        return ExpiryRule()
-
-    def offsets_gone(self, group_id: str) -> Sequence[Record]:
-        """Nothing else is stored of such a group."""
-        del group_id
-        return ()

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from broker.core.groups.group_shard import Commit, FetchedOffset, NewOffset
+from broker.core.groups.joins import Joining
 from broker.core.groups.membership import Committer
 from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.groups import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+    SyncGroupResponse,
+)
 from tests.broker.engine.messages import ORDERS
 from tests.broker.engine.node import Node
 
@@ -39,6 +48,59 @@ async def fetch(node: Node, *, group: str = GROUP) -> FetchedOffset:
         ),
     )
     return found
+
+
+async def join(node: Node, member_id: str = "", *, group: str = GROUP) -> JoinGroupResponse:
+    """Join as a client of JoinGroup v4 does, which asks twice."""
+    protocols = [JoinGroupRequestProtocol(name="range", metadata=b"")]
+    request = JoinGroupRequest(
+        group_id=group,
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=60_000,
+        member_id=member_id,
+        protocol_type="consumer",
+        protocols=protocols,
+    )
+    joined: JoinGroupResponse = await node.groups.ask(
+        group,
+        lambda shard, waiter, now_ms, wall_ms: shard.members.join(
+            Joining(waiter, request, 4, "client", "/h", f"{node.id}-{waiter}"), now_ms, wall_ms
+        ),
+    )
+    if joined.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+        return await join(node, joined.member_id, group=group)
+    return joined
+
+
+async def sync(
+    node: Node, member: JoinGroupResponse, assignments: Mapping[str, bytes], *, group: str = GROUP
+) -> SyncGroupResponse:
+    """Ask for the assignment of a generation; a leader says all of them."""
+    rows = [
+        SyncGroupRequestAssignment(member_id=member_id, assignment=given)
+        for member_id, given in assignments.items()
+    ]
+    request = SyncGroupRequest(
+        group_id=group,
+        generation_id=member.generation_id,
+        member_id=member.member_id,
+        assignments=rows,
+    )
+    synced: SyncGroupResponse = await node.groups.ask(
+        group,
+        lambda shard, waiter, now_ms, wall_ms: shard.members.sync(
+            waiter, request, 4, now_ms, wall_ms
+        ),
+    )
+    return synced
+
+
+async def code_of(asked: Awaitable[JoinGroupResponse | SyncGroupResponse]) -> ErrorCode:
+    """Return the code of an answer, or of the error that is raised."""
+    try:
+        return ErrorCode((await asked).error_code)
+    except KafkaError as error:
+        return error.code
 
 
 async def until_loaded(node: Node) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from protocol.errors import ErrorCode, KafkaError
-from tests.broker.coordinators.asking import commit, fetch, until_loaded
+from tests.broker.coordinators.asking import code_of, commit, fetch, join, sync, until_loaded
 from tests.broker.coordinators.conftest import OFFSETS
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
@@ -60,3 +62,35 @@ async def test_a_restarted_broker_finds_what_it_wrote(lab: Lab) -> None:
     await lab.tell(ORDERS, OFFSETS, to=[1])
     await until_loaded(lab[1])
     assert (await fetch(lab[1])).offset == 4
+
+
+async def test_members_find_their_group_and_assignment_at_the_next_coordinator(lab: Lab) -> None:
+    await until_loaded(lab[1])
+    first, second = await asyncio.gather(join(lab[1]), join(lab[1]))
+    given = {first.member_id: b"one", second.member_id: b"two"}
+    leader, follower = (first, second) if first.leader == first.member_id else (second, first)
+    await asyncio.gather(sync(lab[1], leader, given), sync(lab[1], follower, {}))
+    await lab.elect(OFFSETS, 2, [1, 2, 3])
+    await until_loaded(lab[2])
+    assert (await sync(lab[2], follower, {})).assignment == given[follower.member_id]
+    await asyncio.sleep(11)
+    assert (await sync(lab[2], follower, {})).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+async def test_an_assignment_that_is_not_replicated_is_told_nobody(lab: Lab) -> None:
+    await until_loaded(lab[1])
+    only = await join(lab[1])
+    lab[2].is_reachable = lab[3].is_reachable = False
+    waiting = lab.begin(code_of(sync(lab[1], only, {only.member_id: b"all"})))
+    await asyncio.sleep(1)
+    assert not waiting.done()
+    lab[1].log_dirs[await lab[1].dir_of(OFFSETS) or ""].fail("append", OSError(5, "broken"))
+    assert await waiting is ErrorCode.NOT_COORDINATOR
+
+
+async def test_who_waits_for_a_group_is_told_when_its_disk_fails(lab: Lab) -> None:
+    await until_loaded(lab[1])
+    waiting = lab.begin(code_of(join(lab[1])))
+    await asyncio.sleep(0.1)
+    lab[1].log_dirs[await lab[1].dir_of(OFFSETS) or ""].fail("append", OSError(5, "broken"))
+    assert await waiting is ErrorCode.NOT_COORDINATOR

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from broker.core.coordination import partition_for
+from broker.coordinators.coordinator_log import CoordinatorLog
+from broker.coordinators.shard_host import HostPorts
+from broker.coordinators.shards import Shards
+from broker.core.coordination import CONSUMER_OFFSETS, Decided, Shard, partition_for
+from broker.core.groups.group_shard import GroupShard
+from broker.engine.serve.produce import BegunProduce
+from protocol.configs.parsing import broker_config
 from protocol.errors import ErrorCode, KafkaError
-from tests.broker.coordinators.asking import commit, fetch, until_loaded
+from tests.broker.coordinators.asking import commit, fetch, until, until_loaded
 from tests.broker.coordinators.conftest import OFFSETS
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, Led, update_metadata
@@ -47,3 +55,31 @@ async def test_a_partition_that_is_stopped_is_unloaded(lab: Lab) -> None:
     code = await lab.stop_replica(1, OFFSETS, delete=True, leader_epoch=5)
     assert code == ErrorCode.NONE
     assert list(lab[1].groups.hosts()) == []
+
+
+class _Unreadable(CoordinatorLog):
+    def __init__(self) -> None:
+        """Nothing is needed."""
+
+    async def load(self, shard: Shard) -> BegunProduce:
+        raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
+
+
+async def test_a_partition_that_cannot_be_loaded_has_no_groups_to_tell_of(lab: Lab) -> None:
+    state, config = lab[1].engine.state, broker_config({})
+    shards = Shards(
+        CONSUMER_OFFSETS,
+        state.metadata,
+        lambda _tp: _Unreadable(),
+        lambda _log: GroupShard(config, lambda: 1_000_000),
+        HostPorts(now_ms=state.now_ms, wall_ms=state.wall_ms, timeout_ms=5_000),
+    )
+    async with asyncio.TaskGroup() as tasks:
+        shards.run(tasks)
+        shards.lead(OFFSETS, 1)
+        (host,) = shards.hosts()
+        await until(lambda: host.is_unreadable)
+        assert list(shards.shards()) == []
+        with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
+            await shards.ask("g", lambda _shard, _waiter, _now, _wall: Decided())
+        shards.stop()

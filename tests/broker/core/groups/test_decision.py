@@ -12,8 +12,8 @@ def test_records_and_answers_keep_their_order_and_nobody_is_not_answered() -> No
     decision.answer(8, "second")
     decision.record((b"k2", None))
     decided = decision.decided()
-    assert decided.records == [(b"k", b"v"), (b"k2", None)]
-    assert decided.answers == [Answer(7, "first"), Answer(8, "second")]
+    assert decided.records == ((b"k", b"v"), (b"k2", None))
+    assert decided.answers == (Answer(7, "first"), Answer(8, "second"))
 
 
 def test_the_size_of_what_is_to_be_stored_is_told() -> None:

@@ -1,0 +1,57 @@
+"""Serves: DescribeGroups (15), the members of groups and what they are assigned.
+
+Versions: 0-6. From 6 on a group that is not there is an error (KIP-1043).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from broker.context import Context
+from broker.core.groups.group_answers import not_described
+from broker.core.groups.group_catalog import describe
+from broker.handlers import handles
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.groups import (
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+
+GROUP_OPERATIONS: Final = sum(1 << code for code in (3, 6, 8))
+"""Read, delete, describe: what Kafka says may be done to a group where all is allowed."""
+
+
+def refuse(
+    request: DescribeGroupsRequest, _version: int, error: KafkaError
+) -> DescribeGroupsResponse:
+    """Put the code into every group."""
+    return DescribeGroupsResponse(
+        groups=[not_described(group_id, error.code) for group_id in request.groups]
+    )
+
+
+@handles(DescribeGroupsRequest, "0-6", refuse=refuse)
+async def handle(
+    context: Context, request: DescribeGroupsRequest, version: int
+) -> DescribeGroupsResponse:
+    """Answer each group by itself."""
+    groups = [await _described(context, group_id, version) for group_id in request.groups]
+    if request.include_authorized_operations:
+        for group in groups:
+            if group.error_code == ErrorCode.NONE:
+                group.authorized_operations = GROUP_OPERATIONS
+    return DescribeGroupsResponse(groups=groups)
+
+
+async def _described(context: Context, group_id: str, version: int) -> DescribedGroup:
+    if not group_id:
+        return not_described(group_id, ErrorCode.INVALID_GROUP_ID)
+    try:
+        described: DescribedGroup = await context.groups.ask(
+            group_id,
+            lambda shard, waiter, _now_ms, _wall_ms: describe(shard, waiter, group_id, version),
+        )
+    except KafkaError as error:
+        return not_described(group_id, error.code)
+    return described

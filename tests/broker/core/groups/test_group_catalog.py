@@ -1,0 +1,77 @@
+"""All groups of a shard: told of, listed, deleted."""
+
+import pytest
+
+from broker.core.groups.group_catalog import delete, describe, list_groups
+from broker.core.groups.group_offsets import Committed
+from broker.core.groups.group_shard import GroupShard
+from broker.core.groups.joins import Joining
+from protocol.configs.coordination import CoordinationConfig
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicPartition
+from protocol.messages.groups import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    LeaveGroupRequest,
+    MemberIdentity,
+)
+
+ORDERS = TopicPartition("orders", 0)
+
+
+def shard_with(*simple: str) -> GroupShard:
+    shard = GroupShard(CoordinationConfig(), lambda: 1_000_000)
+    for group_id in simple:
+        shard.offsets.put(group_id, {ORDERS: Committed(5, 3, "hi", 0)})
+    return shard
+
+
+def join(shard: GroupShard, group_id: str) -> str:
+    """Have a member in a group of its own; return its id."""
+    request = JoinGroupRequest(
+        group_id=group_id,
+        session_timeout_ms=10_000,
+        member_id="",
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
+    )
+    shard.members.join(Joining(1, request, 3, "client", "/h", "uuid"), 0, 0)
+    return "client-uuid"
+
+
+def test_a_group_with_only_offsets_is_empty_and_of_no_protocol() -> None:
+    ((answer),) = describe(shard_with("simple"), 7, "simple", 5).answers
+    assert answer.waiter == 7
+    told = answer.response
+    assert (told.group_state, told.protocol_type, list(told.members)) == ("Empty", "", [])
+
+
+def test_a_group_with_members_and_offsets_is_listed_once() -> None:
+    shard = shard_with("both", "simple")
+    join(shard, "both")
+    found = [(row.group_id, row.group_state) for row in list_groups(shard, [], [])]
+    assert found == [("both", "PreparingRebalance"), ("simple", "Empty")]
+
+
+def test_a_group_with_members_stays() -> None:
+    shard = shard_with("both")
+    join(shard, "both")
+    with pytest.raises(KafkaError) as refused:
+        delete(shard, 1, "both")
+    assert refused.value.code == ErrorCode.NON_EMPTY_GROUP
+    assert shard.offsets.has_offsets("both")
+
+
+def test_a_group_that_nobody_is_in_is_deleted_with_all_that_the_log_has_of_it() -> None:
+    shard = shard_with("both")
+    identity = MemberIdentity(member_id=join(shard, "both"))
+    leaving = LeaveGroupRequest(group_id="both", member_id="", members=[identity])
+    shard.members.leave(2, leaving, 0, 0)
+    due_ms = shard.members.next_due_ms()
+    assert due_ms is not None
+    assert len(shard.members.expire(due_ms, due_ms).records) == 1
+    decided = delete(shard, 1, "both")
+    assert [value for _, value in decided.records] == [None, None]
+    assert [answer.response for answer in decided.answers] == [ErrorCode.NONE]
+    with pytest.raises(KafkaError):
+        delete(shard, 1, "both")
