@@ -1,0 +1,96 @@
+"""Groups of unmodified clients: they share, lose members and disks, and go on where they were."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka import KafkaAdminClient
+
+from jbodlab.processes.lab_spec import LabShape
+from tests.integration.groups import GROUPS, Group
+from tests.integration.labs import FAST, PATIENT_MS, Lab, running_lab
+
+PARTITIONS = 6
+DYNAMIC = ("", "", "")
+LIBRARIES = ("kafka-python", "aiokafka")
+
+
+@pytest.fixture
+def group_lab(tmp_path: Path) -> Generator[Lab]:
+    """A cluster whose groups begin soon."""
+    shape = LabShape(configs=FAST | GROUPS, session_timeout_ms=PATIENT_MS)
+    with running_lab(tmp_path, shape) as lab:
+        lab.create("t", PARTITIONS, configs={"min.insync.replicas": "1"})
+        yield lab
+
+
+@pytest.mark.scenario(64, 65)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_group_goes_on_when_the_disks_of_its_coordinator_and_its_topic_fail_and_a_member_dies(
+    group_lab: Lab, library: str
+) -> None:
+    load = group_lab.load("t", PARTITIONS, pace_ms=50.0)
+    with Group(group_lab, "readers", "t", PARTITIONS) as group:
+        first, second, third = group.start(library, *DYNAMIC)
+        group.wait_until_shared([first, second, third])
+        group.wait_for_commits([first, second, third])
+
+        coordinator, path = group.coordinator()
+        group_lab.control(coordinator).fail(path, "eio")
+        group.wait_for_another_coordinator(coordinator)
+        group.wait_for_commits([first, second, third])
+
+        leader = group_lab.partition("t").leader
+        group_lab.control(leader).fail(group_lab.log_dir_of(leader, "t").path, "eio")
+        group_lab.wait_for_new_leader("t", leader)
+        group.wait_for_commits([first, second, third])
+
+        group.kill(second)
+        group.wait_until_shared([first, third])
+        group.wait_for_commits([first, third])
+        (fourth,) = group.start(library, "")
+        group.wait_until_shared([first, third, fourth])
+
+        report = load.stop()
+        assert report.failed == ()
+        group.wait_until_read([each.number for each in report.acknowledged])
+        group.leave(first)
+        group.wait_until_shared([third, fourth])
+        group.leave(third, fourth)
+        group.assert_commits_hold()
+    assert described_state(group_lab, "readers") == "Empty"
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_static_member_that_is_killed_and_started_again_moves_no_partition(
+    group_lab: Lab, library: str
+) -> None:
+    load = group_lab.load("t", PARTITIONS, pace_ms=50.0)
+    with Group(group_lab, "static", "t", PARTITIONS) as group:
+        kitchen, cellar = group.start(library, "kitchen", "cellar")
+        group.wait_until_shared([kitchen, cellar])
+        group.wait_for_commits([kitchen, cellar])
+        before = (list(kitchen.told.assigned), set(cellar.told.owned))
+
+        group.kill(cellar)
+        (again,) = group.start(library, "cellar")
+        group.wait_for_commits([kitchen, again])
+
+        assert (kitchen.told.assigned, set(again.told.owned)) == before
+        report = load.stop()
+        group.wait_until_read([each.number for each in report.acknowledged])
+        group.leave(kitchen, again)
+        group.assert_commits_hold()
+
+
+def described_state(lab: Lab, group_id: str) -> str:
+    """Return the state of a group, as kafka-python's admin client is told."""
+    client: Any = KafkaAdminClient(bootstrap_servers=lab.servers)
+    try:
+        groups = client.describe_groups([group_id])
+    finally:
+        client.close()
+    return groups[group_id]["group_state"]
