@@ -17,7 +17,10 @@ from protocol.ids import TopicPartition, uuid_text
 def holdings(state: EngineState) -> Mapping[str, Any]:
     """Return log dirs and current logs, online and offline ones, as JSON has them."""
     return {
-        "log_dirs": [_log_dir(path, log_dir) for path, log_dir in state.log_dirs.items()],
+        "log_dirs": [
+            {**_log_dir(path, log_dir), "is_cordoned": state.log_dir_states.is_cordoned(path)}
+            for path, log_dir in state.log_dirs.items()
+        ],
         "tail_bytes": state.tails.size_bytes,
         "tail_bytes_max": state.tails.total_bytes_max,
         "replicas": [_online(tp, replica) for tp, replica in state.hosted.iterate_online()],

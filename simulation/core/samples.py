@@ -96,6 +96,16 @@ class LogDirSample(NamedTuple):
     broker: int
     path: str
     is_online: bool
+    is_cordoned: bool = False
+
+
+class BrokerSample(NamedTuple):
+    """One broker in the state of the controller, from then on."""
+
+    at_us: int
+    broker: int
+    is_usable: bool
+    """New replicas may be placed there: it is alive, and not all its log dirs are refused."""
 
 
 class NodeSample(NamedTuple):
@@ -277,6 +287,7 @@ class Samples:
     replicas: list[ReplicaSample] = field(default_factory=list[ReplicaSample])
     partitions: list[PartitionSample] = field(default_factory=list[PartitionSample])
     log_dirs: list[LogDirSample] = field(default_factory=list[LogDirSample])
+    brokers: list[BrokerSample] = field(default_factory=list[BrokerSample])
     nodes: list[NodeSample] = field(default_factory=list[NodeSample])
     journal_edits_us: list[int] = field(default_factory=list[int])
     """When a hand changed the controller's journal."""

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from controller.core.state import ClusterState, Partition, Topic
 from protocol.ids import TopicPartition
-from simulation.core.samples import BrokerConfigsSample, PartitionSample, Samples, TopicSample
+from simulation.core.samples import (
+    BrokerConfigsSample,
+    BrokerSample,
+    PartitionSample,
+    Samples,
+    TopicSample,
+)
 
 
 class DecisionSampler:
@@ -20,6 +26,7 @@ class DecisionSampler:
         self._configs: dict[str, dict[str, str]] = {}
         self._broker_configs: dict[str, dict[str, str]] = {}
         self._liveness: tuple[object, ...] = ()
+        self._usable: dict[int, bool] = {}
 
     def look(self, state: ClusterState, now_us: int) -> None:
         """Write down what differs from the look before."""
@@ -53,6 +60,10 @@ class DecisionSampler:
             self._seen[tp] = (partition, seen[1])
 
     def _look_at_brokers(self, state: ClusterState, now_us: int) -> None:
+        for number, known in state.brokers.items():
+            if self._usable.get(number) != known.is_usable:
+                self._usable[number] = known.is_usable
+                self._samples.brokers.append(BrokerSample(now_us, number, known.is_usable))
         for broker in list(dict.fromkeys((*state.dynamic_configs, *self._broker_configs))):
             configs = state.dynamic_configs.get(broker, {})
             if self._broker_configs.get(broker, {}) != configs:

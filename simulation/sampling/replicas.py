@@ -32,7 +32,8 @@ class ReplicaSampler:
         self._written: dict[TopicPartition, ReplicaSample] = {}
         self._high_watermarks: dict[TopicPartition, int] = {}
         """As of the last look, which is one later than what is written."""
-        self._online: dict[str, bool] = {}
+        self._log_dirs: dict[str, LogDirSample] = {}
+        """As of the last look at which they changed."""
         self._gauges: dict[str, int] = {}
         """Name -> where it is in the samples."""
         self._looked_us = 0
@@ -146,11 +147,13 @@ class ReplicaSampler:
         self.online_log_dirs = {row["path"]: None for row in rows if row["is_online"]}
         for row in rows:
             path, is_online = row["path"], row["is_online"]
-            if self._online.get(path) != is_online:
-                is_back = is_online and path in self._online
+            seen = LogDirSample(now_us, self._broker, path, is_online, row["is_cordoned"])
+            before = self._log_dirs.get(path)
+            if before is None or before._replace(at_us=now_us) != seen:
+                is_back = is_online and before is not None and not before.is_online
+                self._log_dirs[path] = seen
                 at_us = self._looked_us if is_back else now_us
-                self._online[path] = is_online
-                self._samples.log_dirs.append(LogDirSample(at_us, self._broker, path, is_online))
+                self._samples.log_dirs.append(seen._replace(at_us=at_us))
 
     def _look_at_gauges(self, answer: Mapping[str, Any], now_us: int) -> None:
         """Keep the most of each.

@@ -27,7 +27,8 @@ class BrokerSampler:
         self._node = node
         self._samples = samples
         self._seen: dict[TopicPartition, ReplicaSample] = {}
-        self._online: dict[str, bool] = {}
+        self._log_dirs: dict[str, tuple[bool, bool]] = {}
+        """Path -> whether it is online, and cordoned."""
         self._gauges: dict[str, GaugeSample] = {}
         self._looks = 0
 
@@ -52,15 +53,15 @@ class BrokerSampler:
         for tp, last in list(self._seen.items()):
             self._write(last._replace(at_us=now_us, role=Role.GONE, isr=()))
             del self._seen[tp]
-        self._online.clear()
+        self._log_dirs.clear()
 
     def _look_at_log_dirs(self, state: EngineState, now_us: int) -> None:
         for path, log_dir in state.log_dirs.items():
             is_online = log_dir.is_online or log_dir.is_closed
-            if self._online.get(path) != is_online:
-                self._online[path] = is_online
-                sample = LogDirSample(now_us, self._node.id, path, is_online)
-                self._samples.log_dirs.append(sample)
+            seen = (is_online, state.log_dir_states.is_cordoned(path))
+            if self._log_dirs.get(path) != seen:
+                self._log_dirs[path] = seen
+                self._samples.log_dirs.append(LogDirSample(now_us, self._node.id, path, *seen))
 
     def _look_at_replicas(self, state: EngineState, now_us: int) -> None:
         seen = self._seen

@@ -29,6 +29,7 @@ from simulation.core.checkers import (
     offline,
     orders,
     placement,
+    refused_places,
     retention,
     settled,
     states,
@@ -85,6 +86,10 @@ _WANTS: Final[Mapping[str, _Wants]] = {
     deleted_records.NAME: _Wants((SampleSource.CLIENTS, SampleSource.REPLICAS)),
     containment.NAME: _Wants((SampleSource.CLIENTS, SampleSource.REPLICAS, SampleSource.LOG_DIRS)),
     placement.NAME: _Wants((SampleSource.LOGS,), (SampleSource.DECISIONS,)),
+    refused_places.NAME: _Wants(
+        (SampleSource.DECISIONS,),
+        (SampleSource.CLIENTS, SampleSource.REPLICAS, SampleSource.LOG_DIRS),
+    ),
     liveness.NAME: _Wants((SampleSource.DECISIONS, SampleSource.REPLICAS)),
     settled.NAME: _Wants((SampleSource.DECISIONS, SampleSource.REPLICAS, SampleSource.COMMITS)),
     journal.NAME: _Wants((SampleSource.JOURNAL,), (SampleSource.CONTROLLER,)),

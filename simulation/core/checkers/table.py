@@ -24,6 +24,7 @@ from simulation.core.checkers.metadata import check_metadata
 from simulation.core.checkers.offline import check_offline
 from simulation.core.checkers.orders import check_orders
 from simulation.core.checkers.placement import check_placement
+from simulation.core.checkers.refused_places import check_refused_places
 from simulation.core.checkers.retention import check_retention
 from simulation.core.checkers.settled import check_settled
 from simulation.core.checkers.states import check_states
@@ -40,6 +41,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_deleted_records,
     check_containment,
     check_placement,
+    check_refused_places,
     check_liveness,
     check_settled,
     check_journal,

@@ -46,6 +46,7 @@ def answer(
                 "queue_depth": depth,
                 "queue_depth_max": 4,
                 "queued_bytes": 0,
+                "is_cordoned": False,
             }
         ],
         "tail_bytes": 0,

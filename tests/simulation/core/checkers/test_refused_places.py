@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from simulation.core.checkers.refused_places import check_refused_places
+from simulation.core.history import Function, Order
+from simulation.core.samples import BrokerSample, LogDirSample, Role
+from tests.simulation.core.checkers.build import SECOND_US, TP, Story
+
+
+def _log_dir(story: Story, path: str, *, is_online: bool = True, is_cordoned: bool = False) -> None:
+    story.samples.log_dirs.append(LogDirSample(story.now_us, 1, path, is_online, is_cordoned))
+
+
+def _story(*, is_online: bool = True, is_cordoned: bool = True, has_other: bool = True) -> Story:
+    """Broker 1 has d1, which is cordoned, and d2; it becomes a replica at 5 s."""
+    story = Story().at(1)
+    _log_dir(story, "d1", is_online=is_online, is_cordoned=is_cordoned)
+    _log_dir(story, "d2", is_cordoned=not has_other)
+    story.at(5).partition()
+    return story
+
+
+def _texts(story: Story) -> list[str]:
+    return [violation.text for violation in check_refused_places(story.at(60).evidence)]
+
+
+def test_a_replica_behind_a_cordon() -> None:
+    story = _story()
+    story.at(6).replica(1, log_dir="d1")
+    assert _texts(story) == ["broker 1 put orders-0 into d1, which is cordoned since 1.000000 s"]
+
+
+def test_a_replica_in_an_open_log_dir() -> None:
+    story = _story()
+    story.at(6).replica(1, log_dir="d2")
+    assert _texts(story) == []
+
+
+def test_behind_a_cordon_is_better_than_nowhere() -> None:
+    story = _story(has_other=False)
+    story.at(6).replica(1, log_dir="d1")
+    assert _texts(story) == []
+
+
+def test_a_cordon_that_came_meanwhile_says_nothing() -> None:
+    story = _story(is_cordoned=False)
+    _log_dir(story.at(5.5), "d1", is_cordoned=True)
+    story.at(6).replica(1, log_dir="d1")
+    assert _texts(story) == []
+
+
+def test_so_does_another_log_dir_that_failed_meanwhile() -> None:
+    story = _story()
+    _log_dir(story.at(5.5), "d2", is_online=False)
+    story.at(6).replica(1, log_dir="d1")
+    assert _texts(story) == []
+
+
+def test_a_replica_in_a_log_dir_that_is_offline() -> None:
+    story = _story(is_online=False)
+    story.at(6).replica(1, log_dir="d1")
+    assert _texts(story) == ["broker 1 put orders-0 into d1, which is offline since 1.000000 s"]
+
+
+def test_a_lost_replica_is_made_anew_behind_a_cordon() -> None:
+    story = _story()
+    story.at(6).replica(1, log_dir="d2")
+    story.at(7).replica(1, Role.OFFLINE, log_dir="d2")
+    _log_dir(story.at(8), "d3")
+    story.at(9).replica(1, Role.OFFLINE, log_dir="d2", end=1)
+    story.at(10).replica(1, log_dir="d1")
+    assert len(_texts(story)) == 1
+
+
+def test_a_move_that_is_taken_although_its_target_is_cordoned() -> None:
+    story = _story()
+    story.at(6).order(Function.MOVE, Order(*TP, broker=1, log_dir="d1"))
+    story.order(Function.MOVE, Order(*TP, broker=1, log_dir="d2"))
+    assert _texts(story) == [
+        "broker 1 took the order to move orders-0 to d1, which is cordoned since 1.000000 s"
+    ]
+
+
+def test_a_move_that_was_refused_is_none() -> None:
+    story = _story()
+    with story.history.begin("admin", Function.MOVE, Order(*TP, broker=1, log_dir="d1")) as order:
+        order.fail("INVALID_REPLICA_ASSIGNMENT")
+    assert _texts(story) == []
+
+
+def _created(order: Order, *brokers: BrokerSample) -> list[str]:
+    story = Story().at(5)
+    story.samples.brokers += brokers
+    with story.history.begin("admin", Function.CREATE_TOPIC, order) as invocation:
+        story.at(5.1).partition()
+        invocation.ok(order)
+    return _texts(story)
+
+
+def test_the_controller_chooses_no_broker_that_can_take_nothing() -> None:
+    full = BrokerSample(2 * SECOND_US, 1, is_usable=False)
+    order = Order("orders", partitions=1)
+    assert _created(order, full) == [
+        "the controller chose broker 1 for orders-0, which is dead, or all of whose log dirs are "
+        "cordoned or offline"
+    ]
+    assert _created(order) == []
+    assert _created(order, full, BrokerSample(5_050_000, 1, is_usable=True)) == []
+    assert _created(order._replace(assignment=((1, 2),)), full) == []
