@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from controller.core.records import Record, TopicCreated
+from controller.core.records import Record, TopicCreated, TopicDeleted
 from controller.core.state import ClusterState
 from protocol.errors import ErrorCode
 from protocol.ids import LEADER_DURING_DELETE, NO_LEADER, ZERO_UUID, TopicPartition
@@ -49,6 +49,8 @@ class DurableDecisions:
         self._state = ClusterState()
         self._topic_ids: dict[bytes, None] = {}
         """Of all topics that there were since the first ``begin``."""
+        self._deleted: dict[str, None] = {}
+        """Names of topics that were deleted: another one of the name may be there."""
 
     def begin(self, state: ClusterState) -> None:
         """Begin with what a whole journal replays to; ``state`` is changed by ``take``."""
@@ -61,6 +63,8 @@ class DurableDecisions:
             record.apply(self._state)
             if isinstance(record, TopicCreated):
                 self._topic_ids[record.topic_id] = None
+            elif isinstance(record, TopicDeleted):
+                self._deleted[record.name] = None
 
     # Any: whatever the controller sends.
     def ahead(self, request: Any, response: Any = None) -> Iterator[str]:
@@ -171,7 +175,7 @@ class DurableDecisions:
         """Read one."""
         for each in message.responses:
             topic = self._state.topics.get(each.name or "")
-            is_kept = topic is not None and not topic.is_deleting
+            is_kept = topic is not None and not topic.is_deleting and each.name not in self._deleted
             if each.error_code == ErrorCode.NONE and is_kept:
                 yield f"says that {each.name} is deleted, and the journal keeps it"
 
@@ -181,7 +185,13 @@ class DurableDecisions:
         for each in message.results:
             topic = self._state.topics.get(each.name)
             is_done = each.error_code == ErrorCode.NONE and not request.validate_only
-            if is_done and topic is not None and len(topic.partitions) < wanted[each.name]:
+            is_same = each.name not in self._deleted
+            if (
+                is_done
+                and is_same
+                and topic is not None
+                and len(topic.partitions) < wanted[each.name]
+            ):
                 yield (
                     f"says that {each.name} has {wanted[each.name]} partitions, and the journal "
                     f"has {len(topic.partitions)}"

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from broker.client_gate import ClientGate
+from broker.core.log_dirs import LogDirStates
 from broker.core.log_positions import RaisedStart
 from broker.core.metadata_image import MetadataChange, MetadataImage
 from broker.core.partition import Leadership, Partition
@@ -354,6 +355,15 @@ class OpenGate(ClientGate):
 
     @is_open.setter
     def is_open(self, _is_open: bool) -> None: ...
+
+
+class HeedlessLogDirs(LogDirStates):
+    """Puts new logs where the fewest are, cordoned or not."""
+
+    __slots__ = ()
+
+    def _emptiest(self) -> str:
+        return min(self._online, key=self._log_counts.__getitem__)
 
 
 class StaleImage(MetadataImage):

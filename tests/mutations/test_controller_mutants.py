@@ -87,6 +87,21 @@ async def test_a_controller_that_answers_an_order_and_does_not_carry_it_out(
 
 
 @broken_or_not
+async def test_a_broker_that_does_not_heed_its_cordons(is_broken: bool) -> None:
+    trial = await Trial.begin(1)
+    paths = list(trial.cluster.brokers[1].drives)
+    paths.remove(trial.log_dir(1).path)
+    cordon = {"cordoned.log.dirs": ",".join(paths)}
+    await trial.admin.alter_configs(ResourceType.BROKER, "1", cordon)
+    await asyncio.sleep(5)
+    if is_broken:
+        turn_into(mutants.HeedlessLogDirs, trial.state(1).log_dir_states)
+    await trial.create("another", 1)
+
+    assert await trial.findings() == (["refused places", "orders"] if is_broken else [])
+
+
+@broken_or_not
 async def test_a_broker_that_tells_an_old_leader(is_broken: bool) -> None:
     trial = await Trial.begin(1, 2, 3)
     await asyncio.sleep(1)

@@ -205,6 +205,8 @@ def test_topics_that_are_said_to_be_deleted(durable: DurableDecisions) -> None:
     assert len(_said(durable, None, answer)) == 1
     durable.take([DeletionQueued("orders")])
     assert _said(durable, None, answer) == []
+    durable.take([TopicDeleted("orders"), TopicCreated("orders", OTHER_ID, {}, ((1,),))])
+    assert _said(durable, None, answer) == []
 
 
 def test_partitions_that_are_said_to_be_there(durable: DurableDecisions) -> None:
