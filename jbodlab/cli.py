@@ -12,31 +12,53 @@ from jbodlab.errors import BrokerAwayError, ExitCode, LabError
 from protocol.errors import KafkaError
 
 COMMANDS: Final = {
-    "up": "jbodlab.commands.lifecycle:up",
-    "down": "jbodlab.commands.lifecycle:down",
-    "status": "jbodlab.commands.lifecycle:status",
-    "brokers": "jbodlab.commands.lifecycle:brokers",
-    "log-dirs": "jbodlab.commands.log_dirs:log_dirs",
-    "faults": "jbodlab.commands.faults:faults",
-    "topics": "jbodlab.commands.topics:topics",
-    "reassignments": "jbodlab.commands.reassignments:reassignments",
-    "rebalance": "jbodlab.commands.rebalance:rebalance",
-    "report": "jbodlab.commands.report:report",
-    "scenario": "jbodlab.commands.scenario:scenario",
-    "simulate": "jbodlab.commands.simulate:simulate",
-    "demo": "jbodlab.commands.demo:demo",
-    "decode": "jbodlab.commands.decode:decode",
-    "dump-log": "jbodlab.commands.dump_log:dump_log",
-    "swap-matrix": "jbodlab.commands.swap_matrix:swap_matrix",
-    "kafka-log-dirs": "jbodlab.kafka_tools.log_dirs:kafka_log_dirs",
-    "kafka-reassign-partitions": (
-        "jbodlab.kafka_tools.reassign_partitions:kafka_reassign_partitions"
+    "up": ("jbodlab.commands.lifecycle:up", "Start what does not run, in the background."),
+    "down": ("jbodlab.commands.lifecycle:down", "Stop everything cleanly; data stays on disk."),
+    "status": ("jbodlab.commands.lifecycle:status", "Show processes, brokers and partitions."),
+    "brokers": ("jbodlab.commands.lifecycle:brokers", "Start, stop, pause or kill one broker."),
+    "log-dirs": ("jbodlab.commands.log_dirs:log_dirs", "See, break, heal log dirs; move replicas."),
+    "faults": ("jbodlab.commands.faults:faults", "Break disks and networks by rules."),
+    "topics": ("jbodlab.commands.topics:topics", "List, create, fill, describe and delete topics."),
+    "reassignments": (
+        "jbodlab.commands.reassignments:reassignments",
+        "Watch and cancel reassignments.",
     ),
-    "kafka-topics": "jbodlab.kafka_tools.topics:kafka_topics",
-    "kafka-leader-election": "jbodlab.kafka_tools.leader_election:kafka_leader_election",
-    "kafka-configs": "jbodlab.kafka_tools.configs:kafka_configs",
+    "rebalance": (
+        "jbodlab.commands.rebalance:rebalance",
+        "Even out log dirs and brokers, or empty them.",
+    ),
+    "report": ("jbodlab.commands.report:report", "Aggregate metric dumps with Spark."),
+    "scenario": ("jbodlab.commands.scenario:scenario", "Run written situations and judge them."),
+    "simulate": ("jbodlab.commands.simulate:simulate", "Run a cluster and faults in one process."),
+    "demo": ("jbodlab.commands.demo:demo", "Break a disk under load and watch."),
+    "decode": ("jbodlab.commands.decode:decode", "Show requests and responses as JSON."),
+    "dump-log": ("jbodlab.commands.dump_log:dump_log", "Show what is in the files of a log dir."),
+    "swap-matrix": (
+        "jbodlab.commands.swap_matrix:swap_matrix",
+        "Crash nodes at every disk operation.",
+    ),
+    "kafka-log-dirs": (
+        "jbodlab.kafka_tools.log_dirs:kafka_log_dirs",
+        "Query what lies in the log dirs of brokers.",
+    ),
+    "kafka-reassign-partitions": (
+        "jbodlab.kafka_tools.reassign_partitions:kafka_reassign_partitions",
+        "Move replicas between brokers and log dirs.",
+    ),
+    "kafka-topics": (
+        "jbodlab.kafka_tools.topics:kafka_topics",
+        "Create, delete, describe, or change topics.",
+    ),
+    "kafka-leader-election": (
+        "jbodlab.kafka_tools.leader_election:kafka_leader_election",
+        "Have leaders of partitions elected.",
+    ),
+    "kafka-configs": (
+        "jbodlab.kafka_tools.configs:kafka_configs",
+        "Show, change settings of topics and brokers.",
+    ),
 }
-"""Where each command is; a command's module is imported when it is asked for."""
+"""Where each command is, and its line of the help: its module is imported when it is asked for."""
 
 
 class _OneLineErrors(LazyGroup):

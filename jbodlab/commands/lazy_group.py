@@ -1,4 +1,4 @@
-"""A click group that imports a command's module when that command is asked for.
+"""A click group that imports a command's module when that command is asked for, not for its help.
 
 It knows no command and caches nothing but what it has loaded.
 """
@@ -13,10 +13,16 @@ import click
 
 
 class LazyGroup(click.Group):
-    """Finds commands in a table; only help, which shows a line of each, loads all of them."""
+    """Finds commands in a table, which has the line of each in the help of the group, too."""
 
-    def __init__(self, *args: Any, table: Mapping[str, str], **kwargs: Any) -> None:
-        """Take the same as ``click.Group``, and ``table``: name -> ``module:attribute``."""
+    def __init__(self, *args: Any, table: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
+        """Take the same as ``click.Group``, and ``table``.
+
+        Args:
+            args: of ``click.Group``.
+            table: name -> (``module:attribute``, what the command says of itself in a line).
+            kwargs: of ``click.Group``.
+        """
         super().__init__(*args, **kwargs)
         self._table = table
 
@@ -27,8 +33,20 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command, importing its module at the first time."""
         if cmd_name in self._table and cmd_name not in self.commands:
-            self.add_command(_load(self._table[cmd_name]), cmd_name)
+            self.add_command(_load(self._table[cmd_name][0]), cmd_name)
         return super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a line for each command; those of the table need not be imported for that."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self._line(ctx, name)) for name in self.list_commands(ctx)])
+
+    def _line(self, ctx: click.Context, name: str) -> str:
+        if name in self._table:
+            return self._table[name][1]
+        command = self.get_command(ctx, name)
+        assert command is not None, name
+        return command.get_short_help_str(80)
 
 
 def _load(place: str) -> click.Command:

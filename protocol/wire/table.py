@@ -16,6 +16,7 @@ import construct as c  # pyright: ignore[reportMissingTypeStubs] - it has none
 
 from protocol.ports import Buffer
 from protocol.wire import types as t
+from protocol.wire.late_dataclass import late_dataclass
 from protocol.wire.record import AbsentField, Record, TaggedField
 
 T = TypeVar("T")
@@ -133,7 +134,7 @@ def struct(cls: type[T]) -> type[T]:
     """
     cls.__annotations__["unknown_tags"] = "tuple[tuple[int, Buffer], ...]"
     setattr(cls, "unknown_tags", dataclasses.field(default=(), repr=False))  # noqa: B010
-    return dataclass(slots=True, kw_only=True)(cls)
+    return late_dataclass(cls)
 
 
 @dataclass(frozen=True, slots=True)

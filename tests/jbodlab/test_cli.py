@@ -11,6 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from jbodlab.cli import COMMANDS as LINES
 from jbodlab.cli import main
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.processes.lab_spec import write_lab_spec
@@ -128,6 +129,13 @@ def test_the_main_help_shows_a_line_of_each_command() -> None:
     shown = result.stdout.partition("Commands:\n")[2].splitlines()
     assert [line.split()[0] for line in shown] == sorted({path[0] for path in COMMANDS})
     assert "  status                     Show processes, brokers and partitions." in shown
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_the_line_of_each_command_is_what_it_says_of_itself(name: str) -> None:
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    assert LINES[name][1] == command.get_short_help_str(80)
 
 
 def groups(group: click.Group, path: tuple[str, ...] = ("jbodlab",)) -> list[tuple[str, ...]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from jbodlab.commands.lazy_group import LazyGroup
 
 TABLE = {
-    "decode": "jbodlab.commands.decode:decode",
-    "gone": "jbodlab.commands.nowhere:gone",
-    "words": "jbodlab.commands.decode:KINDS",
+    "decode": ("jbodlab.commands.decode:decode", "Show what was sent."),
+    "gone": ("jbodlab.commands.nowhere:gone", "Show nothing."),
+    "words": ("jbodlab.commands.decode:KINDS", "Be no command."),
 }
 
 
@@ -41,3 +42,16 @@ def test_a_wrong_line_of_the_table_is_our_own_mistake() -> None:
         group.get_command(click.Context(group), "gone")
     with pytest.raises(AssertionError, match="KINDS is no command"):
         group.get_command(click.Context(group), "words")
+
+
+def test_help_shows_the_lines_of_the_table_and_imports_nothing() -> None:
+    group = LazyGroup(table=TABLE)
+    group.add_command(click.Command("added", help="Was here before."))
+    shown = CliRunner().invoke(group, ["--help"]).stdout
+    assert [line.split() for line in shown.partition("Commands:")[2].strip().splitlines()] == [
+        ["added", "Was", "here", "before."],
+        ["decode", "Show", "what", "was", "sent."],
+        ["gone", "Show", "nothing."],
+        ["words", "Be", "no", "command."],
+    ]
+    assert list(group.commands) == ["added"]
