@@ -6,6 +6,7 @@ What may be lost under which faults is said in ``draw_faults``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
@@ -30,6 +31,12 @@ from simulation.core.plan import Ending, Plan, Workload
 LENGTHS_S: Final = (5, 10, 15, 20)
 """How long a story lasts before it is healed, where nobody says otherwise."""
 
+SLOWER_AFTER_LENGTHS: Final = 2
+"""After so many times the length of the story producers write less.
+
+A story lasts longer than it was to be when orders wait for a controller that is not there, or
+healing takes its time: at full rate a few such seeds would cost as much as all others together.
+"""
 MET_WITHIN_MS: Final = 60_000
 """How long faults that met nothing in the story stay on, with what provokes them."""
 
@@ -62,7 +69,10 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
         shows=f"What seed {seed} draws.",
         worlds=("simulated",),
         cluster=cluster,
-        workloads=workloads,
+        workloads=tuple(
+            replace(each, slower_after_ms=SLOWER_AFTER_LENGTHS * scope.length_ms)
+            for each in workloads
+        ),
         steps=(
             *(step for lane in lanes for step in _beside(lane)),
             *_in_time([*timed_steps(spans), *_late(clients, scope, workloads)]),

@@ -97,6 +97,8 @@ class Workload:
     idempotent: bool = False
     interval_ms: int = 50
     """Between two requests of one client."""
+    slower_after_ms: int | None = None
+    """A producer makes a tenth of its records from then on; None: it keeps its rate."""
     record_bytes: int = 100
     batch_records: int = 1
     """Records of one request."""

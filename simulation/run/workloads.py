@@ -167,6 +167,7 @@ def _producer_settings(workload: Workload) -> ProducerSettings:
             compression=Compression[workload.compression.upper()],
         ),
         records_max=workload.records_max,
+        slower_after_ms=workload.slower_after_ms,
     )
 
 

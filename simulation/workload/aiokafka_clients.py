@@ -33,7 +33,7 @@ from simulation.core.history import (
 from simulation.core.payload import key_of, number_of, payload, record_number
 from simulation.workload.consumer import ConsumerSettings
 from simulation.workload.pause import pause
-from simulation.workload.producer import ProducerSettings
+from simulation.workload.producer import Pace, ProducerSettings
 from simulation.workload.progress import Progress
 
 UNTOLD: Final = ProducerRange(-1, -1, -1)
@@ -93,10 +93,11 @@ class AiokafkaProducerWorkload:
         if not await _started(producer, self.progress, self._stopping):
             return
         try:
+            pace = Pace(settings)
             while not self._is_over():
                 for _ in range(settings.batch_records):
                     await self._send(producer)
-                await pause(self._stopping, settings.interval_ms)
+                await pause(self._stopping, pace.interval_ms())
         finally:
             await self._stop(producer)
             for invocation in self._under_way.values():

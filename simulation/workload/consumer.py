@@ -24,6 +24,7 @@ from protocol.records.entries import (
 )
 from simulation.core.history import Function, History, Poll, Read
 from simulation.core.payload import number_of
+from simulation.workload.backoff import Backoff
 from simulation.workload.clients import ClusterClient
 from simulation.workload.pause import pause
 from simulation.workload.progress import Progress, code_of
@@ -96,11 +97,14 @@ class ConsumerWorkload:
             self.positions.setdefault(tp, Position(tp))
 
     async def _read_from(self, broker: int) -> None:
+        backoff = Backoff(self._settings.retry_backoff_ms)
         while not self._stopping.is_set():
             led = [each for each in self.positions.values() if self._leader(each.tp) == broker]
             is_good = bool(led) and await self._read(broker, led)
-            if not is_good:
-                await pause(self._stopping, self._settings.retry_backoff_ms)
+            if is_good:
+                backoff.reset()
+            else:
+                await pause(self._stopping, backoff.next_ms())
 
     def _leader(self, tp: TopicPartition) -> int:
         leader = self._client.leader(tp)

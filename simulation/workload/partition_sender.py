@@ -23,6 +23,7 @@ from protocol.messages.produce import (
 )
 from protocol.records.build import NewRecord
 from simulation.core.history import Invocation, ProducerRange, Send
+from simulation.workload.backoff import Backoff
 from simulation.workload.clients import Begun, ClusterClient, LeaderAndEpoch
 from simulation.workload.progress import Progress, code_of
 from simulation.workload.record_formats import NEWEST_FORMAT, RecordFormat
@@ -73,6 +74,7 @@ class SenderSettings:
     delivery_timeout_ms: int
     """After so long a batch is given up."""
     retry_backoff_ms: int
+    """After the first error; longer after each that follows (see ``Backoff``)."""
     request_timeout_ms: int
     record_format: RecordFormat = NEWEST_FORMAT
 
@@ -127,6 +129,7 @@ class PartitionSender:
         self._in_flight: deque[Batch] = deque()
         self._is_finishing = False
         self._changed = asyncio.Event()
+        self._backoff = Backoff(sender.settings.retry_backoff_ms)
         self._turn = asyncio.Lock()
         """Held by whoever sends, or puts back what was sent."""
 
@@ -262,7 +265,7 @@ class PartitionSender:
 
     async def _look_again(self, code: ErrorCode) -> None:
         """Let time pass, give up what is too old, and see who leads now."""
-        await asyncio.sleep(self._settings.retry_backoff_ms / 1000)
+        await asyncio.sleep(self._backoff.next_ms() / 1000)
         now_s = asyncio.get_running_loop().time()
         while self._waiting and self._waiting[0].deadline_s <= now_s:
             self._give_up(ErrorCode.REQUEST_TIMED_OUT)
@@ -280,6 +283,7 @@ class PartitionSender:
 
     def _acknowledge(self, batch: Batch, base_offset: int) -> None:
         assert batch.leader is not None
+        self._backoff.reset()
         self._progress.acknowledged += len(batch.records)
         batch.invocation.ok(
             batch.send._replace(

@@ -6,6 +6,7 @@ Acks 0, 1 and all; idempotent or not. How a partition's batches get there is in 
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import dataclass
 from itertools import count
 from typing import Final
@@ -32,6 +33,7 @@ from simulation.workload.record_formats import NEWEST_FORMAT, RecordFormat
 
 IDEMPOTENT_IN_FLIGHT_MAX: Final = 5
 """As many batches of a producer as a leader remembers. Source: ProducerStateEntry.java."""
+SLOWER: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +53,29 @@ class ProducerSettings:
     record_format: RecordFormat = NEWEST_FORMAT
     records_max: int | None = None
     """It ends after so many; None: when it is stopped."""
+    slower_after_ms: int | None = None
+    """From then on the interval is ``SLOWER`` times as long; None: it stays."""
     in_flight_max: int = IDEMPOTENT_IN_FLIGHT_MAX
     """Batches of one partition that are not answered yet."""
     delivery_timeout_ms: int = 30_000
     retry_backoff_ms: int = 100
+
+
+class Pace:
+    """How long a producer waits between two batches, from when it was made."""
+
+    __slots__ = ("_interval_ms", "_slower_at_s")
+
+    def __init__(self, settings: ProducerSettings) -> None:
+        after_ms = settings.slower_after_ms
+        begun_s = asyncio.get_running_loop().time()
+        self._interval_ms = settings.interval_ms
+        self._slower_at_s = math.inf if after_ms is None else begun_s + after_ms / 1000
+
+    def interval_ms(self) -> int:
+        """Return the wait before the next batch."""
+        is_slower = asyncio.get_running_loop().time() >= self._slower_at_s
+        return self._interval_ms * (SLOWER if is_slower else 1)
 
 
 class ProducerWorkload:
@@ -119,6 +140,7 @@ class ProducerWorkload:
                 sender.abandon()
 
     async def _make_all(self, group: asyncio.TaskGroup, context: SenderContext) -> None:
+        pace = Pace(self._settings)
         for turn in count():
             if self._is_over():
                 return
@@ -126,7 +148,7 @@ class ProducerWorkload:
             sender = senders[turn % len(senders)] if senders else None
             if sender is not None and not sender.is_full:
                 sender.add(self._batch(sender.tp))
-            await pause(self._stopping, self._settings.interval_ms)
+            await pause(self._stopping, pace.interval_ms())
 
     def _is_over(self) -> bool:
         limit = self._settings.records_max

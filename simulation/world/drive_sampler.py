@@ -28,6 +28,15 @@ class DriveSampler:
     def look(self, now_us: int) -> None:
         """Write down what was damaged."""
         for path, drive in self._node.drives.items():
+            faults = drive.faults
+            is_as_before = (
+                faults is self._disks[path]
+                and drive.losses_count == self._losses[path]
+                and not faults.rules
+                and len(faults.struck_files) == self._struck[path]
+            )
+            if is_as_before:  # As most often.
+                continue
             damage = Damage(now_us, self._node.id, path, "lost what was not durable")
             if drive.losses_count > self._losses[path]:
                 self._losses[path] = drive.losses_count

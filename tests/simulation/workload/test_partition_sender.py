@@ -306,3 +306,17 @@ async def test_what_is_left_of_a_run_that_was_cancelled_ends_as_it_is() -> None:
     trial.leader.gate.set()
     trial.client.close()
     await trial.leader.stop()
+
+
+async def test_it_waits_longer_after_each_error_until_a_batch_is_there() -> None:
+    loop = asyncio.get_running_loop()
+    away = ErrorCode.NOT_ENOUGH_REPLICAS
+    trial = Trial([away] * 5)
+    began_s = loop.time()
+
+    ends = await trial.run(1)
+    first_s = loop.time() - began_s
+
+    assert [each.kind for each in ends] == [Kind.OK]
+    assert first_s == pytest.approx(0.1 + 0.2 + 0.4 + 0.8 + 1.0, abs=0.1)
+    assert trial.progress.errors == {away.name: 5}

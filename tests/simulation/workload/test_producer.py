@@ -49,6 +49,17 @@ async def test_it_writes_at_its_rate_until_it_is_stopped(lab: Lab) -> None:
     assert len(_sends(lab)) == 11
 
 
+async def test_it_writes_a_tenth_when_its_story_lasts(lab: Lab) -> None:
+    await lab.create()
+    producer = _producer(lab, interval_ms=100, slower_after_ms=1_000)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(producer.run())
+        await asyncio.sleep(4.5)
+        producer.stop()
+
+    assert len(_sends(lab)) == 10 + 4
+
+
 async def test_an_idempotent_one_numbers_its_batches(lab: Lab) -> None:
     await lab.create(partitions=2)
     await _producer(lab, is_idempotent=True, records_max=6, batch_records=1).run()
