@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from broker.engine.engine import Engine
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from controller.core.phases import PartitionPhase, ReplicaPhase
@@ -17,9 +18,11 @@ from controller.core.state import ClusterState
 from protocol.ids import NO_LEADER, TopicPartition
 
 
-def contradictions_of_broker(state: EngineState, decided: ClusterState) -> Iterator[str]:
+def contradictions_of_broker(engine: Engine, decided: ClusterState) -> Iterator[str]:
     """Give what one broker has in two ways, or otherwise than decided, a sentence each."""
+    state = engine.state
     who = f"broker {state.broker_id}"
+    yield from _of_loops(who, engine)
     counts = Counter(here.log.log_dir for here in state.iterate_logs())
     for path in state.log_dir_states.online_paths:
         counted = state.log_dir_states.log_count(path)
@@ -58,6 +61,23 @@ def contradictions_of_controller(state: ClusterState, run: RunState) -> Iterator
                 f"{progress.sent} and has answered {progress.answered}"
             )
     yield from _of_phases(state, run)
+
+
+def _of_loops(who: str, engine: Engine) -> Iterator[str]:
+    """Compare what fetchers and movers work on with the replicas that want it."""
+    followed = [
+        replica.partition.leader_id
+        for _, replica in engine.state.hosted.iterate_online()
+        if not replica.partition.is_leader and not replica.is_stopped
+    ]
+    leaders = sorted({leader for leader in followed if leader >= 0})
+    if sorted(engine.following.source_ids) != leaders:
+        yield f"{who} fetches from {sorted(engine.following.source_ids)}, and follows {leaders}"
+    if engine.following.failed_count:
+        yield f"{who} has set {engine.following.failed_count} partitions aside that it follows"
+    moving = sum(replica.future is not None for _, replica in engine.state.hosted.iterate_online())
+    if engine.moves.active_count > moving:
+        yield f"{who} has {engine.moves.active_count} moves in line, and moves {moving} replicas"
 
 
 def _of_replica(

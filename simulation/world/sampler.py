@@ -41,8 +41,11 @@ INTERVAL_US_MAX: Final = SEEN_WITHIN_US
 """The longest time between two looks; half of it on average."""
 IDLE_INTERVAL_US_MAX: Final = 640_000
 """The same when nothing changes, and nobody asks for anything that may change something."""
-SETTLED_WITHIN_MS: Final = 5_000
-"""So long followers may take for the last records, and to hear that they are committed."""
+SETTLED_WITHIN_MS: Final = 40_000
+"""So long followers may take for the last records, and the controller's orders to be answered.
+
+Over a connection that died unnoticed an order is given up after 30 s, and sent again.
+"""
 JOURNAL_WITHIN_MS: Final = 5_000
 """So long may a decision take to be durable at the end."""
 
@@ -160,7 +163,7 @@ class Sampler:
         for node in self._cluster.brokers.values():
             engine = None if node.broker is None else node.broker.broker_control.engine
             if engine is not None and node.is_up and not node.is_paused:
-                found += contradictions_of_broker(engine.state, controller.state)
+                found += contradictions_of_broker(engine, controller.state)
 
     async def _compare_journal(self) -> None:
         """Compare as soon as both agree, or when they should: decisions may be on their way."""

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
+from broker.engine.engine import Engine
 from broker.engine.replica import Replica
-from broker.engine.state import EngineState
 from controller.app import Controller
 from controller.core.phases import PartitionPhase, ReplicaPhase
 from protocol.ids import BrokerId
@@ -20,7 +20,7 @@ from simulation.world.contradictions import (
 from tests.mutations.trial import TP, Trial
 
 
-async def _at_rest() -> tuple[EngineState, Controller]:
+async def _at_rest() -> tuple[Engine, Controller]:
     """Return the inside of a leader of a partition with a follower, and of its controller."""
     trial = await Trial.begin(1, 2)
     await trial.until_isr(TP, 1, 2)
@@ -28,48 +28,62 @@ async def _at_rest() -> tuple[EngineState, Controller]:
     await trial.cluster.until(lambda: _is_quiet(trial), timeout_ms=60_000)
     controller = trial.cluster.controller.controller
     assert controller is not None
-    return trial.state(1), controller
+    return _engine(trial, 1), controller
 
 
 def _is_quiet(trial: Trial) -> bool:
     controller = trial.cluster.controller.controller
     assert controller is not None
-    states = [trial.state(broker) for broker in (1, 2)]
-    found = [text for state in states for text in contradictions_of_broker(state, controller.state)]
+    engines = [_engine(trial, broker) for broker in (1, 2)]
+    found = [text for one in engines for text in contradictions_of_broker(one, controller.state)]
     return [*found, *contradictions_of_controller(controller.state, controller.run_state)] == []
 
 
-def _miscount(state: EngineState) -> None:
-    state.log_dir_states.count_log(state.log_dir_states.online_paths[0])
+def _engine(trial: Trial, broker: int) -> Engine:
+    running = trial.cluster.brokers[broker].broker
+    assert running is not None
+    assert running.broker_control.engine is not None
+    return running.broker_control.engine
 
 
-def _forget_followers(state: EngineState) -> None:
-    _replica(state).partition.followers = {}
+def _follow_itself_elsewhere(engine: Engine) -> None:
+    engine.following.prune()
+    _replica(engine).partition.leader_id = BrokerId(2)
+    engine.following.follow(_replica(engine))
+    _replica(engine).partition.leader_id = BrokerId(1)
 
 
-def _take_another_epoch(state: EngineState) -> None:
-    _replica(state).partition.leader_epoch += 1
+def _miscount(engine: Engine) -> None:
+    engine.state.log_dir_states.count_log(engine.state.log_dir_states.online_paths[0])
 
 
-def _add_a_replica(state: EngineState) -> None:
-    _replica(state).partition.adding_replicas = (3,)
+def _forget_followers(engine: Engine) -> None:
+    _replica(engine).partition.followers = {}
 
 
-def _wait_for_an_isr(state: EngineState) -> None:
-    partition = _replica(state).partition
+def _take_another_epoch(engine: Engine) -> None:
+    _replica(engine).partition.leader_epoch += 1
+
+
+def _add_a_replica(engine: Engine) -> None:
+    _replica(engine).partition.adding_replicas = (3,)
+
+
+def _wait_for_an_isr(engine: Engine) -> None:
+    partition = _replica(engine).partition
     partition.isr = partition.isr.shrink([BrokerId(2)])
 
 
-def _hold_cleaning_up(state: EngineState) -> None:
-    state.cleaning_pauses.pause(TP)
+def _hold_cleaning_up(engine: Engine) -> None:
+    engine.state.cleaning_pauses.pause(TP)
 
 
-def _lose_metadata(state: EngineState) -> None:
-    state.metadata._topics.clear()  # pyright: ignore[reportPrivateUsage] - no broker does
+def _lose_metadata(engine: Engine) -> None:
+    engine.state.metadata._topics.clear()  # pyright: ignore[reportPrivateUsage] - no broker does
 
 
-def _replica(state: EngineState) -> Replica:
-    replica = state.hosted.online_replica(TP)
+def _replica(engine: Engine) -> Replica:
+    replica = engine.state.hosted.online_replica(TP)
     assert replica is not None
     return replica
 
@@ -78,6 +92,7 @@ def _replica(state: EngineState) -> Replica:
     ("change", "text"),
     [
         (_miscount, "broker 1 counts "),
+        (_follow_itself_elsewhere, "broker 1 fetches from [2], and follows []"),
         (_forget_followers, "broker 1 leads orders-0 with followers [], and its replicas are"),
         (_take_another_epoch, "broker 1 has orders-0 with leader epoch 1, and the controller has"),
         (_add_a_replica, "broker 1 has orders-0 with adding replicas (3,), and the controller has"),
@@ -87,12 +102,12 @@ def _replica(state: EngineState) -> Replica:
     ],
 )
 async def test_a_broker_that_keeps_something_wrong_is_told(
-    change: Callable[[EngineState], None], text: str
+    change: Callable[[Engine], None], text: str
 ) -> None:
-    state, controller = await _at_rest()
-    change(state)
+    engine, controller = await _at_rest()
+    change(engine)
 
-    (found,) = contradictions_of_broker(state, controller.state)
+    (found,) = contradictions_of_broker(engine, controller.state)
     assert found.startswith(text)
 
 
