@@ -16,9 +16,9 @@ from protocol.wire.fast import codec
 from tests.broker.fakes import PEER, FakeBroker, topic_state, update_metadata
 
 PINNED = {
-    0: 13, 1: 18, 2: 11, 3: 13, 4: 7, 5: 4, 6: 8, 8: 10, 9: 10, 10: 6, 18: 4, 19: 7, 20: 6, 21: 2,
-    22: 5, 23: 4, 27: 2, 32: 4, 33: 2, 34: 2, 35: 5, 37: 3, 43: 2, 44: 1, 45: 1, 46: 0,
-    47: 0, 60: 2, 61: 0, 75: 0,
+    0: 13, 1: 18, 2: 11, 3: 13, 4: 7, 5: 4, 6: 8, 8: 10, 9: 10, 10: 6, 11: 9, 12: 4, 13: 5, 14: 5,
+    15: 6, 16: 5, 18: 4, 19: 7, 20: 6, 21: 2, 22: 5, 23: 4, 27: 2, 32: 4, 33: 2, 34: 2, 35: 5,
+    37: 3, 42: 2, 43: 2, 44: 1, 45: 1, 46: 0, 47: 0, 60: 2, 61: 0, 75: 0,
 }  # fmt: skip
 """Highest version per API: those of Kafka 4.3; of those that it does not have, of 3.9."""
 

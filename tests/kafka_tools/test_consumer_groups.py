@@ -1,0 +1,62 @@
+"""kafka-console-consumer with a group, and kafka-consumer-groups about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.integration.labs import Lab
+from tests.kafka_tools.tools import KafkaTools
+
+
+@pytest.fixture
+def created(lab: Lab, topic: str) -> str:
+    lab.create(topic, 2)
+    return topic
+
+
+def produced(tools: KafkaTools, topic: str, *lines: str) -> None:
+    text = "".join(f"{line}\n" for line in lines)
+    printed = tools.run(f"kafka-console-producer --topic {topic}", stdin=text)
+    assert (printed.code, printed.err) == (0, "")
+
+
+def consumed(tools: KafkaTools, topic: str, group: str, count: int) -> list[str]:
+    """Consume as a member of a group, from where it was; return the records."""
+    printed = tools.run(
+        f"kafka-console-consumer --topic {topic} --group {group} --from-beginning "
+        f"--max-messages {count}"
+    )
+    assert printed.code == 0
+    # 4.3 recommends the protocol of KIP-848 before it.
+    assert printed.err.endswith(f"Processed a total of {count} messages\n")
+    return sorted(line for line in printed.lines if "is deprecated" not in line)
+
+
+def test_a_group_goes_on_where_it_was_and_is_told_of(tools: KafkaTools, created: str):
+    group = f"of-{created}"
+    produced(tools, created, "one", "two")
+    assert consumed(tools, created, group, 2) == ["one", "two"]
+    produced(tools, created, "three")
+    assert consumed(tools, created, group, 1) == ["three"]
+
+    listed = tools.run("kafka-consumer-groups --list --state")
+    assert [line.split() for line in listed.lines if group in line] == [[group, "Empty"]]
+    described = tools.run(f"kafka-consumer-groups --describe --group {group}")
+    assert (described.code, described.err) == (
+        0,
+        f"\nConsumer group '{group}' has no active members.\n",
+    )
+    rows = [line.split()[:6] for line in described.lines if line.startswith(group)]
+    lags = {row[2]: row[3:] for row in rows}
+    assert sorted(lags) == ["0", "1"]
+    assert sum(int(offset) for offset, _, _ in lags.values()) == 3
+    assert all(offset == end and lag == "0" for offset, end, lag in lags.values())
+
+    deleted = tools.run(f"kafka-consumer-groups --delete --group {group}")
+    assert deleted.out == (f"Deletion of requested consumer groups ('{group}') was successful.\n")
+    assert group not in tools.run("kafka-consumer-groups --list").out
+
+
+def test_a_group_that_is_not_there_cannot_be_deleted(tools: KafkaTools, topic: str):
+    printed = tools.run(f"kafka-consumer-groups --delete --group {topic}")
+    assert "GroupIdNotFoundException" in printed.out + printed.err
