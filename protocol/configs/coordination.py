@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from protocol.configs.checks import at_least
+from protocol.configs.checks import at_least, between
 from protocol.configs.topic_defaults import TopicDefaults
 from protocol.configs.types import INT_MAX, ConfigType, key
 
@@ -56,6 +56,7 @@ class CoordinationConfig(TopicDefaults):
         ConfigType.INT,
         0,
         "How its batches are compressed: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
+        between(0, 4),
     )
     offsets_retention_minutes: int = key(
         ConfigType.INT,
