@@ -45,6 +45,11 @@ class FollowerSession(Generic[K]):
         self._epoch = INITIAL_EPOCH
         self._known: dict[K, None] = {}
 
+    @property
+    def is_incremental(self) -> bool:
+        """Whether the next request names only what changed."""
+        return self._epoch != INITIAL_EPOCH
+
     def next_request(
         self, wanted: Mapping[K, object], changed: Iterable[K], dropped: Iterable[K]
     ) -> SessionRequest[K]:

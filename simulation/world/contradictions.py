@@ -73,8 +73,11 @@ def _of_loops(who: str, engine: Engine) -> Iterator[str]:
     leaders = sorted({leader for leader in followed if leader >= 0})
     if sorted(engine.following.source_ids) != leaders:
         yield f"{who} fetches from {sorted(engine.following.source_ids)}, and follows {leaders}"
-    if engine.following.failed_count:
-        yield f"{who} has set {engine.following.failed_count} partitions aside that it follows"
+    if engine.following.unsettled_source_ids:
+        yield (
+            f"{who} follows partitions of {engine.following.unsettled_source_ids} that it does not "
+            f"fetch within a session"
+        )
     moving = sum(replica.future is not None for _, replica in engine.state.hosted.iterate_online())
     if engine.moves.active_count > moving:
         yield f"{who} has {engine.moves.active_count} moves in line, and moves {moving} replicas"

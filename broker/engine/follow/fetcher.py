@@ -104,6 +104,14 @@ class Fetcher:
         """Partitions set aside until the next LeaderAndIsr."""
         return sum(entry.state is FollowState.FAILED for entry in self._entries.values())
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether all is fetched within a session, but for what is throttled."""
+        states = [entry.state for entry in self._entries.values()]
+        return (self._session.is_incremental or not self._ready) and all(
+            state in (FollowState.READY, FollowState.THROTTLED) for state in states
+        )
+
     def follow(self, replica: FollowedReplica, leader_epoch: int) -> None:
         """Fetch ``replica`` from now on, as of ``leader_epoch``; also after every new epoch."""
         entry = Followed(replica, leader_epoch)

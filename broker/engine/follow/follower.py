@@ -206,6 +206,11 @@ class Following:
         """The brokers that something is fetched from."""
         return list(self._sources)
 
+    @property
+    def unsettled_source_ids(self) -> list[int]:
+        """The brokers of which something is not, or not yet, fetched within a session."""
+        return [id_ for id_, source in self._sources.items() if not source.fetcher.is_settled]
+
     def run(self, task_group: asyncio.TaskGroup) -> None:
         """Run fetch loops in ``task_group``, as sources appear."""
         self._group = task_group

@@ -19,6 +19,16 @@ def test_the_first_request_names_everything_and_asks_for_a_session() -> None:
     assert plan == (0, 0, ["a", "b"], [])
 
 
+def test_a_session_is_incremental_once_the_leader_gave_it_an_id() -> None:
+    session: FollowerSession[str] = FollowerSession()
+    session.next_request({"a": 1}, [], [])
+    session.answered(ErrorCode.NONE, 0)
+    assert not session.is_incremental
+
+    session.answered(ErrorCode.NONE, 77)
+    assert session.is_incremental
+
+
 def test_later_requests_name_only_what_changed() -> None:
     session = begun("a", "b")
     assert session.next_request({"a": 1, "b": 2}, ["b"], []) == (77, 1, ["b"], [])

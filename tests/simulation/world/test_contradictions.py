@@ -20,15 +20,15 @@ from simulation.world.contradictions import (
 from tests.mutations.trial import TP, Trial
 
 
-async def _at_rest() -> tuple[Engine, Controller]:
-    """Return the inside of a leader of a partition with a follower, and of its controller."""
+async def _at_rest(broker: int = 1) -> tuple[Engine, Controller]:
+    """Return the inside of broker 1, which leads, or of 2, which follows, and of the controller."""
     trial = await Trial.begin(1, 2)
     await trial.until_isr(TP, 1, 2)
     await trial.producer().run()
     await trial.cluster.until(lambda: _is_quiet(trial), timeout_ms=60_000)
     controller = trial.cluster.controller.controller
     assert controller is not None
-    return _engine(trial, 1), controller
+    return _engine(trial, broker), controller
 
 
 def _is_quiet(trial: Trial) -> bool:
@@ -107,8 +107,18 @@ async def test_a_broker_that_keeps_something_wrong_is_told(
     engine, controller = await _at_rest()
     change(engine)
 
-    (found,) = contradictions_of_broker(engine, controller.state)
+    found, *_ = contradictions_of_broker(engine, controller.state)
     assert found.startswith(text)
+
+
+async def test_a_follower_that_has_no_session_is_told() -> None:
+    engine, controller = await _at_rest(2)
+    (source,) = engine.following._sources.values()  # pyright: ignore[reportPrivateUsage]
+    source.fetcher._session.reset()  # pyright: ignore[reportPrivateUsage]
+
+    assert list(contradictions_of_broker(engine, controller.state)) == [
+        "broker 2 follows partitions of [1] that it does not fetch within a session"
+    ]
 
 
 def _lose_hosted(controller: Controller) -> None:
