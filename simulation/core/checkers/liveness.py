@@ -11,6 +11,7 @@ from typing import Final
 from protocol.ids import TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.timeline import last_partitions
+from simulation.core.checkers.unassigned import still_hosted
 from simulation.core.samples import PartitionSample, ReplicaSample, Role, Samples
 
 NAME: Final = "liveness"
@@ -32,7 +33,8 @@ def lacks(samples: Samples) -> list[str]:
     """Return what the last samples leave to wait for, a sentence each."""
     replicas = {(sample.broker, sample.tp): sample for sample in samples.replicas}
     partitions = last_partitions(samples.partitions).values()
-    return [text for partition in partitions for text in _wants(partition, replicas)]
+    wants = [text for partition in partitions for text in _wants(partition, replicas)]
+    return [*wants, *still_hosted(samples)]
 
 
 def _wants(

@@ -33,6 +33,7 @@ from simulation.core.checkers import (
     retention,
     settled,
     states,
+    unassigned,
 )
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.samples import Samples, SampleSource
@@ -90,6 +91,7 @@ _WANTS: Final[Mapping[str, _Wants]] = {
         (SampleSource.DECISIONS,),
         (SampleSource.CLIENTS, SampleSource.REPLICAS, SampleSource.LOG_DIRS),
     ),
+    unassigned.NAME: _Wants((SampleSource.DECISIONS, SampleSource.LOGS)),
     liveness.NAME: _Wants((SampleSource.DECISIONS, SampleSource.REPLICAS)),
     settled.NAME: _Wants((SampleSource.DECISIONS, SampleSource.REPLICAS, SampleSource.COMMITS)),
     journal.NAME: _Wants((SampleSource.JOURNAL,), (SampleSource.CONTROLLER,)),

@@ -28,6 +28,7 @@ from simulation.core.checkers.refused_places import check_refused_places
 from simulation.core.checkers.retention import check_retention
 from simulation.core.checkers.settled import check_settled
 from simulation.core.checkers.states import check_states
+from simulation.core.checkers.unassigned import check_unassigned
 
 CHECKERS: Final[tuple[Checker, ...]] = (
     check_durability,
@@ -42,6 +43,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_containment,
     check_placement,
     check_refused_places,
+    check_unassigned,
     check_liveness,
     check_settled,
     check_journal,

@@ -1,0 +1,76 @@
+"""Brokers keep no logs of replicas that are assigned to them no more, nor of topics that are gone.
+
+After healing that is waited for (``still_hosted``, by ``liveness``). In the end nothing lies on the
+disks either that was taken away ``GONE_WITHIN_US`` ago, if nothing stood between the controller and
+the broker since. What a broker set aside as a stray lies there for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from protocol.faults.model import CONTROLLER_NODE, broker_node
+from protocol.ids import TopicPartition
+from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.checkers.quiet_times import QuietTimes
+from simulation.core.checkers.timeline import last_partitions
+from simulation.core.samples import PartitionSample, Role, Samples
+
+NAME: Final = "unassigned logs"
+GONE_WITHIN_US: Final = 5_000_000
+_HOSTED: Final = (Role.LEADER, Role.FOLLOWER)
+
+
+def check_unassigned(evidence: Evidence) -> list[Violation]:
+    """Look at the logs on the disks that are online."""
+    samples = evidence.samples
+    if samples.journal_edits_us:
+        return []  # Brokers keep what a journal forgot, for people.
+    begin_us = samples.ended_us - GONE_WITHIN_US
+    quiet = QuietTimes(samples)
+    assigned = _assigned_since(samples, begin_us)
+    known = {sample.tp: None for sample in samples.partitions}
+    return [
+        Violation(
+            NAME,
+            samples.ended_us,
+            f"broker {log.broker} has a log of {log.tp} in {log.log_dir}, and that is assigned to "
+            f"it no more for {GONE_WITHIN_US / 1e6:g} s",
+        )
+        for log in samples.logs
+        if log.is_readable
+        and not log.is_future
+        and log.tp in known
+        and (log.broker, log.tp) not in assigned
+        and quiet.lasts((CONTROLLER_NODE, broker_node(log.broker)), begin_us, samples.ended_us)
+    ]
+
+
+def _assigned_since(samples: Samples, begin_us: int) -> dict[tuple[int, TopicPartition], None]:
+    """Return which replicas there were at a time or later."""
+    assigned: dict[tuple[int, TopicPartition], None] = {}
+    last: dict[TopicPartition, PartitionSample] = {}
+    for sample in samples.partitions:
+        if sample.at_us > begin_us:
+            assigned.update(((broker, sample.tp), None) for broker in sample.replicas)
+        else:
+            last[sample.tp] = sample
+    for sample in last.values():
+        if not sample.is_deleted:
+            assigned.update(((broker, sample.tp), None) for broker in sample.replicas)
+    return assigned
+
+
+def still_hosted(samples: Samples) -> Iterator[str]:
+    """Give a sentence for each replica that a broker has in use although it is none any more."""
+    if samples.journal_edits_us:
+        return
+    partitions = last_partitions(samples.partitions)
+    known = {sample.tp: None for sample in samples.partitions}
+    replicas = {(each.broker, each.tp): each for each in samples.replicas}
+    for (broker, tp), replica in replicas.items():
+        partition = partitions.get(tp)
+        is_assigned = partition is not None and broker in partition.replicas
+        if replica.role in _HOSTED and tp in known and not is_assigned:
+            yield f"broker {broker} still has a replica of {tp}, which is assigned to it no more"
