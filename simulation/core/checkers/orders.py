@@ -14,19 +14,12 @@ from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.ordered_places import broken_places
 from simulation.core.checkers.ordering import Ordered, about_topic, ordered_of
 from simulation.core.checkers.registers import Write, possible_values
+from simulation.core.checkers.throttles import kept_throttles, released
 from simulation.core.checkers.timeline import last_partitions
 from simulation.core.history import Function
 from simulation.core.samples import PartitionSample, Samples, SampleSource
 
 NAME: Final = "orders"
-THROTTLES: Final = (
-    "leader.replication.throttled.rate",
-    "follower.replication.throttled.rate",
-    "leader.replication.throttled.replicas",
-    "follower.replication.throttled.replicas",
-    "replica.alter.log.dirs.io.max.bytes.per.second",
-)
-"""Configurations that are taken off when the last reassignment, or the last move, is over."""
 
 
 def check_orders(evidence: Evidence) -> list[Violation]:
@@ -41,8 +34,9 @@ def check_orders(evidence: Evidence) -> list[Violation]:
         *_topics_still_there(ordered, samples, there),
         *_partition_counts(ordered, there),
         *_assignments(ordered, there),
-        *_topic_configs(ordered, samples, there),
-        *_broker_configs(ordered, samples),
+        *_topic_configs(ordered, evidence, there),
+        *_broker_configs(ordered, evidence),
+        *kept_throttles(ordered, samples),
         *broken_places(ordered, evidence),
     ]
     return [Violation(NAME, samples.ended_us, text) for text in broken]
@@ -165,25 +159,27 @@ def _at(assignment: tuple[tuple[int, ...], ...], number: int) -> tuple[int, ...]
 
 
 def _topic_configs(
-    ordered: list[Ordered], samples: Samples, there: Mapping[TopicPartition, PartitionSample]
+    ordered: list[Ordered], evidence: Evidence, there: Mapping[TopicPartition, PartitionSample]
 ) -> Iterator[str]:
     topics = {tp.topic: None for tp in there}
-    last = {sample.topic: sample.configs for sample in samples.topics}
+    last = {sample.topic: sample.configs for sample in evidence.samples.topics}
+    taken_off = released(evidence)
     for topic in topics:
         setters = _of(about_topic(ordered, topic), Function.CREATE_TOPIC, Function.ALTER_CONFIGS)
         settings = [_setting(each) for each in setters]
-        yield from _wrong_configs(f"topic {topic}", last.get(topic, {}), settings)
+        yield from _wrong_configs(f"topic {topic}", last.get(topic, {}), settings, taken_off)
 
 
-def _broker_configs(ordered: list[Ordered], samples: Samples) -> Iterator[str]:
-    last = {sample.broker: sample.configs for sample in samples.broker_configs}
+def _broker_configs(ordered: list[Ordered], evidence: Evidence) -> Iterator[str]:
+    last = {sample.broker: sample.configs for sample in evidence.samples.broker_configs}
+    taken_off = released(evidence)
     settings: dict[str, list[_Setting]] = {}
     for each in _of(ordered, Function.ALTER_CONFIGS):
         if not each.order.topic:
             settings.setdefault(each.broker_node, []).append(_setting(each))
     for name, known in settings.items():
         who = f"broker {name}" if name else "every broker"
-        yield from _wrong_configs(who, last.get(name, {}), known)
+        yield from _wrong_configs(who, last.get(name, {}), known, taken_off)
 
 
 def _setting(each: Ordered) -> _Setting:
@@ -191,7 +187,10 @@ def _setting(each: Ordered) -> _Setting:
     return _Setting(each, dict(each.order.configs), is_whole)
 
 
-def _wrong_configs(who: str, has: Mapping[str, str], settings: list[_Setting]) -> Iterator[str]:
+def _wrong_configs(
+    who: str, has: Mapping[str, str], settings: list[_Setting], taken_off: Sequence[str]
+) -> Iterator[str]:
+    """``taken_off``: what nodes may have taken off by themselves."""
     names = {name: None for each in settings for name in each.configs}
     for name in (*names, *(each for each in has if each not in names)):
         wanted = possible_values(
@@ -203,7 +202,7 @@ def _wrong_configs(who: str, has: Mapping[str, str], settings: list[_Setting]) -
         )
         if wanted is None or has.get(name) in wanted:
             continue
-        if name not in THROTTLES or name in has:
+        if name not in taken_off or name in has:
             yield f"{who} has {name} {has.get(name)}, and {_listed(wanted)} was ordered"
 
 

@@ -239,12 +239,15 @@ def test_configurations_of_one_broker_and_of_all() -> None:
 
 
 def test_throttles_are_taken_off_by_who_waits_for_the_end_of_what_they_slow() -> None:
-    for name in (
-        "leader.replication.throttled.rate",
-        "replica.alter.log.dirs.io.max.bytes.per.second",
+    for name, slowed in (
+        ("leader.replication.throttled.rate", Function.REASSIGN),
+        ("replica.alter.log.dirs.io.max.bytes.per.second", Function.MOVE),
     ):
         story = _story()
         story.order(Function.ALTER_CONFIGS, Order(broker=2, configs=((name, "1000"),)))
+        assert _texts(story) == [f"broker 2 has {name} None, and 1000 was ordered"]
+
+        story.order(slowed, Order("nothing", 0))
         assert _texts(story) == []
 
         story.samples.broker_configs.append(BrokerConfigsSample(9, "2", {name: "7"}))
