@@ -33,6 +33,9 @@ class Function(StrEnum):
 
     SEND = "send"
     POLL = "poll"
+    ASSIGN = "assign"
+    """Nothing was asked: a member of a group is assigned partitions."""
+    COMMIT = "commit"
     CREATE_TOPIC = "create-topic"
     CREATE_PARTITIONS = "create-partitions"
     DELETE_TOPIC = "delete-topic"
@@ -91,6 +94,21 @@ class Poll(NamedTuple):
     """When it is over: those with records or an error."""
 
 
+class Assignment(NamedTuple):
+    """What one member of a group owns from now on."""
+
+    group: str
+    generation: int
+    partitions: tuple[TopicPartition, ...]
+
+
+class Commit(NamedTuple):
+    """Offsets that a group is to go on from."""
+
+    group: str
+    offsets: tuple[tuple[TopicPartition, int], ...]
+
+
 class Order(NamedTuple):
     """What an administrator asked for; fields that say nothing keep their defaults."""
 
@@ -113,7 +131,7 @@ class Order(NamedTuple):
     """Asked of more than one broker: who did not answer may do it yet, a second time."""
 
 
-Value: TypeAlias = Send | Poll | Order
+Value: TypeAlias = Send | Poll | Assignment | Commit | Order
 
 
 class Operation(NamedTuple):

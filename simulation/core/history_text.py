@@ -13,7 +13,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, assert_never, cast
 
 from protocol.ids import NO_OFFSET, TopicPartition
-from simulation.core.history import Function, Kind, Operation, Order, Poll, Send, Value
+from simulation.core.history import (
+    Assignment,
+    Commit,
+    Function,
+    Kind,
+    Operation,
+    Order,
+    Poll,
+    Send,
+    Value,
+)
 
 _CLIENT_FUNCTIONS: Final = (Function.SEND, Function.POLL)
 
@@ -54,7 +64,7 @@ def _partitions(value: Value) -> Iterator[TopicPartition]:
             yield value.tp
         case Poll():
             yield from (read.tp for read in value.reads)
-        case Order():
+        case Assignment() | Commit() | Order():
             pass
         case _:
             assert_never(value)
@@ -82,6 +92,13 @@ def _edn_value(operation: Operation, keys: Mapping[TopicPartition, int]) -> str:
             return _edn_vector(_sends(value, keys[value.tp], operation.kind))
         case Poll():
             return _edn_vector([_poll(value, keys, operation.kind)])
+        case Assignment():
+            tps = _edn_vector(_edn_text(str(tp)) for tp in value.partitions)
+            group = _edn_text(value.group)
+            return f"{{:group {group}, :generation {value.generation}, :partitions {tps}}}"
+        case Commit():
+            offsets = ", ".join(f"{_edn_text(str(tp))} {at}" for tp, at in value.offsets)
+            return f"{{:group {_edn_text(value.group)}, :offsets {{{offsets}}}}}"
         case Order():
             told = {
                 name.replace("_", "-"): _edn_part(part)

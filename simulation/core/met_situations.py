@@ -24,7 +24,13 @@ from simulation.core.samples import LogSample, PartitionSample, Role
 _WITHIN_US: Final = WITHIN_MS * 1000
 _MANY: Final = 4
 """So many moves within ``WITHIN_MS`` are a rebalance."""
-_NOT_ORDERS: Final = (Function.SEND, Function.POLL, Function.NOTE)
+_NOT_ORDERS: Final = (
+    Function.SEND,
+    Function.POLL,
+    Function.ASSIGN,
+    Function.COMMIT,
+    Function.NOTE,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,8 @@ class Workload:
     """``move`` moves replicas between the log dirs of their brokers, by chance."""
     client: Literal["plain", "aiokafka"] = "plain"
     """``plain`` shows every answer as it came; ``aiokafka`` is the library as people use it."""
+    group: str | None = None
+    """A consumer's: it shares the topic with the others of that group, and commits. aiokafka's."""
     acks: Literal["all", "1", "0"] = "all"
     idempotent: bool = False
     interval_ms: int = 50

@@ -33,6 +33,7 @@ BOUNDED: Final = (Count, LeaderEpoch, Metric, Offsets)
 """Conditions that say nothing without a bound."""
 _NEWEST_FORMAT: Final = 2
 """Of records; older ones are message sets, without producer ids."""
+_IN_GROUPS: Final = ("consume", "aiokafka")
 _NOT_BOUNDS: Final = ("workload", "what", "of", "broker", "name")
 
 
@@ -106,6 +107,8 @@ def _workload_mistakes(plan: Plan) -> Iterator[str]:
     for index, workload in enumerate(plan.workloads):
         if workload.client == "aiokafka" and workload.kind == "move":
             yield f"workloads[{index}].client: aiokafka moves no replicas"
+        if workload.group is not None and (workload.kind, workload.client) != _IN_GROUPS:
+            yield f"workloads[{index}].group: only of kind consume and client aiokafka"
         if workload.idempotent and workload.acks != "all":
             yield f"workloads[{index}].acks: must be all of an idempotent producer"
         yield from (f"workloads[{index}].{mistake}" for mistake in _format_mistakes(workload))

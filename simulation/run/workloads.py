@@ -116,8 +116,15 @@ class Workloads:
             AiokafkaConsumerWorkload,
             AiokafkaProducerWorkload,
         )
+        from simulation.workload.group_consumer import (  # noqa: PLC0415
+            GroupConsumerSettings,
+            GroupConsumerWorkload,
+        )
 
         addresses, client_id = connection.addresses, connection.client_id
+        if workload.group is not None:
+            member = GroupConsumerSettings(topic=workload.topic, group=workload.group)
+            return GroupConsumerWorkload(addresses, client_id, self._history, member)
         if workload.kind == "consume":
             reading = ConsumerSettings(topic=workload.topic)
             return AiokafkaConsumerWorkload(addresses, client_id, self._history, reading)

@@ -82,7 +82,7 @@ class AiokafkaProducerWorkload:
         """Write until stopped, or until ``records_max`` are made."""
         settings = self._settings
         producer = AIOKafkaProducer(
-            bootstrap_servers=_bootstrap(self._addresses),
+            bootstrap_servers=bootstrap(self._addresses),
             client_id=self._client_id,
             acks=_ACKS[settings.acks],
             enable_idempotence=settings.is_idempotent,
@@ -90,7 +90,7 @@ class AiokafkaProducerWorkload:
             request_timeout_ms=settings.delivery_timeout_ms,
             retry_backoff_ms=settings.retry_backoff_ms,
         )
-        if not await _started(producer, self.progress, self._stopping):
+        if not await started(producer, self.progress, self._stopping):
             return
         try:
             pace = Pace(settings)
@@ -205,7 +205,7 @@ class AiokafkaConsumerWorkload:
         """Read until stopped."""
         consumer = AIOKafkaConsumer(
             self._settings.topic,
-            bootstrap_servers=_bootstrap(self._addresses),
+            bootstrap_servers=bootstrap(self._addresses),
             client_id=self._client_id,
             group_id=None,
             auto_offset_reset="earliest",
@@ -213,7 +213,7 @@ class AiokafkaConsumerWorkload:
             retry_backoff_ms=self._settings.retry_backoff_ms,
             metadata_max_age_ms=self._settings.metadata_max_age_ms,
         )
-        if not await _started(consumer, self.progress, self._stopping):
+        if not await started(consumer, self.progress, self._stopping):
             return
         try:
             while not self._stopping.is_set():
@@ -230,7 +230,7 @@ class AiokafkaConsumerWorkload:
                 self.progress.count_error(error_name(error))
                 polling.fail(error_name(error))
                 return
-            reads = [_read(tp, records) for tp, records in sorted(found.items()) if records]
+            reads = [read_of(tp, records) for tp, records in sorted(found.items()) if records]
             self.progress.read += sum(len(read.records) for read in reads)
             polling.ok(Poll(NO_LEADER, tuple(reads)))
 
@@ -243,11 +243,12 @@ def error_name(error: BaseException) -> str:
     return type(error).__name__
 
 
-def _bootstrap(addresses: Mapping[int, tuple[str, int]]) -> str:
+def bootstrap(addresses: Mapping[int, tuple[str, int]]) -> str:
+    """Return all brokers as the library takes them."""
     return ",".join(f"{host}:{port}" for host, port in addresses.values())
 
 
-async def _started(client: Any, progress: Progress, stopping: asyncio.Event) -> bool:
+async def started(client: Any, progress: Progress, stopping: asyncio.Event) -> bool:
     """Start a client of the library, again and again while no broker answers."""
     while not stopping.is_set():
         try:
@@ -261,7 +262,8 @@ async def _started(client: Any, progress: Progress, stopping: asyncio.Event) -> 
     return False
 
 
-def _read(tp: Any, records: Any) -> Read:
+def read_of(tp: Any, records: Any) -> Read:
+    """Return what the library read of a partition."""
     return Read(
         TopicPartition(tp.topic, tp.partition),
         records[0].offset,

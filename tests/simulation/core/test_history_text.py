@@ -5,7 +5,17 @@ from collections.abc import Iterator
 from itertools import count
 
 from protocol.ids import TopicPartition
-from simulation.core.history import Function, History, Order, Poll, ProducerRange, Read, Send
+from simulation.core.history import (
+    Assignment,
+    Commit,
+    Function,
+    History,
+    Order,
+    Poll,
+    ProducerRange,
+    Read,
+    Send,
+)
 from simulation.core.history_text import edn_lines, json_lines
 from tests.simulation.core.edn import read_edn
 
@@ -147,3 +157,16 @@ def test_json_lines_name_the_parts_of_a_poll() -> None:
             }
         ],
     }
+
+
+def test_what_a_member_owns_and_commits_is_written_as_the_nemesis_does() -> None:
+    history = _history()
+    owned, commit = Assignment("g", 3, (ORDERS,)), Commit("g", ((ORDERS, 5), (PAID, 7)))
+    history.begin("one", Function.ASSIGN, owned).ok(owned)
+    history.begin("one", Function.COMMIT, commit).ok(commit)
+
+    _, assigned, _, committed = _rows(history)
+
+    assert (assigned[":f"], assigned[":process"]) == (":assign", ":nemesis")
+    assert assigned[":value"] == {":group": "g", ":generation": 3, ":partitions": ["orders-0"]}
+    assert committed[":value"] == {":group": "g", ":offsets": {"orders-0": 5, "paid-3": 7}}

@@ -123,6 +123,8 @@ def test_a_plan_says_what_it_is(text: str, told: str) -> None:
 @pytest.mark.parametrize(
     ("workload", "told"),
     [
+        ("group: g", "workloads[0].group: only of kind consume and client aiokafka"),
+        ("group: g, kind: consume", "workloads[0].group: only of kind consume and client aiokafka"),
         ("client: aiokafka, kind: move", "workloads[0].client: aiokafka moves no replicas"),
         ("keys: -1", "workloads[0].keys: must be >= 0, is -1"),
         (

@@ -32,11 +32,13 @@ def test_the_clients_of_a_library_take_part() -> None:
         """
         - until: {count: {workload: load, at_least: 10}}
         - until: {count: {workload: reader, what: read, at_least: 10}}
+        - until: {count: {workload: member, what: read, at_least: 10}}
         """,
         rest="""
 workloads:
   - {name: load, topic: a, client: aiokafka}
   - {name: reader, topic: a, client: aiokafka, kind: consume}
+  - {name: member, topic: a, client: aiokafka, kind: consume, group: g}
 """,
     )
 
