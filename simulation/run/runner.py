@@ -171,9 +171,9 @@ class _PlanRun:
             for workload in self._plan.workloads:
                 if workload.begins:
                     context.workloads.begin(workload.name)
-            lookout = context.group.create_task(_ask_for_metadata(context), name="lookout")
+            asking = context.group.create_task(_ask_for_metadata(context), name="ask-for-metadata")
             await player.play(self._plan.steps)
-            lookout.cancel()
+            asking.cancel()
         self._note(STEPS, player.failures)
 
     async def _end(self, context: RunContext, faults: list[Fault]) -> None:

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from broker.storage.disk_queue import QUEUED_BYTES_MAX
-from protocol.faults.model import broker_node
-from protocol.framing import FRAME_SIZE_BYTES_MAX
 from protocol.ids import TopicPartition, uuid_from_text
-from simulation.core.samples import GaugeSample, LogDirSample, ReplicaSample, Role, Samples
+from simulation.core.samples import LogDirSample, ReplicaSample, Role, Samples
 from simulation.sampling.logs import Holding
+from simulation.sampling.sample_writer import SampleWriter
 
 
 class ReplicaSampler:
@@ -28,14 +26,9 @@ class ReplicaSampler:
         self.led: dict[TopicPartition, tuple[int, tuple[int, ...]]] = {}
         """Leader epoch and Isr of what it leads, as of the last look."""
         self._broker = broker
-        self._samples = samples
-        self._written: dict[TopicPartition, ReplicaSample] = {}
+        self._writer = SampleWriter(broker, samples)
         self._high_watermarks: dict[TopicPartition, int] = {}
         """As of the last look, which is one later than what is written."""
-        self._log_dirs: dict[str, LogDirSample] = {}
-        """As of the last look at which they changed."""
-        self._gauges: dict[str, int] = {}
-        """Name -> where it is in the samples."""
         self._looked_us = 0
 
     # Any: JSON.
@@ -66,8 +59,8 @@ class ReplicaSampler:
         }
         hosted = {sample.tp: self._lagging(sample, answered) for sample in found}
         for row in answer["offline_replicas"]:
-            offline = self._offline_sample(row, answer["pid"], now_us)
-            hosted[offline.tp] = offline
+            tp = _tp(row)
+            hosted[tp] = self._writer.offline_replica(tp, row["log_dir"], answer["pid"], now_us)
         self._high_watermarks = {tp: held.high_watermark for tp, held in self.holdings.items()}
         self._write(hosted, now_us)
         self._looked_us = now_us
@@ -82,15 +75,12 @@ class ReplicaSampler:
 
     def _write(self, hosted: Mapping[TopicPartition, ReplicaSample], now_us: int) -> None:
         for tp, sample in hosted.items():
-            before = self._written.get(tp)
+            before = self._writer.replicas.get(tp)
             if before is None or before._replace(at_us=now_us) != sample:
-                self._written[tp] = sample
-                self._samples.replicas.append(sample)
-        for tp, last in list(self._written.items()):
+                self._writer.replica(sample)
+        for tp in list(self._writer.replicas):
             if tp not in hosted:
-                del self._written[tp]
-                gone = last._replace(at_us=now_us, role=Role.GONE, isr=())
-                self._samples.replicas.append(gone)
+                self._writer.replica_gone(tp, now_us)
 
     def _online_sample(self, row: Mapping[str, Any], boot: int, now_us: int) -> ReplicaSample:
         return ReplicaSample(
@@ -115,7 +105,7 @@ class ReplicaSampler:
         """
         if sample.role is not Role.LEADER:
             return sample
-        before = self._written.get(sample.tp)
+        before = self._writer.replicas.get(sample.tp)
         is_same = (
             before is not None
             and before.role is Role.LEADER
@@ -129,52 +119,22 @@ class ReplicaSampler:
             latest = before.high_watermark
         return sample._replace(high_watermark=latest)
 
-    def _offline_sample(self, row: Mapping[str, Any], boot: int, now_us: int) -> ReplicaSample:
-        tp = _tp(row)
-        before = self._written.get(tp) or ReplicaSample(
-            now_us, self._broker, boot, tp, Role.OFFLINE
-        )
-        return before._replace(
-            at_us=now_us,
-            boot=boot,
-            role=Role.OFFLINE,
-            log_dir=row["log_dir"] or before.log_dir,
-            isr=(),
-        )
-
     def _look_at_log_dirs(self, rows: Collection[Mapping[str, Any]], now_us: int) -> None:
         """Begin an outage when it was seen, and end it when it was seen last."""
         self.online_log_dirs = {row["path"]: None for row in rows if row["is_online"]}
         for row in rows:
             path, is_online = row["path"], row["is_online"]
             seen = LogDirSample(now_us, self._broker, path, is_online, row["is_cordoned"])
-            before = self._log_dirs.get(path)
-            if before is None or before._replace(at_us=now_us) != seen:
-                is_back = is_online and before is not None and not before.is_online
-                self._log_dirs[path] = seen
-                at_us = self._looked_us if is_back else now_us
-                self._samples.log_dirs.append(seen._replace(at_us=at_us))
+            before = self._writer.log_dirs.get(path)
+            is_back = is_online and before is not None and not before.is_online
+            self._writer.log_dir(seen._replace(at_us=self._looked_us) if is_back else seen)
 
     def _look_at_gauges(self, answer: Mapping[str, Any], now_us: int) -> None:
-        """Keep the most of each.
-
-        A log dir's queue is asked before a request is read, so that the last may pass its bounds.
-        """
         for row in answer["log_dirs"]:
-            path, depth_max = row["path"], row["queue_depth_max"]
-            self._gauge(now_us, f"jobs queued for {path}", row["queue_depth"], 2 * depth_max)
-            bytes_max = QUEUED_BYTES_MAX + FRAME_SIZE_BYTES_MAX
-            self._gauge(now_us, f"bytes queued for {path}", row["queued_bytes"], bytes_max)
-        self._gauge(now_us, "bytes of tails", answer["tail_bytes"], answer["tail_bytes_max"])
-
-    def _gauge(self, now_us: int, name: str, value: int, bound: int) -> None:
-        gauges = self._samples.gauges
-        at = self._gauges.setdefault(name, len(gauges))
-        gauge = GaugeSample(now_us, broker_node(self._broker), name, value, bound)
-        if at == len(gauges):
-            gauges.append(gauge)
-        elif value > gauges[at].value:
-            gauges[at] = gauge
+            depth, depth_max = row["queue_depth"], row["queue_depth_max"]
+            self._writer.queue(row["path"], depth, depth_max, row["queued_bytes"], now_us)
+        tail_bytes, tail_bytes_max = answer["tail_bytes"], answer["tail_bytes_max"]
+        self._writer.gauge("bytes of tails", tail_bytes, tail_bytes_max, now_us)
 
 
 def _tp(row: Mapping[str, Any]) -> TopicPartition:

@@ -5,15 +5,12 @@ It reads attributes and compares; only what changed costs more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
-from broker.storage.disk_queue import QUEUED_BYTES_MAX
-from protocol.framing import FRAME_SIZE_BYTES_MAX
-from protocol.ids import TopicPartition
-from simulation.core.samples import GaugeSample, LogDirSample, ReplicaSample, Role, Samples
+from simulation.core.samples import LogDirSample, ReplicaSample, Role, Samples
+from simulation.sampling.sample_writer import SampleWriter
 from simulation.world.node import BrokerNode
 
 _GAUGES_EVERY: Final = 16
@@ -25,11 +22,7 @@ class BrokerSampler:
 
     def __init__(self, node: BrokerNode, samples: Samples) -> None:
         self._node = node
-        self._samples = samples
-        self._seen: dict[TopicPartition, ReplicaSample] = {}
-        self._log_dirs: dict[str, tuple[bool, bool]] = {}
-        """Path -> whether it is online, and cordoned."""
-        self._gauges: dict[str, GaugeSample] = {}
+        self._writer = SampleWriter(node.id, samples)
         self._looks = 0
 
     def look(self, now_us: int) -> None:
@@ -50,67 +43,53 @@ class BrokerSampler:
         return None if engine is None else engine.state
 
     def _all_gone(self, now_us: int) -> None:
-        for tp, last in list(self._seen.items()):
-            self._write(last._replace(at_us=now_us, role=Role.GONE, isr=()))
-            del self._seen[tp]
-        self._log_dirs.clear()
+        for tp in list(self._writer.replicas):
+            self._writer.replica_gone(tp, now_us)
+        self._writer.log_dirs.clear()
 
     def _look_at_log_dirs(self, state: EngineState, now_us: int) -> None:
+        written = self._writer.log_dirs
         for path, log_dir in state.log_dirs.items():
             is_online = log_dir.is_online or log_dir.is_closed
-            seen = (is_online, state.log_dir_states.is_cordoned(path))
-            if self._log_dirs.get(path) != seen:
-                self._log_dirs[path] = seen
-                self._samples.log_dirs.append(LogDirSample(now_us, self._node.id, path, *seen))
+            is_cordoned = state.log_dir_states.is_cordoned(path)
+            last = written.get(path)
+            if last is None or (last.is_online, last.is_cordoned) != (is_online, is_cordoned):
+                sample = LogDirSample(now_us, self._node.id, path, is_online, is_cordoned)
+                self._writer.log_dir(sample)
 
     def _look_at_replicas(self, state: EngineState, now_us: int) -> None:
-        seen = self._seen
+        writer = self._writer
+        written = writer.replicas
         count = 0
         for tp, replica in state.hosted.iterate_online():
             count += 1
-            last = seen.get(tp)
+            last = written.get(tp)
             if last is None or not _is_as(last, replica):
-                self._write(_sample(now_us, self._node, replica))
+                writer.replica(_sample(now_us, self._node, replica))
         for tp, offline in state.hosted.iterate_offline():
             count += 1
-            last = seen.get(tp)
+            last = written.get(tp)
             if last is None or last.role is not Role.OFFLINE:
-                before = last or ReplicaSample(now_us, self._node.id, 0, tp, Role.OFFLINE)
-                self._write(
-                    before._replace(
-                        at_us=now_us,
-                        boot=self._node.starts_count,
-                        role=Role.OFFLINE,
-                        log_dir=offline.log_dir or before.log_dir,
-                        isr=(),
-                    )
-                )
-        if count < len(seen):
+                boot = self._node.starts_count
+                writer.replica(writer.offline_replica(tp, offline.log_dir, boot, now_us))
+        if count < len(written):
             self._note_gone(state, now_us)
 
     def _note_gone(self, state: EngineState, now_us: int) -> None:
         hosted = {tp: None for tp, _ in state.hosted.iterate_online()}
         hosted.update((tp, None) for tp, _ in state.hosted.iterate_offline())
-        for tp, last in list(self._seen.items()):
+        for tp in list(self._writer.replicas):
             if tp not in hosted:
-                self._write(last._replace(at_us=now_us, role=Role.GONE, isr=()))
-                del self._seen[tp]
-
-    def _write(self, sample: ReplicaSample) -> None:
-        self._seen[sample.tp] = sample
-        self._samples.replicas.append(sample)
+                self._writer.replica_gone(tp, now_us)
 
     def _look_at_gauges(self, state: EngineState, now_us: int) -> None:
-        for name, value, bound in _gauges(state):
-            most = self._gauges.get(name)
-            if most is None:
-                most = GaugeSample(now_us, self._node.name, name, value, bound)
-                self._gauges[name] = most
-                self._samples.gauges.append(most)
-            elif value > most.value:
-                at = self._samples.gauges.index(most)
-                self._gauges[name] = most._replace(at_us=now_us, value=value)
-                self._samples.gauges[at] = self._gauges[name]
+        for path, log_dir in state.log_dirs.items():
+            queue = log_dir.queue
+            self._writer.queue(
+                path, queue.queue_depth, queue.queue_depth_max, queue.queued_bytes, now_us
+            )
+        tails = state.tails
+        self._writer.gauge("bytes of tails", tails.size_bytes, tails.total_bytes_max, now_us)
 
 
 def _is_as(last: ReplicaSample, replica: Replica) -> bool:
@@ -145,19 +124,3 @@ def _sample(now_us: int, node: BrokerNode, replica: Replica) -> ReplicaSample:
         partition.isr.isr if partition.is_leader else (),
         replica.log.files.size_bytes,
     )
-
-
-def _gauges(state: EngineState) -> Iterator[tuple[str, int, int]]:
-    """Give name, value and bound.
-
-    A log dir's queue is asked before a request is read, so that the last one may pass its bounds.
-    """
-    for path, log_dir in state.log_dirs.items():
-        yield (
-            f"jobs queued for {path}",
-            log_dir.queue.queue_depth,
-            2 * log_dir.queue.queue_depth_max,
-        )
-        bytes_max = QUEUED_BYTES_MAX + FRAME_SIZE_BYTES_MAX
-        yield f"bytes queued for {path}", log_dir.queue.queued_bytes, bytes_max
-    yield "bytes of tails", state.tails.size_bytes, state.tails.total_bytes_max

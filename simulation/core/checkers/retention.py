@@ -27,7 +27,7 @@ _TIMESTAMP_US: Final = 1_000
 """Timestamps are whole milliseconds."""
 
 
-class _Log(NamedTuple):
+class _RetainedLog(NamedTuple):
     """A partition of one topic: the next topic of its name is another one."""
 
     tp: TopicPartition
@@ -57,8 +57,8 @@ def check_retention(evidence: Evidence) -> list[Violation]:
         return []
     told = _Told(_written(evidence), _deletions(evidence))
     held = HeldConfigs(evidence)
-    reached: dict[_Log, int] = {}
-    first_seen_us: dict[_Log, int] = {}
+    reached: dict[_RetainedLog, int] = {}
+    first_seen_us: dict[_RetainedLog, int] = {}
     violations: list[Violation] = []
     for at_us, changes in moments(samples.replicas):
         hosted = [each for each in changes if each.role in _HOSTED]
@@ -73,20 +73,20 @@ def check_retention(evidence: Evidence) -> list[Violation]:
             if not any(reasons) and newest is not None:
                 violations.append(_too_much(rises[0], before, newest))
         for each in hosted:
-            first_seen_us.setdefault(_Log(each.tp, each.topic_id), at_us)
+            first_seen_us.setdefault(_RetainedLog(each.tp, each.topic_id), at_us)
     return violations
 
 
 def _rises(
-    hosted: Sequence[ReplicaSample], reached: Mapping[_Log, int]
-) -> dict[_Log, list[ReplicaSample]]:
+    hosted: Sequence[ReplicaSample], reached: Mapping[_RetainedLog, int]
+) -> dict[_RetainedLog, list[ReplicaSample]]:
     """Return the replicas whose logs begin later than any did before, those that lead the way.
 
     Others follow their leader, and may be seen in the same moment.
     """
-    found: dict[_Log, list[ReplicaSample]] = {}
+    found: dict[_RetainedLog, list[ReplicaSample]] = {}
     for each in hosted:
-        log = _Log(each.tp, each.topic_id)
+        log = _RetainedLog(each.tp, each.topic_id)
         if each.log_start_offset > reached.get(log, 0):
             found.setdefault(log, []).append(each)
     return {
