@@ -149,7 +149,12 @@ class ShardHost(Generic[ShardT]):
         answered: asyncio.Future[Any] = self._loop.create_future()
         self._waiting[waiter] = answered
         try:
-            self.take(decide(shard, waiter, self._ports.now_ms(), self._ports.wall_ms()))
+            try:
+                decided = decide(shard, waiter, self._ports.now_ms(), self._ports.wall_ms())
+            except KafkaError:
+                self._set_alarm()  # Who is refused may have said that it is alive.
+                raise
+            self.take(decided)
             return await answered
         finally:
             self._waiting.pop(waiter, None)

@@ -166,6 +166,33 @@ async def test_offsets_expire_by_themselves() -> None:
         assert lab[1].replica(OFFSETS).partition.high_watermark == 3
 
 
+async def test_what_is_due_is_done_in_time_although_the_request_behind_it_was_refused(
+    lab: Lab,
+) -> None:
+    await until_loaded(lab[1])
+    (host,) = lab[1].groups.hosts()
+    shard, due_ms = host.shard, lab[1].engine.state.now_ms() + 50
+    rung: list[int] = []
+
+    class Due(GroupShard):
+        def next_due_ms(self) -> int | None:
+            return None if rung else due_ms
+
+        def expire(self, now_ms: int, wall_ms: int) -> Decided:
+            del wall_ms
+            rung.append(now_ms)
+            return Decided()
+
+    def refused() -> Decided:
+        shard.__class__ = Due
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
+
+    with pytest.raises(KafkaError, match="UNKNOWN_MEMBER_ID"):
+        await host.ask(lambda _shard, _waiter, _now_ms, _wall_ms: refused())
+    await asyncio.sleep(0.1)
+    assert rung == [due_ms]
+
+
 async def test_who_waits_when_the_broker_ends_is_told_to_look_elsewhere(lab: Lab) -> None:
     await until_loaded(lab[1])
     lab[2].is_reachable = lab[3].is_reachable = False
