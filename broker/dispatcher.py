@@ -66,6 +66,9 @@ _MAY_GROW: Final = frozenset(
         "DescribeProducers",
         "DescribeTopicPartitions",
         "ListPartitionReassignments",
+        "OffsetFetch",
+        "DescribeGroups",
+        "ListGroups",
     }
 )
 _CONTROL: Final = (LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -116,3 +117,19 @@ async def test_an_id_that_nobody_knows_is_refused_by_itself(committed: FakeBroke
         (TOPIC_ID, ErrorCode.NONE),
         (bytes([9] * 16), ErrorCode.UNKNOWN_TOPIC_ID),
     ]
+
+
+@pytest.mark.parametrize("version", [2, 9])
+async def test_a_great_many_offsets_are_told_with_turns_for_others(
+    broker: FakeBroker, version: int
+):
+    many = {TopicPartition("orders", number): Committed(5, 3, "", 0) for number in range(20_000)}
+    broker.groups.shard.offsets.put("readers", many)
+    turns = 0
+    async with asyncio.TaskGroup() as group:
+        asking = group.create_task(broker.ask(fetching(version), version))
+        while not asking.done():
+            await asyncio.sleep(0)
+            turns += 1
+    assert len(rows(asking.result(), version)) == len(many)
+    assert turns > 20
