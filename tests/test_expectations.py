@@ -58,7 +58,11 @@ def expects(function: ast.AST) -> bool:
 
 
 def is_expectation(call: ast.Call) -> bool:
-    name = ast.unparse(call.func).rpartition(".")[2].lstrip("_")
+    function = call.func
+    if not isinstance(function, ast.Attribute | ast.Name):
+        return False  # What was looked up or made by a call has no name.
+    name = function.attr if isinstance(function, ast.Attribute) else function.id
+    name = name.lstrip("_")
     if name == "run":  # Of a process, whose code asserts.
         return any(keyword.arg == "check" for keyword in call.keywords)
     return any(name == word or name.startswith(f"{word}_") for word in EXPECTING)
