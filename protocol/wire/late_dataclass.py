@@ -11,8 +11,6 @@ from typing import Any, Final, TypeVar, dataclass_transform
 
 T = TypeVar("T")
 
-_METHODS: Final = ("__init__", "__repr__", "__eq__")
-
 
 @dataclass_transform(kw_only_default=True)
 def late_dataclass(cls: type[T]) -> type[T]:
@@ -27,40 +25,39 @@ def late_dataclass(cls: type[T]) -> type[T]:
 
 
 def _init(self: Any, /, **values: Any) -> None:
-    _write_methods(_struct_of(self, "__init__"))
+    _write(self, "__init__")
     self.__init__(**values)
 
 
 def _repr(self: Any) -> str:
-    _write_methods(_struct_of(self, "__repr__"))
+    _write(self, "__repr__")
     return repr(self)
 
 
 def _eq(self: Any, other: object) -> Any:
-    _write_methods(_struct_of(self, "__eq__"))
+    _write(self, "__eq__")
     return self.__eq__(other)
 
 
-_LATE: Final = dict(zip(_METHODS, (_init, _repr, _eq), strict=True))
+_LATE: Final = {"__init__": _init, "__repr__": _repr, "__eq__": _eq}
 
 
-def _struct_of(instance: object, method: str) -> type[Any]:
-    """Return the class in which a method is not yet written: that of an instance, or a base."""
-    return next(cls for cls in type(instance).__mro__ if method in vars(cls))
-
-
-def _write_methods(cls: type[Any]) -> None:
-    """Give a class the methods that ``dataclasses`` writes for one with the same fields."""
+def _write(instance: object, name: str) -> None:
+    """Write a method as ``dataclasses`` does for a class with the same fields, and keep it."""
+    # Of the instance's class, or of that which it follows from.
+    cls: Any = next(each for each in type(instance).__mro__ if name in vars(each))
     written = dataclasses.make_dataclass(
         cls.__name__,
         [(item.name, item.type, _same_field(item)) for item in dataclasses.fields(cls)],
+        init=name == "__init__",
+        repr=name == "__repr__",
+        eq=name == "__eq__",
         kw_only=True,
         namespace={"__doc__": cls.__doc__},
     )
-    for name in _METHODS:
-        method = vars(written)[name]
-        method.__qualname__ = f"{cls.__qualname__}.{name}"
-        setattr(cls, name, method)
+    method = vars(written)[name]
+    method.__qualname__ = f"{cls.__qualname__}.{name}"
+    setattr(cls, name, method)
 
 
 def _same_field(item: dataclasses.Field[Any]) -> Any:
