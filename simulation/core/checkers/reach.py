@@ -19,6 +19,7 @@ from simulation.core.checkers import (
     denials,
     durability,
     elections,
+    groups,
     high_watermark,
     idempotence,
     journal,
@@ -103,6 +104,7 @@ _WANTS: Final[Mapping[str, _Wants]] = {
     orders.NAME: _Wants(
         (SampleSource.CLIENTS, SampleSource.DECISIONS), (SampleSource.REPLICAS, SampleSource.LOGS)
     ),
+    groups.NAME: _Wants((SampleSource.CLIENTS, SampleSource.DECISIONS)),
     answers.NAME: _Wants((SampleSource.CLIENTS,), (SampleSource.CONNECTIONS,)),
     bounds.NAME: _Wants((SampleSource.QUEUES,)),
 }

@@ -14,6 +14,7 @@ from simulation.core.checkers.denials import check_denials
 from simulation.core.checkers.durability import check_durability
 from simulation.core.checkers.elections import check_elections
 from simulation.core.checkers.evidence import Checker, Evidence, Violation
+from simulation.core.checkers.groups import check_groups
 from simulation.core.checkers.high_watermark import check_high_watermark
 from simulation.core.checkers.idempotence import check_idempotence
 from simulation.core.checkers.journal import check_journal
@@ -53,6 +54,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_denials,
     check_metadata,
     check_orders,
+    check_groups,
     check_answers,
     check_bounds,
 )

@@ -1,0 +1,31 @@
+"""Parts of a coordinator of groups that break one promise each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from broker.core.groups.classic_group import ClassicGroup
+from broker.core.groups.decision import Decision
+from broker.core.groups.group_offsets import Committed, GroupOffsets
+from broker.core.groups.rebalances import Rebalances
+from protocol.ids import TopicPartition
+
+
+class ForgetfulOffsets(GroupOffsets):
+    """Answers commits and remembers none."""
+
+    def committed(self, group_id: str) -> Mapping[TopicPartition, Committed]:
+        del group_id
+        return {}
+
+
+class GenerousRebalances(Rebalances):
+    """Gives every member what the first one gets."""
+
+    __slots__ = ()
+
+    def assign(
+        self, group: ClassicGroup, assignments: Mapping[str, bytes], decision: Decision
+    ) -> None:
+        longest = max(assignments.values(), key=len)
+        super().assign(group, dict.fromkeys(assignments, longest), decision)
