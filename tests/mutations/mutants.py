@@ -300,15 +300,6 @@ class GaplessMachine(Machine):
         return super().step(event, now_ms)
 
 
-class MisnumberingMachine(Machine):
-    """Says of its decisions that they rest on the one before."""
-
-    def step(self, event: Event, now_ms: int) -> Decision:
-        decision = super().step(event, now_ms)
-        decision.journal_number -= bool(decision.records)
-        return decision
-
-
 class PromisingMachine(Machine):
     """Answers orders for configurations, and carries none out."""
 

@@ -11,7 +11,7 @@ import pytest
 
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode
-from tests.mutations import mutants
+from tests.mutations import controller_mutants, mutants
 from tests.mutations.mutants import turn_into
 from tests.mutations.trial import TP, Trial
 
@@ -52,7 +52,7 @@ async def test_a_controller_that_counts_its_decisions_wrongly(is_broken: bool) -
     controller = trial.cluster.controller.controller
     assert controller is not None
     if is_broken:
-        turn_into(mutants.MisnumberingMachine, getattr(controller, "_machine"))  # noqa: B009 -- its own
+        turn_into(controller_mutants.MisnumberingMachine, getattr(controller, "_machine"))  # noqa: B009 -- its own
     await trial.create("another", 2)
 
     assert await trial.findings() == (["journal", "journal first"] if is_broken else [])
@@ -99,6 +99,18 @@ async def test_a_broker_that_does_not_heed_its_cordons(is_broken: bool) -> None:
     await trial.create("another", 1)
 
     assert await trial.findings() == (["refused places", "orders"] if is_broken else [])
+
+
+@broken_or_not
+async def test_a_controller_that_tells_nobody_to_delete(is_broken: bool) -> None:
+    trial = await Trial.begin(1, 2)
+    controller = trial.cluster.controller.controller
+    assert controller is not None
+    if is_broken:
+        turn_into(controller_mutants.KeepingMachine, getattr(controller, "_machine"))  # noqa: B009 -- its own
+    await trial.admin.reassign({TP: (2, 3)})
+
+    assert await trial.findings() == _expected("unassigned logs", is_broken=is_broken)
 
 
 @broken_or_not
