@@ -34,7 +34,7 @@ PLACES: Final = (
 _NO_RULE: Final = ("assert_stmt", "raise_stmt", "tfpdef", "decorator", "fstring")
 """Parts of the syntax in which a change is no bug of a rule: what guards us, and what is said."""
 _NO_RULE_FUNCTIONS: Final = ("__repr__", "__str__", "__init__")
-_TELLS: Final = ("step.note(", "step.warn(", "log.", "_log.", "logger.", "_logger.")
+_TELLS: Final = ("step.note(", "step.warn(", "log.", "_log.", "logger.", "_logger.", "self._log_")
 """Statements that tell people of something: nothing follows from them."""
 
 

@@ -35,6 +35,7 @@ class Gate:
         assert most >= 0, f"{most} is less than {0}"
         if len(visitors) >= most and self.open:
             step.note(f"full with {most + 1}")
+            self._log_refusal(most + 1)
             return False
         visitors.append(
             most
@@ -97,7 +98,7 @@ def test_a_mutant_knows_its_lines_and_what_runs_at_import(root: Path) -> None:
         mutant.id.partition(":")[2]: mutant for mutant in mutants_of("planted_here/gate.py", root)
     }
 
-    assert list(by_kind["Gate.let_in:DropEffect:1"].lines) == [18, 19, 20]
+    assert list(by_kind["Gate.let_in:DropEffect:1"].lines) == [19, 20, 21]
     assert list(by_kind["Gate.let_in:ConditionAlwaysHolds:1"].lines) == [15]
     assert not by_kind["Gate.let_in:ConditionAlwaysHolds:1"].is_at_import
     assert by_kind["module:NumberReplacer:1"].is_at_import
