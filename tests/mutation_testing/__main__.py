@@ -17,7 +17,7 @@ import click
 import protocol
 from tests.mutation_testing.judging import Stage, judge
 from tests.mutation_testing.planting import ROOT, Mutant, all_mutants, sample
-from tests.mutation_testing.reach import Case, Reach, code_digest
+from tests.mutation_testing.reach import Case, Reach, code_digest, own_tests
 from tests.mutation_testing.results import (
     STAGES,
     Result,
@@ -93,8 +93,13 @@ class Reaches:
         self._cpu_s = cpu_s
         self._code = code_digest()
 
-    def stage(self, name: str) -> Stage:
-        """Return a stage; the first time its cases are run without a mutant."""
+    def stage(self, name: str, paths: Sequence[str]) -> Stage:
+        """Return a stage for mutants of ``paths``.
+
+        The first time its cases are run without a mutant, but for files of tests that mirror one.
+        """
+        if name == "own_tests":
+            return Stage(name=name, cases=own_tests(paths), cpu_s=None)
         reach = Reach(name, self._folder, self._code)
         cases: Sequence[Case]
         if name == "seeds":
@@ -127,7 +132,7 @@ def _meet_all(
     ]
     if not open_ones:
         return
-    stage = reaches.stage(name)
+    stage = reaches.stage(name, [mutant.path for mutant, _ in open_ones])
 
     def ordered() -> Iterator[tuple[Mutant, Result]]:
         yield from open_ones

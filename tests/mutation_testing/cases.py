@@ -44,6 +44,7 @@ def run_tests(file: str) -> list[str]:
 RUN: Final[Mapping[str, Callable[[str], list[str]]]] = {
     "seeds": run_seed,
     "scenarios": run_scenario,
+    "own_tests": run_tests,
     "tests": run_tests,
 }
 

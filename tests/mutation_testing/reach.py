@@ -42,9 +42,25 @@ class Case:
 
     def reaches(self, mutant: Mutant) -> bool:
         """Tell whether the mutant would make any difference to it."""
+        if self.kind == "own_tests":
+            return mutant.path in self.lines
         if mutant.is_at_import:
             return True
         return any(line in mutant.lines for line in self.lines.get(mutant.path, ()))
+
+
+def own_tests(paths: Iterable[str], root: Path = ROOT) -> list[Case]:
+    """Return the files of tests that mirror source files, without running them."""
+    return [
+        Case(kind="own_tests", name=mirror, code="", cpu_s=0, found=[], lines={path: []})
+        for path in dict.fromkeys(paths)
+        if (root / (mirror := _mirror(path))).exists()
+    ]
+
+
+def _mirror(path: str) -> str:
+    folder, _, name = path.rpartition("/")
+    return f"tests/{folder}/test_{name}"
 
 
 def code_digest(root: Path = ROOT) -> str:

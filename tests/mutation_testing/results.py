@@ -12,8 +12,11 @@ import yaml
 
 from tests.mutation_testing.planting import Mutant
 
-STAGES: Final = ("seeds", "scenarios", "tests")
-"""What a mutant meets, one after the other, until it falls."""
+STAGES: Final = ("seeds", "scenarios", "own_tests", "tests")
+"""What a mutant meets, one after the other, until it falls.
+
+Its own tests are those of the file that mirrors its own: nobody has to know what they reach.
+"""
 EQUIVALENTS: Final = Path(__file__).with_name("equivalents.yaml")
 
 

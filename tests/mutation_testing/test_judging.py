@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tests.mutation_testing.judging import Stage, meet
 from tests.mutation_testing.planting import Mutant
-from tests.mutation_testing.reach import Case
+from tests.mutation_testing.reach import Case, own_tests
 
 MUTANT = Mutant(
     id="broker/core/isr.py:shrink:DropEffect:1",
@@ -73,3 +73,13 @@ def test_what_need_not_run_takes_its_share_of_the_time() -> None:
 
     assert meet(stage(*cases, cpu_s=10), MUTANT, runs)["by"] == ""
     assert meet(stage(*cases, cpu_s=12), MUTANT, runs)["by"] == "3"
+
+
+def test_own_tests_are_met_by_the_mutants_of_their_file_alone() -> None:
+    there, elsewhere, nowhere = "broker/core/isr.py", "broker/core/tail.py", "broker/core/none.py"
+    (own, other) = own_tests([there, there, elsewhere, nowhere])
+
+    assert own.name == "tests/broker/core/test_isr.py"
+    assert own.reaches(MUTANT)
+    assert own.reaches(replace(MUTANT, is_at_import=True))
+    assert not other.reaches(replace(MUTANT, is_at_import=True))

@@ -50,7 +50,7 @@ def test_rates_leave_out_what_is_equivalent() -> None:
         "planted": 5,
         "equivalent": 1,
         "waiting": 1,
-        "fell_to": {"seeds": 2, "scenarios": 1, "tests": 0},
+        "fell_to": {"seeds": 2, "scenarios": 1, "own_tests": 0, "tests": 0},
         "seeds_percent": 50.0,
         "seeds_or_scenarios_percent": 75.0,
         "any_percent": 75.0,
