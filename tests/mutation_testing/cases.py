@@ -18,7 +18,10 @@ from simulation.core.plan import Plan
 from simulation.simulated_run import plan_of_seed, simulate
 
 _TOLD_MAX: Final = 3
-_PYTEST: Final = ("-x", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist")
+_PYTEST: Final = (
+    *("-x", "-q", "-p", "no:randomly", "-p", "no:cacheprovider"),
+    *("-W", "ignore::pytest.PytestAssertRewriteWarning"),  # what is warm is imported already
+)
 _ROOT: Final = Path(__file__).parents[2]
 
 
@@ -53,7 +56,7 @@ def _violations(plan: Plan, seed: int) -> list[str]:
     logging.disable(logging.CRITICAL)
     try:
         found = simulate(plan, seed).verdict.violations
-    except Exception as error:  # noqa: BLE001 - a mutant may raise anything anywhere
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a mutant may raise anything
         return [f"raised {type(error).__name__}: {error}"[:300]]
     finally:
         logging.disable(logging.NOTSET)

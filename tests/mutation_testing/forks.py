@@ -10,6 +10,7 @@ import os
 import resource
 import signal
 import time
+import traceback
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,6 +25,10 @@ _HARD_LIMIT_S: Final = 24 * 3600
 _LOOK_S: Final = 1.0
 
 
+class TaskError(Exception):
+    """A task raised something: it is wrong, and says nothing of what it was to find out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """What became of a task."""
@@ -32,6 +37,8 @@ class Ended:
     """What it returned; None when it did not come to that."""
     died: str = ""
     """How its process ended, if it did not return."""
+    error: str = ""
+    """The traceback of what it raised."""
 
 
 @dataclass(slots=True)
@@ -52,6 +59,9 @@ def in_forks(
             by one, when there is room for another.
         jobs: how many run at the same time.
         wall_s_max: whoever takes longer is killed: it waits for what never comes.
+
+    Raises:
+        TaskError: a task raised something.
     """
     waiting = iter(tasks)
     running: list[_Running[Key]] = []
@@ -65,6 +75,8 @@ def in_forks(
             for each in list(running):
                 if (ended := _end_of(each, wall_s_max)) is not None:
                     running.remove(each)
+                    if ended.error:
+                        raise TaskError(f"{each.key} raised in its process:\n{ended.error}")
                     yield each.key, ended
     finally:
         for each in running:
@@ -95,7 +107,10 @@ def _run(task: Callable[[], object], results: Connection) -> None:
         os.dup2(nowhere, descriptor)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES_MAX, _MEMORY_BYTES_MAX))
-    results.send(task())
+    try:
+        results.send(Ended(value=task()))
+    except Exception:  # noqa: BLE001 - whatever it is, it is told where somebody reads it
+        results.send(Ended(error=traceback.format_exc()))
     results.close()
     os._exit(0)  # threads of a mutant that hang would hold an orderly end up
 
@@ -110,7 +125,8 @@ def _end_of(running: _Running[Key], wall_s_max: float) -> Ended | None:
         return Ended(died=f"stood still for {wall_s_max:.0f} s")
     process.join()
     with running.results as results, suppress(EOFError):
-        return Ended(value=results.recv())
+        ended: Ended = results.recv()
+        return ended
     return Ended(died=_cause(process.exitcode or 0))
 
 

@@ -11,7 +11,7 @@ from typing import NoReturn
 import pytest
 
 from tests.deadlines import DEADLINE_S
-from tests.mutation_testing.forks import Ended, in_forks, limit_cpu
+from tests.mutation_testing.forks import Ended, TaskError, in_forks, limit_cpu
 
 
 def outcome(task: Callable[[], object], wall_s_max: float = DEADLINE_S) -> Ended:
@@ -21,6 +21,10 @@ def outcome(task: Callable[[], object], wall_s_max: float = DEADLINE_S) -> Ended
 
 def raises() -> NoReturn:
     raise ValueError("a bug")
+
+
+def leaves() -> NoReturn:
+    os._exit(3)
 
 
 def goes_on() -> NoReturn:
@@ -53,13 +57,18 @@ def test_a_thread_that_is_left_over_holds_nobody_up() -> None:
 @pytest.mark.parametrize(
     ("task", "died"),
     [
-        (raises, "ended with exit code 1"),
+        (leaves, "ended with exit code 3"),
         (goes_on, "went on and on without an end"),
         (dies, "was killed by SIGKILL"),
     ],
 )
 def test_a_task_that_returns_nothing_is_told_apart(task: Callable[[], object], died: str) -> None:
     assert outcome(task) == Ended(died=died)
+
+
+def test_what_a_task_raises_is_raised_here() -> None:
+    with pytest.raises(TaskError, match="ValueError: a bug"):
+        outcome(raises)
 
 
 def test_a_task_that_waits_for_nothing_is_killed() -> None:
