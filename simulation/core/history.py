@@ -15,6 +15,8 @@ from protocol.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 
 UNREADABLE: Final = -1
 """In the place of a record's number: what was read is no record of a workload."""
+NAMELESS: Final = -2
+"""The same: a record without a value, whose number old formats have no place for."""
 
 
 class Kind(StrEnum):
@@ -70,6 +72,8 @@ class Send(NamedTuple):
     """Who answered."""
     leader_epoch: int = NO_EPOCH
     """Under which the client asked."""
+    keys: int = 0
+    """How many keys the producer's records have (``payload.key_of``); 0: none."""
 
 
 class Read(NamedTuple):

@@ -11,9 +11,12 @@ from typing import Final
 from crc32c import crc32c
 
 from protocol.ports import Buffer
+from protocol.records.records import Headers
 from simulation.core.history import UNREADABLE
 
 _NUMBER: Final = Struct(">QI")
+_HEADER: Final = "record"
+_KEY_LIVES: Final = 8
 SIZE_BYTES_MIN: Final = _NUMBER.size
 RECORDS_PER_WORKLOAD: Final = 10**9
 """The numbers of one workload; the next one's begin behind them, so that people can tell them."""
@@ -38,8 +41,23 @@ def payload(record: int, size_bytes: int) -> bytes:
     return _NUMBER.pack(record, crc32c(filling, record & 0xFFFFFFFF)) + filling
 
 
-def number_of(value: Buffer | None) -> int:
-    """Return the number of the record with this value; ``UNREADABLE`` when a byte was changed."""
+def is_tombstone(record: int, keys: int) -> bool:
+    """Tell whether a record has no value: each key is deleted at its every eighth record."""
+    return keys > 0 and record // keys % _KEY_LIVES == _KEY_LIVES - 1
+
+
+def tombstone_headers(record: int) -> Headers:
+    """Return the headers of a record without value, which name it."""
+    return ((_HEADER, payload(record, SIZE_BYTES_MIN)),)
+
+
+def number_of(value: Buffer | None, headers: Headers = ()) -> int:
+    """Return the number of the record with this value; ``UNREADABLE`` when a byte was changed.
+
+    ``headers`` are those of a record without value.
+    """
+    if value is None:
+        value = dict(headers).get(_HEADER)
     if value is None or len(value) < SIZE_BYTES_MIN:
         return UNREADABLE
     record: int = _NUMBER.unpack_from(value)[0]

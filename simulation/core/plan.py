@@ -105,7 +105,7 @@ class Workload:
     batch_records: int = 1
     """Records of one request."""
     keys: int = 0
-    """Records have one of so many keys, in turn; 0: none."""
+    """Records have one of so many keys, in turn; 0: none. Every eighth of a key deletes it."""
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = "none"
     """Of the batches that it writes."""
     message_format: Literal[0, 1, 2] = 2

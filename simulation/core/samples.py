@@ -166,7 +166,7 @@ class BatchSample(NamedTuple):
     producer_epoch: int
     base_sequence: int
     records: tuple[tuple[int, int], ...]
-    """Offset and number of each record, in the logs of leaders; no control records."""
+    """Offset and number of each record; no control records."""
 
 
 class LogSample(NamedTuple):

@@ -6,7 +6,8 @@ It reads files, not what brokers have in memory; what is needed of that is given
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, Protocol
+from functools import lru_cache
+from typing import Final, NamedTuple, Protocol
 from zlib import crc32
 
 from broker.storage.layout import (
@@ -19,10 +20,12 @@ from broker.storage.layout import (
 )
 from protocol.errors import Malformed
 from protocol.ids import TopicPartition
-from protocol.records.batch import UnsupportedMagic, iterate_batches
+from protocol.records.batch import BatchHeader, UnsupportedMagic, iterate_batches
 from protocol.records.records import iterate_records
 from simulation.core.payload import number_of
 from simulation.core.samples import BatchSample, LogSample
+
+_BATCHES_KEPT: Final = 4096
 
 
 class Files(Protocol):
@@ -53,7 +56,7 @@ class Holding(NamedTuple):
 def logs_below(
     broker: int, log_dir: str, files: Files, holdings: Mapping[TopicPartition, Holding] | None
 ) -> Iterator[LogSample]:
-    """Give every current and future log; records only of those that lead.
+    """Give every current and future log.
 
     Args:
         broker: whose log dir it is.
@@ -86,7 +89,7 @@ def _partition_dir(files: Files, name: str) -> PartitionDirName | None:
 
 
 def _current(broker: int, tp: TopicPartition, files: Files, held: Holding) -> LogSample:
-    batches = _batches(files, str(tp), with_records=held.is_leader)
+    batches = _batches(files, str(tp))
     return LogSample(
         broker,
         held.log_dir,
@@ -99,7 +102,7 @@ def _current(broker: int, tp: TopicPartition, files: Files, held: Holding) -> Lo
     )
 
 
-def _batches(files: Files, name: str, *, with_records: bool) -> Iterator[BatchSample]:
+def _batches(files: Files, name: str) -> Iterator[BatchSample]:
     """Give the batches of all segments in the order of their offsets."""
     segments = sorted(
         (base, file)
@@ -110,25 +113,29 @@ def _batches(files: Files, name: str, *, with_records: bool) -> Iterator[BatchSa
     )
     for _, file in segments:
         try:
-            yield from _batches_of(files.read_file(f"{name}/{file}"), with_records=with_records)
+            yield from _batches_of(files.read_file(f"{name}/{file}"))
         except (Malformed, UnsupportedMagic):
             return  # A disk wrote over it; whether it may have is for the checkers to say.
 
 
-def _batches_of(data: bytes, *, with_records: bool) -> Iterator[BatchSample]:
+def _batches_of(data: bytes) -> Iterator[BatchSample]:
     for at, header in iterate_batches(data):
-        has_records = with_records and not header.is_control
+        batch = data[at : at + header.size_bytes]
         yield BatchSample(
             header.base_offset,
             header.next_offset,
-            crc32(data[at : at + header.size_bytes]),
+            crc32(batch),
             header.producer_id,
             header.producer_epoch,
             header.base_sequence,
-            tuple(
-                (record.offset, number_of(record.value))
-                for record in iterate_records(data, at, header)
-            )
-            if has_records
-            else (),
+            () if header.is_control else _records_of(batch, header),
         )
+
+
+@lru_cache(_BATCHES_KEPT)
+def _records_of(batch: bytes, header: BatchHeader) -> tuple[tuple[int, int], ...]:
+    """Return offset and number of each record: the same bytes lie in the logs of all replicas."""
+    return tuple(
+        (record.offset, number_of(record.value, record.headers))
+        for record in iterate_records(batch, 0, header)
+    )

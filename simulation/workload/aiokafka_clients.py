@@ -30,7 +30,14 @@ from simulation.core.history import (
     Read,
     Send,
 )
-from simulation.core.payload import key_of, number_of, payload, record_number
+from simulation.core.payload import (
+    is_tombstone,
+    key_of,
+    number_of,
+    payload,
+    record_number,
+    tombstone_headers,
+)
 from simulation.workload.consumer import ConsumerSettings
 from simulation.workload.pause import pause
 from simulation.workload.producer import Pace, ProducerSettings
@@ -143,13 +150,18 @@ class AiokafkaProducerWorkload:
         number = record_number(self._number, self._made)
         self._made += 1
         identity = UNTOLD if settings.is_idempotent else None
-        send = Send(tp, (number,), settings.acks, identity)
+        send = Send(tp, (number,), settings.acks, identity, keys=settings.keys)
+        is_deletion = is_tombstone(number, settings.keys)
         invocation = self._history.begin(self._client_id, Function.SEND, send)
         self._under_way[number] = invocation
         try:
-            value = payload(number, settings.record_bytes)
-            key = key_of(number, settings.keys)
-            sent = await producer.send(tp.topic, value, key=key, partition=tp.partition)
+            sent = await producer.send(
+                tp.topic,
+                None if is_deletion else payload(number, settings.record_bytes),
+                key=key_of(number, settings.keys),
+                partition=tp.partition,
+                headers=tombstone_headers(number) if is_deletion else None,
+            )
         except AiokafkaError as error:
             self._failed(number, error)
         else:
@@ -267,5 +279,7 @@ def read_of(tp: Any, records: Any) -> Read:
     return Read(
         TopicPartition(tp.topic, tp.partition),
         records[0].offset,
-        records=tuple((record.offset, number_of(record.value)) for record in records),
+        records=tuple(
+            (record.offset, number_of(record.value, record.headers)) for record in records
+        ),
     )

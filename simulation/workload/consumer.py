@@ -22,7 +22,8 @@ from protocol.records.entries import (
     iterate_stored_batches,
     iterate_stored_records,
 )
-from simulation.core.history import Function, History, Poll, Read
+from protocol.records.records import Record
+from simulation.core.history import NAMELESS, Function, History, Poll, Read
 from simulation.core.payload import number_of
 from simulation.workload.backoff import Backoff
 from simulation.workload.clients import ClusterClient
@@ -193,7 +194,7 @@ class ConsumerWorkload:
                     break
                 # The batch at the fetch offset comes whole, with what lies before it.
                 records += [
-                    (record.offset, number_of(record.value))
+                    (record.offset, self._number(record))
                     for record in iterate_stored_records(data, at, header)
                     if record.offset >= position.offset and not header.is_control
                 ]
@@ -203,6 +204,12 @@ class ConsumerWorkload:
             is_whole = False
         self.progress.read += len(records)
         return tuple(records), is_whole
+
+    def _number(self, record: Record) -> int:
+        has_headers = self._settings.message_format == max(FETCH_VERSIONS)
+        if record.value is None and not has_headers:
+            return NAMELESS
+        return number_of(record.value, record.headers)
 
     async def _heed(self, broker: int, codes: dict[TopicPartition, ErrorCode]) -> None:
         for tp, code in codes.items():

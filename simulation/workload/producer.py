@@ -18,7 +18,13 @@ from protocol.messages.producer_ids import InitProducerIdRequest
 from protocol.ports import WallClock
 from protocol.records.build import NewRecord
 from simulation.core.history import Function, History, Send
-from simulation.core.payload import key_of, payload, record_number
+from simulation.core.payload import (
+    is_tombstone,
+    key_of,
+    payload,
+    record_number,
+    tombstone_headers,
+)
 from simulation.workload.clients import ClusterClient
 from simulation.workload.partition_sender import (
     Batch,
@@ -179,18 +185,11 @@ class ProducerWorkload:
             for each in range(min(size, settings.batch_records))
         )
         self._made += len(numbers)
-        send = Send(tp, numbers, settings.acks)
+        send = Send(tp, numbers, settings.acks, keys=settings.keys)
         now_ms, now_s = self._clock.now_ms(), asyncio.get_running_loop().time()
         return Batch(
             invocation=self._history.begin(self._client.client_id, Function.SEND, send),
-            records=tuple(
-                NewRecord(
-                    payload(each, settings.record_bytes),
-                    key=key_of(each, settings.keys),
-                    timestamp_ms=now_ms,
-                )
-                for each in numbers
-            ),
+            records=tuple(_record(each, settings, now_ms) for each in numbers),
             deadline_s=now_s + settings.delivery_timeout_ms / 1000,
         )
 
@@ -208,3 +207,11 @@ class ProducerWorkload:
             identity = ProducerIdAndEpoch(answer.producer_id, answer.producer_epoch)
             self._identity = self._identity or identity
             return identity
+
+
+def _record(number: int, settings: ProducerSettings, now_ms: int) -> NewRecord:
+    """Return a record; one that deletes its key where headers can name it."""
+    key = key_of(number, settings.keys)
+    if settings.record_format.has_headers and is_tombstone(number, settings.keys):
+        return NewRecord(None, key, now_ms, tombstone_headers(number))
+    return NewRecord(payload(number, settings.record_bytes), key, now_ms)

@@ -31,6 +31,11 @@ class RecordFormat:
     compression: Compression = Compression.NONE
 
     @property
+    def has_headers(self) -> bool:
+        """Whether records have headers."""
+        return self.message_format == max(PRODUCE_VERSIONS)
+
+    @property
     def produce_version(self) -> int:
         """The version of Produce that carries it."""
         return PRODUCE_VERSIONS[self.message_format]

@@ -1,6 +1,7 @@
 """All logs of a partition hold the same bytes below the high watermark.
 
-Logs that are compacted are cleaned by each broker at its own time, and are not compared.
+Logs that are compacted are cleaned by each broker at its own time: of them the same records are
+there, but for those that gave way to newer ones of their key.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from protocol.ids import TopicPartition
-from simulation.core.checkers.deletions import deletions_of
+from simulation.core.checkers.compaction import Compaction
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import EVER, forgiven_until, is_damaged
 from simulation.core.checkers.timeline import last_partitions
@@ -21,14 +22,14 @@ NAME: Final = "logs agree"
 def check_agreement(evidence: Evidence) -> list[Violation]:
     """Compare each replica at the end with its leader, batch by batch."""
     samples = evidence.samples
-    compacted = deletions_of(evidence).compacted
+    compaction = Compaction(evidence)
     forgiven = forgiven_until(samples)
     logs: dict[TopicPartition, list[LogSample]] = {}
     assigned = last_partitions(samples.partitions)
     for log in samples.logs:
         if log.tp in assigned and log.broker not in assigned[log.tp].replicas:
             continue  # of another topic of this name, which the journal lost
-        is_known = log.is_readable and not log.is_future and log.tp.topic not in compacted
+        is_known = log.is_readable and not log.is_future
         is_promised = forgiven.get(log.tp) != EVER
         if is_known and is_promised and not is_damaged(samples, log):
             logs.setdefault(log.tp, []).append(log)
@@ -39,7 +40,11 @@ def check_agreement(evidence: Evidence) -> list[Violation]:
         if leader.is_leader
         for log in found
         if log is not leader
-        for violation in _differences(leader, log, samples)
+        for violation in (
+            _compacted_differences(leader, log, compaction, samples)
+            if leader.tp.topic in compaction.topics
+            else _differences(leader, log, samples)
+        )
     ]
 
 
@@ -58,6 +63,36 @@ def _differences(leader: LogSample, log: LogSample, samples: Samples) -> Iterato
                 f"({log.log_dir}) has {_told(theirs.get(offset))}",
             )
             return
+
+
+def _compacted_differences(
+    leader: LogSample, log: LogSample, compaction: Compaction, samples: Samples
+) -> Iterator[Violation]:
+    """Tell the first one."""
+    end = min(leader.high_watermark, log.high_watermark)
+    start = max(leader.log_start_offset, log.log_start_offset)
+    ours, theirs = (_records(each) for each in (leader, log))
+    newest = [compaction.newest_of_keys(each) for each in (ours, theirs)]
+    for offset in sorted(each for each in {**ours, **theirs} if start <= each < end):
+        our, their = ours.get(offset), theirs.get(offset)
+        is_alike = our == their
+        if our is None and their is not None:
+            is_alike = compaction.may_have_taken(leader.tp, offset, their, newest[0])
+        elif their is None and our is not None:
+            is_alike = compaction.may_have_taken(leader.tp, offset, our, newest[1])
+        if not is_alike:
+            yield Violation(
+                NAME,
+                samples.ended_us,
+                f"{leader.tp}, which is compacted, differs at offset {offset}, below the high "
+                f"watermark {end}: leader {leader.broker} has record {our}, broker {log.broker} "
+                f"({log.log_dir}) has record {their}",
+            )
+            return
+
+
+def _records(log: LogSample) -> dict[int, int]:
+    return {offset: record for batch in log.batches for offset, record in batch.records}
 
 
 def _between(log: LogSample, start: int, end: int) -> dict[int, BatchSample]:

@@ -28,6 +28,7 @@ class OrderedDeletions:
     topics: dict[str, int] = field(default_factory=dict[str, int])
     """When the topic was last deleted, in us: what was written before is gone with it."""
     compacted: dict[str, None] = field(default_factory=dict[str, None])
+    """Topics whose records may have been superseded by later ones of their key (`compaction`)."""
     retained: dict[str, None] = field(default_factory=dict[str, None])
     """Topics from which retention may have taken whatever is below the log's start."""
 

@@ -1,6 +1,7 @@
 """What was acknowledged with acks=all, or read by a consumer, is never lost or changed.
 
-But for what the fault model forgives, and for what was deleted on purpose.
+But for what the fault model forgives, and for what was deleted on purpose. In a compacted topic a
+record may give way to a newer one of its key.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from protocol.ids import NO_OFFSET, TopicPartition
+from simulation.core.checkers.compaction import Compaction
 from simulation.core.checkers.deletions import OrderedDeletions, deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import forgiven_until, trusted_logs
 from simulation.core.checkers.timeline import last_partitions
-from simulation.core.history import UNREADABLE, Kind, Operation, Poll, Send
+from simulation.core.history import NAMELESS, UNREADABLE, Kind, Operation, Poll, Send
 from simulation.core.samples import LogSample, Samples
 
 NAME: Final = "durability"
@@ -39,6 +41,8 @@ class _Log:
     start_offset: int
     records: dict[int, int] = field(default_factory=dict[int, int])
     numbers: dict[int, None] = field(default_factory=dict[int, None])
+    newest: dict[bytes, int] | None = None
+    """Where the last record of each key is, once somebody asked."""
 
 
 def check_durability(evidence: Evidence) -> list[Violation]:
@@ -48,7 +52,7 @@ def check_durability(evidence: Evidence) -> list[Violation]:
     logs = {log.tp: _log(log) for log in trusted_logs(evidence.samples)}
     return [
         *_contradictions(kept),
-        *_missing(kept, logs, deletions),
+        *_missing(kept, logs, deletions, Compaction(evidence)),
         *_vanished(kept, deletions, evidence.samples),
     ]
 
@@ -70,7 +74,6 @@ def _kept(evidence: Evidence, deletions: OrderedDeletions) -> list[_Fact]:
         for fact in _facts(operation)
         if fact.at_us > forgiven.get(fact.tp, -1)
         and not deletions.took_topic(fact.tp.topic, fact.at_us)
-        and fact.tp.topic not in deletions.compacted
     ]
 
 
@@ -93,7 +96,7 @@ def _contradictions(facts: list[_Fact]) -> Iterator[Violation]:
     for fact in facts:
         if fact.record == UNREADABLE:
             yield _violation(fact, f"{_place(fact)} holds what no client wrote, {fact.how}")
-        if fact.offset == NO_OFFSET:
+        if fact.offset == NO_OFFSET or fact.record == NAMELESS:
             continue
         first = known.setdefault((fact.tp, fact.offset), fact)
         if first.record != fact.record:
@@ -105,12 +108,17 @@ def _contradictions(facts: list[_Fact]) -> Iterator[Violation]:
 
 
 def _missing(
-    facts: list[_Fact], logs: Mapping[TopicPartition, _Log], deletions: OrderedDeletions
+    facts: list[_Fact],
+    logs: Mapping[TopicPartition, _Log],
+    deletions: OrderedDeletions,
+    compaction: Compaction,
 ) -> Iterator[Violation]:
     told: dict[tuple[TopicPartition, int], None] = {}
     for fact in facts:
         log = logs.get(fact.tp)
-        if log is None or (fact.tp, fact.record) in told:
+        if log is None or (fact.tp, fact.record) in told or fact.record == NAMELESS:
+            continue
+        if _gave_way(fact, log, compaction):
             continue
         text = _what_is_wrong(fact, log, deletions)
         if text:
@@ -134,6 +142,16 @@ def _vanished(
             told[fact.tp] = None
             text = f"{fact.tp} is gone, and nobody deleted it; record {fact.record} was {fact.how}"
             yield _violation(fact, text)
+
+
+def _gave_way(fact: _Fact, log: _Log, compaction: Compaction) -> bool:
+    """Tell whether compaction may have taken a record that is not where it was."""
+    is_anywhere = fact.offset == NO_OFFSET and fact.record in log.numbers
+    if fact.tp.topic not in compaction.topics or fact.offset in log.records or is_anywhere:
+        return False
+    if log.newest is None:
+        log.newest = compaction.newest_of_keys(log.records)
+    return compaction.may_have_taken(fact.tp, fact.offset, fact.record, log.newest)
 
 
 def _what_is_wrong(fact: _Fact, log: _Log, deletions: OrderedDeletions) -> str:

@@ -1,4 +1,7 @@
-"""Idempotent producers leave no duplicates and no gaps, and none is ended for what it did right."""
+"""Idempotent producers leave no duplicates and no gaps, and none is ended for what it did right.
+
+Compaction takes batches away and changes no numbers: there, sequences leave out and never repeat.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ def check_idempotence(evidence: Evidence) -> list[Violation]:
     in_logs = [
         Violation(NAME, evidence.samples.ended_us, text)
         for log in evidence.samples.logs
-        if log.is_leader and log.is_readable and log.tp.topic not in compacted
+        if log.is_leader and log.is_readable
         if forgiven.get(log.tp) != EVER and not is_damaged(evidence.samples, log)
         for text in [
             *_sequence_faults(
@@ -38,6 +41,7 @@ def check_idempotence(evidence: Evidence) -> list[Violation]:
                 and log.log_start_offset == 0
                 and not deletions.took_topic(log.tp.topic, 0),
                 given_up_count=given_up.get(log.tp, 0),
+                may_skip=log.tp.topic in compacted,
             ),
             *_duplicates(log, idempotent),
             *_disowned(log, disowned),
@@ -100,15 +104,27 @@ def _given_up_counts(evidence: Evidence) -> dict[TopicPartition, int]:
     return counts
 
 
-def _sequence_faults(log: LogSample, *, is_whole: bool, given_up_count: int) -> Iterator[str]:
+def _sequence_faults(
+    log: LogSample, *, is_whole: bool, given_up_count: int, may_skip: bool
+) -> Iterator[str]:
+    """Look at each producer's batches, of which ``may_skip`` lets some be gone."""
     following: dict[tuple[int, int], int] = {}
+    epochs: dict[int, int] = {}
     for batch in log.batches:
         if batch.producer_id < 0 or batch.base_sequence < 0:
             continue
         producer = (batch.producer_id, batch.producer_epoch)
-        may_begin = not is_whole or batch.base_sequence <= given_up_count
+        epoch = epochs.get(batch.producer_id, batch.producer_epoch)
+        epochs[batch.producer_id] = max(epoch, batch.producer_epoch)
+        if batch.producer_epoch < epoch:
+            yield (
+                f"{log.tp} offset {batch.base_offset}: producer {producer[0]} has epoch "
+                f"{producer[1]} behind its epoch {epoch}"
+            )
+        may_begin = not is_whole or may_skip or batch.base_sequence <= given_up_count
         expected = following.get(producer, batch.base_sequence if may_begin else 0)
-        if batch.base_sequence != expected:
+        skipped = (batch.base_sequence - expected) % _SEQUENCE_COUNT
+        if skipped and not (may_skip and skipped < _SEQUENCE_COUNT // 2):
             yield (
                 f"{log.tp} offset {batch.base_offset}: producer {producer[0]} epoch {producer[1]} "
                 f"has sequence {batch.base_sequence} where {expected} follows"

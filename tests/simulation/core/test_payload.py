@@ -3,7 +3,15 @@ from __future__ import annotations
 import pytest
 
 from simulation.core.history import UNREADABLE
-from simulation.core.payload import SIZE_BYTES_MIN, key_of, number_of, payload, record_number
+from simulation.core.payload import (
+    SIZE_BYTES_MIN,
+    is_tombstone,
+    key_of,
+    number_of,
+    payload,
+    record_number,
+    tombstone_headers,
+)
 
 
 @pytest.mark.parametrize("size_bytes", [0, SIZE_BYTES_MIN, SIZE_BYTES_MIN + 1, 100, 10_000])
@@ -21,6 +29,14 @@ def test_any_changed_byte_makes_it_unreadable() -> None:
         changed = bytearray(value)
         changed[position] ^= 0x10
         assert number_of(changed) == UNREADABLE, position
+
+
+def test_every_eighth_record_of_a_key_deletes_it_and_is_named_by_its_headers() -> None:
+    deletions = [record for record in range(48) if is_tombstone(record, 3)]
+
+    assert deletions == [21, 22, 23, 45, 46, 47]
+    assert not any(is_tombstone(record, 0) for record in range(48))
+    assert number_of(None, tombstone_headers(21)) == 21
 
 
 def test_a_cut_value_and_none_are_unreadable() -> None:

@@ -11,7 +11,7 @@ from broker.storage.memory_disk import MemoryDisk
 from protocol.ids import TopicPartition
 from protocol.ports import Disk
 from protocol.records.build import BatchOptions, NewRecord, build_batch
-from simulation.core.payload import payload, record_number
+from simulation.core.payload import payload, record_number, tombstone_headers
 from simulation.core.samples import LogSample
 from simulation.sampling.logs import Holding, logs_below
 
@@ -55,12 +55,22 @@ def test_a_leader_s_batches_are_read_with_their_records(disk: Disk) -> None:
     assert (future.is_future, future.batches) == (True, ())
 
 
-def test_a_follower_s_batches_have_digests_and_no_records(disk: Disk) -> None:
+def test_a_follower_s_batches_are_read_alike(disk: Disk) -> None:
     leader, _ = look(disk, Holding("/d1", True, 4, 0))
     follower, _ = look(disk, Holding("/d1", False, 4, 0))
 
     assert [each.digest for each in follower.batches] == [each.digest for each in leader.batches]
-    assert [each.records for each in follower.batches] == [(), (), ()]
+    assert [each.records for each in follower.batches] == [each.records for each in leader.batches]
+
+
+def test_a_record_without_value_is_named_by_its_headers(disk: Disk) -> None:
+    record = NewRecord(None, b"key", headers=tombstone_headers(record_number(1, 7)))
+    name = f"{TP}/{4:020}.log"
+    disk.write_file(name, bytes(build_batch([record], BatchOptions(base_offset=4))))
+
+    current, _ = look(disk, Holding("/d1", True, 4, 0))
+
+    assert current.batches[-1].records == ((4, record_number(1, 7)),)
 
 
 def test_a_log_that_its_broker_uses_elsewhere_is_told_without_batches(disk: Disk) -> None:

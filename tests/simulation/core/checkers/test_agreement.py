@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from simulation.core.checkers.agreement import check_agreement
+from simulation.core.history import Function, Send
 from simulation.core.samples import Damage, TopicSample
 from tests.simulation.core.checkers.build import TP, Story, batch
 
@@ -82,7 +83,7 @@ def test_logs_of_a_leader_that_a_misdirected_write_hit_are_not_compared() -> Non
     assert _texts(story) == []
 
 
-def test_future_unreadable_compacted_and_damaged_logs_are_not_compared() -> None:
+def test_future_unreadable_and_damaged_logs_are_not_compared() -> None:
     story = _story()
     story.log(2, 99, is_future=True)
     story.log(3, 99, is_readable=False)
@@ -93,7 +94,63 @@ def test_future_unreadable_compacted_and_damaged_logs_are_not_compared() -> None
     story.log(5, 99)
     assert len(_texts(story)) == 1
 
-    story.samples.topics.append(TopicSample(0, "orders", {"cleanup.policy": "delete,compact"}))
+
+def _compacted() -> Story:
+    """Two keys: records 0, 2, 4 and 1, 3, 5 in turn, of which the last two have no value."""
+    story = Story().at(1)
+    story.samples.topics.append(
+        TopicSample(0, "orders", {"cleanup.policy": "compact", "delete.retention.ms": "5000"})
+    )
+    send = Send(TP, (0, 1, 2, 3, 14, 15), -1, base_offset=0, broker=1, keys=2)
+    story.history.begin("writer", Function.SEND, send).ok(send)
+    return story
+
+
+def _holds(story: Story, broker: int, **records: int) -> None:
+    story.log(broker, is_leader=broker == 1, high_watermark=6)
+    batches = tuple(batch(int(offset[1:]), record) for offset, record in records.items())
+    story.samples.logs[-1] = story.samples.logs[-1]._replace(batches=batches)
+
+
+def test_compacted_logs_may_lack_what_a_newer_record_of_the_key_supersedes() -> None:
+    story = _compacted()
+    _holds(story, 1, o0=0, o1=1, o2=2, o3=3, o4=14, o5=15)
+    _holds(story, 2, o4=14, o5=15)
+    assert _texts(story) == []
+
+    story.samples.logs.pop()
+    _holds(story, 2, o3=3, o4=14)
+    assert _texts(story) == [
+        "orders-0, which is compacted, differs at offset 5, below the high watermark 6: leader 1 "
+        "has record 15, broker 2 (d1) has record None"
+    ]
+
+
+def test_compacted_logs_may_lack_records_without_value_when_their_time_is_over() -> None:
+    story = _compacted()
+    _holds(story, 1, o0=0, o1=1, o4=14)
+    _holds(story, 2, o1=1, o5=15)
+    assert len(_texts(story.at(5.9))) == 1
+
+    assert _texts(story.at(6)) == []
+
+
+def test_records_of_compacted_logs_are_never_others() -> None:
+    story = _compacted()
+    _holds(story, 1, o0=0, o4=14, o5=15)
+    _holds(story, 2, o0=1, o4=14, o5=15)
+
+    (text,) = _texts(story)
+
+    assert "differs at offset 0" in text
+
+
+def test_records_without_a_key_were_there_before_their_topic_was_compacted() -> None:
+    story = _compacted()
+    story.send(90)
+    _holds(story, 1, o0=90, o4=14, o5=15)
+    _holds(story, 2, o4=14, o5=15)
+
     assert _texts(story) == []
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from protocol.ids import TopicPartition
 from simulation.core.checkers.durability import check_durability
-from simulation.core.history import UNREADABLE, Function, Order
+from simulation.core.history import NAMELESS, UNREADABLE, Function, Order, Send
 from simulation.core.samples import Damage, TopicSample
 from tests.simulation.core.checkers.build import TP, Story
 
@@ -154,11 +154,37 @@ def test_a_topic_of_which_nobody_knows_whether_it_was_deleted_is_not_asked_for()
     assert _texts(story) == []
 
 
-def test_compacted_topics_are_not_asked_for() -> None:
+def test_records_without_a_key_go_when_their_topic_is_compacted() -> None:
     story = Story().at(1)
     story.send(10, offset=0)
     story.samples.topics.append(TopicSample(0, "orders", {"cleanup.policy": "compact"}))
     story.log(1, is_leader=True)
+
+    assert _texts(story) == []
+
+
+def test_the_newest_record_of_a_key_stays_in_a_compacted_topic() -> None:
+    story = Story().at(1)
+    story.samples.topics.append(TopicSample(0, "orders", {"cleanup.policy": "compact"}))
+    send = Send(TP, (0, 1, 2), -1, base_offset=0, broker=1, leader_epoch=0, keys=2)
+    story.history.begin("writer", Function.SEND, send).ok(send)
+    story.log(1, 1, 2, start=1, is_leader=True)
+    story.samples.logs[0] = story.samples.logs[0]._replace(log_start_offset=0)
+    assert _texts(story) == []
+
+    story.log(1, 0, 1, is_leader=True)
+    story.samples.logs.pop(0)
+    assert _texts(story) == [
+        "orders-0 offset 2, record 2, acknowledged by broker 1 at leader epoch 0, "
+        "is not in the leader's log"
+    ]
+
+
+def test_a_record_whose_number_an_old_client_cannot_read_is_no_other_one() -> None:
+    story = Story().at(1)
+    story.send(10, offset=0)
+    story.read((0, NAMELESS))
+    story.log(1, 10, is_leader=True)
 
     assert _texts(story) == []
 

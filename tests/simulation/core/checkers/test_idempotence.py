@@ -120,11 +120,24 @@ def test_producers_that_are_not_idempotent_may_write_twice() -> None:
     assert _texts(story) == []
 
 
-def test_compacted_topics_have_gaps() -> None:
-    story = _story(batch(0, 1, producer=(7, 0, 0)), batch(1, 3, producer=(7, 0, 2)))
+def test_compacted_topics_have_gaps_and_no_repetitions() -> None:
+    story = _story(batch(0, 1, producer=(7, 0, 5)), batch(1, 3, producer=(7, 0, 9)))
     story.samples.topics.append(TopicSample(0, "orders", {"cleanup.policy": "compact"}))
-
     assert _texts(story) == []
+
+    story.samples.logs.clear()
+    again = _story(batch(0, 1, producer=(7, 0, 5)), batch(1, 3, producer=(7, 0, 5)))
+    story.samples.logs += again.samples.logs
+    assert _texts(story) == ["orders-0 offset 1: producer 7 epoch 0 has sequence 5 where 6 follows"]
+
+
+def test_the_epoch_of_a_producer_never_falls() -> None:
+    story = _story(
+        batch(0, 1, producer=(7, 1, 0)),
+        batch(1, 2, producer=(7, 0, 0)),
+    )
+
+    assert _texts(story) == ["orders-0 offset 1: producer 7 has epoch 0 behind its epoch 1"]
 
 
 def test_a_producer_may_not_be_ended_for_a_batch_that_is_in_the_log() -> None:
