@@ -74,6 +74,8 @@ class Send(NamedTuple):
     """Under which the client asked."""
     keys: int = 0
     """How many keys the producer's records have (``payload.key_of``); 0: none."""
+    asked_us: int = -1
+    """When the request that was answered was sent, on the loop's time; -1: not known."""
 
 
 class Read(NamedTuple):

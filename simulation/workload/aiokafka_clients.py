@@ -160,7 +160,7 @@ class AiokafkaProducerWorkload:
                 None if is_deletion else payload(number, settings.record_bytes),
                 key=key_of(number, settings.keys),
                 partition=tp.partition,
-                headers=tombstone_headers(number) if is_deletion else None,
+                headers=list(tombstone_headers(number)) if is_deletion else None,
             )
         except AiokafkaError as error:
             self._failed(number, error)

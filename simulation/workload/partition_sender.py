@@ -23,6 +23,7 @@ from protocol.messages.produce import (
 )
 from protocol.records.build import NewRecord
 from simulation.core.history import Invocation, ProducerRange, Send
+from simulation.loop_time import loop_now_us
 from simulation.workload.backoff import Backoff
 from simulation.workload.clients import Begun, ClusterClient, LeaderAndEpoch
 from simulation.workload.progress import Progress, code_of
@@ -94,6 +95,8 @@ class Batch:
     begun: Begun | None = None
     leader: LeaderAndEpoch | None = None
     """Whom it was sent to last."""
+    asked_us: int = -1
+    """When that was, in loop time."""
 
     @property
     def send(self) -> Send:
@@ -207,6 +210,7 @@ class PartitionSender:
     async def _put_out(self, batch: Batch, broker: int) -> None:
         request = self._request(batch)
         version = self._settings.record_format.produce_version
+        batch.asked_us = loop_now_us()
         if self._settings.acks == ACKS_NONE:
             await self._client.notify(broker, request, version)
             self._waiting.popleft()
@@ -291,6 +295,7 @@ class PartitionSender:
                 base_offset=base_offset,
                 broker=batch.leader.broker,
                 leader_epoch=batch.leader.epoch,
+                asked_us=batch.asked_us,
             )
         )
 

@@ -80,7 +80,7 @@ def _deleted(
         tp = TopicPartition(each.order.topic, each.order.partition)
         if each.function is not Function.DELETE_RECORDS or not each.is_sure:
             continue
-        is_forgiven = each.end_us <= forgiven.get(tp, -1)
+        is_forgiven = each.begin_us <= forgiven.get(tp, -1)
         if is_forgiven or each.order.offset <= 0 or deletions.took_topic(tp.topic, each.begin_us):
             continue
         led = [sample for sample in leaders.get(tp, ()) if sample.at_us <= each.end_us]

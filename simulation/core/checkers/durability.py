@@ -15,8 +15,9 @@ from simulation.core.checkers.compaction import Compaction
 from simulation.core.checkers.deletions import OrderedDeletions, deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import forgiven_until, trusted_logs
+from simulation.core.checkers.spans import Span, spans_of
 from simulation.core.checkers.timeline import last_partitions
-from simulation.core.history import NAMELESS, UNREADABLE, Kind, Operation, Poll, Send
+from simulation.core.history import NAMELESS, UNREADABLE, Kind, Poll, Send
 from simulation.core.samples import LogSample, Samples
 
 NAME: Final = "durability"
@@ -27,6 +28,9 @@ class _Fact(NamedTuple):
     """A record that is in a log for good."""
 
     at_us: int
+    """When a client heard of it."""
+    asked_us: int
+    """When the client asked: it was there then, or is since."""
     tp: TopicPartition
     offset: int
     """-1: nobody said where."""
@@ -69,26 +73,29 @@ def _kept(evidence: Evidence, deletions: OrderedDeletions) -> list[_Fact]:
     forgiven = forgiven_until(evidence.samples)
     return [
         fact
-        for operation in evidence.history
-        if operation.kind is Kind.OK
-        for fact in _facts(operation)
-        if fact.at_us > forgiven.get(fact.tp, -1)
-        and not deletions.took_topic(fact.tp.topic, fact.at_us)
+        for span in spans_of(evidence.history)
+        if span.end.kind is Kind.OK
+        for fact in _facts(span)
+        if fact.asked_us > forgiven.get(fact.tp, -1)
+        and not deletions.took_topic(fact.tp.topic, fact.asked_us)
     ]
 
 
-def _facts(operation: Operation) -> Iterator[_Fact]:
-    value, at_us = operation.value, operation.at_us
+def _facts(span: Span) -> Iterator[_Fact]:
+    """Give what one answer says; it may be on its way for long, and tell of what is lost since."""
+    value, at_us, asked_us = span.end.value, span.end.at_us, span.begin.at_us
+    if isinstance(value, Send):
+        asked_us = max(value.asked_us, asked_us)
     if isinstance(value, Send) and value.acks == _ALL:
         how = f"acknowledged by broker {value.broker} at leader epoch {value.leader_epoch}"
         for number, record in enumerate(value.records):
             offset = NO_OFFSET if value.base_offset == NO_OFFSET else value.base_offset + number
-            yield _Fact(at_us, value.tp, offset, record, how)
+            yield _Fact(at_us, asked_us, value.tp, offset, record, how)
     elif isinstance(value, Poll):
         for read in value.reads:
             how = f"read from broker {value.broker} at leader epoch {read.leader_epoch}"
             for offset, record in read.records:
-                yield _Fact(at_us, read.tp, offset, record, how)
+                yield _Fact(at_us, asked_us, read.tp, offset, record, how)
 
 
 def _contradictions(facts: list[_Fact]) -> Iterator[Violation]:

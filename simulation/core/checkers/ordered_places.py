@@ -177,7 +177,7 @@ def _records_still_there(ordered: list[Ordered], evidence: Evidence) -> Iterator
         tp = TopicPartition(each.order.topic, each.order.partition)
         if each.function is not Function.DELETE_RECORDS or not each.is_sure or tp not in logs:
             continue
-        is_forgiven = each.end_us <= forgiven.get(tp, -1)
+        is_forgiven = each.begin_us <= forgiven.get(tp, -1)
         if is_forgiven or deletions.took_topic(tp.topic, each.begin_us):
             continue
         if logs[tp].log_start_offset < each.order.offset:

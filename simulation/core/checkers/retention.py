@@ -165,7 +165,7 @@ def _written(evidence: Evidence) -> dict[TopicPartition, list[_Written]]:
         send = end.value
         if not isinstance(send, Send) or end.kind is not Kind.OK or send.acks != _ALL:
             continue
-        if send.base_offset != NO_OFFSET and end.at_us > forgiven.get(send.tp, -1):
+        if send.base_offset != NO_OFFSET and begin.at_us > forgiven.get(send.tp, -1):
             last = send.base_offset + len(send.records) - 1
             found.setdefault(send.tp, []).append(_Written(last, begin.at_us))
     return found

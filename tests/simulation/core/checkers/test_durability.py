@@ -4,7 +4,7 @@ import pytest
 
 from protocol.ids import TopicPartition
 from simulation.core.checkers.durability import check_durability
-from simulation.core.history import NAMELESS, UNREADABLE, Function, Order, Send
+from simulation.core.history import NAMELESS, UNREADABLE, Function, Order, Poll, Read, Send
 from simulation.core.samples import Damage, TopicSample
 from tests.simulation.core.checkers.build import TP, Story
 
@@ -178,6 +178,25 @@ def test_the_newest_record_of_a_key_stays_in_a_compacted_topic() -> None:
         "orders-0 offset 2, record 2, acknowledged by broker 1 at leader epoch 0, "
         "is not in the leader's log"
     ]
+
+
+def test_an_answer_that_was_on_its_way_for_long_may_tell_of_what_is_lost_since() -> None:
+    story = Story().at(0)
+    story.partition(isr=(1,), replicas=(1,))
+    story.replica(1)
+    poll = Poll(1, (Read(TP, 0, 0, ((0, 10),)),))
+    reading = story.at(1).history.begin("reader", Function.POLL, poll)
+    sending = story.begin_send(10)
+    story.at(2).samples.damages.append(Damage(story.now_us, 1, "d1", "power cut"))
+    reading.ok(poll)
+    send = Send(TP, (10,), -1, None, 0, 1, 0)
+    story.at(3)
+    sending.ok(send._replace(asked_us=1_500_000))
+    story.log(1, is_leader=True)
+    assert _texts(story) == []
+
+    story.begin_send(11).ok(send._replace(records=(11,), asked_us=2_500_000))
+    assert len(_texts(story)) == 1
 
 
 def test_a_record_whose_number_an_old_client_cannot_read_is_no_other_one() -> None:
