@@ -60,6 +60,7 @@ def _keyed_records(dice: Dice, setting: Setting) -> Setting:
             "cleanup.policy": chosen(dice, {"compact": 3, "compact,delete": 1}),
             "segment.bytes": dice.choice(_SMALL_SEGMENTS),
             "min.cleanable.dirty.ratio": dice.choice(("0.01", "0.3")),
+            "delete.retention.ms": dice.choice(("0", "1000", "86400000")),
         }
         for topic in topics
     }

@@ -19,6 +19,9 @@ from broker.core.producers import ProducerStates
 from broker.core.retention import RetentionLimits
 from broker.engine.log.retention import Retention
 from broker.engine.replica import Replica
+from broker.engine.serve.fetch import Fetches
+from broker.engine.serve.reading import Reading
+from broker.engine.types import FetchResult
 from broker.lifecycle.journal_knowledge import JournalKnowledge
 from broker.storage.disk_queue import DiskQueue
 from broker.storage.journal_checkpoint import JournalCheckpoint
@@ -141,6 +144,16 @@ class EagerRetention(Retention):
 
     def _limits(self, replica: Replica, config: TopicConfig) -> RetentionLimits:
         return replace(super()._limits(replica, config), retention_ms=0)
+
+
+class GenerousFetches(Fetches):
+    """Gives readers all that followers get."""
+
+    def _read(self, reading: Reading, replica: Replica, index: int) -> FetchResult:
+        is_follower, reading.is_follower = reading.is_follower, True
+        result = super()._read(reading, replica, index)
+        reading.is_follower = is_follower
+        return result
 
 
 class Recluse(Partition):

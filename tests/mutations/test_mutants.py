@@ -303,6 +303,21 @@ async def test_a_controller_that_elects_whoever_is_left(is_broken: bool) -> None
 
 
 @broken_or_not
+async def test_a_leader_that_gives_readers_what_is_not_committed(is_broken: bool) -> None:
+    trial = await Trial.begin(1, 2)
+    if is_broken:
+        turn_into(mutants.GenerousFetches, trial.engine(1).fetches)
+    links = trial.loop.network.links
+    cut = links.add_rule(LinkRule(source="broker-1", target="broker-2", is_cut=True))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(trial.producer(records_max=3).run())
+        await trial.read(seconds=1)
+        links.remove_rule(cut)
+
+    assert await trial.findings() == _expected("reads", is_broken=is_broken)
+
+
+@broken_or_not
 async def test_retention_that_takes_what_is_young(is_broken: bool) -> None:
     trial = await Trial.begin(1, 2, configs="{log.retention.check.interval.ms: '2000'}")
     engine = trial.engine(1)

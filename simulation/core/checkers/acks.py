@@ -13,14 +13,13 @@ from typing import Final, NamedTuple
 from protocol.ids import NO_LEADER, NO_OFFSET, TopicPartition
 from protocol.messages.produce import ACKS_ALL
 from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.checkers.leading import Leading
 from simulation.core.checkers.spans import spans_of
 from simulation.core.history import Kind, Send
-from simulation.core.samples import ReplicaSample, Role, Samples, SampleSource, TopicSample
+from simulation.core.samples import ReplicaSample, Samples, SampleSource, TopicSample
 
 NAME: Final = "acks"
 _CONFIG: Final = "min.insync.replicas"
-
-_Replicas = Mapping[tuple[TopicPartition, int], Sequence[ReplicaSample]]
 
 
 class _IsrSizes(NamedTuple):
@@ -36,7 +35,7 @@ def check_acks(evidence: Evidence) -> list[Violation]:
     samples = evidence.samples
     if SampleSource.COMMITS not in samples.sources:
         return []
-    replicas = _replicas(samples)
+    leading = Leading(samples)
     sizes = _isr_sizes(samples)
     # What a look shows may be as old as the look before it.
     late_us = 2 * samples.seen_within_us
@@ -45,12 +44,13 @@ def check_acks(evidence: Evidence) -> list[Violation]:
         send = end.value
         if end.kind is not Kind.OK or not isinstance(send, Send) or not _is_judged(send):
             continue
-        end_us = end.at_us + late_us
-        seen = _during(replicas.get((send.tp, send.broker), ()), begin.at_us, end_us)
-        if not _is_one_leadership(seen):
+        seen = leading.during(send.tp, send.broker, begin.at_us, end.at_us)
+        if not seen:
             continue
         text = _too_early(send, seen) or _too_few(
-            send, seen, _isr_size_min(sizes, send.tp, begin.at_us - late_us, end_us)
+            send,
+            seen,
+            _isr_size_min(sizes, send.tp, begin.at_us - late_us, end.at_us + late_us),
         )
         if text:
             violations.append(Violation(NAME, end.at_us, text))
@@ -62,13 +62,6 @@ def _is_judged(send: Send) -> bool:
     return send.acks == ACKS_ALL and send.base_offset != NO_OFFSET and send.broker != NO_LEADER
 
 
-def _replicas(samples: Samples) -> _Replicas:
-    found: dict[tuple[TopicPartition, int], list[ReplicaSample]] = {}
-    for sample in samples.replicas:
-        found.setdefault((sample.tp, sample.broker), []).append(sample)
-    return found
-
-
 def _isr_sizes(samples: Samples) -> _IsrSizes:
     topics: dict[str, list[TopicSample]] = {}
     for topic in samples.topics:
@@ -78,29 +71,6 @@ def _isr_sizes(samples: Samples) -> _IsrSizes:
         count = len(partition.replicas)
         counts[partition.tp] = min(counts.get(partition.tp, count), count)
     return _IsrSizes(topics, counts)
-
-
-def _during(
-    samples: Sequence[ReplicaSample], begin_us: int, end_us: int
-) -> Sequence[ReplicaSample]:
-    """Return what held at any time from begin to end; nothing if that began in between."""
-    first = bisect_right(samples, begin_us, key=_at_us) - 1
-    return samples[first : bisect_right(samples, end_us, key=_at_us)] if first >= 0 else ()
-
-
-def _at_us(sample: ReplicaSample) -> int:
-    return sample.at_us
-
-
-def _is_one_leadership(seen: Sequence[ReplicaSample]) -> bool:
-    """Tell whether the same process led the same log all the time: nothing is known of others."""
-    return bool(seen) and all(
-        one.role is Role.LEADER
-        and one.boot == seen[0].boot
-        and one.leader_epoch == seen[0].leader_epoch
-        and one.topic_id == seen[0].topic_id
-        for one in seen
-    )
 
 
 def _too_early(send: Send, seen: Sequence[ReplicaSample]) -> str:

@@ -30,6 +30,8 @@ class _Deleted(NamedTuple):
     topic_id: bytes
     leader_epoch: int
     """Of the newest leader by then; older ones may not know."""
+    answered: str
+    """When, in words."""
 
 
 def check_deleted_records(evidence: Evidence) -> list[Violation]:
@@ -87,7 +89,7 @@ def _deleted(
         if led:
             newest = max(led, key=lambda sample: sample.leader_epoch)
             at = each.end_us, tp, each.order.offset
-            yield _Deleted(*at, newest.topic_id, newest.leader_epoch)
+            yield _Deleted(*at, newest.topic_id, newest.leader_epoch, each.answered)
 
 
 def _in_logs(
@@ -107,7 +109,7 @@ def _in_logs(
         text = (
             f"{sample.tp} begins at {sample.log_start_offset} on its leader {sample.broker} at "
             f"epoch {sample.leader_epoch}, and the records before {deleted.before} were deleted, "
-            f"answered at {deleted.at_us / 1e6:.6f} s"
+            f"answered at {deleted.answered}"
         )
         yield Violation(NAME, sample.at_us, text)
         return
@@ -128,7 +130,7 @@ def _in_reads(deleted: _Deleted, evidence: Evidence) -> Iterator[Violation]:
                 text = (
                     f"{read.tp} offset {found[0]} was read from broker {poll.broker} at leader "
                     f"epoch {read.leader_epoch}, and the records before {deleted.before} were "
-                    f"deleted, answered at {deleted.at_us / 1e6:.6f} s"
+                    f"deleted, answered at {deleted.answered}"
                 )
                 yield Violation(NAME, end.at_us, text)
                 return

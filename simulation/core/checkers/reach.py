@@ -30,6 +30,7 @@ from simulation.core.checkers import (
     offline,
     orders,
     placement,
+    reads,
     refused_places,
     retention,
     settled,
@@ -80,6 +81,10 @@ _WANTS: Final[Mapping[str, _Wants]] = {
     acks.NAME: _Wants(
         (SampleSource.CLIENTS, SampleSource.REPLICAS, SampleSource.COMMITS),
         (SampleSource.DECISIONS,),
+    ),
+    reads.NAME: _Wants(
+        (SampleSource.CLIENTS,),
+        (SampleSource.REPLICAS, SampleSource.COMMITS, SampleSource.DECISIONS),
     ),
     agreement.NAME: _Wants((SampleSource.LOGS,)),
     retention.NAME: _Wants(

@@ -71,7 +71,8 @@ def check_retention(evidence: Evidence) -> list[Violation]:
             reached[log] = rises[0].log_start_offset
             reasons = (_is_meant(each, newest, told, held, samples) for each in rises)
             if not any(reasons) and newest is not None:
-                violations.append(_too_much(rises[0], before, newest))
+                written = samples.told_time(newest.begun_us)
+                violations.append(_too_much(rises[0], before, newest, written))
         for each in hosted:
             first_seen_us.setdefault(_RetainedLog(each.tp, each.topic_id), at_us)
     return violations
@@ -190,11 +191,11 @@ def _behind(sample: ReplicaSample) -> Violation:
     return Violation(NAME, sample.at_us, text)
 
 
-def _too_much(sample: ReplicaSample, before: int, newest: _Written) -> Violation:
+def _too_much(sample: ReplicaSample, before: int, newest: _Written, written: str) -> Violation:
     size = f"{sample.size_bytes} bytes" if sample.size_bytes >= 0 else "an unknown size"
     text = (
         f"{sample.tp} begins at {sample.log_start_offset} on broker {sample.broker}, and began at "
-        f"{before}; record {newest.offset} was written at {newest.begun_us / 1e6:.6f} s, {size} "
+        f"{before}; record {newest.offset} was written at {written}, {size} "
         "stayed, and neither an order nor retention lets it go"
     )
     return Violation(NAME, sample.at_us, text)

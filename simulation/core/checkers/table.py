@@ -25,6 +25,7 @@ from simulation.core.checkers.metadata import check_metadata
 from simulation.core.checkers.offline import check_offline
 from simulation.core.checkers.orders import check_orders
 from simulation.core.checkers.placement import check_placement
+from simulation.core.checkers.reads import check_reads
 from simulation.core.checkers.refused_places import check_refused_places
 from simulation.core.checkers.retention import check_retention
 from simulation.core.checkers.settled import check_settled
@@ -38,6 +39,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_elections,
     check_high_watermark,
     check_acks,
+    check_reads,
     check_agreement,
     check_retention,
     check_deleted_records,

@@ -1,0 +1,72 @@
+"""What readers get lies below the high watermark, and leaves out nothing.
+
+Whether it stays there is for `durability`: what was read is a fact there, as what was acknowledged.
+Source: ReplicaManager.scala readFromLocalLog, FetchIsolation; KIP-98.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from protocol.ids import NO_OFFSET
+from simulation.core.checkers.deletions import deletions_of
+from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.checkers.fault_model import EVER, forgiven_until
+from simulation.core.checkers.leading import Leading
+from simulation.core.checkers.spans import Span, spans_of
+from simulation.core.history import Kind, Poll, Read
+from simulation.core.samples import SampleSource
+
+NAME: Final = "reads"
+
+
+def check_reads(evidence: Evidence) -> list[Violation]:
+    """Look at every answer with records."""
+    samples = evidence.samples
+    leading = Leading(samples) if SampleSource.COMMITS in samples.sources else None
+    compacted = deletions_of(evidence).compacted
+    forgiven = forgiven_until(samples)
+    return [
+        Violation(NAME, span.end.at_us, text)
+        for span, poll, read in _reads(evidence)
+        for text in (
+            *_uncommitted(span, poll, read, leading),
+            *(() if read.tp.topic in compacted else _left_out(poll, read)),
+        )
+        if forgiven.get(read.tp) != EVER
+    ]
+
+
+def _reads(evidence: Evidence) -> Iterator[tuple[Span, Poll, Read]]:
+    for span in spans_of(evidence.history):
+        poll = span.end.value
+        if span.end.kind is Kind.OK and isinstance(poll, Poll):
+            for read in poll.reads:
+                if read.records:
+                    yield span, poll, read
+
+
+def _uncommitted(span: Span, poll: Poll, read: Read, leading: Leading | None) -> Iterator[str]:
+    """Hold what was read against what the answer says, and against what its leader held."""
+    last, _ = read.records[-1]
+    if read.high_watermark != NO_OFFSET and last >= read.high_watermark:
+        yield f"{_place(poll, last, read)}, with the high watermark {read.high_watermark}"
+    if leading is None:
+        return
+    seen = leading.during(read.tp, poll.broker, span.begin.at_us, span.end.at_us)
+    reached = max((one.high_watermark for one in seen), default=last + 1)
+    if last >= reached:
+        yield f"{_place(poll, last, read)}, and its high watermark was {reached} then"
+
+
+def _left_out(poll: Poll, read: Read) -> Iterator[str]:
+    """Find the first offset that is missing among those from where it was asked for."""
+    for expected, (offset, _) in enumerate(read.records, read.fetch_offset):
+        if offset != expected:
+            yield f"{_place(poll, offset, read)}, where {expected} follows"
+            return
+
+
+def _place(poll: Poll, offset: int, read: Read) -> str:
+    return f"{read.tp} offset {offset} was read from broker {poll.broker}"
