@@ -87,7 +87,7 @@ class MemoryDisk:
         node = parent.children.get(base)
         if node is None and create:
             self.changes("create", name)
-            node = MemoryFile()
+            node = MemoryFile(modified_ms=self.clock_ms)
             parent.change({base: node})
         return _OpenFile(self, self._as_file(node, name), name)
 

@@ -198,10 +198,13 @@ class Segment:
         return self._first_timestamp
 
     def newest_ms(self) -> int:
-        """Return the largest timestamp; without any, when the file was last written."""
+        """Return the largest timestamp; without any, when the file was last written.
+
+        Such as one of which compaction left nothing. Source: LogSegment.java largestTimestamp.
+        """
         newest = max(self.time_index.last.timestamp, self.largest_timestamp.timestamp)
-        if newest >= 0 or self.size_bytes == 0:
-            return max(newest, 0)
+        if newest >= 0:
+            return newest
         return self.directory.files.disk.modified_ms(self.files.name(LOG_SUFFIX))
 
     def append(self, buffers: Sequence[Buffer]) -> None:

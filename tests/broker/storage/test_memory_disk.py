@@ -139,3 +139,13 @@ def test_every_name_below_a_directory_is_given_directories_first() -> None:
 
     assert list(disk.names_below()) == ["a", "b", "b/x"]
     assert list(disk.names_below("b")) == ["b/x"]
+
+
+def test_a_file_that_was_made_and_not_written_to_has_the_time_of_its_making() -> None:
+    disk = MemoryDisk("/d1")
+    disk.prepare()
+    disk.clock_ms = 7
+    disk.open("empty", create=True)
+    disk.clock_ms = 9
+
+    assert disk.modified_ms("empty") == 7
