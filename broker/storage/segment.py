@@ -198,10 +198,7 @@ class Segment:
         return self._first_timestamp
 
     def newest_ms(self) -> int:
-        """Return the largest timestamp; without any, when the file was last written.
-
-        Such as one of which compaction left nothing. Source: LogSegment.java largestTimestamp.
-        """
+        """Return the largest timestamp; without any, when the file was last written."""
         newest = max(self.time_index.last.timestamp, self.largest_timestamp.timestamp)
         if newest >= 0:
             return newest

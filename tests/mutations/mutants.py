@@ -150,10 +150,8 @@ class GenerousFetches(Fetches):
     """Gives readers all that followers get."""
 
     def _read(self, reading: Reading, replica: Replica, index: int) -> FetchResult:
-        is_follower, reading.is_follower = reading.is_follower, True
-        result = super()._read(reading, replica, index)
-        reading.is_follower = is_follower
-        return result
+        reading.is_follower = True
+        return super()._read(reading, replica, index)
 
 
 class Recluse(Partition):

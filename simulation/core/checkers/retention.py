@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from protocol.ids import NO_OFFSET, TopicPartition
+from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import forgiven_until
 from simulation.core.checkers.held_configs import HeldConfigs
@@ -57,6 +58,7 @@ def check_retention(evidence: Evidence) -> list[Violation]:
         return []
     told = _Told(_written(evidence), _deletions(evidence))
     held = HeldConfigs(evidence)
+    compacted = deletions_of(evidence).compacted
     reached: dict[_RetainedLog, int] = {}
     first_seen_us: dict[_RetainedLog, int] = {}
     violations: list[Violation] = []
@@ -67,7 +69,8 @@ def check_retention(evidence: Evidence) -> list[Violation]:
             first_us = first_seen_us.setdefault(log, at_us)
             before = reached.get(log, 0)
             known = [each for each in told.written.get(log.tp, ()) if each.begun_us >= first_us]
-            newest = _newest(known, before, rises[0])
+            is_compacted = log.tp.topic in compacted
+            newest = _newest(known, before, rises[0], is_compacted=is_compacted)
             reached[log] = rises[0].log_start_offset
             reasons = (_is_meant(each, newest, told, held, samples) for each in rises)
             if not any(reasons) and newest is not None:
@@ -104,13 +107,20 @@ def _is_behind(sample: ReplicaSample) -> bool:
     return sample.log_start_offset > sample.high_watermark
 
 
-def _newest(known: Sequence[_Written], before: int, sample: ReplicaSample) -> _Written | None:
-    """Return the last record that is known of those that went."""
+def _newest(
+    known: Sequence[_Written], before: int, sample: ReplicaSample, *, is_compacted: bool
+) -> _Written | None:
+    """Return the last record that is known of those that went.
+
+    Of a compacted log the oldest: compaction may have taken all but that one before.
+    """
     gone = [
         each
         for each in known
         if before <= each.offset < sample.log_start_offset and each.begun_us <= sample.at_us
     ]
+    if is_compacted:
+        return min(gone, key=lambda each: each.begun_us, default=None)
     return max(gone, default=None)
 
 

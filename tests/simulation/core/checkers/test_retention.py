@@ -152,3 +152,15 @@ def test_a_damaged_disk_and_a_topic_that_was_made_anew_are_not_judged() -> None:
     assert len(_texts(story)) == 1
     story.samples.damages.append(Damage(1, 1, "d1", "lost"))
     assert _texts(story) == []
+
+
+def test_compaction_may_have_taken_the_young_ones_of_a_segment_before() -> None:
+    story = Story()
+    _configured(story, retention_ms="3000", cleanup_policy="compact,delete")
+    _written(story)
+    story.at(3).send(10, offset=9)
+    _begins(story.at(4.1), 10)
+    assert _texts(story) == []
+
+    story.samples.topics[0].configs["cleanup.policy"] = "delete"
+    assert len(_texts(story)) == 1
