@@ -43,7 +43,7 @@ class _Denied(NamedTuple):
 def check_denials(evidence: Evidence) -> list[Violation]:
     """Hold answers to clients against what the controller has decided."""
     samples = evidence.samples
-    lives = _shortened(_lives(samples.partitions), _ordered_ends(evidence.history))
+    lives = _shortened(_lives(samples.partitions), ordered_ends(evidence.history))
     starts = _starts(samples)
     sightings = _sightings(samples.views)
     told: dict[tuple[int, TopicPartition, int], None] = {}
@@ -125,7 +125,7 @@ def _shortened(
     return shortened
 
 
-def _ordered_ends(history: Sequence[Operation]) -> dict[str, list[int]]:
+def ordered_ends(history: Sequence[Operation]) -> dict[str, list[int]]:
     """Return when deletions of topics were ordered that were carried out, or may have been.
 
     Brokers hear of one before it is over. And nobody sees one that a controller decides, tells and

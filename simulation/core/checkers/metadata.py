@@ -14,6 +14,7 @@ from typing import Final
 
 from protocol.faults.model import CONTROLLER_NODE, broker_node
 from protocol.ids import NO_EPOCH, TopicPartition
+from simulation.core.checkers.denials import ordered_ends
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.quiet_times import QuietTimes
 from simulation.core.samples import PartitionSample, Samples, ToldPartition, TopicView
@@ -30,17 +31,20 @@ def check_metadata(evidence: Evidence) -> list[Violation]:
     samples = evidence.samples
     decisions = _Decisions(samples)
     quiet = QuietTimes(samples)
+    deletions = ordered_ends(evidence.history)
     within_us = TOLD_WITHIN_US + _LOOKS * samples.seen_within_us
     found: dict[tuple[int, PartitionSample], Violation] = {}
     for view in samples.views:
-        since_us = view.asked_us - within_us
+        since_us, until_us = view.asked_us - within_us, view.at_us + samples.seen_within_us
         ends = (CONTROLLER_NODE, broker_node(view.broker))
-        if not quiet.lasts(ends, since_us, view.at_us):
+        if not quiet.lasts(ends, since_us, until_us):
             continue
-        for steady in decisions.steady(view, since_us, view.at_us + samples.seen_within_us):
+        for steady in decisions.steady(view, since_us, until_us):
             wrong = _wrong(view.partitions.get(steady.tp), steady)
             if wrong is None or _is_stopping(view, steady, quiet):
                 continue
+            if any(at_us > steady.at_us for at_us in deletions.get(steady.tp.topic, ())):
+                continue  # The journal may have been put back before anybody saw the deletion.
             text = (
                 f"broker {view.broker} {wrong}; since {samples.told_time(steady.at_us)} the "
                 f"controller has {_leadership(steady)}"

@@ -4,6 +4,7 @@ import pytest
 
 from protocol.faults.model import DiskMode
 from simulation.core.checkers.metadata import check_metadata
+from simulation.core.history import Function, Order
 from simulation.core.samples import FaultSample, NodeSample, ToldPartition, TopicView
 from tests.simulation.core.checkers.build import SECOND_US, TP, Story
 
@@ -85,6 +86,18 @@ def test_deleted_topics_and_those_without_leadership_are_not_judged() -> None:
     fresh = Story().at(1)
     fresh.partition(epoch=-1, leader=-1)
     assert _told(fresh.at(9), None) == []
+
+
+def test_a_topic_whose_deletion_was_ordered_may_be_gone_before_anybody_saw_it() -> None:
+    story = _story().at(5)
+    story.order(Function.DELETE_TOPIC, Order("orders"))
+    assert _told(story.at(9), None) == []
+
+
+def test_a_decision_that_its_controller_told_and_took_along_was_seen_by_nobody() -> None:
+    story = _story().at(9)
+    story.samples.nodes.append(NodeSample(9 * SECOND_US + 9_000, "controller", is_up=False))
+    assert _told(story, AS_DECIDED._replace(leader_epoch=1)) == []
 
 
 def test_a_broker_that_stops_cleanly_counts_as_offline_before_it_is_dead() -> None:
