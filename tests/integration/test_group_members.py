@@ -28,6 +28,7 @@ def group_lab(tmp_path: Path) -> Generator[Lab]:
 
 
 @pytest.mark.scenario(64, 65)
+@pytest.mark.sampled("library", kept=1)
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_group_goes_on_when_the_disks_of_its_coordinator_and_its_topic_fail_and_a_member_dies(
     group_lab: Lab, library: str
@@ -64,6 +65,7 @@ def test_a_group_goes_on_when_the_disks_of_its_coordinator_and_its_topic_fail_an
     assert described_state(group_lab, "readers") == "Empty"
 
 
+@pytest.mark.sampled("library", kept=1)
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_static_member_that_is_killed_and_started_again_moves_no_partition(
     group_lab: Lab, library: str

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from broker.core.coordination import CONSUMER_OFFSETS, partition_for
+from protocol.configs.coordination import CoordinationConfig
 from tests.integration.labs import Lab
 from tests.kafka_tools.tools import KafkaTools
 
@@ -60,3 +64,23 @@ def test_a_group_goes_on_where_it_was_and_is_told_of(tools: KafkaTools, created:
 def test_a_group_that_is_not_there_cannot_be_deleted(tools: KafkaTools, topic: str):
     printed = tools.run(f"kafka-consumer-groups --delete --group {topic}")
     assert "GroupIdNotFoundException" in printed.out + printed.err
+
+
+def test_what_is_stored_of_a_group_is_read_by_kafkas_own_formatter(tools: KafkaTools, created: str):
+    group = f"of-{created}"
+    produced(tools, created, "one")
+    assert consumed(tools, created, group, 1) == ["one"]
+    partition = partition_for(group, CoordinationConfig().offsets_topic_num_partitions)
+    printed = tools.run(
+        f"kafka-console-consumer --topic {CONSUMER_OFFSETS} --partition {partition} "
+        "--offset earliest --timeout-ms 3000 "
+        "--formatter org.apache.kafka.tools.consumer.GroupMetadataMessageFormatter"
+    )
+    # One object follows the other without a break.
+    rows = json.loads(f"[{printed.out.strip().replace('}{', '},{')}]")
+    rows = [row for row in rows if row["key"]["data"]["group"] == group]
+    values = [row["value"]["data"] for row in rows]
+    assert [value["protocolType"] for value in values] == ["consumer"] * len(rows)
+    assert [(value["generation"], len(value["members"])) for value in values] == [(1, 1), (2, 0)]
+    (member,) = values[0]["members"]
+    assert (values[0]["leader"], values[0]["protocol"]) == (member["memberId"], "range")
