@@ -1,4 +1,4 @@
-"""A log begins later only where its oldest records may go, and never behind its high watermark.
+"""A log begins later only where its oldest records may go, and not behind its high watermark.
 
 Where records went by retention, the newest of them was older than ``retention.ms``, or as much as
 ``retention.bytes`` stayed. Which configuration a broker had heard of nobody knows: any that the
