@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from protocol.faults.model import CONTROLLER_NODE, DiskMode
+from protocol.faults.model import CONTROLLER_NODE, DiskMode, NetworkMode
 from simulation.core.samples import FaultSample, NodeSample, Samples
 
 SETTLED_WITHIN_US: Final = 10_000_000
@@ -19,7 +19,10 @@ SETTLED_WITHIN_US: Final = 10_000_000
 A broker that began answers nobody before it was told everything.
 """
 RECONNECTED_WITHIN_US: Final = 30_000_000
-"""The controller waits so long for an answer over a connection that is dead."""
+"""The controller waits so long for an answer over a connection that is dead.
+
+One that is half open may be used first long after the fault, so that it disturbs to the end.
+"""
 _DISK_MODES: Final = tuple(mode.value for mode in DiskMode)
 _SLOW_DISKS: Final = (DiskMode.HANG.value, DiskMode.SLOW.value)
 
@@ -75,7 +78,8 @@ def _of_processes(samples: Iterable[NodeSample], ended_us: int) -> Iterator[_Dis
 
 def _of_faults(samples: Iterable[FaultSample], ended_us: int) -> Iterator[_Disturbance]:
     for fault in samples:
-        end_us = ended_us if fault.end_us is None else fault.end_us
+        leaves_dead_ends = fault.what == NetworkMode.HALF_OPEN.value
+        end_us = ended_us if fault.end_us is None or leaves_dead_ends else fault.end_us
         is_of_disk = fault.log_dir or fault.what in _DISK_MODES
         if not is_of_disk:
             settles_us = SETTLED_WITHIN_US if fault.node else RECONNECTED_WITHIN_US

@@ -46,6 +46,12 @@ def test_faults_of_the_network_disturb_all_and_leave_dead_connections() -> None:
     assert _lasts(samples, "broker-1", 37, 38)
 
 
+def test_half_open_connections_are_found_when_they_are_used() -> None:
+    samples = Samples(faults=[FaultSample(5 * S, 6 * S, "", what="half_open")])
+    assert _lasts(samples, "broker-1", 1, 4)
+    assert not _lasts(samples, "broker-1", 90, 91)
+
+
 def test_disks_disturb_when_one_waits_for_them() -> None:
     faults = [FaultSample(5 * S, 6 * S, "broker-1", "d1", what) for what in ("hang", "eio")]
     assert not _lasts(Samples(faults=faults[:1]), "broker-1", 5, 6)
