@@ -123,6 +123,14 @@ def test_a_batch_whose_header_alone_is_wrong_names_no_record() -> None:
     assert name_records(TP, batch, limits, 0) is None
 
 
+@pytest.mark.parametrize(("at_ms", "is_named"), [(-1, False), (-2, True)])
+def test_a_record_without_a_time_is_never_too_old(at_ms: int, is_named: bool) -> None:
+    batch = bytes(build_batch([NewRecord(b"v", timestamp_ms=at_ms)]))
+    limits = AppendLimits(timestamp_before_max_ms=HOUR_MS)
+
+    assert (name_records(TP, batch, limits, 10 * HOUR_MS) is not None) == is_named
+
+
 def test_records_that_cannot_be_read_are_not_named() -> None:
     batch = bytes(build_batch([NewRecord(value=b"v")]))[:-3]
     assert name_records(TP, batch, AppendLimits(requires_keys=True), 0) is None
