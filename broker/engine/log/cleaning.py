@@ -22,6 +22,7 @@ from broker.engine.log.deletions import Deletions
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.engine.supervise import supervised
+from broker.storage.batch_scan import CorruptBatch
 from broker.storage.cleanable import (
     Candidate,
     Filthiest,
@@ -32,6 +33,7 @@ from broker.storage.cleanable import (
 from broker.storage.cleaner import CleaningPass, DirtyPart, PassOptions, SegmentsChanged
 from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
+from protocol.errors import Malformed
 from protocol.ids import TopicPartition
 
 logger = logging.getLogger(__name__)
@@ -290,10 +292,14 @@ class Cleaner:
         )
 
     def _give_up(self, tp: TopicPartition, error: Exception) -> None:
-        """Leave a log alone from now on. Source: KAFKA-7215."""
+        """Leave a log alone from now on. Source: KAFKA-7215.
+
+        Damaged bytes are the disk's fault; all else is a defect, told with its traceback.
+        """
         path = self._log_dir.path
         self._state.cleaner_offsets.mark_uncleanable(path, tp)
-        logger.error("%s: cleanable -> uncleanable in %s: %s", tp, path, error, exc_info=error)
+        told = None if isinstance(error, CorruptBatch | Malformed) else error
+        logger.error("%s: cleanable -> uncleanable in %s: %s", tp, path, error, exc_info=told)
 
     # What is told of it.
 
