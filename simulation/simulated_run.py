@@ -58,6 +58,8 @@ class SimulatedRun:
     """Kind of fault -> operations that it changed, or how often a node met it."""
     features: tuple[str, ...] = ()
     """Those that are on in its plan, where a seed drew it."""
+    rules: bytes | None = None
+    """A byte for each outcome of ``rule_watch``, 1 where it was reached; None: nobody watched."""
     transitions: Mapping[Transition, int] = field(default_factory=dict[Transition, int])
     last_events: tuple[str, ...] = ()
     """The last ones of the trace, where something was found."""

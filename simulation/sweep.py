@@ -21,15 +21,20 @@ AHEAD_PER_JOB: Final = 4
 
 
 @contextmanager
-def processes(jobs: int) -> Generator[Executor, None, None]:
+def processes(
+    jobs: int, prepare: Callable[[], None] | None = None
+) -> Generator[Executor, None, None]:
     """Yield an executor of ``jobs`` fresh processes; at the end only what runs is waited for.
 
-    Ctrl-C ends the processes at once and silently, whether or not it reaches them. A task and its
-    result must be picklable.
+    In each ``prepare`` is called before anything else is imported. Ctrl-C ends the processes at
+    once and silently, whether or not it reaches them. A task and its result must be picklable.
     """
     assert jobs >= 1, f"{jobs} jobs"
     executor = ProcessPoolExecutor(
-        jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_die_silently
+        jobs,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_begin,
+        initargs=(prepare,),
     )
     older = multiprocessing.active_children()
     try:
@@ -77,6 +82,12 @@ def sweep(
 def _next(waiting: deque[tuple[int, Future[Result]]]) -> tuple[int, Result]:
     seed, future = waiting.popleft()
     return seed, future.result()
+
+
+def _begin(prepare: Callable[[], None] | None) -> None:
+    _die_silently()
+    if prepare is not None:
+        prepare()
 
 
 def _die_silently() -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 from simulation.core.coverage import Coverage
 from simulation.core.features import FEATURES, Situation
+from simulation.core.rule_tally import RuleTally, reason_for
+from simulation.core.unreached_rules import REASONS
 from simulation.simulated_run import SimulatedRun
 
 
@@ -37,6 +39,8 @@ class Tally:
     """Situation or transition -> how many runs came there."""
     reached_with: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     """Situation or transition -> feature -> how many runs with it came there."""
+    rules: RuleTally | None = None
+    """None: nobody watched."""
     coverage: Coverage = field(default_factory=Coverage)
 
     def add(self, run: SimulatedRun) -> None:
@@ -55,6 +59,8 @@ class Tally:
         for reached in (*run.verdict.situations, *map(str, run.transitions)):
             _add(self.reached, {reached: 1})
             _add(self.reached_with.setdefault(reached, {}), dict.fromkeys(run.features, 1))
+        if self.rules is not None and run.rules is not None:
+            self.rules.add(run.rules)
         self.coverage.add(run.transitions)
 
     # Any: JSON.
@@ -71,6 +77,7 @@ class Tally:
             "seeds_by_kind": dict(sorted(self.seeds_by_kind.items())),
             "empty_faults": self.empty_faults,
             "done": dict(sorted(self.done.items())),
+            "rules": [] if self.rules is None else _rules_content(self.rules),
             "situations": {each: self.situations.get(each, 0) for each in Situation},
             "features": {each: self.features.get(each, 0) for each in FEATURES},
             "reached": dict(sorted(self.reached.items())),
@@ -82,6 +89,20 @@ class Tally:
             "transitions_never_seen": [str(one) for one in coverage.never_seen],
             "transitions_undeclared": [str(one) for one in coverage.undeclared],
         }
+
+
+# Any: JSON.
+def _rules_content(rules: RuleTally) -> list[dict[str, Any]]:
+    return [
+        {
+            "rule": report.rule,
+            "seeds_entered": report.entered,
+            "seeds_with_both_outcomes": report.whole,
+            "never": [str(each) for each in report.never],
+            "reason": reason_for(report.rule, REASONS) if report.never else None,
+        }
+        for report in rules.reports()
+    ]
 
 
 def _add(sums: dict[str, int], counts: Mapping[str, int]) -> None:

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 from simulation.core.checkers.reach import Reach
 from simulation.core.coverage import RARE
 from simulation.core.features import Situation
+from simulation.core.rule_tally import RuleReport, unexplained
+from simulation.core.unreached_rules import REASONS
 from simulation.core.verdict import Verdict
 
 if TYPE_CHECKING:
     from simulation.core.coverage import Coverage, Transition
+    from simulation.core.rule_tally import RuleTally
     from simulation.simulated_run import SimulatedRun
     from simulation.tally import Tally
 
@@ -84,6 +87,7 @@ def tally_summary(tally: Tally, wall_s: float) -> str:
         f"done: {_counts(tally.done)}",
         *situation_lines(tally),
         *coverage_lines(tally.coverage),
+        *([] if tally.rules is None else rule_lines(tally.rules)),
     ]
     return "\n".join(lines)
 
@@ -97,6 +101,26 @@ def situation_lines(tally: Tally) -> list[str]:
             for each in Situation
         )
     ]
+
+
+def rule_lines(rules: RuleTally) -> list[str]:
+    """Return how many rules went every way, and the ways that none went and nobody explains."""
+    reports = rules.reports()
+    whole = sum(not report.never for report in reports)
+    explained = len(reports) - whole - len(unexplained(reports, REASONS))
+    return [
+        f"rules: {len(reports)}, {whole} with both outcomes of all their branches in some seed, "
+        f"{explained} others with a reason; seeds that entered, and that reached all in one:",
+        *(f"  {each.rule}: {each.entered}, {each.whole}" for each in reports if not each.never),
+        *(
+            f"  {report.rule}: {report.entered}, 0; never {_outcomes(report)}"
+            for report in unexplained(reports, REASONS)
+        ),
+    ]
+
+
+def _outcomes(report: RuleReport) -> str:
+    return "entered" if not report.entered else "; ".join(map(str, report.never))
 
 
 def coverage_lines(coverage: Coverage) -> list[str]:

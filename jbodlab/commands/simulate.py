@@ -46,6 +46,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.option("--seeds", type=SeedRange(), help="Run many seeds, to the first violation.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--seconds", type=click.IntRange(min=1), help="How long a drawn story lasts.")
+@click.option("--rules", is_flag=True, help="With --seeds: report what they reached, rule by rule.")
 @click.option("--plan", "plan_file", type=_FILE, help="Write the resolved plan here.")
 @click.option(
     "--history", "history_file", type=_FILE, help="Write what clients saw: .edn, or JSON lines."
@@ -64,6 +65,8 @@ def simulate(context: click.Context, *, is_json: bool, **options: Any) -> None:
     """
     if options["seeds"] is not None and (options["seed"], options["scenario"]) != (None, None):
         raise click.UsageError("--seeds goes with neither --seed nor --scenario")
+    if options["rules"] and options["seeds"] is None:
+        raise click.UsageError("--rules goes with --seeds A..B")
     if (options["seeds"], options["seed"], options["scenario"]) == (None, None, None):
         raise click.UsageError("give --seed N, --seeds A..B or --scenario FILE")
     # The brokers that a simulated world runs take a moment to load; no other command waits for it.

@@ -15,11 +15,13 @@ from pathlib import Path
 from jbodlab.worlds.node_logs import node_logs
 from jbodlab.worlds.scenario_files import load_plan
 from jbodlab.worlds.scenario_runs import run_simulated
+from simulation import rule_watch
 from simulation.core.history import History
 from simulation.core.history_text import edn_lines, json_lines
 from simulation.core.plan import Plan
 from simulation.core.plan_document import plan_text
 from simulation.core.reproduction import reproduction
+from simulation.core.rule_tally import RuleTally
 from simulation.core.smaller_plan import reduced
 from simulation.core.verdict import StoryLine
 from simulation.simulated_run import Options, SimulatedRun, plan_of_seed, simulate, simulate_seed
@@ -41,6 +43,7 @@ class Request:
     seeds: range | None = None
     jobs: int = 1
     seconds: int | None = None
+    rules: bool = False
     plan_file: Path | None = None
     history_file: Path | None = None
     dump_dir: Path | None = None
@@ -98,9 +101,9 @@ def run_many(
     Raises:
         LabError: as ``run_one``.
     """
-    tally = Tally()
-    with processes(request.jobs) as executor:
-        run_seed = partial(run_quietly, request.seconds)
+    tally = Tally(rules=RuleTally(rule_watch.all_outcomes()) if request.rules else None)
+    with processes(request.jobs, rule_watch.watch if request.rules else None) as executor:
+        run_seed = partial(run_watched if request.rules else run_quietly, request.seconds)
         for _, run in sweep(seeds, run_seed, executor, request.jobs * AHEAD_PER_JOB):
             tally.add(run)
             on_run(run)
@@ -113,6 +116,13 @@ def run_quietly(seconds: int | None, seed: int) -> SimulatedRun:
     """Run what a seed draws, without a word."""
     with node_logs(None):
         return simulate_seed(seed, seconds)
+
+
+def run_watched(seconds: int | None, seed: int) -> SimulatedRun:
+    """Do as ``run_quietly``, in a process in which ``rule_watch.watch`` was called."""
+    rule_watch.outcomes_seen()
+    run = run_quietly(seconds, seed)
+    return replace(run, rules=rule_watch.outcomes_seen())
 
 
 def reduce_run(
