@@ -20,6 +20,8 @@ _LOG_DIRS_MIN: Final = 3
 """So that a broker lives on when two of its log dirs are gone."""
 _LAG_MS: Final = "1500"
 _NEWEST_FORMAT: Final = 2
+_RECORD_OVERHEAD_BYTES: Final = 60
+_BATCH_OVERHEAD_BYTES: Final = 100
 _SMALL_SEGMENTS: Final = ("1024", "4096")
 _CODECS: Final[tuple[Literal["gzip", "snappy", "lz4", "zstd"], ...]] = (
     "gzip",
@@ -49,7 +51,7 @@ def settled(setting: Setting, features: Features, stream: Callable[[str], Dice])
     for name, change in _CHANGES.items():
         if name in features:
             setting = change(stream(name), setting)
-    return _readable(setting)
+    return _fitting(_readable(setting))
 
 
 def _keyed_records(dice: Dice, setting: Setting) -> Setting:
@@ -166,6 +168,20 @@ def _readable(setting: Setting) -> Setting:
             for one in setting.workloads
         ),
     )
+
+
+def _fitting(setting: Setting) -> Setting:
+    """Let segments be large enough for the largest batch: brokers refuse others."""
+    largest: dict[str, int] = {}
+    for one in setting.workloads:
+        size_bytes = (one.record_bytes + _RECORD_OVERHEAD_BYTES) * one.batch_records
+        largest[one.topic] = max(largest.get(one.topic, 0), size_bytes + _BATCH_OVERHEAD_BYTES)
+    larger = {
+        topic.name: {"segment.bytes": str(largest[topic.name])}
+        for topic in setting.cluster.topics
+        if int(topic.configs.get("segment.bytes", largest[topic.name])) < largest[topic.name]
+    }
+    return setting._replace(cluster=_with_topic_configs(setting.cluster, larger))
 
 
 def _without_zstd(topic: CreateTopic) -> CreateTopic:

@@ -78,6 +78,17 @@ def test_the_first_topic_lies_where_the_plan_knows(seed: int) -> None:
     assert cluster.log_dirs >= 3
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_every_batch_fits_into_a_segment(seed: int) -> None:
+    setting = drawn(seed, Situation.KEYED_RECORDS, Situation.SHORT_RETENTION)
+    segments = {
+        topic.name: int(topic.configs.get("segment.bytes", "1000000"))
+        for topic in setting.cluster.topics
+    }
+    for one in setting.workloads:
+        assert one.record_bytes * one.batch_records < segments[one.topic]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_topics_get_only_configurations_that_exist(seed: int) -> None:
     for topic in drawn(seed, *Situation).cluster.topics:
