@@ -19,6 +19,8 @@ from simulation.core.history import Kind, Poll, Read
 from simulation.core.samples import SampleSource
 
 NAME: Final = "reads"
+_SEEN_WITHIN_US: Final = 1_280_000
+"""Two looks at an idle cluster: fetches of followers raise a high watermark and hurry no look."""
 
 
 def check_reads(evidence: Evidence) -> list[Violation]:
@@ -54,7 +56,8 @@ def _uncommitted(span: Span, poll: Poll, read: Read, leading: Leading | None) ->
         yield f"{_place(poll, last, read)}, with the high watermark {read.high_watermark}"
     if leading is None:
         return
-    seen = leading.during(read.tp, poll.broker, span.begin.at_us, span.end.at_us)
+    until_us = span.end.at_us + _SEEN_WITHIN_US
+    seen = leading.during(read.tp, poll.broker, span.begin.at_us, until_us)
     reached = max((one.high_watermark for one in seen), default=last + 1)
     if last >= reached:
         yield f"{_place(poll, last, read)}, and its high watermark was {reached} then"

@@ -52,6 +52,14 @@ def test_a_record_behind_what_its_leader_held_is_not_committed_whatever_it_says(
     ]
 
 
+def test_a_high_watermark_that_was_seen_at_the_next_look_had_risen_before() -> None:
+    story = _story(2)
+    _read(story, 0, 1, 2)
+    story.at(2.6).replica(1, Role.LEADER, high_watermark=3)
+
+    assert _texts(story) == []
+
+
 def test_of_a_leader_that_changed_meanwhile_nothing_is_known() -> None:
     story = _story(1)
     story.at(2.01).replica(1, Role.LEADER, epoch=1, high_watermark=1)
