@@ -43,8 +43,8 @@ def check_metadata(evidence: Evidence) -> list[Violation]:
             wrong = _wrong(view.partitions.get(steady.tp), steady)
             if wrong is None or _is_stopping(view, steady, quiet):
                 continue
-            if any(at_us > steady.at_us for at_us in deletions.get(steady.tp.topic, ())):
-                continue  # The journal may have been put back before anybody saw the deletion.
+            if any(at_us < until_us for at_us in deletions.get(steady.tp.topic, ())):
+                continue  # It may wait, or be over before anybody saw it and another one be made.
             text = (
                 f"broker {view.broker} {wrong}; since {samples.told_time(steady.at_us)} the "
                 f"controller has {_leadership(steady)}"
