@@ -206,14 +206,14 @@ class Broker:
         if code is ExitCode.CLEAN:
             await self._leave()
         self._enter(BrokerState.SHUTTING_DOWN)
-        self._parts.groups.stop()
+        self._parts.coordinators.stop()
         await server.stop()
         raise _EndedError
 
     def _start_tasks(self, tasks: asyncio.TaskGroup, port: int, dump: MetricDump) -> None:
         parts = self._parts
         parts.engine.run(tasks)
-        parts.groups.run(tasks)
+        parts.coordinators.run(tasks)
         session = partial(parts.session.run, parts.identity(port))
         refused = RegistrationRefusedError
         tasks.create_task(supervised("session", session, ending=refused), name="session")

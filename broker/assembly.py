@@ -14,7 +14,8 @@ from typing import Final
 from broker.broker_control import BrokerControl
 from broker.client_gate import ClientGate
 from broker.context import Context
-from broker.coordinators.groups import CoordinatorRelay, GroupShards, group_shards
+from broker.coordinators.coordinators import Coordinators, make_coordinators
+from broker.coordinators.groups import CoordinatorRelay
 from broker.core.fetch_session import SESSION_ID_MAX, FetchSessions
 from broker.core.internal_topics import new_topic
 from broker.core.log_dirs import LogDirFailed
@@ -24,7 +25,7 @@ from broker.engine.types import EnginePorts
 from broker.exit_codes import ExitCode
 from broker.fault_plane import FaultPlane
 from broker.lifecycle.auto_topics import AutoTopics
-from broker.lifecycle.broker_configs import BrokerConfigs
+from broker.lifecycle.broker_configs import BrokerConfigs, config_overrides
 from broker.lifecycle.config_news import ConfigNews
 from broker.lifecycle.controller_link import ControllerLink
 from broker.lifecycle.engine_events import EngineEventRelay
@@ -48,7 +49,6 @@ from broker.storage.startup import LoadOptions, Owner
 from broker.world import World
 from protocol.admin.topics import NewTopic
 from protocol.cluster_file.spec import BrokerSpec, ClusterSpec, LogDirSpec
-from protocol.configs.broker import BROKER_KEYS
 from protocol.configs.parsing import BrokerConfig, broker_config
 from protocol.configs.types import ALL_LOG_DIRS
 from protocol.faults.model import CLIENT_NODE, CONTROLLER_NODE, broker_node
@@ -114,15 +114,24 @@ class Parts:
         self.config_news = ConfigNews(self.broker_configs, self.topic_configs)
         self.session = self._session()
         self.auto_topics = AutoTopics(self.link, self._new_topic)
+        self.producer_ids = self._producer_ids()
         self.returns = self._returns()
         self.client_gate = ClientGate()
         self.move_throttles = self._move_throttles()
         self.engine: Engine
         """Made by ``make_engine`` when it is known which log dirs are online."""
-        self.groups: GroupShards  # Made with it.
+        self.coordinators: Coordinators  # Made with it.
 
     def _journal(self) -> JournalKnowledge:
         return JournalKnowledge(self.log_dirs.values, lambda: reported_topics(self.engine.state))
+
+    def _producer_ids(self) -> ProducerIds:
+        return ProducerIds(
+            self.link,
+            broker_id=self._own.id,
+            broker_epoch=lambda: self.session.broker_epoch,
+            keep=self.journal.take_block,
+        )
 
     def _move_throttles(self) -> MoveThrottles:
         return MoveThrottles(
@@ -201,7 +210,9 @@ class Parts:
             self.topic_configs,
             self.metrics,
             self.move_throttles,
-            CoordinatorRelay(lambda: self.groups),
+            CoordinatorRelay(
+                lambda: self.coordinators.groups, lambda: self.coordinators.transactions.shards
+            ),
             partial(self._end_process, ExitCode.ALL_LOG_DIRS_FAILED),
         )
         self.engine = Engine(
@@ -224,11 +235,12 @@ class Parts:
                 witness=self._world.witness,
             ),
         )
-        self.groups = group_shards(
+        self.coordinators = make_coordinators(
             self.engine,
             self.config,
             record_turns=self.record_turns,
             topic_config=self.topic_configs.config_of,
+            next_producer_id=self.producer_ids.next_producer_id,
         )
         return self.engine
 
@@ -252,17 +264,13 @@ class Parts:
             stopping=engine.stopping,
             metadata_answers=MetadataAnswers(engine.state.metadata),
             controller=self.link,
-            producer_ids=ProducerIds(
-                self.link,
-                broker_id=self._own.id,
-                broker_epoch=lambda: self.session.broker_epoch,
-                keep=self.journal.take_block,
-            ),
+            producer_ids=self.producer_ids,
             journal_heard=self.journal.heard,
             topic_configs=self.topic_configs,
             auto_topics=self.auto_topics,
-            groups=self.groups,
             new_uuid=self._world.new_uuid,
+            groups=self.coordinators.groups,
+            transactions=self.coordinators.transactions,
             fetch_sessions=FetchSessions(
                 slot_count=self.config.max_incremental_fetch_session_cache_slots,
                 first_session_id=self._world.random.randint(1, SESSION_ID_MAX),
@@ -378,20 +386,6 @@ class Parts:
         while not is_usable_directory_id(candidate := self._world.random.randbytes(16)):
             pass
         return candidate
-
-
-def config_overrides(own: BrokerSpec) -> dict[str, str]:
-    """Return what the cluster file sets for a broker, its own words turned into Kafka's keys."""
-    own_words = {
-        "broker.id": str(own.id),
-        "broker.rack": own.rack,
-        "listeners": f"PLAINTEXT://{own.bind_host}:{own.port}",
-        "advertised.listeners": f"PLAINTEXT://{own.advertised_host}:{own.advertised_port}",
-        "log.dirs": ",".join(one.path for one in own.log_dirs),
-    }
-    known = {name: text for name, text in own_words.items() if text is not None}
-    assert all(name in BROKER_KEYS for name in known)
-    return {**own.configs, **known}
 
 
 def _leave_to_startup(_failed: LogDirFailed) -> None:

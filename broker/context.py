@@ -18,6 +18,10 @@ from broker.core.groups.group_shard import GroupShard
 from broker.core.metadata_answer import MetadataAnswers
 from broker.core.metadata_image import MetadataImage
 from broker.core.producer_entry import ProducerEntry
+from broker.core.transaction_state.begin import BeginAsked, ProducerIdAndEpoch
+from broker.core.transaction_state.end import EndAsked
+from broker.core.transaction_state.metadata import TransactionMetadata
+from broker.core.transaction_state.shard import Initialized
 from broker.engine.types import (
     DeletedRecords,
     EpochAnswer,
@@ -264,12 +268,67 @@ class GroupsPort(Protocol):
         """
         ...
 
+    def partition_of(self, key: str) -> TopicPartition:
+        """Return where a group belongs.
+
+        Raises:
+            KafkaError: COORDINATOR_NOT_AVAILABLE, the topic is not there.
+        """
+        ...
+
+    def transaction_ended(self, tp: TopicPartition, producer_id: int, *, is_commit: bool) -> None:
+        """A marker is in a partition of the offsets topic: what was pending counts, or not."""
+        ...
+
     def shards(self) -> Iterator[GroupShard]:
         """Give all that are led here, for questions that change nothing.
 
         Raises:
             KafkaError: COORDINATOR_LOAD_IN_PROGRESS, one is not loaded yet.
         """
+        ...
+
+
+class TransactionsPort(Protocol):
+    """The coordinator of transactions: the shards that this broker leads.
+
+    All raise KafkaError: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE.
+    """
+
+    async def begin(self, asked: BeginAsked) -> Initialized:
+        """InitProducerId."""
+        ...
+
+    async def add_partitions(
+        self,
+        transactional_id: str,
+        producer: ProducerIdAndEpoch,
+        partitions: Sequence[TopicPartition],
+        *,
+        client_transaction_version: int,
+    ) -> ErrorCode:
+        """Have partitions join the open transaction, or begin one."""
+        ...
+
+    async def verify_partitions(
+        self,
+        transactional_id: str,
+        producer: ProducerIdAndEpoch,
+        partitions: Sequence[TopicPartition],
+    ) -> Sequence[ErrorCode]:
+        """Tell whether partitions are in the open transaction, one code for each."""
+        ...
+
+    async def end(self, transactional_id: str, asked: EndAsked) -> Initialized:
+        """Commit or abort; answered when that is decided for good."""
+        ...
+
+    def get(self, transactional_id: str) -> TransactionMetadata | None:
+        """Return what is known of one."""
+        ...
+
+    def transactions(self) -> Sequence[TransactionMetadata]:
+        """Return all that are coordinated here."""
         ...
 
 
@@ -299,6 +358,7 @@ class Context:
     topic_configs: TopicConfigSource
     auto_topics: TopicCreator
     groups: GroupsPort
+    transactions: TransactionsPort
     fetch_sessions: FetchSessions[FetchPart]
     client_gate: ClientGate
     """Opened by the first UpdateMetadata that is taken."""

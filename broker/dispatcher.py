@@ -17,7 +17,6 @@ from broker import handlers
 from broker.context import Context
 from broker.core.answer_errors import error_finder
 from broker.core.first_metadata import needs_metadata
-from broker.core.no_coordinators import ClientsTold, NoCoordinatorError
 from broker.handlers import HANDLERS, Begun, Client, Refuse, served
 from broker.metrics import RequestStats
 from protocol.apis import APIS
@@ -123,7 +122,6 @@ class Dispatcher:
         self._gate = context.client_gate
         self._served = served(context.release)
         self._routes: dict[tuple[int, int], _Route] = {}
-        self._clients_told = ClientsTold()
         self._control_connection = 0
         """On which the controller spoke last, by its number."""
 
@@ -247,8 +245,6 @@ class Dispatcher:
         """Return the response that tells ``error``; some errors close the connection instead."""
         route, received = asked.route, asked.received
         if isinstance(error, KafkaError):
-            if isinstance(error, NoCoordinatorError):
-                self._tell_of_client(asked, error)
             return route.refuse(asked.request, route.version, error)
         if isinstance(error, CloseConnection):
             raise error
@@ -264,11 +260,6 @@ class Dispatcher:
         )
         unexpected = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
         return route.refuse(asked.request, route.version, unexpected)
-
-    def _tell_of_client(self, asked: _Asked, error: NoCoordinatorError) -> None:
-        line = self._clients_told.warning(asked.received.client_id, asked.peer.host, error)
-        if line is not None:
-            logger.warning(line)
 
     def _open_route(self, received: RequestReceived, peer: Peer) -> _Route:
         handler = HANDLERS.get(received.api_key)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from broker.core.coordination import NO_PRODUCER, Record, Shard
@@ -105,14 +105,26 @@ class CoordinatorLog:
         """Return what an append would be refused with now, NONE if it would not."""
         return self._ports.appends.refusal(self._tp)
 
-    async def append(self, records: Sequence[Record]) -> BegunProduce:
-        """Append one batch, in the order of calls; its result comes when it is replicated."""
+    async def append(
+        self, records: Sequence[Record], producer: tuple[int, int] | None = None
+    ) -> BegunProduce:
+        """Append one batch, in the order of calls; its result comes when it is replicated.
+
+        With ``producer``, id and epoch, it is part of a transaction. Kafka gives every such batch
+        the sequence 0.
+        """
         now_ms = self._ports.wall_ms()
-        batch = build_batch(
-            [NewRecord(value, key, now_ms) for key, value in records],
-            BatchOptions(compression=self._ports.compression),
-        )
-        part = ProducePart(self._tp, memoryview(batch))
+        options = BatchOptions(compression=self._ports.compression)
+        if producer is not None:
+            options = replace(
+                options,
+                producer_id=producer[0],
+                producer_epoch=producer[1],
+                base_sequence=0,
+                is_transactional=True,
+            )
+        batch = build_batch([NewRecord(value, key, now_ms) for key, value in records], options)
+        part = ProducePart(self._tp, memoryview(batch), is_coordinators=True)
         return await self._ports.appends.begin([part], acks=ACKS_ALL, timeout_ms=_NEVER_MS)
 
     async def load(self, shard: Shard) -> BegunProduce:

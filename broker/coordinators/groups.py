@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from broker.coordinators.coordinator_log import CoordinatorLog, LogPorts
 from broker.coordinators.shard_host import HostPorts
@@ -69,19 +69,26 @@ def log_ports(
 class CoordinatorRelay:
     """What the engine tells coordinators."""
 
-    def __init__(self, groups: Callable[[], GroupShards]) -> None:
-        """``groups`` is asked when the first event comes."""
+    def __init__(
+        self, groups: Callable[[], GroupShards], *others: Callable[[], Shards[Any]]
+    ) -> None:
+        """All are asked when the first event comes."""
         self._groups = groups
+        self._others = others
 
     def leads_internal(self, tp: TopicPartition, leader_epoch: int) -> None:
         """Load what is a coordinator's."""
-        if tp.topic == CONSUMER_OFFSETS:
-            self._groups().lead(tp, leader_epoch)
+        for shards in self._of(tp):
+            shards.lead(tp, leader_epoch)
 
     def leads_internal_no_more(self, tp: TopicPartition) -> None:
         """Unload it."""
-        if tp.topic == CONSUMER_OFFSETS:
-            self._groups().resign(tp)
+        for shards in self._of(tp):
+            shards.resign(tp)
+
+    def _of(self, tp: TopicPartition) -> list[Shards[Any]]:
+        asked = [ask() for ask in (self._groups, *self._others)]
+        return [shards for shards in asked if shards.topic == tp.topic]
 
     def partitions_deleted(self, tps: Sequence[TopicPartition]) -> None:
         """Forget the groups' offsets in partitions that are no more."""

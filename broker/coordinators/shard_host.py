@@ -44,7 +44,14 @@ class _Write:
 
     records: list[Record] = field(default_factory=list[Record])
     answers: list[Answer] = field(default_factory=list[Answer])
+    effects: list[Any] = field(default_factory=list[Any])
     size_bytes: int = 0
+    producer: tuple[int, int] | None = None
+    """Id and epoch of whose transaction it is part of."""
+
+
+def _without_effects(host: object, effect: object) -> None:
+    raise AssertionError(f"{host} decided {effect}, and nobody does it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +64,8 @@ class HostPorts:
     timeout_ms: int
     """After which who waits for a batch is told COORDINATOR_NOT_AVAILABLE; the batch stays."""
     unavailable: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    on_effect: Callable[[Any, Any], None] = _without_effects
+    """Called with a host and each effect of what it decided, once that is replicated."""
 
 
 class ShardHost(Generic[ShardT]):
@@ -131,6 +140,10 @@ class ShardHost(Generic[ShardT]):
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         return self._shard
 
+    def holds(self, shard: ShardT) -> bool:
+        """Tell whether a shard is still the one that decides."""
+        return self._shard is shard
+
     # What is asked.
 
     async def ask(self, decide: Decide[ShardT], *, writes: bool = False) -> Any:
@@ -165,25 +178,29 @@ class ShardHost(Generic[ShardT]):
         if decided.records:
             self._put(decided)
         elif self._unwritten:
-            self._unwritten[-1].answers += decided.answers
-            self._time(decided.answers)
+            self._join(self._unwritten[-1], decided)
         elif self._in_flight:
-            self._in_flight[-1][1].answers += decided.answers
-            self._time(decided.answers)
+            self._join(self._in_flight[-1][1], decided)
         else:
             self._give(decided.answers)
+            self._do(decided.effects)
         self._set_alarm()
+
+    def _join(self, write: _Write, decided: Decided) -> None:
+        write.answers += decided.answers
+        write.effects += decided.effects
+        self._time(decided.answers)
 
     def _put(self, decided: Decided) -> None:
         size_bytes = batch_size_bound(decided.records)
         most = min(BATCH_BYTES_WANTED, self._log.batch_bytes_max)
-        if not self._unwritten or self._unwritten[-1].size_bytes + size_bytes > most:
-            self._unwritten.append(_Write())
-        write = self._unwritten[-1]
-        write.records += decided.records
-        write.answers += decided.answers
-        write.size_bytes += size_bytes
-        self._time(decided.answers)
+        last = self._unwritten[-1] if self._unwritten else None
+        if last is None or last.size_bytes + size_bytes > most or last.producer != decided.producer:
+            last = _Write(producer=decided.producer)
+            self._unwritten.append(last)
+        last.records += decided.records
+        last.size_bytes += size_bytes
+        self._join(last, decided)
         self._wake.set()
 
     # Answers.
@@ -194,6 +211,10 @@ class ShardHost(Generic[ShardT]):
             self._stop_timer(answer.waiter)
             if answered is not None and not answered.done():
                 answered.set_result(answer.response)
+
+    def _do(self, effects: Iterable[Any]) -> None:
+        for effect in effects:
+            self._ports.on_effect(self, effect)
 
     def _refuse(self, waiters: Iterable[Waiter], code: ErrorCode) -> None:
         for waiter in waiters:
@@ -248,7 +269,7 @@ class ShardHost(Generic[ShardT]):
 
     async def _write(self) -> None:
         write, shard = self._unwritten.popleft(), self._shard
-        begun = await self._log.append(write.records)
+        begun = await self._log.append(write.records, write.producer)
         if self._shard is not shard:
             begun.abandon()  # It was dropped meanwhile, and who waited knows.
             return
@@ -269,7 +290,8 @@ class ShardHost(Generic[ShardT]):
             code = result.error_code
             if code is ErrorCode.NONE:
                 self._give(write.answers)
-            elif code is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND:
+                self._do(write.effects)
+            elif code is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND and not write.effects:
                 self._refuse([answer.waiter for answer in write.answers], append_error(code))
             else:
                 logger.warning("%s takes no records: %s", self.tp, code.name)

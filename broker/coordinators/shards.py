@@ -68,6 +68,12 @@ class Shards(Generic[ShardT]):
             host.end(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         self._hosts.clear()
 
+    def transaction_ended(self, tp: TopicPartition, producer_id: int, *, is_commit: bool) -> None:
+        """A marker is in a partition's log; who is still loading finds it there."""
+        host = self._hosts.get(tp.partition)
+        if host is not None and host.is_loaded:
+            host.shard.replay_end(producer_id, is_commit=is_commit)
+
     # What is asked.
 
     def partition_of(self, key: str) -> TopicPartition:
@@ -89,6 +95,14 @@ class Shards(Generic[ShardT]):
                 what ``decide`` raises.
         """
         return await self._host(key).ask(decide, writes=writes)
+
+    def shard_of(self, key: str) -> ShardT:
+        """Return the shard of a key, for questions that neither wait nor change anything.
+
+        Raises:
+            KafkaError: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS.
+        """
+        return self._host(key).shard
 
     def hosts(self) -> Iterator[ShardHost[ShardT]]:
         """Give all that are led here, loaded or not."""

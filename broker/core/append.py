@@ -70,6 +70,8 @@ class AppendLimits:
     """``cleanup.policy`` has ``compact``. Only this and a bound of age look into records."""
     seen: RecordsSeen | None = None
     """Of the one batch that is appended, where its records were looked at before."""
+    is_coordinators: bool = False
+    """A coordinator writes it, with the producer of a transaction, whose sequences it has not."""
 
     @property
     def looks_into_records(self) -> bool:
@@ -132,7 +134,11 @@ def prepare_append(
     if limits.seen is None and limits.looks_into_records:
         _check_records(buffer, header, limits, now_ms)
     if header.producer_id >= 0:
-        duplicate = producers.check(header)
+        duplicate = None
+        if limits.is_coordinators:
+            producers.check_epoch(header)
+        else:
+            duplicate = producers.check(header)
         if duplicate is not None:
             return _already_there(duplicate, limits)
     stamp(buffer, 0, base_offset=next_offset, leader_epoch=leader_epoch)

@@ -46,6 +46,10 @@ class Decided:
     """One batch: all of them are in the log, or none."""
     answers: Sequence[Answer] = ()
     """Given when ``records``, and all that the shard decided before, are replicated."""
+    producer: tuple[int, int] | None = None
+    """Id and epoch of whose transaction ``records`` are part of; None: of none."""
+    effects: Sequence[Any] = ()
+    """What else is to be done then, as the shard's own kind of effects; lost with the shard."""
 
 
 class Shard(Protocol):

@@ -1,37 +1,56 @@
 """The topics that brokers keep their coordinators' state in: how they are created, who leads a key.
 
-Source: AutoTopicCreationManager.creatableTopic, GroupCoordinator.groupMetadataTopicConfigs.
+Source: AutoTopicCreationManager.creatableTopic, GroupCoordinator.groupMetadataTopicConfigs,
+TransactionStateManager.transactionTopicConfigs.
 """
 
 from __future__ import annotations
 
-from broker.core.coordination import CONSUMER_OFFSETS, partition_for
+from broker.core.coordination import CONSUMER_OFFSETS, TRANSACTION_STATE, partition_for
 from broker.core.metadata_image import LiveBroker, MetadataImage
 from protocol.admin.topics import NewTopic
 from protocol.configs.coordination import CoordinationConfig
 from protocol.ids import TopicPartition
 
 
-def replication_factor(config: CoordinationConfig, broker_count: int) -> int:
-    """Return the replicas of the offsets topic in a cluster of so many brokers, dead or alive.
-
-    Differs from Kafka, which never makes the topic where there are fewer than it wants.
-    """
-    return min(config.offsets_topic_replication_factor, broker_count)
-
-
 def new_topic(name: str, config: CoordinationConfig, broker_count: int) -> NewTopic:
-    """Return how a topic is created that somebody mentioned and nobody created."""
-    if name != CONSUMER_OFFSETS:
-        return NewTopic(name=name)
+    """Return how a topic is created that somebody mentioned and nobody created.
+
+    Differs from Kafka, which never makes one of its own where there are fewer brokers, dead or
+    alive, than it wants replicas.
+    """
+    if name == CONSUMER_OFFSETS:
+        return _offsets_topic(config, broker_count)
+    if name == TRANSACTION_STATE:
+        return _transaction_topic(config, broker_count)
+    return NewTopic(name=name)
+
+
+def _offsets_topic(config: CoordinationConfig, broker_count: int) -> NewTopic:
     return NewTopic(
-        name=name,
+        name=CONSUMER_OFFSETS,
         partitions=config.offsets_topic_num_partitions,
-        replication_factor=replication_factor(config, broker_count),
+        replication_factor=min(config.offsets_topic_replication_factor, broker_count),
         configs={
             "cleanup.policy": "compact",
             "segment.bytes": str(config.offsets_topic_segment_bytes),
             "compression.type": "producer",
+        },
+    )
+
+
+def _transaction_topic(config: CoordinationConfig, broker_count: int) -> NewTopic:
+    replicas = min(config.transaction_state_log_replication_factor, broker_count)
+    return NewTopic(
+        name=TRANSACTION_STATE,
+        partitions=config.transaction_state_log_num_partitions,
+        replication_factor=replicas,
+        configs={
+            "unclean.leader.election.enable": "false",
+            "compression.type": "uncompressed",
+            "cleanup.policy": "compact",
+            "min.insync.replicas": str(min(config.transaction_state_log_min_isr, replicas)),
+            "segment.bytes": str(config.transaction_state_log_segment_bytes),
         },
     )
 

@@ -83,6 +83,16 @@ class ProducerStates:
             )
         return None
 
+    def check_epoch(self, header: BatchHeader) -> None:
+        """Decide whether a coordinator's batch may be appended, in which sequences mean nothing.
+
+        Raises:
+            KafkaError: INVALID_PRODUCER_EPOCH, a newer instance of the producer has written.
+        """
+        producer = self._producers.get(header.producer_id)
+        if producer is not None:
+            _check_epoch(header.producer_id, header.producer_epoch, producer.epoch)
+
     def check_marker(self, marker: EndMarker) -> None:
         """Decide whether a coordinator's marker may be appended. One without a transaction may.
 

@@ -45,6 +45,8 @@ class ProducePart(NamedTuple):
     """How many bytes the client sent, where ``records`` were converted since."""
     seen: RecordsSeen | None = None
     """What was found in the records, where there are so many that they were looked at before."""
+    is_coordinators: bool = False
+    """Whether a coordinator of this broker writes ``records``, and no client."""
 
 
 @dataclass(slots=True)

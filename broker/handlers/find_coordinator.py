@@ -1,6 +1,5 @@
 """Serves: FindCoordinator (10), who coordinates a group or a transaction.
 
-Differs from Kafka: nobody coordinates transactions yet; COORDINATOR_NOT_AVAILABLE for good.
 Versions: 0-6.
 """
 
@@ -9,9 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from broker.context import Context
-from broker.core.coordination import CONSUMER_OFFSETS
+from broker.core.coordination import CONSUMER_OFFSETS, TRANSACTION_STATE
 from broker.core.internal_topics import coordinator_of
-from broker.core.no_coordinators import no_transactions
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.coordinators import (
@@ -23,8 +21,8 @@ from protocol.messages.coordinators import (
 _BATCHES_SINCE: Final = 4
 _MESSAGES_SINCE: Final = 1
 _NO_NODE: Final = -1
-_GROUP: Final = 0
-_TRANSACTION: Final = 1
+_TOPICS: Final = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE}
+"""By key type."""
 
 
 def refuse(
@@ -41,17 +39,16 @@ async def handle(
 ) -> FindCoordinatorResponse:
     """Answer each key by itself; have the topic made that is not there."""
     keys = request.coordinator_keys if version >= _BATCHES_SINCE else [request.key]
-    if request.key_type == _TRANSACTION:
-        raise no_transactions(keys)
-    if request.key_type != _GROUP:
+    topic = _TOPICS.get(request.key_type)
+    if topic is None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"no coordinators of type {request.key_type}")
-    if not context.metadata.has_topic(CONSUMER_OFFSETS):
-        context.auto_topics.create([CONSUMER_OFFSETS])
-    return _response([_find(context, key) for key in keys], version)
+    if not context.metadata.has_topic(topic):
+        context.auto_topics.create([topic])
+    return _response([_find(context, topic, key) for key in keys], version)
 
 
-def _find(context: Context, key: str) -> Coordinator:
-    broker = coordinator_of(context.metadata, CONSUMER_OFFSETS, key)
+def _find(context: Context, topic: str, key: str) -> Coordinator:
+    broker = coordinator_of(context.metadata, topic, key)
     if broker is None:
         error = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The coordinator is not available.")
         return _not_found(key, error)

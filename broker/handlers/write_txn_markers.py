@@ -1,7 +1,7 @@
 """Serves: WriteTxnMarkers (27), the ends of transactions from their coordinator.
 
-Differs from Kafka: no coordinator sends it yet, tools do. A partition that lives on other brokers
-is answered NOT_LEADER_OR_FOLLOWER, which coordinators retry as they do Kafka's answer.
+Differs from Kafka: a partition that lives on other brokers is answered NOT_LEADER_OR_FOLLOWER,
+which coordinators retry as they do Kafka's answer.
 Versions: 0-2. Version 2, of Kafka 4.3, tells that every transaction has an epoch of its own.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from broker.context import BegunProduce, Context
+from broker.core.coordination import CONSUMER_OFFSETS
 from broker.core.transactions import EndMarker, build_marker
 from broker.engine.types import ProducePart
 from broker.handlers import Begun, handles
@@ -48,17 +49,22 @@ async def handle(
         acks=ACKS_ALL,
         timeout_ms=context.config.request_timeout_ms,
     )
-    finish = partial(_finish, asked, begun)
+    finish = partial(_finish, context, asked, begun)
     return finish() if begun.ready.done() else Begun(begun.ready, finish, begun.abandon)
 
 
 def _finish(
-    asked: Sequence[tuple[WritableTxnMarker, TopicPartition]], begun: BegunProduce
+    context: Context,
+    asked: Sequence[tuple[WritableTxnMarker, TopicPartition]],
+    begun: BegunProduce,
 ) -> WriteTxnMarkersResponse:
-    return _response(
-        (marker.producer_id, tp, result.error_code)
-        for (marker, tp), result in zip(asked, begun.results(), strict=True)
-    )
+    codes: list[tuple[int, TopicPartition, ErrorCode]] = []
+    for (marker, tp), result in zip(asked, begun.results(), strict=True):
+        codes.append((marker.producer_id, tp, result.error_code))
+        if tp.topic == CONSUMER_OFFSETS and result.error_code is ErrorCode.NONE:
+            is_commit = marker.transaction_result
+            context.groups.transaction_ended(tp, marker.producer_id, is_commit=is_commit)
+    return _response(codes)
 
 
 def _partitions(

@@ -15,6 +15,7 @@ from typing import Final
 
 from broker.lifecycle.controller_link import ControllerLink
 from protocol.admin.configs import describe_configs_request
+from protocol.cluster_file.spec import BrokerSpec
 from protocol.configs.broker import BROKER_KEYS, BrokerConfig
 from protocol.configs.parsing import BrokerOverrides, broker_config
 from protocol.configs.types import ALL_LOG_DIRS, ResourceType
@@ -31,6 +32,20 @@ REFRESH_TIMEOUT_MS: Final = 2_000
 _ALL_BROKERS: Final = ""
 _RETRY_MS: Final = 500
 logger = logging.getLogger(__name__)
+
+
+def config_overrides(own: BrokerSpec) -> dict[str, str]:
+    """Return what the cluster file sets for a broker, its own words turned into Kafka's keys."""
+    own_words = {
+        "broker.id": str(own.id),
+        "broker.rack": own.rack,
+        "listeners": f"PLAINTEXT://{own.bind_host}:{own.port}",
+        "advertised.listeners": f"PLAINTEXT://{own.advertised_host}:{own.advertised_port}",
+        "log.dirs": ",".join(one.path for one in own.log_dirs),
+    }
+    known = {name: text for name, text in own_words.items() if text is not None}
+    assert all(name in BROKER_KEYS for name in known)
+    return {**own.configs, **known}
 
 
 class BrokerConfigs:

@@ -1,6 +1,7 @@
-"""Broker keys of the coordinators: consumer groups and their offsets.
+"""Broker keys of the coordinators: consumer groups and their offsets, transactions.
 
-Only keys that something here reads. Source: OffsetConfig.java, GroupCoordinatorConfig.java (3.9).
+Only keys that something here reads. Source: OffsetConfig.java, GroupCoordinatorConfig.java,
+TransactionLogConfig.java, TransactionStateManagerConfig.java (3.9).
 """
 
 from __future__ import annotations
@@ -71,5 +72,41 @@ class CoordinationConfig(TopicDefaults):
         ConfigType.INT,
         5000,
         "Time until a commit is answered with an error that is not replicated.",
+        at_least(1),
+    )
+    transaction_state_log_replication_factor: int = key(
+        ConfigType.SHORT,
+        3,
+        "Replicas of the transaction topic; as many as there are brokers where there are fewer.",
+        at_least(1),
+    )
+    transaction_state_log_num_partitions: int = key(
+        ConfigType.INT,
+        50,
+        "Partitions of the transaction topic; not to be changed once it is there.",
+        at_least(1),
+    )
+    transaction_state_log_segment_bytes: int = key(
+        ConfigType.INT, 104857600, "Size of its segments, small for quick loads.", at_least(1)
+    )
+    transaction_state_log_min_isr: int = key(
+        ConfigType.INT, 2, "Its min.insync.replicas; no more than it has replicas.", at_least(1)
+    )
+    transaction_state_log_load_buffer_size: int = key(
+        ConfigType.INT,
+        5242880,
+        "Bytes read at once while a partition of transactions is loaded; a batch may be larger.",
+        at_least(1),
+    )
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int = key(
+        ConfigType.INT, 10000, "Time between two looks for late transactions.", at_least(1)
+    )
+    transaction_remove_expired_transaction_cleanup_interval_ms: int = key(
+        ConfigType.INT, 3600000, "Time between two looks for unused transactional ids.", at_least(1)
+    )
+    transactional_id_expiration_ms: int = key(
+        ConfigType.INT,
+        604800000,
+        "A transactional id without a transaction is forgotten after so long.",
         at_least(1),
     )

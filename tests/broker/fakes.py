@@ -53,6 +53,7 @@ from protocol.transport.held_request import HeldRequest
 from protocol.wire.fast import codec
 from protocol.wire.table import META
 from tests.broker.fake_groups import WALL_MS, FakeGroups
+from tests.broker.fake_transactions import FakeProducerIds, FakeTransactions
 
 TOPIC_ID, PEER = bytes(range(16)), Peer("127.0.0.1", 50_000)
 
@@ -257,20 +258,6 @@ class FakeController:
         return self.answer
 
 
-class FakeProducerIds:
-    """Counts up, or fails."""
-
-    def __init__(self) -> None:
-        self.next = 1_000
-        self.error: KafkaError | None = None
-
-    async def next_producer_id(self) -> int:
-        if self.error is not None:
-            raise self.error
-        self.next += 1
-        return self.next
-
-
 class FakeTopicConfigs:
     """Knows what the test put in."""
 
@@ -331,6 +318,7 @@ class FakeBroker:
         self.config_news = FakeConfigNews()
         self.auto_topics = FakeAutoTopics()
         self.groups = FakeGroups()
+        self.transactions = FakeTransactions()
         self.metrics = Metrics(1)
         self.client_gate = ClientGate()
         self.client_gate.open()
@@ -356,6 +344,7 @@ class FakeBroker:
             auto_topics=self.auto_topics,
             groups=self.groups,
             new_uuid=self.groups.new_uuid,
+            transactions=self.transactions,
             fetch_sessions=FetchSessions(),
             client_gate=self.client_gate,
             metrics=self.metrics,

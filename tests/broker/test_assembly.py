@@ -9,7 +9,8 @@ from random import Random
 
 import pytest
 
-from broker.assembly import Parts, config_overrides
+from broker.assembly import Parts
+from broker.lifecycle.broker_configs import config_overrides
 from broker.storage.meta_properties import is_usable_directory_id
 from broker.world import real_world
 from protocol.cluster_file.spec import ClusterSpec

@@ -62,6 +62,7 @@ class Commit(NamedTuple):
     """What versions 2 to 4 may ask for."""
     producer_id: int = NO_PRODUCER
     """Of the transaction that it is part of."""
+    producer_epoch: int = -1
 
 
 class FetchedOffset(NamedTuple):
@@ -117,7 +118,10 @@ class GroupShard:
         records = offset_records(group_id, wanted)
         self._check_size(records)
         self.offsets.put(group_id, wanted, producer_id=commit.producer_id)
-        return Decided(records, (Answer(waiter, codes),))
+        producer = None
+        if commit.producer_id != NO_PRODUCER:
+            producer = commit.producer_id, commit.producer_epoch
+        return Decided(records, (Answer(waiter, codes),), producer=producer)
 
     def fetch(
         self,

@@ -280,6 +280,8 @@ def _prepare(replica: Replica, part: ProducePart, now_ms: int) -> PreparedAppend
     partition, limits = replica.partition, replica.limits
     if part.seen is not None:
         limits = replace(limits, seen=part.seen)
+    if part.is_coordinators:
+        limits = replace(limits, is_coordinators=True)
     if part.marker is not None:
         return prepare_marker(
             partition,

@@ -371,3 +371,18 @@ def test_a_follower_takes_messages_of_old_formats_as_they_are() -> None:
     messages[-1] ^= 1
     with pytest.raises(KafkaError, match="CRC at offset 7"):
         check_follower_append(messages, next_offset=5)
+
+
+def test_a_coordinators_batches_repeat_their_sequence_and_are_fenced_by_their_epoch() -> None:
+    producers = ProducerStates()
+    limits = AppendLimits(is_coordinators=True)
+
+    def offsets(epoch: int) -> bytearray:
+        return batch(producer_id=7, producer_epoch=epoch, base_sequence=0, is_transactional=True)
+
+    for next_offset in (100, 101):
+        prepared = prepare(offsets(1), next_offset=next_offset, limits=limits, producers=producers)
+        assert (prepared.duplicate, prepared.first_offset) == (None, next_offset)
+    with pytest.raises(KafkaError) as caught:
+        prepare(offsets(0), next_offset=102, limits=limits, producers=producers)
+    assert caught.value.code is ErrorCode.INVALID_PRODUCER_EPOCH

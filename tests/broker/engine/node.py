@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from broker.client_gate import ClientGate
 from broker.context import Context
-from broker.coordinators.groups import CoordinatorRelay, group_shards
+from broker.coordinators.coordinators import make_coordinators
+from broker.coordinators.groups import CoordinatorRelay
 from broker.core.fetch_session import FetchSessions
 from broker.core.hosted import ReturnedReplicas, ReturnRule
 from broker.core.metadata_answer import MetadataAnswers
@@ -161,7 +162,9 @@ class Node:
         self.workers = {path: SwitchWorker(loop) for path in self.disks}
         self.record_turns = RecordTurns(InlineDiskWorker(loop))
         self.log_dirs = {path: self._log_dir(path, self.workers[path]) for path in self.disks}
-        self.events = Events(CoordinatorRelay(lambda: self.groups))
+        relay = CoordinatorRelay(lambda: self.groups, lambda: self.transactions.shards)
+        self.events = Events(relay)
+        self.producer_ids_given = 0
         self.rows: list[MetricRow] = []
         self.metrics = Metrics(broker_id)
         self.topic_configs: dict[str, dict[str, str]] = {}
@@ -184,13 +187,20 @@ class Node:
                 counters=self.metrics.counters,
             ),
         )
-        self.groups = group_shards(
+        self.coordinators = make_coordinators(
             self.engine,
             self.config,
             record_turns=self.record_turns,
             topic_config=self.topic_config,
+            next_producer_id=self._next_producer_id,
         )
+        self.groups = self.coordinators.groups
+        self.transactions = self.coordinators.transactions
         self.dispatcher = Dispatcher(self._context())
+
+    async def _next_producer_id(self) -> int:
+        self.producer_ids_given += 1
+        return 1_000 * self.id + self.producer_ids_given
 
     def _log_dir(self, path: str, worker: SwitchWorker) -> LogDir:
         background_queue = WorkerBeside(asyncio.get_running_loop(), worker)
@@ -225,6 +235,7 @@ class Node:
             stopping=self.engine.stopping,
             metadata_answers=MetadataAnswers(self.engine.state.metadata),
             groups=self.groups,
+            transactions=self.transactions,
             auto_topics=FakeAutoTopics(),
             fetch_sessions=FetchSessions(),
             client_gate=gate,
@@ -237,7 +248,7 @@ class Node:
         return Context(**given)
 
     def run(self, group: asyncio.TaskGroup) -> None:
-        self.groups.run(group)
+        self.coordinators.run(group)
         self.engine.run(group)
 
     async def start(self) -> None:

@@ -1,10 +1,10 @@
-"""FindCoordinator: the leader of a group's partition, for several groups at once."""
+"""FindCoordinator: the leader of a key's partition, for several keys at once."""
 
 from __future__ import annotations
 
 import pytest
 
-from broker.core.coordination import CONSUMER_OFFSETS
+from broker.core.coordination import CONSUMER_OFFSETS, TRANSACTION_STATE
 from protocol.errors import ErrorCode
 from protocol.messages.coordinators import FindCoordinatorRequest
 from tests.broker.fakes import FakeBroker, topic_state, update_metadata
@@ -62,12 +62,10 @@ async def test_there_are_no_coordinators_of_share_groups(broker: FakeBroker, ver
 
 
 @pytest.mark.parametrize("version", [1, 6])
-async def test_the_log_names_a_client_that_waits_for_transactions_once(
-    broker: FakeBroker, version: int, caplog: pytest.LogCaptureFixture
-):
-    for _ in range(3):
-        response = await broker.ask(asking(version, "payments", key_type=1), version)
-        (found,) = response.coordinators if version >= 4 else [response]
-        assert found.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-    (line,) = caplog.messages
-    assert "client 'test' from 127.0.0.1 asked for transactions of 'payments'" in line
+async def test_transactions_have_a_topic_of_their_own(broker: FakeBroker, version: int):
+    await broker.ask(asking(version, "payments", key_type=1), version)
+    assert broker.auto_topics.names == [TRANSACTION_STATE]
+    broker.engine.metadata.update(update_metadata(topic_state(TRANSACTION_STATE)))
+    response = await broker.ask(asking(version, "payments", key_type=1), version)
+    (found,) = response.coordinators if version >= 4 else [response]
+    assert found.error_code == ErrorCode.NONE

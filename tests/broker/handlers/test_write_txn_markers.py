@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from broker.core.coordination import CONSUMER_OFFSETS
 from broker.core.transactions import EndMarker, read_marker
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
@@ -74,3 +75,15 @@ async def test_an_error_is_put_into_every_partition(broker: FakeBroker) -> None:
     broker.engine.error = KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS)
     codes = codes_of(await broker.ask(request(7), 1))
     assert [code[3] for code in codes] == [19, 19, 19]
+
+
+async def test_who_coordinates_a_group_is_told_of_a_marker_in_its_partition(
+    broker: FakeBroker,
+) -> None:
+    offsets = WritableTxnMarkerTopic(name=CONSUMER_OFFSETS, partition_indexes=[3, 4])
+    asked = request(7)
+    asked.markers[0].topics = [*asked.markers[0].topics, offsets]
+    refused = TopicPartition(CONSUMER_OFFSETS, 4)
+    broker.engine.produce_codes[refused] = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    await broker.ask(asked, 1)
+    assert broker.groups.ended == [(TopicPartition(CONSUMER_OFFSETS, 3), 7, True)]

@@ -1,0 +1,52 @@
+"""The coordinators of one broker, made, started and stopped together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from broker.coordinators.groups import GroupShards, group_shards
+from broker.coordinators.transactions import Transactions, coordinated_transactions
+from broker.engine.engine import Engine
+from broker.record_turns import RecordTurns
+from protocol.configs.parsing import BrokerConfig, TopicConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinators:
+    """``run`` once, then ``stop`` once; the engine's events must reach the shards of both."""
+
+    groups: GroupShards
+    transactions: Transactions
+
+    def run(self, tasks: asyncio.TaskGroup) -> None:
+        """Work by ``tasks`` from now on."""
+        self.groups.run(tasks)
+        self.transactions.run(tasks)
+
+    def stop(self) -> None:
+        """Answer all that wait: the broker ends."""
+        self.groups.stop()
+        self.transactions.stop()
+
+
+def make_coordinators(
+    engine: Engine,
+    config: BrokerConfig,
+    *,
+    record_turns: RecordTurns,
+    topic_config: Callable[[str], TopicConfig],
+    next_producer_id: Callable[[], Awaitable[int]],
+) -> Coordinators:
+    """Make them over the logs of the engine."""
+    return Coordinators(
+        group_shards(engine, config, record_turns=record_turns, topic_config=topic_config),
+        coordinated_transactions(
+            engine,
+            config,
+            record_turns=record_turns,
+            topic_config=topic_config,
+            next_producer_id=next_producer_id,
+        ),
+    )

@@ -1,0 +1,214 @@
+"""Writes the markers of ended transactions: one request at a time to each broker, until all are in.
+
+Partitions are asked of whoever leads them then; those of deleted topics need none.
+Source: TransactionMarkerChannelManager.scala.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from broker.core.metadata_image import LiveBroker, MetadataImage
+from broker.core.transaction_state.marker_progress import MarkerFate, MarkerProgress
+from broker.engine.supervise import supervised
+from broker.engine.types import RpcPort
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.messages.transactions import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+
+WRITE_TXN_MARKERS_VERSION: Final = 1
+"""Every release since 2.8 reads it; what version 2 adds is only looked at by those of 4.3."""
+MARKERS_OF_A_REQUEST_MAX: Final = 500
+logger = logging.getLogger(__name__)
+
+
+class _Part(NamedTuple):
+    """One marker for one partition."""
+
+    progress: MarkerProgress
+    tp: TopicPartition
+
+
+@dataclass(slots=True)
+class _Channel:
+    """One broker, and what it is to be told."""
+
+    parts: deque[_Part] = field(default_factory=deque[_Part])
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkerPorts:
+    """What the channels need."""
+
+    metadata: MetadataImage
+    connect: Callable[[str, int], RpcPort]
+    request_timeout_ms: Callable[[], int]
+    retry_ms: int = 100
+    """Until a marker that did not get through is sent again."""
+
+
+class MarkerChannels:
+    """All markers of one coordinator that are under way. ``run`` it once."""
+
+    def __init__(self, ports: MarkerPorts) -> None:
+        self._ports = ports
+        self._channels: dict[int, _Channel] = {}
+        self._done: dict[MarkerProgress, Callable[[], None]] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+
+    def run(self, tasks: asyncio.TaskGroup) -> None:
+        """Send by ``tasks`` from now on."""
+        self._tasks = tasks
+
+    def stop(self) -> None:
+        """Send no more: the broker ends. Whoever loads the log goes on."""
+        self._tasks = None
+        for progress in self._done:
+            progress.is_over = True
+        self._done.clear()
+
+    def send(self, progress: MarkerProgress, on_done: Callable[[], None]) -> None:
+        """Write all markers of ``progress``, then call ``on_done`` once; never when it is over."""
+        self._done[progress] = on_done
+        for tp in list(progress.left):
+            self._route(_Part(progress, tp))
+        self._look(progress)
+
+    def _look(self, progress: MarkerProgress) -> None:
+        if progress.is_over:
+            self._done.pop(progress, None)
+        elif progress.is_done and (on_done := self._done.pop(progress, None)) is not None:
+            on_done()
+
+    def _route(self, part: _Part) -> None:
+        """Hand a marker to the channel of whoever leads its partition; wait while nobody does."""
+        metadata, progress = self._ports.metadata, part.progress
+        if progress.is_over or self._tasks is None:
+            self._look(progress)
+        elif not metadata.has_topic(part.tp.topic):
+            progress.forget([part.tp])
+            self._look(progress)
+        elif metadata.live_broker(leader := metadata.leader_of(part.tp)[0]) is None:
+            self._route_later(part)
+        else:
+            channel = self._channel(leader, self._tasks)
+            channel.parts.append(part)
+            channel.wake.set()
+
+    def _route_later(self, part: _Part) -> None:
+        delay_s = self._ports.retry_ms / 1000
+        asyncio.get_running_loop().call_later(delay_s, self._route, part)
+
+    def _channel(self, broker_id: int, tasks: asyncio.TaskGroup) -> _Channel:
+        channel = self._channels.get(broker_id)
+        if channel is None:
+            channel = self._channels[broker_id] = _Channel()
+            name = f"transaction markers to broker {broker_id}"
+            tasks.create_task(supervised(name, lambda: self._run(broker_id)), name=name)
+        return channel
+
+    async def _run(self, broker_id: int) -> None:
+        channel = self._channels[broker_id]
+        client: RpcPort | None = None
+        known: LiveBroker | None = None
+        while True:
+            await channel.wake.wait()
+            channel.wake.clear()
+            while parts := _taken(channel.parts):
+                broker = self._ports.metadata.live_broker(broker_id)
+                if broker is not None and (client is None or broker != known):
+                    if client is not None:
+                        client.close()
+                    client, known = self._ports.connect(broker.host, broker.port), broker
+                await self._ask(None if broker is None else client, parts)
+
+    async def _ask(self, client: RpcPort | None, parts: Sequence[_Part]) -> None:
+        """Send one request and take in what it brings; whatever fails, no marker is forgotten."""
+        again = parts
+        try:
+            if client is not None:
+                response: WriteTxnMarkersResponse = await client.request(
+                    _request(parts),
+                    WRITE_TXN_MARKERS_VERSION,
+                    timeout_ms=self._ports.request_timeout_ms(),
+                )
+                again = self._taken_in(parts, response)
+        except (ConnectionError, TimeoutError) as error:
+            logger.info("transaction markers: %s", error)
+        finally:
+            for part in again:
+                self._route_later(part)
+
+    def _taken_in(self, parts: Sequence[_Part], response: WriteTxnMarkersResponse) -> list[_Part]:
+        """Return those to be sent again; what an answer leaves out is among them."""
+        codes: dict[tuple[int, TopicPartition], ErrorCode] = {}
+        for marker in response.markers:
+            for topic in marker.topics:
+                for each in topic.partitions:
+                    tp = TopicPartition(topic.name, each.partition_index)
+                    codes[marker.producer_id, tp] = ErrorCode(each.error_code)
+        again: list[_Part] = []
+        for part in parts:
+            producer_id = part.progress.due.producer_id
+            code = codes.get((producer_id, part.tp), ErrorCode.UNKNOWN_SERVER_ERROR)
+            fate = part.progress.answered(part.tp, code)
+            if fate is MarkerFate.AGAIN:
+                again.append(part)
+            elif fate is MarkerFate.OVER:
+                logger.warning(
+                    "markers of %s, producer id %d epoch %d, are given up: %s says %s",
+                    part.progress.due.transactional_id,
+                    producer_id,
+                    part.progress.due.producer_epoch,
+                    part.tp,
+                    code.name,
+                )
+            self._look(part.progress)
+        return again
+
+
+def _taken(parts: deque[_Part]) -> list[_Part]:
+    """Take what fits into one request; a producer is in it once, as answers go by its id."""
+    taken: list[_Part] = []
+    owners: dict[int, MarkerProgress] = {}
+    left: list[_Part] = []
+    while parts and len(taken) < MARKERS_OF_A_REQUEST_MAX:
+        part = parts.popleft()
+        if part.progress.is_over:
+            continue
+        owner = owners.setdefault(part.progress.due.producer_id, part.progress)
+        (taken if owner is part.progress else left).append(part)
+    parts.extendleft(reversed(left))
+    return taken
+
+
+def _request(parts: Iterable[_Part]) -> WriteTxnMarkersRequest:
+    by_transaction: dict[MarkerProgress, dict[str, list[int]]] = {}
+    for progress, tp in parts:
+        by_transaction.setdefault(progress, {}).setdefault(tp.topic, []).append(tp.partition)
+    return WriteTxnMarkersRequest(
+        markers=[
+            WritableTxnMarker(
+                producer_id=progress.due.producer_id,
+                producer_epoch=progress.due.producer_epoch,
+                transaction_result=progress.due.is_commit,
+                topics=[
+                    WritableTxnMarkerTopic(name=name, partition_indexes=indexes)
+                    for name, indexes in topics.items()
+                ],
+                coordinator_epoch=progress.coordinator_epoch,
+            )
+            for progress, topics in by_transaction.items()
+        ]
+    )

@@ -1,0 +1,46 @@
+"""Serves: ListTransactions (66), the transactional ids that this broker coordinates.
+
+Versions: 0-1. Version 2, of Kafka 4.1, filters by a pattern of RE2.
+"""
+
+from __future__ import annotations
+
+from broker.context import Context
+from broker.core.transaction_state.listing import ListingFilter, listed, unknown_states
+from broker.handlers import handles
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.transactions import (
+    ListTransactionsRequest,
+    ListTransactionsResponse,
+    ListTransactionsResponseTransactionState,
+)
+
+
+def refuse(
+    _request: ListTransactionsRequest, _version: int, error: KafkaError
+) -> ListTransactionsResponse:
+    """Put the code at the top."""
+    return ListTransactionsResponse(error_code=error.code)
+
+
+@handles(ListTransactionsRequest, "0-1", refuse=refuse)
+async def handle(
+    context: Context, request: ListTransactionsRequest, _version: int
+) -> ListTransactionsResponse:
+    """List what passes all filters; nothing while a partition is being loaded."""
+    wanted = ListingFilter(
+        request.state_filters, request.producer_id_filters, request.duration_filter
+    )
+    found = listed(context.transactions.transactions(), wanted, context.wall_ms())
+    return ListTransactionsResponse(
+        error_code=ErrorCode.NONE,
+        unknown_state_filters=unknown_states(wanted),
+        transaction_states=[
+            ListTransactionsResponseTransactionState(
+                transactional_id=one.transactional_id,
+                producer_id=one.producer_id,
+                transaction_state=one.state.kafka_name,
+            )
+            for one in found
+        ],
+    )

@@ -1,0 +1,96 @@
+"""Serves: TxnOffsetCommit (28), offsets of a group that count when a transaction is committed.
+
+Versions: 0-5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from broker.context import Context
+from broker.core.groups.group_shard import Commit, NewOffset
+from broker.core.groups.membership import Committer
+from broker.handlers import handles
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicPartition
+from protocol.messages.transactions import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+
+
+def refuse(
+    request: TxnOffsetCommitRequest, _version: int, error: KafkaError
+) -> TxnOffsetCommitResponse:
+    """Put the code into every partition."""
+    count = sum(len(topic.partitions) for topic in request.topics)
+    return _response(request, [error.code] * count)
+
+
+@handles(TxnOffsetCommitRequest, "0-5", refuse=refuse)
+async def handle(
+    context: Context, request: TxnOffsetCommitRequest, _version: int
+) -> TxnOffsetCommitResponse:
+    """Have the coordinator of the group keep the offsets until the transaction ends."""
+    codes: list[ErrorCode] = []
+    offsets: list[NewOffset] = []
+    for topic in request.topics:
+        for partition in topic.partitions:
+            tp = TopicPartition(topic.name, partition.partition_index)
+            if not context.metadata.has_partition(tp):
+                codes.append(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+                continue
+            codes.append(ErrorCode.NONE)
+            offset, metadata = partition.committed_offset, partition.committed_metadata
+            offsets.append(NewOffset(tp, offset, partition.committed_leader_epoch, metadata))
+    if offsets:
+        committed = iter(await _commit(context, request, offsets))
+        codes = [next(committed) if code is ErrorCode.NONE else code for code in codes]
+    return _response(request, codes)
+
+
+async def _commit(
+    context: Context, request: TxnOffsetCommitRequest, offsets: list[NewOffset]
+) -> list[ErrorCode]:
+    committer = Committer(
+        member_id=request.member_id,
+        instance_id=request.group_instance_id,
+        generation=request.generation_id,
+    )
+    commit = Commit(
+        request.group_id,
+        committer,
+        offsets,
+        producer_id=request.producer_id,
+        producer_epoch=request.producer_epoch,
+    )
+    try:
+        return await context.groups.ask(
+            commit.group_id,
+            lambda shard, waiter, now_ms, wall_ms: shard.commit(waiter, commit, now_ms, wall_ms),
+            writes=True,
+        )
+    except KafkaError as error:
+        return [error.code] * len(offsets)
+
+
+def _response(
+    request: TxnOffsetCommitRequest, codes: Iterable[ErrorCode]
+) -> TxnOffsetCommitResponse:
+    left = iter(codes)
+    return TxnOffsetCommitResponse(
+        topics=[
+            TxnOffsetCommitResponseTopic(
+                name=topic.name,
+                partitions=[
+                    TxnOffsetCommitResponsePartition(
+                        partition_index=partition.partition_index, error_code=next(left)
+                    )
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )

@@ -1,0 +1,223 @@
+"""Markers on their way: to leaders as metadata tells them, again where they may get through."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from broker.coordinators.marker_channels import MarkerChannels, MarkerPorts
+from broker.core.metadata_image import MetadataImage
+from broker.core.transaction_state.marker_progress import MarkerProgress
+from broker.core.transaction_state.shard import MarkersDue
+from protocol.errors import ErrorCode
+from protocol.ids import BrokerId, TopicPartition
+from protocol.messages.control import (
+    FULL_METADATA,
+    UpdateMetadataBroker,
+    UpdateMetadataEndpoint,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
+from protocol.messages.transactions import (
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopicResult,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from tests.deadlines import DEADLINE_S
+
+A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
+Verdict = Callable[[int, TopicPartition], ErrorCode]
+
+
+class Cluster:
+    """Two brokers that answer markers as ``verdict`` says; what they were asked, in order."""
+
+    def __init__(self) -> None:
+        self.metadata = MetadataImage(broker_id=BrokerId(1))
+        self.verdict: Verdict = lambda _broker, _tp: ErrorCode.NONE
+        self.asked: list[tuple[int, int, int, bool, list[TopicPartition]]] = []
+        self.down: set[int] = set()
+
+    def tell(self, leaders: dict[TopicPartition, int]) -> None:
+        """Give this broker the whole metadata."""
+        states = [
+            UpdateMetadataPartitionState(
+                partition_index=tp.partition,
+                controller_epoch=1,
+                leader=leader,
+                leader_epoch=0,
+                isr=[1, 2],
+                zk_version=0,
+                replicas=[1, 2],
+                offline_replicas=[],
+            )
+            for tp, leader in leaders.items()
+        ]
+        topics = [
+            UpdateMetadataTopicState(
+                topic_name="a", topic_id=bytes(range(16)), partition_states=states
+            )
+        ]
+        self.metadata.update(
+            UpdateMetadataRequest(
+                controller_id=0,
+                type=FULL_METADATA,
+                controller_epoch=1,
+                broker_epoch=1,
+                topic_states=topics if leaders else [],
+                live_brokers=[
+                    UpdateMetadataBroker(
+                        id=number,
+                        endpoints=[
+                            UpdateMetadataEndpoint(
+                                port=number,
+                                host="host",
+                                listener="PLAINTEXT",
+                                security_protocol=0,
+                            )
+                        ],
+                    )
+                    for number in (1, 2)
+                ],
+            )
+        )
+
+    def connect(self, _host: str, port: int) -> Link:
+        return Link(self, port)
+
+
+class Link:
+    def __init__(self, cluster: Cluster, broker: int) -> None:
+        self.cluster, self.broker = cluster, broker
+
+    async def request(
+        self, message: WriteTxnMarkersRequest, version: int, *, timeout_ms: int | None = None
+    ) -> WriteTxnMarkersResponse:
+        del version, timeout_ms
+        await asyncio.sleep(0)
+        if self.broker in self.cluster.down:
+            raise ConnectionError("refused")
+        results: list[WritableTxnMarkerResult] = []
+        for marker in message.markers:
+            tps = [
+                TopicPartition(topic.name, index)
+                for topic in marker.topics
+                for index in topic.partition_indexes
+            ]
+            self.cluster.asked.append(
+                (
+                    self.broker,
+                    marker.producer_id,
+                    marker.coordinator_epoch,
+                    marker.transaction_result,
+                    tps,
+                )
+            )
+            topics = [
+                WritableTxnMarkerTopicResult(
+                    name=tp.topic,
+                    partitions=[
+                        WritableTxnMarkerPartitionResult(
+                            partition_index=tp.partition,
+                            error_code=self.cluster.verdict(self.broker, tp),
+                        )
+                    ],
+                )
+                for tp in tps
+            ]
+            results.append(WritableTxnMarkerResult(producer_id=marker.producer_id, topics=topics))
+        return WriteTxnMarkersResponse(markers=results)
+
+    def close(self) -> None:
+        pass
+
+
+async def written(
+    cluster: Cluster, *dues: MarkersDue, meanwhile: Callable[[], None] = lambda: None
+) -> None:
+    """Have all markers written; ``meanwhile`` is called once after a while of trying."""
+    ports = MarkerPorts(
+        metadata=cluster.metadata,
+        connect=cluster.connect,
+        request_timeout_ms=lambda: 1_000,
+        retry_ms=1,
+    )
+    channels = MarkerChannels(ports)
+    done = [asyncio.get_running_loop().create_future() for _ in dues]
+    async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as tasks:
+        channels.run(tasks)
+        for due, future in zip(dues, done, strict=True):
+            channels.send(MarkerProgress(due, 4), lambda future=future: future.set_result(None))
+        tried = len(cluster.asked)
+        while not all(future.done() for future in done):
+            await asyncio.sleep(0.001)
+            if len(cluster.asked) >= tried:
+                meanwhile()
+                meanwhile = lambda: None  # noqa: E731
+        channels.stop()
+        raise_cancelled(tasks)
+
+
+def raise_cancelled(tasks: asyncio.TaskGroup) -> None:
+    """End the channels, which run for as long as the broker does."""
+    for task in tasks._tasks:
+        task.cancel()
+
+
+def due(producer_id: int, *partitions: TopicPartition, commits: bool = True) -> MarkersDue:
+    return MarkersDue(f"id{producer_id}", producer_id, 0, commits, partitions, 0)
+
+
+async def test_each_leader_is_told_of_its_partitions() -> None:
+    cluster = Cluster()
+    cluster.tell({A0: 1, A1: 2})
+    await written(cluster, due(7, A0, A1))
+    assert sorted(cluster.asked) == [(1, 7, 4, True, [A0]), (2, 7, 4, True, [A1])]
+
+
+async def test_a_transaction_without_partitions_is_done_at_once() -> None:
+    cluster = Cluster()
+    await written(cluster, due(7))
+    assert cluster.asked == []
+
+
+async def test_markers_of_several_transactions_go_together() -> None:
+    cluster = Cluster()
+    cluster.tell({A0: 1, A1: 1})
+    await written(cluster, due(7, A0), due(8, A0, A1, commits=False))
+    assert sorted(cluster.asked) == [(1, 7, 4, True, [A0]), (1, 8, 4, False, [A0, A1])]
+
+
+async def test_who_leads_no_more_is_not_asked_again_and_who_leads_then_is() -> None:
+    cluster = Cluster()
+    cluster.tell({A0: 1})
+    cluster.verdict = lambda broker, _tp: (
+        ErrorCode.NONE if broker == 2 else ErrorCode.NOT_LEADER_OR_FOLLOWER
+    )
+    await written(cluster, due(7, A0), meanwhile=lambda: cluster.tell({A0: 2}))
+    assert cluster.asked[-1][0] == 2
+
+
+async def test_a_broker_that_does_not_answer_is_asked_until_another_leads() -> None:
+    cluster = Cluster()
+    cluster.tell({A0: 1})
+    cluster.down.add(1)
+    await written(cluster, due(7, A0), meanwhile=lambda: cluster.tell({A0: 2}))
+    assert cluster.asked == [(2, 7, 4, True, [A0])]
+
+
+async def test_a_partition_without_leader_is_waited_for() -> None:
+    cluster = Cluster()
+    cluster.tell({A0: -1})
+    await written(cluster, due(7, A0), meanwhile=lambda: cluster.tell({A0: 2}))
+    assert cluster.asked == [(2, 7, 4, True, [A0])]
+
+
+async def test_a_topic_that_is_deleted_needs_no_marker() -> None:
+    cluster = Cluster()
+    cluster.tell({})
+    await written(cluster, due(7, A0, A1))
+    assert cluster.asked == []

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from broker.core.transaction_state.end import (
+    End,
+    EndAsked,
+    EndedAlready,
+    aborted_by_coordinator,
+    ended,
+    may_need_producer_id,
+)
+from broker.core.transaction_state.metadata import (
+    EPOCH_MAX,
+    TransactionMetadata,
+    TransactionState,
+)
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+
+S = TransactionState
+KNOWN = TransactionMetadata(
+    transactional_id="pay",
+    producer_id=7,
+    producer_epoch=3,
+    timeout_ms=60_000,
+    state=S.ONGOING,
+    partitions=(TopicPartition("a", 0),),
+    started_ms=100,
+    updated_ms=100,
+)
+FENCED, INVALID = ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_TXN_STATE
+BUSY, NOT_MAPPED = ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.INVALID_PRODUCER_ID_MAPPING
+NEW_ID = 50
+
+
+def end(
+    known: TransactionMetadata | None, *, commits: bool, epoch: int = 3, version: int, of: int = 7
+) -> End:
+    asked = EndAsked(of, epoch, commits, version)
+    new_id = NEW_ID if may_need_producer_id(known, asked) else -1
+    return ended(known, asked, new_producer_id=new_id, wall_ms=200)
+
+
+def short(result: End) -> S | str | ErrorCode:
+    if isinstance(result, TransactionMetadata):
+        return result.state
+    return "again" if isinstance(result, EndedAlready) else result
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_who_is_not_known_or_has_another_producer_id_is_not_mapped(version: int) -> None:
+    assert end(None, commits=True, version=version) is NOT_MAPPED
+    assert end(KNOWN, commits=True, version=version, of=8) is NOT_MAPPED
+
+
+@pytest.mark.parametrize("version", [0, 2])
+@pytest.mark.parametrize("epoch", [2, 4])
+def test_another_epoch_ends_no_open_transaction(version: int, epoch: int) -> None:
+    assert end(KNOWN, commits=True, epoch=epoch, version=version) is FENCED
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_an_open_transaction_is_committed_or_aborted(version: int) -> None:
+    assert short(end(KNOWN, commits=True, version=version)) is S.PREPARE_COMMIT
+    assert short(end(KNOWN, commits=False, version=version)) is S.PREPARE_ABORT
+
+
+@pytest.mark.parametrize(
+    ("state", "commit", "abort"),
+    [
+        (S.EMPTY, INVALID, INVALID),
+        (S.PREPARE_COMMIT, BUSY, INVALID),
+        (S.PREPARE_ABORT, INVALID, BUSY),
+        (S.COMPLETE_COMMIT, "again", INVALID),
+        (S.COMPLETE_ABORT, INVALID, "again"),
+    ],
+)
+def test_up_to_version_1_only_the_same_end_may_be_asked_for_again(
+    state: S, commit: object, abort: object
+) -> None:
+    known = replace(KNOWN, state=state)
+    assert short(end(known, commits=True, version=0)) == commit
+    assert short(end(known, commits=False, version=0)) == abort
+
+
+@pytest.mark.parametrize(
+    ("state", "abort_retry", "abort_now", "commit_retry", "commit_now"),
+    [
+        (S.EMPTY, FENCED, S.PREPARE_ABORT, FENCED, INVALID),
+        (S.COMPLETE_ABORT, "again", S.PREPARE_ABORT, INVALID, INVALID),
+        (S.COMPLETE_COMMIT, INVALID, S.PREPARE_ABORT, "again", INVALID),
+        (S.PREPARE_ABORT, BUSY, FENCED, INVALID, FENCED),
+        (S.PREPARE_COMMIT, INVALID, FENCED, BUSY, FENCED),
+    ],
+)
+def test_from_version_2_on_the_epoch_tells_a_retry_from_the_next_end(
+    state: S, abort_retry: object, abort_now: object, commit_retry: object, commit_now: object
+) -> None:
+    known = replace(KNOWN, state=state)
+    found = [
+        short(end(known, commits=commits, epoch=epoch, version=2))
+        for commits in (False, True)
+        for epoch in (2, 3)
+    ]
+    assert found == [abort_retry, abort_now, commit_retry, commit_now]
+
+
+def test_a_retry_is_told_what_the_producer_goes_on_with() -> None:
+    known = replace(KNOWN, state=S.COMPLETE_COMMIT)
+    assert end(known, commits=True, epoch=2, version=2) == EndedAlready(7, 3)
+
+
+def test_a_retry_after_the_last_epoch_is_told_of_the_new_producer_id() -> None:
+    known = replace(
+        KNOWN, state=S.COMPLETE_COMMIT, producer_id=8, previous_producer_id=7, producer_epoch=0
+    )
+    assert end(known, commits=True, epoch=EPOCH_MAX - 1, version=2) == EndedAlready(8, 0)
+
+
+def test_the_last_epoch_ends_with_another_producer_id_to_follow() -> None:
+    last = replace(KNOWN, producer_epoch=EPOCH_MAX - 1)
+    decided = end(last, commits=True, epoch=EPOCH_MAX - 1, version=2)
+    assert isinstance(decided, TransactionMetadata)
+    assert (decided.next_producer_id, decided.producer_epoch) == (NEW_ID, EPOCH_MAX)
+    assert not may_need_producer_id(
+        last, EndAsked(7, EPOCH_MAX - 1, is_commit=True, client_transaction_version=0)
+    )
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_the_coordinator_aborts_one_epoch_above_the_producers(version: int) -> None:
+    aborted = aborted_by_coordinator(KNOWN, version, 300)
+    assert (aborted.state, aborted.producer_epoch) == (S.PREPARE_ABORT, 4)
+    assert aborted.partitions == KNOWN.partitions

@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+from typing import Any
+
+from broker.core.coordination import Answer, Decided, Record
+from broker.core.transaction_state.begin import BeginAsked, ProducerIdAndEpoch
+from broker.core.transaction_state.end import EndAsked
+from broker.core.transaction_state.metadata import TransactionState
+from broker.core.transaction_state.shard import (
+    EXPIRED_OF_A_BATCH_MAX,
+    Initialized,
+    MarkersDue,
+    TransactionLimits,
+    TransactionShard,
+)
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+
+LIMITS = TransactionLimits(
+    timeout_ms_max=900_000,
+    id_expiration_ms=7 * 86_400_000,
+    abort_interval_ms=10_000,
+    expiry_interval_ms=3_600_000,
+)
+A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
+P0 = ProducerIdAndEpoch(7, 0)
+WAITER = 1
+
+
+class Log:
+    """A shard and what it decided, so that another one can be loaded from it."""
+
+    def __init__(self, transaction_version: int = 0) -> None:
+        self.version = transaction_version
+        self.shard = TransactionShard(LIMITS, transaction_version)
+        self.shard.loaded(0, 0)
+        self.records: list[Record] = []
+        self.effects: list[MarkersDue] = []
+
+    def take(self, decided: Decided) -> Any:
+        self.records += decided.records
+        self.effects += decided.effects
+        for answer in decided.answers:
+            assert isinstance(answer, Answer)
+            assert answer.waiter == WAITER
+        return [answer.response for answer in decided.answers][-1] if decided.answers else None
+
+    def begin(self, *, now: int = 0, timeout_ms: int = 60_000, new_id: int = 7) -> Any:
+        asked = BeginAsked("pay", timeout_ms)
+        decided = self.shard.begin(WAITER, asked, new_producer_id=new_id, wall_ms=now)
+        return self.take(decided)
+
+    def add(
+        self, *partitions: TopicPartition, producer: ProducerIdAndEpoch = P0, now: int = 0
+    ) -> Any:
+        decided = self.shard.add_partitions(
+            WAITER,
+            "pay",
+            producer,
+            partitions,
+            client_transaction_version=self.version,
+            wall_ms=now,
+        )
+        return self.take(decided)
+
+    def end(self, *, commits: bool = True, epoch: int = 0, now: int = 0) -> Any:
+        asked = EndAsked(7, epoch, commits, self.version)
+        return self.take(self.shard.end(WAITER, "pay", asked, new_producer_id=-1, wall_ms=now))
+
+    def state(self) -> TransactionState | None:
+        known = self.shard.get("pay")
+        return None if known is None else known.state
+
+    def reloaded(self) -> Log:
+        other = Log(self.version)
+        for key, value in self.records:
+            other.shard.replay(key, value)
+        other.take(other.shard.loaded(0, 0))
+        return other
+
+
+def test_a_transaction_begins_takes_partitions_is_committed_and_completed() -> None:
+    log = Log()
+    assert log.begin() == Initialized(ErrorCode.NONE, 7, 0)
+    assert log.add(A0, now=10) is ErrorCode.NONE
+    assert log.add(A0, A1, now=20) is ErrorCode.NONE
+    assert log.end(now=30) == Initialized(ErrorCode.NONE, 7, 0)
+    assert log.effects == [MarkersDue("pay", 7, 0, True, (A0, A1), 0)]
+    log.take(log.shard.markers_written(log.effects[0], 40))
+    assert log.state() is TransactionState.COMPLETE_COMMIT
+    assert len(log.records) == 5
+
+
+def test_partitions_that_are_in_already_cost_no_record() -> None:
+    log = Log()
+    log.begin()
+    log.add(A0, A1)
+    count = len(log.records)
+    assert log.add(A1) is ErrorCode.NONE
+    assert len(log.records) == count
+
+
+def test_whoever_is_not_the_producer_adds_nothing() -> None:
+    log = Log()
+    assert log.add(A0) is ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    log.begin()
+    assert log.add(A0, producer=ProducerIdAndEpoch(8, 0)) is ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    assert log.add(A0, producer=ProducerIdAndEpoch(7, 1)) is ErrorCode.PRODUCER_FENCED
+    log.add(A0)
+    log.end()
+    assert log.add(A1) is ErrorCode.CONCURRENT_TRANSACTIONS
+    assert len(log.records) == 3
+
+
+def test_a_leader_is_told_which_partitions_are_in_the_open_transaction() -> None:
+    log = Log()
+
+    def verified(producer: ProducerIdAndEpoch = P0) -> Any:
+        return log.take(log.shard.verify_partitions(WAITER, "pay", producer, [A0, A1]))
+
+    log.begin()
+    assert verified() == [ErrorCode.TRANSACTION_ABORTABLE] * 2
+    log.add(A0)
+    assert verified() == [ErrorCode.NONE, ErrorCode.TRANSACTION_ABORTABLE]
+    assert verified(ProducerIdAndEpoch(7, 1)) == [ErrorCode.PRODUCER_FENCED] * 2
+    log.end()
+    assert verified() == [ErrorCode.CONCURRENT_TRANSACTIONS] * 2
+
+
+def test_a_timeout_that_is_none_or_above_the_limit_is_refused() -> None:
+    log = Log()
+    for timeout_ms in (0, -1, 900_001):
+        refused = log.begin(timeout_ms=timeout_ms)
+        assert refused == Initialized(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
+    assert log.begin(timeout_ms=900_000).error is ErrorCode.NONE
+
+
+def test_who_starts_while_a_transaction_is_open_aborts_it_and_asks_again() -> None:
+    log = Log()
+    log.begin()
+    log.add(A0)
+    assert log.begin() == Initialized(ErrorCode.CONCURRENT_TRANSACTIONS)
+    assert log.effects == [MarkersDue("pay", 7, 1, False, (A0,), 0)]
+    assert log.begin() == Initialized(ErrorCode.CONCURRENT_TRANSACTIONS)
+    log.take(log.shard.markers_written(log.effects[0], 5))
+    assert log.begin() == Initialized(ErrorCode.NONE, 7, 2)
+
+
+def test_a_producer_id_that_is_missing_after_all_has_the_producer_ask_again() -> None:
+    log = Log()
+    assert log.begin(new_id=-1) == Initialized(ErrorCode.CONCURRENT_TRANSACTIONS)
+    assert log.records == []
+
+
+def test_a_transaction_is_aborted_when_it_is_late_and_its_producer_is_out() -> None:
+    log = Log()
+    log.begin(timeout_ms=1_000)
+    log.add(A0, now=500)
+    assert log.shard.next_due_ms() == 10_000
+    log.take(log.shard.expire(10_000, 1_500))
+    assert log.state() is TransactionState.ONGOING
+    log.take(log.shard.expire(20_000, 1_501))
+    assert log.effects == [MarkersDue("pay", 7, 1, False, (A0,), 0)]
+    assert log.end().error is ErrorCode.PRODUCER_FENCED
+
+
+def test_transactions_are_not_looked_at_before_it_is_time() -> None:
+    log = Log()
+    log.begin(timeout_ms=1_000)
+    log.add(A0)
+    log.take(log.shard.expire(9_999, 100_000))
+    assert log.effects == []
+
+
+def test_an_id_that_nobody_used_for_long_is_forgotten_in_the_log_too() -> None:
+    log = Log()
+    log.begin(now=100)
+    at = 100 + LIMITS.id_expiration_ms
+    log.take(log.shard.expire(3_600_000, at - 1))
+    assert log.state() is TransactionState.EMPTY
+    log.take(log.shard.expire(7_200_000, at))
+    assert log.state() is None
+    assert log.records[-1][1] is None
+    assert log.reloaded().state() is None
+
+
+def test_no_more_ids_than_a_batch_takes_are_forgotten_at_once() -> None:
+    shard = TransactionShard(LIMITS, 0)
+    shard.loaded(0, 0)
+    for number in range(EXPIRED_OF_A_BATCH_MAX + 1):
+        shard.begin(WAITER, BeginAsked(f"id{number}", 1), new_producer_id=number, wall_ms=0)
+    expired = shard.expire(3_600_000, LIMITS.id_expiration_ms)
+    assert len(expired.records) == EXPIRED_OF_A_BATCH_MAX
+    assert len(list(shard.transactions())) == 1
+
+
+def test_an_open_transaction_never_expires() -> None:
+    log = Log()
+    log.begin(timeout_ms=900_000)
+    log.add(A0)
+    log.end()
+    log.take(log.shard.expire(3_600_000, 10 * LIMITS.id_expiration_ms))
+    assert log.state() is TransactionState.PREPARE_COMMIT
+
+
+def test_whoever_loads_the_log_sends_the_markers_that_are_still_due() -> None:
+    log = Log()
+    log.begin()
+    log.add(A0, A1)
+    assert log.reloaded().effects == []
+    log.end()
+    other = log.reloaded()
+    assert other.effects == log.effects
+    other.take(other.shard.markers_written(other.effects[0], 50))
+    assert other.state() is TransactionState.COMPLETE_COMMIT
+
+
+def test_markers_of_an_earlier_transaction_complete_nothing() -> None:
+    log = Log(2)
+    log.begin()
+    log.add(A0)
+    log.end()
+    earlier = log.effects[0]
+    log.take(log.shard.markers_written(earlier, 10))
+    log.add(A0, producer=ProducerIdAndEpoch(7, 1))
+    log.end(epoch=1)
+    assert log.shard.markers_written(earlier, 20) == Decided()
+    assert log.state() is TransactionState.PREPARE_COMMIT
+
+
+def test_from_version_2_on_the_end_tells_the_epoch_of_the_next_transaction() -> None:
+    log = Log(2)
+    log.begin()
+    log.add(A0)
+    assert log.end() == Initialized(ErrorCode.NONE, 7, 1)
+    assert log.effects[0].producer_epoch == 1
+    log.take(log.shard.markers_written(log.effects[0], 10))
+    assert log.end() == Initialized(ErrorCode.NONE, 7, 1)
+    assert log.end(commits=False).error is ErrorCode.INVALID_TXN_STATE

@@ -1,0 +1,61 @@
+"""TxnOffsetCommit: offsets that are pending until their transaction ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicPartition
+from protocol.messages.transactions import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from tests.broker.fakes import FakeBroker
+
+ORDERS = TopicPartition("orders", 0)
+
+
+def committing(*partitions: int) -> TxnOffsetCommitRequest:
+    return TxnOffsetCommitRequest(
+        transactional_id="pay",
+        group_id="readers",
+        producer_id=70,
+        producer_epoch=0,
+        topics=[
+            TxnOffsetCommitRequestTopic(
+                name="orders",
+                partitions=[
+                    TxnOffsetCommitRequestPartition(
+                        partition_index=index, committed_offset=5, committed_metadata=None
+                    )
+                    for index in partitions
+                ],
+            )
+        ],
+    )
+
+
+async def ask(broker: FakeBroker, version: int, *partitions: int) -> list[int]:
+    response = await broker.ask(committing(*partitions), version)
+    return [row.error_code for topic in response.topics for row in topic.partitions]
+
+
+@pytest.mark.parametrize("commits", [True, False])
+@pytest.mark.parametrize("version", range(6))
+async def test_offsets_count_when_the_transaction_is_committed(
+    broker: FakeBroker, version: int, commits: bool
+):
+    assert await ask(broker, version, 0) == [ErrorCode.NONE]
+    offsets = broker.groups.shard.offsets
+    assert offsets.is_unstable("readers", ORDERS)
+    assert ORDERS not in offsets.committed("readers")
+    broker.groups.shard.replay_end(70, is_commit=commits)
+    assert (ORDERS in offsets.committed("readers")) is commits
+
+
+async def test_what_is_unknown_or_coordinated_elsewhere_is_told(broker: FakeBroker):
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert await ask(broker, 3, 99, 0) == [unknown, ErrorCode.NONE]
+    broker.groups.error = KafkaError(ErrorCode.NOT_COORDINATOR)
+    assert await ask(broker, 3, 0, 99) == [ErrorCode.NOT_COORDINATOR, unknown]
