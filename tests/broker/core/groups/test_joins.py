@@ -21,7 +21,7 @@ def test_a_member_without_an_id_is_given_one_and_asked_to_join_with_it_since_ver
     assert lab.group.is_empty
 
 
-def test_before_version_4_a_member_is_taken_in_at_once() -> None:
+def test_before_members_need_an_id_one_is_taken_in_at_once() -> None:
     lab = Lab()
     waiter = lab.join(version=3)
     lab.later(DELAY_MS)
@@ -239,7 +239,7 @@ def test_a_static_member_that_comes_back_keeps_its_assignment_and_nobody_rebalan
     assert list(lab.reloaded().group.members) == [leader, back.member_id]
 
 
-def test_a_static_leader_that_comes_back_is_told_to_skip_the_assignment_since_version_9() -> None:
+def test_a_static_leader_that_comes_back_is_told_to_skip_the_assignment() -> None:
     lab = Lab()
     leader, follower = static_group(lab, "kitchen", "cellar")
     back = lab.joined(lab.join(instance_id="kitchen"))
@@ -248,7 +248,7 @@ def test_a_static_leader_that_comes_back_is_told_to_skip_the_assignment_since_ve
     assert sorted(row.member_id for row in back.members) == sorted([back.member_id, follower])
 
 
-def test_before_version_9_a_static_leader_that_comes_back_is_told_that_its_old_id_leads() -> None:
+def test_a_static_leader_that_cannot_skip_the_assignment_is_told_that_its_old_id_leads() -> None:
     lab = Lab()
     leader, _ = static_group(lab, "kitchen", "cellar")
     back = lab.joined(lab.join(instance_id="kitchen", version=8))

@@ -15,7 +15,9 @@ def no_members() -> Membership:
 
 
 def test_whoever_is_in_no_generation_may_commit():
-    no_members().validate_commit("g", Committer(member_id="left-over"), 0)
+    groups = no_members()
+    groups.validate_commit("g", Committer(member_id="left-over"), 0)
+    assert list(groups.group_ids()) == []
 
 
 def test_a_generation_of_a_group_without_members_is_illegal():

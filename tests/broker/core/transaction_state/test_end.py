@@ -78,7 +78,7 @@ def test_an_open_transaction_is_committed_or_aborted(version: int) -> None:
         (S.COMPLETE_ABORT, INVALID, "again"),
     ],
 )
-def test_up_to_version_1_only_the_same_end_may_be_asked_for_again(
+def test_in_the_first_protocol_only_the_same_end_may_be_asked_for_again(
     state: S, commit: object, abort: object
 ) -> None:
     known = replace(KNOWN, state=state)

@@ -123,7 +123,7 @@ def test_when_epochs_are_used_up_another_producer_id_begins_at_epoch_zero(
     assert new.last_producer_epoch == last
 
 
-def test_up_to_version_1_a_producer_keeps_its_epoch_through_commit_and_abort() -> None:
+def test_in_the_first_protocol_a_producer_keeps_its_epoch_through_commit_and_abort() -> None:
     for commits, states in (
         (True, (TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT)),
         (False, (TransactionState.PREPARE_ABORT, TransactionState.COMPLETE_ABORT)),
