@@ -1,8 +1,8 @@
 """The broker's connections to the controller: one per kind of traffic, so that none waits.
 
 The controller answers one request at a time per connection. Heartbeats therefore have a connection
-of their own, and so has each forwarded request that waits; Isr changes, producer ids and topic
-configs share one.
+of their own, and so has each forwarded request that waits; Isr changes and questions for producer
+ids and configs share one.
 """
 
 from __future__ import annotations
@@ -62,7 +62,10 @@ class ControllerLink:
     async def request(
         self, message: Any, version: int, *, timeout_ms: int = REQUEST_TIMEOUT_MS
     ) -> Any:
-        """Send an Isr change, a producer id or a config request.
+        """Send an Isr change, or ask for producer ids or configs.
+
+        Not for what the controller answers only once brokers were told: what they are told makes
+        them ask here, and that question would wait for the answer. ``forward`` takes such requests.
 
         Raises:
             ConnectionError, TimeoutError: no answer.

@@ -16,7 +16,7 @@ from broker.lifecycle.broker_configs import BrokerConfigs
 from broker.lifecycle.controller_link import ControllerLink
 from protocol.admin.configs import alter_configs_request
 from protocol.configs.types import ResourceType
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
@@ -26,6 +26,7 @@ MOVE_RATE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
 INCREMENTAL_ALTER_CONFIGS_VERSION: Final = 1
 SETTLE_MS: Final = 500
 """Moves that follow each other at once keep their throttle."""
+_TIMEOUT_MS: Final = 5_000
 _RETRY_MS: Final = 500
 logger = logging.getLogger(__name__)
 
@@ -59,7 +60,8 @@ class MoveThrottles:
             await asyncio.sleep(SETTLE_MS / 1000)
             try:
                 await self._take_off()
-            except (ConnectionError, TimeoutError):
+            except KafkaError as error:
+                logger.info("the throttle of moves is taken off later: %s", error)
                 await asyncio.sleep(_RETRY_MS / 1000)
                 self._wake.set()
 
@@ -70,8 +72,10 @@ class MoveThrottles:
         rate = configs.overrides.dynamic.get(MOVE_RATE)
         if rate is None:
             return
-        response: IncrementalAlterConfigsResponse = await self._link.request(
-            self._request(), INCREMENTAL_ALTER_CONFIGS_VERSION
+        # The controller answers when this broker has taken the change, for which it asks the
+        # controller in its turn: that question must not stand behind this request.
+        response: IncrementalAlterConfigsResponse = await self._link.forward(
+            self._request(), INCREMENTAL_ALTER_CONFIGS_VERSION, timeout_ms=_TIMEOUT_MS
         )
         code = ErrorCode(response.responses[0].error_code)
         if code is ErrorCode.NONE:

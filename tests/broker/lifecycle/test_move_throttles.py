@@ -72,6 +72,20 @@ async def test_a_controller_that_is_away_is_asked_again(lab: Lab) -> None:
         await lab.controller.until(lambda: len(lab.asked) > 0)
 
 
+async def test_the_broker_hears_of_its_configs_while_the_controller_has_not_answered(
+    lab: Lab,
+) -> None:
+    lab.controller.broker_configs = {"1": {MOVE_RATE: "1000"}}
+    gate = lab.controller.held[IncrementalAlterConfigsRequest] = asyncio.Event()
+    async with lab.running():
+        lab.throttles.moves_ended()
+        await lab.controller.until(lambda: len(lab.asked) > 0)
+        lab.controller.broker_configs = {}
+        await lab.configs.refresh()
+        assert MOVE_RATE not in lab.configs.overrides.dynamic
+        gate.set()
+
+
 @pytest.mark.parametrize(
     ("configs", "is_moving"),
     [
