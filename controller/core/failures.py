@@ -102,6 +102,7 @@ def leader_and_isr_answered(step: Step, event: RequestAnswered) -> None:
     if response.error_code != ErrorCode.NONE:
         step.warn(f"broker {event.broker_id} refused LeaderAndIsr: code {response.error_code}")
         return
+    _note_still_offline(step, event)
     newly_offline, online = _learn(step, event)
     moved_count = 0
     if newly_offline:
@@ -214,6 +215,18 @@ def _learn(
     if newly_offline or online:
         step.change(ReplicasProbed(event.broker_id, newly_offline, tuple(online)))
     return newly_offline, tuple(online)
+
+
+def _note_still_offline(step: Step, event: RequestAnswered) -> None:
+    """Take back that replicas count as online since they were asked; everyone knows the answer.
+
+    Kafka leaves them in OnlineReplica, and a deletion that meets them there skips them.
+    """
+    known = step.state.offline.get(event.broker_id, {})
+    for tp, code in _codes(event):
+        phase = step.run.replica_phase_of(tp, event.broker_id)
+        if code == ErrorCode.KAFKA_STORAGE_ERROR and tp in known and phase is ReplicaPhase.ONLINE:
+            step.run.set_replica_phase(tp, event.broker_id, ReplicaPhase.OFFLINE)
 
 
 def _codes(event: RequestAnswered) -> Iterator[tuple[TopicPartition, int]]:

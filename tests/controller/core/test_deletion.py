@@ -296,3 +296,13 @@ def test_a_deletion_goes_on_waiting_while_its_replica_is_offline() -> None:
     assert "t" in cluster.state.topics
     cluster.return_log_dirs(1, [1, 2])
     assert "t" not in cluster.state.topics
+
+
+def test_a_replica_that_is_still_offline_counts_so_and_is_skipped_by_no_deletion() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1])
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    cluster.return_log_dirs(1, [1, 2], still_bad=["t-0"])
+    assert cluster.machine.run.replica_phase_of(T0, 1) is ReplicaPhase.OFFLINE
+    cluster.delete("t")
+    assert not [note for note in cluster.notes if "no move from" in note.text]
