@@ -1,7 +1,7 @@
 """What was ordered of logs: where they lie, where none may be put, and where they begin.
 
-Moves are held only against brokers that ran all the time with whole disks: who starts again, or
-loses a log dir, may forget a move.
+Moves are held only against brokers that ran all the time with whole disks, and had the replica all
+the time: who starts again, or loses a log dir or the replica, may forget a move.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ def _moved_elsewhere(ordered: list[Ordered], samples: Samples) -> Iterator[str]:
         begun_us = min(each.begin_us for each in orders)
         if log is None or not log.is_readable or wanted is None or log.log_dir in wanted:
             continue
+        if _was_taken_away(ordered, samples, broker, tp, begun_us):
+            continue
         if _was_hosted_since(samples, broker, tp, begun_us) and _was_whole(
             samples, broker, begun_us
         ):
@@ -63,6 +65,28 @@ def _was_hosted_since(samples: Samples, broker: int, tp: TopicPartition, begun_u
     ids = {each.topic_id: None for each in mine}
     since = [*before, *(each for each in mine if each.at_us >= begun_us)]
     return bool(before) and len(ids) == 1 and all(each.role in _HOSTED for each in since)
+
+
+def _was_taken_away(
+    ordered: list[Ordered], samples: Samples, broker: int, tp: TopicPartition, begun_us: int
+) -> bool:
+    """Tell whether a reassignment may have taken the replica away, and the move along with it.
+
+    It may be back before anybody looked. What was decided before the last look at the partition
+    ahead of the move is in that look.
+    """
+    looks = [each for each in samples.partitions if each.tp == tp]
+    since_us = max((each.at_us for each in looks if each.at_us <= begun_us), default=-1)
+    decided = (each.target or each.replicas for each in looks if each.at_us >= since_us)
+    asked = (
+        each.order.assignment[0]
+        for each in ordered
+        if each.function is Function.REASSIGN
+        and each.order.assignment
+        and (each.order.topic, each.order.partition) == tp
+        and (each.may_come_again or each.end_us >= since_us)
+    )
+    return any(broker not in replicas for replicas in (*decided, *asked))
 
 
 def _was_whole(samples: Samples, broker: int, begun_us: int) -> bool:

@@ -64,6 +64,33 @@ def test_who_was_down_or_lost_a_disk_or_the_replica_may_forget_a_move() -> None:
         assert _texts(story) == []
 
 
+def test_a_replica_that_was_taken_away_and_came_back_unseen_may_forget_a_move() -> None:
+    to_others = Order(*TP, assignment=((2, 3),))
+    excuses: tuple[Callable[[Story], object], ...] = (
+        lambda story: story.at(9).partition(replicas=(2, 3)),
+        lambda story: story.at(9).order(Function.REASSIGN, to_others),
+    )
+    for excuse in excuses:
+        story = _moved_story()
+        story.log(1, log_dir="d1")
+        excuse(story)
+        assert _texts(story) == []
+
+
+def test_a_reassignment_that_keeps_the_replica_or_was_long_before_excuses_no_move() -> None:
+    story = Story().at(1)
+    story.partition(replicas=(2, 3))
+    story.order(Function.REASSIGN, Order(*TP, assignment=((2, 3),)))
+    story.at(2).partition(replicas=(1, 2, 3))
+    story.replica(1)
+    story.at(5).order(Function.MOVE, Order(*TP, broker=1, log_dir="d2"))
+    story.at(9).order(Function.REASSIGN, Order(*TP, assignment=((1, 3),)))
+    story.partition(replicas=(1, 3))
+    story.log(1, log_dir="d1")
+
+    assert len(_texts(story)) == 1
+
+
 def test_a_wish_for_a_replica_that_is_not_there_yet_is_only_remembered() -> None:
     story = Story().at(5)
     story.order(Function.MOVE, Order(*TP, broker=1, log_dir="d2"))
