@@ -18,6 +18,7 @@ from broker.engine.follow.follower import Following
 from broker.engine.log.checkpoints import Checkpoints
 from broker.engine.log.cleaning import Cleaning
 from broker.engine.log.deletions import Deletions
+from broker.engine.log.log_start_writes import LogStartWrites
 from broker.engine.log.logs import Logs
 from broker.engine.log.retention import Retention
 from broker.engine.move.moves import Moves
@@ -69,6 +70,7 @@ class Engine:
             on_truncated=self._on_truncated,
             checkpoint=self.checkpoints.write_at_once,
             before_new_log=self.checkpoints.before_new_log,
+            write_log_starts=LogStartWrites(state, self.checkpoints.hosted_logs_of).ask,
         )
         self._reporter = IsrReporter(
             ReporterPorts(

@@ -5,6 +5,7 @@ It keeps things together and wakes waiters; the rules are in `broker.core.partit
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from broker.core.append import AppendLimits
@@ -36,8 +37,10 @@ class Replica:
         "is_follower_throttled",
         "is_leader_throttled",
         "is_stopped",
+        "kept_log_start",
         "limits",
         "log",
+        "log_start_write",
         "partition",
         "replicated",
         "tail",
@@ -75,6 +78,10 @@ class Replica:
         self.followers = FetchWaiters()
         """Wait for LogEndOffset."""
         self.future: FutureReplica | None = None
+        self.log_start_write: asyncio.Future[None] | None = None
+        """Under way: the checkpoint does not have the newest log start offset yet."""
+        self.kept_log_start = 0
+        """The log start offset that the checkpoint has; only while ``log_start_write`` is one."""
 
     @property
     def leader_epoch(self) -> int:
@@ -140,10 +147,27 @@ class Replica:
 
     @property
     def low_watermark(self) -> int:
-        """The smallest log start offset of all live replicas, as their leader knows it."""
+        """The smallest log start offset of all live replicas, as their leader knows it.
+
+        Its own counts once the checkpoint has it.
+        """
         future = self.future
         moved = None if future is None or future.log is None else future.log.files.log_start_offset
-        return low_watermark(self.partition, moved)
+        lowest = low_watermark(self.partition, moved)
+        return lowest if self.log_start_write is None else min(lowest, self.kept_log_start)
+
+    def log_start_rose(self, before: int, written: asyncio.Future[None]) -> None:
+        """Note that it rose from ``before``, and when the checkpoint will have it."""
+        if self.log_start_write is None:
+            self.kept_log_start = before
+        self.log_start_write = written
+        written.add_done_callback(self._on_log_start_written)
+
+    def _on_log_start_written(self, written: asyncio.Future[None]) -> None:
+        is_kept = not written.cancelled() and written.exception() is None
+        if is_kept and written is self.log_start_write:
+            self.log_start_write = None
+            self.on_log_start()
 
     def on_log_start(self) -> None:
         """A log start offset rose here or on a follower: settle what waits for the smallest one."""

@@ -34,17 +34,21 @@ def write_recovery_points(disk: Disk, logs: Mapping[TopicPartition, PartitionLog
     disk.write_atomic(RECOVERY_POINT_CHECKPOINT, render_offsets(points))
 
 
-def write_log_start_offsets(disk: Disk, logs: Mapping[TopicPartition, PartitionLog]) -> None:
+def write_log_start_offsets(
+    disk: Disk,
+    logs: Mapping[TopicPartition, PartitionLog],
+    *,
+    raised: Mapping[TopicPartition, int] | None = None,
+) -> None:
     """Write the log start offsets of the logs that do not start at 0.
 
     Also where the first segment starts there: a power cut may bring back the files of those before
-    it, and with them records that were deleted.
+    it, and with them records that were deleted. ``raised``: where logs are to start, which the
+    files may not know yet.
     """
-    offsets = {
-        topic_partition: log.log_start_offset
-        for topic_partition, log in logs.items()
-        if log.log_start_offset > 0
-    }
+    least = raised or {}
+    starts = {tp: max(log.log_start_offset, least.get(tp, 0)) for tp, log in logs.items()}
+    offsets = {tp: start for tp, start in starts.items() if start > 0}
     disk.write_atomic(LOG_START_OFFSET_CHECKPOINT, render_offsets(offsets))
 
 

@@ -357,8 +357,7 @@ class Fetcher:
         replica = entry.replica
         diverging = data.diverging_epoch
         if diverging.end_offset >= 0:
-            answer = EpochEnd(diverging.epoch, diverging.end_offset)
-            work, finished = replica.reconcile(answer)
+            work, finished = replica.reconcile(EpochEnd(diverging.epoch, diverging.end_offset))
             self.busy(entry, work, self.ready if finished else self._ask_again)
             return
         records = b"" if data.records is None else data.records
@@ -366,10 +365,14 @@ class Fetcher:
         fetched = FetchedRecords(records, data.high_watermark, data.log_start_offset)
         if len(fetched.records) == 0:
             if replica.note_high_watermark(fetched):
-                self._changed[entry.key] = None  # The leader waits to hear of it.
+                self._tell_log_start(entry)
         else:
-            self.busy(entry, replica.append(fetched), self.ready)
+            self.busy(entry, replica.append(fetched), self._tell_log_start)
         self._throttle.fetched(entry, len(fetched.records), data.high_watermark)
+
+    def _tell_log_start(self, entry: Followed) -> None:
+        """Fetch it again, which the leader may wait for, once the own log start is written down."""
+        self.busy(entry, entry.replica.log_start_write, self.ready)
 
     def _ask_again(self, entry: Followed) -> None:
         self.ask(entry, FollowState.RECONCILING)

@@ -53,6 +53,11 @@ class FollowedReplica(Protocol):
         """Whether its bytes count against the follower's quota; may change at any time."""
         ...
 
+    @property
+    def log_start_write(self) -> asyncio.Future[None] | None:
+        """A write under way without which the newest log start offset may be forgotten."""
+        ...
+
     def position(self) -> FetchPosition:
         """Return where to fetch from; only while no returned future is pending."""
         ...

@@ -59,6 +59,11 @@ class FollowedLog:
         """Whether its topic names it as a throttled follower."""
         return self._replica.is_follower_throttled
 
+    @property
+    def log_start_write(self) -> asyncio.Future[None] | None:
+        """A write under way without which the newest log start offset may be forgotten."""
+        return self._replica.log_start_write
+
     def position(self) -> FetchPosition:
         """Return where to fetch from.
 
@@ -75,7 +80,7 @@ class FollowedLog:
         """Return a future while appends, a cut or a swap are under way."""
         log = self._log
         if log.unwritable is not None or log.positions.is_settled:
-            return log.unwritable
+            return log.unwritable or self.log_start_write
         try:
             return log.queue.submit("settle", _nothing)
         except LogDirFailed:

@@ -48,7 +48,11 @@ class Checkpoints:
 
     def logs_of(self, log_dir: LogDir) -> dict[TopicPartition, PartitionLog]:
         """Return every log of a log dir: current, future, and those that nobody named yet."""
-        return {tp: log.files for tp, log in self._owned(log_dir)}
+        return {tp: log.files for tp, log in self.hosted_logs_of(log_dir).items()}
+
+    def hosted_logs_of(self, log_dir: LogDir) -> dict[TopicPartition, HostedLog[LogPositions]]:
+        """Return the same with what the engine knows of them."""
+        return dict(self._owned(log_dir))
 
     def _due(
         self, log_dir: LogDir, is_due: Callable[[PartitionLog], bool]

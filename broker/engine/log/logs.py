@@ -37,11 +37,14 @@ class Logs:
         on_truncated: Callable[[Replica, int], None],
         checkpoint: Callable[[LogDir], None],
         before_new_log: Callable[[LogDir, TopicPartition], bool],
+        write_log_starts: Callable[[LogDir], asyncio.Future[None]],
     ) -> None:
         self._state = state
         self._on_truncated = on_truncated
         self._checkpoint = checkpoint
         self._before_new_log = before_new_log
+        self.write_log_starts = write_log_starts
+        """Writes those of a log dir down, at once; see ``LogStartWrites.ask``."""
 
     def create(
         self, tp: TopicPartition, topic_id: bytes, log_dir: LogDir
@@ -179,9 +182,11 @@ class Logs:
 
         ``written_epochs`` stand in its directory. After a kill the future log may remember that
         records were deleted when the current one does not: each log dir writes its own checkpoint
-        of log starts.
+        of log starts, and that of the other log dir counts no more.
         """
         self.raise_log_start(replica, replica.log.files.log_start_offset)
+        if replica.log_start_write is not None:
+            replica.log_start_rose(replica.kept_log_start, self.write_log_starts(replica.log.dir))
         entries = replica.partition.epochs.entries
         replica.log.write_epochs(None if entries == written_epochs else entries)
         replica.log.write_topic_id(replica.topic_id)
@@ -219,14 +224,19 @@ class Logs:
         self._on_truncated(replica, offset)
 
     def raise_log_start(self, replica: Replica, offset: int) -> None:
-        """Move the log start offset up to ``offset``, as far as the log goes; a move follows."""
+        """Move the log start offset up to ``offset``, as far as the log goes; a move follows.
+
+        It counts as the replica's, to those who wait for it, once the log dir's checkpoint has it:
+        a process that is killed forgets no deletion that was answered.
+        """
+        before = replica.partition.log_start_offset
         try:
             raised = replica.log.raise_log_start(offset)
         except LogDirFailed:
             return  # The replica has ended.
         if raised is not None:
+            replica.log_start_rose(before, self.write_log_starts(replica.log.dir))
             self.raise_future_log_start(replica)
-            replica.on_log_start()
 
     def raise_future_log_start(self, replica: Replica) -> None:
         """Have the future log start where the current one does, once it reaches that far."""

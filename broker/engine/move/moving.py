@@ -308,6 +308,7 @@ class MovingLog:
         replica = self._replica
         if not replica.partition.is_settled:
             await replica.log.dir.queue.submit("settle", _nothing)
+        kept_log_start = 0
         for _ in range(SWAP_COPIES_MAX):
             if not self._stands(MoveState.SWAPPING):
                 return False
@@ -317,8 +318,12 @@ class MovingLog:
             ):
                 # It may have risen while the last records were copied.
                 self._tools.logs.raise_future_log_start(replica)
-                return True
-            await self._copy(MoveState.SWAPPING)
+                if replica.partition.log_start_offset == kept_log_start:
+                    return True
+                kept_log_start = replica.partition.log_start_offset
+                await self._tools.logs.write_log_starts(self._log.dir)
+            else:
+                await self._copy(MoveState.SWAPPING)
         return False
 
     async def _promote(self) -> None:

@@ -59,6 +59,14 @@ def test_a_start_offset_is_written_also_when_the_first_segment_begins_there() ->
     assert parse_offsets(disk.read_file("log-start-offset-checkpoint")) == {OTHER: 4}
 
 
+def test_a_start_offset_that_is_to_rise_is_written_before_the_files_know_it() -> None:
+    disk = MemoryDisk()
+    logs = two_logs(disk)
+    logs[OTHER].raise_log_start_offset(4)
+    write_log_start_offsets(disk, logs, raised={ORDERS: 3, OTHER: 2})
+    assert parse_offsets(disk.read_file("log-start-offset-checkpoint")) == {ORDERS: 3, OTHER: 4}
+
+
 @pytest.mark.scenario(214)
 def test_high_watermarks_are_written_as_given() -> None:
     disk = MemoryDisk()

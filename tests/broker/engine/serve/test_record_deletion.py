@@ -10,6 +10,7 @@ from broker.engine.types import DeletedRecords
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
+from tests.broker.engine.log.test_checkpoints import checkpoint
 from tests.broker.engine.messages import ORDERS, offsets_of
 from tests.broker.engine.node import Node
 
@@ -36,6 +37,28 @@ async def test_all_replicas_start_there_when_the_answer_comes(lab: Lab) -> None:
         assert node.replica().log.files.log_start_offset == 4
     assert (await lab[1].fetch(3)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
     assert offsets_of(await lab[1].fetch(4))[0] == 4
+
+
+async def test_all_replicas_wrote_it_down_when_the_answer_comes(lab: Lab) -> None:
+    await lab.create()
+    await fill(lab[1])
+    await delete(lab[1], 4)
+    for node in lab.nodes.values():
+        assert checkpoint(node, "log-start-offset-checkpoint") == {ORDERS: 4}
+        assert node.replica().log_start_write is None
+
+
+@pytest.mark.parametrize("slow", [1, 2])
+async def test_no_deletion_is_answered_before_a_slow_disk_has_it(lab: Lab, slow: int) -> None:
+    await lab.create()
+    await fill(lab[1])
+    await asyncio.sleep(1)
+    worker = lab[slow].workers[await lab[slow].dir_of() or ""]
+    worker.delay_s = 1.0
+    assert await delete(lab[1], 4, timeout_ms=500) == DeletedRecords(ErrorCode.REQUEST_TIMED_OUT, 0)
+    assert checkpoint(lab[slow], "log-start-offset-checkpoint") == {}
+    assert await delete(lab[1], 4) == DeletedRecords(ErrorCode.NONE, 4)
+    assert checkpoint(lab[slow], "log-start-offset-checkpoint") == {ORDERS: 4}
 
 
 async def test_minus_one_is_the_high_watermark(lab: Lab) -> None:
