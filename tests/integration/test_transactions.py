@@ -17,9 +17,7 @@ from kafka.structs import TopicPartition
 from benchmarks.peer.kafka import VERSION
 from jbodlab.asking.rpc import BlockingClient
 from protocol.errors import ErrorCode
-from protocol.messages.coordinators import FindCoordinatorRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.messages.producer_ids import InitProducerIdRequest
 from protocol.messages.transactions import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -30,8 +28,6 @@ from tests.deadlines import DEADLINE_S
 from tests.integration.apache_kafka import BUILD_DIR, jars
 from tests.integration.labs import Lab
 from tests.kafka_tools.tools import KafkaTools
-
-TRANSACTION = 1
 
 
 class Transactions:
@@ -166,17 +162,6 @@ def test_fenced_markers_and_loose_records_are_refused(transactions: Transactions
     assert late == ErrorCode.TRANSACTION_COORDINATOR_FENCED
     code, _ = transactions.write(2, b"v", transactional_id=None)
     assert code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-
-
-def test_there_is_no_coordinator_and_clients_are_told_so(transactions: Transactions) -> None:
-    found = transactions.rpc.request(
-        FindCoordinatorRequest(key_type=TRANSACTION, coordinator_keys=["t"]), 4
-    )
-    assert found.coordinators[0].error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-    given = transactions.rpc.request(
-        InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=1_000), 4
-    )
-    assert given.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Tools for what is not here (transactions, quotas, ACLs, KRaft): they say so at once."""
+"""Tools for what is not here (quotas, ACLs, KRaft): they say so at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ def said(printed: Printed) -> str:
         ("kafka-metadata-quorum describe --replication", "DESCRIBE_QUORUM"),
         ("kafka-features upgrade --metadata 3.9", "UPDATE_FEATURES"),
         ("kafka-acls --list", "DESCRIBE_ACLS"),
-        ("kafka-transactions list", "LIST_TRANSACTIONS"),
         ("kafka-configs --describe --entity-type users", "DESCRIBE_CLIENT_QUOTAS"),
         ("kafka-configs --describe --entity-type clients", "DESCRIBE_CLIENT_QUOTAS"),
         ("kafka-configs --describe --entity-type ips", "DESCRIBE_CLIENT_QUOTAS"),
@@ -59,9 +58,3 @@ def test_client_metrics_cannot_be_described(tools: KafkaTools):
 
 def test_a_cluster_without_features_has_none(tools: KafkaTools):
     assert tools.run("kafka-features describe") == Printed(0, "")
-
-
-def test_no_transaction_hangs(tools: KafkaTools):
-    printed = tools.run("kafka-transactions find-hanging --broker-id 1")
-    assert (printed.code, printed.err, len(printed.lines)) == (0, "", 1)
-    assert printed.out.startswith("Topic\tPartition\tProducerId\t")

@@ -1,0 +1,206 @@
+"""kafka-transactions, and what else of Kafka begins, reads and ends transactions."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Final
+
+import pytest
+from confluent_kafka import KafkaException, Producer
+
+from broker.core.coordination import TRANSACTION_STATE, partition_for
+from protocol.configs.coordination import CoordinationConfig
+from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.records.build import BatchOptions, NewRecord, build_batch
+from tests.deadlines import DEADLINE_S
+from tests.integration.labs import Lab
+from tests.kafka_tools.tools import KafkaTools, Printed
+
+TOOL: Final = "kafka-transactions"
+NO_ROWS: Final = 1
+"""Lines: the names of the columns."""
+LONG_AGO_MS: Final = 20 * 60 * 1000
+"""Longer than a transaction may last, as find-hanging takes it where it is not told."""
+STRANGER: Final = 9_000_000
+"""A producer id that no coordinator gave."""
+
+
+@pytest.fixture
+def ongoing(lab: Lab, tools: KafkaTools, topic: str) -> Producer:
+    """A transaction of one record, by a transactional id that is named like the topic."""
+    lab.create(topic)
+    client = Producer({"bootstrap.servers": tools.bootstrap, "transactional.id": topic})
+    client.init_transactions(DEADLINE_S)
+    client.begin_transaction()
+    client.produce(topic, b"v", timestamp=now_ms() - LONG_AGO_MS)
+    client.flush(DEADLINE_S)
+    return client
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def rows(printed: Printed) -> list[dict[str, str]]:
+    """Return a printed table, each row by the names of its columns."""
+    assert (printed.code, printed.err) == (0, "")
+    names, *found = [line.split() for line in printed.lines]
+    return [dict(zip(names, row, strict=True)) for row in found]
+
+
+def state_of(tools: KafkaTools, transactional_id: str) -> str:
+    (row,) = [
+        row for row in rows(tools.run(f"{TOOL} list")) if row["TransactionalId"] == transactional_id
+    ]
+    return row["TransactionState"]
+
+
+def wait_for_state(lab: Lab, tools: KafkaTools, transactional_id: str, state: str) -> None:
+    lab.cluster.wait_until(
+        lambda _admin: state_of(tools, transactional_id) == state,
+        f"{transactional_id} is in {state}",
+    )
+
+
+def write_without_coordinator(lab: Lab, topic: str) -> None:
+    """Write what no transaction of any coordinator has in it: it hangs."""
+    options = BatchOptions(
+        producer_id=STRANGER, producer_epoch=0, base_sequence=0, is_transactional=True
+    )
+    batch = build_batch([NewRecord(b"v", timestamp_ms=now_ms() - LONG_AGO_MS)], options)
+    data = PartitionProduceData(index=0, records=bytes(batch))
+    request = ProduceRequest(
+        transactional_id="stranger",
+        acks=-1,
+        timeout_ms=10_000,
+        topic_data=[TopicProduceData(name=topic, partition_data=[data])],
+    )
+    answer = lab.ask(request, 9, broker=lab.partition(topic).leader)
+    assert answer.responses[0].partition_responses[0].error_code == 0
+
+
+def state_partition(transactional_id: str) -> int:
+    partitions = CoordinationConfig().transaction_state_log_num_partitions
+    return partition_for(transactional_id, partitions)
+
+
+def test_an_open_transaction_is_listed_and_described(
+    lab: Lab, tools: KafkaTools, topic: str, ongoing: Producer
+):
+    assert state_of(tools, topic) == "Ongoing"
+    (found,) = rows(tools.run(f"{TOOL} describe --transactional-id {topic}"))
+    assert (found["TransactionState"], found["TopicPartitions"]) == ("Ongoing", f"{topic}-0")
+    assert (found["ProducerEpoch"], found["TransactionTimeoutMs"]) == ("0", "60000")
+    (writer,) = rows(tools.run(f"{TOOL} describe-producers --topic {topic} --partition 0"))
+    assert writer["ProducerId"] == found["ProducerId"]
+    assert (writer["LastSequence"], writer["CurrentTransactionStartOffset"]) == ("0", "0")
+
+    ongoing.commit_transaction(DEADLINE_S)
+    wait_for_state(lab, tools, topic, "CompleteCommit")
+    (writer,) = rows(tools.run(f"{TOOL} describe-producers --topic {topic} --partition 0"))
+    assert (writer["LatestCoordinatorEpoch"], writer["CurrentTransactionStartOffset"]) == (
+        "0",
+        "None",
+    )
+
+
+def test_only_transactions_that_last_are_listed_where_that_is_asked(
+    tools: KafkaTools, topic: str, ongoing: Producer
+):
+    listed = rows(tools.run(f"{TOOL} list --duration-filter 0"))
+    assert topic in [row["TransactionalId"] for row in listed]
+    assert rows(tools.run(f"{TOOL} list --duration-filter {LONG_AGO_MS}")) == []
+    ongoing.abort_transaction(DEADLINE_S)
+
+
+def test_nobody_has_this_transactional_id(tools: KafkaTools, topic: str):
+    printed = tools.run(f"{TOOL} describe --transactional-id {topic}")
+    assert (printed.code, printed.out) == (1, "")
+    assert "failed because the ID could not be found" in printed.err
+
+
+def test_what_its_coordinator_knows_does_not_hang(tools: KafkaTools, topic: str, ongoing: Producer):
+    assert rows(tools.run(f"{TOOL} find-hanging --topic {topic}")) == []
+    ongoing.abort_transaction(DEADLINE_S)
+
+
+def test_what_no_coordinator_knows_is_found_and_aborted(lab: Lab, tools: KafkaTools, topic: str):
+    lab.create(topic)
+    write_without_coordinator(lab, topic)
+    (found,) = rows(tools.run(f"{TOOL} find-hanging --topic {topic}"))
+    assert (found["Topic"], found["Partition"]) == (topic, "0")
+    assert (found["ProducerId"], found["StartOffset"]) == (str(STRANGER), "0")
+
+    assert tools.run(f"{TOOL} abort --topic {topic} --partition 0 --start-offset 0").code == 0
+    assert rows(tools.run(f"{TOOL} find-hanging --topic {topic}")) == []
+    again = tools.run(f"{TOOL} abort --topic {topic} --partition 0 --start-offset 0")
+    assert (again.code, again.out) == (1, "")
+    assert "Could not find any open transactions starting at offset 0" in again.err
+
+
+def test_a_transaction_is_terminated_from_outside_and_its_producer_fenced(
+    tools: KafkaTools, topic: str, ongoing: Producer
+):
+    if tools.release.startswith("3."):
+        pytest.skip("kafka-transactions terminates since 4.1")
+    printed = tools.run(f"{TOOL} forceTerminateTransaction --transactionalId {topic}")
+    assert (printed.code, printed.err) == (0, "")
+    assert state_of(tools, topic) == "Empty", "the id began anew after the abort"
+    with pytest.raises(KafkaException) as caught:
+        ongoing.commit_transaction(DEADLINE_S)
+    assert caught.value.args[0].fatal()
+
+
+def test_transactions_of_kafkas_own_producer_are_committed(lab: Lab, tools: KafkaTools, topic: str):
+    lab.create(topic)
+    printed = tools.run(
+        f"kafka-producer-perf-test --topic {topic} --num-records 20 --record-size 10 "
+        f"--throughput 200 --transactional-id {topic} --transaction-duration-ms 1 "
+        f"--producer-props bootstrap.servers={tools.bootstrap}"
+    )
+    assert (printed.code, printed.err) == (0, "")
+    assert printed.lines[-1].startswith("20 records sent, ")
+    wait_for_state(lab, tools, topic, "CompleteCommit")
+    read = tools.run(
+        f"kafka-console-consumer --topic {topic} --partition 0 --offset earliest "
+        "--isolation-level read_committed --max-messages 20"
+    )
+    assert (read.code, read.err) == (0, "Processed a total of 20 messages\n")
+    end = tools.run(f"kafka-get-offsets --topic {topic}").lines[-1].rpartition(":")[2]
+    assert int(end) > 21, "several transactions, each with its marker"
+
+
+def test_what_is_stored_of_a_transaction_is_read_by_kafkas_own_formatter(
+    tools: KafkaTools, topic: str, ongoing: Producer
+):
+    printed = tools.run(
+        f"kafka-console-consumer --topic {TRANSACTION_STATE} --partition {state_partition(topic)} "
+        "--offset earliest --timeout-ms 3000 "
+        "--formatter org.apache.kafka.tools.consumer.TransactionLogMessageFormatter"
+    )
+    # One object follows the other without a break.
+    stored = json.loads(f"[{printed.out.strip().replace('}{', '},{')}]")
+    stored = [one for one in stored if one["key"]["data"]["transactionalId"] == topic]
+    empty, open_ = [one["value"]["data"] for one in stored]
+    assert (empty["transactionStatus"], empty["transactionPartitions"]) == (0, None)
+    partitions = [{"topic": topic, "partitionIds": [0]}]
+    assert (open_["transactionStatus"], open_["transactionPartitions"]) == (1, partitions)
+    ongoing.abort_transaction(DEADLINE_S)
+
+
+def test_what_is_stored_of_a_transaction_is_decoded_by_kafka_dump_log(
+    lab: Lab, tools: KafkaTools, topic: str, ongoing: Producer
+):
+    index = state_partition(topic)
+    leader = lab.partition(TRANSACTION_STATE, index).leader
+    log_dir = Path(lab.log_dir_of(leader, TRANSACTION_STATE, index).path)
+    segment = log_dir / f"{TRANSACTION_STATE}-{index}" / f"{0:020}.log"
+    printed = tools.run("kafka-dump-log --transaction-log-decoder --files", str(segment))
+    assert (printed.code, printed.err) == (0, "")
+    empty, open_ = [line for line in printed.lines if f"{topic}" in line.partition(" payload")[0]]
+    # 4.3 prints JSON, 3.9 words of its own.
+    assert "state=Empty" in empty or '"transactionStatus":0' in empty
+    assert "state=Ongoing" in open_ or '"transactionStatus":1' in open_
+    ongoing.abort_transaction(DEADLINE_S)
