@@ -106,6 +106,7 @@ def test_everything_that_real_processes_can_do_is_done(tmp_path: Path) -> None:
     assert [str(violation) for violation in verdict.violations] == []
     assert [str(check) for check in verdict.checks_of(Reach.NOT_SEEN)] == [
         "acks (without high watermarks in their moment)",
+        "settled (without high watermarks in their moment)",
         "journal first (without the controller's memory)",
     ]
     assert [str(check) for check in verdict.checks_of(Reach.IN_PART)] == [

@@ -31,7 +31,7 @@ def shard(trial: Trial) -> GroupShard:
     """Return what broker 1 knows of groups."""
     running = trial.cluster.brokers[1].broker
     assert running is not None
-    (found,) = running._parts.groups.shards()  # pyright: ignore[reportPrivateUsage]
+    (found,) = running._parts.coordinators.groups.shards()  # pyright: ignore[reportPrivateUsage]
     return found
 
 

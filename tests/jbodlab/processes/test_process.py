@@ -132,7 +132,8 @@ def test_a_process_that_was_killed_and_is_not_reaped_does_not_run(tmp_path: Path
 
 
 def test_a_process_that_never_lets_go_writes_what_its_threads_do(tmp_path: Path) -> None:
-    process = start(TELLS_STACKS + "print('up', flush=True); [0 for _ in iter(int, 1)]", tmp_path)
+    inside = "print('up', flush=True) or [0 for _ in iter(int, 1)]"
+    process = start(f"{TELLS_STACKS}[{inside} for _ in 'x']", tmp_path)
     try:
         wait_for_up(process)
         assert process.write_stacks(DEADLINE_MS)

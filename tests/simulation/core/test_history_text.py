@@ -129,6 +129,8 @@ def test_json_lines_hold_everything() -> None:
         "base_offset": -1,
         "broker": -1,
         "leader_epoch": -1,
+        "keys": 0,
+        "asked_us": -1,
     }
     assert ended["kind"] == "info"
     assert ended["function"] == "send"

@@ -25,7 +25,7 @@ def _by_broker(lab: Lab) -> dict[int, LogSample]:
     return {log.broker: log for log in sample_logs(lab.cluster)}
 
 
-async def test_batches_are_read_from_the_files_and_records_from_the_leader_s() -> None:
+async def test_batches_and_records_are_read_from_the_files_of_every_replica() -> None:
     lab = await _with_records()
 
     logs = _by_broker(lab)
@@ -47,7 +47,9 @@ async def test_batches_are_read_from_the_files_and_records_from_the_leader_s() -
     assert [batch.digest for batch in follower.batches] == [
         batch.digest for batch in leader.batches
     ]
-    assert [batch.records for batch in follower.batches] == [()] * 3
+    assert [batch.records for batch in follower.batches] == [
+        batch.records for batch in leader.batches
+    ]
 
 
 async def test_what_a_disk_wrote_over_ends_the_log() -> None:
