@@ -19,9 +19,9 @@ TP = TopicPartition("orders", 0)
 class Lab:
     """One world with a cluster in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, configs: str = "{}") -> None:
         loop = sim_loop()
-        self.cluster = SimCluster(loop, small_cluster())
+        self.cluster = SimCluster(loop, small_cluster(configs=configs))
         self.history = History(lambda: loop.now_us)
         self.clock = SimClock(lambda: loop.now_us)
         self.client = self.new_client("client")

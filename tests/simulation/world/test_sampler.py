@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 
 from simulation.core.checkers.evidence import Evidence
+from simulation.core.checkers.liveness import lacks
 from simulation.core.checkers.table import check_all
 from simulation.core.samples import FaultSample, NodeSample, Role, Samples
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
+from simulation.world.links import LinkRule
 from simulation.world.sampler import Sampler
 from tests.simulation.workload.lab import Lab
 from tests.simulation.world.worlds import sim_loop
 
 
-async def _watched() -> tuple[Lab, Sampler]:
-    lab = Lab()
+async def _watched(configs: str = "{}") -> tuple[Lab, Sampler]:
+    lab = Lab(configs)
     observer = Sampler(lab.cluster)
     observer.start()
     await lab.cluster.start()
@@ -127,3 +129,24 @@ async def test_it_goes_on_when_the_process_dies_that_made_it_hurry() -> None:
 
     last = {each.node: each.is_up for each in observer.samples.nodes}
     assert last == dict.fromkeys(lab.cluster.nodes, False)
+
+
+async def test_the_end_comes_when_a_replica_that_a_past_cut_takes_out_of_the_isr_is_back() -> None:
+    lab, observer = await _watched("{replica.lag.time.max.ms: 8000}")
+    await lab.create(replication_factor=3)
+    observer.look()
+    led = observer.samples.partitions[-1]
+    links = sim_loop().network.links
+    follower_id = led.isr[-1]
+    rule = links.add_rule(
+        LinkRule(source=f"broker-{follower_id}", target=f"broker-{led.leader}", is_cut=True)
+    )
+    settings = ProducerSettings(topic="orders", records_max=1, acks=1)
+    await ProducerWorkload(0, lab.new_client("writer"), lab.history, settings, lab.clock).run()
+    await asyncio.sleep(7)  # Before the Isr shrinks. TCP tries again 12.6 s after the cut.
+    links.remove_rule(rule)
+
+    samples = await observer.finish()
+
+    assert any(follower_id not in each.isr for each in samples.partitions)
+    assert lacks(samples) == []
