@@ -40,6 +40,11 @@ class FetchedPart(Protocol):
         """All zero when the request names topics."""
         ...
 
+    @property
+    def current_leader_epoch(self) -> int:
+        """The one that the client knows; -1: it does not say."""
+        ...
+
 
 class PartAnswer(Protocol):
     """What decides whether a partition is news to the client."""
@@ -110,6 +115,16 @@ class _Cached(Generic[P]):
         self.high_watermark = _UNKNOWN
         self.log_start_offset = _UNKNOWN
 
+    def ask(self, part: P) -> None:
+        """Note what the client asks for from now on.
+
+        A follower drops what it was told under an earlier leader epoch, the high watermark too. In
+        Kafka it does not hear that again before it moves.
+        """
+        if part.current_leader_epoch != self.part.current_leader_epoch:
+            self.high_watermark = _UNKNOWN
+        self.part = part
+
     def tell(self, answer: PartAnswer) -> bool:
         """Note an answer; whether the client has to hear it."""
         high_watermark = answer.high_watermark
@@ -160,7 +175,7 @@ class _Session(Generic[P]):
                 self.rows[key] = _Cached(key, part)
                 self._ordered = None
             else:
-                row.part = part
+                row.ask(part)
         for key in forgotten:
             self._ordered = None
             self.rows.pop(key, None)

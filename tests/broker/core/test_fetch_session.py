@@ -27,6 +27,7 @@ class Part(NamedTuple):
     tp: TopicPartition
     topic_id: bytes = ZERO_UUID
     fetch_offset: int = 0
+    current_leader_epoch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,14 @@ def test_partitions_join_change_and_leave() -> None:
     context = go_on(sessions, session_id, 1, part(1, offset=9), part(2), forgotten=(key(0),))
     assert list(context.parts) == [part(1, offset=9), part(2)]
     assert told(context, [Result(), Result()]) == [2]
+
+
+def test_a_client_under_another_leader_epoch_is_told_again_what_it_may_have_dropped() -> None:
+    sessions: FetchSessions[Part] = FetchSessions()
+    session_id = make(sessions, part(0), part(1))
+    later = part(0)._replace(current_leader_epoch=1)
+    assert told(go_on(sessions, session_id, 1, later), [Result()] * 2) == [0]
+    assert told(go_on(sessions, session_id, 2, later), [Result()] * 2) == []
 
 
 def test_a_partition_that_had_records_is_read_last_next_time() -> None:
