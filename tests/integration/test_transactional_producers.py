@@ -1,14 +1,22 @@
 """Transactions of real clients, coordinated by the brokers, while disks under them break."""
 
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any, Final
 
 import pytest
+from aiokafka import AIOKafkaProducer
+from aiokafka import TopicPartition as AioPartition
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka import TopicPartition as ConfluentPartition
+from kafka import KafkaProducer
+from kafka.structs import OffsetAndMetadata
+from kafka.structs import TopicPartition as PythonPartition
 
 from broker.core.coordination import TRANSACTION_STATE, partition_for
 from protocol.errors import ErrorCode
@@ -228,3 +236,53 @@ def test_a_producer_that_goes_away_is_aborted_when_its_time_is_up(lab: Lab) -> N
     write(after, "gone", b"kept")
     after.commit_transaction(DEADLINE_S)
     wait_for_committed(lab, "gone", [b"kept"])
+
+
+def test_kafka_python_commits_aborts_and_sends_offsets(shared_lab: Lab) -> None:
+    lab = shared_lab
+    lab.create("kafka-python", 1)
+    client: Any = KafkaProducer(bootstrap_servers=lab.servers, transactional_id="python")
+    with closing(client):
+        client.init_transactions()
+        for value, commits in ((b"one", True), (b"never", False), (b"two", True)):
+            client.begin_transaction()
+            client.send("kafka-python", value).get(DEADLINE_S)
+            offsets = {PythonPartition("kafka-python", 0): OffsetAndMetadata(len(value), "", -1)}
+            client.send_offsets_to_transaction(offsets, "python-readers")
+            if commits:
+                client.commit_transaction()
+            else:
+                client.abort_transaction()
+            wait_for_offset(lab, "kafka-python", "python-readers", 3)
+    wait_for_committed(lab, "kafka-python", [b"one", b"two"])
+
+
+async def test_aiokafka_commits_aborts_and_sends_offsets(shared_lab: Lab) -> None:
+    lab = shared_lab
+    lab.create("aiokafka", 1)
+    client: Any = AIOKafkaProducer(bootstrap_servers=",".join(lab.servers), transactional_id="aio")
+    async with client:
+        for value, commits in ((b"one", True), (b"never", False), (b"two", True)):
+            await client.begin_transaction()
+            await client.send_and_wait("aiokafka", value)
+            offsets = {AioPartition("aiokafka", 0): len(value)}
+            await client.send_offsets_to_transaction(offsets, "aio-readers")
+            if commits:
+                await client.commit_transaction()
+            else:
+                await client.abort_transaction()
+            await asyncio.to_thread(wait_for_offset, lab, "aiokafka", "aio-readers", 3)
+    await asyncio.to_thread(wait_for_committed, lab, "aiokafka", [b"one", b"two"])
+
+
+def wait_for_offset(lab: Lab, topic: str, group: str, offset: int) -> None:
+    """Wait until a group's offset counts: that is once its marker is written."""
+    servers = {"bootstrap.servers": ",".join(lab.servers), "group.id": group}
+    consumer = Consumer(servers | {"enable.auto.commit": False})
+
+    def counts(_admin: object) -> bool:
+        (found,) = consumer.committed([ConfluentPartition(topic, 0)], DEADLINE_S)
+        return found.offset == offset
+
+    with closing(consumer):
+        lab.cluster.wait_until(counts, f"{group} is at {offset}")
