@@ -88,7 +88,8 @@ _WANTS: Final[Mapping[str, _Wants]] = {
     ),
     agreement.NAME: _Wants((SampleSource.LOGS,)),
     retention.NAME: _Wants(
-        (SampleSource.CLIENTS, SampleSource.REPLICAS), (SampleSource.DECISIONS,)
+        (SampleSource.CLIENTS, SampleSource.REPLICAS),
+        (SampleSource.COMMITS, SampleSource.DECISIONS),
     ),
     deleted_records.NAME: _Wants((SampleSource.CLIENTS, SampleSource.REPLICAS)),
     containment.NAME: _Wants((SampleSource.CLIENTS, SampleSource.REPLICAS, SampleSource.LOG_DIRS)),

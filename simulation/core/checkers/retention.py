@@ -62,9 +62,10 @@ def check_retention(evidence: Evidence) -> list[Violation]:
     reached: dict[_RetainedLog, int] = {}
     first_seen_us: dict[_RetainedLog, int] = {}
     violations: list[Violation] = []
+    sees_commits = SampleSource.COMMITS in samples.sources
     for at_us, changes in moments(samples.replicas):
         hosted = [each for each in changes if each.role in _HOSTED]
-        violations += [_behind(each) for each in hosted if _is_behind(each)]
+        violations += [_behind(each) for each in hosted if sees_commits and _is_behind(each)]
         for log, rises in _rises(hosted, reached).items():
             first_us = first_seen_us.setdefault(log, at_us)
             before = reached.get(log, 0)

@@ -131,6 +131,16 @@ def test_a_start_behind_the_high_watermark_is_found() -> None:
     assert _texts(story) == ["orders-0 begins at 5 on broker 1, behind its high watermark 4"]
 
 
+def test_a_high_watermark_that_was_asked_for_at_another_moment_is_not_compared() -> None:
+    story = Story().at(1)
+    story.replica(1, end=10, high_watermark=0)
+    story.samples.replicas[-1] = story.samples.replicas[-1]._replace(log_start_offset=5)
+    assert len(_texts(story)) == 1
+
+    story.samples.sources = (SampleSource.CLIENTS, SampleSource.REPLICAS)
+    assert check_retention(story.evidence) == []
+
+
 def test_clocks_that_go_wrong_make_records_older() -> None:
     story = Story()
     _configured(story, retention_ms="3000")
