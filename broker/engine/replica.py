@@ -78,7 +78,7 @@ class Replica:
         self.followers = FetchWaiters()
         """Wait for LogEndOffset."""
         self.future: FutureReplica | None = None
-        self.log_start_write: asyncio.Future[None] | None = None
+        self.log_start_write: asyncio.Future[bool] | None = None
         """Under way: the checkpoint does not have the newest log start offset yet."""
         self.kept_log_start = 0
         """The log start offset that the checkpoint has; only while ``log_start_write`` is one."""
@@ -156,16 +156,15 @@ class Replica:
         lowest = low_watermark(self.partition, moved)
         return lowest if self.log_start_write is None else min(lowest, self.kept_log_start)
 
-    def log_start_rose(self, before: int, written: asyncio.Future[None]) -> None:
+    def log_start_rose(self, before: int, written: asyncio.Future[bool]) -> None:
         """Note that it rose from ``before``, and when the checkpoint will have it."""
         if self.log_start_write is None:
             self.kept_log_start = before
         self.log_start_write = written
         written.add_done_callback(self._on_log_start_written)
 
-    def _on_log_start_written(self, written: asyncio.Future[None]) -> None:
-        is_kept = not written.cancelled() and written.exception() is None
-        if is_kept and written is self.log_start_write:
+    def _on_log_start_written(self, written: asyncio.Future[bool]) -> None:
+        if written is self.log_start_write and written.result():
             self.log_start_write = None
             self.on_log_start()
 

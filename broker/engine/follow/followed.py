@@ -54,7 +54,7 @@ class FollowedReplica(Protocol):
         ...
 
     @property
-    def log_start_write(self) -> asyncio.Future[None] | None:
+    def log_start_write(self) -> asyncio.Future[bool] | None:
         """A write under way without which the newest log start offset may be forgotten."""
         ...
 

@@ -60,9 +60,10 @@ class FollowedLog:
         return self._replica.is_follower_throttled
 
     @property
-    def log_start_write(self) -> asyncio.Future[None] | None:
+    def log_start_write(self) -> asyncio.Future[bool] | None:
         """A write under way without which the newest log start offset may be forgotten."""
-        return self._replica.log_start_write
+        write = self._replica.log_start_write
+        return None if write is None or write.done() else write
 
     def position(self) -> FetchPosition:
         """Return where to fetch from.

@@ -29,15 +29,15 @@ class LogStartWrites:
     ) -> None:
         self._state = state
         self._logs_of = logs_of
-        self._asked: dict[str, asyncio.Future[None]] = {}
+        self._asked: dict[str, asyncio.Future[bool]] = {}
         """Of the next write of each log dir, by path."""
         self._writing: dict[str, None] = {}
         """Log dirs with a write that is due in this turn, queued or under way."""
 
-    def ask(self, log_dir: LogDir) -> asyncio.Future[None]:
+    def ask(self, log_dir: LogDir) -> asyncio.Future[bool]:
         """Have the log starts of now written, also where the files do not have them yet.
 
-        The future ends with LogDirFailed if the log dir goes offline before.
+        The future tells whether they are; False: the log dir went offline before.
         """
         asked = self._asked.get(log_dir.path)
         if asked is None:
@@ -55,23 +55,19 @@ class LogStartWrites:
         job = partial(write_log_start_offsets, log_dir.disk, files, raised=starts)
         try:
             written = log_dir.queue.submit("write log starts", job)
-        except LogDirFailed as error:
-            self._end(log_dir, asked, error)
+        except LogDirFailed:
+            self._end(log_dir, asked, is_written=False)
         else:
             written.add_done_callback(partial(self._on_written, log_dir, asked))
 
     def _on_written(
-        self, log_dir: LogDir, asked: asyncio.Future[None], written: asyncio.Future[None]
+        self, log_dir: LogDir, asked: asyncio.Future[bool], written: asyncio.Future[None]
     ) -> None:
-        self._end(log_dir, asked, None if written.cancelled() else written.exception())
+        is_written = not written.cancelled() and written.exception() is None
+        self._end(log_dir, asked, is_written=is_written)
 
-    def _end(
-        self, log_dir: LogDir, asked: asyncio.Future[None], error: BaseException | None
-    ) -> None:
-        if error is None:
-            asked.set_result(None)
-        else:
-            asked.set_exception(error)
+    def _end(self, log_dir: LogDir, asked: asyncio.Future[bool], *, is_written: bool) -> None:
+        asked.set_result(is_written)
         if log_dir.path in self._asked:
             self._state.loop.call_soon(self._write, log_dir)
         else:

@@ -37,7 +37,7 @@ class Logs:
         on_truncated: Callable[[Replica, int], None],
         checkpoint: Callable[[LogDir], None],
         before_new_log: Callable[[LogDir, TopicPartition], bool],
-        write_log_starts: Callable[[LogDir], asyncio.Future[None]],
+        write_log_starts: Callable[[LogDir], asyncio.Future[bool]],
     ) -> None:
         self._state = state
         self._on_truncated = on_truncated

@@ -65,7 +65,7 @@ class FakeReplica:
         self.high_watermarks: list[int] = []
         self.ranges: list[tuple[int, int]] = []
         self.work: asyncio.Future[Any] | None = None
-        self.log_start_write: asyncio.Future[Any] | None = None
+        self.log_start_write: asyncio.Future[bool] | None = None
         self.unsettled: asyncio.Future[Any] | None = None
         self.finished = [True]
         self.error: Exception | None = None
