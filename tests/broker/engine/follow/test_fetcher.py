@@ -94,6 +94,24 @@ async def test_a_disk_that_hangs_slows_the_rounds_of_the_others_once(loops: Loop
     assert [0] in [asked(request) for _, request in loops.leader.fetches]
 
 
+@pytest.mark.parametrize("records", [b"", b"x"])
+async def test_a_leader_hears_of_a_log_start_when_it_is_written_down(
+    loops: Loops, records: bytes
+) -> None:
+    replica = FakeReplica()
+    replica.start = -1  # The leader says 0.
+    replica.log_start_write = written = asyncio.get_running_loop().create_future()
+    loops.fetcher.follow(replica, 0)
+    loops.leader.script = [answer(records=records)]
+    await asyncio.sleep(0.2)
+    told = [request for _, request in loops.leader.fetches if asked(request)]
+    assert len(told) == 1, "left out while its disk writes"
+    replica.log_start_write = None
+    written.set_result(True)
+    await asyncio.sleep(0.1)
+    assert len([request for _, request in loops.leader.fetches if asked(request)]) == 2
+
+
 def ended_in(seconds: float) -> asyncio.Future[None]:
     loop = asyncio.get_running_loop()
     work: asyncio.Future[None] = loop.create_future()
