@@ -57,6 +57,10 @@ COMMANDS: Final = {
         "jbodlab.kafka_tools.configs:kafka_configs",
         "Show, change settings of topics and brokers.",
     ),
+    "kafka-consumer-groups": (
+        "jbodlab.kafka_tools.consumer_groups:kafka_consumer_groups",
+        "List, describe, delete groups and reset offsets.",
+    ),
 }
 """Where each command is, and its line of the help: its module is imported when it is asked for."""
 

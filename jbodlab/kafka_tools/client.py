@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Generator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Collection, Generator, Mapping
+from typing import Any, Final, TypeVar
 
 from jbodlab.asking.rpc import BlockingClient
 from jbodlab.kafka_tools.core.failures import CONFIG, TIMEOUT, ToolFailure
@@ -25,6 +25,7 @@ _ANSWER_MARGIN_MS: Final = 5000
 """How much longer than the request's own timeout an answer is waited for."""
 
 Pause = Callable[[float], None]
+_Answer = TypeVar("_Answer")
 
 
 class ClusterClient:
@@ -75,8 +76,12 @@ class ClusterClient:
         with _unreachable(f"{node.host}:{node.port}"):
             return key in self._offered((node.host, node.port))
 
-    def ask(self, message: Any) -> Any:
+    def ask(self, message: Any, *, version_max: int | None = None) -> Any:
         """Ask any broker that answers.
+
+        Args:
+            message: the request.
+            version_max: the newest version that can carry it; None: any that both sides know.
 
         Raises:
             ToolFailure: none does.
@@ -86,13 +91,18 @@ class ClusterClient:
         errors: list[str] = []
         for address in dict.fromkeys([*known, *self._bootstrap]):
             try:
-                return self._request(address, message)
+                return self._request(address, message, version_max)
             except OSError as error:
                 errors.append(f"{address[0]}:{address[1]}: {error}")
         raise _timeout(f"no broker answers ({'; '.join(errors)})")
 
-    def ask_broker(self, broker_id: int, message: Any) -> Any:
+    def ask_broker(self, broker_id: int, message: Any, *, version_max: int | None = None) -> Any:
         """Ask one broker.
+
+        Args:
+            broker_id: of the broker.
+            message: the request.
+            version_max: the newest version that can carry it; None: any that both sides know.
 
         Raises:
             ToolFailure: it is not in the cluster, or does not answer.
@@ -102,7 +112,7 @@ class ClusterClient:
         if node is None:
             raise _timeout(f"broker {broker_id} is not in the cluster")
         with _unreachable(f"broker {broker_id}"):
-            return self._request((node.host, node.port), message)
+            return self._request((node.host, node.port), message, version_max)
 
     def ask_controller(self, message: Any, *, version_max: int | None = None) -> Any:
         """Ask the controller, and look for it anew for as long as it moves.
@@ -131,6 +141,25 @@ class ClusterClient:
                     reason = f"broker {node.id} is not the controller"
             if time.monotonic() > deadline:
                 raise _timeout(f"the controller does not answer ({reason})")
+            self._pause(_RETRY_S)
+            self._look_around()
+
+    def insist(self, attempt: Callable[[], _Answer], passing: Collection[ErrorCode]) -> _Answer:
+        """Repeat an attempt for as long as it meets errors that pass, and return its answer.
+
+        Raises:
+            ToolFailure: they did not pass before the timeout.
+            KafkaError: another one.
+        """
+        deadline = time.monotonic() + self.settings.api_timeout_ms / 1000
+        while True:
+            try:
+                return attempt()
+            except KafkaError as error:
+                if error.code not in passing:
+                    raise
+                if time.monotonic() > deadline:
+                    raise _timeout(f"the cluster still answers {error}") from error
             self._pause(_RETRY_S)
             self._look_around()
 

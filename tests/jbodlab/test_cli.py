@@ -91,6 +91,7 @@ def test_the_commands_of_the_project_are_there() -> None:
         "faults clear",
         "faults list",
         "kafka-configs",
+        "kafka-consumer-groups",
         "kafka-leader-election",
         "kafka-log-dirs",
         "kafka-reassign-partitions",

@@ -52,7 +52,7 @@ class Both:
     def same(self, command: str) -> Printed:
         """Run a command that changes nothing with both; they print the same."""
         java, ours = self.java.run(command), self.ours(command)
-        assert plain(ours) == plain(java), command
+        assert plain(ours) == plain(java), f"{command} prints {ours}, Kafka's {java}"
         return ours
 
     def same_in_the_end(self, command: str) -> None:
@@ -71,13 +71,24 @@ class Both:
             command: with TOPIC for the topic's name and FILE for the file.
             content: of the file; TOPIC in it as well.
         """
+        printed = self._by_both(command, content)
+        assert printed[OURS] == printed[JAVA], command
+        return printed[OURS]
+
+    def words_alike(self, command: str) -> list[str]:
+        """As ``alike``, of tables whose lines differ; return the words of stdout."""
+        printed = self._by_both(command, None)
+        words = printed[OURS].out.split()
+        assert (printed[OURS].code, words) == (printed[JAVA].code, printed[JAVA].out.split())
+        return words
+
+    def _by_both(self, command: str, content: object) -> dict[str, Printed]:
         printed: dict[str, Printed] = {}
         for side, run in ((JAVA, self.java.run), (OURS, self.ours)):
             file = self.write(json.loads(json.dumps(content).replace("TOPIC", f"TOPIC-{side}")))
             words = command.replace("TOPIC", f"TOPIC-{side}").replace("FILE", file)
             printed[side] = plain(run(words), side)
-        assert printed[OURS] == printed[JAVA], command
-        return printed[OURS]
+        return printed
 
     def create(self, command: str) -> None:
         """Have both create their topics; wait until all replicas are in sync, as every broker says.
@@ -134,7 +145,7 @@ def plain(printed: Printed, side: str = "") -> Printed:
 
 def _plain(text: str, side: str) -> str:
     lines: list[str] = []
-    for line in text.splitlines():
+    for line in _rows_in_order(text.splitlines()):
         if line.startswith("Option    "):
             break  # the list of options has our own words
         if not re.match(r"\tat |\t\.\.\. \d+ more| at \[Source|\[.*\] ERROR | \(org\.apache", line):
@@ -146,6 +157,15 @@ def _plain(text: str, side: str) -> str:
     plain = re.sub(r'"log_dirs":\[[^\]]*\]', '"log_dirs":[]', plain)
     plain = re.sub(r"TopicId: \S+", "TopicId: ID", plain)
     return plain.replace(f"-{side}", "") if side else plain
+
+
+def _rows_in_order(lines: list[str]) -> list[str]:
+    """Sort the rows of offsets, which Kafka prints in any order."""
+    starts = [at for at, line in enumerate(lines) if line.startswith("GROUP ") and " LAG " in line]
+    for start in starts:
+        end = lines.index("", start) if "" in lines[start:] else len(lines)
+        lines[start + 1 : end] = sorted(lines[start + 1 : end])
+    return lines
 
 
 def _without_java(line: str) -> str:

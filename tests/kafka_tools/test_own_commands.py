@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Generator
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer
 
 from benchmarks.peer.kafka import KafkaPeer, PeerMissingError
+from tests.deadlines import DEADLINE_S
 from tests.integration.labs import PATIENT_MS, Lab
-from tests.kafka_tools.both import Both
+from tests.kafka_tools.both import Both, plain
 from tests.kafka_tools.conftest import BUILD
 from tests.kafka_tools.tools import JVM_FLAGS, KafkaTools
 
@@ -102,6 +105,15 @@ def named(topic: str, content: Any) -> Any:
         "kafka-leader-election --election-type preferred",
         "kafka-leader-election --election-type preferred --topic nothing-here --partition 0",
         "kafka-leader-election --election-type unclean --path-to-json-file /no/such",
+        "kafka-consumer-groups --list --group g",
+        "kafka-consumer-groups --list --members",
+        "kafka-consumer-groups --list --state nope",
+        "kafka-consumer-groups --list --type nope",
+        "kafka-consumer-groups --group g",
+        "kafka-consumer-groups --delete --group g --topic t",
+        "kafka-consumer-groups --describe --group g --state --members",
+        "kafka-consumer-groups --reset-offsets --group g --topic t --dry-run --execute",
+        "kafka-consumer-groups --reset-offsets --group g --to-latest --dry-run",
     ],
 )
 def test_the_same_is_answered_and_refused(both: Both, command: str):
@@ -214,6 +226,60 @@ def test_leaders_are_elected_alike(both: Both):
     file = "kafka-leader-election --election-type UNCLEAN --path-to-json-file FILE"
     both.alike(file, partitions)
     both.alike(file, {"partitions": partitions["partitions"] * 2})
+
+
+def test_groups_live_alike(both: Both):
+    both.create("--topic TOPIC-group --partitions 1 --replication-factor 1")
+    of_group = "--group TOPIC-group"
+    for side in ("java", "ours"):
+        topic = f"TOPIC-{side}-group"
+        both.java.run(f"kafka-console-producer --topic {topic}", stdin="1\n2\n3\n")
+    reset = f"kafka-consumer-groups --reset-offsets {of_group} --topic TOPIC-group"
+    resets = {"--to-offset 2 --execute": "2", "--shift-by -1 --execute": "1", "--to-latest": "3"}
+    for to, offset in resets.items():
+        # 3.9 writes all rows in one line.
+        assert both.words_alike(f"{reset} {to}")[-2:] == ["0", offset]
+    described = both.alike(f"kafka-consumer-groups --describe {of_group}")
+    assert "has no active members" in described.err
+    both.alike(f"kafka-consumer-groups --describe {of_group} --members --verbose")
+    both.same("kafka-consumer-groups --describe --group TOPIC-ours-group --state")
+    both.alike(f"{reset} --to-latest --export --dry-run")
+    both.words_alike(f"kafka-consumer-groups --delete-offsets {of_group} --topic TOPIC-group:0")
+    both.words_alike(f"{reset} --to-earliest --execute")
+    both.alike(f"kafka-consumer-groups --delete {of_group}")
+
+
+def test_groups_with_members_are_described_alike(both: Both):
+    both.create("--topic TOPIC-live --partitions 2 --replication-factor 1")
+    topic, group = "TOPIC-ours-live", "live"
+    both.java.run(f"kafka-console-producer --topic {topic}", stdin="1\n2\n3\n")
+    consumer = Consumer(
+        {
+            "bootstrap.servers": both.java.bootstrap,
+            "group.id": group,
+            "client.id": "me",
+            "auto.offset.reset": "earliest",
+        }
+    )
+    try:
+        consumer.subscribe([topic])
+        end = time.monotonic() + DEADLINE_S
+        while consumer.poll(0.1) is None:
+            assert time.monotonic() < end, f"{group} reads nothing"
+        consumer.commit(asynchronous=False)
+        for view in ("--offsets", "--members", "--members --verbose", "--state"):
+            both.same(f"kafka-consumer-groups --describe --group {group} {view}")
+        for command in ("--delete", "--reset-offsets --all-topics --to-latest --execute"):
+            refused = both.ours(f"kafka-consumer-groups {command} --group {group}")
+            assert refused.code == 1
+            # Kafka's goes to stdout, with the names of exceptions and of columns.
+            java = plain(both.java.run(f"kafka-consumer-groups {command} --group {group}"))
+            assert (
+                plain(refused).err.splitlines()
+                == java.out.splitlines()[: refused.err.count("\n") - 1]
+            )
+    finally:
+        consumer.close()
 
 
 def test_programs_read_documents(both: Both, tmp_path: Path):

@@ -7,7 +7,8 @@ clear which one is meant. Which options go together is each tool's own rule.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,6 +26,8 @@ class Option:
     description: str
     argument: str = ""
     """What follows it; empty for a switch."""
+    is_bare_too: bool = False
+    """Whether it may be given without its argument, which is then empty."""
 
 
 JSON: Final = Option("json", "Write what the command found or did as one JSON document.")
@@ -96,8 +99,9 @@ def read_words(words: Sequence[str], table: Sequence[Option]) -> Words:
         ToolFailure: an option that the table does not have, or one without its argument.
     """
     given: dict[str, list[str]] = {}
-    rest = iter(words)
-    for word in rest:
+    rest = deque(words)
+    while rest:
+        word = rest.popleft()
         if word == "--":
             break
         if not word.startswith("-") or word == "-":
@@ -137,7 +141,7 @@ def option_list(table: Sequence[Option]) -> str:
     """Return the table for people, sorted by name, at most 80 columns wide."""
     lines = [f"{'Option':<{_NAMES_WIDTH}}Description", f"{'------':<{_NAMES_WIDTH}}-----------"]
     for option in sorted(table, key=lambda each: each.name):
-        name = f"--{option.name}" + (f" <{option.argument}>" if option.argument else "")
+        name = f"--{option.name}" + _argument_of(option)
         described = textwrap.wrap(option.description, _WIDTH - _NAMES_WIDTH)
         if len(name) >= _NAMES_WIDTH:
             lines.append(name)
@@ -145,6 +149,12 @@ def option_list(table: Sequence[Option]) -> str:
         lines += [f"{name:<{_NAMES_WIDTH}}{described[0]}"]
         lines += [" " * _NAMES_WIDTH + line for line in described[1:]]
     return "\n".join(lines)
+
+
+def _argument_of(option: Option) -> str:
+    if not option.argument:
+        return ""
+    return f" [{option.argument}]" if option.is_bare_too else f" <{option.argument}>"
 
 
 def _find(name: str, table: Sequence[Option], *, is_short: bool) -> Option:
@@ -157,11 +167,12 @@ def _find(name: str, table: Sequence[Option], *, is_short: bool) -> Option:
     )
 
 
-def _next(rest: Iterator[str], option: Option) -> str:
-    value = next(rest, None)
-    if value is None:
+def _next(rest: deque[str], option: Option) -> str:
+    if option.is_bare_too and (not rest or rest[0].startswith("-")):
+        return ""
+    if not rest:
         raise ToolFailure(
             "joptsimple.OptionMissingRequiredArgumentException",
             f"Option {option.name} requires an argument",
         )
-    return value
+    return rest.popleft()

@@ -10,7 +10,7 @@ from jbodlab.kafka_tools.core.properties import ClientSettings
 from jbodlab.kafka_tools.questions import describe_log_dirs, list_reassignments
 from jbodlab.processes.free_ports import free_ports
 from protocol.admin.cluster import BrokerView
-from protocol.errors import KafkaError
+from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from protocol.messages.log_dirs import DescribeLogDirsRequest
 from protocol.messages.topic_partitions import DescribeTopicPartitionsRequest
@@ -98,3 +98,30 @@ def test_versions_are_agreed_on_and_what_a_broker_lacks_is_said(cluster: FakeClu
         assert not client.ask(DescribeLogDirsRequest(topics=None)).results
         with pytest.raises(KafkaError, match="does not support DescribeTopicPartitions"):
             client.ask(DescribeTopicPartitionsRequest(topics=[]))
+
+
+def test_an_attempt_is_repeated_while_its_errors_pass(cluster: FakeCluster):
+    passing = (ErrorCode.NOT_COORDINATOR,)
+    codes = [ErrorCode.NOT_COORDINATOR, ErrorCode.NOT_COORDINATOR, ErrorCode.INVALID_GROUP_ID]
+
+    def attempt() -> str:
+        if codes:
+            raise KafkaError(codes.pop(0), "not now")
+        return "done"
+
+    with ClusterClient(settings(cluster.bootstrap), pause=no_pause) as client:
+        with pytest.raises(KafkaError) as caught:
+            client.insist(attempt, passing)
+        assert caught.value.code is ErrorCode.INVALID_GROUP_ID
+        assert client.insist(attempt, passing) == "done"
+
+
+def test_errors_that_never_pass_are_told_after_the_timeout(cluster: FakeCluster):
+    def attempt() -> str:
+        raise KafkaError(ErrorCode.NOT_COORDINATOR, "not here")
+
+    with (
+        ClusterClient(settings(cluster.bootstrap, 0), pause=no_pause) as client,
+        pytest.raises(ToolFailure, match="the cluster still answers NOT_COORDINATOR"),
+    ):
+        client.insist(attempt, (ErrorCode.NOT_COORDINATOR,))

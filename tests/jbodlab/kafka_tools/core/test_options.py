@@ -23,6 +23,17 @@ def test_values_follow_their_option_in_two_ways():
     assert words.number("topic-id", 7) == 7
 
 
+def test_an_argument_may_be_left_out_where_the_table_says_so():
+    table = (*TABLE, Option("state", "Of groups.", "names", is_bare_too=True))
+    assert read_words(["--state", "empty", "--list"], table).value("state") == "empty"
+    for line in (["--state", "--list"], ["--list", "--state"]):
+        words = read_words(line, table)
+        assert words.has("state")
+        assert words.has("list")
+        assert words.value("state") == ""
+    assert "--state [names]" in option_list(table)
+
+
 def test_names_may_be_shortened_while_they_are_clear():
     assert read_words(["--part", "3", "--l"], TABLE).given(["list", "partitions"]) == [
         "list",
