@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,18 @@ def test_offsets_and_lag_are_described(cluster: FakeCluster):
     (found,) = document(run(cluster, f"{TOOL} --describe --group idle --json"))["groups"]
     assert [found["state"], found["coordinator"]] == ["Empty", 2]
     assert [(each["offset"], each["lag"]) for each in found["offsets"]] == [(7, 3)]
+
+
+@pytest.mark.usefixtures("groups")
+def test_a_partition_without_a_leader_has_a_row_without_an_end(cluster: FakeCluster):
+    (first, second) = cluster.topics["baz"].partitions
+    leaderless = replace(first, leader=-1)
+    cluster.topics["baz"] = replace(cluster.topics["baz"], partitions=(leaderless, second))
+    result = run(cluster, f"{TOOL} --describe --group live --timeout 100")
+    assert (result.exit_code, words(result.stdout)[1][:6]) == (
+        0,
+        ["live", "baz", "0", "4", "-", "-"],
+    )
 
 
 @pytest.mark.usefixtures("groups")
