@@ -153,6 +153,7 @@ def _retry(step: Step, topics: list[str]) -> None:
 
 def _finish(step: Step, topic: str) -> None:
     move_replicas(step, _replicas(step, topic), ReplicaPhase.NON_EXISTENT)
+    step.run.note_deleted(step.state.topics[topic].topic_id)
     step.change(TopicDeleted(topic))
     step.run.deletion_begun.pop(topic, None)
     step.run.deletion_ineligible.pop(topic, None)

@@ -6,6 +6,7 @@ No rules. The next start makes it anew from the journaled state.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from controller.core.effects import Effect
 from controller.core.events import RequestArrived
@@ -14,6 +15,9 @@ from protocol.configs.parsing import BrokerConfig
 from protocol.ids import TopicPartition
 from protocol.messages.journal import JournalReport
 from protocol.witness import Witness, unwitnessed
+
+DELETED_TOPICS_KEPT_MAX: Final = 10_000
+"""More are not deleted while one report of a broker is on its way."""
 
 
 @dataclass(slots=True)
@@ -90,6 +94,8 @@ class RunState:
     """Of every unfenced broker."""
     deletion_begun: dict[str, None] = field(default_factory=dict[str, None])
     deletion_ineligible: dict[str, None] = field(default_factory=dict[str, None])
+    deleted_topic_ids: dict[bytes, None] = field(default_factory=dict[bytes, None])
+    """Of the last topics that every replica answered to be gone, oldest first."""
     waiting: list[Waiting] = field(default_factory=list[Waiting])
     probes: dict[int, list[Probe]] = field(default_factory=dict[int, list[Probe]])
     """Broker id -> probes not answered yet."""
@@ -114,6 +120,12 @@ class RunState:
     defaults: tuple[dict[str, str], BrokerConfig] | None = None
     """Dynamic configs of all brokers, and the configuration they were made into."""
     witness: Witness = unwitnessed
+
+    def note_deleted(self, topic_id: bytes) -> None:
+        """Keep which topic is gone."""
+        self.deleted_topic_ids[topic_id] = None
+        if len(self.deleted_topic_ids) > DELETED_TOPICS_KEPT_MAX:
+            del self.deleted_topic_ids[next(iter(self.deleted_topic_ids))]
 
     def phase_of(self, tp: TopicPartition) -> PartitionPhase:
         """Return a partition's phase."""

@@ -20,6 +20,7 @@ from protocol.messages.journal import JournalReport
 def note(step: Step, reports: Mapping[int, JournalReport]) -> None:
     """Journal what brokers go on with that the state does not have, instead of what they did.
 
+    Not what they told before they deleted it: they would begin it anew to follow nobody.
     ``tell`` when they listen.
     """
     for broker_id, report in sorted(reports.items()):
@@ -61,6 +62,8 @@ def tell(step: Step, broker_ids: Iterable[int]) -> None:
 
 def _unknown(step: Step, report: JournalReport) -> Iterator[tuple[TopicPartition, UnknownReplica]]:
     for topic in report.topics or ():
+        if bytes(topic.topic_id) in step.run.deleted_topic_ids:
+            continue
         for replica in topic.replicas:
             tp = TopicPartition(topic.name, replica.partition)
             if replica.leader_epoch != NO_EPOCH and step.state.find(tp) is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controller.core.phases import PartitionPhase, ReplicaPhase
-from controller.core.run_state import RunState
+from controller.core.run_state import DELETED_TOPICS_KEPT_MAX, RunState
 from tests.controller.core.cluster import tp
 
 T0 = tp("t-0")
@@ -38,3 +38,13 @@ def test_a_replica_that_is_gone_leaves_nothing_behind() -> None:
     run.set_replica_phase(T0, 2, ReplicaPhase.NON_EXISTENT)
 
     assert run.replica_phases == {}
+
+
+def test_only_the_last_deleted_topics_are_kept() -> None:
+    run = RunState()
+
+    for number in range(DELETED_TOPICS_KEPT_MAX + 1):
+        run.note_deleted(number.to_bytes(16))
+
+    assert len(run.deleted_topic_ids) == DELETED_TOPICS_KEPT_MAX
+    assert (0).to_bytes(16) not in run.deleted_topic_ids

@@ -68,6 +68,22 @@ def test_what_a_new_process_loaded_nobody_is_told_of() -> None:
     assert [row for row in told(cluster, 1) if row[1] == "LeaderAndIsr"] == []
 
 
+def test_what_was_reported_before_it_was_deleted_nobody_goes_on_with() -> None:
+    cluster = three_brokers()
+    cluster.create("later", [1, 2])
+    topic_id = cluster.state.topics["later"].topic_id
+    cluster.delete("later")
+    assert cluster.state.find(LATER_0) is None
+    step = step_of(cluster)
+    early, other = (reported("later", led(1, (0, 7), (1, 2))) for _ in range(2))
+    early.topic_id = topic_id
+
+    unknown_replicas.note(step, {1: JournalReport(topics=[early])})
+    assert cluster.state.unknown_replicas == {}
+    unknown_replicas.note(step, {1: JournalReport(topics=[other])})
+    assert list(cluster.state.unknown_replicas[1]) == [LATER_0]
+
+
 def test_one_that_was_made_anew_is_left_alone() -> None:
     cluster = three_brokers()
     noted(cluster, b1=led(1, (4, 7), (1, 2)))
