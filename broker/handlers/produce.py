@@ -1,7 +1,7 @@
 """Serves: Produce (0), records from producers to the partitions led here.
 
-Differs from Kafka: whether a partition was added to a transaction is not verified (KIP-890), there
-is nobody to ask.
+Differs from Kafka: it is not verified with the coordinator whether a partition was added to the
+transaction (KIP-890); that is not built yet.
 Versions: 0-13; v13 names topics by id (KIP-516). Message sets of formats 0 and 1, in versions 0 to
 2, are rewritten as batches.
 """
