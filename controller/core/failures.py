@@ -114,6 +114,9 @@ def leader_and_isr_answered(step: Step, event: RequestAnswered) -> None:
     if online:
         _tell_what_they_missed(step, event, online)
         _replicas_came_online(step, online)
+        # A deletion that began since they were asked counts them as offline.
+        came = [Replica(tp, event.broker_id) for tp in online]
+        deletion.resume_topics(step, _topics_being_deleted(step, came))
     if probe is not None:
         _report_probe(step, probe, newly_offline, moved_count)
 

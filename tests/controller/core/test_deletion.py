@@ -306,3 +306,18 @@ def test_a_replica_that_is_still_offline_counts_so_and_is_skipped_by_no_deletion
     assert cluster.machine.run.replica_phase_of(T0, 1) is ReplicaPhase.OFFLINE
     cluster.delete("t")
     assert not [note for note in cluster.notes if "no move from" in note.text]
+
+
+def test_a_replica_whose_deletion_begins_while_it_is_asked_is_deleted_when_it_answers() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1], [2])
+    cluster.fail_log_dir(2, 1, ["t-1"])
+    alter(cluster, ("t-0", [1, 3]))
+    cluster.ask(delete_request())
+    cluster.held = [2]
+    cluster.return_log_dirs(2, [1, 2])
+    set_isr(cluster, "t-0", [1, 3])
+    assert not cluster.state.is_reassigning("t")
+    cluster.held = []
+    cluster.settle()
+    assert "t" not in cluster.state.topics
