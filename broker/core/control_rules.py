@@ -323,9 +323,15 @@ class StopReplicaDecision(NamedTuple):
 
 
 def decide_stop_replica(
-    request: StopReplicaRequest, *, view: Callable[[TopicPartition], ReplicaView]
+    request: StopReplicaRequest,
+    *,
+    view: Callable[[TopicPartition], ReplicaView],
+    any_unread: bool = False,
 ) -> list[StopReplicaDecision]:
     """Decide every partition of a request whose epochs are good; ``topic_states`` must be filled.
+
+    With ``any_unread`` a log that is not found may lie on a log dir that could not be read: nobody
+    may take it for deleted. Kafka answers NONE, and the log comes back with the log dir.
 
     Stop all fetchers before any partition is removed (KAFKA-10371). A partition named twice counts
     once, as its last entry says.
@@ -334,19 +340,25 @@ def decide_stop_replica(
     for topic in request.topic_states:
         for state in topic.partition_states:
             tp = TopicPartition(topic.topic_name, state.partition_index)
-            decided[tp] = _decide_stop(tp, state, view(tp))
+            decided[tp] = _decide_stop(tp, state, view(tp), any_unread=any_unread)
     return list(decided.values())
 
 
 def _decide_stop(
-    tp: TopicPartition, state: StopReplicaPartitionState, replica: ReplicaView
+    tp: TopicPartition,
+    state: StopReplicaPartitionState,
+    replica: ReplicaView,
+    *,
+    any_unread: bool,
 ) -> StopReplicaDecision:
     is_lost = replica.loss is not None
     if replica.state is HostedState.OFFLINE and not is_lost:
         return StopReplicaDecision(tp, StopAction.NOTHING, ErrorCode.KAFKA_STORAGE_ERROR)
     if replica.state is HostedState.ABSENT or is_lost:
         action = StopAction.DELETE_FILES if state.delete_partition else StopAction.NOTHING
-        return StopReplicaDecision(tp, action, ErrorCode.NONE)
+        is_hidden = any_unread and state.delete_partition and replica.log_dir is None
+        code = ErrorCode.KAFKA_STORAGE_ERROR if is_hidden and not is_lost else ErrorCode.NONE
+        return StopReplicaDecision(tp, action, code)
     is_checked = state.leader_epoch not in (NO_EPOCH, EPOCH_DURING_DELETE)
     if is_checked and state.leader_epoch < replica.leader_epoch:
         return StopReplicaDecision(tp, StopAction.NOTHING, ErrorCode.FENCED_LEADER_EPOCH)

@@ -49,7 +49,15 @@ class LogDirStates:
     those that wait for deletion.
     """
 
-    __slots__ = ("_configured", "_cordoned", "_log_counts", "_online", "_preferred", "_witness")
+    __slots__ = (
+        "_configured",
+        "_cordoned",
+        "_log_counts",
+        "_online",
+        "_preferred",
+        "_unread",
+        "_witness",
+    )
 
     def __init__(
         self,
@@ -62,6 +70,7 @@ class LogDirStates:
         failed = frozenset(offline)
         self._configured = tuple(configured)
         self._online = {path: None for path in configured if path not in failed}
+        self._unread = {path: None for path in configured if path in failed}
         self._cordoned: frozenset[str] = frozenset()
         self._log_counts = dict.fromkeys(configured, 0)
         self._preferred: dict[TopicPartition, str] = {}
@@ -88,6 +97,11 @@ class LogDirStates:
         return len(self._online) < len(self._configured)
 
     @property
+    def any_unread(self) -> bool:
+        """Whether nobody knows which logs one of the failed ones holds."""
+        return bool(self._unread)
+
+    @property
     def all_offline(self) -> bool:
         """Whether the broker has to halt."""
         return not self._online
@@ -110,10 +124,17 @@ class LogDirStates:
         """Tell whether new logs avoid ``path``."""
         return path in self._cordoned
 
-    def fail(self, path: str) -> bool:
-        """Take ``path`` offline; True only the first time. An unknown path changes nothing."""
+    def fail(self, path: str, *, has_unnamed: bool = False) -> bool:
+        """Take ``path`` offline; True only the first time. An unknown path changes nothing.
+
+        Args:
+            path: of the log dir.
+            has_unnamed: whether it holds logs that no LeaderAndIsr has named.
+        """
         if path not in self._online:
             return False
+        if has_unnamed:
+            self._unread[path] = None
         self._witness(self.state_of(path), LogDirState.OFFLINE)
         del self._online[path]
         return True
@@ -124,6 +145,7 @@ class LogDirStates:
         Kafka brings a log dir back only with a new process; see KIP-18.
         """
         assert path in self.offline_paths, f"{path} is not offline"
+        self._unread.pop(path, None)
         known = {*self._online, path}
         self._online = {one: None for one in self._configured if one in known}
         self._log_counts[path] = 0

@@ -34,7 +34,8 @@ class Failures:
     def on_log_dir_failed(self, failure: LogDirFailed) -> None:
         """Take everything on a log dir offline; the second call for a log dir does nothing."""
         state = self._state
-        if not state.log_dir_states.fail(failure.log_dir):
+        has_unnamed = bool(state.hosted.affected_by(failure.log_dir).idle)
+        if not state.log_dir_states.fail(failure.log_dir, has_unnamed=has_unnamed):
             return
         at_ms = state.wall_ms()
         state.usage.pop(failure.log_dir, None)

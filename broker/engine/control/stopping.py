@@ -62,7 +62,9 @@ class Stopping:
             if code is not ErrorCode.NONE:
                 return StopReplicaResponse(error_code=code)
             state.controller_epoch = request.controller_epoch
-            decisions = decide_stop_replica(request, view=state.hosted.view)
+            decisions = decide_stop_replica(
+                request, view=state.hosted.view, any_unread=state.log_dir_states.any_unread
+            )
             failed = await self._carry_out(decisions, self._set_aside)
         rows = [
             StopReplicaPartitionError(

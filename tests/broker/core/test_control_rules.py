@@ -353,10 +353,10 @@ def test_stale_senders_are_refused(
     )
 
 
-def stop(replica: ReplicaView, epoch: int, *, delete: bool) -> tuple[StopAction, ErrorCode]:
-    asked = StopReplicaPartitionState(
-        partition_index=0, leader_epoch=epoch, delete_partition=delete
-    )
+def stop(
+    replica: ReplicaView, epoch: int, *, delete: bool, any_unread: bool = False
+) -> tuple[StopAction, ErrorCode]:
+    asked = StopReplicaPartitionState(leader_epoch=epoch, delete_partition=delete)
     [decision] = decide_stop_replica(
         StopReplicaRequest(
             controller_id=0,
@@ -365,6 +365,7 @@ def stop(replica: ReplicaView, epoch: int, *, delete: bool) -> tuple[StopAction,
             topic_states=[StopReplicaTopicState(topic_name="t", partition_states=[asked])],
         ),
         view=lambda _: replica,
+        any_unread=any_unread,
     )
     return decision.action, decision.error
 
@@ -391,3 +392,8 @@ def test_stop_replica_of_what_is_not_hosted_is_no_error() -> None:
     for replica, epoch in product((ABSENT, idle()), (-2, 0, 9)):
         assert stop(replica, epoch, delete=False) == (StopAction.NOTHING, ErrorCode.NONE)
         assert stop(replica, epoch, delete=True) == (StopAction.DELETE_FILES, ErrorCode.NONE)
+
+
+def test_what_may_lie_on_a_log_dir_that_was_never_read_is_not_said_to_be_deleted() -> None:
+    codes = [stop(one, -2, delete=True, any_unread=True)[1] for one in (ABSENT, idle())]
+    assert codes == [ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NONE]

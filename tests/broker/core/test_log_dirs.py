@@ -161,3 +161,14 @@ def test_a_log_dir_that_comes_back_has_its_place_in_the_order_and_no_logs() -> N
     assert not log_dirs.any_offline
     assert log_dirs.log_count("/d1") == 0
     assert log_dirs.fail("/d1")
+
+
+def test_a_log_dir_is_unread_from_a_start_or_failure_with_unknown_logs_until_it_is_back() -> None:
+    dirs = log_dirs("/d1")
+    assert dirs.any_unread
+    dirs.revive("/d1")
+    assert not dirs.any_unread
+    dirs.fail("/d2")
+    assert not dirs.any_unread
+    dirs.fail("/d3", has_unnamed=True)
+    assert dirs.any_unread
