@@ -44,7 +44,7 @@ class QuietTimes:
             *_of_processes(samples.nodes, samples.ended_us),
             *_of_faults(samples.faults, samples.ended_us),
         ]
-        self._ends = [(each.node, each.at_us) for each in samples.nodes if not each.is_up]
+        self._ends = list(_ends(samples.nodes))
 
     def lasts(self, nodes: Sequence[str], begin_us: int, end_us: int) -> bool:
         """Tell whether nothing stood between these nodes in all that time."""
@@ -57,6 +57,15 @@ class QuietTimes:
     def ends(self, node: str, begin_us: int, end_us: int) -> bool:
         """Tell whether a process of this node ended, or was paused, in that time."""
         return any(name == node and begin_us <= at_us <= end_us for name, at_us in self._ends)
+
+
+def _ends(samples: Iterable[NodeSample]) -> Iterator[tuple[str, int]]:
+    """Give when processes were seen to be down, or to be others than before: between two looks."""
+    boots: dict[str, int] = {}
+    for sample in samples:
+        if not sample.is_up or boots.get(sample.node, sample.boot) != sample.boot:
+            yield sample.node, sample.at_us
+        boots[sample.node] = sample.boot
 
 
 def _of_processes(samples: Iterable[NodeSample], ended_us: int) -> Iterator[_Disturbance]:

@@ -65,3 +65,10 @@ def test_when_a_process_ends() -> None:
     assert quiet.ends("broker-1", 4 * S, 6 * S)
     assert not quiet.ends("broker-1", 6 * S, 9 * S)
     assert not quiet.ends("broker-2", 4 * S, 6 * S)
+
+
+def test_a_process_may_end_and_the_next_one_begin_between_two_looks() -> None:
+    nodes = [NodeSample(at * S, "broker-1", is_up=True, boot=boot) for at, boot in ((1, 1), (5, 2))]
+    quiet = QuietTimes(Samples(nodes=nodes))
+    assert quiet.ends("broker-1", 4 * S, 6 * S)
+    assert not quiet.ends("broker-1", 0, 4 * S)
