@@ -114,12 +114,12 @@ class Parts:
         self.config_news = ConfigNews(self.broker_configs, self.topic_configs)
         self.session = self._session()
         self.auto_topics = AutoTopics(self.link, self._new_topic)
-        self.producer_ids = self._producer_ids()
         self.returns = self._returns()
         self.client_gate = ClientGate()
         self.move_throttles = self._move_throttles()
         self.engine: Engine
         """Made by ``make_engine`` when it is known which log dirs are online."""
+        self.producer_ids: ProducerIds  # Made with it.
         self.coordinators: Coordinators  # Made with it.
 
     def _journal(self) -> JournalKnowledge:
@@ -235,6 +235,7 @@ class Parts:
                 witness=self._world.witness,
             ),
         )
+        self.producer_ids = self._producer_ids()
         self.coordinators = make_coordinators(
             self.engine,
             self.config,

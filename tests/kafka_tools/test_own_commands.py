@@ -156,7 +156,7 @@ def test_settings_live_alike(both: Both):
                 both.ours(f"kafka-configs --alter {entity} --add-config {rate}={value}").code == 0
             )
             both.until(f"kafka-configs --describe {entity}", f"{rate}={value}")
-            both.same(f"kafka-configs --describe {entity}")
+            both.same_in_the_end(f"kafka-configs --describe {entity}")
         both.ours(f"kafka-configs --alter {entity} --delete-config {rate}")
         both.until_without(f"kafka-configs --describe {entity}", rate)
         both.same_in_the_end(f"kafka-configs --alter {entity} --delete-config {rate}")

@@ -10,6 +10,8 @@ import dataclasses
 import json
 import sys
 import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -54,15 +56,28 @@ COUNT_MAX = 1000
     show_default=True,
     help="Records a second of each client.",
 )
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Run in this folder and keep the cluster's data and logs.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def main(*, clean: int, kill: int, clients: tuple[str, ...], rate: int, as_json: bool) -> None:
+def main(
+    *,
+    clean: int,
+    kill: int,
+    clients: tuple[str, ...],
+    rate: int,
+    keep: Path | None,
+    as_json: bool,
+) -> None:
     """Restart brokers under idempotent producers, with replication factor 1 and 3 at once."""
     chosen = [Client(name) for name in clients] or list(Client)
     ways = _mixed(clean, kill)
     try:
         with (
-            tempfile.TemporaryDirectory(prefix="jbodlab-restarts-") as root,
-            rounds(Path(root), chosen, rate) as under_way,
+            _folder(keep) as root,
+            rounds(root, chosen, rate) as under_way,
         ):
             _play(under_way, ways)
             outcome = under_way.judge()
@@ -74,6 +89,16 @@ def main(*, clean: int, kill: int, clients: tuple[str, ...], rate: int, as_json:
         sys.exit(ExitCode.TIMED_OUT)
     click.echo(json.dumps(_as_json(outcome), indent=1)) if as_json else _print(outcome)
     sys.exit(ExitCode.OK if outcome.is_clean else ExitCode.VIOLATION)
+
+
+@contextmanager
+def _folder(keep: Path | None) -> Generator[Path]:
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        yield keep
+        return
+    with tempfile.TemporaryDirectory(prefix="jbodlab-restarts-") as root:
+        yield Path(root)
 
 
 def _mixed(clean: int, kill: int) -> list[Way]:

@@ -208,9 +208,12 @@ def _create(cluster: Cluster, topics: Sequence[str]) -> None:
 
 
 def _read(bootstrap: str, topic: str) -> dict[tuple[str, int], list[tuple[int, int]]]:
-    """Read a topic to its ends; producer and number of each record, by partition."""
+    """Read a topic to its ends; producer and number of each record, by partition.
+
+    By offset: a consumer may be given a record again when its leader moves, a log has it once.
+    """
     places = [(topic, number) for number in range(PARTITIONS)]
-    found: dict[tuple[str, int], list[tuple[int, int]]] = {place: [] for place in places}
+    found: dict[tuple[str, int], dict[int, tuple[int, int]]] = {place: {} for place in places}
     consumer = Consumer(
         {"bootstrap.servers": bootstrap, "group.id": "none", "enable.auto.commit": False}
     )
@@ -230,11 +233,11 @@ def _read(bootstrap: str, topic: str) -> dict[tuple[str, int], list[tuple[int, i
                 assert offset is not None
                 assert data is not None
                 place = (topic, number)
-                found[place].append(read_value(data))
+                found[place].setdefault(offset, read_value(data))
                 if offset + 1 >= ends[place]:
                     left.discard(place)
         if left:
             raise TimeoutError(f"{sorted(left)} not read to the end within {READ_S} s")
     finally:
         consumer.close()
-    return found
+    return {place: [told[offset] for offset in sorted(told)] for place, told in found.items()}
