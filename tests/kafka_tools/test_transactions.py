@@ -100,10 +100,8 @@ def test_an_open_transaction_is_listed_and_described(
     ongoing.commit_transaction(DEADLINE_S)
     wait_for_state(lab, tools, topic, "CompleteCommit")
     (writer,) = rows(tools.run(f"{TOOL} describe-producers --topic {topic} --partition 0"))
-    assert (writer["LatestCoordinatorEpoch"], writer["CurrentTransactionStartOffset"]) == (
-        "0",
-        "None",
-    )
+    assert int(writer["LatestCoordinatorEpoch"]) >= 0, "who leads the coordinator's partition"
+    assert writer["CurrentTransactionStartOffset"] == "None"
 
 
 def test_only_transactions_that_last_are_listed_where_that_is_asked(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from protocol.configs.topic import TopicConfig
 from protocol.ids import NO_OFFSET, TopicPartition
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
@@ -156,11 +157,16 @@ def _is_expired(sample: ReplicaSample, newest: _Written, held: HeldConfigs, skew
         0 <= config.retention_ms < age_ms
         or (
             config.retention_bytes >= 0
-            and (sample.size_bytes < 0 or sample.size_bytes >= config.retention_bytes)
+            and (_is_size_unknown(sample, config) or sample.size_bytes >= config.retention_bytes)
         )
         for config in held.of(sample.tp.topic, 0, sample.at_us, sample.broker)
         if "delete" in config.cleanup_policy
     )
+
+
+def _is_size_unknown(sample: ReplicaSample, config: TopicConfig) -> bool:
+    """Tell whether nobody knows what stayed: compaction may have cut it since retention looked."""
+    return sample.size_bytes < 0 or "compact" in config.cleanup_policy
 
 
 def _skew_ms(samples: Samples) -> int:

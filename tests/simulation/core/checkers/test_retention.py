@@ -174,3 +174,14 @@ def test_compaction_may_have_taken_the_young_ones_of_a_segment_before() -> None:
 
     story.samples.topics[0].configs["cleanup.policy"] = "delete"
     assert len(_texts(story)) == 1
+
+
+def test_compaction_may_have_cut_what_stayed_when_retention_went_by_size() -> None:
+    story = Story()
+    _configured(story, retention_bytes="1000", cleanup_policy="compact,delete")
+    _written(story)
+    _begins(story.at(2), 5, size_bytes=990)
+    assert _texts(story) == []
+
+    story.samples.topics[0].configs["cleanup.policy"] = "delete"
+    assert len(_texts(story)) == 1
