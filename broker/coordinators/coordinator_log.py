@@ -19,6 +19,7 @@ from broker.record_turns import RecordTurns
 from protocol.configs.parsing import TopicConfig
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import TopicPartition
+from protocol.messages.produce import ACKS_ALL
 from protocol.ports import Buffer
 from protocol.records.batch import BatchHeader, Compression
 from protocol.records.build import BatchOptions, NewRecord, build_batch
@@ -34,7 +35,6 @@ from protocol.records.records import (
 )
 from protocol.transport.turns import Turns
 
-ACKS_ALL: Final = -1
 RECORDS_OF_A_STEP: Final = 200
 """Replayed before others have a turn."""
 _NEVER_MS: Final = 2**31 - 1
