@@ -17,6 +17,7 @@ from broker.core.metadata_image import LiveBroker, MetadataImage
 from broker.core.transaction_state.marker_progress import MarkerFate, MarkerProgress
 from broker.engine.supervise import supervised
 from broker.engine.types import RpcPort
+from protocol.admin.partitions import numbers_by_topic
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.transactions import (
@@ -194,9 +195,9 @@ def _taken(parts: deque[_Part]) -> list[_Part]:
 
 
 def _request(parts: Iterable[_Part]) -> WriteTxnMarkersRequest:
-    by_transaction: dict[MarkerProgress, dict[str, list[int]]] = {}
+    by_transaction: dict[MarkerProgress, list[TopicPartition]] = {}
     for progress, tp in parts:
-        by_transaction.setdefault(progress, {}).setdefault(tp.topic, []).append(tp.partition)
+        by_transaction.setdefault(progress, []).append(tp)
     return WriteTxnMarkersRequest(
         markers=[
             WritableTxnMarker(
@@ -205,10 +206,10 @@ def _request(parts: Iterable[_Part]) -> WriteTxnMarkersRequest:
                 transaction_result=progress.due.is_commit,
                 topics=[
                     WritableTxnMarkerTopic(name=name, partition_indexes=indexes)
-                    for name, indexes in topics.items()
+                    for name, indexes in numbers_by_topic(tps).items()
                 ],
                 coordinator_epoch=progress.coordinator_epoch,
             )
-            for progress, topics in by_transaction.items()
+            for progress, tps in by_transaction.items()
         ]
     )

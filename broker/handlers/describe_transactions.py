@@ -6,8 +6,8 @@ Versions: 0.
 from __future__ import annotations
 
 from broker.context import Context
-from broker.core.transaction_state.metadata import TransactionMetadata
 from broker.handlers import handles
+from protocol.admin.partitions import numbers_by_topic
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.transactions import (
     DescribeTransactionsRequest,
@@ -53,15 +53,11 @@ def _answer(context: Context, transactional_id: str) -> TransactionState:
         transaction_start_time_ms=found.started_ms,
         producer_id=found.producer_id,
         producer_epoch=found.producer_epoch,
-        topics=_topics(found),
+        topics=[
+            TopicData(topic=topic, partitions=indexes)
+            for topic, indexes in numbers_by_topic(found.partitions).items()
+        ],
     )
-
-
-def _topics(found: TransactionMetadata) -> list[TopicData]:
-    topics: dict[str, list[int]] = {}
-    for topic, partition in found.partitions:
-        topics.setdefault(topic, []).append(partition)
-    return [TopicData(topic=topic, partitions=indexes) for topic, indexes in topics.items()]
 
 
 def _failed(transactional_id: str, code: ErrorCode) -> TransactionState:

@@ -21,6 +21,7 @@ from jbodlab.rebalance.core.situation import (
 from jbodlab.rebalance.core.steps import Host, Place, Seen
 from protocol.admin.cluster import ClusterView, PartitionView
 from protocol.admin.log_dirs import LogDirView
+from protocol.admin.partitions import numbers_by_topic
 from protocol.admin.reassignments import ReassignmentView
 from protocol.ids import TopicPartition
 
@@ -154,9 +155,7 @@ def look_at_plan(admin: ClusterAdmin, plan: Sequence[Wanted]) -> Seen:
         KafkaError: the controller's answer.
         ConnectionError: no broker answers.
     """
-    named: dict[str, list[int]] = {}
-    for wanted in plan:
-        named.setdefault(wanted.tp.topic, []).append(wanted.tp.partition)
+    named = numbers_by_topic(wanted.tp for wanted in plan)
     under_way = {each.tp: each for each in admin.reassignments()}
     cluster = admin.any_view(list(named))
     replicas: dict[TopicPartition, tuple[int, ...]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from protocol.admin.partitions import numbers_by_topic
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.log_dirs import (
@@ -106,19 +107,19 @@ def move_requests(
 
 def move_request(paths: Mapping[TopicPartition, str]) -> AlterReplicaLogDirsRequest:
     """Order a broker to keep each of these replicas in a log dir of its own."""
-    by_path: dict[str, dict[str, list[int]]] = {}
-    for (topic, number), path in paths.items():
-        by_path.setdefault(path, {}).setdefault(topic, []).append(number)
+    by_path: dict[str, list[TopicPartition]] = {}
+    for tp, path in paths.items():
+        by_path.setdefault(path, []).append(tp)
     return AlterReplicaLogDirsRequest(
         dirs=[
             AlterReplicaLogDir(
                 path=path,
                 topics=[
                     AlterReplicaLogDirTopic(name=topic, partitions=numbers)
-                    for topic, numbers in topics.items()
+                    for topic, numbers in numbers_by_topic(tps).items()
                 ],
             )
-            for path, topics in by_path.items()
+            for path, tps in by_path.items()
         ]
     )
 

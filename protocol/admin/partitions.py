@@ -1,4 +1,4 @@
-"""Partitions as admin requests name them: topic by topic."""
+"""Partitions as requests and records name them: topic by topic."""
 
 from __future__ import annotations
 

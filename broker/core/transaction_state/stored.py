@@ -9,6 +9,7 @@ from broker.core.transaction_state.metadata import (
     TransactionMetadata,
     TransactionState,
 )
+from protocol.admin.partitions import numbers_by_topic
 from protocol.errors import Malformed
 from protocol.ids import TopicPartition
 from protocol.messages.transaction_records import (
@@ -35,11 +36,11 @@ def key_of(transactional_id: str) -> bytes:
 
 def record_of(metadata: TransactionMetadata, transaction_version: int) -> Record:
     """Return the record of ``metadata`` as a cluster of ``transaction_version`` stores it."""
-    topics: dict[str, list[int]] = {}
-    for topic, partition in metadata.partitions:
-        topics.setdefault(topic, []).append(partition)
     is_empty = metadata.state is TransactionState.EMPTY
-    partitions = [PartitionsSchema(topic=topic, partition_ids=ids) for topic, ids in topics.items()]
+    partitions = [
+        PartitionsSchema(topic=topic, partition_ids=ids)
+        for topic, ids in numbers_by_topic(metadata.partitions).items()
+    ]
     value = TransactionLogValue(
         producer_id=metadata.producer_id,
         producer_epoch=metadata.producer_epoch,

@@ -11,6 +11,7 @@ from typing import Final
 
 from protocol.admin.cluster import BrokerView
 from protocol.admin.groups import DEAD, GroupListing, GroupView, MemberView
+from protocol.admin.partitions import numbers_by_topic
 from protocol.ids import TopicPartition
 
 _NONE: Final = "-"
@@ -204,10 +205,8 @@ def _offset_texts(row: OffsetRow) -> tuple[str, ...]:
 
 
 def _assignment(member: MemberView) -> str:
-    by_topic: dict[str, list[str]] = {}
-    for topic, number in member.assignment:
-        by_topic.setdefault(topic, []).append(str(number))
-    groups = sorted(f"({','.join(sorted(numbers))})" for numbers in by_topic.values())
+    by_topic = numbers_by_topic(member.assignment).values()
+    groups = sorted(f"({','.join(sorted(map(str, numbers)))})" for numbers in by_topic)
     return ", ".join(groups) or _NONE
 
 
