@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from broker.core.coordination import NO_PRODUCER, Record, Shard
+from broker.engine.engine import Engine
 from broker.engine.serve.led_logs import LogSpan, Slice
 from broker.engine.serve.produce import BegunProduce
 from broker.engine.types import ProducePart
@@ -86,6 +87,27 @@ class LogPorts:
     """Of the batches that are written."""
     load_bytes_max: int
     """Of one slice, but for a single batch that is larger."""
+
+
+def log_ports(
+    engine: Engine,
+    *,
+    record_turns: RecordTurns,
+    topic_config: Callable[[str], TopicConfig],
+    compression: Compression,
+    load_bytes_max: int,
+) -> LogPorts:
+    """Return what logs that the engine keeps need."""
+    return LogPorts(
+        appends=engine.produces,
+        reads=engine.led_logs,
+        record_turns=record_turns,
+        turns=Turns(),
+        wall_ms=engine.state.wall_ms,
+        topic_config=topic_config,
+        compression=compression,
+        load_bytes_max=load_bytes_max,
+    )
 
 
 class CoordinatorLog:

@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from broker.coordinators.coordinator_log import log_ports
 from broker.coordinators.groups import GroupShards, group_shards
-from broker.coordinators.transactions import Transactions, coordinated_transactions
+from broker.coordinators.transactions import Transactions
 from broker.engine.engine import Engine
 from broker.record_turns import RecordTurns
 from protocol.configs.parsing import BrokerConfig, TopicConfig
+from protocol.records.batch import Compression
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +42,21 @@ def make_coordinators(
     next_producer_id: Callable[[], Awaitable[int]],
 ) -> Coordinators:
     """Make them over the logs of the engine."""
+    group_logs = log_ports(
+        engine,
+        record_turns=record_turns,
+        topic_config=topic_config,
+        compression=Compression(config.offsets_topic_compression_codec),
+        load_bytes_max=config.offsets_load_buffer_size,
+    )
+    transaction_logs = log_ports(
+        engine,
+        record_turns=record_turns,
+        topic_config=topic_config,
+        compression=Compression.NONE,
+        load_bytes_max=config.transaction_state_log_load_buffer_size,
+    )
     return Coordinators(
-        group_shards(engine, config, record_turns=record_turns, topic_config=topic_config),
-        coordinated_transactions(
-            engine,
-            config,
-            record_turns=record_turns,
-            topic_config=topic_config,
-            next_producer_id=next_producer_id,
-        ),
+        group_shards(engine, config, group_logs),
+        Transactions(engine, config, transaction_logs, next_producer_id),
     )

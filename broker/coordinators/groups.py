@@ -11,27 +11,16 @@ from broker.coordinators.shards import Shards
 from broker.core.coordination import CONSUMER_OFFSETS
 from broker.core.groups.group_shard import GroupShard
 from broker.engine.engine import Engine
-from broker.record_turns import RecordTurns
 from protocol.configs.coordination import CoordinationConfig
-from protocol.configs.parsing import TopicConfig
 from protocol.ids import TopicPartition
-from protocol.records.batch import Compression
-from protocol.transport.turns import Turns
 
 GroupShards: TypeAlias = Shards[GroupShard]
 """What handlers ask."""
 
 
-def group_shards(
-    engine: Engine,
-    config: CoordinationConfig,
-    *,
-    record_turns: RecordTurns,
-    topic_config: Callable[[str], TopicConfig],
-) -> GroupShards:
+def group_shards(engine: Engine, config: CoordinationConfig, logs: LogPorts) -> GroupShards:
     """Return the coordinator of groups; the engine's events must reach it."""
     state = engine.state
-    logs = log_ports(engine, config, record_turns=record_turns, topic_config=topic_config)
     ports = HostPorts(
         now_ms=state.now_ms,
         wall_ms=state.wall_ms,
@@ -43,26 +32,6 @@ def group_shards(
         lambda tp: CoordinatorLog(tp, logs),
         lambda log: GroupShard(config, lambda: log.batch_bytes_max),
         ports,
-    )
-
-
-def log_ports(
-    engine: Engine,
-    config: CoordinationConfig,
-    *,
-    record_turns: RecordTurns,
-    topic_config: Callable[[str], TopicConfig],
-) -> LogPorts:
-    """Return what the logs of the offsets topic need."""
-    return LogPorts(
-        appends=engine.produces,
-        reads=engine.led_logs,
-        record_turns=record_turns,
-        turns=Turns(),
-        wall_ms=engine.state.wall_ms,
-        topic_config=topic_config,
-        compression=Compression(config.offsets_topic_compression_codec),
-        load_bytes_max=config.offsets_load_buffer_size,
     )
 
 

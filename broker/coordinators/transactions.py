@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from broker.coordinators.coordinator_log import CoordinatorLog, LogPorts
@@ -16,7 +15,6 @@ from broker.coordinators.marker_channels import MarkerChannels, MarkerPorts
 from broker.coordinators.shard_host import HostPorts, ShardHost
 from broker.coordinators.shards import Shards
 from broker.core.coordination import TRANSACTION_STATE
-from broker.core.metadata_image import MetadataImage
 from broker.core.transaction_state.begin import BeginAsked, ProducerIdAndEpoch
 from broker.core.transaction_state.end import EndAsked
 from broker.core.transaction_state.marker_progress import MarkerProgress
@@ -28,29 +26,12 @@ from broker.core.transaction_state.shard import (
     TransactionShard,
 )
 from broker.engine.engine import Engine
-from broker.record_turns import RecordTurns
-from protocol.configs.parsing import BrokerConfig, TopicConfig
+from protocol.configs.parsing import BrokerConfig
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.records.batch import Compression
-from protocol.transport.turns import Turns
 
 TRANSACTION_VERSION: Final = 0
 """The cluster's ``transaction.version``: a cluster with ZooKeeper has no other."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionPorts:
-    """What the coordinator of transactions needs."""
-
-    config: BrokerConfig
-    metadata: MetadataImage
-    logs: LogPorts
-    channels: MarkerChannels
-    next_producer_id: Callable[[], Awaitable[int]]
-    now_ms: Callable[[], int]
-    """The loop's clock."""
-    wall_ms: Callable[[], int]
 
 
 class Transactions:
@@ -59,11 +40,15 @@ class Transactions:
     Each method raises KafkaError, as ``Shards.ask`` does, where it is not or not yet.
     """
 
-    def __init__(self, ports: TransactionPorts) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        config: BrokerConfig,
+        logs: LogPorts,
+        next_producer_id: Callable[[], Awaitable[int]],
+    ) -> None:
         """Lead nothing yet: the engine's events must reach ``shards``."""
-        self._ports = ports
-        self._channels = ports.channels
-        config = ports.config
+        state = engine.state
         limits = TransactionLimits(
             timeout_ms_max=config.transaction_max_timeout_ms,
             id_expiration_ms=config.transactional_id_expiration_ms,
@@ -71,18 +56,26 @@ class Transactions:
             expiry_interval_ms=config.transaction_remove_expired_transaction_cleanup_interval_ms,
         )
         hosts = HostPorts(
-            now_ms=ports.now_ms,
-            wall_ms=ports.wall_ms,
+            now_ms=state.now_ms,
+            wall_ms=state.wall_ms,
             timeout_ms=config.request_timeout_ms,
             on_effect=self._on_effect,
         )
+        markers = MarkerPorts(
+            metadata=state.metadata,
+            connect=state.ports.connect,
+            request_timeout_ms=lambda: config.request_timeout_ms,
+        )
         self.shards: Shards[TransactionShard] = Shards(
             TRANSACTION_STATE,
-            ports.metadata,
-            lambda tp: CoordinatorLog(tp, ports.logs),
+            state.metadata,
+            lambda tp: CoordinatorLog(tp, logs),
             lambda _log: TransactionShard(limits, TRANSACTION_VERSION),
             hosts,
         )
+        self._wall_ms = state.wall_ms
+        self._next_producer_id = next_producer_id
+        self._channels = MarkerChannels(markers)
 
     def run(self, tasks: asyncio.TaskGroup) -> None:
         """Load, write and send markers by ``tasks``, from now on."""
@@ -99,7 +92,7 @@ class Transactions:
         shard = self.shards.shard_of(asked.transactional_id)
         new_producer_id = NO_PRODUCER_ID
         if shard.needs_producer_id_to_begin(asked):
-            new_producer_id = await self._ports.next_producer_id()
+            new_producer_id = await self._next_producer_id()
         answer: Initialized = await self.shards.ask(
             asked.transactional_id,
             lambda shard, waiter, _now_ms, wall_ms: shard.begin(
@@ -150,7 +143,7 @@ class Transactions:
         shard = self.shards.shard_of(transactional_id)
         new_producer_id = NO_PRODUCER_ID
         if shard.may_need_producer_id_to_end(transactional_id, asked):
-            new_producer_id = await self._ports.next_producer_id()
+            new_producer_id = await self._next_producer_id()
         answer: Initialized = await self.shards.ask(
             transactional_id,
             lambda shard, waiter, _now_ms, wall_ms: shard.end(
@@ -174,44 +167,6 @@ class Transactions:
 
         def complete() -> None:
             if host.holds(shard):
-                host.take(shard.markers_written(due, self._ports.wall_ms()))
+                host.take(shard.markers_written(due, self._wall_ms()))
 
         self._channels.send(progress, complete)
-
-
-def coordinated_transactions(
-    engine: Engine,
-    config: BrokerConfig,
-    *,
-    record_turns: RecordTurns,
-    topic_config: Callable[[str], TopicConfig],
-    next_producer_id: Callable[[], Awaitable[int]],
-) -> Transactions:
-    """Return the coordinator of transactions; the engine's events must reach its shards."""
-    state = engine.state
-    logs = LogPorts(
-        appends=engine.produces,
-        reads=engine.led_logs,
-        record_turns=record_turns,
-        turns=Turns(),
-        wall_ms=state.wall_ms,
-        topic_config=topic_config,
-        compression=Compression.NONE,
-        load_bytes_max=config.transaction_state_log_load_buffer_size,
-    )
-    markers = MarkerPorts(
-        metadata=state.metadata,
-        connect=state.ports.connect,
-        request_timeout_ms=lambda: config.request_timeout_ms,
-    )
-    return Transactions(
-        TransactionPorts(
-            config=config,
-            metadata=state.metadata,
-            logs=logs,
-            channels=MarkerChannels(markers),
-            next_producer_id=next_producer_id,
-            now_ms=state.now_ms,
-            wall_ms=state.wall_ms,
-        )
-    )

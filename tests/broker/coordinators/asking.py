@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
+from broker.coordinators.coordinator_log import LogPorts, log_ports
 from broker.core.groups.group_shard import Commit, FetchedOffset, NewOffset
 from broker.core.groups.joins import Joining
 from broker.core.groups.membership import Committer
@@ -17,6 +18,7 @@ from protocol.messages.groups import (
     SyncGroupRequestAssignment,
     SyncGroupResponse,
 )
+from protocol.records.batch import Compression
 from tests.broker.engine.messages import ORDERS
 from tests.broker.engine.node import Node
 
@@ -101,6 +103,17 @@ async def code_of(asked: Awaitable[JoinGroupResponse | SyncGroupResponse]) -> Er
         return ErrorCode((await asked).error_code)
     except KafkaError as error:
         return error.code
+
+
+def ports_of(node: Node) -> LogPorts:
+    """Return what a log needs that is kept by the engine of ``node``."""
+    return log_ports(
+        node.engine,
+        record_turns=node.record_turns,
+        topic_config=node.topic_config,
+        compression=Compression.NONE,
+        load_bytes_max=node.config.offsets_load_buffer_size,
+    )
 
 
 async def until_loaded(node: Node) -> None:

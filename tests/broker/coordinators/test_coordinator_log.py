@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from broker.coordinators.coordinator_log import RECORDS_OF_A_STEP, CoordinatorLog
-from broker.coordinators.groups import log_ports
 from broker.core.coordination import Answer, Decided, Record
 from broker.core.transactions import EndMarker, build_marker
 from broker.engine.serve.led_logs import LogSpan, Slice
@@ -18,6 +17,7 @@ from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import TopicPartition
 from protocol.records.batch import Compression, read_batch_header
 from protocol.records.build import BatchOptions, NewRecord, build_batch
+from tests.broker.coordinators.asking import ports_of
 from tests.broker.coordinators.conftest import OFFSETS
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.node import Node
@@ -50,13 +50,7 @@ class Heard:
 
 
 def log_of(node: Node, **words: Any) -> CoordinatorLog:
-    ports = log_ports(
-        node.engine,
-        node.config,
-        record_turns=node.record_turns,
-        topic_config=node.topic_config,
-    )
-    return CoordinatorLog(OFFSETS, replace(ports, **words))
+    return CoordinatorLog(OFFSETS, replace(ports_of(node), **words))
 
 
 @pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP])

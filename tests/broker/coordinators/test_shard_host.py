@@ -7,13 +7,12 @@ import asyncio
 import pytest
 
 from broker.coordinators.coordinator_log import CoordinatorLog
-from broker.coordinators.groups import log_ports
 from broker.coordinators.shard_host import HostPorts, ShardHost
 from broker.core.coordination import Decided, Shard
 from broker.core.groups.group_shard import GroupShard
 from broker.engine.serve.produce import BegunProduce
 from protocol.errors import ErrorCode, KafkaError
-from tests.broker.coordinators.asking import GROUP, commit, fetch, until, until_loaded
+from tests.broker.coordinators.asking import GROUP, commit, fetch, ports_of, until, until_loaded
 from tests.broker.coordinators.conftest import OFFSETS
 from tests.broker.engine.lab import Lab
 
@@ -119,13 +118,10 @@ async def test_a_log_that_cannot_be_read_has_no_coordinator_until_somebody_leads
     lab: Lab, caplog: pytest.LogCaptureFixture
 ) -> None:
     node = lab[1]
-    ports = log_ports(
-        node.engine, node.config, record_turns=node.record_turns, topic_config=node.topic_config
-    )
     state = node.engine.state
     host = ShardHost(
         OFFSETS,
-        UnreadableOnce(OFFSETS, ports),
+        UnreadableOnce(OFFSETS, ports_of(node)),
         lambda: GroupShard(node.config, lambda: 1_000),
         HostPorts(now_ms=state.now_ms, wall_ms=state.wall_ms, timeout_ms=1_000),
     )
