@@ -9,19 +9,19 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from broker.client_gate import ClientGate
 from broker.coordinators.shard_host import Decide
+from broker.core.coordination import Shard
 from broker.core.fetch_session import FetchSessions
 from broker.core.groups.group_shard import GroupShard
 from broker.core.metadata_answer import MetadataAnswers
 from broker.core.metadata_image import MetadataImage
 from broker.core.producer_entry import ProducerEntry
-from broker.core.transaction_state.begin import BeginAsked, ProducerIdAndEpoch
+from broker.core.transaction_state.begin import BeginAsked
 from broker.core.transaction_state.end import EndAsked
-from broker.core.transaction_state.metadata import TransactionMetadata
-from broker.core.transaction_state.shard import Initialized
+from broker.core.transaction_state.shard import Initialized, TransactionShard
 from broker.engine.types import (
     DeletedRecords,
     EpochAnswer,
@@ -49,6 +49,8 @@ from protocol.messages.control import (
     UpdateMetadataResponse,
 )
 from protocol.transport.turns import Turns
+
+ShardT_co = TypeVar("ShardT_co", bound=Shard, covariant=True)
 
 
 class BrokerState(IntEnum):
@@ -254,11 +256,11 @@ class TopicCreator(Protocol):
         ...
 
 
-class GroupsPort(Protocol):
-    """The coordinator of groups: the shards that this broker leads."""
+class ShardsPort(Protocol[ShardT_co]):
+    """One kind of coordinator: the shards of its topic that this broker leads."""
 
-    async def ask(self, key: str, decide: Decide[GroupShard], *, writes: bool = False) -> Any:
-        """Have the shard of a group decide and return the answer, when that is replicated.
+    async def ask(self, key: str, decide: Decide[ShardT_co], *, writes: bool = False) -> Any:
+        """Have the shard of a key decide and return the answer, when that is replicated.
 
         ``writes``: it will write for sure, so it is not even tried where the log takes nothing.
 
@@ -268,19 +270,15 @@ class GroupsPort(Protocol):
         """
         ...
 
-    def partition_of(self, key: str) -> TopicPartition:
-        """Return where a group belongs.
+    def shard_of(self, key: str) -> ShardT_co:
+        """Return the shard of a key, for questions that neither wait nor change anything.
 
         Raises:
-            KafkaError: COORDINATOR_NOT_AVAILABLE, the topic is not there.
+            KafkaError: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS.
         """
         ...
 
-    def transaction_ended(self, tp: TopicPartition, producer_id: int, *, is_commit: bool) -> None:
-        """A marker is in a partition of the offsets topic: what was pending counts, or not."""
-        ...
-
-    def shards(self) -> Iterator[GroupShard]:
+    def shards(self) -> Iterator[ShardT_co]:
         """Give all that are led here, for questions that change nothing.
 
         Raises:
@@ -288,47 +286,36 @@ class GroupsPort(Protocol):
         """
         ...
 
+    def partition_of(self, key: str) -> TopicPartition:
+        """Return where a key belongs.
+
+        Raises:
+            KafkaError: COORDINATOR_NOT_AVAILABLE, the topic is not there.
+        """
+        ...
+
+    def transaction_ended(self, tp: TopicPartition, producer_id: int, *, is_commit: bool) -> None:
+        """A marker is in a partition of the topic: what was pending counts, or not."""
+        ...
+
 
 class TransactionsPort(Protocol):
-    """The coordinator of transactions: the shards that this broker leads.
+    """The coordinator of transactions. Its methods are for what may need a new producer id.
 
-    All raise KafkaError: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE.
+    They raise KafkaError as ``shards.ask`` does, and COORDINATOR_LOAD_IN_PROGRESS when no id came.
     """
+
+    @property
+    def shards(self) -> ShardsPort[TransactionShard]:
+        """Who decides all else."""
+        ...
 
     async def begin(self, asked: BeginAsked) -> Initialized:
         """InitProducerId."""
         ...
 
-    async def add_partitions(
-        self,
-        transactional_id: str,
-        producer: ProducerIdAndEpoch,
-        partitions: Sequence[TopicPartition],
-        *,
-        client_transaction_version: int,
-    ) -> ErrorCode:
-        """Have partitions join the open transaction, or begin one."""
-        ...
-
-    async def verify_partitions(
-        self,
-        transactional_id: str,
-        producer: ProducerIdAndEpoch,
-        partitions: Sequence[TopicPartition],
-    ) -> Sequence[ErrorCode]:
-        """Tell whether partitions are in the open transaction, one code for each."""
-        ...
-
     async def end(self, transactional_id: str, asked: EndAsked) -> Initialized:
         """Commit or abort; answered when that is decided for good."""
-        ...
-
-    def get(self, transactional_id: str) -> TransactionMetadata | None:
-        """Return what is known of one."""
-        ...
-
-    def transactions(self) -> Sequence[TransactionMetadata]:
-        """Return all that are coordinated here."""
         ...
 
 
@@ -357,7 +344,7 @@ class Context:
     producer_ids: ProducerIdSource
     topic_configs: TopicConfigSource
     auto_topics: TopicCreator
-    groups: GroupsPort
+    groups: ShardsPort[GroupShard]
     transactions: TransactionsPort
     fetch_sessions: FetchSessions[FetchPart]
     client_gate: ClientGate

@@ -1,4 +1,4 @@
-"""Coordinates transactions: what handlers ask, of the shards of ``__transaction_state`` led here.
+"""Coordinates transactions: the shards of ``__transaction_state`` that are led here.
 
 It gets producer ids before the rules need them and has markers written when an end is in the log.
 Neither is decided here.
@@ -7,7 +7,7 @@ Neither is decided here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from broker.coordinators.coordinator_log import CoordinatorLog, LogPorts
@@ -15,10 +15,10 @@ from broker.coordinators.marker_channels import MarkerChannels, MarkerPorts
 from broker.coordinators.shard_host import HostPorts, ShardHost
 from broker.coordinators.shards import Shards
 from broker.core.coordination import TRANSACTION_STATE
-from broker.core.transaction_state.begin import BeginAsked, ProducerIdAndEpoch
+from broker.core.transaction_state.begin import BeginAsked
 from broker.core.transaction_state.end import EndAsked
 from broker.core.transaction_state.marker_progress import MarkerProgress
-from broker.core.transaction_state.metadata import NO_PRODUCER_ID, TransactionMetadata
+from broker.core.transaction_state.metadata import NO_PRODUCER_ID
 from broker.core.transaction_state.shard import (
     Initialized,
     MarkersDue,
@@ -27,18 +27,13 @@ from broker.core.transaction_state.shard import (
 )
 from broker.engine.engine import Engine
 from protocol.configs.parsing import BrokerConfig
-from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
 
 TRANSACTION_VERSION: Final = 0
 """The cluster's ``transaction.version``: a cluster with ZooKeeper has no other."""
 
 
 class Transactions:
-    """The transactional ids whose coordinator this broker is.
-
-    Each method raises KafkaError, as ``Shards.ask`` does, where it is not or not yet.
-    """
+    """The transactional ids whose coordinator this broker is."""
 
     def __init__(
         self,
@@ -101,43 +96,6 @@ class Transactions:
         )
         return answer
 
-    async def add_partitions(
-        self,
-        transactional_id: str,
-        producer: ProducerIdAndEpoch,
-        partitions: Sequence[TopicPartition],
-        *,
-        client_transaction_version: int,
-    ) -> ErrorCode:
-        """Have partitions join the open transaction, or begin one."""
-        code: ErrorCode = await self.shards.ask(
-            transactional_id,
-            lambda shard, waiter, _now_ms, wall_ms: shard.add_partitions(
-                waiter,
-                transactional_id,
-                producer,
-                partitions,
-                client_transaction_version=client_transaction_version,
-                wall_ms=wall_ms,
-            ),
-        )
-        return code
-
-    async def verify_partitions(
-        self,
-        transactional_id: str,
-        producer: ProducerIdAndEpoch,
-        partitions: Sequence[TopicPartition],
-    ) -> Sequence[ErrorCode]:
-        """Tell whether partitions are in the open transaction, one code for each."""
-        codes: Sequence[ErrorCode] = await self.shards.ask(
-            transactional_id,
-            lambda shard, waiter, _now_ms, _wall_ms: shard.verify_partitions(
-                waiter, transactional_id, producer, partitions
-            ),
-        )
-        return codes
-
     async def end(self, transactional_id: str, asked: EndAsked) -> Initialized:
         """Commit or abort; answered when that is decided for good, before markers are written."""
         shard = self.shards.shard_of(transactional_id)
@@ -151,14 +109,6 @@ class Transactions:
             ),
         )
         return answer
-
-    def get(self, transactional_id: str) -> TransactionMetadata | None:
-        """Return what is known of one."""
-        return self.shards.shard_of(transactional_id).get(transactional_id)
-
-    def transactions(self) -> Sequence[TransactionMetadata]:
-        """Return all that are coordinated here."""
-        return [one for shard in self.shards.shards() for one in shard.transactions()]
 
     def _on_effect(self, host: ShardHost[TransactionShard], due: MarkersDue) -> None:
         """Write the markers of a transaction whose end is in the log."""

@@ -33,10 +33,16 @@ async def handle(
     if not context.metadata.has_topic(CONSUMER_OFFSETS):
         context.auto_topics.create([CONSUMER_OFFSETS])
         raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The group coordinator is not there.")
-    code = await context.transactions.add_partitions(
+    offsets = context.groups.partition_of(request.group_id)
+    code: ErrorCode = await context.transactions.shards.ask(
         request.transactional_id,
-        ProducerIdAndEpoch(request.producer_id, request.producer_epoch),
-        [context.groups.partition_of(request.group_id)],
-        client_transaction_version=0,
+        lambda shard, waiter, _now_ms, wall_ms: shard.add_partitions(
+            waiter,
+            request.transactional_id,
+            ProducerIdAndEpoch(request.producer_id, request.producer_epoch),
+            [offsets],
+            client_transaction_version=0,
+            wall_ms=wall_ms,
+        ),
     )
     return AddOffsetsToTxnResponse(error_code=fenced_code("AddOffsetsToTxn", version, code))

@@ -97,15 +97,23 @@ async def _codes(
         ]
     producer = ProducerIdAndEpoch(asked.producer_id, asked.producer_epoch)
     if asked.verify_only:
-        return await context.transactions.verify_partitions(
-            asked.transactional_id, producer, partitions
+        return await context.transactions.shards.ask(
+            asked.transactional_id,
+            lambda shard, waiter, _now_ms, _wall_ms: shard.verify_partitions(
+                waiter, asked.transactional_id, producer, partitions
+            ),
         )
-    code = await context.transactions.add_partitions(
+    code: ErrorCode = await context.transactions.shards.ask(
         asked.transactional_id,
-        producer,
-        partitions,
-        client_transaction_version=(
-            _TRANSACTION_VERSION_2 if version >= _EPOCH_RAISED_SINCE else 0
+        lambda shard, waiter, _now_ms, wall_ms: shard.add_partitions(
+            waiter,
+            asked.transactional_id,
+            producer,
+            partitions,
+            client_transaction_version=(
+                _TRANSACTION_VERSION_2 if version >= _EPOCH_RAISED_SINCE else 0
+            ),
+            wall_ms=wall_ms,
         ),
     )
     return [code] * len(partitions)

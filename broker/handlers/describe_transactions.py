@@ -40,7 +40,7 @@ def _answer(context: Context, transactional_id: str) -> TransactionState:
     if not transactional_id:
         return _failed(transactional_id, ErrorCode.INVALID_REQUEST)
     try:
-        found = context.transactions.get(transactional_id)
+        found = context.transactions.shards.shard_of(transactional_id).get(transactional_id)
     except KafkaError as error:
         return _failed(transactional_id, error.code)
     if found is None:

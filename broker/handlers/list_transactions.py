@@ -31,7 +31,8 @@ async def handle(
     wanted = ListingFilter(
         request.state_filters, request.producer_id_filters, request.duration_filter
     )
-    found = listed(context.transactions.transactions(), wanted, context.wall_ms())
+    known = [one for shard in context.transactions.shards.shards() for one in shard.transactions()]
+    found = listed(known, wanted, context.wall_ms())
     return ListTransactionsResponse(
         error_code=ErrorCode.NONE,
         unknown_state_filters=unknown_states(wanted),

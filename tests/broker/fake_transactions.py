@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from broker.core.coordination import Decided
-from broker.core.transaction_state.begin import BeginAsked, ProducerIdAndEpoch
+from broker.core.coordination import TRANSACTION_STATE
+from broker.core.transaction_state.begin import BeginAsked
 from broker.core.transaction_state.end import EndAsked
-from broker.core.transaction_state.metadata import TransactionMetadata
-from broker.core.transaction_state.shard import (
-    Initialized,
-    MarkersDue,
-    TransactionLimits,
-    TransactionShard,
-)
-from protocol.errors import ErrorCode, KafkaError
-from protocol.ids import TopicPartition
-from tests.broker.fake_groups import WALL_MS
+from broker.core.transaction_state.shard import Initialized, TransactionLimits, TransactionShard
+from protocol.errors import KafkaError
+from tests.broker.fake_shards import FakeShards
 
 
 class FakeProducerIds:
@@ -35,7 +25,7 @@ class FakeProducerIds:
 
 
 class FakeTransactions:
-    """One shard without a log: what it decides is replicated at once, and no marker is written."""
+    """Begins with producer id 70 and goes on with 71; no marker is written."""
 
     def __init__(self) -> None:
         limits = TransactionLimits(
@@ -44,61 +34,21 @@ class FakeTransactions:
             abort_interval_ms=10_000,
             expiry_interval_ms=3_600_000,
         )
-        self.shard = TransactionShard(limits, transaction_version=2)
-        self.due: list[MarkersDue] = []
-        self.error: KafkaError | None = None
-
-    def _told(self, decided: Decided) -> Any:
-        self.due += decided.effects
-        (answer,) = decided.answers
-        return answer.response
-
-    def _check(self) -> None:
-        if self.error is not None:
-            raise self.error
+        shard = TransactionShard(limits, transaction_version=2)
+        self.shards = FakeShards(TRANSACTION_STATE, shard)
 
     async def begin(self, asked: BeginAsked) -> Initialized:
-        self._check()
-        return self._told(self.shard.begin(0, asked, new_producer_id=70, wall_ms=WALL_MS))
-
-    async def add_partitions(
-        self,
-        transactional_id: str,
-        producer: ProducerIdAndEpoch,
-        partitions: Sequence[TopicPartition],
-        *,
-        client_transaction_version: int,
-    ) -> ErrorCode:
-        self._check()
-        decided = self.shard.add_partitions(
-            0,
-            transactional_id,
-            producer,
-            partitions,
-            client_transaction_version=client_transaction_version,
-            wall_ms=WALL_MS,
+        return await self.shards.ask(
+            asked.transactional_id,
+            lambda shard, waiter, _now_ms, wall_ms: shard.begin(
+                waiter, asked, new_producer_id=70, wall_ms=wall_ms
+            ),
         )
-        return self._told(decided)
-
-    async def verify_partitions(
-        self,
-        transactional_id: str,
-        producer: ProducerIdAndEpoch,
-        partitions: Sequence[TopicPartition],
-    ) -> Sequence[ErrorCode]:
-        self._check()
-        return self._told(self.shard.verify_partitions(0, transactional_id, producer, partitions))
 
     async def end(self, transactional_id: str, asked: EndAsked) -> Initialized:
-        self._check()
-        return self._told(
-            self.shard.end(0, transactional_id, asked, new_producer_id=71, wall_ms=WALL_MS)
+        return await self.shards.ask(
+            transactional_id,
+            lambda shard, waiter, _now_ms, wall_ms: shard.end(
+                waiter, transactional_id, asked, new_producer_id=71, wall_ms=wall_ms
+            ),
         )
-
-    def get(self, transactional_id: str) -> TransactionMetadata | None:
-        self._check()
-        return self.shard.get(transactional_id)
-
-    def transactions(self) -> Sequence[TransactionMetadata]:
-        self._check()
-        return list(self.shard.transactions())

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from broker.client_gate import ClientGate
 from broker.context import Context
 from broker.core.control_rules import refuse_leader_and_isr
+from broker.core.coordination import CONSUMER_OFFSETS
 from broker.core.fetch_session import FetchSessions
+from broker.core.groups.group_shard import GroupShard
 from broker.core.metadata_answer import MetadataAnswers
 from broker.core.metadata_image import MetadataImage
 from broker.core.producer_entry import ProducerEntry
@@ -52,7 +55,7 @@ from protocol.transport.begun_answers import LaterAnswer
 from protocol.transport.held_request import HeldRequest
 from protocol.wire.fast import codec
 from protocol.wire.table import META
-from tests.broker.fake_groups import WALL_MS, FakeGroups
+from tests.broker.fake_shards import WALL_MS, FakeShards
 from tests.broker.fake_transactions import FakeProducerIds, FakeTransactions
 
 TOPIC_ID, PEER = bytes(range(16)), Peer("127.0.0.1", 50_000)
@@ -317,7 +320,8 @@ class FakeBroker:
         self.broker_configs = FakeBrokerConfigs(configs)
         self.config_news = FakeConfigNews()
         self.auto_topics = FakeAutoTopics()
-        self.groups = FakeGroups()
+        group_shard = GroupShard(broker_config({}), lambda: 1_000_000)
+        self.groups = FakeShards(CONSUMER_OFFSETS, group_shard)
         self.transactions = FakeTransactions()
         self.metrics = Metrics(1)
         self.client_gate = ClientGate()
@@ -343,7 +347,7 @@ class FakeBroker:
             topic_configs=self.topic_configs,
             auto_topics=self.auto_topics,
             groups=self.groups,
-            new_uuid=self.groups.new_uuid,
+            new_uuid=map("uuid{}".format, count(1)).__next__,
             transactions=self.transactions,
             fetch_sessions=FetchSessions(),
             client_gate=self.client_gate,

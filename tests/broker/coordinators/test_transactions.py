@@ -35,13 +35,22 @@ async def begin(node: Node) -> Initialized:
     return await node.transactions.begin(BeginAsked("pay", 60_000))
 
 
+async def add_orders(node: Node, producer: ProducerIdAndEpoch) -> ErrorCode:
+    return await node.transactions.shards.ask(
+        "pay",
+        lambda shard, waiter, _now_ms, wall_ms: shard.add_partitions(
+            waiter, "pay", producer, [ORDERS], client_transaction_version=0, wall_ms=wall_ms
+        ),
+    )
+
+
 async def end(node: Node, producer: ProducerIdAndEpoch, *, commits: bool) -> ErrorCode:
     asked = EndAsked(*producer, is_commit=commits, client_transaction_version=0)
     return (await node.transactions.end("pay", asked)).error
 
 
 def state(node: Node) -> TransactionState | None:
-    known = node.transactions.get("pay")
+    known = node.transactions.shards.shard_of("pay").get("pay")
     return None if known is None else known.state
 
 
@@ -53,10 +62,7 @@ async def test_an_end_is_complete_when_its_markers_are_written(
     begun = await begin(node)
     assert begun.error is ErrorCode.NONE
     producer = ProducerIdAndEpoch(begun.producer_id, begun.producer_epoch)
-    code = await node.transactions.add_partitions(
-        "pay", producer, [ORDERS], client_transaction_version=0
-    )
-    assert code is ErrorCode.NONE
+    assert await add_orders(node, producer) is ErrorCode.NONE
     assert await end(node, producer, commits=commits) is ErrorCode.NONE
     done = TransactionState.COMPLETE_COMMIT if commits else TransactionState.COMPLETE_ABORT
     await until(lambda: state(node) is done)
@@ -68,7 +74,7 @@ async def test_whoever_leads_next_knows_the_transaction(transactional_lab: Lab) 
     old, new = lab[1], lab[2]
     begun = await begin(old)
     producer = ProducerIdAndEpoch(begun.producer_id, begun.producer_epoch)
-    await old.transactions.add_partitions("pay", producer, [ORDERS], client_transaction_version=0)
+    await add_orders(old, producer)
     await lab.elect(STATE, new.id, [1, 2, 3])
     await until_loaded(new)
     with pytest.raises(KafkaError) as caught:
@@ -86,7 +92,7 @@ async def test_no_answered_end_is_lost_when_the_disk_under_the_coordinator_fails
     old, new = lab[1], lab[2]
     begun = await begin(old)
     producer = ProducerIdAndEpoch(begun.producer_id, begun.producer_epoch)
-    await old.transactions.add_partitions("pay", producer, [ORDERS], client_transaction_version=0)
+    await add_orders(old, producer)
     lab.led[ORDERS].leader = -1  # No marker gets through before the disk fails.
     lab.tell_metadata()
     if is_decided:

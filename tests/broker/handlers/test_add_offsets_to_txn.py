@@ -25,7 +25,7 @@ async def test_the_partition_of_the_group_joins(coordinating: FakeBroker, versio
         transactional_id="pay", producer_id=70, producer_epoch=0, group_id="readers"
     )
     assert (await coordinating.ask(request, version)).error_code == ErrorCode.NONE
-    known = coordinating.transactions.get("pay")
+    known = coordinating.transactions.shards.shard.get("pay")
     assert known is not None
     assert known.partitions == (TopicPartition(CONSUMER_OFFSETS, partition_for("readers", 50)),)
 
@@ -56,6 +56,6 @@ async def test_the_topic_of_offsets_is_made_before_anything_joins(broker: FakeBr
     answer = await broker.ask(request, version)
     assert answer.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert broker.auto_topics.names == [CONSUMER_OFFSETS]
-    known = broker.transactions.get("pay")
+    known = broker.transactions.shards.shard.get("pay")
     assert known is not None
     assert known.partitions == ()

@@ -54,7 +54,7 @@ async def codes(broker: FakeBroker, request: AddPartitionsToTxnRequest, version:
 @pytest.mark.parametrize("version", range(6))
 async def test_partitions_are_added(begun: FakeBroker, version: int):
     assert await codes(begun, adding(version, 0, 1), version) == [0, 0]
-    known = begun.transactions.get("pay")
+    known = begun.transactions.shards.shard.get("pay")
     assert known is not None
     assert [tp.partition for tp in known.partitions] == [0, 1]
     assert known.client_transaction_version == (2 if version == 5 else 0)
@@ -66,7 +66,7 @@ async def test_with_one_unknown_partition_nothing_is_added(begun: FakeBroker, ve
         ErrorCode.OPERATION_NOT_ATTEMPTED,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ]
-    known = begun.transactions.get("pay")
+    known = begun.transactions.shards.shard.get("pay")
     assert known is not None
     assert known.partitions == ()
 
@@ -96,5 +96,5 @@ async def test_an_empty_transactional_id_and_another_coordinator_are_told(
 ):
     empty = adding(version, 0, name="")
     assert await codes(begun, empty, version) == [ErrorCode.INVALID_REQUEST]
-    begun.transactions.error = KafkaError(ErrorCode.NOT_COORDINATOR)
+    begun.transactions.shards.error = KafkaError(ErrorCode.NOT_COORDINATOR)
     assert await codes(begun, adding(version, 0), version) == [ErrorCode.NOT_COORDINATOR]

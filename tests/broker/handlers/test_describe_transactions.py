@@ -12,8 +12,13 @@ from tests.broker.fakes import WALL_MS, FakeBroker
 async def test_each_transactional_id_is_described_by_itself(broker: FakeBroker):
     await broker.transactions.begin(BeginAsked("pay", 60_000))
     partitions = [TopicPartition("orders", 1), TopicPartition("x", 0), TopicPartition("orders", 0)]
-    await broker.transactions.add_partitions(
-        "pay", ProducerIdAndEpoch(70, 0), partitions, client_transaction_version=0
+    broker.transactions.shards.shard.add_partitions(
+        0,
+        "pay",
+        ProducerIdAndEpoch(70, 0),
+        partitions,
+        client_transaction_version=0,
+        wall_ms=WALL_MS,
     )
     request = DescribeTransactionsRequest(transactional_ids=["pay", "never", ""])
     pay, never, empty = (await broker.ask(request, 0)).transaction_states
@@ -27,6 +32,6 @@ async def test_each_transactional_id_is_described_by_itself(broker: FakeBroker):
 
 
 async def test_another_broker_coordinates_it(broker: FakeBroker):
-    broker.transactions.error = KafkaError(ErrorCode.NOT_COORDINATOR)
+    broker.transactions.shards.error = KafkaError(ErrorCode.NOT_COORDINATOR)
     response = await broker.ask(DescribeTransactionsRequest(transactional_ids=["pay"]), 0)
     assert [row.error_code for row in response.transaction_states] == [ErrorCode.NOT_COORDINATOR]

@@ -8,7 +8,7 @@ from broker.core.transaction_state.begin import BeginAsked, ProducerIdAndEpoch
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.transactions import EndTxnRequest
-from tests.broker.fakes import FakeBroker
+from tests.broker.fakes import WALL_MS, FakeBroker
 
 
 def ending(*, epoch: int = 0, committed: bool = True, name: str = "pay") -> EndTxnRequest:
@@ -20,11 +20,13 @@ def ending(*, epoch: int = 0, committed: bool = True, name: str = "pay") -> EndT
 @pytest.fixture
 async def ongoing(broker: FakeBroker) -> FakeBroker:
     await broker.transactions.begin(BeginAsked("pay", 60_000))
-    await broker.transactions.add_partitions(
+    broker.transactions.shards.shard.add_partitions(
+        0,
         "pay",
         ProducerIdAndEpoch(70, 0),
         [TopicPartition("orders", 0)],
         client_transaction_version=0,
+        wall_ms=WALL_MS,
     )
     return broker
 
@@ -34,7 +36,7 @@ async def ongoing(broker: FakeBroker) -> FakeBroker:
 async def test_a_transaction_is_ended(ongoing: FakeBroker, version: int, committed: bool):
     response = await ongoing.ask(ending(committed=committed), version)
     assert response.error_code == ErrorCode.NONE
-    (due,) = ongoing.transactions.due
+    (due,) = ongoing.transactions.shards.effects
     assert due.is_commit is committed
     if version >= 5:
         assert (response.producer_id, response.producer_epoch) == (70, 1)
@@ -51,5 +53,5 @@ async def test_another_epoch_is_fenced(ongoing: FakeBroker, version: int, code: 
 async def test_an_empty_transactional_id_and_another_coordinator_are_told(ongoing: FakeBroker):
     response = await ongoing.ask(ending(name=""), 3)
     assert response.error_code == ErrorCode.INVALID_REQUEST
-    ongoing.transactions.error = KafkaError(ErrorCode.NOT_COORDINATOR)
+    ongoing.transactions.shards.error = KafkaError(ErrorCode.NOT_COORDINATOR)
     assert (await ongoing.ask(ending(), 3)).error_code == ErrorCode.NOT_COORDINATOR

@@ -58,7 +58,7 @@ async def test_a_timeout_above_the_brokers_limit_is_refused(broker: FakeBroker):
 
 
 async def test_another_broker_coordinates_it(broker: FakeBroker):
-    broker.transactions.error = KafkaError(ErrorCode.NOT_COORDINATOR)
+    broker.transactions.shards.error = KafkaError(ErrorCode.NOT_COORDINATOR)
     assert await begin(broker) == (ErrorCode.NOT_COORDINATOR, -1, -1)
 
 

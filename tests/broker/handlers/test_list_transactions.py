@@ -22,6 +22,6 @@ async def test_transactional_ids_are_listed_by_state(broker: FakeBroker, version
 
 
 async def test_nothing_is_listed_while_a_partition_is_loaded(broker: FakeBroker):
-    broker.transactions.error = KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    broker.transactions.shards.error = KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
     response = await broker.ask(ListTransactionsRequest(), 0)
     assert response.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
