@@ -18,6 +18,8 @@ LEADER_DURING_DELETE: Final = BrokerId(-2)
 EPOCH_DURING_DELETE: Final = -2
 NO_EPOCH: Final = -1
 NO_OFFSET: Final = -1
+NO_PRODUCER_ID: Final = -1
+NO_PRODUCER_EPOCH: Final = -1
 CONSUMER_REPLICA_ID: Final = BrokerId(-1)
 FUTURE_LOCAL_REPLICA_ID: Final = BrokerId(-3)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from broker.core.coordination import NO_PRODUCER, Record, Shard
+from broker.core.coordination import Record, Shard
 from broker.engine.engine import Engine
 from broker.engine.serve.led_logs import LogSpan, Slice
 from broker.engine.serve.produce import BegunProduce
@@ -19,7 +19,7 @@ from broker.engine.types import ProducePart
 from broker.record_turns import RecordTurns
 from protocol.configs.parsing import TopicConfig
 from protocol.errors import ErrorCode, KafkaError, Malformed
-from protocol.ids import TopicPartition
+from protocol.ids import NO_PRODUCER_ID, TopicPartition
 from protocol.messages.produce import ACKS_ALL
 from protocol.ports import Buffer
 from protocol.records.batch import BatchHeader, Compression
@@ -184,7 +184,7 @@ class CoordinatorLog:
 def _replayed(
     shard: Shard, header: BatchHeader, views: Iterator[RecordView]
 ) -> Generator[None, None, int]:
-    producer_id = header.producer_id if header.is_transactional else NO_PRODUCER
+    producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
     damaged = 0
     for count, view in enumerate(views, start=1):
         try:

@@ -18,7 +18,6 @@ from broker.core.coordination import TRANSACTION_STATE
 from broker.core.transaction_state.begin import BeginAsked
 from broker.core.transaction_state.end import EndAsked
 from broker.core.transaction_state.marker_progress import MarkerProgress
-from broker.core.transaction_state.metadata import NO_PRODUCER_ID
 from broker.core.transaction_state.shard import (
     Initialized,
     MarkersDue,
@@ -27,6 +26,7 @@ from broker.core.transaction_state.shard import (
 )
 from broker.engine.engine import Engine
 from protocol.configs.parsing import BrokerConfig
+from protocol.ids import NO_PRODUCER_ID
 
 TRANSACTION_VERSION: Final = 0
 """The cluster's ``transaction.version``: a cluster with ZooKeeper has no other."""

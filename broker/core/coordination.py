@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
 from protocol.errors import ErrorCode
+from protocol.ids import NO_PRODUCER_ID
 from protocol.records.batch import HEADER_SIZE_BYTES
 
 CONSUMER_OFFSETS: Final = "__consumer_offsets"
@@ -21,7 +22,6 @@ Record: TypeAlias = tuple[bytes, bytes | None]
 """Key and value as they are stored; a value of None is a tombstone."""
 Waiter: TypeAlias = int
 """Names a request that waits for its answer; whoever runs the shard gives it."""
-NO_PRODUCER: Final = -1
 
 _RECORD_OVERHEAD_BYTES: Final = 24
 """Lengths, attributes, deltas and the count of headers."""
@@ -63,7 +63,7 @@ class Shard(Protocol):
     of day in ms, for what is stored and compared with what was stored.
     """
 
-    def replay(self, key: bytes, value: bytes | None, *, producer_id: int = NO_PRODUCER) -> None:
+    def replay(self, key: bytes, value: bytes | None, *, producer_id: int = NO_PRODUCER_ID) -> None:
         """Take over one record of the log; later ones for a key replace earlier ones.
 
         One with a producer id is part of a transaction, and counts when that is committed.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
+from protocol.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from protocol.ports import Buffer
 from protocol.records.batch import (
     CONTROL_BIT,
@@ -53,8 +54,8 @@ class BatchOptions:
     base_offset: int = 0
     leader_epoch: int = -1
     compression: Compression = Compression.NONE
-    producer_id: int = -1
-    producer_epoch: int = -1
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_PRODUCER_EPOCH
     base_sequence: int = -1
     is_transactional: bool = False
     is_control: bool = False

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import Final, TypeVar
 
+from protocol.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from protocol.ports import Buffer
 from protocol.records.batch import (
     COMPRESSION_MASK,
@@ -191,8 +192,8 @@ def _as_batch(message: MessageHeader) -> BatchHeader:
         last_offset_delta=0,
         base_timestamp=message.timestamp,
         max_timestamp=message.timestamp,
-        producer_id=-1,
-        producer_epoch=-1,
+        producer_id=NO_PRODUCER_ID,
+        producer_epoch=NO_PRODUCER_EPOCH,
         base_sequence=-1,
         records_count=-1 if is_wrapper else 1,
     )

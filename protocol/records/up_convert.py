@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from protocol.errors import Malformed
+from protocol.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from protocol.ports import Buffer
 from protocol.records.batch import (
     HEADER_SIZE_BYTES,
@@ -143,8 +144,8 @@ class _NewBatch:
             last_offset_delta=self.count - 1,
             base_timestamp=self._first_ms,
             max_timestamp=self._newest_ms,
-            producer_id=-1,
-            producer_epoch=-1,
+            producer_id=NO_PRODUCER_ID,
+            producer_epoch=NO_PRODUCER_EPOCH,
             base_sequence=-1,
             records_count=self.count,
         )

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from broker.core.coordination import NO_PRODUCER, Record
+from broker.core.coordination import Record
 from broker.core.groups.membership import ExpiryRule
-from protocol.ids import TopicPartition
+from protocol.ids import NO_PRODUCER_ID, TopicPartition
 from protocol.messages.group_records import (
     LegacyOffsetCommitKey,
     LegacyOffsetCommitValue,
@@ -86,7 +86,7 @@ class GroupOffsets:
         group_id: str,
         offsets: Mapping[TopicPartition, Committed],
         *,
-        producer_id: int = NO_PRODUCER,
+        producer_id: int = NO_PRODUCER_ID,
     ) -> None:
         """Take offsets over, at once or, of a producer, with the end of its transaction."""
         for tp, committed in offsets.items():
@@ -157,7 +157,7 @@ class GroupOffsets:
     ) -> None:
         self._order += 1
         committed = committed._replace(order=self._order)
-        if producer_id == NO_PRODUCER:
+        if producer_id == NO_PRODUCER_ID:
             self._groups.setdefault(group_id, {})[tp] = committed
         else:
             groups = self._pending.setdefault(producer_id, {})

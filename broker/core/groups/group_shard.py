@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Final, NamedTuple
 
 from broker.core.coordination import (
-    NO_PRODUCER,
     Answer,
     Decided,
     Record,
@@ -28,7 +27,7 @@ from broker.core.groups.group_offsets import (
 from broker.core.groups.membership import Committer, Membership
 from protocol.configs.coordination import CoordinationConfig
 from protocol.errors import ErrorCode, KafkaError
-from protocol.ids import TopicPartition
+from protocol.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 from protocol.messages.group_records import GroupMetadataValue
 from protocol.stored_records import GROUP_RECORDS, decode_key, decode_versioned
 
@@ -60,9 +59,9 @@ class Commit(NamedTuple):
     offsets: Sequence[NewOffset]
     retention_ms: int = _BROKERS_CHOICE
     """What versions 2 to 4 may ask for."""
-    producer_id: int = NO_PRODUCER
+    producer_id: int = NO_PRODUCER_ID
     """Of the transaction that it is part of."""
-    producer_epoch: int = -1
+    producer_epoch: int = NO_PRODUCER_EPOCH
 
 
 class FetchedOffset(NamedTuple):
@@ -119,7 +118,7 @@ class GroupShard:
         self._check_size(records)
         self.offsets.put(group_id, wanted, producer_id=commit.producer_id)
         producer = None
-        if commit.producer_id != NO_PRODUCER:
+        if commit.producer_id != NO_PRODUCER_ID:
             producer = commit.producer_id, commit.producer_epoch
         return Decided(records, (Answer(waiter, codes),), producer=producer)
 
@@ -179,7 +178,7 @@ class GroupShard:
 
     # The log, and time.
 
-    def replay(self, key: bytes, value: bytes | None, *, producer_id: int = NO_PRODUCER) -> None:
+    def replay(self, key: bytes, value: bytes | None, *, producer_id: int = NO_PRODUCER_ID) -> None:
         """Take over one record, of offsets or of members."""
         record, about = decode_key(GROUP_RECORDS, key)
         if record.number in _OFFSET_RECORDS:

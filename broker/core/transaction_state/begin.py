@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from broker.core.transaction_state.end import aborted_by_coordinator
 from broker.core.transaction_state.metadata import (
-    NO_PRODUCER_EPOCH,
     PREPARED,
     TransactionMetadata,
     TransactionState,
@@ -18,6 +17,7 @@ from broker.core.transaction_state.metadata import (
     with_next_producer_id,
 )
 from protocol.errors import ErrorCode
+from protocol.ids import NO_PRODUCER_EPOCH
 
 
 class ProducerIdAndEpoch(NamedTuple):

@@ -13,7 +13,6 @@ from typing import NamedTuple, TypeAlias
 from broker.core.transaction_state.metadata import (
     EPOCH_MAX,
     EPOCH_PER_TRANSACTION,
-    NO_PRODUCER_ID,
     PREPARED,
     TransactionMetadata,
     TransactionState,
@@ -21,6 +20,7 @@ from broker.core.transaction_state.metadata import (
     prepared,
 )
 from protocol.errors import ErrorCode
+from protocol.ids import NO_PRODUCER_ID
 
 
 class EndAsked(NamedTuple):

@@ -14,10 +14,8 @@ from enum import IntEnum
 from typing import Final
 
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 
-NO_PRODUCER_ID: Final = -1
-NO_PRODUCER_EPOCH: Final = -1
 EPOCH_MAX: Final = 2**15 - 1
 """No producer ever gets it, so that one more fence is always possible."""
 NO_TIMESTAMP: Final = -1

@@ -27,8 +27,6 @@ from broker.core.transaction_state.end import (
 )
 from broker.core.transaction_state.metadata import (
     AT_REST,
-    NO_PRODUCER_EPOCH,
-    NO_PRODUCER_ID,
     PREPARED,
     TransactionMetadata,
     TransactionState,
@@ -42,7 +40,7 @@ from broker.core.transaction_state.stored import (
     record_of,
 )
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 
 EXPIRED_OF_A_BATCH_MAX: Final = 1_000
 """Transactional ids; the rest waits for the next look."""

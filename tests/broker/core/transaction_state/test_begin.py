@@ -13,11 +13,11 @@ from broker.core.transaction_state.begin import (
 )
 from broker.core.transaction_state.metadata import (
     EPOCH_MAX,
-    NO_PRODUCER_EPOCH,
     TransactionMetadata,
     TransactionState,
 )
 from protocol.errors import ErrorCode
+from protocol.ids import NO_PRODUCER_EPOCH
 
 KNOWN = TransactionMetadata(
     transactional_id="pay", producer_id=7, producer_epoch=3, timeout_ms=60_000, updated_ms=100

@@ -6,8 +6,6 @@ import pytest
 
 from broker.core.transaction_state.metadata import (
     EPOCH_MAX,
-    NO_PRODUCER_EPOCH,
-    NO_PRODUCER_ID,
     NO_TIMEOUT_MS,
     TransactionMetadata,
     TransactionState,
@@ -20,7 +18,7 @@ from broker.core.transaction_state.metadata import (
     with_partitions,
 )
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 RESTING = TransactionMetadata(
