@@ -20,6 +20,8 @@ NO_EPOCH: Final = -1
 NO_OFFSET: Final = -1
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1
+NO_SEQUENCE: Final = -1
+NO_TIMESTAMP: Final = -1
 CONSUMER_REPLICA_ID: Final = BrokerId(-1)
 FUTURE_LOCAL_REPLICA_ID: Final = BrokerId(-3)
 

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from broker.core.producer_entry import Duplicate
 from broker.core.producers import ProducerStates
 from protocol.errors import ErrorCode, KafkaError, Malformed
+from protocol.ids import NO_TIMESTAMP
 from protocol.ports import Buffer
 from protocol.records.batch import (
     ATTRIBUTES_LOW_POSITION,
@@ -38,7 +39,6 @@ BATCHES_ONLY_PRODUCE_VERSION: Final = 3
 """Older producers may send message sets (KIP-98)."""
 ZSTD_PRODUCE_VERSION: Final = 7
 """Older producers may not send it (KIP-110)."""
-_NO_TIMESTAMP: Final = -1
 
 
 class RecordsSeen(NamedTuple):
@@ -143,7 +143,7 @@ def prepare_append(
             return _already_there(duplicate, limits)
     stamp(buffer, 0, base_offset=next_offset, leader_epoch=leader_epoch)
     timestamp = header.max_timestamp
-    append_time_ms = -1
+    append_time_ms = NO_TIMESTAMP
     if limits.is_log_append_time:
         stamp_log_append_time(buffer, 0, header, now_ms)
         timestamp = append_time_ms = now_ms
@@ -299,7 +299,7 @@ def is_out_of_time(header: BatchHeader, limits: AppendLimits, now_ms: int) -> bo
     if limits.is_log_append_time:
         return False
     newest = header.max_timestamp
-    return newest != _NO_TIMESTAMP and newest - now_ms > limits.timestamp_after_max_ms
+    return newest != NO_TIMESTAMP and newest - now_ms > limits.timestamp_after_max_ms
 
 
 def _check_timestamps(header: BatchHeader, limits: AppendLimits, now_ms: int) -> None:
@@ -341,7 +341,7 @@ def _check_oldest(buffer: Buffer, header: BatchHeader, limits: AppendLimits, now
     except Malformed as error:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
     times = (header.base_timestamp + span.timestamp_delta for span in spans)
-    oldest = min((at_ms for at_ms in times if at_ms != _NO_TIMESTAMP), default=now_ms)
+    oldest = min((at_ms for at_ms in times if at_ms != NO_TIMESTAMP), default=now_ms)
     if now_ms - oldest > limits.timestamp_before_max_ms:
         raise _out_of_time(oldest, now_ms)
 

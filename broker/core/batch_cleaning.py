@@ -13,8 +13,8 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from broker.core.cleaned_transactions import Aborted, CleanedTransactions
 from broker.core.offset_map import OffsetMap
-from broker.core.producers import NO_SEQUENCE, ProducerEntry
-from protocol.ids import NO_OFFSET
+from broker.core.producers import ProducerEntry
+from protocol.ids import NO_OFFSET, NO_SEQUENCE, NO_TIMESTAMP
 from protocol.ports import Buffer
 from protocol.records.batch import (
     COMPRESSION_MASK,
@@ -30,7 +30,6 @@ from protocol.records.spans import RecordSpan, append_span, record_bytes, record
 
 A = TypeVar("A", bound=Aborted)
 
-_NO_TIMESTAMP: Final = -1
 _TIMESTAMP_MAX: Final = 2**63 - 1
 
 
@@ -184,7 +183,7 @@ def _emptied(header: BatchHeader) -> bytearray:
     """
     attributes = header.attributes & ~(COMPRESSION_MASK | DELETE_HORIZON_BIT)
     empty = _sized(header, 0)._replace(
-        attributes=attributes, base_timestamp=_NO_TIMESTAMP, records_count=0
+        attributes=attributes, base_timestamp=NO_TIMESTAMP, records_count=0
     )
     return seal_batch(empty, b"")
 

@@ -10,12 +10,12 @@ from typing import Final
 
 from protocol.configs.topic import TopicConfig
 from protocol.errors import ErrorCode, KafkaError, Malformed
+from protocol.ids import NO_TIMESTAMP
 from protocol.ports import Buffer
 from protocol.records.batch import HEADER_SIZE_BYTES, MAGIC, MAGIC_POSITION, Compression
 from protocol.records.compression import CONVERTED_BYTES_MAX
 from protocol.records.message_set import (
     ENTRY_OVERHEAD_BYTES,
-    NO_TIMESTAMP,
     InvalidMessageSet,
     MessageHeader,
     iterate_messages,

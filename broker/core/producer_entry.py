@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from protocol.errors import ErrorCode, KafkaError
-from protocol.ids import NO_OFFSET
+from protocol.ids import NO_OFFSET, NO_SEQUENCE
 from protocol.records.batch import BatchHeader
 
 BATCHES_KEPT: Final = 5
 """A producer may have as many requests in flight and still find its duplicates."""
 SEQUENCE_MAX: Final = 2**31 - 1
-NO_SEQUENCE: Final = -1
 NO_COORDINATOR_EPOCH: Final = -1
 
 

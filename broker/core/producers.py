@@ -12,7 +12,6 @@ from typing import Final
 
 from broker.core.producer_entry import (
     BATCHES_KEPT,
-    NO_SEQUENCE,
     Duplicate,
     Producer,
     ProducerEntry,
@@ -21,7 +20,7 @@ from broker.core.producer_entry import (
 )
 from broker.core.transactions import EndedTransaction, EndMarker, read_marker
 from protocol.errors import ErrorCode, KafkaError
-from protocol.ids import NO_OFFSET
+from protocol.ids import NO_OFFSET, NO_SEQUENCE
 from protocol.ports import Buffer
 from protocol.records.batch import BatchHeader
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from broker.core.append import AppendLimits, RecordsRefused, RecordsSeen, is_out_of_time
 from protocol.errors import ErrorCode, KafkaError, Malformed
-from protocol.ids import TopicPartition
+from protocol.ids import NO_TIMESTAMP, TopicPartition
 from protocol.ports import Buffer
 from protocol.records.batch import (
     ATTRIBUTES_LOW_POSITION,
@@ -36,7 +36,6 @@ _COUNT: Final = Struct(">I")
 _COUNT_AT: Final = HEADER_SIZE_BYTES - _COUNT.size
 SHOWN_MAX: Final = 3
 """How many records the message for the batch repeats."""
-_NO_TIMESTAMP: Final = -1
 
 
 class RecordError(NamedTuple):
@@ -167,7 +166,7 @@ def _time_fault(
             "Producer should not set timestamp type to LogAppendTime."
         )
     at_ms = record.timestamp_ms
-    if limits.is_log_append_time or at_ms == _NO_TIMESTAMP:
+    if limits.is_log_append_time or at_ms == NO_TIMESTAMP:
         return None
     first_ms = now_ms - limits.timestamp_before_max_ms
     last_ms = now_ms + limits.timestamp_after_max_ms

@@ -29,11 +29,10 @@ from broker.storage.checkpoints import (
 from broker.storage.log_reader import largest_timestamp
 from broker.storage.partition_log import PartitionLog
 from broker.storage.segment import Segment
-from protocol.ids import TopicPartition
+from protocol.ids import NO_TIMESTAMP, TopicPartition
 from protocol.ports import Disk
 
 _LOGGER = logging.getLogger(__name__)
-_NO_TIMESTAMP: Final = -1
 _NEVER_MS: Final = 2**63 - 1
 
 
@@ -133,9 +132,9 @@ def write_cleaner_offsets(disk: Disk, offsets: Mapping[TopicPartition, int]) -> 
 
 
 def _timed(segment: Segment, rules: CompactionRules) -> SegmentFacts:
-    first = largest = _NO_TIMESTAMP
+    first = largest = NO_TIMESTAMP
     if rules.max_compaction_lag_ms < _NEVER_MS:
-        first = segment.first_timestamp() or _NO_TIMESTAMP
+        first = segment.first_timestamp() or NO_TIMESTAMP
     if rules.min_compaction_lag_ms > 0:
         largest = largest_timestamp(segment)
     return SegmentFacts(segment.base_offset, segment.size_bytes, first, largest)

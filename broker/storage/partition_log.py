@@ -9,7 +9,6 @@ Source: UnifiedLog.scala, LocalLog.scala.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from broker.core.producer_entry import ProducerEntry
 from broker.core.producers import ProducerStates
@@ -37,9 +36,8 @@ from broker.storage.segment import LogConfig, Segment
 from broker.storage.segment_files import PartitionFiles
 from broker.storage.snapshots import Snapshots
 from protocol.errors import ErrorCode, KafkaError, Malformed
+from protocol.ids import NO_TIMESTAMP
 from protocol.ports import Buffer
-
-_NO_TIMESTAMP: Final = -1
 
 
 class PartitionLog:
@@ -239,7 +237,7 @@ class PartitionLog:
             KafkaError: CORRUPT_MESSAGE.
         """
         largest = max(map(largest_timestamp, self._segments.segments))
-        return None if largest == _NO_TIMESTAMP else self.offset_for_timestamp(largest)
+        return None if largest == NO_TIMESTAMP else self.offset_for_timestamp(largest)
 
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTransaction]:
         """Return the aborted transactions that touch offsets from ``start`` up to ``end``."""

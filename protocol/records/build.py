@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
-from protocol.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from protocol.ids import NO_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
 from protocol.ports import Buffer
 from protocol.records.batch import (
     CONTROL_BIT,
@@ -52,11 +52,11 @@ class BatchOptions:
     """What a batch says about all of its records."""
 
     base_offset: int = 0
-    leader_epoch: int = -1
+    leader_epoch: int = NO_EPOCH
     compression: Compression = Compression.NONE
     producer_id: int = NO_PRODUCER_ID
     producer_epoch: int = NO_PRODUCER_EPOCH
-    base_sequence: int = -1
+    base_sequence: int = NO_SEQUENCE
     is_transactional: bool = False
     is_control: bool = False
     log_append_time_ms: int | None = None

@@ -15,10 +15,11 @@ from typing import Final
 from zlib import crc32
 
 from protocol.errors import Malformed
+from protocol.ids import NO_TIMESTAMP
 from protocol.ports import Buffer
 from protocol.records.batch import TIMESTAMP_TYPE_BIT, Compression
 from protocol.records.build import NewRecord
-from protocol.records.message_set import NO_TIMESTAMP, OLD_MAGICS
+from protocol.records.message_set import OLD_MAGICS
 from protocol.records.records import RecordView, wrapped_int64
 from protocol.records.steps import (
     BYTES_OF_A_STEP,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import Final, TypeVar
 
-from protocol.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from protocol.ids import NO_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
 from protocol.ports import Buffer
 from protocol.records.batch import (
     COMPRESSION_MASK,
@@ -185,7 +185,7 @@ def _as_batch(message: MessageHeader) -> BatchHeader:
     return BatchHeader(
         base_offset=message.offset,
         batch_length=message.message_length,
-        partition_leader_epoch=-1,
+        partition_leader_epoch=NO_EPOCH,
         magic=message.magic,
         crc=message.crc,
         attributes=message.attributes & (COMPRESSION_MASK | TIMESTAMP_TYPE_BIT),
@@ -194,6 +194,6 @@ def _as_batch(message: MessageHeader) -> BatchHeader:
         max_timestamp=message.timestamp,
         producer_id=NO_PRODUCER_ID,
         producer_epoch=NO_PRODUCER_EPOCH,
-        base_sequence=-1,
+        base_sequence=NO_SEQUENCE,
         records_count=-1 if is_wrapper else 1,
     )

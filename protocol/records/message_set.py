@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from zlib import crc32
 
 from protocol.errors import Malformed
+from protocol.ids import NO_TIMESTAMP
 from protocol.ports import Buffer
 from protocol.records.batch import (
     COMPRESSION_MASK,
@@ -28,7 +29,6 @@ from protocol.records.compression import OUTPUT_BYTES_MAX
 from protocol.records.records import RecordView, wrapped_int64
 from protocol.records.steps import CodecWork, Steps, at_once, decompress_in_steps
 
-NO_TIMESTAMP: Final = -1
 OLD_MAGICS: Final = (0, 1)
 ENTRY_OVERHEAD_BYTES: Final = (26, 34)
 """By magic: what a message has around its key and value, offset and length included."""

@@ -13,13 +13,13 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from protocol.errors import Malformed
+from protocol.ids import NO_SEQUENCE
 from protocol.ports import Buffer
 from protocol.records.batch import HEADER_SIZE_BYTES, BatchHeader, iterate_batches
 from protocol.records.compression import OUTPUT_BYTES_MAX
 from protocol.records.steps import Steps, at_once, decompress_in_steps
 from protocol.records.varint import read_varint
 
-NO_SEQUENCE: Final = -1
 _INT32_MIN: Final = -(2**31)
 _INT32_MAX: Final = 2**31 - 1
 _INT64_MIN: Final = -(2**63)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from protocol.errors import Malformed
-from protocol.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from protocol.ids import NO_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP
 from protocol.ports import Buffer
 from protocol.records.batch import (
     HEADER_SIZE_BYTES,
@@ -24,7 +24,6 @@ from protocol.records.build import record_parts, seal_batch
 from protocol.records.compression import OUTPUT_BYTES_MAX
 from protocol.records.entries import EntryHeader, iterate_entries
 from protocol.records.message_set import (
-    NO_TIMESTAMP,
     InvalidMessageSet,
     MessageHeader,
     check_message_crc,
@@ -137,7 +136,7 @@ class _NewBatch:
         header = BatchHeader(
             base_offset=0,
             batch_length=HEADER_SIZE_BYTES - LOG_OVERHEAD_BYTES + len(data),
-            partition_leader_epoch=-1,
+            partition_leader_epoch=NO_EPOCH,
             magic=MAGIC,
             crc=0,
             attributes=self.codec,
@@ -146,7 +145,7 @@ class _NewBatch:
             max_timestamp=self._newest_ms,
             producer_id=NO_PRODUCER_ID,
             producer_epoch=NO_PRODUCER_EPOCH,
-            base_sequence=-1,
+            base_sequence=NO_SEQUENCE,
             records_count=self.count,
         )
         return seal_batch(header, data)

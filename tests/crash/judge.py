@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from broker.core.leader_epochs import LeaderEpochs
-from broker.core.producers import NO_SEQUENCE, ProducerEntry, ProducerStates
+from broker.core.producers import ProducerEntry, ProducerStates
 from broker.storage.batch_scan import scan_batches
 from broker.storage.indexes import AbortedTransaction, aborted_entry
 from broker.storage.partition_log import PartitionLog
+from protocol.ids import NO_SEQUENCE
 from protocol.records.batch import BatchHeader
 from protocol.records.records import iterate_records
 

@@ -14,11 +14,10 @@ from enum import IntEnum
 from typing import Final
 
 from protocol.errors import ErrorCode
-from protocol.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
+from protocol.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP, TopicPartition
 
 EPOCH_MAX: Final = 2**15 - 1
 """No producer ever gets it, so that one more fence is always possible."""
-NO_TIMESTAMP: Final = -1
 NO_TIMEOUT_MS: Final = 2**31 - 1
 EPOCH_PER_TRANSACTION: Final = 2
 """From this transaction.version on the end of a transaction raises the epoch (KIP-890)."""

@@ -18,12 +18,12 @@ from broker.storage.layout import LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SU
 from jbodlab.decoding.dumps.log_files import base_offset_of, map_file
 from jbodlab.decoding.dumps.row import DumpOptions, Findings, Row, row_of
 from protocol.errors import Malformed
+from protocol.ids import NO_TIMESTAMP
 from protocol.records.batch import BatchHeader
 from protocol.records.entries import EntryHeader, iterate_entries, iterate_entry_views
 
 _OFFSET_ENTRY_BYTES: Final = 8
 _TIME_ENTRY_BYTES: Final = 12
-_NO_TIMESTAMP: Final = -1
 
 
 def dump_offset_index(path: Path, options: DumpOptions, findings: Findings) -> Iterator[Row]:
@@ -57,7 +57,7 @@ def dump_time_index(path: Path, options: DumpOptions, findings: Findings) -> Ite
         yield from _sanity_row(path, _time_index_fault(path, index, len(data)), findings)
         return
     segment = _Segment(path)
-    before = _NO_TIMESTAMP
+    before = NO_TIMESTAMP
     for number in range(len(index)):
         timestamp, offset = index.entry(number)
         if number > 0 and offset == index.base_offset:
@@ -100,7 +100,7 @@ class _Segment:
         for position, header in iterate_entries(rest):
             if last_offset(header) >= offset:
                 times = (view.timestamp_ms for view in iterate_entry_views(rest, position, header))
-                return last_offset(header), max(times, default=_NO_TIMESTAMP)
+                return last_offset(header), max(times, default=NO_TIMESTAMP)
         return None
 
 
@@ -114,7 +114,7 @@ def _check_time(
 ) -> None:
     timestamp, offset, before = entry
     try:
-        last, largest = segment.find(offset) or (-1, _NO_TIMESTAMP)
+        last, largest = segment.find(offset) or (-1, NO_TIMESTAMP)
     except Malformed as error:
         findings.note(f"Broken beside {path.absolute()}", f"  {error}")
         return
