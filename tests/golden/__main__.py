@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from tests.golden import (
+    make_assignments,
     make_configs,
     make_dumps,
     make_log_dirs,
@@ -30,6 +31,7 @@ MAKERS: Final[dict[str, Callable[[], Made]]] = {
     **{name: functools.partial(make_messages.made, name) for name in make_messages.FILES},
     "records": make_records.made,
     "releases": make_releases.made,
+    "assignments": make_assignments.made,
     "segments": make_segments.made,
     "dumps": make_dumps.made,
     "configs": make_configs.made,
