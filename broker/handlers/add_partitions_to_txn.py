@@ -10,7 +10,7 @@ from typing import Final
 
 from broker.context import Context
 from broker.core.transaction_state.begin import ProducerIdAndEpoch
-from broker.core.transaction_state.old_clients import fenced_code
+from broker.core.transaction_state.old_clients import client_transaction_version, fenced_code
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
@@ -25,8 +25,6 @@ from protocol.messages.transactions import (
 )
 
 _BATCHES_SINCE: Final = 4
-_EPOCH_RAISED_SINCE: Final = 5
-_TRANSACTION_VERSION_2: Final = 2
 
 
 def refuse(
@@ -110,9 +108,7 @@ async def _codes(
             asked.transactional_id,
             producer,
             partitions,
-            client_transaction_version=(
-                _TRANSACTION_VERSION_2 if version >= _EPOCH_RAISED_SINCE else 0
-            ),
+            client_transaction_version=client_transaction_version(version),
             wall_ms=wall_ms,
         ),
     )

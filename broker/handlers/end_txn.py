@@ -5,17 +5,12 @@ Versions: 0-5. From version 5 on every transaction has an epoch of its own (KIP-
 
 from __future__ import annotations
 
-from typing import Final
-
 from broker.context import Context
 from broker.core.transaction_state.end import EndAsked
-from broker.core.transaction_state.old_clients import fenced_code
+from broker.core.transaction_state.old_clients import client_transaction_version, fenced_code
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.transactions import EndTxnRequest, EndTxnResponse
-
-_EPOCH_RAISED_SINCE: Final = 5
-_TRANSACTION_VERSION_2: Final = 2
 
 
 def refuse(_request: EndTxnRequest, version: int, error: KafkaError) -> EndTxnResponse:
@@ -32,7 +27,7 @@ async def handle(context: Context, request: EndTxnRequest, version: int) -> EndT
         request.producer_id,
         request.producer_epoch,
         request.committed,
-        _TRANSACTION_VERSION_2 if version >= _EPOCH_RAISED_SINCE else 0,
+        client_transaction_version(version),
     )
     ended = await context.transactions.end(request.transactional_id, asked)
     return EndTxnResponse(

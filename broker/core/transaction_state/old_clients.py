@@ -1,9 +1,13 @@
-"""What clients are told that do not know a code yet. Source: KafkaApis, KIP-588."""
+"""What a request's version says of a client, and what clients are told that do not know a code yet.
+
+Source: KafkaApis, KIP-588, KIP-890.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
+from broker.core.transaction_state.metadata import EPOCH_PER_TRANSACTION
 from protocol.errors import ErrorCode
 
 _FENCED_SINCE: Final = {
@@ -13,6 +17,8 @@ _FENCED_SINCE: Final = {
     "EndTxn": 2,
 }
 """From which version on PRODUCER_FENCED is known; before, it was INVALID_PRODUCER_EPOCH."""
+_EPOCH_RAISED_SINCE: Final = 5
+"""From this version of AddPartitionsToTxn and EndTxn on."""
 
 
 def fenced_code(api: str, version: int, code: ErrorCode) -> ErrorCode:
@@ -20,3 +26,8 @@ def fenced_code(api: str, version: int, code: ErrorCode) -> ErrorCode:
     if code is ErrorCode.PRODUCER_FENCED and version < _FENCED_SINCE[api]:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     return code
+
+
+def client_transaction_version(version: int) -> int:
+    """Return the ``transaction.version`` of who asks AddPartitionsToTxn or EndTxn so."""
+    return EPOCH_PER_TRANSACTION if version >= _EPOCH_RAISED_SINCE else 0

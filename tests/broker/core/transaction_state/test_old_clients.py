@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.transaction_state.old_clients import fenced_code
+from broker.core.transaction_state.old_clients import client_transaction_version, fenced_code
 from protocol.errors import ErrorCode
 
 
@@ -15,3 +15,7 @@ def test_clients_that_do_not_know_of_fencing_are_told_of_their_epoch(api: str, s
     assert fenced_code(api, since - 1, fenced) is ErrorCode.INVALID_PRODUCER_EPOCH
     assert fenced_code(api, since, fenced) is fenced
     assert fenced_code(api, 0, ErrorCode.INVALID_TXN_STATE) is ErrorCode.INVALID_TXN_STATE
+
+
+def test_from_version_5_on_each_transaction_has_an_epoch_of_its_own() -> None:
+    assert [client_transaction_version(version) for version in (4, 5)] == [0, 2]
