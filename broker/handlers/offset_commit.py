@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from broker.context import Context
+from broker.coordinators.offset_commits import commit_offsets
 from broker.core.groups.group_shard import Commit, NewOffset
 from broker.core.groups.membership import Committer
 from broker.handlers import handles
@@ -56,11 +57,8 @@ async def handle(
                     partition.commit_timestamp,
                 )
             )
-    if offsets:
-        commit = Commit(request.group_id, _committer(request), offsets, request.retention_time_ms)
-        committed = iter(await _commit(context, commit))
-        codes = [next(committed) if code is ErrorCode.NONE else code for code in codes]
-    return _response(request, codes)
+    commit = Commit(request.group_id, _committer(request), offsets, request.retention_time_ms)
+    return _response(request, await commit_offsets(context.groups, commit, codes))
 
 
 def _name(context: Context, name: str, topic_id: bytes, version: int) -> str | None:
@@ -79,17 +77,6 @@ def _committer(request: OffsetCommitRequest) -> Committer:
         instance_id=request.group_instance_id,
         generation=request.generation_id_or_member_epoch,
     )
-
-
-async def _commit(context: Context, commit: Commit) -> list[ErrorCode]:
-    try:
-        return await context.groups.ask(
-            commit.group_id,
-            lambda shard, waiter, now_ms, wall_ms: shard.commit(waiter, commit, now_ms, wall_ms),
-            writes=True,
-        )
-    except KafkaError as error:
-        return [error.code] * len(commit.offsets)
 
 
 def _response(request: OffsetCommitRequest, codes: Iterable[ErrorCode]) -> OffsetCommitResponse:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from broker.context import Context
+from broker.coordinators.offset_commits import commit_offsets
 from broker.core.groups.group_shard import Commit, NewOffset
 from broker.core.groups.membership import Committer
 from broker.handlers import handles
@@ -45,35 +46,22 @@ async def handle(
             codes.append(ErrorCode.NONE)
             offset, metadata = partition.committed_offset, partition.committed_metadata
             offsets.append(NewOffset(tp, offset, partition.committed_leader_epoch, metadata))
-    if offsets:
-        committed = iter(await _commit(context, request, offsets))
-        codes = [next(committed) if code is ErrorCode.NONE else code for code in codes]
-    return _response(request, codes)
-
-
-async def _commit(
-    context: Context, request: TxnOffsetCommitRequest, offsets: list[NewOffset]
-) -> list[ErrorCode]:
-    committer = Committer(
-        member_id=request.member_id,
-        instance_id=request.group_instance_id,
-        generation=request.generation_id,
-    )
     commit = Commit(
         request.group_id,
-        committer,
+        _committer(request),
         offsets,
         producer_id=request.producer_id,
         producer_epoch=request.producer_epoch,
     )
-    try:
-        return await context.groups.ask(
-            commit.group_id,
-            lambda shard, waiter, now_ms, wall_ms: shard.commit(waiter, commit, now_ms, wall_ms),
-            writes=True,
-        )
-    except KafkaError as error:
-        return [error.code] * len(offsets)
+    return _response(request, await commit_offsets(context.groups, commit, codes))
+
+
+def _committer(request: TxnOffsetCommitRequest) -> Committer:
+    return Committer(
+        member_id=request.member_id,
+        instance_id=request.group_instance_id,
+        generation=request.generation_id,
+    )
 
 
 def _response(

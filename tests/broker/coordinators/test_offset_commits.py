@@ -1,0 +1,42 @@
+"""What becomes of each partition of a commit."""
+
+from __future__ import annotations
+
+from broker.coordinators.offset_commits import commit_offsets
+from broker.core.coordination import CONSUMER_OFFSETS
+from broker.core.groups.group_shard import Commit, GroupShard, NewOffset
+from broker.core.groups.membership import Committer
+from protocol.configs.parsing import broker_config
+from protocol.errors import ErrorCode, KafkaError
+from tests.broker.engine.messages import ORDERS
+from tests.broker.fake_shards import FakeShards
+
+NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+TOO_LARGE = ErrorCode.OFFSET_METADATA_TOO_LARGE
+
+
+def groups() -> FakeShards[GroupShard]:
+    return FakeShards(CONSUMER_OFFSETS, GroupShard(broker_config({}), lambda: 1_000_000))
+
+
+def commit(*metadata: str) -> Commit:
+    return Commit("readers", Committer(), [NewOffset(ORDERS, 5, 0, each) for each in metadata])
+
+
+async def test_each_partition_gets_its_own_code_in_the_order_of_the_request() -> None:
+    wanted = commit("", "x" * 5_000)
+    codes = await commit_offsets(groups(), wanted, [UNKNOWN, NONE, UNKNOWN, NONE])
+    assert codes == [UNKNOWN, NONE, UNKNOWN, TOO_LARGE]
+
+
+async def test_a_refused_commit_is_refused_for_each_offset() -> None:
+    away = groups()
+    away.error = KafkaError(ErrorCode.NOT_COORDINATOR)
+    codes = await commit_offsets(away, commit("", ""), [NONE, UNKNOWN, NONE])
+    assert codes == [ErrorCode.NOT_COORDINATOR, UNKNOWN, ErrorCode.NOT_COORDINATOR]
+
+
+async def test_without_offsets_nobody_is_asked() -> None:
+    away = groups()
+    away.error = KafkaError(ErrorCode.NOT_COORDINATOR)
+    assert await commit_offsets(away, commit(), [UNKNOWN]) == [UNKNOWN]
