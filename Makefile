@@ -15,7 +15,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: none of them shall compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup collected demo demo-svg picture golden test-python test test-all unsampled test-busy heavy fuzz containers style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean
+.PHONY: help setup collected demo demo-svg picture golden test-python test test-all unsampled test-busy heavy fuzz containers style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean report-card
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -124,6 +124,9 @@ bench: setup  ## the benchmarks; PEER=kafka also measures Apache Kafka
 
 restarts: setup  ## RESTARTS clean restarts and as many kill -9 under producers of three clients
 	$(BIN)/python -m tests.restarts --clean $(RESTARTS) --kill $(RESTARTS)
+
+report-card: setup  ## every Kafka client against a cluster whose disks fail; writes docs/clients.md
+	$(BIN)/python -m tests.clients
 
 lock: setup  ## write the lock files from requirements*.in
 	$(BIN)/uv pip compile requirements.in --no-emit-index-url --generate-hashes --no-header --no-annotate --universal --python-version 3.11 -q -o requirements.lock

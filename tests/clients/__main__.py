@@ -1,0 +1,110 @@
+"""``python -m tests.clients``: every client program and suite, and docs/clients.md, their card.
+
+The exit code is 12 when a client missed what it promises, 9 when nothing was missed but something
+could not be run here.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+import click
+
+from jbodlab.errors import ExitCode
+from jbodlab.processes.lab_spec import LabShape
+from tests.clients.builds import NotRunError
+from tests.clients.card import page
+from tests.clients.programs import MEANINGS, PROGRAMS, Program
+from tests.clients.results import Outcome
+from tests.clients.session import FAILING, WHOLE, run_program
+from tests.integration.labs import FAST, PATIENT_MS, Lab, running_lab
+
+ROOT: Final = Path(__file__).parents[2]
+BUILD_DIR: Final = ROOT / "build" / "clients"
+CARD: Final = ROOT / "docs" / "clients.md"
+NOT_RUN: Final = 9
+SHAPE: Final = LabShape(
+    log_dirs=6,
+    configs=FAST | {"group.initial.rebalance.delay.ms": "500"},
+    session_timeout_ms=PATIENT_MS,
+)
+"""A log dir for each item that breaks one, and some that live."""
+
+
+@click.command()
+@click.option(
+    "--client",
+    "clients",
+    type=click.Choice([each.client for each in PROGRAMS], case_sensitive=False),
+    multiple=True,
+    help="Only these; all by default. The card is not written then.",
+)
+@click.option("--quick", is_flag=True, help="Only with failing disks, not also without.")
+def main(*, clients: tuple[str, ...], quick: bool) -> None:
+    """Run client programs and suites against clusters of their own; write docs/clients.md."""
+    chosen = [each for each in PROGRAMS if not clients or each.client in clients]
+    outcomes = list(_outcomes(chosen, quick=quick))
+    if not clients and not quick:
+        CARD.write_text(page(outcomes, (WHOLE, FAILING), MEANINGS), encoding="utf-8")
+        click.echo(f"written: {CARD.relative_to(ROOT)}")
+    sys.exit(exit_code(outcomes))
+
+
+def exit_code(outcomes: Sequence[Outcome]) -> int:
+    """Return what a shell is told: a miss counts for more than what was not run."""
+    if any(not each.passed and not each.not_run for each in outcomes):
+        return ExitCode.VIOLATION
+    return NOT_RUN if any(each.not_run for each in outcomes) else ExitCode.OK
+
+
+def _outcomes(programs: Sequence[Program], *, quick: bool) -> Generator[Outcome]:
+    """Run all, one after the other; a healthy cluster is shared, a broken one is a client's own."""
+    with tempfile.TemporaryDirectory(prefix="jbodlab-clients-") as name, ExitStack() as stack:
+        root = Path(name)
+        whole = None if quick else stack.enter_context(running_lab(root / "whole", SHAPE))
+        for number, program in enumerate(programs):
+            try:
+                command = _prepared(program)
+            except NotRunError as error:
+                worlds = (FAILING,) if quick else (WHOLE, FAILING)
+                yield from (
+                    Outcome(program.client, "", world, (), not_run=str(error)) for world in worlds
+                )
+                click.echo(f"{program.client}: not run: {error}")
+                continue
+            if whole is not None:
+                yield _told(_run(program, command, whole, root, break_disks=False))
+            with running_lab(root / f"broken-{number}", SHAPE) as broken:
+                yield _told(_run(program, command, broken, root, break_disks=True))
+
+
+def _prepared(program: Program) -> list[str]:
+    click.echo(f"{program.client}: fetching and compiling what is not there yet")
+    BUILD_DIR.mkdir(parents=True, exist_ok=True)
+    return program.prepare(BUILD_DIR)
+
+
+def _run(
+    program: Program, command: Sequence[str], lab: Lab, root: Path, *, break_disks: bool
+) -> Outcome:
+    log = root / f"{program.client}.log"
+    return run_program(
+        program.client, command, program.items, lab, break_disks=break_disks, log=log
+    )
+
+
+def _told(outcome: Outcome) -> Outcome:
+    for each in outcome.results:
+        word = "passed" if each.passed else "MISSED"
+        client = f"{outcome.client} {outcome.version}"
+        click.echo(f"{client}, {outcome.world}: {each.item} {word}: {each.told}")
+    return outcome
+
+
+if __name__ == "__main__":
+    main()

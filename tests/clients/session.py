@@ -1,0 +1,104 @@
+"""Runs one client program against a cluster, and breaks a disk where the program says it may.
+
+A program is called with BOOTSTRAP PREFIX ITEM... . It tells one JSON object a line
+(``results.read_line``): its version once, each item's result, and ``halfway`` while it writes to a
+topic. Then it writes on until it reads a line on stdin, and a good deal longer.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from tests.clients.results import Halfway, ItemResult, Outcome, Version, read_line
+from tests.integration.labs import Lab
+
+DEADLINE_S: Final = 300
+"""For all items of a program."""
+VICTIM: Final = 1
+"""All broken disks are this broker's: whatever else breaks, two replicas of three are left."""
+WHOLE: Final = "healthy"
+FAILING: Final = "a leader's disk fails"
+STDERR_SHOWN: Final = 300
+"""Characters of what a program that ended before its time wrote last."""
+
+
+def fail_disk_of_leader(lab: Lab, topic: str) -> None:
+    """Break the log dir of a partition of ``topic`` that ``VICTIM`` leads."""
+
+    def led(_admin: object) -> bool:
+        return bool(_led_by_victim(lab, topic))
+
+    lab.cluster.wait_until(led, f"broker {VICTIM} leads a partition of {topic}")
+    partition = _led_by_victim(lab, topic)[0]
+    lab.control(VICTIM).fail(lab.log_dir_of(VICTIM, topic, partition).path, "eio")
+
+
+def _led_by_victim(lab: Lab, topic: str) -> list[int]:
+    view = lab.admin.any_view([topic])
+    return [
+        each.partition
+        for each in view.partitions
+        if each.topic == topic and each.leader == VICTIM and VICTIM not in each.offline_replicas
+    ]
+
+
+def run_program(
+    client: str,
+    command: Sequence[str],
+    items: Sequence[str],
+    lab: Lab,
+    *,
+    break_disks: bool,
+    log: Path,
+) -> Outcome:
+    """Run all items of a program; ``log`` gets what it writes to stderr."""
+    world = FAILING if break_disks else WHOLE
+    prefix = client.lower().replace(" ", "-")
+    words = [*command, ",".join(lab.servers), prefix, *items]
+    with log.open("wb") as errors:
+        process = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+        )
+    timer = threading.Timer(DEADLINE_S, process.kill)
+    timer.start()
+    try:
+        version, results = _converse(
+            process, lambda topic: fail_disk_of_leader(lab, topic) if break_disks else None
+        )
+        process.wait()
+    finally:
+        timer.cancel()
+        process.kill()
+        process.wait()
+    missing = [item for item in items if item not in {each.item for each in results}]
+    ended = f"the program ended with {process.returncode}: {_end_of(log)}"
+    results += [ItemResult(item, passed=False, told=ended) for item in missing]
+    return Outcome(client, version, world, tuple(results))
+
+
+def _converse(
+    process: subprocess.Popen[str], at_halfway: Callable[[str], None]
+) -> tuple[str, list[ItemResult]]:
+    assert process.stdout is not None
+    assert process.stdin is not None
+    version, results = "", list[ItemResult]()
+    with process.stdin as answers, process.stdout as lines:
+        for line in lines:
+            match read_line(line):
+                case Version(text):
+                    version = text
+                case Halfway(topic):
+                    at_halfway(topic)
+                    answers.write("\n")
+                    answers.flush()
+                case ItemResult() as result:
+                    results.append(result)
+    return version, results
+
+
+def _end_of(log: Path) -> str:
+    return log.read_text(errors="replace").strip()[-STDERR_SHOWN:]
