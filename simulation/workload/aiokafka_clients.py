@@ -11,9 +11,10 @@ to give it that world's time and chance; nothing here does.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.errors import KafkaError as AiokafkaError
@@ -192,15 +193,37 @@ class AiokafkaProducerWorkload:
             invocation.unknown(name)
 
 
-class AiokafkaConsumerWorkload:
-    """One consumer without a group, from the beginning. ``run`` it once; ``stop`` ends it."""
+class ReaderSettings(Protocol):
+    """What readers of all kinds are told."""
+
+    @property
+    def topic(self) -> str:
+        """The topic that is read."""
+        ...
+
+    @property
+    def retry_backoff_ms(self) -> int:
+        """How long it waits after an error."""
+        ...
+
+    @property
+    def metadata_max_age_ms(self) -> int:
+        """How often it asks for metadata when nothing goes wrong."""
+        ...
+
+
+SettingsT = TypeVar("SettingsT", bound=ReaderSettings)
+
+
+class AiokafkaReader(ABC, Generic[SettingsT]):
+    """Polls a consumer of the library. ``run`` it once; ``stop`` ends it."""
 
     def __init__(
         self,
         addresses: Mapping[int, tuple[str, int]],
         client_id: str,
         history: History,
-        settings: ConsumerSettings,
+        settings: SettingsT,
     ) -> None:
         self.progress = Progress()
         self._addresses = addresses
@@ -215,25 +238,38 @@ class AiokafkaConsumerWorkload:
 
     async def run(self) -> None:
         """Read until stopped."""
-        consumer = AIOKafkaConsumer(
-            self._settings.topic,
-            bootstrap_servers=bootstrap(self._addresses),
-            client_id=self._client_id,
-            group_id=None,
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
-            retry_backoff_ms=self._settings.retry_backoff_ms,
-            metadata_max_age_ms=self._settings.metadata_max_age_ms,
-        )
+        consumer = self._subscribed()
         if not await started(consumer, self.progress, self._stopping):
             return
         try:
             while not self._stopping.is_set():
-                await self._poll(consumer)
+                reads = await self._poll(consumer)
+                if reads:
+                    await self._after_read(consumer, reads)
         finally:
             await consumer.stop()
 
-    async def _poll(self, consumer: Any) -> None:
+    @abstractmethod
+    def _subscribed(self) -> Any:
+        """Return a consumer that knows what to read and is not started yet."""
+
+    async def _after_read(self, consumer: Any, reads: Sequence[Read]) -> None:
+        """Called with what a poll brought, once the history has it."""
+
+    def _consumer(self, *topics: str, **words: Any) -> Any:
+        """Return a consumer; ``words`` are added to those that are the same for all."""
+        return AIOKafkaConsumer(
+            *topics,
+            bootstrap_servers=bootstrap(self._addresses),
+            client_id=self._client_id,
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            retry_backoff_ms=self._settings.retry_backoff_ms,
+            metadata_max_age_ms=self._settings.metadata_max_age_ms,
+            **words,
+        )
+
+    async def _poll(self, consumer: Any) -> list[Read]:
         asked = Poll(NO_LEADER, ())
         with self._history.begin(self._client_id, Function.POLL, asked) as polling:
             try:
@@ -241,10 +277,18 @@ class AiokafkaConsumerWorkload:
             except AiokafkaError as error:
                 self.progress.count_error(error_name(error))
                 polling.fail(error_name(error))
-                return
+                return []
             reads = [read_of(tp, records) for tp, records in sorted(found.items()) if records]
             self.progress.read += sum(len(read.records) for read in reads)
             polling.ok(Poll(NO_LEADER, tuple(reads)))
+        return reads
+
+
+class AiokafkaConsumerWorkload(AiokafkaReader[ConsumerSettings]):
+    """One consumer without a group, from the beginning."""
+
+    def _subscribed(self) -> Any:
+        return self._consumer(self._settings.topic, group_id=None)
 
 
 def error_name(error: BaseException) -> str:

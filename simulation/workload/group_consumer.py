@@ -10,26 +10,18 @@ whether two members had one partition, or a commit that was answered was forgott
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener
+from aiokafka import ConsumerRebalanceListener
 from aiokafka import TopicPartition as _Partition
 from aiokafka.errors import IllegalStateError
 from aiokafka.errors import KafkaError as AiokafkaError
 
-from protocol.ids import NO_LEADER, TopicPartition
-from simulation.core.history import Assignment, Commit, Function, History, Poll, Read
-from simulation.workload.aiokafka_clients import (
-    POLL_MS,
-    bootstrap,
-    error_name,
-    read_of,
-    started,
-)
-from simulation.workload.progress import Progress
+from protocol.ids import TopicPartition
+from simulation.core.history import Assignment, Commit, Function, Read
+from simulation.workload.aiokafka_clients import AiokafkaReader, error_name
 
 SESSION_TIMEOUT_MS: Final = 10_000
 HEARTBEAT_INTERVAL_MS: Final = 1_000
@@ -45,49 +37,17 @@ class GroupConsumerSettings:
     metadata_max_age_ms: int = 1_000
 
 
-class GroupConsumerWorkload:
-    """One member. ``run`` it once; ``stop`` has it leave its group and end."""
+class GroupConsumerWorkload(AiokafkaReader[GroupConsumerSettings]):
+    """One member, which leaves its group when it is stopped."""
 
-    def __init__(
-        self,
-        addresses: Mapping[int, tuple[str, int]],
-        client_id: str,
-        history: History,
-        settings: GroupConsumerSettings,
-    ) -> None:
-        self.progress = Progress()
-        self._addresses = addresses
-        self._client_id = client_id
-        self._history = history
-        self._settings = settings
-        self._stopping = asyncio.Event()
-
-    def stop(self) -> None:
-        """Ask for no more records."""
-        self._stopping.set()
-
-    async def run(self) -> None:
-        """Read and commit until stopped."""
-        settings = self._settings
-        consumer = AIOKafkaConsumer(
-            bootstrap_servers=bootstrap(self._addresses),
-            client_id=self._client_id,
-            group_id=settings.group,
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
+    def _subscribed(self) -> Any:
+        consumer = self._consumer(
+            group_id=self._settings.group,
             session_timeout_ms=SESSION_TIMEOUT_MS,
             heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
-            retry_backoff_ms=settings.retry_backoff_ms,
-            metadata_max_age_ms=settings.metadata_max_age_ms,
         )
-        consumer.subscribe([settings.topic], listener=_Listener(self, consumer))
-        if not await started(consumer, self.progress, self._stopping):
-            return
-        try:
-            while not self._stopping.is_set():
-                await self._poll(consumer)
-        finally:
-            await consumer.stop()
+        consumer.subscribe([self._settings.topic], listener=_Listener(self, consumer))
+        return consumer
 
     def assigned(self, consumer: Any, partitions: Iterable[Any]) -> None:
         """Write down what it was assigned, and in which generation."""
@@ -98,22 +58,7 @@ class GroupConsumerWorkload:
         with self._history.begin(self._client_id, Function.ASSIGN, told) as assigning:
             assigning.ok(told)
 
-    async def _poll(self, consumer: Any) -> None:
-        asked = Poll(NO_LEADER, ())
-        with self._history.begin(self._client_id, Function.POLL, asked) as polling:
-            try:
-                found = await consumer.getmany(timeout_ms=POLL_MS)
-            except AiokafkaError as error:
-                self.progress.count_error(error_name(error))
-                polling.fail(error_name(error))
-                return
-            reads = [read_of(tp, records) for tp, records in sorted(found.items()) if records]
-            self.progress.read += sum(len(read.records) for read in reads)
-            polling.ok(Poll(NO_LEADER, tuple(reads)))
-        if reads:
-            await self._commit(consumer, reads)
-
-    async def _commit(self, consumer: Any, reads: list[Read]) -> None:
+    async def _after_read(self, consumer: Any, reads: Sequence[Read]) -> None:
         """Commit what was read; somebody else may have the partitions by now."""
         offsets = tuple((read.tp, read.records[-1][0] + 1) for read in reads)
         commit = Commit(self._settings.group, offsets)
