@@ -7,6 +7,7 @@ them. It sends nothing and decides nothing about an entry.
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -37,6 +38,7 @@ _STATES: Final = ("topic_states", "partition_states")
 _UNGROUPED: Final = ("ungrouped_partition_states",)
 _WHOLE: Final = Cut(0, ())
 _FILTER: Final = Cut(0, (), NEW_PARTITIONS_MAX)
+_OFFSETS: Final = Cut(250, (_PARTITIONS,))
 
 CUTS: Final[dict[str, Cut]] = {
     "ProduceRequest": Cut(100, (("topic_data", "partition_data"),)),
@@ -61,6 +63,16 @@ CUTS: Final[dict[str, Cut]] = {
     "AlterPartitionReassignmentsRequest": Cut(50, (_PARTITIONS,)),
     "ListPartitionReassignmentsRequest": Cut(250, (_INDEXES,)),
     "DescribeProducersRequest": Cut(100, (_INDEXES,)),
+    "OffsetCommitRequest": _OFFSETS,
+    "TxnOffsetCommitRequest": _OFFSETS,
+    "OffsetDeleteRequest": _OFFSETS,
+    "OffsetFetchRequest": Cut(250, (("groups", *_INDEXES), _INDEXES)),
+    "DescribeGroupsRequest": Cut(20, (("groups",),)),
+    "ConsumerGroupDescribeRequest": Cut(20, (("group_ids",),)),
+    "DeleteGroupsRequest": Cut(50, (("groups_names",),)),
+    "DescribeTransactionsRequest": Cut(50, (("transactional_ids",),)),
+    "AddPartitionsToTxnRequest": _FILTER,
+    "SyncGroupRequest": _FILTER,
     "DescribeLogDirsRequest": _FILTER,
     "DescribeTopicPartitionsRequest": _FILTER,
 }
@@ -101,10 +113,14 @@ def check_whole(request: Any) -> None:
 def check_values(request: Any) -> None:
     """Refuse a request with an array so long that it cannot be worked off in one step.
 
+    Of a request that is never cut all arrays of one name count together: many short ones take as
+    long as a long one.
+
     Raises:
         KafkaError: INVALID_REQUEST, naming length and limit.
     """
-    _check_arrays(request, CUTS.get(type(request).__name__, _WHOLE).values_max)
+    cut = CUTS.get(type(request).__name__, _WHOLE)
+    _check_arrays(request, cut.values_max, None if cut.levels else Counter())
 
 
 def shorten(request: Any) -> Iterator[list[Any]]:
@@ -112,20 +128,18 @@ def shorten(request: Any) -> Iterator[list[Any]]:
 
     An answer has an entry for each of the request, and one for very many would take long.
     """
-    limit = CUTS.get(type(request).__name__, _WHOLE).values_max
-    for name in arrays_of(request.__class__):
-        items = getattr(request, name)
-        if items is not None and len(items) > limit:
-            setattr(request, name, items[:limit])
-            yield items[limit:]
+    yield from _shorten(request, CUTS.get(type(request).__name__, _WHOLE).values_max, Counter())
 
 
 def put_together(whole: Any, answer: Any) -> None:
     """Append the arrays of ``answer`` to those of ``whole``.
 
-    An entry that was cut has a part in both: its arrays go on, too. Nodes are named once.
+    An entry that was cut has a part in both: its arrays go on, too. Nodes are named once. Where a
+    later part failed as a whole, its error tells for what it belongs to.
     """
     cls: Any = whole.__class__
+    if getattr(whole, "error_code", 1) == ErrorCode.NONE:
+        whole.error_code = answer.error_code
     for name in arrays_of(cls):
         own, more = getattr(whole, name), getattr(answer, name)
         if not more:
@@ -191,23 +205,31 @@ def _weight(item: Any, levels: tuple[str, ...], most: int) -> int:
 
 @cache
 def _key_fields(struct: type[Any]) -> tuple[str, ...]:
-    return tuple(name for name, row, _ in rows_of(struct) if not isinstance(row.wire, ArrayType))
+    return tuple(
+        name
+        for name, row, _ in rows_of(struct)
+        if not isinstance(row.wire, ArrayType) and name != "error_code"
+    )
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Tell whether two entries are parts of one: alike in all but their arrays."""
+    """Tell whether two entries are parts of one: alike in all but their arrays and error."""
     cls: Any = one.__class__
     if not dataclasses.is_dataclass(cls) or not arrays_of(cls):
         return False
     return all(getattr(one, name) == getattr(other, name) for name in _key_fields(cls))
 
 
-def _check_arrays(value: Any, limit: int) -> None:
+def _check_arrays(value: Any, limit: int, seen: Counter[str] | None) -> None:
+    """Raise for the first array beyond ``limit``; with ``seen`` for all of its name together."""
     cls: Any = value.__class__
     if not dataclasses.is_dataclass(cls):
         return
     for name in arrays_of(cls):
         length = len(getattr(value, name) or ())
+        if seen is not None:
+            seen[name] += length
+            length = seen[name]
         if length > limit:
             raise KafkaError(
                 ErrorCode.INVALID_REQUEST,
@@ -215,4 +237,17 @@ def _check_arrays(value: Any, limit: int) -> None:
             )
     for name, _ in struct_arrays_of(cls):
         for item in getattr(value, name) or ():
-            _check_arrays(item, limit)
+            _check_arrays(item, limit, seen)
+
+
+def _shorten(value: Any, limit: int, kept: Counter[str]) -> Iterator[list[Any]]:
+    for name in arrays_of(value.__class__):
+        items = getattr(value, name) or ()
+        most = limit - kept[name]
+        if len(items) > most:
+            setattr(value, name, items[:most])
+            yield list(items[most:])
+        kept[name] += min(len(items), most)
+    for name, _ in struct_arrays_of(value.__class__):
+        for item in getattr(value, name) or ():
+            yield from _shorten(item, limit, kept)

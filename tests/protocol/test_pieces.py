@@ -3,6 +3,16 @@ from __future__ import annotations
 import pytest
 
 from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.group_offsets import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+)
+from protocol.messages.groups import JoinGroupRequest, JoinGroupRequestProtocol
 from protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -21,6 +31,8 @@ from protocol.messages.offsets import (
 from protocol.messages.producer_ids import InitProducerIdRequest
 from protocol.messages.topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.transactions import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
@@ -152,6 +164,75 @@ def test_what_is_refused_for_its_length_is_left_as_long_as_may_be() -> None:
     assert request.topics == first[:2_000]
     assert list(shorten(request)) == []
     assert list(shorten(MetadataRequest(topics=None))) == []
+
+
+def added(*counts: int) -> AddPartitionsToTxnRequest:
+    return AddPartitionsToTxnRequest(
+        v3_and_below_topics=[
+            AddPartitionsToTxnTopic(name=f"t{number}", partitions=list(range(count)))
+            for number, count in enumerate(counts)
+        ]
+    )
+
+
+def test_short_arrays_of_a_request_that_is_never_cut_count_together() -> None:
+    check_values(added(*[100] * 100))
+    with pytest.raises(KafkaError, match="partitions has 10001 entries, at most 10000 are taken"):
+        check_values(added(*[100] * 100, 1))
+
+
+def test_what_is_refused_is_shortened_at_every_level() -> None:
+    request = added(6_000, 3_000, 2_000, 5)
+    cut_off = [len(each) for each in shorten(request)]
+    assert cut_off == [1_000, 5]
+    assert [len(t.partitions) for t in request.v3_and_below_topics] == [6_000, 3_000, 1_000, 0]
+
+
+def test_protocols_of_a_member_are_never_cut() -> None:
+    protocols = [JoinGroupRequestProtocol(name=f"p{n}") for n in range(2_001)]
+    with pytest.raises(KafkaError, match="protocols has 2001 entries, at most 2000 are taken"):
+        check_values(JoinGroupRequest(protocols=protocols))
+
+
+def fetch_offsets(count: int) -> OffsetFetchRequest:
+    topic = OffsetFetchRequestTopics(name="t", partition_indexes=list(range(count)))
+    return OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=[topic])])
+
+
+def offsets_for(piece: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse:
+    [group] = piece.groups
+    topics = [
+        OffsetFetchResponseTopics(
+            name=topic.name,
+            partitions=[
+                OffsetFetchResponsePartitions(partition_index=index)
+                for index in topic.partition_indexes
+            ],
+        )
+        for topic in group.topics or ()
+    ]
+    return OffsetFetchResponse(
+        groups=[
+            OffsetFetchResponseGroup(group_id="g", topics=[] if error else topics, error_code=error)
+        ]
+    )
+
+
+def test_offsets_that_were_fetched_in_pieces_are_those_of_one_group() -> None:
+    first, *others = (offsets_for(each, ErrorCode.NONE) for each in pieces_of(fetch_offsets(600)))
+    for other in others:
+        put_together(first, other)
+    assert first == offsets_for(fetch_offsets(600), ErrorCode.NONE)
+
+
+def test_an_error_of_a_later_piece_is_the_error_of_its_group() -> None:
+    first, *others = (
+        offsets_for(piece, ErrorCode.NOT_COORDINATOR if number else ErrorCode.NONE)
+        for number, piece in enumerate(pieces_of(fetch_offsets(600)))
+    )
+    for other in others:
+        put_together(first, other)
+    assert [group.error_code for group in first.groups] == [ErrorCode.NOT_COORDINATOR]
 
 
 def test_a_marker_of_very_many_topics_is_cut_without_looking_at_all_of_them_each_time() -> None:
