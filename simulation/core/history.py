@@ -38,6 +38,7 @@ class Function(StrEnum):
     ASSIGN = "assign"
     """Nothing was asked: a member of a group is assigned partitions."""
     COMMIT = "commit"
+    TXN = "txn"
     CREATE_TOPIC = "create-topic"
     CREATE_PARTITIONS = "create-partitions"
     DELETE_TOPIC = "delete-topic"
@@ -98,10 +99,12 @@ class Poll(NamedTuple):
     broker: int
     reads: tuple[Read, ...]
     """When it is over: those with records or an error."""
+    is_committed: bool = False
+    """Only records of transactions that were committed were asked for, and records without one."""
 
 
 class Assignment(NamedTuple):
-    """What one member of a group owns from now on."""
+    """What one member of a group owns from now on; without a group: a consumer begins anew."""
 
     group: str
     generation: int
@@ -113,6 +116,17 @@ class Commit(NamedTuple):
 
     group: str
     offsets: tuple[tuple[TopicPartition, int], ...]
+
+
+class Txn(NamedTuple):
+    """One transaction. OK: its commit was answered. FAIL: nobody asked for its commit."""
+
+    transactional_id: str
+    sends: tuple[Send, ...]
+    reads: tuple[Read, ...] = ()
+    """What it takes from: the records that were sent come from these, one from one, in order."""
+    group: str = ""
+    """Commits what was read, as this group's offsets; "": it reads nothing."""
 
 
 class Order(NamedTuple):
@@ -137,7 +151,7 @@ class Order(NamedTuple):
     """Asked of more than one broker: who did not answer may do it yet, a second time."""
 
 
-Value: TypeAlias = Send | Poll | Assignment | Commit | Order
+Value: TypeAlias = Send | Poll | Assignment | Commit | Txn | Order
 
 
 class Operation(NamedTuple):

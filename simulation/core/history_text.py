@@ -21,11 +21,13 @@ from simulation.core.history import (
     Operation,
     Order,
     Poll,
+    Read,
     Send,
+    Txn,
     Value,
 )
 
-_CLIENT_FUNCTIONS: Final = (Function.SEND, Function.POLL)
+_CLIENT_FUNCTIONS: Final = (Function.SEND, Function.POLL, Function.TXN)
 
 
 def edn_lines(operations: Iterable[Operation]) -> Iterator[str]:
@@ -64,6 +66,8 @@ def _partitions(value: Value) -> Iterator[TopicPartition]:
             yield value.tp
         case Poll():
             yield from (read.tp for read in value.reads)
+        case Txn():
+            yield from (part.tp for part in (*value.reads, *value.sends))
         case Assignment() | Commit() | Order():
             pass
         case _:
@@ -91,7 +95,13 @@ def _edn_value(operation: Operation, keys: Mapping[TopicPartition, int]) -> str:
         case Send():
             return _edn_vector(_sends(value, keys[value.tp], operation.kind))
         case Poll():
-            return _edn_vector([_poll(value, keys, operation.kind)])
+            return _edn_vector([_poll(value.reads, keys, operation.kind)])
+        case Txn():
+            polls = [_poll(value.reads, keys, Kind.OK)] if value.reads else []
+            sends = [
+                text for send in value.sends for text in _sends(send, keys[send.tp], operation.kind)
+            ]
+            return _edn_vector([*polls, *sends])
         case Assignment():
             tps = _edn_vector(_edn_text(str(tp)) for tp in value.partitions)
             group = _edn_text(value.group)
@@ -121,12 +131,12 @@ def _sends(send: Send, key: int, kind: Kind) -> Iterator[str]:
             yield f"[:send {key} [{send.base_offset + number} {record}]]"
 
 
-def _poll(poll: Poll, keys: Mapping[TopicPartition, int], kind: Kind) -> str:
+def _poll(reads: Iterable[Read], keys: Mapping[TopicPartition, int], kind: Kind) -> str:
     if kind is not Kind.OK:
         return "[:poll]"
     read = [
         f"{keys[each.tp]} {_edn_vector(f'[{offset} {record}]' for offset, record in each.records)}"
-        for each in poll.reads
+        for each in reads
         if each.records
     ]
     return f"[:poll {{{', '.join(read)}}}]"

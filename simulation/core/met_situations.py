@@ -29,6 +29,7 @@ _NOT_ORDERS: Final = (
     Function.POLL,
     Function.ASSIGN,
     Function.COMMIT,
+    Function.TXN,
     Function.NOTE,
 )
 

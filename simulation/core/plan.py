@@ -89,12 +89,26 @@ class Workload:
 
     name: NewName
     topic: TopicRef
-    kind: Literal["produce", "consume", "move"] = "produce"
-    """``move`` moves replicas between the log dirs of their brokers, by chance."""
+    kind: Literal["produce", "consume", "transform", "move"] = "produce"
+    """``transform`` consumes and produces ``into`` another topic, exactly once, by transactions.
+
+    ``move`` moves replicas between the log dirs of their brokers, by chance.
+    """
     client: Literal["plain", "aiokafka"] = "plain"
     """``plain`` shows every answer as it came; ``aiokafka`` is the library as people use it."""
     group: str | None = None
-    """A consumer's: it shares the topic with the others of that group, and commits. aiokafka's."""
+    """A consumer's: it shares the topic with the others of that group, and commits. aiokafka's.
+
+    A transformer needs one of its own, whose offsets are committed by its transactions.
+    """
+    into: TopicRef | None = None
+    """Where a transformer writes a record for each that it reads."""
+    transactional: bool = False
+    """A producer's, aiokafka's: each ``batch_records`` are a transaction over all partitions."""
+    aborts_every: int = 0
+    """Each so-manieth transaction of such a producer is aborted; 0: none."""
+    read_committed: bool = False
+    """A consumer's, aiokafka's: it sees no transactions that are open or aborted."""
     acks: Literal["all", "1", "0"] = "all"
     idempotent: bool = False
     interval_ms: int = 50

@@ -33,7 +33,9 @@ BOUNDED: Final = (Count, LeaderEpoch, Metric, Offsets)
 """Conditions that say nothing without a bound."""
 _NEWEST_FORMAT: Final = 2
 """Of records; older ones are message sets, without producer ids."""
-_IN_GROUPS: Final = ("consume", "aiokafka")
+_READING: Final = ("consume", "aiokafka")
+_IN_GROUPS: Final = (_READING, ("transform", "aiokafka"))
+_PRODUCING: Final = ("produce", "aiokafka")
 _NOT_BOUNDS: Final = ("workload", "what", "of", "broker", "name")
 
 
@@ -107,11 +109,27 @@ def _workload_mistakes(plan: Plan) -> Iterator[str]:
     for index, workload in enumerate(plan.workloads):
         if workload.client == "aiokafka" and workload.kind == "move":
             yield f"workloads[{index}].client: aiokafka moves no replicas"
-        if workload.group is not None and (workload.kind, workload.client) != _IN_GROUPS:
-            yield f"workloads[{index}].group: only of kind consume and client aiokafka"
+        yield from (f"workloads[{index}].{mistake}" for mistake in _library_mistakes(workload))
         if workload.idempotent and workload.acks != "all":
             yield f"workloads[{index}].acks: must be all of an idempotent producer"
         yield from (f"workloads[{index}].{mistake}" for mistake in _format_mistakes(workload))
+
+
+def _library_mistakes(workload: Workload) -> Iterator[str]:
+    """Find what only aiokafka does here, or only some of its clients."""
+    who = (workload.kind, workload.client)
+    if workload.group is not None and who not in _IN_GROUPS:
+        yield "group: only of kind consume or transform, and client aiokafka"
+    if workload.kind == "transform" and (who not in _IN_GROUPS or workload.group is None):
+        yield "kind: transform needs client aiokafka, a group and into"
+    if (workload.into is not None) != (workload.kind == "transform"):
+        yield "into: of kind transform, which must have it, and of no other"
+    if workload.transactional and (who != _PRODUCING or workload.acks != "all"):
+        yield "transactional: only of kind produce, client aiokafka and acks all"
+    if workload.aborts_every < 0 or (workload.aborts_every and not workload.transactional):
+        yield f"aborts_every: must be >= 0, of a transactional producer, is {workload.aborts_every}"
+    if workload.read_committed and who != _READING:
+        yield "read_committed: only of kind consume and client aiokafka"
 
 
 def _format_mistakes(workload: Workload) -> Iterator[str]:

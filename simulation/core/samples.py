@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from protocol.ids import NO_EPOCH, NO_LEADER, TopicPartition
 
@@ -167,6 +167,9 @@ class BatchSample(NamedTuple):
     base_sequence: int
     records: tuple[tuple[int, int], ...]
     """Offset and number of each record; no control records."""
+    is_transactional: bool = False
+    marker: Literal["", "commit", "abort"] = ""
+    """What a control batch says of the open transaction of its producer."""
 
 
 class LogSample(NamedTuple):

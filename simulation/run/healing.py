@@ -73,24 +73,33 @@ async def heal(context: RunContext, ending: Ending, story: Story) -> int:
 
 
 async def end_workloads(context: RunContext, ending: Ending, story: Story) -> None:
-    """Let writers end first, and readers when they have read all that there is.
+    """Let writers end first, then who writes what it reads, and readers when all is read.
 
     Raises:
         StepError: a reader does not come to the end in time.
     """
     await context.workloads.end_writers()
+    unread = await _read_up(context, ending, story)
+    await context.workloads.end_transformers()
+    unread = unread or await _read_up(context, ending, story)
+    await context.workloads.end_readers()
+    if unread:
+        raise StepError(unread)
+
+
+async def _read_up(context: RunContext, ending: Ending, story: Story) -> str:
+    """Wait until readers have read all that there is; return what they have not, in the end."""
     began_ms = context.cluster.now_ms()
     while True:
         seen = await context.observer.observe((Need.OFFSETS,))
         unread = context.workloads.unread(seen.offsets)
         lasted_ms = context.cluster.now_ms() - began_ms
-        if not unread or lasted_ms > ending.heals_within_ms:
-            break
+        if not unread:
+            story.tell(f"all is read after {lasted_ms} ms")
+            return ""
+        if lasted_ms > ending.heals_within_ms:
+            return f"not read {lasted_ms} ms after all was well: {'; '.join(unread)}"
         await asyncio.sleep(LOOK_EVERY_MS / 1000)
-    await context.workloads.end_readers()
-    if unread:
-        raise StepError(f"not read {lasted_ms} ms after all was well: {'; '.join(unread)}")
-    story.tell(f"all is read after {lasted_ms} ms")
 
 
 class Repair:

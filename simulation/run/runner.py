@@ -190,6 +190,7 @@ class _PlanRun:
         except StepError as error:
             self._note(HEALING, [str(error)])
             await context.workloads.end_writers()
+            await context.workloads.end_transformers()
             await context.workloads.end_readers()
 
     async def _judge_empty(self, faults: list[Fault]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Final, Protocol
+from dataclasses import dataclass, replace
+from typing import Final, Protocol, runtime_checkable
 
 from protocol.ids import TopicPartition
 from protocol.ports import WallClock
@@ -32,6 +32,16 @@ class _Client(Protocol):
     async def run(self) -> None: ...
 
     def stop(self) -> None: ...
+
+
+@runtime_checkable
+class _Library(Protocol):
+    """A library's reader."""
+
+    group: str
+    """"": none."""
+    topic: str
+    positions: dict[TopicPartition, int]
 
 
 @dataclass(slots=True)
@@ -85,23 +95,52 @@ class Workloads:
             running.connection.close()
 
     async def end_writers(self) -> None:
-        """End all that write or move; what they have sent is waited for."""
-        await self.end(*(name for name, one in self._workloads.items() if one.kind != "consume"))
+        """End all that only write or move; what they have sent is waited for."""
+        await self.end(*self._of("produce", "move"))
+
+    async def end_transformers(self) -> None:
+        """End those that write what they read, with their transactions."""
+        await self.end(*self._of("transform"))
 
     async def end_readers(self) -> None:
         """End all that read."""
-        await self.end(*(name for name, one in self._workloads.items() if one.kind == "consume"))
+        await self.end(*self._of("consume"))
 
     def unread(self, offsets: Mapping[TopicPartition, ObservedOffsets]) -> list[str]:
         """Return what readers that run have yet to read, in words."""
         return [
-            f"{name} is at offset {position.offset} of {tp}, which ends at {offsets[tp].latest}"
-            for name, begun in self._begun.items()
-            for running in begun
-            if isinstance(running.client, ConsumerWorkload) and not running.task.done()
-            for tp, position in running.client.positions.items()
-            if tp in offsets and position.offset < offsets[tp].latest
+            f"{who} is at offset {offset} of {tp}, which ends at {offsets[tp].latest}"
+            for who, positions in self._positions(offsets).items()
+            for tp, offset in positions.items()
+            if tp in offsets and offset < offsets[tp].latest
         ]
+
+    def _reads_all(self, name: str) -> bool:
+        return self._workloads[name].group is not None or self._workloads[name].read_committed
+
+    def _of(self, *kinds: str) -> list[str]:
+        return [name for name, one in self._workloads.items() if one.kind in kinds]
+
+    def _positions(
+        self, offsets: Mapping[TopicPartition, ObservedOffsets]
+    ) -> dict[str, dict[TopicPartition, int]]:
+        """Return where readers that run are: those that must come to the end of what there is.
+
+        A group reads all of its topic, whoever of it.
+        """
+        found: dict[str, dict[TopicPartition, int]] = {}
+        for name, begun in self._begun.items():
+            for client in (running.client for running in begun if not running.task.done()):
+                if isinstance(client, ConsumerWorkload):
+                    places = {tp: one.offset for tp, one in client.positions.items()}
+                    found.setdefault(name, {}).update(places)
+                elif isinstance(client, _Library) and self._reads_all(name):
+                    who = f"group {client.group}" if client.group else name
+                    whole = {tp: 0 for tp in offsets if tp.topic == client.topic}
+                    places = found.setdefault(who, whole)
+                    for tp, offset in client.positions.items():
+                        places[tp] = max(offset, places.get(tp, 0))
+        return found
 
     def seen(self) -> dict[str, ObservedWorkload]:
         """Return what each has done, all its beginnings together."""
@@ -120,21 +159,38 @@ class Workloads:
             GroupConsumerSettings,
             GroupConsumerWorkload,
         )
-
-        addresses, client_id = connection.addresses, connection.client_id
-        if workload.group is not None:
-            member = GroupConsumerSettings(topic=workload.topic, group=workload.group)
-            return GroupConsumerWorkload(addresses, client_id, self._history, member)
-        if workload.kind == "consume":
-            reading = ConsumerSettings(topic=workload.topic)
-            return AiokafkaConsumerWorkload(addresses, client_id, self._history, reading)
-        return AiokafkaProducerWorkload(
-            self._count,
-            addresses,
-            client_id,
-            self._history,
-            _producer_settings(workload),
+        from simulation.workload.transactional_producer import (  # noqa: PLC0415
+            TransactionalProducerWorkload,
+            TransactionSettings,
         )
+        from simulation.workload.transformer import (  # noqa: PLC0415
+            TransformSettings,
+            TransformWorkload,
+        )
+
+        who = (connection.addresses, connection.client_id, self._history)
+        writing = _producer_settings(workload)
+        is_committed = workload.read_committed
+        if workload.kind == "transform":
+            assert workload.group is not None
+            assert workload.into is not None
+            writing = replace(writing, topic=workload.into)
+            transform = TransformSettings(
+                topic=workload.topic, group=workload.group, writing=writing
+            )
+            return TransformWorkload(self._count, *who, transform)
+        if workload.group is not None:
+            member = GroupConsumerSettings(
+                topic=workload.topic, group=workload.group, is_read_committed=is_committed
+            )
+            return GroupConsumerWorkload(*who, member)
+        if workload.kind == "consume":
+            reading = ConsumerSettings(topic=workload.topic, is_read_committed=is_committed)
+            return AiokafkaConsumerWorkload(*who, reading)
+        if workload.transactional:
+            transactions = TransactionSettings(aborts_every=workload.aborts_every)
+            return TransactionalProducerWorkload(self._count, *who, writing, transactions)
+        return AiokafkaProducerWorkload(self._count, *who, writing)
 
     def _client(self, workload: Workload, connection: ClusterClient) -> _Client:
         match workload.kind:
@@ -151,6 +207,8 @@ class Workloads:
                     topic=workload.topic, message_format=workload.message_format
                 )
                 return ConsumerWorkload(connection, self._history, settings)
+            case "transform":
+                raise AssertionError("aiokafka transforms, and no other client")
             case "move":
                 return MoverWorkload(
                     connection,

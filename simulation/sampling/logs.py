@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 from zlib import crc32
 
 from broker.storage.layout import (
@@ -21,7 +21,7 @@ from broker.storage.layout import (
 from protocol.errors import Malformed
 from protocol.ids import TopicPartition
 from protocol.records.batch import BatchHeader, UnsupportedMagic, iterate_batches
-from protocol.records.records import iterate_records
+from protocol.records.records import ControlRecordType, control_type, iterate_records
 from simulation.core.payload import number_of
 from simulation.core.samples import BatchSample, LogSample
 
@@ -129,6 +129,8 @@ def _batches_of(data: bytes) -> Iterator[BatchSample]:
             header.producer_epoch,
             header.base_sequence,
             () if header.is_control else _records_of(batch, header),
+            header.is_transactional,
+            _marker(batch, header) if header.is_control else "",
         )
 
 
@@ -139,3 +141,16 @@ def _records_of(batch: bytes, header: BatchHeader) -> tuple[tuple[int, int], ...
         (record.offset, number_of(record.value, record.headers))
         for record in iterate_records(batch, 0, header)
     )
+
+
+def _marker(batch: bytes, header: BatchHeader) -> Literal["", "commit", "abort"]:
+    """Return how a transaction ended, where it is that which a control batch tells."""
+    for record in iterate_records(batch, 0, header):
+        match control_type(record):
+            case ControlRecordType.COMMIT:
+                return "commit"
+            case ControlRecordType.ABORT:
+                return "abort"
+            case _:
+                pass
+    return ""

@@ -23,6 +23,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import NO_LEADER, TopicPartition
 from protocol.records.batch import Compression
 from simulation.core.history import (
+    Assignment,
     Function,
     History,
     Invocation,
@@ -44,6 +45,7 @@ from simulation.workload.pause import pause
 from simulation.workload.producer import Pace, ProducerSettings
 from simulation.workload.progress import Progress
 
+NO_GENERATION: Final = -1
 UNTOLD: Final = ProducerRange(-1, -1, -1)
 """The library does not say how it numbers batches."""
 POLL_MS: Final = 500
@@ -202,6 +204,16 @@ class ReaderSettings(Protocol):
         ...
 
     @property
+    def group(self) -> str:
+        """Its group; "": none."""
+        ...
+
+    @property
+    def is_read_committed(self) -> bool:
+        """Whether it gets no records of transactions that are open or aborted."""
+        ...
+
+    @property
     def retry_backoff_ms(self) -> int:
         """How long it waits after an error."""
         ...
@@ -226,6 +238,10 @@ class AiokafkaReader(ABC, Generic[SettingsT]):
         settings: SettingsT,
     ) -> None:
         self.progress = Progress()
+        self.positions: dict[TopicPartition, int] = {}
+        """Behind what it has read, of the partitions that it is assigned."""
+        self.topic = settings.topic
+        self.group = settings.group
         self._addresses = addresses
         self._client_id = client_id
         self._history = history
@@ -246,6 +262,7 @@ class AiokafkaReader(ABC, Generic[SettingsT]):
                 reads = await self._poll(consumer)
                 if reads:
                     await self._after_read(consumer, reads)
+                self.positions |= positions_of(consumer)
         finally:
             await consumer.stop()
 
@@ -258,19 +275,21 @@ class AiokafkaReader(ABC, Generic[SettingsT]):
 
     def _consumer(self, *topics: str, **words: Any) -> Any:
         """Return a consumer; ``words`` are added to those that are the same for all."""
+        is_committed = self._settings.is_read_committed
         return AIOKafkaConsumer(
             *topics,
             bootstrap_servers=bootstrap(self._addresses),
             client_id=self._client_id,
             auto_offset_reset="earliest",
             enable_auto_commit=False,
+            isolation_level="read_committed" if is_committed else "read_uncommitted",
             retry_backoff_ms=self._settings.retry_backoff_ms,
             metadata_max_age_ms=self._settings.metadata_max_age_ms,
             **words,
         )
 
     async def _poll(self, consumer: Any) -> list[Read]:
-        asked = Poll(NO_LEADER, ())
+        asked = Poll(NO_LEADER, (), is_committed=self._settings.is_read_committed)
         with self._history.begin(self._client_id, Function.POLL, asked) as polling:
             try:
                 found = await consumer.getmany(timeout_ms=POLL_MS)
@@ -280,7 +299,7 @@ class AiokafkaReader(ABC, Generic[SettingsT]):
                 return []
             reads = [read_of(tp, records) for tp, records in sorted(found.items()) if records]
             self.progress.read += sum(len(read.records) for read in reads)
-            polling.ok(Poll(NO_LEADER, tuple(reads)))
+            polling.ok(asked._replace(reads=tuple(reads)))
         return reads
 
 
@@ -288,6 +307,9 @@ class AiokafkaConsumerWorkload(AiokafkaReader[ConsumerSettings]):
     """One consumer without a group, from the beginning."""
 
     def _subscribed(self) -> Any:
+        anew = Assignment("", NO_GENERATION, ())
+        with self._history.begin(self._client_id, Function.ASSIGN, anew) as assigning:
+            assigning.ok(anew)
         return self._consumer(self._settings.topic, group_id=None)
 
 
@@ -297,6 +319,19 @@ def error_name(error: BaseException) -> str:
     if isinstance(number, int) and number in list(ErrorCode):
         return ErrorCode(number).name
     return type(error).__name__
+
+
+def positions_of(consumer: Any) -> dict[TopicPartition, int]:
+    """Return where a consumer is in the partitions that it is assigned and has begun to read."""
+    # The library has no public way to tell a position without waiting for one.
+    subscription = consumer._subscription.subscription  # noqa: SLF001
+    assignment = None if subscription is None else subscription.assignment
+    states = {} if assignment is None else {tp: assignment.state_value(tp) for tp in assignment.tps}
+    return {
+        TopicPartition(tp.topic, tp.partition): state.position
+        for tp, state in states.items()
+        if state is not None and state.has_valid_position
+    }
 
 
 def bootstrap(addresses: Mapping[int, tuple[str, int]]) -> str:

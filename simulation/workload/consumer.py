@@ -46,6 +46,10 @@ class ConsumerSettings:
     """How often it asks for metadata when nothing goes wrong: it may have missed an election."""
     message_format: int = 2
     """The newest format of records that it understands; 0 and 1 know nothing of leader epochs."""
+    is_read_committed: bool = False
+    """Of a library's: it gets no records of transactions that are open or aborted."""
+    group: str = ""
+    """Of a library's, which has other settings for those with one; "": none."""
 
 
 @dataclass(slots=True)

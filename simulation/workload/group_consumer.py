@@ -33,6 +33,7 @@ class GroupConsumerSettings:
 
     topic: str
     group: str
+    is_read_committed: bool = False
     retry_backoff_ms: int = 100
     metadata_max_age_ms: int = 1_000
 
@@ -51,12 +52,16 @@ class GroupConsumerWorkload(AiokafkaReader[GroupConsumerSettings]):
 
     def assigned(self, consumer: Any, partitions: Iterable[Any]) -> None:
         """Write down what it was assigned, and in which generation."""
+        self.positions.clear()
         # The library has no public way to ask for it.
         generation = consumer._coordinator.generation  # noqa: SLF001
         tps = sorted(TopicPartition(tp.topic, tp.partition) for tp in partitions)
         told = Assignment(self._settings.group, generation, tuple(tps))
         with self._history.begin(self._client_id, Function.ASSIGN, told) as assigning:
             assigning.ok(told)
+
+    async def revoked(self) -> None:
+        """Return when the group may go on from what this member has committed."""
 
     async def _after_read(self, consumer: Any, reads: Sequence[Read]) -> None:
         """Commit what was read; somebody else may have the partitions by now."""
@@ -81,9 +86,13 @@ class _Listener(ConsumerRebalanceListener):
         self._workload = workload
         self._consumer = consumer
 
-    def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
-        """Nothing is told: the next assignment says it."""
-        del revoked
+    # The library awaits what is a coroutine; its annotation does not say so.
+    async def on_partitions_revoked(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, revoked: Iterable[Any]
+    ) -> None:
+        """Nothing is written down: the next assignment says it."""
+        if revoked:
+            await self._workload.revoked()
 
     def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
         """Write it down."""

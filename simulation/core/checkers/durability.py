@@ -17,7 +17,7 @@ from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import forgiven_until, trusted_logs
 from simulation.core.checkers.spans import Span, spans_of
 from simulation.core.checkers.timeline import last_partitions
-from simulation.core.history import NAMELESS, UNREADABLE, Kind, Poll, Send
+from simulation.core.history import NAMELESS, UNREADABLE, Kind, Poll, Send, Txn
 from simulation.core.samples import LogSample, Samples
 
 NAME: Final = "durability"
@@ -84,6 +84,11 @@ def _kept(evidence: Evidence, deletions: OrderedDeletions) -> list[_Fact]:
 def _facts(span: Span) -> Iterator[_Fact]:
     """Give what one answer says; it may be on its way for long, and tell of what is lost since."""
     value, at_us, asked_us = span.end.value, span.end.at_us, span.begin.at_us
+    if isinstance(value, Txn):
+        for send in value.sends:
+            how = f"committed by transaction {value.transactional_id}"
+            for record in send.records:
+                yield _Fact(at_us, asked_us, send.tp, send.base_offset, record, how)
     if isinstance(value, Send):
         asked_us = max(value.asked_us, asked_us)
     if isinstance(value, Send) and value.acks == _ALL:

@@ -14,7 +14,7 @@ from protocol.ids import TopicPartition
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import forgiven_until
-from simulation.core.history import Assignment, Commit, Kind, Operation, Poll
+from simulation.core.history import Assignment, Commit, Kind, Operation, Poll, Txn
 
 NAME: Final = "groups"
 _OFFSETS: Final = "__consumer_offsets"
@@ -56,6 +56,11 @@ def check_groups(evidence: Evidence) -> list[Violation]:
                 for tp, offset in commit.offsets:
                     key = (commit.group, tp)
                     groups.committed[key] = max(offset, groups.committed.get(key, 0))
+            case Txn() as txn if txn.group:
+                for read in txn.reads:
+                    key = (txn.group, read.tp)
+                    behind = read.records[-1][0] + 1
+                    groups.committed[key] = max(behind, groups.committed.get(key, 0))
             case Poll() as poll:
                 may_go_back = [
                     read.tp

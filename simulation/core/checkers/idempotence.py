@@ -12,7 +12,8 @@ from protocol.ids import TopicPartition
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import EVER, forgiven_until, is_damaged
-from simulation.core.history import Kind, Send
+from simulation.core.checkers.outcomes import OFFSETS_TOPIC
+from simulation.core.history import Kind, Send, Txn
 from simulation.core.samples import BatchSample, LogSample
 
 NAME: Final = "idempotence"
@@ -35,7 +36,8 @@ def check_idempotence(evidence: Evidence) -> list[Violation]:
         if forgiven.get(log.tp) != EVER and not is_damaged(evidence.samples, log)
         for text in [
             *_sequence_faults(
-                log,
+                # Coordinators number no batches of offsets. Source: CoordinatorRuntime.java.
+                log._replace(batches=()) if log.tp.topic == OFFSETS_TOPIC else log,
                 # In a topic that was made anew a producer goes on with the number it had.
                 is_whole=log.tp not in forgiven
                 and log.log_start_offset == 0
@@ -71,8 +73,10 @@ def _shared_ids(evidence: Evidence) -> Iterator[Violation]:
 def _idempotent_records(evidence: Evidence) -> Iterator[int]:
     for operation in evidence.history:
         value = operation.value
-        if isinstance(value, Send) and value.producer is not None:
-            yield from value.records
+        sends = value.sends if isinstance(value, Txn) else (value,)
+        for send in sends:
+            if isinstance(send, Send) and send.producer is not None:
+                yield from send.records
 
 
 def _disowned_records(evidence: Evidence) -> dict[int, str]:
@@ -99,8 +103,11 @@ def _given_up_counts(evidence: Evidence) -> dict[TopicPartition, int]:
     counts: dict[TopicPartition, int] = {}
     for operation in evidence.history:
         value = operation.value
-        if isinstance(value, Send) and operation.kind in (Kind.FAIL, Kind.INFO):
-            counts[value.tp] = counts.get(value.tp, 0) + len(value.records)
+        if operation.kind not in (Kind.FAIL, Kind.INFO):
+            continue
+        for send in value.sends if isinstance(value, Txn) else (value,):
+            if isinstance(send, Send):
+                counts[send.tp] = counts.get(send.tp, 0) + len(send.records)
     return counts
 
 

@@ -30,11 +30,14 @@ from simulation.core.checkers import (
     offline,
     orders,
     placement,
+    polls,
+    processing,
     reads,
     refused_places,
     retention,
     settled,
     states,
+    transactions,
     unassigned,
 )
 from simulation.core.checkers.evidence import Evidence
@@ -111,6 +114,9 @@ _WANTS: Final[Mapping[str, _Wants]] = {
         (SampleSource.CLIENTS, SampleSource.DECISIONS), (SampleSource.REPLICAS, SampleSource.LOGS)
     ),
     groups.NAME: _Wants((SampleSource.CLIENTS, SampleSource.DECISIONS)),
+    transactions.NAME: _Wants((SampleSource.CLIENTS, SampleSource.LOGS), (SampleSource.DECISIONS,)),
+    polls.NAME: _Wants((SampleSource.CLIENTS,), (SampleSource.LOGS, SampleSource.DECISIONS)),
+    processing.NAME: _Wants((SampleSource.CLIENTS, SampleSource.LOGS), (SampleSource.DECISIONS,)),
     answers.NAME: _Wants((SampleSource.CLIENTS,), (SampleSource.CONNECTIONS,)),
     bounds.NAME: _Wants((SampleSource.QUEUES,)),
 }

@@ -15,7 +15,7 @@ from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import EVER, forgiven_until
 from simulation.core.checkers.leading import Leading
 from simulation.core.checkers.spans import Span, spans_of
-from simulation.core.history import Kind, Poll, Read
+from simulation.core.history import Kind, Poll, Read, Txn
 from simulation.core.samples import SampleSource
 
 NAME: Final = "reads"
@@ -28,16 +28,27 @@ def check_reads(evidence: Evidence) -> list[Violation]:
     samples = evidence.samples
     leading = Leading(samples) if SampleSource.COMMITS in samples.sources else None
     compacted = deletions_of(evidence).compacted
+    # Markers, and to some readers aborted records, are offsets without records.
+    skipping = {**compacted, **_topics_of_transactions(evidence)}
     forgiven = forgiven_until(samples)
     return [
         Violation(NAME, span.end.at_us, text)
         for span, poll, read in _reads(evidence)
         for text in (
             *_uncommitted(span, poll, read, leading),
-            *(() if read.tp.topic in compacted else _left_out(poll, read)),
+            *(() if read.tp.topic in skipping else _left_out(poll, read)),
         )
         if forgiven.get(read.tp) != EVER
     ]
+
+
+def _topics_of_transactions(evidence: Evidence) -> dict[str, None]:
+    return {
+        send.tp.topic: None
+        for operation in evidence.history
+        if isinstance(operation.value, Txn)
+        for send in operation.value.sends
+    }
 
 
 def _reads(evidence: Evidence) -> Iterator[tuple[Span, Poll, Read]]:

@@ -25,11 +25,14 @@ from simulation.core.checkers.metadata import check_metadata
 from simulation.core.checkers.offline import check_offline
 from simulation.core.checkers.orders import check_orders
 from simulation.core.checkers.placement import check_placement
+from simulation.core.checkers.polls import check_polls
+from simulation.core.checkers.processing import check_processing
 from simulation.core.checkers.reads import check_reads
 from simulation.core.checkers.refused_places import check_refused_places
 from simulation.core.checkers.retention import check_retention
 from simulation.core.checkers.settled import check_settled
 from simulation.core.checkers.states import check_states
+from simulation.core.checkers.transactions import check_transactions
 from simulation.core.checkers.unassigned import check_unassigned
 
 CHECKERS: Final[tuple[Checker, ...]] = (
@@ -57,6 +60,9 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_metadata,
     check_orders,
     check_groups,
+    check_transactions,
+    check_polls,
+    check_processing,
     check_answers,
     check_bounds,
 )

@@ -15,6 +15,7 @@ from simulation.core.history import (
     ProducerRange,
     Read,
     Send,
+    Txn,
 )
 from simulation.core.history_text import edn_lines, json_lines
 from tests.simulation.core.edn import read_edn
@@ -158,6 +159,7 @@ def test_json_lines_name_the_parts_of_a_poll() -> None:
                 "error": "",
             }
         ],
+        "is_committed": False,
     }
 
 
@@ -172,3 +174,22 @@ def test_what_a_member_owns_and_commits_is_written_as_the_nemesis_does() -> None
     assert (assigned[":f"], assigned[":process"]) == (":assign", ":nemesis")
     assert assigned[":value"] == {":group": "g", ":generation": 3, ":partitions": ["orders-0"]}
     assert committed[":value"] == {":group": "g", ":offsets": {"orders-0": 5, "paid-3": 7}}
+
+
+def test_a_transaction_is_written_with_what_it_read_and_sent() -> None:
+    history = _history()
+    sends = (Send(PAID, (8,), -1), Send(PAID, (9,), -1))
+    txn = Txn("teller", sends, (Read(ORDERS, 0, records=((3, 1), (4, 2))),), "tellers")
+    told = txn._replace(sends=(sends[0]._replace(base_offset=5), sends[1]._replace(base_offset=6)))
+    history.begin("teller", Function.TXN, txn).ok(told)
+    history.begin("teller", Function.TXN, txn).fail("aborted")
+
+    lines = list(edn_lines(history))
+
+    poll = "[:poll {0 [[3 1] [4 2]]}]"
+    assert lines[:2] == ["; key 0 is orders-0", "; key 1 is paid-3"]
+    assert f":f :txn, :value [{poll} [:send 1 8] [:send 1 9]], :process 0" in lines[2]
+    assert lines[3].startswith(
+        f"{{:type :ok, :f :txn, :value [{poll} [:send 1 [5 8]] [:send 1 [6 9]]]"
+    )
+    assert lines[5].startswith("{:type :fail, :f :txn")

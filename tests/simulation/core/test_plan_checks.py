@@ -123,8 +123,35 @@ def test_a_plan_says_what_it_is(text: str, told: str) -> None:
 @pytest.mark.parametrize(
     ("workload", "told"),
     [
-        ("group: g", "workloads[0].group: only of kind consume and client aiokafka"),
-        ("group: g, kind: consume", "workloads[0].group: only of kind consume and client aiokafka"),
+        ("group: g", "workloads[0].group: only of kind consume or transform, and client aiokafka"),
+        (
+            "group: g, kind: consume",
+            "workloads[0].group: only of kind consume or transform, and client aiokafka",
+        ),
+        (
+            "kind: transform, client: aiokafka, into: orders",
+            "workloads[0].kind: transform needs client aiokafka, a group and into",
+        ),
+        (
+            "kind: transform, client: aiokafka, group: g",
+            "workloads[0].into: of kind transform, which must have it, and of no other",
+        ),
+        (
+            "into: orders",
+            "workloads[0].into: of kind transform, which must have it, and of no other",
+        ),
+        (
+            "transactional: true",
+            "workloads[0].transactional: only of kind produce, client aiokafka and acks all",
+        ),
+        (
+            "aborts_every: 3",
+            "workloads[0].aborts_every: must be >= 0, of a transactional producer, is 3",
+        ),
+        (
+            "read_committed: true, kind: consume",
+            "workloads[0].read_committed: only of kind consume and client aiokafka",
+        ),
         ("client: aiokafka, kind: move", "workloads[0].client: aiokafka moves no replicas"),
         ("keys: -1", "workloads[0].keys: must be >= 0, is -1"),
         (

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulation.run.played import found, play
+from tests.simulation.run.played import found, play, story
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,39 @@ workloads:
     )
 
     assert found(verdict) == []
+
+
+def test_what_is_written_in_transactions_is_transformed_and_read_to_its_end() -> None:
+    verdict = play(
+        """
+        - create_topic: b
+        - start_workload: teller
+        - start_workload: reader
+        - until: {count: {workload: teller, at_least: 10}}
+        - until: {count: {workload: reader, what: read, at_least: 10}}
+        """,
+        rest="""
+workloads:
+  - {name: load, topic: a, client: aiokafka, transactional: true, aborts_every: 2}
+  - name: teller
+    kind: transform
+    topic: a
+    into: b
+    group: g
+    client: aiokafka
+    begins: false
+  - name: reader
+    kind: consume
+    topic: b
+    client: aiokafka
+    read_committed: true
+    begins: false
+""",
+    )
+
+    assert found(verdict) == []
+    counts = [line for line in story(verdict) if line.startswith("all is read")]
+    assert len(counts) == 2
 
 
 def test_a_mover_moves() -> None:

@@ -10,7 +10,8 @@ from broker.storage.disk import FileDisk
 from broker.storage.memory_disk import MemoryDisk
 from protocol.ids import TopicPartition
 from protocol.ports import Disk
-from protocol.records.build import BatchOptions, NewRecord, build_batch
+from protocol.records.build import BatchOptions, NewRecord, build_batch, build_end_marker
+from protocol.records.records import ControlRecordType
 from simulation.core.payload import payload, record_number, tombstone_headers
 from simulation.core.samples import LogSample
 from simulation.sampling.logs import Holding, logs_below
@@ -87,3 +88,22 @@ def test_what_lies_below_the_start_of_the_log_is_left_out(disk: Disk) -> None:
     current, _ = look(disk, Holding("/d1", True, 4, 2))
 
     assert [each.base_offset for each in current.batches] == [2, 3]
+
+
+def test_batches_of_transactions_and_their_markers_are_told_apart(disk: Disk) -> None:
+    open_ = BatchOptions(base_offset=0, producer_id=7, producer_epoch=0, is_transactional=True)
+    markers = [
+        build_end_marker(kind, producer_id=7, producer_epoch=0, coordinator_epoch=3, timestamp_ms=1)
+        for kind in (ControlRecordType.COMMIT, ControlRecordType.ABORT)
+    ]
+    record = bytes(build_batch([NewRecord(payload(1, 60))], open_))
+    disk.write_file(f"{TP}/{0:020}.log", record + b"".join(map(bytes, markers)))
+
+    current, _ = look(disk, Holding("/d1", True, 4, 0))
+
+    assert [(one.is_transactional, one.marker) for one in current.batches] == [
+        (True, ""),
+        (True, "commit"),
+        (True, "abort"),
+        (False, ""),
+    ]

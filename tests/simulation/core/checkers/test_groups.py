@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from protocol.ids import TopicPartition
 from simulation.core.checkers.groups import check_groups
-from simulation.core.history import Assignment, Commit, Function, Poll, Read
+from simulation.core.history import Assignment, Commit, Function, Poll, Read, Txn
 from simulation.core.samples import Damage
 from tests.simulation.core.checkers.build import TP, Story
 
@@ -60,6 +60,21 @@ def test_a_member_that_begins_before_an_answered_commit_is_told_once() -> None:
 
     assert story.texts == [
         "other reads orders-0 from offset 3, after it was answered that its group had committed 5"
+    ]
+
+
+def test_offsets_that_a_transaction_committed_bind_the_next_member() -> None:
+    story = GroupStory()
+    txn = Txn("one", (), (Read(TP, 0, records=((0, 7), (1, 8))),), "g")
+    story.history.begin("one", Function.TXN, txn).fail("aborted")
+    story.assign("other", 1, TP)
+    story.reads("other", 0)
+    story.history.begin("one", Function.TXN, txn).ok(txn)
+    story.assign("other", 2, TP)
+    story.reads("other", 1)
+
+    assert story.texts == [
+        "other reads orders-0 from offset 1, after it was answered that its group had committed 2"
     ]
 
 

@@ -41,8 +41,8 @@ def test_where_nobody_looks_only_what_clients_saw_is_checked_in_part() -> None:
     checks = checks_of(story.evidence)
 
     assert [check.checker for check in checks if check.reach is Reach.CHECKED] == []
-    reads, answers = [check for check in checks if check.reach is Reach.IN_PART]
-    assert reads.checker == "reads"
+    reads, polls, answers = [check for check in checks if check.reach is Reach.IN_PART]
+    assert (reads.checker, polls.checker) == ("reads", "polls")
     assert str(answers) == "answers (without connections)"
 
 

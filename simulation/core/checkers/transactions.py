@@ -1,0 +1,96 @@
+"""Transactions are whole: all of one is committed or nothing, as their producers were told.
+
+Who reads what is for `polls`; whether all was processed, and once, for `processing`. Anomalies bear
+the names that Adya and Jepsen give them. Two transactions that go on at once may write to two
+partitions in two orders (G0): Kafka isolates no writes. After one another they may not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from protocol.ids import NO_OFFSET
+from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.checkers.outcomes import (
+    Outcomes,
+    is_state_forgiven,
+    outcomes_of,
+    transactions_of,
+)
+from simulation.core.checkers.spans import Span
+from simulation.core.history import Kind, Txn
+
+NAME: Final = "transactions"
+
+
+def check_transactions(evidence: Evidence) -> list[Violation]:
+    """Hold what producers were told against the markers in the logs."""
+    spans = transactions_of(evidence)
+    if not spans or is_state_forgiven(evidence):
+        return []
+    outcomes = outcomes_of(evidence)
+    found = [
+        Violation(NAME, span.end.at_us, text)
+        for span, txn in spans
+        for text in _faults(span, txn, outcomes)
+    ]
+    return [*found, *_reversed(spans)]
+
+
+def _faults(span: Span, txn: Txn, outcomes: Outcomes) -> Iterator[str]:
+    """Find what in the logs is not as the end of one transaction says."""
+    records = [
+        record for send in txn.sends if send.tp in outcomes.by_offset for record in send.records
+    ]
+    committed = [record for record in records if outcomes.is_committed(record)]
+    match span.end.kind:
+        case Kind.OK:
+            for record in records:
+                if record not in committed:
+                    yield (
+                        f"lost write: {_name(txn)} was committed, and its record {record} is "
+                        f"{_state(record, outcomes)}"
+                    )
+        case Kind.FAIL:
+            for record in committed:
+                yield (
+                    f"G1a: nobody asked to commit {_name(txn)} ({span.end.error}), and its "
+                    f"record {record} is committed"
+                )
+        case _:
+            if committed and len(committed) < len(records):
+                missing = next(record for record in records if record not in committed)
+                yield (
+                    f"G1b: of {_name(txn)} record {committed[0]} is committed, and record "
+                    f"{missing} is {_state(missing, outcomes)}"
+                )
+
+
+def _reversed(spans: list[tuple[Span, Txn]]) -> Iterator[Violation]:
+    """Find records that lie before those of a transaction that was over when theirs began."""
+    told = [(span, txn) for span, txn in spans if span.end.kind is Kind.OK]
+    for number, (before, first) in enumerate(told):
+        ends = {send.tp: send.base_offset for send in first.sends}
+        for after, then in told[number + 1 :]:
+            if after.begin.at_us <= before.end.at_us:
+                continue
+            for send in then.sends:
+                if NO_OFFSET < send.base_offset < ends.get(send.tp, NO_OFFSET):
+                    yield Violation(
+                        NAME,
+                        after.end.at_us,
+                        f"G0: {_name(then)} began after {_name(first)} was over, and wrote to "
+                        f"{send.tp} at offset {send.base_offset}, before it",
+                    )
+            break  # the next one is enough: what is out of order is so for neighbours
+
+
+def _name(txn: Txn) -> str:
+    first = txn.sends[0].records[0] if txn.sends else "nothing"
+    return f"the transaction of {txn.transactional_id} from record {first} on"
+
+
+def _state(record: int, outcomes: Outcomes) -> str:
+    placed = outcomes.by_record.get(record, ())
+    return ", ".join(one.outcome for one in placed) or "in no log"

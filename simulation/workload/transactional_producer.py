@@ -1,0 +1,204 @@
+"""aiokafka's transactional producer: records of several partitions in one transaction each.
+
+Some transactions are aborted on purpose. After an error that ends the producer for good a new one
+of the same transactional id goes on, as Kafka tells people to do.
+"""
+
+# aiokafka has no stubs, and its own annotations leave much open.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from aiokafka import AIOKafkaProducer
+from aiokafka import TopicPartition as _Partition
+from aiokafka.errors import KafkaError as AiokafkaError
+
+from protocol.ids import TopicPartition
+from simulation.core.history import Function, History, Invocation, Send, Txn
+from simulation.core.payload import payload, record_number
+from simulation.workload.aiokafka_clients import UNTOLD, bootstrap, error_name, started
+from simulation.workload.pause import pause
+from simulation.workload.producer import ACKS_ALL, Pace, ProducerSettings
+from simulation.workload.progress import Progress
+
+TRANSACTION_TIMEOUT_MS: Final = 3_000
+"""A coordinator aborts what is open for longer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionSettings:
+    """How transactions end."""
+
+    aborts_every: int = 0
+    """Each so-manieth transaction is aborted; 0: none."""
+
+
+class TransactionalProducerWorkload:
+    """One producer. ``run`` it once; ``stop`` ends it with the transaction that is under way."""
+
+    def __init__(
+        self,
+        number: int,
+        addresses: Mapping[int, tuple[str, int]],
+        client_id: str,
+        history: History,
+        settings: ProducerSettings,
+        transactions: TransactionSettings,
+    ) -> None:
+        """``number`` is the workload's own in the run; ``settings`` are of a transaction each."""
+        self.progress = Progress()
+        self._number = number
+        self._addresses = addresses
+        self._client_id = client_id
+        self._history = history
+        self._settings = settings
+        self._transactions = transactions
+        self._stopping = asyncio.Event()
+        self._made = 0
+        self._begun = 0
+
+    def stop(self) -> None:
+        """Begin no more transactions."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Write until stopped, with another producer after each error that ends one."""
+        pace = Pace(self._settings)
+        while not self._is_over():
+            producer = new_transactional_producer(self._addresses, self._client_id, self._settings)
+            try:
+                if not await started(producer, self.progress, self._stopping):
+                    return
+                while not self._is_over():
+                    await self._transaction(producer)
+                    await pause(self._stopping, pace.interval_ms())
+            except AiokafkaError as error:
+                self.progress.count_error(error_name(error))
+                await pause(self._stopping, self._settings.retry_backoff_ms)
+            finally:
+                await end_producer(producer)
+
+    def _is_over(self) -> bool:
+        limit = self._settings.records_max
+        return self._stopping.is_set() or (limit is not None and self._made >= limit)
+
+    async def _transaction(self, producer: Any) -> None:
+        settings = self._settings
+        partitions = sorted(await producer.partitions_for(settings.topic))
+        if not partitions:
+            return
+        made = range(self._made, self._made + settings.batch_records)
+        sends = tuple(
+            Send(
+                TopicPartition(settings.topic, partitions[count % len(partitions)]),
+                (record_number(self._number, count),),
+                ACKS_ALL,
+                UNTOLD,
+            )
+            for count in made
+        )
+        self._made, self._begun = made.stop, self._begun + 1
+        every = self._transactions.aborts_every
+        is_aborted = bool(every) and self._begun % every == 0
+        txn = Txn(self._client_id, sends)
+        with self._history.begin(self._client_id, Function.TXN, txn) as ending:
+            await producer.begin_transaction()
+            if is_aborted:
+                await abort_transaction(producer, ending, sends, settings.record_bytes)
+            else:
+                await commit_transaction(producer, ending, txn, settings.record_bytes)
+                self.progress.acknowledged += len(sends)
+
+
+def new_transactional_producer(
+    addresses: Mapping[int, tuple[str, int]], transactional_id: str, settings: ProducerSettings
+) -> Any:
+    """Make a producer that is not started yet."""
+    return AIOKafkaProducer(
+        bootstrap_servers=bootstrap(addresses),
+        client_id=transactional_id,
+        transactional_id=transactional_id,
+        transaction_timeout_ms=TRANSACTION_TIMEOUT_MS,
+        request_timeout_ms=settings.delivery_timeout_ms,
+        retry_backoff_ms=settings.retry_backoff_ms,
+    )
+
+
+async def end_producer(producer: Any) -> None:
+    """End a producer, whatever became of it; an open transaction is left to its coordinator."""
+    with suppress(AiokafkaError):
+        await producer.stop()
+
+
+async def commit_transaction(
+    producer: Any, ending: Invocation, txn: Txn, record_bytes: int
+) -> None:
+    """Send what belongs to a transaction that has begun, and commit it.
+
+    Raises:
+        AiokafkaError: it is not known to be committed; the producer is of no more use.
+    """
+    try:
+        sent = await _sent(producer, txn.sends, record_bytes)
+        if txn.group:
+            offsets = {read.tp: read.records[-1][0] + 1 for read in txn.reads}
+            await producer.send_offsets_to_transaction(library_offsets(offsets), txn.group)
+    except AiokafkaError as error:
+        ending.fail(error_name(error))
+        raise
+    try:
+        await producer.commit_transaction()
+    except AiokafkaError as error:
+        ending.unknown(error_name(error))
+        raise
+    ending.ok(txn._replace(sends=sent))
+
+
+async def abort_transaction(
+    producer: Any, ending: Invocation, sends: Sequence[Send], record_bytes: int
+) -> None:
+    """Send what belongs to a transaction that has begun, and abort it.
+
+    Raises:
+        AiokafkaError: the producer is of no more use.
+    """
+    try:
+        await _sent(producer, sends, record_bytes)
+        await producer.abort_transaction()
+    except AiokafkaError as error:
+        ending.fail(error_name(error))
+        raise
+    ending.fail("aborted")
+
+
+def library_offsets(offsets: Mapping[TopicPartition, int]) -> dict[Any, int]:
+    """Return offsets by partitions as the library takes them."""
+    return {_Partition(*tp): offset for tp, offset in offsets.items()}
+
+
+async def _sent(producer: Any, sends: Sequence[Send], record_bytes: int) -> tuple[Send, ...]:
+    """Send records and wait until each is acknowledged.
+
+    Raises:
+        AiokafkaError: the first of what went wrong; all have ended.
+    """
+    under_way = [
+        await producer.send(
+            send.tp.topic, payload(send.records[0], record_bytes), partition=send.tp.partition
+        )
+        for send in sends
+    ]
+    ended: list[Any] = await asyncio.gather(*under_way, return_exceptions=True)
+    for one in ended:
+        if isinstance(one, BaseException):
+            raise one
+    return tuple(
+        send._replace(base_offset=one.offset) for send, one in zip(sends, ended, strict=True)
+    )

@@ -1,0 +1,66 @@
+"""Parts of coordinators and leaders that break one promise of transactions or commits each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from broker.coordinators.shard_host import ShardHost
+from broker.core.coordination import Decided, Waiter
+from broker.core.groups.group_offsets import GroupOffsets
+from broker.core.transaction_state.end import EndAsked
+from broker.core.transaction_state.shard import TransactionShard
+from broker.core.transactions import EndedTransaction, EndedTransactions
+
+
+class HastyHost(ShardHost[Any]):
+    """Answers before what it answers is replicated."""
+
+    def take(self, decided: Decided) -> None:
+        self._give(decided.answers)
+        super().take(replace(decided, answers=()))
+
+
+class EagerMarkers(ShardHost[Any]):
+    """Has markers written before the decision for them is replicated."""
+
+    def take(self, decided: Decided) -> None:
+        self._do(decided.effects)
+        super().take(replace(decided, effects=()))
+
+
+class AbortingShard(TransactionShard):
+    """Aborts what it is asked to commit."""
+
+    def end(
+        self,
+        waiter: Waiter,
+        transactional_id: str,
+        asked: EndAsked,
+        *,
+        new_producer_id: int,
+        wall_ms: int,
+    ) -> Decided:
+        asked = asked._replace(is_commit=False)
+        return super().end(
+            waiter, transactional_id, asked, new_producer_id=new_producer_id, wall_ms=wall_ms
+        )
+
+
+class BlindToAborts(EndedTransactions):
+    """Tells readers of no aborted transaction."""
+
+    __slots__ = ()
+
+    def aborted_between(self, start: int, end: int) -> tuple[EndedTransaction, ...] | None:
+        del start, end
+        return ()
+
+
+class DroppedOffsets(GroupOffsets):
+    """Forgets the offsets of each transaction, committed or not."""
+
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> Collection[str]:
+        del is_commit
+        return super().end_transaction(producer_id, is_commit=False)

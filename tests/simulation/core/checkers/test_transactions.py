@@ -1,0 +1,108 @@
+"""Transactions are whole, as their producers were told: the anomalies that Jepsen names."""
+
+from __future__ import annotations
+
+from simulation.core.checkers.transactions import check_transactions
+from simulation.core.history import Txn
+from simulation.core.samples import Damage
+from tests.simulation.core.checkers.build import TP
+from tests.simulation.core.checkers.transaction_story import OTHER, TransactionStory, send
+
+
+def texts(story: TransactionStory) -> list[str]:
+    return [violation.text for violation in check_transactions(story.evidence)]
+
+
+def test_transactions_that_ended_as_they_were_told_are_fine() -> None:
+    story = TransactionStory()
+    story.txn(send(1, 0), send(2, 0, OTHER))
+    story.begin_txn(send(3), send(4, tp=OTHER)).fail("aborted")
+    story.begin_txn(send(5), send(6, tp=OTHER)).unknown("REQUEST_TIMED_OUT")
+    story.ended_log((7, 1), "commit", (7, 3), "abort", (7, 5), "commit")
+    story.ended_log((7, 2), "commit", (7, 4), "abort", (7, 6), "commit", tp=OTHER)
+
+    assert texts(story) == []
+
+
+def test_a_lost_write_is_told() -> None:
+    story = TransactionStory()
+    story.txn(send(1, 0), send(2, 1))
+    story.ended_log((7, 1), "commit", (7, 2), "abort")
+
+    assert texts(story) == [
+        "lost write: the transaction of writer from record 1 on was committed, and its record 2 "
+        "is aborted"
+    ]
+
+
+def test_a_transaction_that_hangs_after_its_commit_was_answered_is_told() -> None:
+    story = TransactionStory()
+    story.txn(send(1, 0))
+    story.ended_log((7, 1))
+
+    assert texts(story) == [
+        "lost write: the transaction of writer from record 1 on was committed, and its record 1 "
+        "is open"
+    ]
+
+
+def test_g1a_an_aborted_transaction_that_was_committed_is_told() -> None:
+    story = TransactionStory()
+    story.begin_txn(send(1)).fail("aborted")
+    story.ended_log((7, 1), "commit")
+
+    assert texts(story) == [
+        "G1a: nobody asked to commit the transaction of writer from record 1 on (aborted), and "
+        "its record 1 is committed"
+    ]
+
+
+def test_g1b_a_transaction_of_unknown_end_that_is_committed_in_part_is_told() -> None:
+    story = TransactionStory()
+    story.begin_txn(send(1), send(2, tp=OTHER)).unknown("REQUEST_TIMED_OUT")
+    story.ended_log((7, 1), "commit")
+    story.ended_log((7, 2), "abort", tp=OTHER)
+
+    assert texts(story) == [
+        "G1b: of the transaction of writer from record 1 on record 1 is committed, and record 2 "
+        "is aborted"
+    ]
+
+
+def test_g0_a_later_transaction_that_lies_before_an_earlier_one_is_told() -> None:
+    story = TransactionStory()
+    story.at(1)
+    story.txn(send(1, 5))
+    story.at(2)
+    late = story.begin_txn(send(2), client="other")
+    story.at(3)
+    late.ok(Txn("other", (send(2, 3),)))
+
+    assert texts(story) == [
+        "G0: the transaction of other from record 2 on began after the transaction of writer from "
+        "record 1 on was over, and wrote to orders-0 at offset 3, before it"
+    ]
+
+
+def test_transactions_that_go_on_at_once_may_lie_in_any_order() -> None:
+    story = TransactionStory()
+    story.at(1)
+    first = story.begin_txn(send(1))
+    story.at(2)
+    story.txn(send(2, 3), client="other")
+    story.at(3)
+    first.ok(Txn("writer", (send(1, 5),)))
+
+    assert texts(story) == []
+
+
+def test_nothing_is_promised_once_a_coordinator_may_have_forgotten() -> None:
+    story = TransactionStory()
+    state = TP._replace(topic="__transaction_state")
+    story.partition(isr=(1,), replicas=(1,), tp=state)
+    story.replica(1, tp=state)
+    story.samples.damages.append(Damage(1, 1, "d1", "power cut"))
+    story.txn(send(1, 0))
+    story.ended_log((7, 1), "abort")
+
+    assert texts(story) == []
