@@ -20,7 +20,6 @@ from broker.core.coordination import (
     Decided,
     Record,
     Shard,
-    TransactionProducer,
     Waiter,
     append_error,
     batch_size_bound,
@@ -47,7 +46,8 @@ class _Write:
     answers: list[Answer] = field(default_factory=list[Answer])
     effects: list[Any] = field(default_factory=list[Any])
     size_bytes: int = 0
-    producer: TransactionProducer | None = None
+    producer: tuple[int, int] | None = None
+    """Id and epoch of whose transaction it is part of."""
 
 
 def _without_effects(host: object, effect: object) -> None:

@@ -1,7 +1,6 @@
 """Serves: AddPartitionsToTxn (24), where a producer is about to write in its transaction.
 
-Versions: 0-5. Up to 3 clients ask, from 4 on leaders do, for several transactions (KIP-890): what
-they add is of producers of transaction.version 2. Source: TransactionVersion.java.
+Versions: 0-5. Up to 3 clients ask, from 4 on leaders do, for several transactions (KIP-890).
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ async def _codes(
             asked.transactional_id,
             producer,
             partitions,
-            client_transaction_version=client_transaction_version("AddPartitionsToTxn", version),
+            client_transaction_version=client_transaction_version(version),
             wall_ms=wall_ms,
         ),
     )
