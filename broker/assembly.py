@@ -272,6 +272,7 @@ class Parts:
             new_uuid=self._world.new_uuid,
             groups=self.coordinators.groups,
             transactions=self.coordinators.transactions,
+            verifier=self.coordinators.verifier,
             fetch_sessions=FetchSessions(
                 slot_count=self.config.max_incremental_fetch_session_cache_slots,
                 first_session_id=self._world.random.randint(1, SESSION_ID_MAX),

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from broker.client_gate import ClientGate
 from broker.coordinators.shard_host import Decide
+from broker.coordinators.verifier import VerifierPort
 from broker.core.coordination import Shard
 from broker.core.fetch_session import FetchSessions
 from broker.core.groups.group_shard import GroupShard
@@ -346,6 +347,7 @@ class Context:
     auto_topics: TopicCreator
     groups: ShardsPort[GroupShard]
     transactions: TransactionsPort
+    verifier: VerifierPort
     fetch_sessions: FetchSessions[FetchPart]
     client_gate: ClientGate
     """Opened by the first UpdateMetadata that is taken."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from broker.core.coordination import Record, Shard
+from broker.core.coordination import Record, Shard, TransactionProducer
 from broker.engine.engine import Engine
 from broker.engine.serve.led_logs import LogSpan, Slice
 from broker.engine.serve.produce import BegunProduce
@@ -128,25 +128,25 @@ class CoordinatorLog:
         return self._ports.appends.refusal(self._tp)
 
     async def append(
-        self, records: Sequence[Record], producer: tuple[int, int] | None = None
+        self, records: Sequence[Record], producer: TransactionProducer | None = None
     ) -> BegunProduce:
         """Append one batch, in the order of calls; its result comes when it is replicated.
 
-        With ``producer``, id and epoch, it is part of a transaction. Kafka gives every such batch
-        the sequence 0.
+        With ``producer`` it is part of a transaction. Kafka gives every such batch the sequence 0.
         """
         now_ms = self._ports.wall_ms()
         options = BatchOptions(compression=self._ports.compression)
         if producer is not None:
             options = replace(
                 options,
-                producer_id=producer[0],
-                producer_epoch=producer[1],
+                producer_id=producer.producer_id,
+                producer_epoch=producer.producer_epoch,
                 base_sequence=0,
                 is_transactional=True,
             )
         batch = build_batch([NewRecord(value, key, now_ms) for key, value in records], options)
-        part = ProducePart(self._tp, memoryview(batch), is_coordinators=True)
+        guard = None if producer is None else producer.guard
+        part = ProducePart(self._tp, memoryview(batch), is_coordinators=True, guard=guard)
         return await self._ports.appends.begin([part], acks=ACKS_ALL, timeout_ms=_NEVER_MS)
 
     async def load(self, shard: Shard) -> BegunProduce:

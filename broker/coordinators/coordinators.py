@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from broker.coordinators.coordinator_log import log_ports
 from broker.coordinators.groups import GroupShards, group_shards
 from broker.coordinators.transactions import Transactions
+from broker.coordinators.verifier import Verifier, make_verifier
 from broker.engine.engine import Engine
 from broker.record_turns import RecordTurns
 from protocol.configs.parsing import BrokerConfig, TopicConfig
@@ -21,16 +22,19 @@ class Coordinators:
 
     groups: GroupShards
     transactions: Transactions
+    verifier: Verifier
 
     def run(self, tasks: asyncio.TaskGroup) -> None:
         """Work by ``tasks`` from now on."""
         self.groups.run(tasks)
         self.transactions.run(tasks)
+        self.verifier.run(tasks)
 
     def stop(self) -> None:
         """Answer all that wait: the broker ends."""
         self.groups.stop()
         self.transactions.stop()
+        self.verifier.stop()
 
 
 def make_coordinators(
@@ -59,4 +63,5 @@ def make_coordinators(
     return Coordinators(
         group_shards(engine, config, group_logs),
         Transactions(engine, config, transaction_logs, next_producer_id),
+        make_verifier(engine, config),
     )

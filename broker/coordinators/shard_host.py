@@ -20,6 +20,7 @@ from broker.core.coordination import (
     Decided,
     Record,
     Shard,
+    TransactionProducer,
     Waiter,
     append_error,
     batch_size_bound,
@@ -46,8 +47,7 @@ class _Write:
     answers: list[Answer] = field(default_factory=list[Answer])
     effects: list[Any] = field(default_factory=list[Any])
     size_bytes: int = 0
-    producer: tuple[int, int] | None = None
-    """Id and epoch of whose transaction it is part of."""
+    producer: TransactionProducer | None = None
 
 
 def _without_effects(host: object, effect: object) -> None:

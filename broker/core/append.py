@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from broker.core.producer_entry import Duplicate
 from broker.core.producers import ProducerStates
+from broker.core.verification import VerificationGuard
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import NO_TIMESTAMP
 from protocol.ports import Buffer
@@ -72,6 +73,8 @@ class AppendLimits:
     """Of the one batch that is appended, where its records were looked at before."""
     is_coordinators: bool = False
     """A coordinator writes it, with the producer of a transaction, whose sequences it has not."""
+    guard: VerificationGuard | None = None
+    """What a transactional batch brings; None where transactions are not verified."""
 
     @property
     def looks_into_records(self) -> bool:
@@ -136,9 +139,9 @@ def prepare_append(
     if header.producer_id >= 0:
         duplicate = None
         if limits.is_coordinators:
-            producers.check_epoch(header)
+            producers.check_epoch(header, limits.guard)
         else:
-            duplicate = producers.check(header)
+            duplicate = producers.check(header, limits.guard)
         if duplicate is not None:
             return _already_there(duplicate, limits)
     stamp(buffer, 0, base_offset=next_offset, leader_epoch=leader_epoch)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
+from broker.core.verification import VerificationGuard
 from protocol.errors import ErrorCode
 from protocol.ids import NO_PRODUCER_ID
 from protocol.records.batch import HEADER_SIZE_BYTES
@@ -27,6 +28,15 @@ _RECORD_OVERHEAD_BYTES: Final = 24
 """Lengths, attributes, deltas and the count of headers."""
 _INT32: Final = 1 << 32
 _INT32_SIGN: Final = 1 << 31
+
+
+class TransactionProducer(NamedTuple):
+    """Whose transaction records are part of."""
+
+    producer_id: int
+    producer_epoch: int
+    guard: VerificationGuard | None = None
+    """Of the verification that it is open; None: nobody verifies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +56,8 @@ class Decided:
     """One batch: all of them are in the log, or none."""
     answers: Sequence[Answer] = ()
     """Given when ``records``, and all that the shard decided before, are replicated."""
-    producer: tuple[int, int] | None = None
-    """Id and epoch of whose transaction ``records`` are part of; None: of none."""
+    producer: TransactionProducer | None = None
+    """Whose transaction ``records`` are part of; None: of none."""
     effects: Sequence[Any] = ()
     """What else is to be done then, as the shard's own kind of effects; lost with the shard."""
 

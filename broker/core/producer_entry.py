@@ -140,12 +140,21 @@ class Producer:
         """
         if follows(self.last_sequence, header.base_sequence):
             return None
+        duplicate = self.duplicate_of(header)
+        if duplicate is not None:
+            return duplicate
+        raise out_of_order(header, f"the last one in the log is {self.last_sequence}")
+
+    def duplicate_of(self, header: BatchHeader) -> Duplicate | None:
+        """Return which of the last five batches it repeats, if any."""
+        if header.producer_epoch != self.epoch:
+            return None
         last_sequence = header.last_sequence
         for batch in self.batches:
             if batch.base_sequence == header.base_sequence and batch.last_sequence == last_sequence:
                 first_offset = batch.last_offset - batch.offset_delta
                 return Duplicate(first_offset, batch.last_offset, batch.timestamp)
-        raise out_of_order(header, f"the last one in the log is {self.last_sequence}")
+        return None
 
     def truncate_from_end(self, offset: int) -> None:
         """Forget batches that reach ``offset`` or beyond; go on where the first of them was."""

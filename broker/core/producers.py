@@ -19,6 +19,12 @@ from broker.core.producer_entry import (
     out_of_order,
 )
 from broker.core.transactions import EndedTransaction, EndMarker, read_marker
+from broker.core.verification import (
+    ALREADY_OPEN,
+    VerificationGuard,
+    Verifications,
+    not_verified,
+)
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import NO_OFFSET, NO_SEQUENCE
 from protocol.ports import Buffer
@@ -32,7 +38,7 @@ UNIQUE_EPOCHS_SINCE: Final = 2
 class ProducerStates:
     """The producers of one log."""
 
-    __slots__ = ("_batches_kept", "_open", "_producers")
+    __slots__ = ("_batches_kept", "_open", "_producers", "_verifications")
 
     def __init__(
         self, entries: Iterable[ProducerEntry] = (), *, batches_kept: int = BATCHES_KEPT
@@ -45,6 +51,7 @@ class ProducerStates:
         self._producers: dict[int, Producer] = {}
         self._open: dict[int, int] = {}
         """First offset -> producer id of every open transaction, ascending."""
+        self._verifications = Verifications()
         self.load(entries)
 
     def __len__(self) -> int:
@@ -52,18 +59,26 @@ class ProducerStates:
 
     # What clients and coordinators may write.
 
-    def check(self, header: BatchHeader) -> Duplicate | None:
+    def check(
+        self, header: BatchHeader, guard: VerificationGuard | None = None
+    ) -> Duplicate | None:
         """Decide whether a client's batch may be appended; the Duplicate when it was before.
 
-        A producer that is not known may start with any sequence.
+        A producer that is not known may start with any sequence. A transactional batch must bring
+        the ``guard`` of ``begin_verification``; None: transactions are not verified.
 
         Raises:
             KafkaError: INVALID_PRODUCER_EPOCH, a newer instance has written;
                 OUT_OF_ORDER_SEQUENCE_NUMBER, records before this batch are missing, or it repeats
                 one older than the last five; INVALID_TXN_STATE, a transaction is open and the batch
-                is no part of it.
+                is no part of it, or it is not verified that the batch's transaction is open.
         """
         producer = self._producers.get(header.producer_id)
+        if guard is not None:
+            duplicate = None if producer is None else producer.duplicate_of(header)
+            if duplicate is not None:
+                return duplicate
+            self._check_verified(header, guard)
         if producer is None:
             return None
         if header.producer_epoch == producer.epoch:
@@ -82,15 +97,56 @@ class ProducerStates:
             )
         return None
 
-    def check_epoch(self, header: BatchHeader) -> None:
+    def check_epoch(self, header: BatchHeader, guard: VerificationGuard | None = None) -> None:
         """Decide whether a coordinator's batch may be appended, in which sequences mean nothing.
 
         Raises:
-            KafkaError: INVALID_PRODUCER_EPOCH, a newer instance of the producer has written.
+            KafkaError: INVALID_TXN_STATE, it is not verified that its transaction is open;
+                INVALID_PRODUCER_EPOCH, a newer instance of the producer has written.
         """
+        if guard is not None and not self.is_verified(
+            header.producer_id, header.producer_epoch, guard
+        ):
+            raise not_verified(header.producer_id)
         producer = self._producers.get(header.producer_id)
         if producer is not None:
             _check_epoch(header.producer_id, header.producer_epoch, producer.epoch)
+
+    def begin_verification(
+        self, producer_id: int, epoch: int, sequence: int, *, raises_epochs: bool, now_ms: int
+    ) -> VerificationGuard:
+        """Return what a transactional batch must bring; ALREADY_OPEN: nobody is to be asked.
+
+        Source: UnifiedLog.maybeStartTransactionVerification.
+        """
+        if self._is_open(producer_id, epoch):
+            return ALREADY_OPEN
+        return self._verifications.begin(
+            producer_id, epoch, sequence, raises_epochs=raises_epochs, now_ms=now_ms
+        )
+
+    def is_verified(self, producer_id: int, epoch: int, guard: VerificationGuard) -> bool:
+        """Tell whether a transaction is open here, or was verified since its last marker."""
+        return self._is_open(producer_id, epoch) or self._verifications.is_guarded_by(
+            producer_id, guard
+        )
+
+    def _is_open(self, producer_id: int, epoch: int) -> bool:
+        producer = self._producers.get(producer_id)
+        return (
+            producer is not None
+            and producer.epoch == epoch
+            and producer.transaction_first_offset != NO_OFFSET
+        )
+
+    def _check_verified(self, header: BatchHeader, guard: VerificationGuard) -> None:
+        if not self.is_verified(header.producer_id, header.producer_epoch, guard):
+            raise not_verified(header.producer_id)
+        producer = self._producers.get(header.producer_id)
+        if producer is not None:
+            _check_epoch(header.producer_id, header.producer_epoch, producer.epoch)
+        has_batches = producer is not None and bool(producer.batches)
+        self._verifications.check_sequence(header, is_known=has_batches)
 
     def check_marker(self, marker: EndMarker) -> None:
         """Decide whether a coordinator's marker may be appended. One without a transaction may.
@@ -149,6 +205,7 @@ class ProducerStates:
         if header.is_transactional and producer.transaction_first_offset == NO_OFFSET:
             producer.transaction_first_offset = base_offset
             self._open[base_offset] = producer_id
+            self._verifications.data_written(producer_id)
 
     def end_transaction(
         self, marker: EndMarker, offset: int, *, timestamp: int, now_ms: int = -1
@@ -157,6 +214,7 @@ class ProducerStates:
 
         None when it ends nothing: there was no data, or another marker came first.
         """
+        self._verifications.marker_written(marker.producer_id, marker.producer_epoch)
         producer = self._producer_of(marker.producer_id, marker.producer_epoch)
         producer.coordinator_epoch = marker.coordinator_epoch
         producer.timestamp = timestamp
@@ -256,6 +314,7 @@ class ProducerStates:
             and now_ms - producer.last_seen_ms >= expiration_ms
         ]
         self.forget(expired)
+        self._verifications.expire(now_ms, expiration_ms)
         return expired
 
     def forget(self, producer_ids: Iterable[int]) -> None:

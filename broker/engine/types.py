@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, Protocol
 from broker.core.append import RecordsSeen
 from broker.core.record_errors import RecordError
 from broker.core.transactions import EndMarker
+from broker.core.verification import VerificationGuard
 from broker.metrics import Counters
 from broker.record_turns import RecordTurns
 from protocol.byte_budget import ByteBudget
@@ -47,6 +48,8 @@ class ProducePart(NamedTuple):
     """What was found in the records, where there are so many that they were looked at before."""
     is_coordinators: bool = False
     """Whether a coordinator of this broker writes ``records``, and no client."""
+    guard: VerificationGuard | None = None
+    """Of ``Produces.begin_verification``; None where nothing is to be verified."""
 
 
 @dataclass(slots=True)

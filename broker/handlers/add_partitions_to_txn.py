@@ -1,6 +1,7 @@
 """Serves: AddPartitionsToTxn (24), where a producer is about to write in its transaction.
 
-Versions: 0-5. Up to 3 clients ask, from 4 on leaders do, for several transactions (KIP-890).
+Versions: 0-5. Up to 3 clients ask, from 4 on leaders do, for several transactions (KIP-890): what
+they add is of producers of transaction.version 2. Source: TransactionVersion.java.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ async def _codes(
             asked.transactional_id,
             producer,
             partitions,
-            client_transaction_version=client_transaction_version(version),
+            client_transaction_version=client_transaction_version("AddPartitionsToTxn", version),
             wall_ms=wall_ms,
         ),
     )

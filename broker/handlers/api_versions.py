@@ -1,7 +1,8 @@
 """Serves: ApiVersions (18), what this broker understands.
 
 Differs from Kafka: the list holds exactly what is served; of that, with ``emulate``, what the
-release has. An unknown version is answered by the dispatcher, in version 0.
+release has. Features are those that change what is served. An unknown version is answered by the
+dispatcher, in version 0.
 Versions: 0-4.
 """
 
@@ -13,9 +14,18 @@ from typing import Final
 from broker.context import Context
 from broker.handlers import handles, served
 from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from protocol.features import Feature, features_as_of
+from protocol.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
 
 _CLIENT_INFO_SINCE: Final = 3
+_LOWEST_LEVEL_0_SINCE: Final = 4
+"""Clients before it fail on features whose lowest level is 0. Source: KIP-1022."""
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -33,9 +43,28 @@ async def handle(
         for text in (request.client_software_name, request.client_software_version):
             if _SOFTWARE.fullmatch(text) is None:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"{text!r} is no software name.")
+    features = features_as_of(context.release)
     return ApiVersionsResponse(
         api_keys=[
             ApiVersion(api_key=key, min_version=versions.low, max_version=versions.high)
             for key, versions in served(context.release).items()
-        ]
+        ],
+        supported_features=[
+            _supported(each)
+            for each in features
+            if each.min_level > 0 or version >= _LOWEST_LEVEL_0_SINCE
+        ],
+        finalized_features_epoch=0,
+        finalized_features=[_finalized(each) for each in features],
     )
+
+
+def _supported(feature: Feature) -> SupportedFeatureKey:
+    return SupportedFeatureKey(
+        name=feature.name, min_version=feature.min_level, max_version=feature.max_level
+    )
+
+
+def _finalized(feature: Feature) -> FinalizedFeatureKey:
+    level = feature.finalized_level
+    return FinalizedFeatureKey(name=feature.name, max_version_level=level, min_version_level=level)

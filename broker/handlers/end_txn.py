@@ -27,7 +27,7 @@ async def handle(context: Context, request: EndTxnRequest, version: int) -> EndT
         request.producer_id,
         request.producer_epoch,
         request.committed,
-        client_transaction_version(version),
+        client_transaction_version("EndTxn", version),
     )
     ended = await context.transactions.end(request.transactional_id, asked)
     return EndTxnResponse(

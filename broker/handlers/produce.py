@@ -1,13 +1,14 @@
 """Serves: Produce (0), records from producers to the partitions led here.
 
-Differs from Kafka: it is not verified with the coordinator whether a partition was added to the
-transaction (KIP-890); that is not built yet.
+A transaction is verified with its coordinator first; from version 12 on that adds the partition to
+it (KIP-890).
 Versions: 0-13; v13 names topics by id (KIP-516). Message sets of formats 0 and 1, in versions 0 to
 2, are rewritten as batches.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -15,6 +16,7 @@ from broker.context import BegunProduce, Context
 from broker.core.append import BATCHES_ONLY_PRODUCE_VERSION, check_produce_version, is_transactional
 from broker.core.message_sets import convert_in_steps, is_message_set
 from broker.core.recompression import KEEPS, needs_recompression, recompress_in_steps
+from broker.core.transaction_state.verifying import Verifying, verifying_of_produce
 from broker.engine.types import ProducePart, ProduceResult
 from broker.handlers import Begun, Client, handles_client
 from protocol.configs.topic import TopicConfig
@@ -105,14 +107,44 @@ async def handle(
                 tp = TopicPartition(name, partition.index)
                 parts.append(ProducePart(tp, partition.records, None, received_bytes))
                 partition.records = None  # The answer needs none; the log may let go of them.
-    if request.transactional_id is None and any(is_transactional(part.records) for part in parts):
+    if request.transactional_id is None:
+        _check_not_transactional(parts)
+    else:
+        parts = await _verified(context, request.transactional_id, version, parts, results)
+    begun = await context.produces.begin(parts, acks=request.acks, timeout_ms=request.timeout_ms)
+    finish = partial(_finish, context, (request, version), results, begun)
+    return finish() if begun.ready.done() else Begun(begun.ready, finish, begun.abandon)
+
+
+def _check_not_transactional(parts: Sequence[ProducePart]) -> None:
+    if any(is_transactional(part.records) for part in parts):
         raise KafkaError(
             ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
             "Transactional records need a transactional id.",
         )
-    begun = await context.produces.begin(parts, acks=request.acks, timeout_ms=request.timeout_ms)
-    finish = partial(_finish, context, (request, version), results, begun)
-    return finish() if begun.ready.done() else Begun(begun.ready, finish, begun.abandon)
+
+
+async def _verified(
+    context: Context,
+    transactional_id: str,
+    version: int,
+    parts: list[ProducePart],
+    results: list[ProduceResult | None],
+) -> list[ProducePart]:
+    """Return the parts that may be appended; the others get their results."""
+    how = verifying_of_produce(version)
+    is_asked = context.config.transaction_partition_verification_enable or how is Verifying.ADDING
+    if not is_asked:
+        return parts
+    verified: list[ProducePart] = []
+    places = (place for place, result in enumerate(results) if result is None)
+    told = await context.verifier.verified(parts, transactional_id, how)
+    for place, part in zip(list(places), told, strict=True):
+        if isinstance(part, ProducePart):
+            verified.append(part)
+        else:
+            results[place] = ProduceResult(part.code, error_message=part.message or None)
+    return verified
 
 
 def _name(context: Context, topic: TopicProduceData, version: int) -> str | None:

@@ -1,5 +1,7 @@
 """Serves: TxnOffsetCommit (28), offsets of a group that count when a transaction is committed.
 
+The transaction is verified with its coordinator first; from version 5 on that adds the partition
+of the group to it (KIP-890).
 Versions: 0-5.
 """
 
@@ -9,8 +11,11 @@ from collections.abc import Iterable
 
 from broker.context import Context
 from broker.coordinators.offset_commits import commit_offsets
+from broker.core.coordination import TransactionProducer
 from broker.core.groups.group_shard import Commit, NewOffset
 from broker.core.groups.membership import Committer
+from broker.core.transaction_state.begin import ProducerIdAndEpoch
+from broker.core.transaction_state.verifying import Verifying, verifying_of_offset_commit
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
@@ -32,7 +37,7 @@ def refuse(
 
 @handles(TxnOffsetCommitRequest, "0-5", refuse=refuse)
 async def handle(
-    context: Context, request: TxnOffsetCommitRequest, _version: int
+    context: Context, request: TxnOffsetCommitRequest, version: int
 ) -> TxnOffsetCommitResponse:
     """Have the coordinator of the group keep the offsets until the transaction ends."""
     codes: list[ErrorCode] = []
@@ -46,14 +51,13 @@ async def handle(
             codes.append(ErrorCode.NONE)
             offset, metadata = partition.committed_offset, partition.committed_metadata
             offsets.append(NewOffset(tp, offset, partition.committed_leader_epoch, metadata))
-    commit = Commit(
-        request.group_id,
-        _committer(request),
-        offsets,
-        producer_id=request.producer_id,
-        producer_epoch=request.producer_epoch,
-    )
-    return _response(request, await commit_offsets(context.groups, commit, codes))
+    try:
+        producer = await _verified(context, request, version) if offsets else None
+    except KafkaError as error:
+        return _response(request, [code or error.code for code in codes])
+    commit = Commit(request.group_id, _committer(request), offsets, producer=producer)
+    check = context.verifier.check
+    return _response(request, await commit_offsets(context.groups, commit, codes, check))
 
 
 def _committer(request: TxnOffsetCommitRequest) -> Committer:
@@ -63,6 +67,22 @@ def _committer(request: TxnOffsetCommitRequest) -> Committer:
         generation=request.generation_id,
         is_transactional=True,
     )
+
+
+async def _verified(
+    context: Context, request: TxnOffsetCommitRequest, version: int
+) -> TransactionProducer:
+    """Return whose transaction it is, once it is known to be open and to have the partition.
+
+    Raises:
+        KafkaError: it is not, or that cannot be told now.
+    """
+    producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
+    how = verifying_of_offset_commit(version)
+    tp = context.groups.partition_of(request.group_id)
+    if how is Verifying.ADDING or context.config.transaction_partition_verification_enable:
+        return await context.verifier.verified_offsets(tp, request.transactional_id, producer, how)
+    return TransactionProducer(*producer)
 
 
 def _response(

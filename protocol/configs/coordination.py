@@ -1,7 +1,7 @@
 """Broker keys of the coordinators: consumer groups and their offsets, transactions.
 
 Only keys that something here reads. Source: OffsetConfig.java, GroupCoordinatorConfig.java,
-TransactionLogConfig.java, TransactionStateManagerConfig.java (3.9).
+TransactionLogConfig.java, TransactionStateManagerConfig.java (3.9), AddPartitionsToTxnConfig.java.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from protocol.configs.checks import at_least, between
 from protocol.configs.topic_defaults import TopicDefaults
-from protocol.configs.types import INT_MAX, ConfigType, key
+from protocol.configs.types import INT_MAX, ConfigType, Update, key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +103,21 @@ class CoordinationConfig(TopicDefaults):
     )
     transaction_remove_expired_transaction_cleanup_interval_ms: int = key(
         ConfigType.INT, 3600000, "Time between two looks for unused transactional ids.", at_least(1)
+    )
+    transaction_partition_verification_enable: bool = key(
+        ConfigType.BOOLEAN,
+        default=True,
+        doc="Whether a leader asks the coordinator before it takes records of a transaction.",
+        update=Update.CLUSTER_WIDE,
+    )
+    add_partitions_to_txn_retry_backoff_max_ms: int = key(
+        ConfigType.INT,
+        100,
+        "How long a leader asks again while the transaction before is being ended.",
+        at_least(0),
+    )
+    add_partitions_to_txn_retry_backoff_ms: int = key(
+        ConfigType.INT, 20, "Time between two such questions.", at_least(1)
     )
     transactional_id_expiration_ms: int = key(
         ConfigType.INT,

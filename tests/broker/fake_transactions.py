@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from broker.core.coordination import TRANSACTION_STATE
-from broker.core.transaction_state.begin import BeginAsked
+from collections.abc import Sequence
+
+from broker.core.coordination import TRANSACTION_STATE, TransactionProducer
+from broker.core.transaction_state.begin import BeginAsked, ProducerIdAndEpoch
 from broker.core.transaction_state.end import EndAsked
 from broker.core.transaction_state.shard import Initialized, TransactionLimits, TransactionShard
+from broker.core.transaction_state.verifying import ToldCode, Verifying
+from broker.core.verification import VerificationGuard
+from broker.engine.types import ProducePart
 from protocol.errors import KafkaError
+from protocol.ids import TopicPartition
 from tests.broker.fake_shards import FakeShards
 
 
@@ -22,6 +28,38 @@ class FakeProducerIds:
             raise self.error
         self.next += 1
         return self.next
+
+
+class FakeVerifier:
+    """Takes all, but what it is told to refuse."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, Verifying, tuple[TopicPartition, ...]]] = []
+        self.refused: dict[TopicPartition, ToldCode] = {}
+        self.checked: list[tuple[TopicPartition, TransactionProducer]] = []
+        self.error: KafkaError | None = None
+        """Of offsets."""
+        self.marker_came: KafkaError | None = None
+        self.guard = VerificationGuard()
+
+    async def verified(
+        self, parts: Sequence[ProducePart], transactional_id: str, how: Verifying
+    ) -> list[ProducePart | ToldCode]:
+        self.asked.append((transactional_id, how, tuple(part.tp for part in parts)))
+        return [self.refused.get(part.tp, part._replace(guard=self.guard)) for part in parts]
+
+    async def verified_offsets(
+        self, tp: TopicPartition, transactional_id: str, asked: ProducerIdAndEpoch, how: Verifying
+    ) -> TransactionProducer:
+        self.asked.append((transactional_id, how, (tp,)))
+        if self.error is not None:
+            raise self.error
+        return TransactionProducer(*asked, self.guard)
+
+    def check(self, tp: TopicPartition, producer: TransactionProducer) -> None:
+        self.checked.append((tp, producer))
+        if self.marker_came is not None:
+            raise self.marker_came
 
 
 class FakeTransactions:

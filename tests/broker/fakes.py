@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
@@ -56,7 +56,7 @@ from protocol.transport.held_request import HeldRequest
 from protocol.wire.fast import codec
 from protocol.wire.table import META
 from tests.broker.fake_shards import WALL_MS, FakeShards
-from tests.broker.fake_transactions import FakeProducerIds, FakeTransactions
+from tests.broker.fake_transactions import FakeProducerIds, FakeTransactions, FakeVerifier
 
 TOPIC_ID, PEER = bytes(range(16)), Peer("127.0.0.1", 50_000)
 
@@ -287,6 +287,11 @@ class FakeBrokerConfigs:
         self.overrides = BrokerOverrides(static=static, dynamic={}, dynamic_default={})
         self.config = broker_config(static)
 
+    def set(self, dynamic: Mapping[str, str]) -> None:
+        """Replace what is set dynamically."""
+        self.overrides = replace(self.overrides, dynamic=dynamic)
+        self.config = broker_config({**self.overrides.static, **dynamic})
+
 
 @dataclass
 class FakeConfigNews:
@@ -323,6 +328,7 @@ class FakeBroker:
         group_shard = GroupShard(broker_config({}), lambda: 1_000_000)
         self.groups = FakeShards(CONSUMER_OFFSETS, group_shard)
         self.transactions = FakeTransactions()
+        self.verifier = FakeVerifier()
         self.metrics = Metrics(1)
         self.client_gate = ClientGate()
         self.client_gate.open()
@@ -349,6 +355,7 @@ class FakeBroker:
             groups=self.groups,
             new_uuid=map("uuid{}".format, count(1)).__next__,
             transactions=self.transactions,
+            verifier=self.verifier,
             fetch_sessions=FetchSessions(),
             client_gate=self.client_gate,
             metrics=self.metrics,

@@ -13,6 +13,7 @@ from broker.core.coordination import (
     Answer,
     Decided,
     Record,
+    TransactionProducer,
     Waiter,
     batch_size_bound,
     record_size_bound,
@@ -27,7 +28,7 @@ from broker.core.groups.group_offsets import (
 from broker.core.groups.membership import Committer, Membership
 from protocol.configs.coordination import CoordinationConfig
 from protocol.errors import ErrorCode, KafkaError
-from protocol.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
+from protocol.ids import NO_PRODUCER_ID, TopicPartition
 from protocol.messages.group_records import GroupMetadataValue
 from protocol.stored_records import GROUP_RECORDS, decode_key, decode_versioned
 
@@ -59,9 +60,8 @@ class Commit(NamedTuple):
     offsets: Sequence[NewOffset]
     retention_ms: int = _BROKERS_CHOICE
     """What versions 2 to 4 may ask for."""
-    producer_id: int = NO_PRODUCER_ID
-    """Of the transaction that it is part of."""
-    producer_epoch: int = NO_PRODUCER_EPOCH
+    producer: TransactionProducer | None = None
+    """Whose transaction it is part of."""
 
 
 class FetchedOffset(NamedTuple):
@@ -116,10 +116,9 @@ class GroupShard:
                 wanted[new.tp] = _committed(new, commit.retention_ms, wall_ms)
         records = offset_records(group_id, wanted)
         self._check_size(records)
-        self.offsets.put(group_id, wanted, producer_id=commit.producer_id)
-        producer = None
-        if commit.producer_id != NO_PRODUCER_ID:
-            producer = commit.producer_id, commit.producer_epoch
+        producer = commit.producer
+        producer_id = NO_PRODUCER_ID if producer is None else producer.producer_id
+        self.offsets.put(group_id, wanted, producer_id=producer_id)
         return Decided(records, (Answer(waiter, codes),), producer=producer)
 
     def fetch(

@@ -17,8 +17,8 @@ _FENCED_SINCE: Final = {
     "EndTxn": 2,
 }
 """From which version on PRODUCER_FENCED is known; before, it was INVALID_PRODUCER_EPOCH."""
-_EPOCH_RAISED_SINCE: Final = 5
-"""From this version of AddPartitionsToTxn and EndTxn on."""
+_EPOCH_RAISED_SINCE: Final = {"AddPartitionsToTxn": 4, "EndTxn": 5}
+"""Clients ask AddPartitionsToTxn up to version 3; what leaders add is of the second protocol."""
 
 
 def fenced_code(api: str, version: int, code: ErrorCode) -> ErrorCode:
@@ -28,6 +28,9 @@ def fenced_code(api: str, version: int, code: ErrorCode) -> ErrorCode:
     return code
 
 
-def client_transaction_version(version: int) -> int:
-    """Return the ``transaction.version`` of who asks AddPartitionsToTxn or EndTxn so."""
-    return EPOCH_PER_TRANSACTION if version >= _EPOCH_RAISED_SINCE else 0
+def client_transaction_version(api: str, version: int) -> int:
+    """Return the ``transaction.version`` of the producer for whom ``api`` is asked.
+
+    Source: TransactionVersion.java.
+    """
+    return EPOCH_PER_TRANSACTION if version >= _EPOCH_RAISED_SINCE[api] else 0

@@ -16,12 +16,14 @@ from broker.core.append import AppendLimits, PreparedAppend, RecordsRefused, pre
 from broker.core.delayed import DelayedProduce
 from broker.core.log_dirs import LogDirFailed
 from broker.core.markers import prepare_marker
+from broker.core.producers import ProducerStates
 from broker.core.record_errors import (
     RecordsNamed,
     is_looked_at_before,
     look_in_steps,
     name_records,
 )
+from broker.core.verification import VerificationGuard, not_verified
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.engine.types import ProducePart, ProduceResult
@@ -138,6 +140,47 @@ class Produces:
         if replica is None:
             return self._state.absence(tp)
         return replica.partition.check_append(ACKS_ALL)
+
+    def begin_verification(
+        self,
+        tp: TopicPartition,
+        producer_id: int,
+        epoch: int,
+        sequence: int,
+        *,
+        raises_epochs: bool,
+    ) -> VerificationGuard:
+        """Return what a transactional batch must bring; ALREADY_OPEN: nobody is to be asked.
+
+        Raises:
+            KafkaError: why this broker does not lead the partition.
+        """
+        return self._led_producers(tp).begin_verification(
+            producer_id,
+            epoch,
+            sequence,
+            raises_epochs=raises_epochs,
+            now_ms=self._state.wall_ms(),
+        )
+
+    def check_verified(
+        self, tp: TopicPartition, producer_id: int, epoch: int, guard: VerificationGuard
+    ) -> None:
+        """Tell whether a batch with ``guard`` would be taken for part of an open transaction.
+
+        Raises:
+            KafkaError: INVALID_TXN_STATE, or why this broker does not lead the partition.
+        """
+        if not self._led_producers(tp).is_verified(producer_id, epoch, guard):
+            raise not_verified(producer_id)
+
+    def _led_producers(self, tp: TopicPartition) -> ProducerStates:
+        replica = self._state.hosted.online_replica(tp)
+        if replica is None:
+            raise KafkaError(self._state.absence(tp))
+        if not replica.partition.is_leader:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return replica.partition.producers.states
 
     def _looked_at_within(self, part: ProducePart) -> AppendLimits | None:
         """Return the limits within which records are looked at in steps; None where they are not.
@@ -281,7 +324,9 @@ def _prepare(replica: Replica, part: ProducePart, now_ms: int) -> PreparedAppend
     if part.seen is not None:
         limits = replace(limits, seen=part.seen)
     if part.is_coordinators:
-        limits = replace(limits, is_coordinators=True)
+        limits = replace(limits, is_coordinators=True, guard=part.guard)
+    elif part.guard is not None:
+        limits = replace(limits, guard=part.guard)
     if part.marker is not None:
         return prepare_marker(
             partition,

@@ -41,7 +41,7 @@ class Cluster:
         self.asked: list[tuple[int, int, int, bool, list[TopicPartition]]] = []
         self.down: set[int] = set()
 
-    def tell(self, leaders: dict[TopicPartition, int]) -> None:
+    def tell(self, leaders: dict[TopicPartition, int], *, topic: str = "a") -> None:
         """Give this broker the whole metadata."""
         states = [
             UpdateMetadataPartitionState(
@@ -58,7 +58,7 @@ class Cluster:
         ]
         topics = [
             UpdateMetadataTopicState(
-                topic_name="a", topic_id=bytes(range(16)), partition_states=states
+                topic_name=topic, topic_id=bytes(range(16)), partition_states=states
             )
         ]
         self.metadata.update(

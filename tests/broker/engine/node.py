@@ -60,7 +60,7 @@ from tests.broker.engine.messages import (
     ORDERS,
     records,
 )
-from tests.broker.fakes import FakeAutoTopics, FakeBrokerConfigs
+from tests.broker.fakes import FakeAutoTopics, FakeBrokerConfigs, FakeTopicConfigs
 
 
 class SwitchWorker(InlineDiskWorker):
@@ -196,6 +196,8 @@ class Node:
         )
         self.groups = self.coordinators.groups
         self.transactions = self.coordinators.transactions
+        self.verifier = self.coordinators.verifier
+        self.broker_configs = FakeBrokerConfigs({})
         self.dispatcher = Dispatcher(self._context())
 
     async def _next_producer_id(self) -> int:
@@ -223,7 +225,7 @@ class Node:
         given.update(
             broker_id=self.id,
             cluster_id="lab",
-            broker_configs=FakeBrokerConfigs({}),
+            broker_configs=self.broker_configs,
             metadata=self.engine.state.metadata,
             produces=self.engine.produces,
             fetches=self.engine.fetches,
@@ -236,6 +238,8 @@ class Node:
             metadata_answers=MetadataAnswers(self.engine.state.metadata),
             groups=self.groups,
             transactions=self.transactions,
+            topic_configs=FakeTopicConfigs(),
+            verifier=self.verifier,
             auto_topics=FakeAutoTopics(),
             fetch_sessions=FetchSessions(),
             client_gate=gate,

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from broker.core.record_errors import RecordError
+from broker.core.transaction_state.verifying import ToldCode, Verifying
 from broker.engine.types import LeaderHint, ProduceResult
 from protocol.connection import CloseConnection
 from protocol.errors import ErrorCode, KafkaError
@@ -105,6 +106,53 @@ async def test_an_empty_partition_is_refused_and_the_others_go_on(broker: FakeBr
     first, second = response.responses[0].partition_responses
     assert first.error_code == ErrorCode.INVALID_RECORD
     assert (second.error_code, second.base_offset) == (ErrorCode.NONE, 0)
+
+
+def transactional(version: int) -> ProduceRequest:
+    options = BatchOptions(producer_id=9, producer_epoch=0, base_sequence=0, is_transactional=True)
+    request = produce(records=bytes(build_batch([NewRecord(b"v")], options)))
+    request.transactional_id = "pay"
+    return request
+
+
+@pytest.mark.parametrize(
+    ("version", "how"),
+    [
+        (8, Verifying.FOR_OLD_CLIENT),
+        (11, Verifying.FOR_NEW_CLIENT),
+        (12, Verifying.ADDING),
+    ],
+)
+async def test_transactions_are_verified_before_anything_is_appended(
+    broker: FakeBroker, version: int, how: Verifying
+):
+    refusal = ToldCode(ErrorCode.INVALID_TXN_STATE, "Partition was not added to the transaction")
+    broker.verifier.refused[ORDERS_0] = refusal
+    response = await broker.ask(transactional(version), version)
+    first, second = response.responses[0].partition_responses
+    assert first.error_code == ErrorCode.INVALID_TXN_STATE
+    if version >= 8:
+        assert first.error_message == refusal.message
+    assert second.error_code == ErrorCode.NONE
+    assert broker.verifier.asked == [("pay", how, (ORDERS_0, ORDERS_1))]
+    ((parts, _, _),) = broker.engine.produced
+    assert [(part.tp, part.guard) for part in parts] == [(ORDERS_1, broker.verifier.guard)]
+
+
+async def test_what_is_not_transactional_is_never_verified(broker: FakeBroker):
+    await broker.ask(produce(), 12)
+    assert broker.verifier.asked == []
+    ((parts, _, _),) = broker.engine.produced
+    assert [part.guard for part in parts] == [None, None]
+
+
+@pytest.mark.parametrize(("version", "is_asked"), [(11, False), (12, True)])
+async def test_the_switch_ends_verification_but_not_the_adding(
+    broker: FakeBroker, version: int, is_asked: bool
+):
+    broker.broker_configs.set({"transaction.partition.verification.enable": "false"})
+    await broker.ask(transactional(version), version)
+    assert bool(broker.verifier.asked) is is_asked
 
 
 @pytest.mark.parametrize(("version", "code"), [(6, 76), (7, 0)])

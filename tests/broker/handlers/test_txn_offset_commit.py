@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from broker.core.coordination import TransactionProducer
+from broker.core.transaction_state.verifying import Verifying
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.transactions import (
@@ -59,3 +61,35 @@ async def test_what_is_unknown_or_coordinated_elsewhere_is_told(broker: FakeBrok
     assert await ask(broker, 3, 99, 0) == [unknown, ErrorCode.NONE]
     broker.groups.error = KafkaError(ErrorCode.NOT_COORDINATOR)
     assert await ask(broker, 3, 0, 99) == [ErrorCode.NOT_COORDINATOR, unknown]
+
+
+@pytest.mark.parametrize(
+    ("version", "how"),
+    [(3, Verifying.FOR_OLD_CLIENT), (4, Verifying.FOR_NEW_CLIENT), (5, Verifying.ADDING)],
+)
+async def test_the_transaction_is_verified_first(broker: FakeBroker, version: int, how: Verifying):
+    assert await ask(broker, version, 0) == [ErrorCode.NONE]
+    tp = broker.groups.partition_of("readers")
+    assert broker.verifier.asked == [("pay", how, (tp,))]
+    assert broker.verifier.checked == [(tp, TransactionProducer(70, 0, broker.verifier.guard))]
+
+
+@pytest.mark.parametrize("version", [3, 5])
+async def test_what_is_not_verified_or_was_ended_since_changes_nothing(
+    broker: FakeBroker, version: int
+):
+    broker.verifier.error = KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    assert await ask(broker, version, 0) == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
+    broker.verifier.error = None
+    broker.verifier.marker_came = KafkaError(ErrorCode.INVALID_TXN_STATE)
+    assert await ask(broker, version, 0) == [ErrorCode.INVALID_TXN_STATE]
+    assert not broker.groups.shard.offsets.is_unstable("readers", ORDERS)
+
+
+@pytest.mark.parametrize(("version", "is_asked"), [(4, False), (5, True)])
+async def test_the_switch_ends_verification_but_not_the_adding(
+    broker: FakeBroker, version: int, is_asked: bool
+):
+    broker.broker_configs.set({"transaction.partition.verification.enable": "false"})
+    assert await ask(broker, version, 0) == [ErrorCode.NONE]
+    assert bool(broker.verifier.asked) is is_asked

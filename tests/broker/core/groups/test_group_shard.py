@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.coordination import Decided
+from broker.core.coordination import Decided, TransactionProducer
 from broker.core.groups.group_offsets import offset_key
 from broker.core.groups.group_shard import Commit, FetchedOffset, GroupShard, NewOffset
 from broker.core.groups.membership import Committer
@@ -23,8 +23,14 @@ def shard_with(batch_bytes_max: int = 1_000_000, **overrides: str) -> GroupShard
     return GroupShard(broker_config(configs), lambda: batch_bytes_max)
 
 
-def commit(shard: GroupShard, *offsets: NewOffset, **words: int) -> Decided:
-    wanted = Commit("g", Committer(generation=words.pop("generation", -1)), offsets, **words)
+def commit(
+    shard: GroupShard,
+    *offsets: NewOffset,
+    producer: TransactionProducer | None = None,
+    **words: int,
+) -> Decided:
+    committer = Committer(generation=words.pop("generation", -1))
+    wanted = Commit("g", committer, offsets, producer=producer, **words)
     return shard.commit(1, wanted, 0, WALL_MS)
 
 
@@ -103,7 +109,7 @@ def test_times_are_the_broker_s_unless_old_clients_chose_them():
 def test_an_offset_under_an_open_transaction_is_unstable_for_who_asks():
     shard = shard_with()
     commit(shard, NewOffset(TP, 5))
-    records = commit(shard, NewOffset(TP, 6), producer_id=9).records
+    records = commit(shard, NewOffset(TP, 6), producer=TransactionProducer(9, 0)).records
     assert fetched(shard, TP) == [FetchedOffset(TP, 5)]
     unstable = FetchedOffset(TP, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
     assert fetched(shard, TP, stable=True) == [unstable]

@@ -17,5 +17,9 @@ def test_clients_that_do_not_know_of_fencing_are_told_of_their_epoch(api: str, s
     assert fenced_code(api, 0, ErrorCode.INVALID_TXN_STATE) is ErrorCode.INVALID_TXN_STATE
 
 
-def test_from_version_5_on_each_transaction_has_an_epoch_of_its_own() -> None:
-    assert [client_transaction_version(version) for version in (4, 5)] == [0, 2]
+@pytest.mark.parametrize(("api", "since"), [("AddPartitionsToTxn", 4), ("EndTxn", 5)])
+def test_clients_of_the_second_protocol_have_an_epoch_for_each_transaction(
+    api: str, since: int
+) -> None:
+    versions = (since - 1, since)
+    assert [client_transaction_version(api, version) for version in versions] == [0, 2]
