@@ -15,6 +15,7 @@ from typing import Final
 from broker.lifecycle.broker_configs import BrokerConfigs
 from broker.lifecycle.controller_link import ControllerLink
 from protocol.admin.configs import alter_configs_request
+from protocol.configs.names import MOVE_RATE
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
@@ -22,7 +23,6 @@ from protocol.messages.configs import (
     IncrementalAlterConfigsResponse,
 )
 
-MOVE_RATE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
 INCREMENTAL_ALTER_CONFIGS_VERSION: Final = 1
 SETTLE_MS: Final = 500
 """Moves that follow each other at once keep their throttle."""

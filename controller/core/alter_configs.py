@@ -28,6 +28,7 @@ from controller.core.records import BrokerConfigsChanged, TopicConfigsChanged
 from controller.core.state import ALL_BROKERS
 from controller.core.step import Step
 from protocol.configs.broker import BROKER_KEYS
+from protocol.configs.names import UNCLEAN_ELECTION
 from protocol.configs.topic import TOPIC_KEYS
 from protocol.configs.types import AlterOperation, ResourceType
 from protocol.errors import ErrorCode, KafkaError
@@ -42,8 +43,6 @@ from protocol.messages.configs import (
 
 TELL_TIMEOUT_MS: Final = 2_000
 """How long a client waits for brokers that cannot be told; the change is durable by then."""
-
-_UNCLEAN: Final = "unclean.leader.election.enable"
 
 
 class _Resource(NamedTuple):
@@ -221,7 +220,7 @@ def _listed(changes: Mapping[str, str | None]) -> str:
 
 def _elect_unclean(step: Step, changes: Mapping[str, str | None]) -> None:
     """Try leaderless partitions again. Source: processTopicUncleanLeaderElectionEnable."""
-    if _UNCLEAN in changes:
+    if UNCLEAN_ELECTION in changes:
         elect_leaderless(step)
 
 

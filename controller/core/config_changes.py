@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from protocol.configs.broker import BROKER_KEYS
+from protocol.configs.names import CORDONED_LOG_DIRS
 from protocol.configs.parsing import BrokerConfig, broker_config, check_topic_configs
 from protocol.configs.types import (
     ALL_LOG_DIRS,
@@ -23,8 +24,6 @@ from protocol.configs.types import (
     parse,
 )
 from protocol.errors import ErrorCode, KafkaError
-
-_CORDONED: Final = "cordoned.log.dirs"
 
 
 class AlterConfigOp(NamedTuple):
@@ -110,8 +109,8 @@ def check_broker(
     texts = {name: text for name, text in changes.items() if text is not None}
     _refuse_unknown(texts)
     _refuse(texts, Update.READ_ONLY, "Cannot update these configs dynamically")
-    if _CORDONED in texts:
-        _check_cordoned(texts[_CORDONED], static)
+    if CORDONED_LOG_DIRS in texts:
+        _check_cordoned(texts[CORDONED_LOG_DIRS], static)
     for name, text in texts.items():
         _check_value(name, text)
     if is_default:
@@ -181,10 +180,11 @@ def _check_cordoned(text: str, static: Mapping[str, str]) -> None:
     """Source: KIP-1066; texts of 4.3. Only brokers of the cluster file have known log dirs."""
     words = [word.strip() for word in text.split(",")] if text else []
     if "" in words:
-        raise _invalid(f"Configuration '{_CORDONED}' values must not be empty.")
+        raise _invalid(f"Configuration '{CORDONED_LOG_DIRS}' values must not be empty.")
     if ALL_LOG_DIRS in words and len(words) > 1:
         raise _invalid(
-            f"requirement failed: When {_CORDONED} is set to *, it must not contain other values"
+            f"requirement failed: When {CORDONED_LOG_DIRS} is set to *, "
+            "it must not contain other values"
         )
     known = static.get("log.dirs", text).split(",")
     missing = [path for path in words if path not in (ALL_LOG_DIRS, *known)]

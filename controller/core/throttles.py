@@ -14,17 +14,18 @@ of moves between log dirs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from controller.core.alter_configs import change_broker_configs, change_topic_configs
 from controller.core.reassignment_records import ThrottlesClaimed, ThrottlesReleased
 from controller.core.reassignment_rules import Assignment, assignment_of
 from controller.core.step import Step
+from protocol.configs.names import (
+    FOLLOWER_REPLICAS,
+    LEADER_REPLICAS,
+    THROTTLED_RATES,
+    THROTTLED_REPLICAS,
+)
 from protocol.ids import TopicPartition
-
-LEADERS: Final = "leader.replication.throttled.replicas"
-FOLLOWERS: Final = "follower.replication.throttled.replicas"
-RATES: Final = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
 
 
 def claim(step: Step, wanted: Mapping[TopicPartition, Assignment]) -> None:
@@ -38,7 +39,7 @@ def claim(step: Step, wanted: Mapping[TopicPartition, Assignment]) -> None:
         if any(
             f"{tp.partition}:{broker_id}" in _listed(step, tp.topic, config)
             for broker_id in assignment.replicas
-            for config in (LEADERS, FOLLOWERS)
+            for config in THROTTLED_REPLICAS
         )
     ]
     topics = dict.fromkeys(tp.topic for tp, _ in named)
@@ -62,22 +63,22 @@ def release_when_over(step: Step) -> None:
     if not step.defaults.jbodlab_reassignment_throttles_remove:
         return
     for broker_id in brokers:
-        change_broker_configs(step, str(broker_id), dict.fromkeys(RATES))
+        change_broker_configs(step, str(broker_id), dict.fromkeys(THROTTLED_RATES))
     for name in topics:
-        lists = (c for c in (LEADERS, FOLLOWERS) if "*" not in _listed(step, name, c))
+        lists = (c for c in THROTTLED_REPLICAS if "*" not in _listed(step, name, c))
         change_topic_configs(step, name, dict.fromkeys(lists))
 
 
 def _is_throttled(step: Step, tp: TopicPartition, assignment: Assignment) -> bool:
     """Tell whether the lists are those of somebody who throttles this reassignment."""
-    followers = _listed(step, tp.topic, FOLLOWERS)
+    followers = _listed(step, tp.topic, FOLLOWER_REPLICAS)
     if assignment.adding:
         return any(f"{tp.partition}:{broker_id}" in followers for broker_id in assignment.adding)
-    if FOLLOWERS not in step.state.topics[tp.topic].configs or any(
+    if FOLLOWER_REPLICAS not in step.state.topics[tp.topic].configs or any(
         entry == "*" or entry.startswith(f"{tp.partition}:") for entry in followers
     ):
         return False
-    leaders = _listed(step, tp.topic, LEADERS)
+    leaders = _listed(step, tp.topic, LEADER_REPLICAS)
     return all(f"{tp.partition}:{broker_id}" in leaders for broker_id in assignment.replicas)
 
 
@@ -88,4 +89,4 @@ def _listed(step: Step, topic: str, config: str) -> list[str]:
 
 def _has_rate(step: Step, broker_id: int) -> bool:
     own = step.state.dynamic_configs.get(str(broker_id), {})
-    return any(rate in own for rate in RATES)
+    return any(rate in own for rate in THROTTLED_RATES)

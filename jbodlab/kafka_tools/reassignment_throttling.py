@@ -11,9 +11,6 @@ from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.reassignment_file import ProposedReassignment
 from jbodlab.kafka_tools.core.reassignment_start import VERIFY_REGULARLY, plural
 from jbodlab.kafka_tools.core.reassignment_throttles import (
-    BROKER_KEYS,
-    LOG_DIR_RATE,
-    TOPIC_KEYS,
     Moves,
     broker_throttles,
     log_dir_brokers,
@@ -23,6 +20,7 @@ from jbodlab.kafka_tools.core.reassignment_throttles import (
 from jbodlab.kafka_tools.orders import alter_configs
 from jbodlab.kafka_tools.questions import describe_topics
 from jbodlab.kafka_tools.report import Report
+from protocol.configs.names import MOVE_RATE, THROTTLED_RATES, THROTTLED_REPLICAS
 from protocol.configs.types import ResourceType
 
 
@@ -54,7 +52,7 @@ def set_throttles(
         _on_brokers(client, moving_brokers(moves), dict(broker_throttles(rate)))
         report.say(f"The inter-broker throttle limit was set to {rate} B/s")
     if log_dir_rate >= 0:
-        _on_brokers(client, log_dir_brokers(plan.log_dirs), {LOG_DIR_RATE: str(log_dir_rate)})
+        _on_brokers(client, log_dir_brokers(plan.log_dirs), {MOVE_RATE: str(log_dir_rate)})
         report.say(f"The replica-alter-dir throttle limit was set to {log_dir_rate} B/s")
     report.note("throttles", {"brokers": rate, "log_dirs": log_dir_rate})
 
@@ -71,9 +69,9 @@ def clear_throttles(client: ClusterClient, plan: ProposedReassignment, report: R
     _report_absent(plan, brokers, report)
     listed = ",".join(map(str, brokers))
     report.say(f"Clearing broker-level throttles on broker{plural(len(brokers))} {listed}")
-    _on_brokers(client, brokers, dict.fromkeys(BROKER_KEYS))
+    _on_brokers(client, brokers, dict.fromkeys((*THROTTLED_RATES, MOVE_RATE)))
     report.say(f"Clearing topic-level throttles on topic{plural(len(topics))} {','.join(topics)}")
-    removed: dict[str, str | None] = dict.fromkeys(TOPIC_KEYS)
+    removed: dict[str, str | None] = dict.fromkeys(THROTTLED_REPLICAS)
     alter_configs(client, ResourceType.TOPIC, dict.fromkeys(topics, removed))
     report.note("throttles_cleared", {"brokers": brokers, "topics": topics})
 

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from protocol.configs.broker import BROKER_KEYS
+from protocol.configs.names import CORDONED_LOG_DIRS
 from protocol.configs.parsing import config_mistakes
 from protocol.configs.topic import TOPIC_KEYS
 from protocol.configs.types import ALL_LOG_DIRS, ConfigKey
@@ -40,7 +41,6 @@ TopicName: TypeAlias = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
 LOOPBACK: Final = "127.0.0.1"
 MIB_MAX: Final = 2**43
 """Bytes are counted in 64 bits."""
-CORDONED_LOG_DIRS: Final = "cordoned.log.dirs"
 
 
 class ControllerDocument(Struct, kw_only=True):

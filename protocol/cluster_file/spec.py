@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from protocol.cluster_file.document import (
-    CORDONED_LOG_DIRS,
     FAULT_TIMES,
     BrokerDocument,
     ClusterDocument,
@@ -24,6 +23,7 @@ from protocol.cluster_file.document import (
 from protocol.cluster_file.text import read_text_file
 from protocol.cluster_file.yaml import read_yaml
 from protocol.configs.broker import KEYS_OF_THE_SPEC
+from protocol.configs.names import CORDONED_LOG_DIRS
 from protocol.configs.types import ALL_LOG_DIRS
 from protocol.faults.document import fault_content, read_fault
 from protocol.faults.model import DiskFault, NetworkFault, NodeFault

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from protocol.configs.names import MOVE_RATE, THROTTLED_RATES, THROTTLED_REPLICAS
 from protocol.faults.model import (
     CONTROLLER_NODE,
     DiskFault,
@@ -46,15 +47,6 @@ _JOURNAL_MODES: Final = (
 Nothing is promised where a journal lies. What waits for a hung or slow disk was decided and told to
 nobody: checkers see it in the controller's memory and take it for a decision.
 """
-THROTTLED_LISTS: Final[tuple[str, ...]] = (
-    "leader.replication.throttled.replicas",
-    "follower.replication.throttled.replicas",
-)
-RATES: Final[tuple[str, ...]] = (
-    "leader.replication.throttled.rate",
-    "follower.replication.throttled.rate",
-)
-_MOVES_RATE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
 _RATE_MIN: Final = 50_000
 _RATE_FACTOR: Final = 4
 """Throttled replicas must be faster than clients write, or they never catch up."""
@@ -255,13 +247,13 @@ def _throttles(
     """Return what sets throttles for a topic, and what takes them off."""
     some = ",".join(f"{index}:{broker}" for index in (0, 1) for broker in cluster.broker_ids)
     replicas = "*" if dice.random() < 0.5 else some
-    lists: dict[str, str | None] = dict.fromkeys(THROTTLED_LISTS, replicas)
-    rates: dict[str, str | None] = dict.fromkeys(RATES, str(rate))
+    lists: dict[str, str | None] = dict.fromkeys(THROTTLED_REPLICAS, replicas)
+    rates: dict[str, str | None] = dict.fromkeys(THROTTLED_RATES, str(rate))
     brokers = [None] if dice.random() < 0.3 else [*map(broker_node, cluster.broker_ids)]
     on: list[Action] = [AlterConfigs(topic=topic, set=lists)]
     on += [AlterConfigs(broker=broker, set=rates) for broker in brokers]
-    off: list[Action] = [AlterConfigs(topic=topic, set=dict.fromkeys(THROTTLED_LISTS))]
-    off += [AlterConfigs(broker=broker, set=dict.fromkeys(RATES)) for broker in brokers]
+    off: list[Action] = [AlterConfigs(topic=topic, set=dict.fromkeys(THROTTLED_REPLICAS))]
+    off += [AlterConfigs(broker=broker, set=dict.fromkeys(THROTTLED_RATES)) for broker in brokers]
     return on, off
 
 
@@ -275,7 +267,7 @@ def _rebalance(dice: Dice, scope: FaultScope, rate: int) -> list[Lane]:
     lane: Lane = []
     begin_ms = dice.randint(100, max(100, scope.length_ms // 2))
     end_ms = begin_ms + dice.randint(500, 5_000)
-    moves_rate = {_MOVES_RATE: str(rate)}
+    moves_rate = {MOVE_RATE: str(rate)}
     on: list[Action] = [
         AlterConfigs(broker=broker_node(broker), set=moves_rate) for broker in cluster.broker_ids
     ]

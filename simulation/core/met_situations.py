@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from protocol.configs.names import THROTTLED_RATES, THROTTLED_REPLICAS
 from protocol.faults.model import CONTROLLER_NODE, DiskFault
 from protocol.ids import TopicPartition
 from simulation.core.actions import EditJournal, Fault
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.checkers.spans import Span, spans_of
-from simulation.core.draw_situations import RATES, THROTTLED_LISTS, WITHIN_MS
+from simulation.core.draw_situations import WITHIN_MS
 from simulation.core.features import Situation
 from simulation.core.history import Function, Kind, Order
 from simulation.core.plan import Plan
@@ -129,7 +130,9 @@ def _had_throttles(run: _Run) -> bool:
         for name, value in _order(span).configs
         if value is not None
     }
-    return bool(set_names.intersection(THROTTLED_LISTS) and set_names.intersection(RATES))
+    return bool(
+        set_names.intersection(THROTTLED_REPLICAS) and set_names.intersection(THROTTLED_RATES)
+    )
 
 
 def _was_rebalanced(run: _Run) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from protocol.configs.names import THROTTLED_RATES, THROTTLED_REPLICAS, UNCLEAN_ELECTION
 from protocol.faults.model import CONTROLLER_NODE, DiskFault
 from simulation.core.actions import (
     Action,
@@ -25,7 +26,7 @@ from simulation.core.actions import (
     Stop,
     When,
 )
-from simulation.core.draw_situations import FATAL, RATES, THROTTLED_LISTS, WITHIN_MS
+from simulation.core.draw_situations import FATAL, WITHIN_MS
 from simulation.core.features import Situation
 from simulation.core.plan import Plan
 
@@ -34,7 +35,6 @@ _SOON_MS: Final = 1_000
 _MANY: Final = 4
 """So many moves within ``WITHIN_MS`` are a rebalance."""
 _NEVER_MS: Final = 2**63
-_UNCLEAN: Final = "unclean.leader.election.enable"
 
 
 class TimedStep(NamedTuple):
@@ -98,14 +98,14 @@ def _has_unclean_election(plan: Plan, timed: list[TimedStep]) -> bool:
     is_asked = any(
         isinstance(each.action, ElectLeaders) and each.action.kind == "unclean" for each in timed
     )
-    is_allowed = any(topic.configs.get(_UNCLEAN) == "true" for topic in plan.cluster.topics)
+    is_allowed = any(topic.configs.get(UNCLEAN_ELECTION) == "true" for topic in plan.cluster.topics)
     return bool(timed) and (is_asked or is_allowed)
 
 
 def _has_throttled_replicas(_plan: Plan, timed: list[TimedStep]) -> bool:
     return all(
         any(isinstance(each.action, AlterConfigs) and each.action.set.get(name) for each in timed)
-        for name in (THROTTLED_LISTS[0], RATES[0])
+        for name in (THROTTLED_REPLICAS[0], THROTTLED_RATES[0])
     )
 
 

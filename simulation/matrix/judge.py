@@ -14,12 +14,13 @@ from typing import Final
 from controller.core.state import ClusterState
 from controller.journal import replay
 from protocol.admin.cluster import ClusterView, PartitionView
+from protocol.configs.names import CORDONED_LOG_DIRS
 from protocol.errors import ErrorCode, Malformed
 from protocol.ids import TopicPartition
 from protocol.messages.offsets import EARLIEST
 from simulation.core.checkers.table import check_all
 from simulation.matrix.disks import log_of, place_of, strange_logs
-from simulation.matrix.matrix_cluster import AFTER, BROKERS, CORDONED, SUBJECT, MatrixCluster
+from simulation.matrix.matrix_cluster import AFTER, BROKERS, SUBJECT, MatrixCluster
 from simulation.matrix.outcome import CrashResult, Outcome
 from simulation.matrix.partition_model import PartitionModel
 from simulation.workload.questions import list_offsets
@@ -170,7 +171,7 @@ async def _check(cluster: MatrixCluster) -> None:
 
 def _check_place(cluster: MatrixCluster, tp: TopicPartition, model: PartitionModel) -> None:
     """See that a replica was not put where none should be, as long as that holds."""
-    if model.shuns and model.shuns == cluster.settings.get(CORDONED):
+    if model.shuns and model.shuns == cluster.settings.get(CORDONED_LOG_DIRS):
         place = place_of(cluster.subject, tp)
         assert place != model.shuns, f"{tp} is in {place}, which is cordoned"
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from broker.lifecycle.log_dir_returns import ReturnRequest
 from protocol.cluster_file.spec import parse_cluster_spec
+from protocol.configs.names import CORDONED_LOG_DIRS, MOVE_RATE
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.faults.model import DiskMode
@@ -47,8 +48,6 @@ SECOND: Final = TopicPartition("second", 0)
 THIRD: Final = TopicPartition("third", 0)
 AFTER: Final = TopicPartition("after", 0)
 """Created when all is over."""
-MOVE_RATE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
-CORDONED: Final = "cordoned.log.dirs"
 _PRODUCE_VERSION: Final = 9
 _RECORD_BYTES: Final = 60
 _KEYS: Final = 4
@@ -124,7 +123,7 @@ class MatrixCluster:
             is_compacted=is_compacted,
             configs=given,
             replicas=(tuple(replicas),),
-            shuns=self.settings.get(CORDONED) or "",
+            shuns=self.settings.get(CORDONED_LOG_DIRS) or "",
         )
         was_unanswered = False
         async for _ in self.retrying.attempts():
@@ -282,7 +281,7 @@ class MatrixCluster:
 
     async def cordon(self, path: str) -> None:
         """Keep new replicas away from a log dir; an empty path takes the cordon off."""
-        await self._set(CORDONED, path or None)
+        await self._set(CORDONED_LOG_DIRS, path or None)
 
     async def fail(self, path: str) -> None:
         """Let a disk answer with errors, and wait until its broker gives the log dir up."""

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from protocol.admin.elections import ElectionType
+from protocol.configs.names import CORDONED_LOG_DIRS
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -13,8 +14,6 @@ from simulation.core import actions as do
 from simulation.core.references import ALL
 from simulation.run.run_context import RunContext, StepError
 from simulation.workload.admin import ALL_BROKERS
-
-CORDONED: Final = "cordoned.log.dirs"
 
 
 async def _create_topic(context: RunContext, action: do.CreateTopic) -> None:
@@ -76,7 +75,7 @@ async def _cordon(context: RunContext, action: do.Cordon) -> None:
     broker = context.broker(action.broker)
     paths = [ref if ref == ALL else context.path(broker, ref) for ref in action.log_dirs]
     code = await context.admin.alter_configs(
-        ResourceType.BROKER, str(broker), {CORDONED: ",".join(paths)}
+        ResourceType.BROKER, str(broker), {CORDONED_LOG_DIRS: ",".join(paths)}
     )
     _check(code, action.answers)
 

@@ -8,20 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from jbodlab.kafka_tools.core.failures import RUNTIME, ToolFailure
 from jbodlab.kafka_tools.core.reassignment_file import Assignment, ReplicaOn
 from protocol.admin.reassignments import ReassignmentView
+from protocol.configs.names import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from protocol.ids import TopicPartition
-
-LEADER_RATE: Final = "leader.replication.throttled.rate"
-FOLLOWER_RATE: Final = "follower.replication.throttled.rate"
-LOG_DIR_RATE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
-LEADER_REPLICAS: Final = "leader.replication.throttled.replicas"
-FOLLOWER_REPLICAS: Final = "follower.replication.throttled.replicas"
-BROKER_KEYS: Final = (LEADER_RATE, FOLLOWER_RATE, LOG_DIR_RATE)
-TOPIC_KEYS: Final = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
 
 
 @dataclass(frozen=True, slots=True)

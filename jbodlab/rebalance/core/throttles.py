@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from jbodlab.rebalance.core.plan_file import ANY, Wanted
 from jbodlab.rebalance.core.steps import Host, Orders, Seen
+from protocol.configs.names import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    MOVE_RATE,
+)
 from protocol.ids import TopicPartition
-
-LEADERS: Final = "leader.replication.throttled.replicas"
-FOLLOWERS: Final = "follower.replication.throttled.replicas"
-LEADER_RATE: Final = "leader.replication.throttled.rate"
-FOLLOWER_RATE: Final = "follower.replication.throttled.rate"
-MOVE_RATE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +78,9 @@ class _Drawn:
         added = [broker for broker in brokers if broker not in present]
         if not added:
             return
-        keys = self._lists.setdefault(tp.topic, {LEADERS: [], FOLLOWERS: []})
-        keys[LEADERS] += _entries(tp, present)
-        keys[FOLLOWERS] += _entries(tp, added)
+        keys = self._lists.setdefault(tp.topic, {LEADER_REPLICAS: [], FOLLOWER_REPLICAS: []})
+        keys[LEADER_REPLICAS] += _entries(tp, present)
+        keys[FOLLOWER_REPLICAS] += _entries(tp, added)
         for broker in (*present, *added):
             self._rates.setdefault(broker, {}).update({LEADER_RATE: None, FOLLOWER_RATE: None})
 

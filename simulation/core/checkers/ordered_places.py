@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from protocol.configs.names import CORDONED_LOG_DIRS
 from protocol.faults.model import DiskMode, broker_node
 from protocol.ids import TopicPartition
 from simulation.core.checkers.deletions import deletions_of
@@ -19,7 +20,6 @@ from simulation.core.checkers.registers import possible_values
 from simulation.core.history import Function, Order
 from simulation.core.samples import ReplicaSample, Role, Samples
 
-CORDONED: Final = "cordoned.log.dirs"
 _DISK_MODES: Final = tuple(mode.value for mode in DiskMode)
 _HOSTED: Final = (Role.LEADER, Role.FOLLOWER)
 
@@ -116,7 +116,7 @@ def _put_behind_a_cordon(ordered: list[Ordered], evidence: Evidence) -> Iterator
     changes = [
         each for each in ordered if each.function is Function.ALTER_CONFIGS and not each.order.topic
     ]
-    if not any(CORDONED in dict(each.order.configs) for each in changes):
+    if not any(CORDONED_LOG_DIRS in dict(each.order.configs) for each in changes):
         return
     wished = {
         (each.value.broker, each.value.topic, each.value.partition, each.value.log_dir): None
@@ -148,14 +148,14 @@ def _cordoned_since(
     """
     own = [each for each in changes if each.order.broker == made.broker]
     for each in own:
-        cordoned = (dict(each.order.configs).get(CORDONED) or "").split(",")
+        cordoned = (dict(each.order.configs).get(CORDONED_LOG_DIRS) or "").split(",")
         is_before = each.is_sure and each.end_us < decided_us
         has_others = any(path not in cordoned for path in whole)
         if not is_before or made.log_dir not in cordoned or not has_others:
             continue
         is_taken_off = any(
             other is not each
-            and (CORDONED in dict(other.order.configs) or other.order.is_whole)
+            and (CORDONED_LOG_DIRS in dict(other.order.configs) or other.order.is_whole)
             and (other.may_come_again or other.end_us >= each.begin_us)
             and other.begin_us <= made.at_us
             for other in own

@@ -9,8 +9,8 @@ docs/differences.md. ``jbodlab.reassignment.throttles.remove`` is taken to be on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
+from protocol.configs.names import FOLLOWER_REPLICAS, MOVE_RATE, THROTTLED_RATES, THROTTLED_REPLICAS
 from protocol.ids import TopicPartition
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.checkers.ordering import Ordered
@@ -18,18 +18,12 @@ from simulation.core.checkers.timeline import last_partitions
 from simulation.core.history import Function
 from simulation.core.samples import PartitionSample, Samples
 
-_LEADERS: Final = "leader.replication.throttled.replicas"
-_FOLLOWERS: Final = "follower.replication.throttled.replicas"
-LISTS: Final = (_LEADERS, _FOLLOWERS)
-RATES: Final = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
-MOVES_RATE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
-
 
 def released(evidence: Evidence) -> tuple[str, ...]:
     """Return the configurations that nodes may have taken off by themselves, for what was asked."""
     asked = {operation.function: None for operation in evidence.history}
-    lists = (*LISTS, *RATES) if Function.REASSIGN in asked else ()
-    return (*lists, MOVES_RATE) if Function.MOVE in asked else lists
+    lists = (*THROTTLED_REPLICAS, *THROTTLED_RATES) if Function.REASSIGN in asked else ()
+    return (*lists, MOVE_RATE) if Function.MOVE in asked else lists
 
 
 def kept_throttles(ordered: Sequence[Ordered], samples: Samples) -> Iterator[str]:
@@ -42,7 +36,7 @@ def kept_throttles(ordered: Sequence[Ordered], samples: Samples) -> Iterator[str
         is_reassignment = each.function is Function.REASSIGN and bool(each.order.assignment)
         if not is_reassignment or not each.is_sure or tp not in there:
             continue
-        listed = _configs_at(each, samples).get(_FOLLOWERS, "").split(",")
+        listed = _configs_at(each, samples).get(FOLLOWER_REPLICAS, "").split(",")
         if any(f"{tp.partition}:{broker}" in listed for broker in _added(each, tp, samples)):
             yield from _kept_lists(ordered, each, samples)
             for broker in each.order.assignment[0]:
@@ -52,7 +46,7 @@ def kept_throttles(ordered: Sequence[Ordered], samples: Samples) -> Iterator[str
 def _kept_lists(ordered: Sequence[Ordered], each: Ordered, samples: Samples) -> Iterator[str]:
     topic = each.order.topic
     last = {sample.topic: sample.configs for sample in samples.topics}.get(topic, {})
-    for name in LISTS:
+    for name in THROTTLED_REPLICAS:
         is_kept = name in last and "*" not in last[name].split(",")
         if is_kept and not _is_set_later(ordered, each, name, topic=topic):
             yield _sentence(f"topic {topic}", name, each)
@@ -63,7 +57,7 @@ def _kept_rates(
 ) -> Iterator[str]:
     last = {sample.broker: sample.configs for sample in samples.broker_configs}
     before = _rates_at(each, broker, samples)
-    for name in RATES:
+    for name in THROTTLED_RATES:
         is_kept = name in before and name in last.get(str(broker), {})
         if is_kept and not _is_set_later(ordered, each, name, broker=broker):
             yield _sentence(f"broker {broker}", name, each)

@@ -10,7 +10,8 @@ import pytest
 
 from broker.lifecycle.broker_configs import BrokerConfigs
 from broker.lifecycle.controller_link import ControllerLink
-from broker.lifecycle.move_throttles import MOVE_RATE, MoveThrottles
+from broker.lifecycle.move_throttles import MoveThrottles
+from protocol.configs.names import MOVE_RATE
 from protocol.messages.configs import IncrementalAlterConfigsRequest
 from tests.broker.fake_controller import FakeController
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from controller.core.reassignment_records import ThrottlesClaimed
-from controller.core.throttles import FOLLOWERS, LEADERS, RATES, claim
+from controller.core.throttles import claim
+from protocol.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, THROTTLED_RATES
 from tests.controller.core.altering import BROKER, DELETE, SET, TOPIC, alter
 from tests.controller.core.cluster import Cluster, settings, three_brokers, tp
 from tests.controller.core.reassigning import alter as reassign
@@ -20,7 +21,13 @@ def throttled_cluster(
     cluster.create("t", [1, 2], [1, 2])
     cluster.create("other", [1, 2])
     assert (
-        alter(cluster, TOPIC, "t", (LEADERS, SET, leaders), (FOLLOWERS, SET, followers)).error_code
+        alter(
+            cluster,
+            TOPIC,
+            "t",
+            (LEADER_REPLICAS, SET, leaders),
+            (FOLLOWER_REPLICAS, SET, followers),
+        ).error_code
         == 0
     )
     for broker_id in (1, 2, 3):
@@ -29,7 +36,12 @@ def throttled_cluster(
 
 
 def set_rates(cluster: Cluster, name: str) -> None:
-    assert alter(cluster, BROKER, name, *((rate, SET, "500000") for rate in RATES)).error_code == 0
+    assert (
+        alter(
+            cluster, BROKER, name, *((rate, SET, "500000") for rate in THROTTLED_RATES)
+        ).error_code
+        == 0
+    )
 
 
 def lists_of(cluster: Cluster, topic: str = "t") -> dict[str, str]:
@@ -41,7 +53,7 @@ def throttled_brokers(cluster: Cluster) -> list[str]:
     return sorted(
         name
         for name, texts in cluster.state.dynamic_configs.items()
-        if any(rate in texts for rate in RATES)
+        if any(rate in texts for rate in THROTTLED_RATES)
     )
 
 
@@ -56,7 +68,7 @@ def test_they_go_when_the_reassignment_ends(fails_over: str) -> None:
     """Also when the controller fails over in between."""
     cluster = throttled_cluster()
     reassign(cluster, ("t-0", [3, 2]))
-    assert lists_of(cluster) == {LEADERS: "0:1,0:2", FOLLOWERS: "0:3"}
+    assert lists_of(cluster) == {LEADER_REPLICAS: "0:1,0:2", FOLLOWER_REPLICAS: "0:3"}
     if fails_over == "meanwhile":
         cluster = cluster.restart()
         cluster.settle()
@@ -136,7 +148,7 @@ def test_permanent_throttles_stay(leaders: str, followers: str) -> None:
     reassign(cluster, ("t-0", [3, 2]))
     catch_up(cluster)
 
-    assert lists_of(cluster) == {LEADERS: leaders, FOLLOWERS: followers}
+    assert lists_of(cluster) == {LEADER_REPLICAS: leaders, FOLLOWER_REPLICAS: followers}
     assert throttled_brokers(cluster) == ["1", "2", "3"]
 
 
@@ -154,7 +166,7 @@ def test_rates_for_all_brokers_and_of_brokers_that_take_no_part_stay() -> None:
 
 def test_topics_of_the_same_request_that_stay_where_they_are_are_cleared_too() -> None:
     cluster = throttled_cluster()
-    alter(cluster, TOPIC, "other", (LEADERS, SET, "0:1,0:2"))
+    alter(cluster, TOPIC, "other", (LEADER_REPLICAS, SET, "0:1,0:2"))
 
     reassign(cluster, ("t-0", [3, 2]), ("other-0", [1, 2]))
     catch_up(cluster)
@@ -199,7 +211,13 @@ def test_what_an_additional_request_throttles_of_those_under_way_goes_too() -> N
     cluster.create("other", [1, 2])
     reassign(cluster, ("other-0", [1, 4]))
     for topic, added in (("t", 3), ("other", 4)):
-        alter(cluster, TOPIC, topic, (LEADERS, SET, "0:1,0:2"), (FOLLOWERS, SET, f"0:{added}"))
+        alter(
+            cluster,
+            TOPIC,
+            topic,
+            (LEADER_REPLICAS, SET, "0:1,0:2"),
+            (FOLLOWER_REPLICAS, SET, f"0:{added}"),
+        )
     for broker_id in (1, 2, 3, 4):
         set_rates(cluster, str(broker_id))
 
@@ -218,28 +236,28 @@ def test_a_topic_made_anew_meanwhile_keeps_the_throttle_that_somebody_gives_it()
     catch_up(cluster)
     cluster.delete("t")
     cluster.create("t", [1, 2])
-    alter(cluster, TOPIC, "t", (FOLLOWERS, SET, "0:1,0:2"))
+    alter(cluster, TOPIC, "t", (FOLLOWER_REPLICAS, SET, "0:1,0:2"))
 
     catch_up(cluster, "other-0")
 
     assert under_way(cluster) == {}
-    assert lists_of(cluster) == {FOLLOWERS: "0:1,0:2"}
+    assert lists_of(cluster) == {FOLLOWER_REPLICAS: "0:1,0:2"}
 
 
 def test_what_became_permanent_meanwhile_stays() -> None:
     cluster = throttled_cluster()
     reassign(cluster, ("t-0", [3, 2]))
-    alter(cluster, TOPIC, "t", (LEADERS, SET, "*"))
+    alter(cluster, TOPIC, "t", (LEADER_REPLICAS, SET, "*"))
 
     catch_up(cluster)
 
-    assert lists_of(cluster) == {LEADERS: "*"}
+    assert lists_of(cluster) == {LEADER_REPLICAS: "*"}
 
 
 def test_a_tool_that_was_faster_leaves_nothing_to_do() -> None:
     cluster = throttled_cluster()
     reassign(cluster, ("t-0", [3, 2]))
-    alter(cluster, TOPIC, "t", (LEADERS, DELETE, None), (FOLLOWERS, DELETE, None))
+    alter(cluster, TOPIC, "t", (LEADER_REPLICAS, DELETE, None), (FOLLOWER_REPLICAS, DELETE, None))
 
     catch_up(cluster)
 
@@ -267,6 +285,6 @@ def test_kafkas_way_can_be_chosen() -> None:
     reassign(cluster, ("t-0", [3, 2]))
     catch_up(cluster)
 
-    assert lists_of(cluster) == {LEADERS: "0:1,0:2", FOLLOWERS: "0:3"}
+    assert lists_of(cluster) == {LEADER_REPLICAS: "0:1,0:2", FOLLOWER_REPLICAS: "0:3"}
     assert throttled_brokers(cluster) == ["1", "2", "3"]
     assert cluster.state.throttled_topics == {}

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from jbodlab.rebalance.core.throttles import FOLLOWERS, LEADER_RATE, LEADERS, Throttles
+from jbodlab.rebalance.core.throttles import Throttles
 from jbodlab.rebalance.throttling import put_on, take_off
+from protocol.configs.names import FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
     AlterConfigsResourceResponse,
@@ -20,7 +21,7 @@ from tests.jbodlab.asking.test_admin import admin_of
 from tests.jbodlab.fake_node import Answer
 
 THROTTLES = Throttles(
-    lists={"t": {LEADERS: ("0:1",), FOLLOWERS: ("0:3",)}}, rates={1: (LEADER_RATE,)}
+    lists={"t": {LEADER_REPLICAS: ("0:1",), FOLLOWER_REPLICAS: ("0:3",)}}, rates={1: (LEADER_RATE,)}
 )
 
 
@@ -29,7 +30,7 @@ class Configs:
 
     def __init__(self, code: ErrorCode = ErrorCode.NONE) -> None:
         self.code = code
-        self.own: dict[str, dict[str, str]] = {"t": {FOLLOWERS: "7:7"}, "1": {}}
+        self.own: dict[str, dict[str, str]] = {"t": {FOLLOWER_REPLICAS: "7:7"}, "1": {}}
         self.unheard: list[dict[str, str]] = []
         """What broker 1 still goes by, look for look."""
 
@@ -49,7 +50,9 @@ class Configs:
             DescribeConfigsResourceResult(name=name, value=value, config_source=1)
             for name, value in own.items()
         ]
-        configs.append(DescribeConfigsResourceResult(name=LEADERS, value="9:9", config_source=5))
+        configs.append(
+            DescribeConfigsResourceResult(name=LEADER_REPLICAS, value="9:9", config_source=5)
+        )
         result = DescribeConfigsResult(
             error_code=self.code, resource_type=2, resource_name="t", configs=configs
         )
@@ -74,11 +77,11 @@ def test_throttles_are_put_on_and_taken_off_beside_what_others_set(tmp_path: Pat
     with admin_of(tmp_path, configs.answers) as admin:
         put_on(admin, THROTTLES, 500)
         assert configs.own == {
-            "t": {LEADERS: "0:1", FOLLOWERS: "7:7,0:3"},
+            "t": {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "7:7,0:3"},
             "1": {LEADER_RATE: "500"},
         }
         take_off(admin, THROTTLES)
-    assert configs.own == {"t": {FOLLOWERS: "7:7"}, "1": {}}
+    assert configs.own == {"t": {FOLLOWER_REPLICAS: "7:7"}, "1": {}}
 
 
 def test_a_rate_is_put_on_when_its_broker_goes_by_it(tmp_path: Path) -> None:

@@ -6,13 +6,14 @@ from random import Random
 
 import pytest
 
+from protocol.configs.names import THROTTLED_RATES, THROTTLED_REPLICAS
 from simulation.core import actions
 from simulation.core.actions import AlterConfigs, Clear, Fault
 from simulation.core.dice import Dice
 from simulation.core.draw_cluster import draw_cluster, draw_workloads
 from simulation.core.draw_faults import FaultScope
 from simulation.core.draw_settings import Setting, settled
-from simulation.core.draw_situations import RATES, THROTTLED_LISTS, Lane, draw_situations
+from simulation.core.draw_situations import Lane, draw_situations
 from simulation.core.features import Features, Situation
 
 WITH_LANES = (
@@ -63,7 +64,7 @@ def test_throttles_are_taken_off_as_they_were_set() -> None:
         for timed in lanes[0]:
             assert isinstance(timed.action, AlterConfigs)
             set_now |= timed.action.set
-        assert set_now == dict.fromkeys((*THROTTLED_LISTS, *RATES))
+        assert set_now == dict.fromkeys((*THROTTLED_REPLICAS, *THROTTLED_RATES))
 
 
 def test_a_controller_that_ends_is_started_again() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from protocol.configs.names import CORDONED_LOG_DIRS
 from protocol.configs.types import ResourceType
 from simulation.core.history import History
 from simulation.matrix.judge import judge
-from simulation.matrix.matrix_cluster import CORDONED, ORDERS, PATHS, MatrixCluster
+from simulation.matrix.matrix_cluster import ORDERS, PATHS, MatrixCluster
 from simulation.matrix.outcome import Outcome
 from simulation.workload.admin import Admin
 from simulation.world.journal_disk import JOURNAL_FILE
@@ -60,8 +61,8 @@ async def test_a_config_that_is_not_as_it_was_set_is_lost(cluster: MatrixCluster
     await filled(cluster)
     await cluster.cordon(PATHS[1])
     assert (await judge(cluster)).outcome is Outcome.RECOVERED
-    cluster.settings[CORDONED] = PATHS[2]
-    assert (await judge(cluster)).reason == f"{CORDONED} is {PATHS[1]}, not {PATHS[2]}"
+    cluster.settings[CORDONED_LOG_DIRS] = PATHS[2]
+    assert (await judge(cluster)).reason == f"{CORDONED_LOG_DIRS} is {PATHS[1]}, not {PATHS[2]}"
 
 
 async def test_a_topic_with_other_configs_is_lost(cluster: MatrixCluster) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from simulation.matrix.matrix_cluster import MOVE_RATE, ORDERS, PATHS, SECOND, MatrixCluster
+from protocol.configs.names import MOVE_RATE
+from simulation.matrix.matrix_cluster import ORDERS, PATHS, SECOND, MatrixCluster
 from simulation.world.journal_disk import JOURNAL_FILE
 
 

@@ -7,8 +7,6 @@ import pytest
 from jbodlab.kafka_tools.core.failures import ToolFailure
 from jbodlab.kafka_tools.core.reassignment_file import ReplicaOn
 from jbodlab.kafka_tools.core.reassignment_throttles import (
-    FOLLOWER_REPLICAS,
-    LEADER_REPLICAS,
     Move,
     broker_throttles,
     log_dir_brokers,
@@ -16,6 +14,7 @@ from jbodlab.kafka_tools.core.reassignment_throttles import (
     moving_brokers,
     topic_throttles,
 )
+from protocol.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS
 from protocol.ids import TopicPartition
 from tests.protocol.admin.views import reassignment
 

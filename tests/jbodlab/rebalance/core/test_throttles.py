@@ -6,15 +6,17 @@ from jbodlab.rebalance.core.plan_file import ANY, Wanted
 from jbodlab.rebalance.core.situation import LogDirId
 from jbodlab.rebalance.core.steps import DirMove, Host, Orders, Place, Seen
 from jbodlab.rebalance.core.throttles import (
-    FOLLOWER_RATE,
-    FOLLOWERS,
-    LEADER_RATE,
-    LEADERS,
-    MOVE_RATE,
     throttles_now,
     throttles_of,
     with_entries,
     without_entries,
+)
+from protocol.configs.names import (
+    FOLLOWER_RATE,
+    FOLLOWER_REPLICAS,
+    LEADER_RATE,
+    LEADER_REPLICAS,
+    MOVE_RATE,
 )
 from protocol.ids import TopicPartition
 
@@ -30,7 +32,7 @@ def test_leaders_are_throttled_for_what_is_there_followers_for_what_comes() -> N
     ]
     seen = Seen(replicas={T0: (1, 2), T1: (1, 2), U0: (1, 2)}, targets={}, places={})
     throttles = throttles_of(plan, seen)
-    assert throttles.lists == {"t": {LEADERS: ("0:1", "0:2"), FOLLOWERS: ("0:3",)}}
+    assert throttles.lists == {"t": {LEADER_REPLICAS: ("0:1", "0:2"), FOLLOWER_REPLICAS: ("0:3",)}}
     assert throttles.rates == {
         1: (LEADER_RATE, FOLLOWER_RATE, MOVE_RATE),
         2: (LEADER_RATE, FOLLOWER_RATE),
@@ -54,7 +56,7 @@ def test_only_what_is_ordered_or_under_way_is_throttled_yet() -> None:
     orders = Orders(reassign={T0: (3, 2)}, moves=(DirMove(LogDirId(5, "/d1"), U0),))
     throttles = throttles_now(plan, seen, orders)
     assert throttles.lists == {
-        "t": {LEADERS: ("0:1", "0:2", "1:1", "1:2"), FOLLOWERS: ("0:3", "1:4")}
+        "t": {LEADER_REPLICAS: ("0:1", "0:2", "1:1", "1:2"), FOLLOWER_REPLICAS: ("0:3", "1:4")}
     }
     copied = (LEADER_RATE, FOLLOWER_RATE)
     assert throttles.rates == {

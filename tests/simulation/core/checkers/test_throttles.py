@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from protocol.configs.names import MOVE_RATE, THROTTLED_RATES, THROTTLED_REPLICAS
 from simulation.core.checkers.ordering import ordered_of
-from simulation.core.checkers.throttles import LISTS, MOVES_RATE, RATES, kept_throttles, released
+from simulation.core.checkers.throttles import kept_throttles, released
 from simulation.core.history import Function, Order
 from simulation.core.samples import BrokerConfigsSample, SampleSource, TopicSample
 from tests.simulation.core.checkers.build import TP, Story
@@ -26,7 +27,7 @@ def _story(lists: dict[str, str] | None = None) -> Story:
     story.samples.sources = tuple(SampleSource)
     story.partition()
     _configs(story, THROTTLED if lists is None else lists)
-    _rates(story, {RATES[1]: "1000"})
+    _rates(story, {THROTTLED_RATES[1]: "1000"})
     story.at(5).order(Function.REASSIGN, Order("orders", 0, assignment=((1, 3),)))
     story.at(9).partition(replicas=(1, 3), isr=(1, 3))
     story.samples.healed_us = story.at(20).now_us
@@ -56,14 +57,14 @@ def test_throttles_that_went_with_it() -> None:
 
 
 def test_somebodys_permanent_throttles_stay() -> None:
-    assert _texts(_story(dict.fromkeys(LISTS, "*"))) == []
-    assert _texts(_story({LISTS[1]: "1:3,0:1"})) == []
+    assert _texts(_story(dict.fromkeys(THROTTLED_REPLICAS, "*"))) == []
+    assert _texts(_story({THROTTLED_REPLICAS[1]: "1:3,0:1"})) == []
 
 
 def test_throttles_that_were_set_again_are_somebodys() -> None:
     story = _story()
-    for configs in (LISTS, RATES):
-        topic, broker = ("orders", -1) if configs is LISTS else ("", 3)
+    for configs in (THROTTLED_REPLICAS, THROTTLED_RATES):
+        topic, broker = ("orders", -1) if configs is THROTTLED_REPLICAS else ("", 3)
         order = Order(topic, broker=broker, configs=tuple((name, "5") for name in configs))
         story.order(Function.ALTER_CONFIGS, order)
     assert _texts(story) == []
@@ -85,6 +86,6 @@ def test_what_nodes_may_take_off_by_themselves() -> None:
     story = Story()
     assert released(story.evidence) == ()
     story.order(Function.MOVE, Order(*TP, broker=1, log_dir="d1"))
-    assert released(story.evidence) == (MOVES_RATE,)
+    assert released(story.evidence) == (MOVE_RATE,)
     story.order(Function.REASSIGN, Order(*TP, assignment=((1,),)))
-    assert released(story.evidence) == (*LISTS, *RATES, MOVES_RATE)
+    assert released(story.evidence) == (*THROTTLED_REPLICAS, *THROTTLED_RATES, MOVE_RATE)
