@@ -35,15 +35,15 @@ _HEADER: Final = Struct(">qiibIhiqqqhii")
 _OFFSET_AND_LENGTH: Final = Struct(">qi")
 _OFFSET: Final = Struct(">q")
 _EPOCH: Final = Struct(">i")
-_CRC: Final = Struct(">I")
+CRC: Final = Struct(">I")
 _ATTRIBUTES: Final = Struct(">h")
 _LEADER_EPOCH_POSITION: Final = 12
-_CRC_POSITION: Final = 17
+CRC_POSITION: Final = 17
 _ATTRIBUTES_POSITION: Final = 21
 ATTRIBUTES_LOW_POSITION: Final = 22
 """Of the byte with the codec and the bits for timestamps and transactions."""
 _MAX_TIMESTAMP_POSITION: Final = 35
-_SEQUENCE_COUNT: Final = 2**31
+SEQUENCE_COUNT: Final = 2**31
 
 
 class Compression(IntEnum):
@@ -98,7 +98,7 @@ class BatchHeader(NamedTuple):
         """The sequence of the last record; -1 without one. Sequences wrap from 2**31 - 1 to 0."""
         if self.base_sequence < 0:
             return -1
-        return (self.base_sequence + self.last_offset_delta) % _SEQUENCE_COUNT
+        return (self.base_sequence + self.last_offset_delta) % SEQUENCE_COUNT
 
     @property
     def compression(self) -> Compression:
@@ -229,7 +229,7 @@ def stamp_log_append_time(
     _ATTRIBUTES.pack_into(buffer, position + _ATTRIBUTES_POSITION, attributes)
     _OFFSET.pack_into(buffer, position + _MAX_TIMESTAMP_POSITION, timestamp_ms)
     crc = compute_crc(buffer, position, header.size_bytes)
-    _CRC.pack_into(buffer, position + _CRC_POSITION, crc)
+    CRC.pack_into(buffer, position + CRC_POSITION, crc)
 
 
 def pack_header(header: BatchHeader) -> bytes:

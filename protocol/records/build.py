@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from struct import Struct
 from typing import Final
 
 from protocol.ids import NO_EPOCH, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
 from protocol.ports import Buffer
 from protocol.records.batch import (
     CONTROL_BIT,
+    CRC,
+    CRC_POSITION,
     DELETE_HORIZON_BIT,
     HEADER_SIZE_BYTES,
     LOG_OVERHEAD_BYTES,
@@ -26,13 +27,14 @@ from protocol.records.batch import (
     pack_header,
 )
 from protocol.records.compression import compress
-from protocol.records.records import ControlRecordType, Headers, wrapped_int64
+from protocol.records.records import (
+    CONTROL_KEY,
+    END_MARKER,
+    ControlRecordType,
+    Headers,
+    wrapped_int64,
+)
 from protocol.records.varint import append_varint
-
-_CRC_POSITION: Final = 17
-_CRC: Final = Struct(">I")
-_CONTROL_KEY: Final = Struct(">hh")
-_END_MARKER: Final = Struct(">hi")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ def seal_batch(header: BatchHeader, data: Buffer) -> bytearray:
     """Return the batch of ``header`` and its records as they are stored, with the right sum."""
     batch = bytearray(pack_header(header))
     batch += data
-    _CRC.pack_into(batch, _CRC_POSITION, compute_crc(batch, 0, len(batch)))
+    CRC.pack_into(batch, CRC_POSITION, compute_crc(batch, 0, len(batch)))
     return batch
 
 
@@ -171,8 +173,8 @@ def build_end_marker(
     """
     assert control in {ControlRecordType.ABORT, ControlRecordType.COMMIT}
     record = NewRecord(
-        value=_END_MARKER.pack(0, coordinator_epoch),
-        key=_CONTROL_KEY.pack(0, control),
+        value=END_MARKER.pack(0, coordinator_epoch),
+        key=CONTROL_KEY.pack(0, control),
         timestamp_ms=timestamp_ms,
     )
     return build_batch(

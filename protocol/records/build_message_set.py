@@ -19,7 +19,7 @@ from protocol.ids import NO_TIMESTAMP
 from protocol.ports import Buffer
 from protocol.records.batch import TIMESTAMP_TYPE_BIT, Compression
 from protocol.records.build import NewRecord
-from protocol.records.message_set import OLD_MAGICS
+from protocol.records.message_set import FIELD_LENGTH, OLD_MAGICS
 from protocol.records.records import RecordView, wrapped_int64
 from protocol.records.steps import (
     BYTES_OF_A_STEP,
@@ -34,8 +34,7 @@ from protocol.records.steps import (
 _OFFSET_LENGTH_AND_CRC: Final = Struct(">qiI")
 _FIELDS_V0: Final = Struct(">bb")
 _FIELDS_V1: Final = Struct(">bbq")
-_FIELD_LENGTH: Final = Struct(">i")
-_NULL: Final = _FIELD_LENGTH.pack(-1)
+_NULL: Final = FIELD_LENGTH.pack(-1)
 _CRC_BYTES: Final = 4
 
 
@@ -181,4 +180,4 @@ def _sum(parts: Iterable[Buffer]) -> int:
 
 
 def _field(data: Buffer | None) -> tuple[Buffer, ...]:
-    return (_NULL,) if data is None else (_FIELD_LENGTH.pack(len(data)), data)
+    return (_NULL,) if data is None else (FIELD_LENGTH.pack(len(data)), data)

@@ -36,7 +36,7 @@ ENTRY_OVERHEAD_BYTES: Final = (26, 34)
 _HEADER_V0: Final = Struct(">qiIbb")
 _HEADER_V1: Final = Struct(">qiIbbq")
 _OFFSET_AND_LENGTH: Final = Struct(">qi")
-_FIELD_LENGTH: Final = Struct(">i")
+FIELD_LENGTH: Final = Struct(">i")
 _SUMMED_BEFORE_BYTES_MIN: Final = 1024 * 1024
 """The sums of longer messages in a wrapper are checked when it is opened."""
 _WALKED_OF_A_STEP: Final = 4096
@@ -246,11 +246,11 @@ def _key_and_value(message: memoryview, magic: int) -> tuple[memoryview | None, 
 
 
 def _read_field(message: memoryview, at: int) -> tuple[memoryview | None, int]:
-    left = len(message) - at - _FIELD_LENGTH.size
+    left = len(message) - at - FIELD_LENGTH.size
     if left < 0:
         raise Malformed("a message is cut inside the length of a field")
-    length: int = _FIELD_LENGTH.unpack_from(message, at)[0]
-    at += _FIELD_LENGTH.size
+    length: int = FIELD_LENGTH.unpack_from(message, at)[0]
+    at += FIELD_LENGTH.size
     if length < 0:
         return None, at
     if length > left:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from protocol.errors import Malformed
 from protocol.ids import NO_SEQUENCE
 from protocol.ports import Buffer
-from protocol.records.batch import HEADER_SIZE_BYTES, BatchHeader, iterate_batches
+from protocol.records.batch import HEADER_SIZE_BYTES, SEQUENCE_COUNT, BatchHeader, iterate_batches
 from protocol.records.compression import OUTPUT_BYTES_MAX
 from protocol.records.steps import Steps, at_once, decompress_in_steps
 from protocol.records.varint import read_varint
@@ -25,9 +25,8 @@ _INT32_MAX: Final = 2**31 - 1
 _INT64_MIN: Final = -(2**63)
 _INT64_MAX: Final = 2**63 - 1
 _INT64_COUNT: Final = 2**64
-_SEQUENCE_COUNT: Final = 2**31
-_CONTROL_KEY: Final = Struct(">hh")
-_END_MARKER: Final = Struct(">hi")
+CONTROL_KEY: Final = Struct(">hh")
+END_MARKER: Final = Struct(">hi")
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
@@ -192,9 +191,9 @@ def control_type(record: Record) -> ControlRecordType:
     Raises:
         Malformed: its key is no control key.
     """
-    if record.key is None or len(record.key) < _CONTROL_KEY.size:
+    if record.key is None or len(record.key) < CONTROL_KEY.size:
         raise Malformed("control record without a key of 4 bytes")
-    code: int = _CONTROL_KEY.unpack_from(record.key)[1]
+    code: int = CONTROL_KEY.unpack_from(record.key)[1]
     if not 0 <= code <= ControlRecordType.KRAFT_VOTERS:
         return ControlRecordType.UNKNOWN
     return ControlRecordType(code)
@@ -206,9 +205,9 @@ def coordinator_epoch(record: Record) -> int:
     Raises:
         Malformed: the value is no end marker.
     """
-    if record.value is None or len(record.value) < _END_MARKER.size:
+    if record.value is None or len(record.value) < END_MARKER.size:
         raise Malformed("end marker without a value of 6 bytes")
-    return _END_MARKER.unpack_from(record.value)[1]
+    return END_MARKER.unpack_from(record.value)[1]
 
 
 def wrapped_int64(value: int) -> int:
@@ -241,7 +240,7 @@ def _view(record: memoryview, header: BatchHeader, append_time_ms: int | None) -
 def _sequence(header: BatchHeader, offset_delta: int) -> int:
     if header.base_sequence < 0:
         return NO_SEQUENCE
-    return (header.base_sequence + offset_delta) % _SEQUENCE_COUNT
+    return (header.base_sequence + offset_delta) % SEQUENCE_COUNT
 
 
 def _read_slice(data: Buffer, at: int) -> tuple[Buffer | None, int]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from protocol.ids import TopicPartition
+from protocol.records.batch import SEQUENCE_COUNT
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import EVER, forgiven_until, is_damaged
@@ -17,7 +18,6 @@ from simulation.core.history import Kind, Send, Txn
 from simulation.core.samples import BatchSample, LogSample
 
 NAME: Final = "idempotence"
-_SEQUENCE_COUNT: Final = 2**31
 _OUT_OF_ORDER: Final = "OUT_OF_ORDER_SEQUENCE_NUMBER"
 
 
@@ -130,8 +130,8 @@ def _sequence_faults(
             )
         may_begin = not is_whole or may_skip or batch.base_sequence <= given_up_count
         expected = following.get(producer, batch.base_sequence if may_begin else 0)
-        skipped = (batch.base_sequence - expected) % _SEQUENCE_COUNT
-        if skipped and not (may_skip and skipped < _SEQUENCE_COUNT // 2):
+        skipped = (batch.base_sequence - expected) % SEQUENCE_COUNT
+        if skipped and not (may_skip and skipped < SEQUENCE_COUNT // 2):
             yield (
                 f"{log.tp} offset {batch.base_offset}: producer {producer[0]} epoch {producer[1]} "
                 f"has sequence {batch.base_sequence} where {expected} follows"
@@ -141,7 +141,7 @@ def _sequence_faults(
 
 def _after(batch: BatchSample) -> int:
     count = batch.next_offset - batch.base_offset
-    return (batch.base_sequence + count) % _SEQUENCE_COUNT
+    return (batch.base_sequence + count) % SEQUENCE_COUNT
 
 
 def _disowned(log: LogSample, disowned: dict[int, str]) -> Iterator[str]:
