@@ -19,12 +19,10 @@ from protocol.admin.groups import (
     FIND_ONE_VERSION_MAX,
     GroupListing,
     GroupView,
-    commit_errors,
     commit_request,
     committed_offsets,
     committed_request,
     consumer_group_view,
-    delete_offsets_errors,
     delete_offsets_request,
     describe_consumer_group_request,
     describe_group_request,
@@ -34,6 +32,7 @@ from protocol.admin.groups import (
 )
 from protocol.admin.offsets import found_offsets, list_offsets_request
 from protocol.admin.outcomes import Outcome, PartitionOutcomes
+from protocol.admin.partitions import errors_by_partition
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.groups import DeleteGroupsRequest, ListGroupsRequest
@@ -139,7 +138,7 @@ def commit(client: ClusterClient, group: str, offsets: Mapping[TopicPartition, i
     """
 
     def check(answer: Any) -> None:
-        for code in commit_errors(answer).values():
+        for code in errors_by_partition(answer.topics).values():
             raise_for(code)
 
     if offsets:
@@ -173,7 +172,7 @@ def delete_offsets(
     def read(answer: Any) -> PartitionOutcomes:
         if answer.error_code in _COORDINATOR_MOVES:
             raise_for(answer.error_code)
-        parts = {tp: Outcome(code) for tp, code in delete_offsets_errors(answer).items()}
+        parts = {tp: Outcome(code) for tp, code in errors_by_partition(answer.topics).items()}
         return PartitionOutcomes(Outcome(ErrorCode(answer.error_code)), parts)
 
     return _ask(client, group, delete_offsets_request(group, partitions), read)

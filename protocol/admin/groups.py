@@ -22,11 +22,9 @@ from protocol.messages.group_offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
-    OffsetCommitResponse,
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
-    OffsetDeleteResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
 )
@@ -183,15 +181,6 @@ def commit_request(group: str, offsets: Mapping[TopicPartition, int]) -> OffsetC
     )
 
 
-def commit_errors(answer: OffsetCommitResponse) -> dict[TopicPartition, ErrorCode]:
-    """Return the error of each partition, NONE where the offset was set."""
-    return {
-        TopicPartition(topic.name, each.partition_index): ErrorCode(each.error_code)
-        for topic in answer.topics
-        for each in topic.partitions
-    }
-
-
 def delete_offsets_request(
     group: str, partitions: Collection[TopicPartition]
 ) -> OffsetDeleteRequest:
@@ -206,15 +195,6 @@ def delete_offsets_request(
             for name, numbers in numbers_by_topic(sorted(partitions)).items()
         ],
     )
-
-
-def delete_offsets_errors(answer: OffsetDeleteResponse) -> dict[TopicPartition, ErrorCode]:
-    """Return the error of each partition, NONE where the offset is gone."""
-    return {
-        TopicPartition(topic.name, each.partition_index): ErrorCode(each.error_code)
-        for topic in answer.topics
-        for each in topic.partitions
-    }
 
 
 def _assignment(data: Buffer) -> tuple[TopicPartition, ...]:

@@ -24,7 +24,6 @@ from protocol.messages.offsets import (
 from protocol.messages.topics import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
-    DeleteRecordsResponse,
     DeleteRecordsTopic,
 )
 
@@ -129,12 +128,3 @@ def delete_records_request(
         topics=[DeleteRecordsTopic(name=name, partitions=each) for name, each in by_topic.items()],
         timeout_ms=timeout_ms,
     )
-
-
-def delete_records_errors(answer: DeleteRecordsResponse) -> dict[TopicPartition, ErrorCode]:
-    """Return the error of each partition, NONE where all replicas in sync have cut their logs."""
-    return {
-        TopicPartition(topic.name, each.partition_index): ErrorCode(each.error_code)
-        for topic in answer.topics
-        for each in topic.partitions
-    }

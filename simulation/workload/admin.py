@@ -17,8 +17,9 @@ from protocol.admin.configs import (
 )
 from protocol.admin.elections import ElectionType, elect_outcomes, elect_request
 from protocol.admin.log_dirs import move_errors, move_request
-from protocol.admin.offsets import delete_records_errors, delete_records_request
+from protocol.admin.offsets import delete_records_request
 from protocol.admin.outcomes import Outcome, PartitionOutcomes
+from protocol.admin.partitions import errors_by_partition
 from protocol.admin.reassignments import reassign_outcomes, reassign_request
 from protocol.admin.topics import (
     DELETE_BY_NAME_VERSION_MAX,
@@ -218,8 +219,8 @@ class Admin:
         request = delete_records_request({tp: before}, timeout_ms=timeout_ms)
 
         async def ask() -> _Answers:
-            errors = delete_records_errors(await self._client.ask(leader.broker, request, 2))
-            return _Answers([errors[tp]])
+            answer = await self._client.ask(leader.broker, request, 2)
+            return _Answers([errors_by_partition(answer.topics)[tp]])
 
         order = Order(tp.topic, tp.partition, broker=leader.broker, offset=before)
         return (await self._order(Function.DELETE_RECORDS, [order], ask))[0]

@@ -6,12 +6,10 @@ from protocol.admin.groups import (
     GroupListing,
     GroupView,
     MemberView,
-    commit_errors,
     commit_request,
     committed_offsets,
     committed_request,
     consumer_group_view,
-    delete_offsets_errors,
     delete_offsets_request,
     describe_consumer_group_request,
     describe_group_request,
@@ -19,6 +17,7 @@ from protocol.admin.groups import (
     group_listings,
     group_view,
 )
+from protocol.admin.partitions import errors_by_partition
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages import consumer_groups as kip_848
@@ -171,14 +170,14 @@ def test_every_partition_has_an_error_code() -> None:
     part = OffsetCommitResponsePartition(partition_index=0, error_code=25)
     topics = [OffsetCommitResponseTopic(name="t", partitions=[part])]
     committed = OffsetCommitResponse(throttle_time_ms=0, topics=topics)
-    assert commit_errors(committed) == {T0: ErrorCode.UNKNOWN_MEMBER_ID}
+    assert errors_by_partition(committed.topics) == {T0: ErrorCode.UNKNOWN_MEMBER_ID}
     gone = OffsetDeleteResponsePartition(partition_index=0, error_code=0)
     answer = OffsetDeleteResponse(
         error_code=0,
         throttle_time_ms=0,
         topics=[OffsetDeleteResponseTopic(name="u", partitions=[gone])],
     )
-    assert delete_offsets_errors(answer) == {U0: ErrorCode.NONE}
+    assert errors_by_partition(answer.topics) == {U0: ErrorCode.NONE}
 
 
 def test_questions_name_their_group() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from protocol.admin.offsets import (
     EpochEnd,
     WantedEpoch,
-    delete_records_errors,
     delete_records_request,
     epoch_ends,
     epoch_ends_request,
     found_offsets,
     list_offsets_request,
 )
+from protocol.admin.partitions import errors_by_partition
 from protocol.errors import ErrorCode
 from protocol.ids import NO_EPOCH, TopicPartition
 from protocol.messages.offsets import (
@@ -88,7 +88,7 @@ def test_records_are_deleted_topic_by_topic_and_each_partition_is_answered() -> 
         for number, code in ((0, 0), (1, 1))
     ]
     answer = DeleteRecordsResponse(topics=[DeleteRecordsTopicResult(name="t", partitions=results)])
-    assert delete_records_errors(answer) == {
+    assert errors_by_partition(answer.topics) == {
         T0: ErrorCode.NONE,
         T1: ErrorCode.OFFSET_OUT_OF_RANGE,
     }

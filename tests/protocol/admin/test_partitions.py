@@ -1,4 +1,4 @@
-"""Partitions grouped as requests want them."""
+"""Partitions grouped as requests want them, and what is answered for each."""
 
 from __future__ import annotations
 
