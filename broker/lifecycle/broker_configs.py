@@ -18,7 +18,7 @@ from protocol.admin.configs import describe_configs_request
 from protocol.cluster_file.spec import BrokerSpec
 from protocol.configs.broker import BROKER_KEYS, BrokerConfig
 from protocol.configs.parsing import BrokerOverrides, broker_config
-from protocol.configs.types import ALL_LOG_DIRS, ResourceType
+from protocol.configs.types import ALL_BROKERS, ALL_LOG_DIRS, ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
     DescribeConfigsResponse,
@@ -29,7 +29,6 @@ DESCRIBE_CONFIGS_VERSION: Final = 4
 REFRESH_TIMEOUT_MS: Final = 2_000
 """How long a registration or a word of the controller waits for the new values."""
 
-_ALL_BROKERS: Final = ""
 _RETRY_MS: Final = 500
 logger = logging.getLogger(__name__)
 
@@ -103,7 +102,7 @@ class BrokerConfigs:
                 self.changed()
 
     async def _fetch(self) -> None:
-        names = (str(self._broker_id), _ALL_BROKERS)
+        names = (str(self._broker_id), ALL_BROKERS)
         request = describe_configs_request(ResourceType.BROKER, names)
         response: DescribeConfigsResponse = await self._link.request(
             request, DESCRIBE_CONFIGS_VERSION, timeout_ms=REFRESH_TIMEOUT_MS
@@ -115,7 +114,7 @@ class BrokerConfigs:
                 logger.error("the controller does not tell this broker's configs: %s", code)
                 return
             texts[result.resource_name] = _texts(result)
-        self._take(dynamic=texts[names[0]], dynamic_default=texts[_ALL_BROKERS])
+        self._take(dynamic=texts[names[0]], dynamic_default=texts[ALL_BROKERS])
 
     def _take(self, *, dynamic: Mapping[str, str], dynamic_default: Mapping[str, str]) -> None:
         before = self.overrides

@@ -25,12 +25,11 @@ from controller.core.events import RequestArrived
 from controller.core.partition_moves import elect_leaderless
 from controller.core.reconfiguration import check_reconfiguration
 from controller.core.records import BrokerConfigsChanged, TopicConfigsChanged
-from controller.core.state import ALL_BROKERS
 from controller.core.step import Step
 from protocol.configs.broker import BROKER_KEYS
 from protocol.configs.names import UNCLEAN_ELECTION
 from protocol.configs.topic import TOPIC_KEYS
-from protocol.configs.types import AlterOperation, ResourceType
+from protocol.configs.types import ALL_BROKERS, AlterOperation, ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import broker_id_from_text
 from protocol.messages.configs import (

@@ -16,8 +16,6 @@ from protocol.ids import NO_EPOCH, NO_LEADER, TopicPartition
 INITIAL_LEADER_EPOCH: Final = 0
 INITIAL_PARTITION_EPOCH: Final = 0
 EPOCH_STARTS_MAX: Final = 64
-ALL_BROKERS: Final = ""
-"""Kafka's name for the dynamic configs that hold for every broker."""
 
 
 class Endpoint(NamedTuple):

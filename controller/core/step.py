@@ -23,8 +23,9 @@ from controller.core.placement import RandomSource
 from controller.core.records import Record
 from controller.core.run_state import Progress, RunState, Waiting
 from controller.core.settings import Settings
-from controller.core.state import ALL_BROKERS, ClusterState
+from controller.core.state import ClusterState
 from protocol.configs.parsing import BrokerConfig, BrokerOverrides, broker_config
+from protocol.configs.types import ALL_BROKERS
 from protocol.ids import TopicPartition
 from protocol.messages.control import UpdateMetadataRequest
 from protocol.metrics.rows import FailoverStep

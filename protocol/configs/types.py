@@ -69,6 +69,10 @@ class ConfigType(IntEnum):
     PASSWORD = 9
 
 
+ALL_BROKERS: Final = ""
+"""Instead of a broker id: what is set for all brokers, where they have nothing of their own."""
+
+
 class ResourceType(IntEnum):
     """What a setting belongs to. Source: ConfigResource.Type."""
 

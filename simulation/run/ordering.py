@@ -7,13 +7,12 @@ from typing import Any, Final
 
 from protocol.admin.elections import ElectionType
 from protocol.configs.names import CORDONED_LOG_DIRS
-from protocol.configs.types import ResourceType
+from protocol.configs.types import ALL_BROKERS, ResourceType
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from simulation.core import actions as do
 from simulation.core.references import ALL
 from simulation.run.run_context import RunContext, StepError
-from simulation.workload.admin import ALL_BROKERS
 
 
 async def _create_topic(context: RunContext, action: do.CreateTopic) -> None:

@@ -39,8 +39,6 @@ from simulation.workload.clients import ClusterClient
 
 ORDER_TIMEOUT_MS: Final = 30_000
 """How long a broker may take for an order, as Kafka's admin client asks for."""
-ALL_BROKERS: Final = ""
-"""The resource that stands for the configurations of every broker."""
 
 
 class _Answers(NamedTuple):

@@ -12,11 +12,11 @@ from typing import Final, TypeAlias
 
 from protocol.configs.parsing import broker_config, topic_config
 from protocol.configs.topic import TopicConfig
+from protocol.configs.types import ALL_BROKERS
 from simulation.core.checkers.evidence import Evidence
 
 _Texts: TypeAlias = Mapping[str, str]
 _Timeline: TypeAlias = Sequence[tuple[int, _Texts]]
-_ALL_BROKERS: Final = ""
 _NOTHING: Final[_Timeline] = ((-1, {}),)
 
 
@@ -46,7 +46,7 @@ class HeldConfigs:
             end_us: included.
             broker: as this broker has it; None: as the controller has it.
         """
-        shared = _held(self._brokers.get(_ALL_BROKERS, _NOTHING), begin_us, end_us)
+        shared = _held(self._brokers.get(ALL_BROKERS, _NOTHING), begin_us, end_us)
         name = None if broker is None else str(broker)
         own = _held(self._brokers.get(name or "no broker", _NOTHING), begin_us, end_us)
         file = {**self._file, **({} if broker is None else self._files.get(broker, {}))}

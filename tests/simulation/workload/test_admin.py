@@ -5,13 +5,12 @@ import asyncio
 import pytest
 
 from protocol.admin.elections import ElectionType
-from protocol.configs.types import ResourceType
+from protocol.configs.types import ALL_BROKERS, ResourceType
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.offsets import EARLIEST
 from simulation.core.history import Function, Kind, Order
 from simulation.workload import questions
-from simulation.workload.admin import ALL_BROKERS
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
 from simulation.world.links import LinkRule
 from tests.simulation.workload.lab import TP, Lab
