@@ -10,9 +10,8 @@ from rich.table import Table
 from jbodlab.asking.reassignments import ReassignmentProgress
 from protocol.admin.cluster import PartitionView
 from protocol.admin.log_dirs import LogDirView
+from protocol.cluster_file.spec import MIB
 from protocol.errors import ErrorCode
-
-MIB = 1 << 20
 
 
 def log_dirs_table(

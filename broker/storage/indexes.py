@@ -16,6 +16,8 @@ from broker.core.transactions import EndedTransaction
 
 _OFFSET_ENTRY: Final = Struct(">ii")
 _TIME_ENTRY: Final = Struct(">qi")
+OFFSET_ENTRY_BYTES: Final = _OFFSET_ENTRY.size
+TIME_ENTRY_BYTES: Final = _TIME_ENTRY.size
 _TRANSACTION_ENTRY: Final = Struct(">hqqqq")
 
 
@@ -37,7 +39,7 @@ class TimestampOffset(NamedTuple):
     offset: int
 
 
-NO_TIMESTAMP: Final = TimestampOffset(-1, -1)
+NO_TIME_ENTRY: Final = TimestampOffset(-1, -1)
 
 
 class AbortedTransaction(NamedTuple):
@@ -156,7 +158,7 @@ class TimeIndex:
     @property
     def last(self) -> TimestampOffset:
         """The entry with the largest timestamp; (-1, -1) without one."""
-        return self.entry(len(self) - 1) if self.entries else NO_TIMESTAMP
+        return self.entry(len(self) - 1) if self.entries else NO_TIME_ENTRY
 
     def entry(self, number: int) -> TimestampOffset:
         """Return the entry ``number``, from 0."""

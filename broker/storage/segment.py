@@ -20,7 +20,9 @@ from broker.storage.batch_scan import (
 )
 from broker.storage.index_check import check_last_entry
 from broker.storage.indexes import (
-    NO_TIMESTAMP,
+    NO_TIME_ENTRY,
+    OFFSET_ENTRY_BYTES,
+    TIME_ENTRY_BYTES,
     AbortedTransaction,
     CorruptIndex,
     OffsetIndex,
@@ -41,8 +43,6 @@ from protocol.ports import Buffer, DiskFile
 from protocol.records.batch import BatchHeader
 
 _LOCATE_CHUNK_BYTES: Final = 8 << 10
-_OFFSET_ENTRY_BYTES: Final = 8
-_TIME_ENTRY_BYTES: Final = 12
 RELATIVE_OFFSET_MAX: Final = 2**31 - 1
 
 
@@ -134,7 +134,7 @@ class Segment:
         self.base_offset = base_offset
         self.size_bytes = 0
         self.created_ms = created_ms
-        self.largest_timestamp = NO_TIMESTAMP
+        self.largest_timestamp = NO_TIME_ENTRY
         """Of the active segment; a sealed one has it as the last entry of its time index."""
         self.roll_jitter_ms = _jitter_ms(self.files, config) if config.segment_jitter_ms else 0
         """How much earlier than `segment.ms` it rolls."""
@@ -186,8 +186,8 @@ class Segment:
         offset_bytes = len(self._offset_index.entries)
         time_bytes = len(self._time_index.entries)
         return (
-            offset_bytes + _OFFSET_ENTRY_BYTES > full_bytes
-            or time_bytes + 2 * _TIME_ENTRY_BYTES > full_bytes
+            offset_bytes + OFFSET_ENTRY_BYTES > full_bytes
+            or time_bytes + 2 * TIME_ENTRY_BYTES > full_bytes
         )
 
     def first_timestamp(self) -> int | None:
@@ -367,7 +367,7 @@ class Segment:
         self._time_index = TimeIndex(self.base_offset)
         self._indexes_loaded = True
         self._unindexed_bytes = 0
-        self.largest_timestamp = NO_TIMESTAMP
+        self.largest_timestamp = NO_TIME_ENTRY
         self._first_timestamp = None
 
     def _write_indexes_anew(self, *, is_active: bool = False) -> None:

@@ -19,9 +19,9 @@ from jbodlab.processes.loading import Remaining, loading_words
 from jbodlab.processes.nodes import status_troubles
 from jbodlab.processes.process import fatal_signal
 from protocol.admin.cluster import ClusterView
+from protocol.cluster_file.spec import MIB
 from protocol.faults.model import broker_node
 
-MIB = 1 << 20
 STATUS_TIMEOUT_S = 3
 _NOTHING_TOLD: Final[dict[str, Any]] = {
     "loading": {},

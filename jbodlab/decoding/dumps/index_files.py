@@ -11,9 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
-from typing import Final
 
-from broker.storage.indexes import CorruptIndex, OffsetIndex, TimeIndex, unpack_aborted
+from broker.storage.indexes import (
+    OFFSET_ENTRY_BYTES,
+    TIME_ENTRY_BYTES,
+    CorruptIndex,
+    OffsetIndex,
+    TimeIndex,
+    unpack_aborted,
+)
 from broker.storage.layout import LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from jbodlab.decoding.dumps.log_files import base_offset_of, map_file
 from jbodlab.decoding.dumps.row import DumpOptions, Findings, Row, row_of
@@ -22,14 +28,11 @@ from protocol.ids import NO_TIMESTAMP
 from protocol.records.batch import BatchHeader
 from protocol.records.entries import EntryHeader, iterate_entries, iterate_entry_views
 
-_OFFSET_ENTRY_BYTES: Final = 8
-_TIME_ENTRY_BYTES: Final = 12
-
 
 def dump_offset_index(path: Path, options: DumpOptions, findings: Findings) -> Iterator[Row]:
     """Give the entries of an offset index; those that point elsewhere are findings."""
     data = path.read_bytes()
-    index = OffsetIndex(base_offset_of(path), _whole(data, _OFFSET_ENTRY_BYTES))
+    index = OffsetIndex(base_offset_of(path), _whole(data, OFFSET_ENTRY_BYTES))
     if len(index) == 0:
         yield Row(f"{path} is empty.", {"isEmpty": True})
         return
@@ -52,7 +55,7 @@ def dump_offset_index(path: Path, options: DumpOptions, findings: Findings) -> I
 def dump_time_index(path: Path, options: DumpOptions, findings: Findings) -> Iterator[Row]:
     """Give the entries of a time index; those that the segment contradicts are findings."""
     data = path.read_bytes()
-    index = TimeIndex(base_offset_of(path), _whole(data, _TIME_ENTRY_BYTES))
+    index = TimeIndex(base_offset_of(path), _whole(data, TIME_ENTRY_BYTES))
     if options.checks_sanity_only:
         yield from _sanity_row(path, _time_index_fault(path, index, len(data)), findings)
         return
@@ -151,8 +154,8 @@ def _offset_index_fault(path: Path, index: OffsetIndex, size_bytes: int) -> str 
     assert last is not None, path
     if last.offset < index.base_offset:
         return f"the last offset is {last.offset}, less than the base offset {index.base_offset}"
-    if size_bytes % _OFFSET_ENTRY_BYTES:
-        return f"{size_bytes} bytes are no multiple of {_OFFSET_ENTRY_BYTES}"
+    if size_bytes % OFFSET_ENTRY_BYTES:
+        return f"{size_bytes} bytes are no multiple of {OFFSET_ENTRY_BYTES}"
     return None
 
 
@@ -164,8 +167,8 @@ def _time_index_fault(path: Path, index: TimeIndex, size_bytes: int) -> str | No
         return f"the last timestamp is {last.timestamp}, less than the first {first.timestamp}"
     if last.offset < index.base_offset:
         return f"the last offset is {last.offset}, less than the base offset {index.base_offset}"
-    if size_bytes % _TIME_ENTRY_BYTES:
-        return f"{size_bytes} bytes are no multiple of {_TIME_ENTRY_BYTES}"
+    if size_bytes % TIME_ENTRY_BYTES:
+        return f"{size_bytes} bytes are no multiple of {TIME_ENTRY_BYTES}"
     return None
 
 
@@ -180,5 +183,5 @@ def _whole(data: bytes, entry_bytes: int) -> bytes:
 
 def _written(data: bytes) -> bytes:
     """Return an offset index without the zeros that it was preallocated with."""
-    entries = [data[at : at + 8] for at in range(0, len(data) - 7, _OFFSET_ENTRY_BYTES)]
+    entries = [data[at : at + 8] for at in range(0, len(data) - 7, OFFSET_ENTRY_BYTES)]
     return b"".join([*entries[:1], *takewhile(any, entries[1:])])

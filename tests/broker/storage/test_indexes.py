@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.storage.indexes import (
-    NO_TIMESTAMP,
+    NO_TIME_ENTRY,
     AbortedTransaction,
     CorruptIndex,
     OffsetIndex,
@@ -69,7 +69,7 @@ def test_a_preallocated_or_cut_offset_index_is_corrupt() -> None:
 
 def test_a_time_entry_is_added_only_for_a_larger_timestamp() -> None:
     index = TimeIndex(100)
-    assert index.last == NO_TIMESTAMP
+    assert index.last == NO_TIME_ENTRY
     index.maybe_append(TimestampOffset(5000, 107))
     index.maybe_append(TimestampOffset(5000, 109))
     index.maybe_append(TimestampOffset(-1, 110))
