@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from broker.core.producer_entry import Duplicate
 from broker.core.producers import ProducerStates
 from broker.core.verification import VerificationGuard
+from protocol.configs.types import LONG_MAX
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import NO_TIMESTAMP
 from protocol.ports import Buffer
@@ -35,7 +36,6 @@ from protocol.records.batch import (
 from protocol.records.entries import check_stored_crc, iterate_stored_batches
 from protocol.records.spans import first_without_key, record_bytes, record_spans
 
-LONG_MAX: Final = 2**63 - 1
 BATCHES_ONLY_PRODUCE_VERSION: Final = 3
 """Older producers may send message sets (KIP-98)."""
 ZSTD_PRODUCE_VERSION: Final = 7

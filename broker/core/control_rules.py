@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum, auto
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from broker.core.hosted import HostedState, Loss, ReplicaView
 from broker.core.log_dirs import LogDirStates
@@ -32,8 +32,6 @@ from protocol.messages.control import (
     StopReplicaRequest,
 )
 
-UNKNOWN_BROKER_EPOCH: Final = -1
-
 
 def check_control_epochs(
     *, broker_epoch: int, own_broker_epoch: int, controller_epoch: int, seen_controller_epoch: int
@@ -46,7 +44,7 @@ def check_control_epochs(
     Returns:
         STALE_BROKER_EPOCH or STALE_CONTROLLER_EPOCH for the whole request, else NONE.
     """
-    if UNKNOWN_BROKER_EPOCH != broker_epoch < own_broker_epoch:
+    if NO_EPOCH != broker_epoch < own_broker_epoch:
         return ErrorCode.STALE_BROKER_EPOCH
     if controller_epoch < seen_controller_epoch:
         return ErrorCode.STALE_CONTROLLER_EPOCH

@@ -13,7 +13,7 @@ from enum import Enum, auto
 from typing import Final
 
 from protocol.errors import ErrorCode
-from protocol.ids import NO_OFFSET, BrokerId
+from protocol.ids import NO_EPOCH, NO_OFFSET, BrokerId
 from protocol.messages.produce import ACKS_ALL
 
 NEVER_MS: Final = -(1 << 62)
@@ -32,7 +32,7 @@ class FollowerState:
     last_fetch_ms: int = NEVER_MS
     last_fetch_leader_end_offset: int = 0
     """The leader's end at that fetch."""
-    broker_epoch: int = -1
+    broker_epoch: int = NO_EPOCH
 
     def on_leader_epoch(self, *, in_isr: bool, leader_end_offset: int, now_ms: int) -> None:
         """Start over because a leader epoch began: Isr members count as caught up now.

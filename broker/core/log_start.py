@@ -8,14 +8,11 @@ ReplicaManager.scala deleteRecordsOnLocalLog; KIP-107.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final
 
 from broker.core.partition import Partition
 from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.topics import TO_HIGH_WATERMARK
 from protocol.topic_names import INTERNAL_TOPICS
-
-HIGH_WATERMARK: Final = -1
-"""An offset in DeleteRecords: everything committed."""
 
 
 def new_log_start(partition: Partition, offset: int, *, cleanup_policy: Collection[str]) -> int:
@@ -35,7 +32,7 @@ def new_log_start(partition: Partition, offset: int, *, cleanup_policy: Collecti
     if "delete" not in cleanup_policy:
         message = f"Records of partition {partition.tp} can not be deleted due to its policy"
         raise KafkaError(ErrorCode.POLICY_VIOLATION, message)
-    wanted = partition.high_watermark if offset == HIGH_WATERMARK else offset
+    wanted = partition.high_watermark if offset == TO_HIGH_WATERMARK else offset
     if not 0 <= wanted <= partition.high_watermark:
         message = f"offset {wanted} is not in 0 to the high watermark {partition.high_watermark}"
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, message)

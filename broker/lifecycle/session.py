@@ -18,7 +18,7 @@ from broker.engine.types import FailedLogDir
 from broker.lifecycle.controller_link import ControllerLink
 from broker.lifecycle.identity import Identity
 from protocol.errors import ErrorCode
-from protocol.ids import ZERO_UUID, failure_id, uuid_text
+from protocol.ids import NO_EPOCH, ZERO_UUID, failure_id, uuid_text
 from protocol.messages.journal import JournalReport, asks_for_replicas, put_report
 from protocol.messages.lifecycle import (
     BrokerHeartbeatRequest,
@@ -35,7 +35,6 @@ HEARTBEAT_VERSION: Final = 2
 _BACKOFF_MS_MIN: Final = 50
 _BACKOFF_MS_MAX: Final = 1_000
 _URGENT_RETRY_MS: Final = 50
-_NO_EPOCH: Final = -1
 logger = logging.getLogger(__name__)
 
 _REFUSED_FOR_GOOD: Final = (
@@ -115,7 +114,7 @@ class ControllerSession:
         self._tells_replicas = False
         """Whether the controller asked for them."""
         self._connected: bool | None = None
-        self.broker_epoch = _NO_EPOCH
+        self.broker_epoch = NO_EPOCH
         """-1 until the first registration; the last known one while registering again."""
         self.is_fenced = True
         self._may_stop = asyncio.Event()
@@ -127,7 +126,7 @@ class ControllerSession:
 
     async def until_epoch_known(self) -> None:
         """Wait for the first accepted registration."""
-        if self.broker_epoch == _NO_EPOCH:
+        if self.broker_epoch == NO_EPOCH:
             await self._registered.wait()
 
     def log_dir_failed(self, failed: FailedLogDir) -> None:
@@ -145,7 +144,7 @@ class ControllerSession:
 
         Source: BrokerLifecycleManager.OfflineDirBrokerFailureEvent.
         """
-        if self.broker_epoch == _NO_EPOCH:
+        if self.broker_epoch == NO_EPOCH:
             return
         logger.error(
             "the controller was not told within %d ms that log dir %s is offline: this broker ends",

@@ -215,6 +215,9 @@ class DiskMode(Enum):
     )
 
 
+DISK_MODE_NAMES: Final = tuple(mode.value for mode in DiskMode)
+
+
 class NetworkMode(Enum):
     """What happens to bytes on their way from one node to another."""
 

@@ -6,9 +6,13 @@ API keys: CreateTopics (19), DeleteTopics (20), CreatePartitions (37), DeleteRec
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from protocol.wire.table import STRING, array, field, message, struct
 from protocol.wire.types import BOOL, INT8, INT16, INT32, INT64, UUID
+
+TO_HIGH_WATERMARK: Final = -1
+"""An offset in DeleteRecords: everything committed."""
 
 
 @struct
@@ -154,7 +158,7 @@ class CreatePartitionsResponse:
 class DeleteRecordsPartition:
     partition_index: int = field(INT32)
     offset: int = field(INT64)
-    """Records before it go; -1 for the high watermark."""
+    """Records before it go, or ``TO_HIGH_WATERMARK``."""
 
 
 @struct

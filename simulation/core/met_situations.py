@@ -20,11 +20,10 @@ from simulation.core.draw_situations import WITHIN_MS
 from simulation.core.features import Situation
 from simulation.core.history import Function, Kind, Order
 from simulation.core.plan import Plan
+from simulation.core.planned_situations import MANY_MOVES
 from simulation.core.samples import LogSample, PartitionSample, Role
 
 _WITHIN_US: Final = WITHIN_MS * 1000
-_MANY: Final = 4
-"""So many moves within ``WITHIN_MS`` are a rebalance."""
 _NOT_ORDERS: Final = (
     Function.SEND,
     Function.POLL,
@@ -143,7 +142,7 @@ def _was_rebalanced(run: _Run) -> bool:
     )
     return any(
         last_us - first_us <= _WITHIN_US
-        for first_us, last_us in zip(moves_us, moves_us[_MANY - 1 :], strict=False)
+        for first_us, last_us in zip(moves_us, moves_us[MANY_MOVES - 1 :], strict=False)
     )
 
 

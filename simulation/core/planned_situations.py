@@ -32,7 +32,7 @@ from simulation.core.plan import Plan
 
 _SOON_MS: Final = 1_000
 """A check interval that a story of five seconds sees several times."""
-_MANY: Final = 4
+MANY_MOVES: Final = 4
 """So many moves within ``WITHIN_MS`` are a rebalance."""
 _NEVER_MS: Final = 2**63
 
@@ -114,7 +114,7 @@ def _has_rebalance(_plan: Plan, timed: list[TimedStep]) -> bool:
     moves_ms = sorted(each.at_ms for each in timed if isinstance(each.action, moves))
     return any(
         last_ms - first_ms <= WITHIN_MS
-        for first_ms, last_ms in zip(moves_ms, moves_ms[_MANY - 1 :], strict=False)
+        for first_ms, last_ms in zip(moves_ms, moves_ms[MANY_MOVES - 1 :], strict=False)
     )
 
 

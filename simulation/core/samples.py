@@ -47,6 +47,10 @@ class Role(StrEnum):
     """Not hosted any more, or its broker is down."""
 
 
+HOSTED_ROLES: Final = (Role.LEADER, Role.FOLLOWER)
+"""Of a replica whose log is open."""
+
+
 class ReplicaSample(NamedTuple):
     """One replica in the engine of its broker, from then on."""
 

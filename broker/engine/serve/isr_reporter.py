@@ -15,7 +15,7 @@ from broker.core.isr import IsrAnswer
 from broker.core.partition import Partition
 from broker.metric_types import Counter
 from protocol.errors import ErrorCode
-from protocol.ids import TopicIdPartition, TopicPartition
+from protocol.ids import NO_EPOCH, TopicIdPartition, TopicPartition
 from protocol.messages.control import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -28,8 +28,6 @@ from protocol.messages.control import (
 logger = logging.getLogger(__name__)
 
 RETRY_S: Final = 0.05
-UNKNOWN_BROKER_EPOCH: Final = -1
-"""A broker under a ZooKeeper controller does not know its followers' epochs."""
 
 
 class LedReplica(Protocol):
@@ -137,7 +135,7 @@ class IsrReporter:
                     leader_recovery_state=0,
                     new_isr=(),
                     new_isr_with_epochs=[
-                        BrokerState(broker_id=member, broker_epoch=UNKNOWN_BROKER_EPOCH)
+                        BrokerState(broker_id=member, broker_epoch=NO_EPOCH)
                         for member in isr.proposed
                     ],
                     partition_epoch=isr.partition_epoch,

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from protocol.ids import TopicPartition
+from protocol.messages.topics import TO_HIGH_WATERMARK
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.history import Function, Kind, Order
 from simulation.core.samples import PartitionSample
 
 _RETENTION: Final = ("retention.ms", "retention.minutes", "retention.hours", "retention.bytes")
-_TO_HIGH_WATERMARK: Final = -1
 EVERYTHING: Final = 2**63 - 1
 
 
@@ -57,7 +57,7 @@ def deletions_of(evidence: Evidence) -> OrderedDeletions:
             found.topics[order.topic] = operation.at_us if operation.kind is Kind.OK else EVERYTHING
         elif operation.function is Function.DELETE_RECORDS:
             tp = TopicPartition(order.topic, order.partition)
-            before = EVERYTHING if order.offset == _TO_HIGH_WATERMARK else order.offset
+            before = EVERYTHING if order.offset == TO_HIGH_WATERMARK else order.offset
             found.before[tp] = max(before, found.before.get(tp, 0))
     for topic, gone_us in renewals(evidence.samples.partitions):
         was_lost = any(edited_us <= gone_us for edited_us in evidence.samples.journal_edits_us)

@@ -13,12 +13,12 @@ from typing import Final, NamedTuple, TypeAlias
 from protocol.faults.model import broker_node
 from protocol.ids import NO_EPOCH, TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.checkers.fault_model import EVER
 from simulation.core.checkers.spans import spans_of
 from simulation.core.history import Function, Kind, Operation, Order
 from simulation.core.samples import PartitionSample, Samples, TopicView
 
 NAME: Final = "denied topics"
-_EVER: Final = 2**63 - 1
 _Sightings: TypeAlias = dict[tuple[int, str], list[tuple[int, int]]]
 """(Broker, topic) -> when the broker told of the topic, and of how many partitions."""
 
@@ -100,13 +100,13 @@ def _lives(samples: Sequence[PartitionSample]) -> dict[TopicPartition, list[_Lif
     ids: dict[TopicPartition, bytes] = {}
     for sample in samples:
         known = lives.setdefault(sample.tp, [])
-        is_open = bool(known) and known[-1].end_us == _EVER
+        is_open = bool(known) and known[-1].end_us == EVER
         is_other = is_open and ids[sample.tp] != sample.topic_id
         if is_open and (sample.is_deleted or is_other):
             known[-1] = known[-1]._replace(end_us=sample.at_us)
             is_open = False
         if not is_open and not sample.is_deleted and sample.leader_epoch != NO_EPOCH:
-            known.append(_Life(sample.at_us, _EVER))
+            known.append(_Life(sample.at_us, EVER))
             ids[sample.tp] = sample.topic_id
     return lives
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from protocol.ids import NO_OFFSET, TopicPartition
+from protocol.messages.produce import ACKS_ALL
 from simulation.core.checkers.compaction import Compaction
 from simulation.core.checkers.deletions import OrderedDeletions, deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
@@ -21,7 +22,6 @@ from simulation.core.history import NAMELESS, UNREADABLE, Kind, Poll, Send, Txn
 from simulation.core.samples import LogSample, Samples
 
 NAME: Final = "durability"
-_ALL: Final = -1
 
 
 class _Fact(NamedTuple):
@@ -91,7 +91,7 @@ def _facts(span: Span) -> Iterator[_Fact]:
                 yield _Fact(at_us, asked_us, send.tp, send.base_offset, record, how)
     if isinstance(value, Send):
         asked_us = max(value.asked_us, asked_us)
-    if isinstance(value, Send) and value.acks == _ALL:
+    if isinstance(value, Send) and value.acks == ACKS_ALL:
         how = f"acknowledged by broker {value.broker} at leader epoch {value.leader_epoch}"
         for number, record in enumerate(value.records):
             offset = NO_OFFSET if value.base_offset == NO_OFFSET else value.base_offset + number

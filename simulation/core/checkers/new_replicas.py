@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from protocol.ids import TopicPartition
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.checkers.timeline import merged
 from simulation.core.history import Function, Order
-from simulation.core.samples import PartitionSample, Role
-
-_HOSTED: Final = (Role.LEADER, Role.FOLLOWER)
+from simulation.core.samples import HOSTED_ROLES, PartitionSample
 
 
 class NewReplica(NamedTuple):
@@ -72,8 +70,8 @@ def _all_new(evidence: Evidence) -> Iterator[NewReplica]:
         if replica is None:
             continue
         if not replica.is_assigned:
-            replica.log_dir = replica.log_dir if sample.role in _HOSTED else ""
-        elif sample.role in _HOSTED:
+            replica.log_dir = replica.log_dir if sample.role in HOSTED_ROLES else ""
+        elif sample.role in HOSTED_ROLES:
             decided_us, seen_us = replica.decided_us, sample.at_us
             if replica.log_dir != sample.log_dir:
                 yield NewReplica(sample.broker, sample.tp, sample.log_dir, decided_us, seen_us)

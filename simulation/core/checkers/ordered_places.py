@@ -7,10 +7,9 @@ the time: who starts again, or loses a log dir or the replica, may forget a move
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from protocol.configs.names import CORDONED_LOG_DIRS
-from protocol.faults.model import DiskMode, broker_node
+from protocol.faults.model import DISK_MODE_NAMES, broker_node
 from protocol.ids import TopicPartition
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence
@@ -18,10 +17,7 @@ from simulation.core.checkers.fault_model import forgiven_until, trusted_logs
 from simulation.core.checkers.ordering import Ordered
 from simulation.core.checkers.registers import possible_values
 from simulation.core.history import Function, Order
-from simulation.core.samples import ReplicaSample, Role, Samples
-
-_DISK_MODES: Final = tuple(mode.value for mode in DiskMode)
-_HOSTED: Final = (Role.LEADER, Role.FOLLOWER)
+from simulation.core.samples import HOSTED_ROLES, ReplicaSample, Samples
 
 
 def broken_places(ordered: list[Ordered], evidence: Evidence) -> Iterator[str]:
@@ -64,7 +60,7 @@ def _was_hosted_since(samples: Samples, broker: int, tp: TopicPartition, begun_u
     before = [each for each in mine if each.at_us < begun_us][-1:]
     ids = {each.topic_id: None for each in mine}
     since = [*before, *(each for each in mine if each.at_us >= begun_us)]
-    return bool(before) and len(ids) == 1 and all(each.role in _HOSTED for each in since)
+    return bool(before) and len(ids) == 1 and all(each.role in HOSTED_ROLES for each in since)
 
 
 def _was_taken_away(
@@ -96,7 +92,7 @@ def _was_whole(samples: Samples, broker: int, begun_us: int) -> bool:
     faults = [
         each
         for each in samples.faults
-        if (each.node == node or (not each.node and each.what in _DISK_MODES))
+        if (each.node == node or (not each.node and each.what in DISK_MODE_NAMES))
         and (each.end_us is None or each.end_us >= begun_us)
     ]
     starts = [each for each in samples.nodes if each.node == node and each.at_us >= begun_us]
@@ -186,7 +182,7 @@ def _first_seen(samples: Samples) -> Iterator[ReplicaSample]:
         key = (sample.broker, sample.tp, sample.topic_id)
         if key not in seen:
             seen[key] = None
-            if sample.role in _HOSTED:
+            if sample.role in HOSTED_ROLES:
                 yield sample
 
 

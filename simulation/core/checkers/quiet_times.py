@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from protocol.faults.model import CONTROLLER_NODE, DiskMode, NetworkMode
+from protocol.faults.model import CONTROLLER_NODE, DISK_MODE_NAMES, DiskMode, NetworkMode
 from simulation.core.samples import FaultSample, NodeSample, Samples
 
 SETTLED_WITHIN_US: Final = 10_000_000
@@ -23,7 +23,6 @@ RECONNECTED_WITHIN_US: Final = 30_000_000
 
 One that is half open may be used first long after the fault, so that it disturbs to the end.
 """
-_DISK_MODES: Final = tuple(mode.value for mode in DiskMode)
 _SLOW_DISKS: Final = (DiskMode.HANG.value, DiskMode.SLOW.value)
 
 
@@ -89,7 +88,7 @@ def _of_faults(samples: Iterable[FaultSample], ended_us: int) -> Iterator[_Distu
     for fault in samples:
         leaves_dead_ends = fault.what == NetworkMode.HALF_OPEN.value
         end_us = ended_us if fault.end_us is None or leaves_dead_ends else fault.end_us
-        is_of_disk = fault.log_dir or fault.what in _DISK_MODES
+        is_of_disk = fault.log_dir or fault.what in DISK_MODE_NAMES
         if not is_of_disk:
             settles_us = SETTLED_WITHIN_US if fault.node else RECONNECTED_WITHIN_US
             yield _Disturbance(fault.node, fault.begin_us, end_us + settles_us)

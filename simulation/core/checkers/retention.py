@@ -12,6 +12,8 @@ from typing import Final, NamedTuple
 
 from protocol.configs.topic import TopicConfig
 from protocol.ids import NO_OFFSET, TopicPartition
+from protocol.messages.produce import ACKS_ALL
+from protocol.messages.topics import TO_HIGH_WATERMARK
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import forgiven_until
@@ -19,12 +21,9 @@ from simulation.core.checkers.held_configs import HeldConfigs
 from simulation.core.checkers.spans import spans_of
 from simulation.core.checkers.timeline import moments
 from simulation.core.history import Function, Kind, Order, Send
-from simulation.core.samples import ReplicaSample, Role, Samples, SampleSource
+from simulation.core.samples import HOSTED_ROLES, ReplicaSample, Samples, SampleSource
 
 NAME: Final = "retention"
-_ALL: Final = -1
-_HOSTED: Final = (Role.LEADER, Role.FOLLOWER)
-_TO_HIGH_WATERMARK: Final = -1
 _TIMESTAMP_US: Final = 1_000
 """Timestamps are whole milliseconds."""
 
@@ -65,7 +64,7 @@ def check_retention(evidence: Evidence) -> list[Violation]:
     violations: list[Violation] = []
     sees_commits = SampleSource.COMMITS in samples.sources
     for at_us, changes in moments(samples.replicas):
-        hosted = [each for each in changes if each.role in _HOSTED]
+        hosted = [each for each in changes if each.role in HOSTED_ROLES]
         violations += [_behind(each) for each in hosted if sees_commits and _is_behind(each)]
         for log, rises in _rises(hosted, reached).items():
             first_us = first_seen_us.setdefault(log, at_us)
@@ -136,7 +135,7 @@ def _is_meant(
     """Tell whether an order, retention or a damaged disk may have moved the start there."""
     start = sample.log_start_offset
     is_ordered = any(
-        begun_us <= sample.at_us and offset in {start, _TO_HIGH_WATERMARK}
+        begun_us <= sample.at_us and offset in {start, TO_HIGH_WATERMARK}
         for begun_us, offset in told.deletions.get(sample.tp, ())
     )
     is_damaged = any(
@@ -181,7 +180,7 @@ def _written(evidence: Evidence) -> dict[TopicPartition, list[_Written]]:
     found: dict[TopicPartition, list[_Written]] = {}
     for begin, end in spans_of(evidence.history):
         send = end.value
-        if not isinstance(send, Send) or end.kind is not Kind.OK or send.acks != _ALL:
+        if not isinstance(send, Send) or end.kind is not Kind.OK or send.acks != ACKS_ALL:
             continue
         if send.base_offset != NO_OFFSET and begin.at_us > forgiven.get(send.tp, -1):
             last = send.base_offset + len(send.records) - 1

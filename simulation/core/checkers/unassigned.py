@@ -15,11 +15,10 @@ from protocol.ids import TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.quiet_times import QuietTimes
 from simulation.core.checkers.timeline import last_partitions
-from simulation.core.samples import PartitionSample, Role, Samples
+from simulation.core.samples import HOSTED_ROLES, PartitionSample, Samples
 
 NAME: Final = "unassigned logs"
 GONE_WITHIN_US: Final = 5_000_000
-_HOSTED: Final = (Role.LEADER, Role.FOLLOWER)
 
 
 def check_unassigned(evidence: Evidence) -> list[Violation]:
@@ -72,5 +71,5 @@ def still_hosted(samples: Samples) -> Iterator[str]:
     for (broker, tp), replica in replicas.items():
         partition = partitions.get(tp)
         is_assigned = partition is not None and broker in partition.replicas
-        if replica.role in _HOSTED and tp in known and not is_assigned:
+        if replica.role in HOSTED_ROLES and tp in known and not is_assigned:
             yield f"broker {broker} still has a replica of {tp}, which is assigned to it no more"
