@@ -242,6 +242,7 @@ class Parts:
             record_turns=self.record_turns,
             topic_config=self.topic_configs.config_of,
             next_producer_id=self.producer_ids.next_producer_id,
+            release=self._own.emulate,
         )
         return self.engine
 

@@ -24,8 +24,24 @@ class Feature(NamedTuple):
 
 
 _KRAFT_ALONE_SINCE: Final = "4.0"
-_FEATURES: Final = (Feature("group.version", 0, 1, finalized_level=1),)
-"""Those of every release since 4.0; a level of group.version above 0: KIP-848."""
+GROUP_VERSION: Final = "group.version"
+TRANSACTION_VERSION: Final = "transaction.version"
+_FEATURES: Final = (
+    Feature(GROUP_VERSION, 0, 1, finalized_level=1),
+    Feature(TRANSACTION_VERSION, 0, 2, finalized_level=2),
+)
+"""Those of every release since 4.0. Level 1 of group.version is KIP-848; of transaction.version
+level 1 allows tagged fields in the log, and level 2 is KIP-890."""
+
+
+def finalized_level(release: str | None, name: str) -> int:
+    """Return the level of the feature ``name``; 0 where the release does not have it.
+
+    Raises:
+        ValueError: As ``features_as_of``.
+    """
+    levels = {feature.name: feature.finalized_level for feature in features_as_of(release)}
+    return levels.get(name, 0)
 
 
 def features_as_of(release: str | None) -> Sequence[Feature]:

@@ -13,6 +13,7 @@ from broker.coordinators.verifier import Verifier, make_verifier
 from broker.engine.engine import Engine
 from broker.record_turns import RecordTurns
 from protocol.configs.parsing import BrokerConfig, TopicConfig
+from protocol.features import TRANSACTION_VERSION, finalized_level
 from protocol.records.batch import Compression
 
 
@@ -44,8 +45,10 @@ def make_coordinators(
     record_turns: RecordTurns,
     topic_config: Callable[[str], TopicConfig],
     next_producer_id: Callable[[], Awaitable[int]],
+    release: str | None,
 ) -> Coordinators:
-    """Make them over the logs of the engine."""
+    """Make them over the logs of the engine; ``release`` is what clients see."""
+    transaction_version = finalized_level(release, TRANSACTION_VERSION)
     group_logs = log_ports(
         engine,
         record_turns=record_turns,
@@ -62,6 +65,12 @@ def make_coordinators(
     )
     return Coordinators(
         group_shards(engine, config, group_logs),
-        Transactions(engine, config, transaction_logs, next_producer_id),
+        Transactions(
+            engine,
+            config,
+            transaction_logs,
+            next_producer_id,
+            transaction_version=transaction_version,
+        ),
         make_verifier(engine, config),
     )

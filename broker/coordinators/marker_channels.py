@@ -27,8 +27,8 @@ from protocol.messages.transactions import (
     WriteTxnMarkersResponse,
 )
 
-WRITE_TXN_MARKERS_VERSION: Final = 1
-"""Every release since 2.8 reads it; what version 2 adds is only looked at by those of 4.3."""
+WRITE_TXN_MARKERS_VERSION: Final = 2
+"""It says by which protocol a transaction ended, so that a late marker is known as such."""
 MARKERS_OF_A_REQUEST_MAX: Final = 500
 logger = logging.getLogger(__name__)
 
@@ -204,6 +204,7 @@ def _request(parts: Iterable[_Part]) -> WriteTxnMarkersRequest:
                 producer_id=progress.due.producer_id,
                 producer_epoch=progress.due.producer_epoch,
                 transaction_result=progress.due.is_commit,
+                transaction_version=progress.due.transaction_version,
                 topics=[
                     WritableTxnMarkerTopic(name=name, partition_indexes=indexes)
                     for name, indexes in numbers_by_topic(tps).items()

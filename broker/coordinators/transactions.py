@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Final
 
 from broker.coordinators.coordinator_log import CoordinatorLog, LogPorts
 from broker.coordinators.marker_channels import MarkerChannels, MarkerPorts
@@ -28,9 +27,6 @@ from broker.engine.engine import Engine
 from protocol.configs.parsing import BrokerConfig
 from protocol.ids import NO_PRODUCER_ID
 
-TRANSACTION_VERSION: Final = 0
-"""The cluster's ``transaction.version``: a cluster with ZooKeeper has no other."""
-
 
 class Transactions:
     """The transactional ids whose coordinator this broker is."""
@@ -41,8 +37,13 @@ class Transactions:
         config: BrokerConfig,
         logs: LogPorts,
         next_producer_id: Callable[[], Awaitable[int]],
+        *,
+        transaction_version: int,
     ) -> None:
-        """Lead nothing yet: the engine's events must reach ``shards``."""
+        """Lead nothing yet: the engine's events must reach ``shards``.
+
+        ``transaction_version`` is the finalized level of the feature.
+        """
         state = engine.state
         limits = TransactionLimits(
             timeout_ms_max=config.transaction_max_timeout_ms,
@@ -65,7 +66,7 @@ class Transactions:
             TRANSACTION_STATE,
             state.metadata,
             lambda tp: CoordinatorLog(tp, logs),
-            lambda _log: TransactionShard(limits, TRANSACTION_VERSION),
+            lambda _log: TransactionShard(limits, transaction_version),
             hosts,
         )
         self._wall_ms = state.wall_ms

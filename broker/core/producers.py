@@ -32,7 +32,11 @@ from protocol.records.batch import BatchHeader
 
 LATE_TRANSACTION_BUFFER_MS: Final = 5 * 60 * 1000
 UNIQUE_EPOCHS_SINCE: Final = 2
-"""The transaction version from which on a marker's epoch must be newer than the data's."""
+"""The transaction version from which on a marker's epoch must be newer than the data's.
+
+Where nothing is open it may be the same: the marker is written already and was sent again, as its
+answer was lost (KAFKA-19999).
+"""
 
 
 class ProducerStates:
@@ -153,14 +157,15 @@ class ProducerStates:
 
         Raises:
             KafkaError: INVALID_PRODUCER_EPOCH, a newer instance has written, or, from transaction
-                version 2 on, the marker is late or repeated; TRANSACTION_COORDINATOR_FENCED, a
-                newer coordinator has.
+                version 2 on, the open transaction is a later one than the marker's;
+                TRANSACTION_COORDINATOR_FENCED, a newer coordinator has.
         """
         producer = self._producers.get(marker.producer_id)
         if producer is None:
             return
-        known = producer.epoch + (marker.transaction_version >= UNIQUE_EPOCHS_SINCE)
-        _check_epoch(marker.producer_id, marker.producer_epoch, known)
+        is_open = producer.transaction_first_offset != NO_OFFSET
+        is_late = is_open and marker.transaction_version >= UNIQUE_EPOCHS_SINCE
+        _check_epoch(marker.producer_id, marker.producer_epoch, producer.epoch + is_late)
         if marker.coordinator_epoch < producer.coordinator_epoch:
             raise KafkaError(
                 ErrorCode.TRANSACTION_COORDINATOR_FENCED,

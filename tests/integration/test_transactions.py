@@ -26,6 +26,7 @@ from protocol.messages.transactions import (
 from protocol.records.build import BatchOptions, NewRecord, build_batch
 from tests.deadlines import DEADLINE_S
 from tests.integration.apache_kafka import BUILD_DIR, jars
+from tests.integration.hanging_transactions import set_verification
 from tests.integration.labs import Lab
 from tests.kafka_tools.tools import KafkaTools
 
@@ -38,6 +39,7 @@ class Transactions:
         self.topic = topic
         self.server = f"{broker.advertised_host}:{broker.advertised_port}"
         self.rpc = BlockingClient(broker.advertised_host, broker.advertised_port or 0)
+        set_verification(self.rpc, broker.id, "false")  # No coordinator knows what is written.
         self._sequences: dict[int, int] = {}
 
     def write(

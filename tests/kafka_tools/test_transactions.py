@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Final
 
@@ -12,19 +11,19 @@ from confluent_kafka import KafkaException, Producer
 
 from broker.core.coordination import TRANSACTION_STATE, partition_for
 from protocol.configs.coordination import CoordinationConfig
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.records.build import BatchOptions, NewRecord, build_batch
 from tests.deadlines import DEADLINE_S
+from tests.integration.hanging_transactions import (
+    LONG_AGO_MS,
+    STRANGER,
+    long_ago_ms,
+    plant_hanging_transaction,
+)
 from tests.integration.labs import Lab
 from tests.kafka_tools.tools import KafkaTools, Printed
 
 TOOL: Final = "kafka-transactions"
 NO_ROWS: Final = 1
 """Lines: the names of the columns."""
-LONG_AGO_MS: Final = 20 * 60 * 1000
-"""Longer than a transaction may last, as find-hanging takes it where it is not told."""
-STRANGER: Final = 9_000_000
-"""A producer id that no coordinator gave."""
 
 
 @pytest.fixture
@@ -34,13 +33,9 @@ def ongoing(lab: Lab, tools: KafkaTools, topic: str) -> Producer:
     client = Producer({"bootstrap.servers": tools.bootstrap, "transactional.id": topic})
     client.init_transactions(DEADLINE_S)
     client.begin_transaction()
-    client.produce(topic, b"v", timestamp=now_ms() - LONG_AGO_MS)
+    client.produce(topic, b"v", timestamp=long_ago_ms())
     client.flush(DEADLINE_S)
     return client
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def rows(printed: Printed) -> list[dict[str, str]]:
@@ -62,23 +57,6 @@ def wait_for_state(lab: Lab, tools: KafkaTools, transactional_id: str, state: st
         lambda _admin: state_of(tools, transactional_id) == state,
         f"{transactional_id} is in {state}",
     )
-
-
-def write_without_coordinator(lab: Lab, topic: str) -> None:
-    """Write what no transaction of any coordinator has in it: it hangs."""
-    options = BatchOptions(
-        producer_id=STRANGER, producer_epoch=0, base_sequence=0, is_transactional=True
-    )
-    batch = build_batch([NewRecord(b"v", timestamp_ms=now_ms() - LONG_AGO_MS)], options)
-    data = PartitionProduceData(index=0, records=bytes(batch))
-    request = ProduceRequest(
-        transactional_id="stranger",
-        acks=-1,
-        timeout_ms=10_000,
-        topic_data=[TopicProduceData(name=topic, partition_data=[data])],
-    )
-    answer = lab.ask(request, 9, broker=lab.partition(topic).leader)
-    assert answer.responses[0].partition_responses[0].error_code == 0
 
 
 def state_partition(transactional_id: str) -> int:
@@ -126,7 +104,7 @@ def test_what_its_coordinator_knows_does_not_hang(tools: KafkaTools, topic: str,
 
 def test_what_no_coordinator_knows_is_found_and_aborted(lab: Lab, tools: KafkaTools, topic: str):
     lab.create(topic)
-    write_without_coordinator(lab, topic)
+    plant_hanging_transaction(tools.bootstrap, topic)
     (found,) = rows(tools.run(f"{TOOL} find-hanging --topic {topic}"))
     assert (found["Topic"], found["Partition"]) == (topic, "0")
     assert (found["ProducerId"], found["StartOffset"]) == (str(STRANGER), "0")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.features import features_as_of
+from protocol.features import features_as_of, finalized_level
 from protocol.releases import RELEASES
 
 RECORDED = {
@@ -37,6 +37,12 @@ def test_the_protocol_of_consumer_groups_begins_with_4_0() -> None:
         if "group.version" in {feature.name for feature in features_as_of(release)}
     ]
     assert with_groups == ["4.0", "4.1", "4.2", "4.3"]
+
+
+def test_what_a_release_does_not_have_is_at_its_lowest_level() -> None:
+    levels = [finalized_level(release, "transaction.version") for release in ("3.9", "4.0", None)]
+    assert levels == [0, 2, 2]
+    assert finalized_level("4.3", "share.version") == 0
 
 
 def test_without_a_release_features_are_those_of_the_newest() -> None:

@@ -108,6 +108,7 @@ def _may_go_on(metadata: TransactionMetadata, expected: ProducerIdAndEpoch) -> b
     return (
         metadata.producer_epoch == NO_PRODUCER_EPOCH
         or expected.producer_id == metadata.producer_id
+        or metadata.will_be(expected.producer_id)
         or (
             expected.producer_id == metadata.previous_producer_id
             and is_epoch_exhausted(expected.producer_epoch)

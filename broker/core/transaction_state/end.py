@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 from broker.core.transaction_state.metadata import (
+    COMPLETE,
     EPOCH_MAX,
     EPOCH_PER_TRANSACTION,
     PREPARED,
@@ -61,6 +62,8 @@ def ended(
     """
     if metadata is None:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    if metadata.will_be(asked.producer_id):
+        return ErrorCode.CONCURRENT_TRANSACTIONS
     if asked.client_transaction_version >= EPOCH_PER_TRANSACTION:
         return _ended_with_epoch_raised(metadata, asked, new_producer_id, wall_ms)
     return _ended_in_same_epoch(metadata, asked, wall_ms)
@@ -115,8 +118,9 @@ def _ended_with_epoch_raised(
         return ErrorCode.PRODUCER_FENCED
     if metadata.state in PREPARED:
         is_commit = metadata.state is TransactionState.PREPARE_COMMIT
-        is_same = is_commit == asked.is_commit
-        return ErrorCode.CONCURRENT_TRANSACTIONS if is_same else ErrorCode.INVALID_TXN_STATE
+        is_other_end = is_retry and is_commit != asked.is_commit
+        # Who has the new epoch ends the next transaction already: it waits for the markers.
+        return ErrorCode.INVALID_TXN_STATE if is_other_end else ErrorCode.CONCURRENT_TRANSACTIONS
     is_open = metadata.state is TransactionState.ONGOING
     if is_retry and not is_open:
         return _repeated(metadata, asked)
@@ -128,9 +132,7 @@ def _ended_with_epoch_raised(
 
 def _is_epoch_of_now(metadata: TransactionMetadata, asked: EndAsked, *, is_retry: bool) -> bool:
     is_current = asked.producer_epoch == metadata.producer_epoch
-    if metadata.state in PREPARED:
-        return metadata.producer_epoch == asked.producer_epoch + 1
-    if metadata.state in (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT):
+    if metadata.state in (*PREPARED, *COMPLETE):
         return is_retry or is_current
     return is_current
 

@@ -43,11 +43,9 @@ class TransactionState(IntEnum):
 
 PREPARED: Final = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 """The end is decided, and markers are on their way."""
-AT_REST: Final = (
-    TransactionState.EMPTY,
-    TransactionState.COMPLETE_COMMIT,
-    TransactionState.COMPLETE_ABORT,
-)
+COMPLETE: Final = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+"""All markers are written."""
+AT_REST: Final = (TransactionState.EMPTY, *COMPLETE)
 """No transaction is open."""
 
 
@@ -78,6 +76,15 @@ class TransactionMetadata:
     def is_epoch_exhausted(self) -> bool:
         """Whether the next raise needs another producer id."""
         return is_epoch_exhausted(self.producer_epoch)
+
+    def will_be(self, producer_id: int) -> bool:
+        """Tell whether the producer was told to go on with this id, once all markers are written.
+
+        It may come before they are. Source: KAFKA-18575.
+        """
+        return self.next_producer_id not in (NO_PRODUCER_ID, self.producer_id) and (
+            self.state in PREPARED and self.next_producer_id == producer_id
+        )
 
     @property
     def deadline_ms(self) -> int | None:

@@ -291,6 +291,8 @@ def _told(waiter: Waiter, response: object) -> Decided:
 
 def _check_producer(known: TransactionMetadata | None, producer: ProducerIdAndEpoch) -> ErrorCode:
     """Tell whether a producer may have partitions in a transaction now."""
+    if known is not None and known.will_be(producer.producer_id):
+        return ErrorCode.CONCURRENT_TRANSACTIONS
     if known is None or known.producer_id != producer.producer_id:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     if known.producer_epoch != producer.producer_epoch:

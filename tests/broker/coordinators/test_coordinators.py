@@ -25,6 +25,7 @@ async def test_what_is_not_led_here_is_coordinated_elsewhere(lab: Lab) -> None:
         record_turns=node.record_turns,
         topic_config=node.topic_config,
         next_producer_id=never,
+        release=None,
     )
     topics = made.groups.topic, made.transactions.shards.topic
     assert topics == (CONSUMER_OFFSETS, TRANSACTION_STATE)

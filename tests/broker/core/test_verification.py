@@ -142,6 +142,17 @@ def test_the_marker_of_the_transaction_before_keeps_the_next_one_of_the_new_prot
     assert append(states, batch(0, epoch=1), following, 2) is None
 
 
+def test_a_marker_that_is_sent_again_is_taken_while_nothing_is_open() -> None:
+    """Its answer was lost, or the coordinator moved; the next transaction must not end by it."""
+    states = ProducerStates()
+    append(states, batch(0), begin(states), 0)
+    end(states, 1, epoch=1, version=2)
+    end(states, 2, epoch=1, version=2)
+    append(states, batch(0, epoch=1), begin(states, epoch=1), 3)
+    with pytest.raises(KafkaError, match="INVALID_PRODUCER_EPOCH"):
+        end(states, 4, epoch=1, version=2)
+
+
 def test_a_coordinator_s_batch_is_verified_too() -> None:
     states = ProducerStates()
     guard = begin(states)

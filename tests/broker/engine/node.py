@@ -193,6 +193,7 @@ class Node:
             record_turns=self.record_turns,
             topic_config=self.topic_config,
             next_producer_id=self._next_producer_id,
+            release=None,
         )
         self.groups = self.coordinators.groups
         self.transactions = self.coordinators.transactions

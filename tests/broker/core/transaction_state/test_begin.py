@@ -106,3 +106,11 @@ def test_a_fence_in_the_last_epoch_leads_to_another_producer_id() -> None:
 def test_who_has_no_epoch_yet_gets_the_first() -> None:
     unused = replace(KNOWN, producer_epoch=NO_PRODUCER_EPOCH)
     assert producer(begin(unused, ProducerIdAndEpoch(1, 1))) == (7, 0)
+
+
+def test_who_recovers_with_its_next_id_before_the_markers_are_written_asks_again() -> None:
+    known = replace(KNOWN, state=TransactionState.PREPARE_COMMIT, next_producer_id=NEW_ID)
+    expected = ProducerIdAndEpoch(NEW_ID, 0)
+    assert begin(known, expected) is ErrorCode.CONCURRENT_TRANSACTIONS
+    at_rest = replace(known, state=TransactionState.COMPLETE_COMMIT)
+    assert begin(at_rest, expected) is ErrorCode.PRODUCER_FENCED

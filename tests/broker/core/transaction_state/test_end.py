@@ -16,6 +16,7 @@ from broker.core.transaction_state.metadata import (
     EPOCH_MAX,
     TransactionMetadata,
     TransactionState,
+    completed,
 )
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -92,8 +93,8 @@ def test_in_the_first_protocol_only_the_same_end_may_be_asked_for_again(
         (S.EMPTY, FENCED, S.PREPARE_ABORT, FENCED, INVALID),
         (S.COMPLETE_ABORT, "again", S.PREPARE_ABORT, INVALID, INVALID),
         (S.COMPLETE_COMMIT, INVALID, S.PREPARE_ABORT, "again", INVALID),
-        (S.PREPARE_ABORT, BUSY, FENCED, INVALID, FENCED),
-        (S.PREPARE_COMMIT, INVALID, FENCED, BUSY, FENCED),
+        (S.PREPARE_ABORT, BUSY, BUSY, INVALID, BUSY),
+        (S.PREPARE_COMMIT, INVALID, BUSY, BUSY, BUSY),
     ],
 )
 def test_from_version_2_on_the_epoch_tells_a_retry_from_the_next_end(
@@ -135,3 +136,17 @@ def test_the_coordinator_aborts_one_epoch_above_the_producers(version: int) -> N
     aborted = aborted_by_coordinator(KNOWN, version, 300)
     assert (aborted.state, aborted.producer_epoch) == (S.PREPARE_ABORT, 4)
     assert aborted.partitions == KNOWN.partitions
+
+
+def test_a_producer_that_goes_on_with_its_next_id_waits_for_the_markers() -> None:
+    """It was told the id when the end was decided; it is not fenced, and not unknown."""
+    known = replace(KNOWN, producer_epoch=EPOCH_MAX - 1)
+    prepared = end(known, commits=True, epoch=EPOCH_MAX - 1, version=2)
+    assert isinstance(prepared, TransactionMetadata)
+    assert prepared.next_producer_id == NEW_ID
+    assert end(prepared, commits=True, epoch=0, version=2, of=NEW_ID) is BUSY
+    done = completed(prepared, 300)
+    assert (done.producer_id, done.producer_epoch) == (NEW_ID, 0)
+    assert short(end(done, commits=False, epoch=0, version=2, of=NEW_ID)) is S.PREPARE_ABORT
+    again = end(done, commits=True, epoch=EPOCH_MAX - 1, version=2)
+    assert again == EndedAlready(NEW_ID, 0)
