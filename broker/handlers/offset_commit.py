@@ -76,6 +76,7 @@ def _committer(request: OffsetCommitRequest) -> Committer:
         member_id=request.member_id,
         instance_id=request.group_instance_id,
         generation=request.generation_id_or_member_epoch,
+        is_transactional=False,
     )
 
 

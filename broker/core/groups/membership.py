@@ -21,7 +21,7 @@ class Committer:
     instance_id: str | None = None
     generation: int = -1
     """-1 from a client outside of the group; the member epoch in the new protocol."""
-    is_transactional: bool = False
+    is_transactional: bool
     """Whether TxnOffsetCommit says so, which clients of old versions send without a member."""
 
 

@@ -29,7 +29,9 @@ async def commit(
     node: Node, offset: int, *, group: str = GROUP, metadata: str = "", generation: int = -1
 ) -> ErrorCode:
     wanted = Commit(
-        group, Committer(generation=generation), [NewOffset(ORDERS, offset, 0, metadata)]
+        group,
+        Committer(generation=generation, is_transactional=False),
+        [NewOffset(ORDERS, offset, 0, metadata)],
     )
     try:
         (code,) = await node.groups.ask(

@@ -20,7 +20,8 @@ def groups() -> FakeShards[GroupShard]:
 
 
 def commit(*metadata: str) -> Commit:
-    return Commit("readers", Committer(), [NewOffset(ORDERS, 5, 0, each) for each in metadata])
+    offsets = [NewOffset(ORDERS, 5, 0, each) for each in metadata]
+    return Commit("readers", Committer(is_transactional=False), offsets)
 
 
 async def test_each_partition_gets_its_own_code_in_the_order_of_the_request() -> None:

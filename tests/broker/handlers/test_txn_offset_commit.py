@@ -8,6 +8,7 @@ from broker.core.coordination import TransactionProducer
 from broker.core.transaction_state.verifying import Verifying
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
+from protocol.messages.group_records import GroupMetadataValue, MemberMetadata
 from protocol.messages.transactions import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -93,3 +94,18 @@ async def test_the_switch_ends_verification_but_not_the_adding(
     broker.broker_configs.set({"transaction.partition.verification.enable": "false"})
     assert await ask(broker, version, 0) == [ErrorCode.NONE]
     assert bool(broker.verifier.asked) is is_asked
+
+
+@pytest.mark.parametrize("version", range(6))
+async def test_who_names_no_member_commits_though_the_group_has_members(
+    broker: FakeBroker, version: int
+):
+    """Clients of old versions, and sarama of any, say for which group alone they commit."""
+    member = MemberMetadata(member_id="m", client_id="c", client_host="h")
+    broker.groups.shard.members.replay(
+        "readers",
+        GroupMetadataValue(
+            protocol_type="consumer", generation=1, protocol="range", leader="m", members=[member]
+        ),
+    )
+    assert await ask(broker, version, 0) == [ErrorCode.NONE]

@@ -175,7 +175,8 @@ class Lab:
     def commit(self, **committer: Any) -> ErrorCode:
         """Return the code that a commit gets."""
         try:
-            self.groups.validate_commit(GROUP, Committer(**committer), self.now_ms)
+            said: dict[str, Any] = {"is_transactional": False, **committer}
+            self.groups.validate_commit(GROUP, Committer(**said), self.now_ms)
         except KafkaError as error:
             return error.code
         return ErrorCode.NONE

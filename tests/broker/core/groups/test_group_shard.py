@@ -29,7 +29,7 @@ def commit(
     producer: TransactionProducer | None = None,
     **words: int,
 ) -> Decided:
-    committer = Committer(generation=words.pop("generation", -1))
+    committer = Committer(generation=words.pop("generation", -1), is_transactional=False)
     wanted = Commit("g", committer, offsets, producer=producer, **words)
     return shard.commit(1, wanted, 0, WALL_MS)
 

@@ -16,13 +16,13 @@ def no_members() -> Membership:
 
 def test_whoever_is_in_no_generation_may_commit():
     groups = no_members()
-    groups.validate_commit("g", Committer(member_id="left-over"), 0)
+    groups.validate_commit("g", Committer(member_id="left-over", is_transactional=False), 0)
     assert list(groups.group_ids()) == []
 
 
 def test_a_generation_of_a_group_without_members_is_illegal():
     with pytest.raises(KafkaError, match="ILLEGAL_GENERATION"):
-        no_members().validate_commit("g", Committer(generation=0), 0)
+        no_members().validate_commit("g", Committer(generation=0, is_transactional=False), 0)
 
 
 def test_nothing_is_in_use_and_each_offset_expires_by_itself():
