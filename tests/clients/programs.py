@@ -38,4 +38,7 @@ class Program:
     items: tuple[str, ...] = FOUR
 
 
-PROGRAMS: Final = (Program("franz-go", partial(go_program, "franz")),)
+PROGRAMS: Final = (
+    Program("franz-go", partial(go_program, "franz")),
+    Program("sarama", partial(go_program, "sarama")),
+)
