@@ -96,7 +96,7 @@ class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """See ``MetaPathFinder``."""
+        """Find a module of the rooms, to be loaded with marks; None for all others."""
         if fullname not in _modules():
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
@@ -109,12 +109,12 @@ class _Loader(importlib.machinery.SourceFileLoader):
     """Compiles a module with its marks; nothing of that is kept on the disk."""
 
     def get_code(self, fullname: str) -> CodeType:
-        """See ``SourceLoader``."""
+        """Compile the source with its marks."""
         text = Path(self.path).read_text(encoding="utf-8")
         tree = watched(fullname, text, _first_of(fullname))
         return compile(tree, self.path, "exec", dont_inherit=True)
 
     def exec_module(self, module: ModuleType) -> None:
-        """See ``Loader``."""
+        """Run the module, which finds the function that its marks call."""
         setattr(module, MARK, _mark)
         super().exec_module(module)

@@ -168,7 +168,7 @@ class _Instance(SimClusterInstance):
     last_events: tuple[str, ...] = ()
 
     async def samples(self) -> Samples:
-        """See ``ClusterInstance.samples``."""
+        """Keep the last events, then take the samples."""
         self.last_events = tuple(map(str, self.cluster.loop.trace.last))
         return await super().samples()
 

@@ -63,7 +63,6 @@ class FileDisk:
         self._identity: tuple[int, int] | None = None
         self._lock_descriptor: int | None = None
         self.operations_count = 0
-        """See ``Disk.operations_count``."""
         self.write = write_all
         """Writes buffers to a descriptor from a position on."""
 
@@ -73,14 +72,14 @@ class FileDisk:
         return self._root
 
     def for_second_thread(self) -> FileDisk:
-        """See ``Disk.for_second_thread``; what is large goes past the page cache there."""
+        """Return one where what is large goes past the page cache."""
         other = copy(self)
         other.operations_count = 0
         other.write = DirectWriter().write
         return other
 
     def prepare(self) -> None:
-        """See ``Disk.prepare``. Source: LogManager.scala createAndValidateLogDirs."""
+        """Source: LogManager.scala createAndValidateLogDirs."""
         if "\0" in self._root:
             raise OSError(errno.EINVAL, "the path holds a NUL byte", self._root)
         if self._set_aside is not None and _holds_data(self._root):
@@ -95,7 +94,7 @@ class FileDisk:
             self._used.count = sum(_sizes_below(self._root))
 
     def check_root(self) -> None:
-        """See ``Disk.check_root``: the path must lead to the same inode as at the start."""
+        """Fail unless the path leads to the same inode as at the start."""
         assert self._identity is not None, "prepare() comes first"
         status = os.stat(self._root)
         if (status.st_dev, status.st_ino) != self._identity:
@@ -169,7 +168,7 @@ class FileDisk:
         _sync_path(self._path(name))
 
     def sync_all(self) -> None:
-        """See ``Disk.sync_all``; syncfs, which waits for this file system alone."""
+        """Call syncfs, which waits for this file system alone."""
         descriptor = os.open(self._root, os.O_RDONLY | os.O_CLOEXEC)
         try:
             _sync_file_system(descriptor)
@@ -185,10 +184,7 @@ class FileDisk:
         return DiskUsage(self._capacity_bytes, min(usable_bytes, free_bytes))
 
     def lock(self) -> None:
-        """See ``Disk.lock``.
-
-        A flock refuses this process too, a record lock is the one that Kafka takes.
-        """
+        """Take a flock, which this process is refused too, and a record lock, as Kafka does."""
         path = self._path(LOCK_FILE)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
@@ -202,7 +198,7 @@ class FileDisk:
         self._lock_descriptor = descriptor
 
     def unlock(self) -> None:
-        """See ``Disk.unlock``. Source: KAFKA-16391 (the file goes too)."""
+        """Remove the file, too. Source: KAFKA-16391."""
         if self._lock_descriptor is None:
             return
         descriptor, self._lock_descriptor = self._lock_descriptor, None
@@ -277,7 +273,7 @@ class FileDiskFile:
         return read_all(self._descriptor, position, size_bytes)
 
     def forget(self, position: int) -> None:
-        """See ``DiskFile.forget``; on systems that cannot, nothing."""
+        """Drop it from the page cache, on systems that can."""
         if hasattr(os, "posix_fadvise"):
             start = position - position % mmap.PAGESIZE
             os.posix_fadvise(self._descriptor, start, 0, os.POSIX_FADV_DONTNEED)
@@ -292,7 +288,7 @@ class FileDiskFile:
         self._size_bytes = size_bytes
 
     def sync(self) -> None:
-        """See ``DiskFile.sync``; fdatasync, which also makes the size durable."""
+        """Call fdatasync, which also makes the size durable."""
         self._disk.operations_count += 1
         os.fdatasync(self._descriptor)
 

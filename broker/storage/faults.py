@@ -48,7 +48,7 @@ class FaultyDisk:
         return self._inner.root
 
     def for_second_thread(self) -> FaultyDisk:
-        """See ``Disk.for_second_thread``; the faults are the same."""
+        """Return one that meets the same faults."""
         other = copy(self)
         other._inner = self._inner.for_second_thread()  # noqa: SLF001 -- of this class.
         return other
@@ -157,7 +157,7 @@ class FaultyDisk:
             self._entries.lose(name)
 
     def replace_file(self, name: str, data: Buffer) -> None:
-        """See ``Disk.replace_file``; step by step while there are faults."""
+        """Go step by step while there are faults: each step may meet one."""
         if not self.in_force.rules:
             self._inner.replace_file(name, data)
             return
@@ -165,7 +165,7 @@ class FaultyDisk:
         self.rename(name + TEMPORARY_SUFFIX, name)
 
     def write_atomic(self, name: str, data: Buffer) -> None:
-        """See ``Disk.write_atomic``; step by step while there are faults."""
+        """Go step by step while there are faults: each step may meet one."""
         if not self.in_force.rules:
             self._inner.write_atomic(name, data)
             return
@@ -249,7 +249,7 @@ class FaultyDisk:
         self._inner.unlock()
 
     def drop_lock(self) -> None:
-        """See ``Disk.drop_lock``; no fault keeps it."""
+        """Drop it, whatever the faults."""
         self._inner.drop_lock()
 
     def write_elsewhere(self, name: str, data: bytes) -> None:
@@ -320,5 +320,5 @@ class _FaultyFile:
         self._pages.on_sync(self._name)
 
     def close(self) -> None:
-        """See ``DiskFile.close``; never fails."""
+        """Close, whatever the faults."""
         self._inner.close()

@@ -236,7 +236,7 @@ class _Checked(NamedTuple):
     first: int
     """Number of the first one to be checked."""
     whole_from: int | None
-    """See ``KnownOffsets``."""
+    """From here on segments follow each other without a gap; None when it is not known."""
 
     def is_behind_hole(self, number: int, end: int) -> bool:
         """Tell whether batches are lost between ``end`` and a segment.

@@ -36,7 +36,6 @@ class MemoryDisk:
         self._locked = False
         self._detached = False
         self.operations_count = 0
-        """See ``Disk.operations_count``."""
         self.clock_ms = 0
         """The time that files get when they are written."""
         self.before_change: Callable[[str, str], None] | None = None
@@ -48,7 +47,7 @@ class MemoryDisk:
         return self._root
 
     def for_second_thread(self) -> MemoryDisk:
-        """See ``Disk.for_second_thread``; nothing blocks here, so that one count does."""
+        """Return itself: nothing blocks here, so one count of operations does."""
         return self
 
     def power_cut(self, chance: random.Random | None = None) -> None:
@@ -273,7 +272,7 @@ class _OpenFile:
         return bytes(self._file.data[position : position + size_bytes])
 
     def forget(self, position: int) -> None:
-        """See ``DiskFile.forget``; there is no cache before this memory."""
+        """Do nothing: there is no cache before this memory."""
 
     def size(self) -> int:
         return len(self._file.data)
@@ -287,7 +286,7 @@ class _OpenFile:
         self._file.sync()
 
     def close(self) -> None:
-        """See ``DiskFile.close``."""
+        """Do nothing: it has no descriptor."""
 
 
 def _missing(name: str) -> FileNotFoundError:

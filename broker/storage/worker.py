@@ -18,7 +18,10 @@ _Batch: TypeAlias = "tuple[Sequence[Callable[[], Any]], Callable[[list[Any]], No
 
 
 class ThreadDiskWorker:
-    """One daemon thread; results come back to ``loop`` in one call per batch."""
+    """One daemon thread; results come back to ``loop`` in one call per batch.
+
+    Implements ``DiskWorker``.
+    """
 
     def __init__(self, name: str, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -28,7 +31,6 @@ class ThreadDiskWorker:
         self._thread.start()
 
     def run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
-        """See ``DiskWorker.run``."""
         self._batches.put((jobs, done))
 
     def abandon(
@@ -36,7 +38,6 @@ class ThreadDiskWorker:
         last: Callable[[], None] | None = None,
         on_last: Callable[[], None] | None = None,
     ) -> None:
-        """See ``DiskWorker.abandon``."""
         self._abandoned = True
         if last is not None:
             self._batches.put(([last, partial(self._tell, on_last)], _ignore))
@@ -62,14 +63,16 @@ class ThreadDiskWorker:
 
 
 class InlineDiskWorker:
-    """Runs jobs on the loop itself, one turn later: for disks that never block."""
+    """Runs jobs on the loop itself, one turn later: for disks that never block.
+
+    Implements ``DiskWorker``.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._abandoned = False
 
     def run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
-        """See ``DiskWorker.run``."""
         self._loop.call_soon(self._run, jobs, done)
 
     def abandon(
@@ -77,7 +80,6 @@ class InlineDiskWorker:
         last: Callable[[], None] | None = None,
         on_last: Callable[[], None] | None = None,
     ) -> None:
-        """See ``DiskWorker.abandon``."""
         self._abandoned = True
         for call in (last, on_last):
             if call is not None:

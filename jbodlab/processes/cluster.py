@@ -274,7 +274,7 @@ class Cluster:
         return (time.monotonic() - started) * 1000
 
     def troubles(self) -> list[str]:
-        """See `cluster_troubles`."""
+        """Return what keeps it from being ready, node by node."""
         log_files = {name: self.log_file(name) for name in self.names}
         return cluster_troubles(self.spec, log_files, self.processes)
 

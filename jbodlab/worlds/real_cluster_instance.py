@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 
 class RealClusterInstance:
-    """One cluster of processes, from ``start`` to ``stop``."""
+    """A ``ClusterInstance`` of processes, from ``start`` to ``stop``."""
 
     def __init__(self, plan: ClusterPlan, folder: Path) -> None:
         """Write the cluster file into ``folder``, which is to hold all that the cluster writes."""
@@ -78,32 +78,27 @@ class RealClusterInstance:
 
     @property
     def spec(self) -> ClusterSpec:
-        """See ``ClusterInstance.spec``."""
         return self._cluster.spec
 
     @property
     def capabilities(self) -> tuple[Capability, ...]:
-        """See ``ClusterInstance.capabilities``: those that need no machine of one's own."""
+        """Those that need no machine of the cluster's own."""
         return (Capability.NETWORK_FAULTS,)
 
     def now_ms(self) -> int:
-        """See ``ClusterInstance.now_ms``."""
         return int((time.monotonic() - self._began_s) * 1000)
 
     @property
     def clock(self) -> WallClock:
-        """See ``ClusterInstance.clock``."""
         return SystemClock()
 
     async def start(self) -> None:
-        """See ``ClusterInstance.start``."""
         group = await self._looking.enter_async_context(asyncio.TaskGroup())
         looking = group.create_task(self._look.run(), name="look into the cluster")
         self._looking.callback(looking.cancel)
         await _in_thread(self._cluster.start)
 
     async def stop(self) -> None:
-        """See ``ClusterInstance.stop``."""
         await self._looking.aclose()
         self._look.close()
         for name in list(self._paused):
@@ -111,49 +106,43 @@ class RealClusterInstance:
         await _in_thread(self._cluster.stop)
 
     async def start_node(self, node: str) -> None:
-        """See ``ClusterInstance.start_node``."""
         if self._cluster.is_running(node):
             raise ClusterInstanceError(f"{node} runs")
         await self._count_hits()
         await _in_thread(self._cluster.launch, node)
 
     async def stop_node(self, node: str) -> None:
-        """See ``ClusterInstance.stop_node``."""
         await _in_thread(self._cluster.stop, [node])
         await self._count_hits()
 
     async def kill_node(self, node: str) -> None:
-        """See ``ClusterInstance.kill_node``."""
         await self._count_hits()
         self._paused.pop(node, None)
         await _in_thread(self._cluster.kill, node)
 
     async def cut_power(self, node: str) -> None:
-        """See ``ClusterInstance.cut_power``: it cannot."""
+        """Refuse: its machine is everybody's."""
         raise ClusterInstanceError(f"the machine of {node} keeps its power")
 
     async def pause_node(self, node: str) -> None:
-        """See ``ClusterInstance.pause_node``."""
         self._cluster.processes[node].pause()
         self._paused[node] = None
 
     async def resume_node(self, node: str) -> None:
-        """See ``ClusterInstance.resume_node``."""
         self._cluster.processes[node].resume()
         self._paused.pop(node, None)
 
     async def slow_cpu(self, node: str, factor: float) -> None:
-        """See ``ClusterInstance.slow_cpu``: it cannot."""
+        """Refuse any factor but 1."""
         if factor != 1:
             raise ClusterInstanceError(f"the processor of {node} is as fast as it is")
 
     async def skew_clock(self, node: str, by_ms: int) -> None:
-        """See ``ClusterInstance.skew_clock``: it cannot."""
+        """Refuse any skew but 0."""
         if by_ms != 0:
             raise ClusterInstanceError(f"the clock of {node} is the machine's")
 
     def node(self, node: str) -> ObservedNode:
-        """See ``ClusterInstance.node``."""
         if self._cluster.is_running(node):
             return ObservedNode(state="paused" if node in self._paused else "running")
         process = self._cluster.processes.get(node)
@@ -162,7 +151,7 @@ class RealClusterInstance:
         )
 
     async def add_fault(self, name: str, fault: DiskFault | NetworkFault) -> None:
-        """See ``ClusterInstance.add_fault``: a broker that is down has it from its next start."""
+        """Put it in force; a broker that is down has it from its next start."""
         broker = broker_in_charge(fault)
         if broker is None:
             raise ClusterInstanceError(f"{name}: one end of it must be a broker")
@@ -174,7 +163,6 @@ class RealClusterInstance:
         self._write_config()
 
     async def clear_fault(self, name: str) -> None:
-        """See ``ClusterInstance.clear_fault``."""
         await self.fault_hits()
         fault = self._faults.pop(name, None)
         if fault is None:
@@ -223,11 +211,9 @@ class RealClusterInstance:
                 counted[self._cluster.processes[broker_node(broker)].pid] = hits
 
     async def restart_log_dir(self, broker: int, path: str) -> None:
-        """See ``ClusterInstance.restart_log_dir``."""
         await _in_thread(self._controls[broker].restart, path)
 
     async def replace_log_dir(self, broker: int, path: str, *, accept_loss: bool) -> None:
-        """See ``ClusterInstance.replace_log_dir``."""
         self._look.replaced(broker, path)
         if self.node(broker_node(broker)).state == "stopped":
             await _in_thread(_take_file, FileDisk(path), WHOLE_LOG_DIR)
@@ -237,37 +223,30 @@ class RealClusterInstance:
             )
 
     async def restart_partition(self, broker: int, partition: TopicPartition) -> None:
-        """See ``ClusterInstance.restart_partition``."""
         await _in_thread(self._controls[broker].restart_partition, *partition)
 
     async def write_file(self, broker: int, path: str, name: str, text: str) -> None:
-        """See ``ClusterInstance.write_file``."""
         await _in_thread(_put_file, FileDisk(path), name, text)
 
     async def remove_file(self, broker: int, path: str, name: str) -> None:
-        """See ``ClusterInstance.remove_file``."""
         held_records = await _in_thread(holds_records, FileDisk(path), name)
         await _in_thread(_take_file, FileDisk(path), name)
         if held_records:
             self._look.damaged(broker, path, "records were taken away by hand")
 
     async def read_journal(self) -> bytes:
-        """See ``ClusterInstance.read_journal``."""
         return await _in_thread(self._journal.read_bytes)
 
     async def write_journal(self, data: bytes) -> None:
-        """See ``ClusterInstance.write_journal``."""
         new = self._journal.with_suffix(".by-hand")
         await _in_thread(new.write_bytes, data)
         await _in_thread(new.rename, self._journal)
         self._look.samples.journal_edits_us.append(loop_now_us())
 
     async def files(self, broker: int, path: str) -> Mapping[str, str]:
-        """See ``ClusterInstance.files``."""
         return await _in_thread(texts_below, FileDisk(path))
 
     async def metrics(self, broker: int) -> Mapping[str, float]:
-        """See ``ClusterInstance.metrics``."""
         return metric_values(await _in_thread(self._controls[broker].metrics))
 
     async def lacks(self) -> Sequence[str]:
@@ -275,7 +254,6 @@ class RealClusterInstance:
         return await self._look.lacks()
 
     async def samples(self) -> Samples:
-        """See ``ClusterInstance.samples``."""
         await self._count_hits()
         return await self._look.finish()
 

@@ -223,19 +223,19 @@ class FaultyWay:
 
     @property
     def is_troubled(self) -> bool:
-        """See ``Way.is_troubled``."""
+        """Whether any rule is in force, for any node."""
         return bool(self._faults.rules)
 
     def number_connection(self) -> int:
-        """See ``Way.number_connection``."""
+        """Return the number of a connection that is made now."""
         return self._faults.number_connection()
 
     async def connect(self) -> None:
-        """See ``Way.connect``."""
+        """Return when a connection can be made."""
         await self._faults.connect(self._node)
 
     async def send(self, number: int) -> None:
-        """See ``Way.send``.
+        """Return when a request by connection ``number`` has been held back for long enough.
 
         Raises:
             ConnectionResetError: the connection was dead, and may now be seen to be.
@@ -244,7 +244,7 @@ class FaultyWay:
         await self._faults.carry(self._faults.own, self._node)
 
     async def receive(self, number: int) -> None:
-        """See ``Way.receive``.
+        """Return when an answer by connection ``number`` has been held back for long enough.
 
         Raises:
             ConnectionResetError: as ``send``.

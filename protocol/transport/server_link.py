@@ -167,23 +167,23 @@ class ServerLink(asyncio.BufferedProtocol):
 
     @property
     def bytes_moved(self) -> int:
-        """See ``Watched.bytes_moved``."""
+        """Received so far, less what is not sent."""
         return self._received_bytes - self._unsent_bytes()
 
     @property
     def is_in_the_way(self) -> bool:
-        """See ``Watched.is_in_the_way``."""
+        """Whether a slow peer keeps memory that others wait for."""
         is_reading_slow = self._writable is not None and self._held.is_unread_wanted
         is_sending_slow = self._connection.is_filling_admitted and self._held.is_newest_wanted
         return is_reading_slow or is_sending_slow
 
     @property
     def is_quiet(self) -> bool:
-        """See ``Watched.is_quiet``."""
+        """Whether no request, answer or part of one is here."""
         return self._current is None and not self._queue and not self._begun.count
 
     def close_because(self, reason: str) -> None:
-        """See ``Watched.close_because``."""
+        """Abort the connection, and log why."""
         logger.warning("%s: closed: %s", self.peer, reason)
         self._transport.abort()
 

@@ -170,7 +170,7 @@ async def _check(cluster: MatrixCluster) -> None:
 
 
 def _check_place(cluster: MatrixCluster, tp: TopicPartition, model: PartitionModel) -> None:
-    """See that a replica was not put where none should be, as long as that holds."""
+    """Check that a replica was not put where none should be, as long as that holds."""
     if model.shuns and model.shuns == cluster.settings.get(CORDONED_LOG_DIRS):
         place = place_of(cluster.subject, tp)
         assert place != model.shuns, f"{tp} is in {place}, which is cordoned"

@@ -73,7 +73,7 @@ class RunContext:
                 del self.wrong_writers[each]
 
     async def look_for(self, action: Action) -> None:
-        """See what the names in ``action`` mean now."""
+        """Look up what the names in ``action`` mean now."""
         needs = [*needs_of(action)]
         if partition_named(getattr(action, "of", "x-0")) is None:
             needs.append(Need.METADATA)

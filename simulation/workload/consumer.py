@@ -236,7 +236,7 @@ class ConsumerWorkload:
             position.offset, position.epoch = offset, NO_EPOCH
 
     async def _check(self, broker: int, led: Sequence[Position]) -> bool:
-        """See under a new leader epoch whether what was read is in its log, and go back if not.
+        """Ask under a new leader epoch whether what was read is in its log, and go back if not.
 
         Source: KIP-320, OffsetsForLeaderEpochClient.java.
         """

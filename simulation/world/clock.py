@@ -18,5 +18,5 @@ class SimClock:
         """How far it is ahead of the world's time."""
 
     def now_ms(self) -> int:
-        """See ``WallClock.now_ms``."""
+        """Return the time of day of this machine."""
         return EPOCH_MS + self.skew_ms + self._now_us() // 1000

@@ -45,7 +45,7 @@ class Delivery:
         """Told of every segment that is sent, whatever becomes of it."""
 
     def carry(self, sender: SimTransport, segment: Segment) -> None:
-        """See ``Carrier.carry``."""
+        """Send a segment, or keep or lose it as faults have it."""
         if self.tap is not None:
             self.tap(sender, segment)
         link = sender.link
@@ -56,7 +56,7 @@ class Delivery:
             self._send(link, sender, segment)
 
     def lost(self, end: SimTransport) -> None:
-        """See ``Carrier.lost``."""
+        """Forget an end."""
         self.ends.pop(end, None)
         self._given_up.pop(end, None)
 

@@ -47,7 +47,6 @@ class SimDiskWorker:
         self._last: Callable[[], None] | None = None
 
     def run(self, jobs: Sequence[Callable[[], Any]], done: Callable[[list[Any]], None]) -> None:
-        """See ``DiskWorker.run``."""
         self._later(self._chance.random() * _HAND_OVER_US, self._begin, jobs, done)
 
     def abandon(
@@ -55,7 +54,6 @@ class SimDiskWorker:
         last: Callable[[], None] | None = None,
         on_last: Callable[[], None] | None = None,
     ) -> None:
-        """See ``DiskWorker.abandon``."""
         self._is_abandoned = True
 
         def leave() -> None:

@@ -25,7 +25,7 @@ class SimHandle(asyncio.Handle):
     _source_traceback = None
 
     def cancel(self) -> None:
-        """See ``asyncio.Handle.cancel``."""
+        """Never run it; a second time changes nothing."""
         self._cancelled = True
         self._callback = None
         self._args = None
@@ -47,7 +47,7 @@ class SimTimerHandle(asyncio.TimerHandle):
         return self.at_us / 1_000_000
 
     def cancel(self) -> None:
-        """See ``asyncio.TimerHandle.cancel``."""
+        """Never run it; a second time changes nothing."""
         if self._cancelled:
             return
         self._cancelled = True

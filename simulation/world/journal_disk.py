@@ -32,7 +32,6 @@ class DiskJournal:
         """All decisions that are on the disk."""
 
     def open(self) -> bytes:
-        """See ``JournalStore.open``."""
         self._disk.prepare()
         try:
             self._disk.lock()
@@ -45,26 +44,22 @@ class DiskJournal:
         return data
 
     def truncate(self, size_bytes: int) -> None:
-        """See ``JournalStore.truncate``."""
         assert self._file is not None
         self._file.truncate(size_bytes)
         self._file.sync()
 
     def append(self, data: bytes) -> None:
-        """See ``JournalStore.append``."""
         assert self._file is not None
         self._file.append([data])
         self._file.sync()
         self._count(data)
 
     def replace(self, data: bytes) -> None:
-        """See ``JournalStore.replace``."""
         self._disk.write_atomic(JOURNAL_FILE, data)
         self._file = self._disk.open(JOURNAL_FILE, create=False)
         self._begin(data)
 
     def close(self) -> None:
-        """See ``JournalStore.close``."""
         self._file = None
         self._disk.drop_lock()
 

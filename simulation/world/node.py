@@ -201,7 +201,7 @@ class BrokerNode(SimNode):
             loop.network.own(port, self.name)
 
     async def main(self) -> object:
-        """See ``SimNode.main``."""
+        """Run a broker to its end and return its exit code."""
         self.broker = Broker(self._spec, self.id, self._world())
         self.on_made(self.broker)
         return await self.broker.run()
@@ -276,7 +276,7 @@ class ControllerNode(SimNode):
         loop.network.own(spec.controller.port, self.name)
 
     async def main(self) -> object:
-        """See ``SimNode.main``."""
+        """Run a controller to its end and return its exit code."""
         path = self._journal_dir.path
         disk = self.drives[path].faults
         executor = SimExecutor(self.worker(path, lambda: False))

@@ -20,11 +20,10 @@ class KeptRows:
         self.rows: list[MetricRow] = []
 
     async def write(self, rows: Iterable[MetricRow]) -> None:
-        """See ``RowWriter.write``."""
         self.rows += rows
 
     async def close(self) -> None:
-        """See ``RowWriter.close``."""
+        """Do nothing: the rows stay."""
 
 
 class RowKeeper:
@@ -35,7 +34,7 @@ class RowKeeper:
         """By process, in the order of their starts."""
 
     def new_writer(self, dump_dir: str, node: int, started_ms: int) -> KeptRows:
-        """See ``NewRowWriter``."""
+        """Return the writer of a process, a ``NewRowWriter``."""
         del dump_dir  # Nothing is written while the world runs.
         self.kept.append(KeptRows(node, started_ms))
         return self.kept[-1]
@@ -55,7 +54,7 @@ class NoRows:
         """Take what every writer is made with."""
 
     async def write(self, rows: Iterable[MetricRow]) -> None:
-        """See ``RowWriter.write``."""
+        """Drop them."""
 
     async def close(self) -> None:
-        """See ``RowWriter.close``."""
+        """Do nothing: there is no file."""

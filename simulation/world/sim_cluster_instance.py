@@ -46,7 +46,7 @@ _REAL_STEP_US: Final = 20
 
 
 class SimClusterInstance:
-    """One cluster in one world. Made and used while its loop runs."""
+    """A ``ClusterInstance`` in one world, made and used while its loop runs."""
 
     def __init__(self, cluster: SimCluster) -> None:
         self.cluster = cluster
@@ -57,7 +57,6 @@ class SimClusterInstance:
 
     @property
     def spec(self) -> ClusterSpec:
-        """See ``ClusterInstance.spec``."""
         return self.cluster.spec
 
     @property
@@ -66,16 +65,13 @@ class SimClusterInstance:
         return tuple(Capability)
 
     def now_ms(self) -> int:
-        """See ``ClusterInstance.now_ms``."""
         return (self._loop.now_us - self._began_us) // 1000
 
     @property
     def clock(self) -> WallClock:
-        """See ``ClusterInstance.clock``."""
         return SimClock(lambda: self._loop.now_us)
 
     async def start(self) -> None:
-        """See ``ClusterInstance.start``."""
         self._observer.start()
         try:
             await self.cluster.start()
@@ -84,7 +80,6 @@ class SimClusterInstance:
             raise ClusterInstanceError(f"the cluster did not come up: {states}") from error
 
     async def stop(self) -> None:
-        """See ``ClusterInstance.stop``."""
         self._faults.clear_all()
         for node in self.cluster.nodes.values():
             if node.is_paused:
@@ -96,14 +91,12 @@ class SimClusterInstance:
                 node.kill()
 
     async def start_node(self, node: str) -> None:
-        """See ``ClusterInstance.start_node``."""
         found = self._node(node)
         if found.is_running:
             raise ClusterInstanceError(f"{node} runs")
         found.start()
 
     async def stop_node(self, node: str) -> None:
-        """See ``ClusterInstance.stop_node``."""
         found = self._node(node)
         found.ask_to_end()
         try:
@@ -112,23 +105,18 @@ class SimClusterInstance:
             raise ClusterInstanceError(f"{node} did not end within {STOP_TIMEOUT_MS} ms") from error
 
     async def kill_node(self, node: str) -> None:
-        """See ``ClusterInstance.kill_node``."""
         self._node(node).kill()
 
     async def cut_power(self, node: str) -> None:
-        """See ``ClusterInstance.cut_power``."""
         self._node(node).power_cut()
 
     async def pause_node(self, node: str) -> None:
-        """See ``ClusterInstance.pause_node``."""
         self._running(node).pause()
 
     async def resume_node(self, node: str) -> None:
-        """See ``ClusterInstance.resume_node``."""
         self._running(node).resume()
 
     async def slow_cpu(self, node: str, factor: float) -> None:
-        """See ``ClusterInstance.slow_cpu``."""
         step_us = STEP_US if factor == 1 else max(STEP_US, round(_REAL_STEP_US * factor))
         self._node(node).set_step_us(step_us)
         self._observer.fault_ended(f"CPU of {node}")
@@ -136,19 +124,16 @@ class SimClusterInstance:
             self._observer.fault_began(f"CPU of {node}", [(node, "")], "slow CPU")
 
     async def skew_clock(self, node: str, by_ms: int) -> None:
-        """See ``ClusterInstance.skew_clock``."""
         self._node(node).skew_clock(by_ms)
         self._observer.clock_skewed(node, by_ms)
 
     def node(self, node: str) -> ObservedNode:
-        """See ``ClusterInstance.node``."""
         found = self._node(node)
         if found.is_running:
             return ObservedNode(state="paused" if found.is_paused else "running")
         return ObservedNode(state="stopped", exit_code=found.exit_code)
 
     async def add_fault(self, name: str, fault: DiskFault | NetworkFault) -> None:
-        """See ``ClusterInstance.add_fault``."""
         try:
             self._faults.add(name, fault)
         except FaultRefusedError as error:
@@ -156,22 +141,18 @@ class SimClusterInstance:
         self._observer.fault_began(name, [place_of(fault)], fault.mode.value)
 
     async def clear_fault(self, name: str) -> None:
-        """See ``ClusterInstance.clear_fault``."""
         self._observer.look()  # what it has damaged, before it is forgotten
         self._faults.clear(name)
         self._observer.fault_ended(name)
 
     async def fault_hits(self) -> Mapping[str, int]:
-        """See ``ClusterInstance.fault_hits``."""
         return self._faults.hits()
 
     async def restart_log_dir(self, broker: int, path: str) -> None:
-        """See ``ClusterInstance.restart_log_dir``."""
         request = RestartRequest(path=path)
         self._ask(broker, lambda broker_control: broker_control.restart_log_dir(request))
 
     async def replace_log_dir(self, broker: int, path: str, *, accept_loss: bool) -> None:
-        """See ``ClusterInstance.replace_log_dir``."""
         node = self.cluster.brokers[broker]
         if node.is_running:
             request = ReplaceRequest(path=path, accept_loss=accept_loss, force=True)
@@ -183,26 +164,21 @@ class SimClusterInstance:
         self._observer.fault_ended(name)
 
     async def restart_partition(self, broker: int, partition: TopicPartition) -> None:
-        """See ``ClusterInstance.restart_partition``."""
         request = RestartPartitionRequest(*partition)
         self._ask(broker, lambda broker_control: broker_control.restart_partition(request))
 
     async def write_file(self, broker: int, path: str, name: str, text: str) -> None:
-        """See ``ClusterInstance.write_file``."""
         with self._past_the_broker(broker, path, name) as memory:
             put_file(memory, name, text)
 
     async def remove_file(self, broker: int, path: str, name: str) -> None:
-        """See ``ClusterInstance.remove_file``."""
         with self._past_the_broker(broker, path, name) as memory:
             take_file(memory, name)
 
     async def read_journal(self) -> bytes:
-        """See ``ClusterInstance.read_journal``."""
         return self._journal_memory().read_file(JOURNAL_FILE)
 
     async def write_journal(self, data: bytes) -> None:
-        """See ``ClusterInstance.write_journal``."""
         memory = self._journal_memory()
         memory.write_file(JOURNAL_FILE, data)
         memory.sync_file(JOURNAL_FILE)
@@ -213,20 +189,16 @@ class SimClusterInstance:
         return drive.disk.memory
 
     async def files(self, broker: int, path: str) -> Mapping[str, str]:
-        """See ``ClusterInstance.files``."""
         return texts_below(self.cluster.brokers[broker].drives[path].disk.memory)
 
     async def samples(self) -> Samples:
-        """See ``ClusterInstance.samples``."""
         return await self._observer.finish()
 
     async def lacks(self) -> Sequence[str]:
-        """See ``ClusterInstance.lacks``."""
         self._observer.look()
         return lacks(self._observer.samples)
 
     async def metrics(self, broker: int) -> Mapping[str, float]:
-        """See ``ClusterInstance.metrics``."""
         _, text = exposition(
             self._ask(broker, lambda broker_control: broker_control.metric_families())
         )

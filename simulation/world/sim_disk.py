@@ -52,7 +52,7 @@ class SimDisk:
         return self.memory.root
 
     def for_second_thread(self) -> SimDisk:
-        """See ``Disk.for_second_thread``; one count does: no thread hangs while another works."""
+        """Return itself: no thread hangs while another works, so one count of operations does."""
         return self
 
     @property

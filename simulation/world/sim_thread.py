@@ -94,7 +94,7 @@ class SimGate:
         self._waiting: dict[SimThread, asyncio.TimerHandle | None] = {}
 
     def wait(self, timeout_ms: int | None) -> None:
-        """See ``FaultGate.wait``."""
+        """Hold the calling thread until the gate is opened, or for ``timeout_ms``."""
         thread = _local.thread
         assert thread is not None, "a disk that may have to wait was used outside a lane"
         if self._is_open:
@@ -107,7 +107,7 @@ class SimGate:
         thread.wait()
 
     def open(self) -> None:
-        """See ``FaultGate.open``."""
+        """Let all that wait go on, each in its own turn, and all that come."""
         self._is_open = True
         for thread, timer in self._waiting.items():
             if timer is not None:

@@ -167,7 +167,7 @@ class SimTransport(asyncio.Transport):
         return not self._is_reading_paused and not self._is_closing
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """See ``asyncio.WriteTransport.set_write_buffer_limits``."""
+        """Set at how many unsent bytes the protocol pauses and goes on, by asyncio's defaults."""
         if high is None:
             high = _HIGH_BYTES if low is None else 4 * low
         self._high_bytes = high

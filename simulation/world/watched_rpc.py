@@ -18,10 +18,8 @@ class WatchedRpc:
 
     # Any: as ``RpcPort.request``.
     async def request(self, message: Any, version: int, *, timeout_ms: int | None = None) -> Any:
-        """See ``RpcPort.request``."""
         self._on_request(message)
         return await self._rpc.request(message, version, timeout_ms=timeout_ms)
 
     def close(self) -> None:
-        """See ``RpcPort.close``."""
         self._rpc.close()

@@ -70,11 +70,9 @@ class _Failures:
         self.names: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """See pytest."""
         if report.failed:
             self.names.append(report.nodeid)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """See pytest."""
         if report.failed:
             self.names.append(f"{report.nodeid} cannot be imported")

@@ -28,20 +28,17 @@ class _ReplaceCondition(Operator):
     value: str
 
     def mutation_positions(self, node: Any) -> Iterator[Position]:
-        """See ``Operator``."""
         for number in _conditions(node):
             condition = node.children[number]
             if condition.get_code().strip() not in ("True", "False", "TYPE_CHECKING"):
                 yield condition.start_pos, condition.end_pos
 
     def mutate(self, node: Any, index: int) -> Any:
-        """See ``Operator``."""
         node.children[_conditions(node)[index]] = parso.parse(f" {self.value}")
         return node
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """See ``Operator``."""
         return (
             Example("if a:\n    b()\n", f"if {cls.value}:\n    b()\n"),
             Example("x = 1 if a else 2\n", f"x = 1 if {cls.value} else 2\n"),
@@ -65,13 +62,11 @@ class DropEffect(Operator):
     """Drops a statement that changes state or has an effect: a call, an assignment to a part."""
 
     def mutation_positions(self, node: Any) -> Iterator[Position]:
-        """See ``Operator``."""
         if node.type == "simple_stmt" and _is_effect(node.children[0]):
             statement = node.children[0]
             yield statement.start_pos, statement.end_pos
 
     def mutate(self, node: Any, index: int) -> Any:
-        """See ``Operator``."""
         assert index == 0, f"{index}: there is one effect in a statement"
         prefix = node.children[0].get_first_leaf().prefix
         node.children[0] = parso.parse(f"{prefix}pass")
@@ -79,7 +74,6 @@ class DropEffect(Operator):
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """See ``Operator``."""
         return (
             Example("a.b(c)\n", "pass\n"),
             Example("a.b = c\n", "pass\n"),

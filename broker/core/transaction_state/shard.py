@@ -79,7 +79,7 @@ class MarkersDue(NamedTuple):
 
 
 class TransactionShard:
-    """See ``broker.core.coordination.Shard``, whose methods it has."""
+    """A `coordination.Shard`."""
 
     def __init__(self, limits: TransactionLimits, transaction_version: int) -> None:
         self._limits = limits
