@@ -16,7 +16,12 @@ ROOMS = ("protocol", "broker", "controller", "analytics", "simulation", "jbodlab
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 BANNED_NAMES = ("utils", "util", "helpers", "helper", "common", "misc", "manager")
-REGISTRIES = ("broker/handlers/__init__.py", "controller/handlers/__init__.py")
+REGISTRIES = (
+    "broker/handlers/__init__.py",
+    "controller/handlers/__init__.py",
+    "jbodlab/__init__.py",
+)
+"""The last names what users of the package import."""
 SHOWN_ELSEWHERE = {
     "protocol/configs/coordination.py": "a table, shown by tests/protocol/configs/test_parsing.py",
     "protocol/configs/broker.py": "a table, shown by tests/protocol/configs/test_parsing.py",
@@ -46,6 +51,14 @@ SHOWN_ELSEWHERE = {
     "simulation/core/samples.py": "values without code",
     "simulation/core/feature_percents.py": "a table, shown by tests/test_steering.py",
     "simulation/core/checkers/evidence.py": "shown by tests/simulation/core/checkers/test_table.py",
+    **dict.fromkeys(
+        (f"jbodlab/api/{name}.py" for name in ("broker", "cluster", "connections", "fault")),
+        "needs a cluster: tests/integration/test_python_api.py",
+    ),
+    "jbodlab/api/log_dir.py": "needs a cluster: tests/integration/test_python_api.py",
+    "jbodlab/api/reset.py": "needs a cluster: tests/integration/test_python_api.py",
+    "jbodlab/pytest_plugin.py": "needs a cluster: tests/integration/test_pytest_plugin.py",
+    "jbodlab/processes/fault_orders.py": "shown by tests/jbodlab/commands/test_faults.py",
     "jbodlab/errors.py": "numbers, shown by tests/jbodlab/test_cli.py",
     "jbodlab/commands/demo.py": "one call: tests/integration/test_demo.py runs it",
     "jbodlab/demo/steps.py": "needs a cluster: tests/integration/test_demo.py runs it",

@@ -6,7 +6,7 @@ The words are those of ``faults:`` in the cluster file; brokers carry them out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, assert_never, cast
+from typing import Any, Final, cast
 
 import click
 import yaml
@@ -15,18 +15,8 @@ from rich.table import Table
 from jbodlab.asking.control import ControlClient
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.processes.cluster import Cluster
+from jbodlab.processes.fault_orders import fault_order
 from protocol.cluster_file.spec import BrokerSpec
-from protocol.faults.document import fault_content, read_fault
-from protocol.faults.model import (
-    CLIENT_NODE,
-    DiskFault,
-    NetworkFault,
-    NodeFault,
-    NodeMode,
-    broker_in_charge,
-    unknown_nodes,
-)
 
 _LISTS: Final = ("operations", "files")
 
@@ -59,12 +49,8 @@ def add(lab: Lab, words: tuple[str, ...], fault_id: str | None) -> None:
     Broker 1 and the controller are 200 to 250 ms apart:
       jbodlab faults add mode=latency from=broker-1 to=controller latency_ms=200 jitter_ms=50
     """  # noqa: D301 - click leaves the lines behind the backspace as they are
-    cluster = lab.cluster
-    fault = _fault(cluster, _content(words))
-    broker = _in_charge(cluster, fault)
-    _check_nodes(cluster, fault)
+    broker, content = fault_order(lab.cluster, _content(words))
     named = {} if fault_id is None else {"id": fault_id}
-    content = fault_content(fault)
     (added,) = lab.control(broker).add_faults([{**content, **named}])
     lab.emit(
         {"broker": broker.id, "id": added, "fault": content},
@@ -125,54 +111,6 @@ def _content(words: Sequence[str]) -> dict[str, Any]:
         except yaml.YAMLError as error:
             raise click.UsageError(f"{word!r} has no value that can be read") from error
     return content
-
-
-def _fault(cluster: Cluster, content: dict[str, Any]) -> DiskFault | NetworkFault:
-    log_dir = content.get("log_dir")
-    if isinstance(log_dir, str):
-        broker, content["log_dir"] = cluster.log_dir(log_dir)
-        if "broker" not in content and "node" not in content:
-            content["broker"] = broker.id
-    fault, mistakes = read_fault(content)
-    if fault is None:
-        raise LabError(ExitCode.FAILED, "\n".join(mistakes))
-    if isinstance(fault, NodeFault):
-        words = _done_otherwise(fault.mode)
-        raise LabError(ExitCode.FAILED, f"mode {fault.mode.value} is not a broker's own: {words}")
-    return fault
-
-
-def _done_otherwise(mode: NodeMode) -> str:
-    """Say who can do to a node what no broker does to itself."""
-    match mode:
-        case NodeMode.KILL:
-            return "use `jbodlab brokers kill`"
-        case NodeMode.PAUSE:
-            return "use `jbodlab brokers pause`, `resume`"
-        case NodeMode.RESTART:
-            return "use `jbodlab brokers restart`"
-        case NodeMode.POWER_CUT | NodeMode.SLOW_CPU | NodeMode.CLOCK_SKEW:
-            return "only the simulation can do that"
-        case _:
-            assert_never(mode)
-
-
-def _in_charge(cluster: Cluster, fault: DiskFault | NetworkFault) -> BrokerSpec:
-    broker_id = broker_in_charge(fault)
-    if broker_id is None:
-        raise LabError(ExitCode.FAILED, "a broker must be concerned: as broker, node, from or to")
-    return cluster.broker(broker_id)
-
-
-def _check_nodes(cluster: Cluster, fault: DiskFault | NetworkFault) -> None:
-    """Refuse what could never meet anything."""
-    unknown = unknown_nodes(fault, [broker.id for broker in cluster.spec.brokers])
-    if unknown:
-        known = ", ".join([*cluster.names, CLIENT_NODE])
-        raise LabError(
-            ExitCode.FAILED,
-            f"there is no node {unknown[0]} in {cluster.config_path}; there are {known}",
-        )
 
 
 def _running(lab: Lab, broker_id: int | None) -> list[BrokerSpec]:

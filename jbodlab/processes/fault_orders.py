@@ -1,0 +1,86 @@
+"""Faults as people write them, made ready for the broker that carries them out.
+
+It asks no broker anything.
+"""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from jbodlab.errors import ExitCode, LabError
+from jbodlab.processes.cluster import Cluster
+from protocol.cluster_file.spec import BrokerSpec
+from protocol.faults.document import fault_content, read_fault
+from protocol.faults.model import (
+    CLIENT_NODE,
+    DiskFault,
+    NetworkFault,
+    NodeFault,
+    NodeMode,
+    broker_in_charge,
+    unknown_nodes,
+)
+
+
+def fault_order(cluster: Cluster, content: dict[str, Any]) -> tuple[BrokerSpec, dict[str, Any]]:
+    """Return the broker in charge of a fault and what its control endpoint is to be told.
+
+    Args:
+        cluster: whose log dirs and nodes the fault may name.
+        content: the keys that ``faults:`` has in the cluster file; paths as people write them.
+
+    Raises:
+        LabError: FAILED, with what is wrong.
+    """
+    fault = _fault(cluster, dict(content))
+    broker = _in_charge(cluster, fault)
+    _check_nodes(cluster, fault)
+    return broker, fault_content(fault)
+
+
+def _fault(cluster: Cluster, content: dict[str, Any]) -> DiskFault | NetworkFault:
+    log_dir = content.get("log_dir")
+    if isinstance(log_dir, str):
+        broker, content["log_dir"] = cluster.log_dir(log_dir)
+        if "broker" not in content and "node" not in content:
+            content["broker"] = broker.id
+    fault, mistakes = read_fault(content)
+    if fault is None:
+        raise LabError(ExitCode.FAILED, "\n".join(mistakes))
+    if isinstance(fault, NodeFault):
+        words = _done_otherwise(fault.mode)
+        raise LabError(ExitCode.FAILED, f"mode {fault.mode.value} is not a broker's own: {words}")
+    return fault
+
+
+def _done_otherwise(mode: NodeMode) -> str:
+    """Say who can do to a node what no broker does to itself."""
+    match mode:
+        case NodeMode.KILL:
+            return "use `jbodlab brokers kill`"
+        case NodeMode.PAUSE:
+            return "use `jbodlab brokers pause`, `resume`"
+        case NodeMode.RESTART:
+            return "use `jbodlab brokers restart`"
+        case NodeMode.POWER_CUT | NodeMode.SLOW_CPU | NodeMode.CLOCK_SKEW:
+            return "only the simulation can do that"
+        case _:
+            assert_never(mode)
+
+
+def _in_charge(cluster: Cluster, fault: DiskFault | NetworkFault) -> BrokerSpec:
+    broker_id = broker_in_charge(fault)
+    if broker_id is None:
+        raise LabError(ExitCode.FAILED, "a broker must be concerned: as broker, node, from or to")
+    return cluster.broker(broker_id)
+
+
+def _check_nodes(cluster: Cluster, fault: DiskFault | NetworkFault) -> None:
+    """Refuse what could never meet anything."""
+    unknown = unknown_nodes(fault, [broker.id for broker in cluster.spec.brokers])
+    if unknown:
+        known = ", ".join([*cluster.names, CLIENT_NODE])
+        raise LabError(
+            ExitCode.FAILED,
+            f"there is no node {unknown[0]} in {cluster.config_path}; there are {known}",
+        )
