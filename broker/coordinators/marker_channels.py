@@ -40,6 +40,13 @@ class _Part(NamedTuple):
     tp: TopicPartition
 
 
+class _Sending(NamedTuple):
+    """Who wants the markers of one transaction."""
+
+    on_done: Callable[[], None]
+    is_wanted: Callable[[], bool]
+
+
 @dataclass(slots=True)
 class _Channel:
     """One broker, and what it is to be told."""
@@ -65,7 +72,7 @@ class MarkerChannels:
     def __init__(self, ports: MarkerPorts) -> None:
         self._ports = ports
         self._channels: dict[int, _Channel] = {}
-        self._done: dict[MarkerProgress, Callable[[], None]] = {}
+        self._sendings: dict[MarkerProgress, _Sending] = {}
         self._tasks: asyncio.TaskGroup | None = None
 
     def run(self, tasks: asyncio.TaskGroup) -> None:
@@ -75,29 +82,47 @@ class MarkerChannels:
     def stop(self) -> None:
         """Send no more: the broker ends. Whoever loads the log goes on."""
         self._tasks = None
-        for progress in self._done:
+        for progress in self._sendings:
             progress.is_over = True
-        self._done.clear()
+        self._sendings.clear()
 
-    def send(self, progress: MarkerProgress, on_done: Callable[[], None]) -> None:
-        """Write all markers of ``progress``, then call ``on_done`` once; never when it is over."""
-        self._done[progress] = on_done
+    def send(
+        self,
+        progress: MarkerProgress,
+        *,
+        on_done: Callable[[], None],
+        is_wanted: Callable[[], bool],
+    ) -> None:
+        """Write all markers of ``progress``, then call ``on_done`` once; never when it is over.
+
+        ``is_wanted`` tells whether this coordinator still has the transaction; what it does not
+        have any more is left to whoever loads the log.
+        """
+        self._sendings[progress] = _Sending(on_done, is_wanted)
         for tp in list(progress.left):
             self._route(_Part(progress, tp))
         self._look(progress)
 
     def _look(self, progress: MarkerProgress) -> None:
+        if not self._is_over(progress) and progress.is_done:
+            sending = self._sendings.pop(progress, None)
+            if sending is not None:
+                sending.on_done()
+
+    def _is_over(self, progress: MarkerProgress) -> bool:
+        sending = self._sendings.get(progress)
+        if sending is not None and not sending.is_wanted():
+            progress.is_over = True
         if progress.is_over:
-            self._done.pop(progress, None)
-        elif progress.is_done and (on_done := self._done.pop(progress, None)) is not None:
-            on_done()
+            self._sendings.pop(progress, None)
+        return progress.is_over
 
     def _route(self, part: _Part) -> None:
         """Hand a marker to the channel of whoever leads its partition; wait while nobody does."""
         metadata, progress = self._ports.metadata, part.progress
-        if progress.is_over or self._tasks is None:
-            self._look(progress)
-        elif not metadata.has_topic(part.tp.topic):
+        if self._is_over(progress) or self._tasks is None:
+            return
+        if not metadata.has_topic(part.tp.topic):
             progress.forget([part.tp])
             self._look(progress)
         elif metadata.live_broker(leader := metadata.leader_of(part.tp)[0]) is None:
@@ -126,13 +151,27 @@ class MarkerChannels:
         while True:
             await channel.wake.wait()
             channel.wake.clear()
-            while parts := _taken(channel.parts):
+            while parts := self._taken(channel.parts):
                 broker = self._ports.metadata.live_broker(broker_id)
                 if broker is not None and (client is None or broker != known):
                     if client is not None:
                         client.close()
                     client, known = self._ports.connect(broker.host, broker.port), broker
                 await self._ask(None if broker is None else client, parts)
+
+    def _taken(self, parts: deque[_Part]) -> list[_Part]:
+        """Take what fits into one request; a producer is in it once, as answers go by its id."""
+        taken: list[_Part] = []
+        owners: dict[int, MarkerProgress] = {}
+        left: list[_Part] = []
+        while parts and len(taken) < MARKERS_OF_A_REQUEST_MAX:
+            part = parts.popleft()
+            if self._is_over(part.progress):
+                continue
+            owner = owners.setdefault(part.progress.due.producer_id, part.progress)
+            (taken if owner is part.progress else left).append(part)
+        parts.extendleft(reversed(left))
+        return taken
 
     async def _ask(self, client: RpcPort | None, parts: Sequence[_Part]) -> None:
         """Send one request and take in what it brings; whatever fails, no marker is forgotten."""
@@ -177,21 +216,6 @@ class MarkerChannels:
                 )
             self._look(part.progress)
         return again
-
-
-def _taken(parts: deque[_Part]) -> list[_Part]:
-    """Take what fits into one request; a producer is in it once, as answers go by its id."""
-    taken: list[_Part] = []
-    owners: dict[int, MarkerProgress] = {}
-    left: list[_Part] = []
-    while parts and len(taken) < MARKERS_OF_A_REQUEST_MAX:
-        part = parts.popleft()
-        if part.progress.is_over:
-            continue
-        owner = owners.setdefault(part.progress.due.producer_id, part.progress)
-        (taken if owner is part.progress else left).append(part)
-    parts.extendleft(reversed(left))
-    return taken
 
 
 def _request(parts: Iterable[_Part]) -> WriteTxnMarkersRequest:

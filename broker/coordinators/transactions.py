@@ -116,8 +116,8 @@ class Transactions:
         shard = host.shard
         progress = MarkerProgress(due, host.leader_epoch)
 
-        def complete() -> None:
-            if host.holds(shard):
-                host.take(shard.markers_written(due, self._wall_ms()))
-
-        self._channels.send(progress, complete)
+        self._channels.send(
+            progress,
+            on_done=lambda: host.take(shard.markers_written(due, self._wall_ms())),
+            is_wanted=lambda: host.holds(shard),
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from broker.coordinators.marker_channels import MarkerChannels, MarkerPorts
 from broker.core.metadata_image import MetadataImage
@@ -136,9 +136,15 @@ class Link:
 
 
 async def written(
-    cluster: Cluster, *dues: MarkersDue, meanwhile: Callable[[], None] = lambda: None
+    cluster: Cluster,
+    *dues: MarkersDue,
+    meanwhile: Callable[[], None] = lambda: None,
+    resigned: Collection[MarkersDue] = (),
 ) -> None:
-    """Have all markers written; ``meanwhile`` is called once after a while of trying."""
+    """Have all markers written; ``meanwhile`` is called once after a while of trying.
+
+    Those in ``resigned`` are nobody's any more, and not waited for.
+    """
     ports = MarkerPorts(
         metadata=cluster.metadata,
         connect=cluster.connect,
@@ -150,9 +156,15 @@ async def written(
     async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as tasks:
         channels.run(tasks)
         for due, future in zip(dues, done, strict=True):
-            channels.send(MarkerProgress(due, 4), lambda future=future: future.set_result(None))
+            channels.send(
+                MarkerProgress(due, 4),
+                on_done=lambda future=future: future.set_result(None),
+                is_wanted=lambda due=due: due not in resigned,
+            )
         tried = len(cluster.asked)
-        while not all(future.done() for future in done):
+        while not all(
+            future.done() or due in resigned for due, future in zip(dues, done, strict=True)
+        ):
             await asyncio.sleep(0.001)
             if len(cluster.asked) >= tried:
                 meanwhile()
@@ -221,3 +233,32 @@ async def test_a_topic_that_is_deleted_needs_no_marker() -> None:
     cluster.tell({})
     await written(cluster, due(7, A0, A1))
     assert cluster.asked == []
+
+
+async def test_markers_of_a_log_that_is_led_elsewhere_are_left_to_its_new_leader() -> None:
+    cluster = Cluster()
+    cluster.tell({A0: -1})
+    kept, moved = due(7, A0), due(8, A0)
+    resigned: list[MarkersDue] = []
+
+    def resign() -> None:
+        resigned.append(moved)
+        cluster.tell({A0: 2})
+
+    await written(cluster, moved, kept, meanwhile=resign, resigned=resigned)
+    assert cluster.asked == [(2, 7, 4, True, [A0])]
+
+
+async def test_markers_to_be_sent_again_are_dropped_when_their_log_is_led_elsewhere() -> None:
+    cluster = Cluster()
+    cluster.tell({A0: 1})
+    kept, moved = due(7, A0), due(8, A0)
+    resigned: list[MarkersDue] = []
+
+    def verdict(_broker: int, _tp: TopicPartition) -> ErrorCode:
+        resigned.append(moved)
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER if len(cluster.asked) < 3 else ErrorCode.NONE
+
+    cluster.verdict = verdict
+    await written(cluster, kept, moved, resigned=resigned)
+    assert [producer_id for _, producer_id, *_ in cluster.asked] == [7, 8, 7]
