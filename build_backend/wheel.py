@@ -74,7 +74,8 @@ def write_nested(project: Path, target: Path) -> None:
     """
     settings = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
     outer: str = settings["project"]["name"]
-    for name in ("pyproject.toml", settings["project"]["readme"]):
+    described = settings["project"]
+    for name in ("pyproject.toml", described["readme"], *described.get("license-files", ())):
         shutil.copy(project / name, target / name)
     moved = [name for name in _top_level_packages(project, settings) if name != outer]
     _copy(project / outer, target / outer)

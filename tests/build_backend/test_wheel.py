@@ -78,3 +78,15 @@ def test_every_file_of_the_packages_is_in_the_wheel(wheel: dict[str, bytes]) -> 
     assert len(files) > 500
     moved = [name if name.startswith("jbodlab/") else f"jbodlab/{name}" for name in files]
     assert [name for name in moved if name not in wheel] == []
+
+
+def test_a_wheel_says_under_which_licence_it_comes(wheel: dict[str, bytes]) -> None:
+    (metadata,) = {name.partition("/")[0] for name in wheel} - {"jbodlab"}
+    assert wheel[f"{metadata}/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
+    assert b"License-Expression: Apache-2.0" in wheel[f"{metadata}/METADATA"]
+
+
+def test_a_wheel_brings_its_fixtures_to_pytest(wheel: dict[str, bytes]) -> None:
+    (entry_points,) = (wheel[name] for name in wheel if name.endswith("/entry_points.txt"))
+    assert b"[pytest11]\njbodlab = jbodlab.pytest_plugin" in entry_points
+    assert b"from jbodlab.api import" in wheel["jbodlab/__init__.py"]
