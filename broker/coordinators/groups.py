@@ -30,7 +30,7 @@ def group_shards(engine: Engine, config: CoordinationConfig, logs: LogPorts) -> 
         CONSUMER_OFFSETS,
         state.metadata,
         lambda tp: CoordinatorLog(tp, logs),
-        lambda log: GroupShard(config, lambda: log.batch_bytes_max),
+        lambda log: GroupShard(config, lambda: log.batch_bytes_max, state.metadata),
         ports,
     )
 

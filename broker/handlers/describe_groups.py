@@ -5,10 +5,8 @@ Versions: 0-6. From 6 on a group that is not there is an error (KIP-1043).
 
 from __future__ import annotations
 
-from typing import Final
-
 from broker.context import Context
-from broker.core.groups.group_answers import not_described
+from broker.core.groups.group_answers import GROUP_OPERATIONS, not_described
 from broker.core.groups.group_catalog import describe
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError
@@ -17,9 +15,6 @@ from protocol.messages.groups import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
-
-GROUP_OPERATIONS: Final = sum(1 << code for code in (3, 6, 8))
-"""Read, delete, describe: what Kafka says may be done to a group where all is allowed."""
 
 
 def refuse(

@@ -23,6 +23,7 @@ from protocol.messages.group_offsets import (
     OffsetCommitResponseTopic,
 )
 
+_MEMBER_EPOCHS_SINCE: Final = 9
 _TOPIC_IDS_SINCE: Final = 10
 
 
@@ -57,7 +58,9 @@ async def handle(
                     partition.commit_timestamp,
                 )
             )
-    commit = Commit(request.group_id, _committer(request), offsets, request.retention_time_ms)
+    commit = Commit(
+        request.group_id, _committer(request, version), offsets, request.retention_time_ms
+    )
     return _response(request, await commit_offsets(context.groups, commit, codes))
 
 
@@ -71,12 +74,13 @@ def _unknown(name: str | None, version: int) -> ErrorCode:
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _committer(request: OffsetCommitRequest) -> Committer:
+def _committer(request: OffsetCommitRequest, version: int) -> Committer:
     return Committer(
         member_id=request.member_id,
         instance_id=request.group_instance_id,
         generation=request.generation_id_or_member_epoch,
         is_transactional=False,
+        has_member_epoch=version >= _MEMBER_EPOCHS_SINCE,
     )
 
 

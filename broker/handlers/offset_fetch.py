@@ -76,11 +76,18 @@ async def _fetch(
     group_id: str,
     tps: Sequence[TopicPartition] | None,
     request: OffsetFetchRequest,
+    group: OffsetFetchRequestGroup | None = None,
 ) -> list[FetchedOffset]:
+    member_id, member_epoch = (group.member_id, group.member_epoch) if group else (None, -1)
     return await context.groups.ask(
         group_id,
         lambda shard, waiter, _now_ms, _wall_ms: shard.fetch(
-            waiter, group_id, tps, require_stable=request.require_stable
+            waiter,
+            group_id,
+            tps,
+            require_stable=request.require_stable,
+            member_id=member_id,
+            member_epoch=member_epoch,
         ),
     )
 
@@ -118,7 +125,7 @@ async def _group(
     has_ids = version >= _TOPIC_IDS_SINCE
     tps, unknown = _asked_of_group(context, group, has_ids=has_ids)
     try:
-        found = await _fetch(context, group.group_id, tps, request)
+        found = await _fetch(context, group.group_id, tps, request, group)
     except KafkaError as error:
         return OffsetFetchResponseGroup(group_id=group.group_id, topics=[], error_code=error.code)
     rows = _rows(context, found, has_ids=has_ids)

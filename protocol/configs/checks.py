@@ -56,6 +56,17 @@ def one_of(*choices: str) -> Check:
     return check
 
 
+def one_of_any_case(*choices: str) -> Check:
+    """Accept these words only, in capitals too. Source: ConfigDef.CaseInsensitiveValidString."""
+
+    def check(value: Any) -> str | None:
+        if value.lower() in choices:
+            return None
+        return f"String must be one of (case insensitive): {', '.join(choices).upper()}"
+
+    return check
+
+
 def each_of(*choices: str) -> Check:
     """Accept lists of these words; Kafka names the first other one. Source: ConfigDef.ValidList."""
 

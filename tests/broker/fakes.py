@@ -325,7 +325,7 @@ class FakeBroker:
         self.broker_configs = FakeBrokerConfigs(configs)
         self.config_news = FakeConfigNews()
         self.auto_topics = FakeAutoTopics()
-        group_shard = GroupShard(broker_config({}), lambda: 1_000_000)
+        group_shard = GroupShard(broker_config({}), lambda: 1_000_000, self.engine.metadata)
         self.groups = FakeShards(CONSUMER_OFFSETS, group_shard)
         self.transactions = FakeTransactions()
         self.verifier = FakeVerifier()

@@ -15,12 +15,14 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka import ConsumerRebalanceListener as AioListener
 from aiokafka.errors import CommitFailedError as AioCommitFailedError
 from aiokafka.errors import IllegalStateError as AioIllegalStateError
+from confluent_kafka import Consumer, KafkaException
+from confluent_kafka import TopicPartition as ConfluentPartition
 from kafka import ConsumerRebalanceListener, KafkaConsumer
 from kafka.errors import CommitFailedError, RebalanceInProgressError
 
@@ -51,6 +53,13 @@ def options(servers: str, group: str, instance: str | None) -> dict[str, Any]:
         "metadata_max_age_ms": METADATA_AGE_MS_MAX,
         "retry_backoff_ms": 100,
     }
+
+
+class _Record(NamedTuple):
+    """One record of librdkafka, as the others' have it."""
+
+    offset: int
+    value: bytes
 
 
 class _Told(ConsumerRebalanceListener, AioListener):
@@ -107,6 +116,54 @@ async def run_aiokafka(topic: str, ended: threading.Event, **chosen: Any) -> Non
     await consumer.stop()
 
 
+def run_librdkafka(
+    topic: str, ended: threading.Event, servers: str, group: str, instance: str
+) -> None:
+    """Read and commit until ``ended``, by the consumer protocol (KIP-848)."""
+    chosen = {
+        "bootstrap.servers": servers,
+        "group.id": group,
+        "group.protocol": "consumer",
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+        "topic.metadata.refresh.interval.ms": METADATA_AGE_MS_MAX,
+        **({"group.instance.id": instance} if instance else {}),
+    }
+    consumer = Consumer(chosen)
+
+    def own(partitions: Iterable[Any]) -> None:
+        tell("assigned", sorted(tp.partition for tp in partitions))
+
+    def on_assign(_: Any, more: list[ConfluentPartition]) -> None:
+        own([*consumer.assignment(), *more])
+        consumer.incremental_assign(more)
+
+    def on_revoke(_: Any, fewer: list[ConfluentPartition]) -> None:
+        gone = [tp.partition for tp in fewer]
+        own(tp for tp in consumer.assignment() if tp.partition not in gone)
+        consumer.incremental_unassign(fewer)
+
+    consumer.subscribe([topic], on_assign=on_assign, on_revoke=on_revoke)
+    while not ended.is_set():
+        polled: dict[Any, list[_Record]] = {}
+        messages: list[Any] = consumer.consume(100, POLL_MS / 1000)
+        for message in messages:
+            if message.error() is None:
+                tp = ConfluentPartition(topic, message.partition())
+                row = _Record(message.offset(), message.value())
+                polled.setdefault(tp, []).append(row)
+        positions = told_records(polled)
+        if not positions:
+            continue
+        try:
+            offsets = [ConfluentPartition(topic, *each) for each in positions.items()]
+            consumer.commit(offsets=offsets, asynchronous=False)
+        except KafkaException:
+            continue  # Somebody else has its partitions by now.
+        tell("committed", positions)
+    consumer.close()
+
+
 def main(library: str, servers: str, group: str, topic: str, instance: str = "") -> None:
     """Be a member until standard input ends."""
     ended = threading.Event()
@@ -117,7 +174,9 @@ def main(library: str, servers: str, group: str, topic: str, instance: str = "")
 
     threading.Thread(target=wait_for_the_end, daemon=True).start()
     chosen = options(servers, group, instance or None)
-    if library == "aiokafka":
+    if library == "librdkafka":
+        run_librdkafka(topic, ended, servers, group, instance)
+    elif library == "aiokafka":
         asyncio.run(run_aiokafka(topic, ended, **chosen))
     else:
         run_kafka_python(topic, ended, **chosen)

@@ -19,6 +19,8 @@ ROOT = Path(__file__).parents[2]
 OFFSETS_PARTITIONS = 4
 GROUPS = {
     "group.initial.rebalance.delay.ms": "500",
+    "group.consumer.session.timeout.ms": "6000",
+    "group.consumer.heartbeat.interval.ms": "500",
     "offsets.topic.num.partitions": str(OFFSETS_PARTITIONS),
 }
 """A lab's configuration: groups begin soon."""

@@ -5,14 +5,18 @@ Source: GroupMetadataManager.describeGroups, listGroups; KIP-518, KIP-848, KIP-1
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from broker.core.groups.classic_group import ClassicGroup, GroupState, Member
+from broker.core.groups.classic_group import CONSUMER, ClassicGroup, GroupState, Member
+from broker.core.groups.consumer.consumer_group import ConsumerGroup
 from protocol.errors import ErrorCode
 from protocol.messages.groups import DescribedGroup, DescribedGroupMember, ListedGroup
 
-CLASSIC: Final = "Classic"
+CLASSIC_TYPE: Final = "Classic"
+CONSUMER_TYPE: Final = "Consumer"
+GROUP_OPERATIONS: Final = sum(1 << code for code in (3, 6, 8))
+"""Read, delete, describe: what Kafka says may be done to a group where all is allowed."""
 _NOT_FOUND_SINCE: Final = 6
 """From this version on a group that is not there is an error; before, it is dead."""
 
@@ -44,35 +48,41 @@ def not_described(group_id: str, error: ErrorCode, message: str | None = None) -
     )
 
 
-def not_there(group_id: str, version: int) -> DescribedGroup:
-    """Describe a group that is not there."""
+def not_there(group_id: str, version: int, message: str) -> DescribedGroup:
+    """Describe a group that is not there, or is of another protocol."""
     dead = not_described(group_id, ErrorCode.NONE)
     dead.group_state = GroupState.DEAD.value
     if version >= _NOT_FOUND_SINCE:
         dead.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-        dead.error_message = f"Group {group_id} not found."
+        dead.error_message = message
     return dead
 
 
+def listed_group(group: ClassicGroup | ConsumerGroup) -> ListedGroup:
+    """Return what a list has of a group."""
+    is_classic = isinstance(group, ClassicGroup)
+    return ListedGroup(
+        group_id=group.group_id,
+        protocol_type=(group.protocol_type or "") if is_classic else CONSUMER,
+        group_state=group.state.value,
+        group_type=CLASSIC_TYPE if is_classic else CONSUMER_TYPE,
+    )
+
+
 def listed(
-    groups: Sequence[ClassicGroup], states: Sequence[str], types: Sequence[str]
+    groups: Iterable[ListedGroup], states: Sequence[str], types: Sequence[str]
 ) -> list[ListedGroup]:
-    """List the groups in one of ``states`` and of one of ``types``; none given are all.
+    """Return the groups in one of ``states`` and of one of ``types``; none given are all.
 
     Letters' case does not matter; words that are no state or type find nothing.
     """
     wanted_states = {state.lower() for state in states}
-    if types and CLASSIC.lower() not in {name.lower() for name in types}:
-        return []
+    wanted_types = {name.lower() for name in types}
     return [
-        ListedGroup(
-            group_id=group.group_id,
-            protocol_type=group.protocol_type or "",
-            group_state=group.state.value,
-            group_type=CLASSIC,
-        )
+        group
         for group in groups
-        if not states or group.state.value.lower() in wanted_states
+        if (not states or group.group_state.lower() in wanted_states)
+        and (not types or group.group_type.lower() in wanted_types)
     ]
 
 

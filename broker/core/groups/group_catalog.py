@@ -9,16 +9,36 @@ from collections.abc import Sequence
 
 from broker.core.coordination import Answer, Decided, Record, Waiter
 from broker.core.groups.classic_group import ClassicGroup, GroupState
-from broker.core.groups.group_answers import described, listed, not_there
+from broker.core.groups.consumer import consumer_answers
+from broker.core.groups.consumer.consumer_group import ConsumerGroup
+from broker.core.groups.group_answers import described, listed, listed_group, not_there
 from broker.core.groups.group_shard import GroupShard
 from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.groups import DescribedGroup, ListedGroup
+from protocol.messages.groups import ListedGroup
 
 
 def describe(shard: GroupShard, waiter: Waiter, group_id: str, version: int) -> Decided:
     """Tell of a group with a DescribedGroup; one that is not there is dead."""
     group = _group(shard, group_id)
-    told: DescribedGroup = not_there(group_id, version) if group is None else described(group)
+    if group is None:
+        told = not_there(group_id, version, f"Group {group_id} not found.")
+    elif isinstance(group, ConsumerGroup):
+        told = not_there(group_id, version, f"Group {group_id} is not a classic group.")
+    else:
+        told = described(group)
+    return Decided(answers=(Answer(waiter, told),))
+
+
+def describe_consumer_group(shard: GroupShard, waiter: Waiter, group_id: str) -> Decided:
+    """Tell of a group of the consumer protocol, as ConsumerGroupDescribe does."""
+    group, consumer = _group(shard, group_id), shard.members.consumer
+    if isinstance(group, ConsumerGroup):
+        told = consumer_answers.described(group, consumer.topics, consumer.default_assignor)
+    else:
+        reason = "not found" if group is None else "is not a consumer group"
+        told = consumer_answers.not_described(
+            group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} {reason}."
+        )
     return Decided(answers=(Answer(waiter, told),))
 
 
@@ -29,8 +49,12 @@ def list_groups(
     simple = [
         group_id for group_id in shard.offsets.group_ids() if not shard.members.knows(group_id)
     ]
-    groups = [*shard.members.groups, *(_simple_group(group_id) for group_id in simple)]
-    return listed(groups, states, types)
+    groups = [
+        *shard.members.classic.groups,
+        *(_simple_group(group_id) for group_id in simple),
+        *shard.members.consumer.groups,
+    ]
+    return listed(map(listed_group, groups), states, types)
 
 
 def delete(shard: GroupShard, waiter: Waiter, group_id: str) -> Decided:
@@ -48,7 +72,7 @@ def delete(shard: GroupShard, waiter: Waiter, group_id: str) -> Decided:
     return Decided(records, (Answer(waiter, ErrorCode.NONE),))
 
 
-def _group(shard: GroupShard, group_id: str) -> ClassicGroup | None:
+def _group(shard: GroupShard, group_id: str) -> ClassicGroup | ConsumerGroup | None:
     group = shard.members.get(group_id)
     if group is None and shard.offsets.has_offsets(group_id):
         return _simple_group(group_id)

@@ -18,7 +18,9 @@ from broker.core.coordination import (
     batch_size_bound,
     record_size_bound,
 )
-from broker.core.groups.classic_groups import ClassicGroups
+from broker.core.groups.assignors.builtin import BUILTIN_ASSIGNORS
+from broker.core.groups.consumer.known_topics import KnownTopics
+from broker.core.groups.group_members import GroupMembers
 from broker.core.groups.group_offsets import (
     Committed,
     GroupOffsets,
@@ -26,16 +28,15 @@ from broker.core.groups.group_offsets import (
     read_offset,
 )
 from broker.core.groups.membership import Committer, Membership
+from broker.core.metadata_image import MetadataImage
 from protocol.configs.coordination import CoordinationConfig
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import NO_PRODUCER_ID, TopicPartition
-from protocol.messages.group_records import GroupMetadataValue
-from protocol.stored_records import GROUP_RECORDS, decode_key, decode_versioned
+from protocol.stored_records import GROUP_RECORDS, decode_key
 
 LOOKED_AT_MAX: Final = 2_000
 """Offsets and groups that one look for expired ones goes through."""
 _OFFSET_RECORDS: Final = (0, 1)
-_GROUP_RECORD: Final = 2
 _MS_OF_A_MINUTE: Final = 60_000
 _NOW: Final = -1
 _BROKERS_CHOICE: Final = -1
@@ -78,16 +79,24 @@ class FetchedOffset(NamedTuple):
 class GroupShard:
     """A `coordination.Shard`."""
 
-    def __init__(self, config: CoordinationConfig, batch_bytes_max: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        config: CoordinationConfig,
+        batch_bytes_max: Callable[[], int],
+        metadata: MetadataImage,
+    ) -> None:
         """Begin without a group.
 
         Args:
             config: the broker's.
             batch_bytes_max: ``max.message.bytes`` of the topic.
+            metadata: the topics that groups of the consumer protocol read.
         """
         self._config = config
         self._batch_bytes_max = batch_bytes_max
-        self.members = ClassicGroups(config, batch_bytes_max)
+        self.members = GroupMembers(
+            config, batch_bytes_max, KnownTopics(metadata), BUILTIN_ASSIGNORS
+        )
         self._membership: Membership = self.members
         self.offsets = GroupOffsets()
         self._look_due_ms: int | None = None
@@ -106,7 +115,8 @@ class GroupShard:
         Source: GroupCoordinator.handleCommitOffsets, GroupMetadataManager.storeOffsets.
         """
         group_id = commit.group_id
-        self._membership.validate_commit(group_id, commit.committer, now_ms)
+        tps = [new.tp for new in commit.offsets]
+        self._membership.validate_commit(group_id, commit.committer, tps, now_ms)
         codes: list[ErrorCode] = []
         wanted: dict[TopicPartition, Committed] = {}
         for new in commit.offsets:
@@ -128,11 +138,17 @@ class GroupShard:
         tps: Iterable[TopicPartition] | None,
         *,
         require_stable: bool,
+        member_id: str | None = None,
+        member_epoch: int = -1,
     ) -> Decided:
         """Tell offsets of a group, of ``tps`` or all; the answer is a list of ``FetchedOffset``.
 
+        Raises:
+            KafkaError: what ``Membership.validate_fetch`` says.
+
         Source: GroupMetadataManager.getOffsets.
         """
+        self._membership.validate_fetch(group_id, member_id, member_epoch)
         committed = self.offsets.committed(group_id)
         found = [
             self._fetched(group_id, tp, committed, require_stable=require_stable)
@@ -183,9 +199,8 @@ class GroupShard:
         if record.number in _OFFSET_RECORDS:
             group_id, tp, committed = read_offset(about, value)
             self.offsets.replay(group_id, tp, committed, producer_id)
-        elif record.number == _GROUP_RECORD:
-            group = None if value is None else decode_versioned(GroupMetadataValue, value)[0]
-            self.members.replay(about.group, group)
+        else:
+            self.members.replay(record, about, value)
 
     def replay_end(self, producer_id: int, *, is_commit: bool) -> None:
         """Take over the end of a transaction."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from broker.core.coordination import Record
+from protocol.ids import TopicPartition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,8 @@ class Committer:
     instance_id: str | None = None
     generation: int = -1
     """-1 from a client outside of the group; the member epoch in the new protocol."""
+    has_member_epoch: bool = False
+    """Whether the version of the request knows epochs of the new protocol (OffsetCommit 9)."""
     is_transactional: bool
     """Whether TxnOffsetCommit says so, which clients of old versions send without a member."""
 
@@ -46,12 +49,22 @@ class Membership(Protocol):
         """Tell whether it is one of them."""
         ...
 
-    def validate_commit(self, group_id: str, committer: Committer, now_ms: int) -> None:
-        """Check who commits; a member that does so is alive.
+    def validate_commit(
+        self, group_id: str, committer: Committer, tps: Iterable[TopicPartition], now_ms: int
+    ) -> None:
+        """Check who commits to ``tps``; a member of the classic protocol that does so is alive.
 
         Raises:
             KafkaError: ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID,
-                REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH, COORDINATOR_NOT_AVAILABLE.
+                REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH, GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION.
+        """
+        ...
+
+    def validate_fetch(self, group_id: str, member_id: str | None, member_epoch: int) -> None:
+        """Check who asks for offsets.
+
+        Raises:
+            KafkaError: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, ILLEGAL_GENERATION.
         """
         ...
 

@@ -6,8 +6,10 @@ from broker.coordinators.offset_commits import commit_offsets
 from broker.core.coordination import CONSUMER_OFFSETS
 from broker.core.groups.group_shard import Commit, GroupShard, NewOffset
 from broker.core.groups.membership import Committer
+from broker.core.metadata_image import MetadataImage
 from protocol.configs.parsing import broker_config
 from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import BrokerId
 from tests.broker.engine.messages import ORDERS
 from tests.broker.fake_shards import FakeShards
 
@@ -16,7 +18,9 @@ TOO_LARGE = ErrorCode.OFFSET_METADATA_TOO_LARGE
 
 
 def groups() -> FakeShards[GroupShard]:
-    return FakeShards(CONSUMER_OFFSETS, GroupShard(broker_config({}), lambda: 1_000_000))
+    metadata = MetadataImage(broker_id=BrokerId(1))
+    shard = GroupShard(broker_config({}), lambda: 1_000_000, metadata)
+    return FakeShards(CONSUMER_OFFSETS, shard)
 
 
 def commit(*metadata: str) -> Commit:

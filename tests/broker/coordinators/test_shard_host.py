@@ -122,7 +122,7 @@ async def test_a_log_that_cannot_be_read_has_no_coordinator_until_somebody_leads
     host = ShardHost(
         OFFSETS,
         UnreadableOnce(OFFSETS, ports_of(node)),
-        lambda: GroupShard(node.config, lambda: 1_000),
+        lambda: GroupShard(node.config, lambda: 1_000, state.metadata),
         HostPorts(now_ms=state.now_ms, wall_ms=state.wall_ms, timeout_ms=1_000),
     )
     host.begin(lab.group, leader_epoch=3)

@@ -71,7 +71,7 @@ async def test_a_partition_that_cannot_be_loaded_has_no_groups_to_tell_of(lab: L
         CONSUMER_OFFSETS,
         state.metadata,
         lambda _tp: _Unreadable(),
-        lambda _log: GroupShard(config, lambda: 1_000_000),
+        lambda _log: GroupShard(config, lambda: 1_000_000, state.metadata),
         HostPorts(now_ms=state.now_ms, wall_ms=state.wall_ms, timeout_ms=5_000),
     )
     async with asyncio.TaskGroup() as tasks:

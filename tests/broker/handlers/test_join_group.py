@@ -25,7 +25,7 @@ async def test_a_member_is_named_after_its_client_and_known_by_its_address(broke
     response = await broker.ask(joining(), 9)
     assert response.error_code == ErrorCode.MEMBER_ID_REQUIRED
     assert response.member_id.endswith("-uuid1")
-    group = broker.groups.shard.members.get("readers")
+    group = broker.groups.shard.members.classic.get("readers")
     assert group is not None
     assert list(group.pending) == [response.member_id]
 

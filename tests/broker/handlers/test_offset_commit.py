@@ -85,5 +85,7 @@ async def test_what_the_coordinator_says_goes_to_every_partition_that_it_was_ask
 
 
 async def test_a_generation_of_a_group_without_members_is_illegal(broker: FakeBroker):
-    codes = await ask(broker, committing(9, generation=1), 9)
+    codes = await ask(broker, committing(8, generation=1), 8)
     assert codes == [ErrorCode.ILLEGAL_GENERATION]
+    codes = await ask(broker, committing(9, generation=1), 9)
+    assert codes == [ErrorCode.GROUP_ID_NOT_FOUND]

@@ -102,7 +102,7 @@ async def test_who_names_no_member_commits_though_the_group_has_members(
 ):
     """Clients of old versions, and sarama of any, say for which group alone they commit."""
     member = MemberMetadata(member_id="m", client_id="c", client_host="h")
-    broker.groups.shard.members.replay(
+    broker.groups.shard.members.classic.replay(
         "readers",
         GroupMetadataValue(
             protocol_type="consumer", generation=1, protocol="range", leader="m", members=[member]

@@ -2,7 +2,13 @@
 
 import pytest
 
-from broker.core.groups.group_answers import described, listed, not_described, not_there
+from broker.core.groups.group_answers import (
+    described,
+    listed,
+    listed_group,
+    not_described,
+    not_there,
+)
 from protocol.errors import ErrorCode
 from tests.broker.core.groups.lab import GROUP, Lab
 
@@ -29,7 +35,7 @@ def test_while_members_join_what_they_say_is_not_told() -> None:
 
 
 def test_a_group_that_is_not_there_is_dead_and_since_version_6_an_error() -> None:
-    older, newer = not_there("g", 5), not_there("g", 6)
+    older, newer = not_there("g", 5, "Group g not found."), not_there("g", 6, "Group g not found.")
     assert (older.group_state, older.error_code) == ("Dead", ErrorCode.NONE)
     assert (newer.group_state, newer.error_code) == ("Dead", ErrorCode.GROUP_ID_NOT_FOUND)
     assert newer.error_message == "Group g not found."
@@ -53,7 +59,7 @@ def test_groups_are_listed_by_state_and_type(
 ) -> None:
     lab = Lab()
     lab.stable(1)
-    found = listed(lab.groups.groups, states, types)
+    found = listed(map(listed_group, lab.groups.groups), states, types)
     assert len(found) == count
     for row in found:
         assert (row.group_id, row.protocol_type) == (GROUP, "consumer")

@@ -6,9 +6,10 @@ from broker.core.groups.group_catalog import delete, describe, list_groups
 from broker.core.groups.group_offsets import Committed
 from broker.core.groups.group_shard import GroupShard
 from broker.core.groups.joins import Joining
+from broker.core.metadata_image import MetadataImage
 from protocol.configs.coordination import CoordinationConfig
 from protocol.errors import ErrorCode, KafkaError
-from protocol.ids import TopicPartition
+from protocol.ids import BrokerId, TopicPartition
 from protocol.messages.groups import (
     JoinGroupRequest,
     JoinGroupRequestProtocol,
@@ -20,7 +21,9 @@ ORDERS = TopicPartition("orders", 0)
 
 
 def shard_with(*simple: str) -> GroupShard:
-    shard = GroupShard(CoordinationConfig(), lambda: 1_000_000)
+    shard = GroupShard(
+        CoordinationConfig(), lambda: 1_000_000, MetadataImage(broker_id=BrokerId(1))
+    )
     for group_id in simple:
         shard.offsets.put(group_id, {ORDERS: Committed(5, 3, "hi", 0)})
     return shard

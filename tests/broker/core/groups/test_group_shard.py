@@ -8,9 +8,10 @@ from broker.core.coordination import Decided, TransactionProducer
 from broker.core.groups.group_offsets import offset_key
 from broker.core.groups.group_shard import Commit, FetchedOffset, GroupShard, NewOffset
 from broker.core.groups.membership import Committer
+from broker.core.metadata_image import MetadataImage
 from protocol.configs.parsing import broker_config
 from protocol.errors import ErrorCode, KafkaError, Malformed
-from protocol.ids import TopicPartition
+from protocol.ids import BrokerId, TopicPartition
 
 TP, OTHER = TopicPartition("orders", 0), TopicPartition("bills", 1)
 MINUTE_MS = 60_000
@@ -20,7 +21,9 @@ NONE = ErrorCode.NONE
 
 def shard_with(batch_bytes_max: int = 1_000_000, **overrides: str) -> GroupShard:
     configs = {name.replace("_", "."): value for name, value in overrides.items()}
-    return GroupShard(broker_config(configs), lambda: batch_bytes_max)
+    return GroupShard(
+        broker_config(configs), lambda: batch_bytes_max, MetadataImage(broker_id=BrokerId(1))
+    )
 
 
 def commit(

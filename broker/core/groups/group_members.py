@@ -1,0 +1,251 @@
+"""All groups of one shard that have members, or had, whichever protocol these speak.
+
+A group without members takes the protocol of the next one that joins.
+Source: GroupMetadataManager (getOrMaybeCreateConsumerGroup, classicGroupJoin).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from broker.core.coordination import Answer, Decided, Record, Waiter
+from broker.core.groups.assignors.assignment import Assign
+from broker.core.groups.classic_group import ClassicGroup
+from broker.core.groups.classic_groups import ClassicGroups
+from broker.core.groups.consumer.committing import commit_error, fetch_error
+from broker.core.groups.consumer.consumer_group import ConsumerGroup
+from broker.core.groups.consumer.consumer_groups import ConsumerGroups, existing
+from broker.core.groups.consumer.consumer_heartbeats import Heartbeating
+from broker.core.groups.consumer.group_log import RECORDS
+from broker.core.groups.consumer.known_topics import KnownTopics
+from broker.core.groups.decision import Decision
+from broker.core.groups.joins import Joining
+from broker.core.groups.membership import Committer, ExpiryRule
+from broker.core.groups.rebalances import join_refused
+from protocol.configs.coordination import CoordinationConfig
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicPartition
+from protocol.messages.group_records import GroupMetadataValue
+from protocol.messages.groups import HeartbeatRequest, LeaveGroupRequest, SyncGroupRequest
+from protocol.stored_records import RecordType, decode_versioned
+
+
+class GroupMembers:
+    """A `membership.Membership`."""
+
+    __slots__ = ("_batch_bytes_max", "classic", "consumer")
+
+    def __init__(
+        self,
+        config: CoordinationConfig,
+        batch_bytes_max: Callable[[], int],
+        topics: KnownTopics,
+        assignors: Mapping[str, Assign],
+    ) -> None:
+        """Begin without a group.
+
+        Args:
+            config: the broker's.
+            batch_bytes_max: ``max.message.bytes`` of the topic.
+            topics: those of the cluster.
+            assignors: all that there are, by name.
+        """
+        self._batch_bytes_max = batch_bytes_max
+        self.classic = ClassicGroups(config, batch_bytes_max)
+        self.consumer = ConsumerGroups(config, topics, assignors)
+
+    # The log, and time.
+
+    def replay(self, record: RecordType, key: Any, value: bytes | None) -> None:
+        """Take over a record of the log that is about members.
+
+        Raises:
+            Malformed: it has no such value.
+        """
+        if record.number in RECORDS:
+            found = None if value is None else decode_versioned(record.value, value)[0]
+            self.consumer.replay(key, found)
+        elif record.value is GroupMetadataValue:
+            group = None if value is None else decode_versioned(GroupMetadataValue, value)[0]
+            self.classic.replay(key.group, group)
+
+    def loaded(self, now_ms: int, wall_ms: int) -> Decided:
+        """Let sessions begin again."""
+        self.consumer.loaded(now_ms)
+        return self.classic.loaded(now_ms, wall_ms)
+
+    def next_due_ms(self) -> int | None:
+        """Return when ``expire`` has something to do."""
+        due = (self.classic.next_due_ms(), self.consumer.next_due_ms())
+        return min((due_ms for due_ms in due if due_ms is not None), default=None)
+
+    def expire(self, now_ms: int, wall_ms: int) -> Decided:
+        """Do what is due, or the first of it: what one batch has room for."""
+        decision = Decision(now_ms, wall_ms)
+        bytes_max = self._batch_bytes_max() // 2
+        while decision.size_bytes < bytes_max and (due := self.consumer.take_due(now_ms)):
+            group, member_id = due
+            self.consumer.rebalances.fence(group, [member_id], decision)
+        fenced = decision.decided()
+        if decision.size_bytes >= bytes_max:
+            return fenced
+        expired = self.classic.expire(now_ms, wall_ms)
+        return Decided((*fenced.records, *expired.records), (*fenced.answers, *expired.answers))
+
+    # What members of the consumer protocol ask.
+
+    def beat(
+        self, waiter: Waiter, heartbeating: Heartbeating, now_ms: int, wall_ms: int
+    ) -> Decided:
+        """Answer with a ConsumerGroupHeartbeatResponse.
+
+        Raises:
+            KafkaError: why it is refused.
+        """
+        self.consumer.check_request(heartbeating)
+        group_id = heartbeating.request.group_id
+        decision = Decision(now_ms, wall_ms)
+        group = self.consumer.get(group_id)
+        if heartbeating.is_leaving:
+            group = existing(group, group_id)
+            decision.answer(waiter, self.consumer.leave(group, heartbeating, decision))
+            return decision.decided()
+        group = self._group_for(group, heartbeating)
+        self.consumer.check_member(group, heartbeating)
+        for record in self.classic.delete(group_id):
+            decision.record(record)
+        decision.answer(waiter, self.consumer.beat(heartbeating, decision))
+        return decision.decided()
+
+    def _group_for(self, group: ConsumerGroup | None, heartbeating: Heartbeating) -> ConsumerGroup:
+        """Return the group of a heartbeat, or a new one for who joins and finds none."""
+        group_id = heartbeating.request.group_id
+        classic = self.classic.get(group_id)
+        if classic is not None and not (heartbeating.is_joining and classic.is_empty):
+            raise KafkaError(
+                ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group."
+            )
+        if group is None and heartbeating.is_joining:
+            return ConsumerGroup(group_id)
+        return existing(group, group_id)
+
+    # What members of the classic protocol ask.
+
+    def join(self, joining: Joining, now_ms: int, wall_ms: int) -> Decided:
+        """Answer with a JoinGroupResponse, when the group's join phase ends."""
+        group = self.consumer.get(joining.request.group_id)
+        if group is None:
+            return self.classic.join(joining, now_ms, wall_ms)
+        if not group.is_empty:
+            refused = join_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, joining.request.member_id)
+            return Decided(answers=(Answer(joining.waiter, refused),))
+        joined = self.classic.join(joining, now_ms, wall_ms)
+        if self.classic.knows(group.group_id):
+            gone = self.consumer.delete(group)
+            return Decided((*gone, *joined.records), joined.answers)
+        return joined
+
+    def sync(
+        self, waiter: Waiter, request: SyncGroupRequest, version: int, now_ms: int, wall_ms: int
+    ) -> Decided:
+        """Answer with a SyncGroupResponse, when the leader has assigned."""
+        return self.classic.sync(waiter, request, version, now_ms, wall_ms)
+
+    def heartbeat(
+        self, waiter: Waiter, request: HeartbeatRequest, now_ms: int, wall_ms: int
+    ) -> Decided:
+        """Answer with a HeartbeatResponse."""
+        return self.classic.heartbeat(waiter, request, now_ms, wall_ms)
+
+    def leave(
+        self, waiter: Waiter, request: LeaveGroupRequest, now_ms: int, wall_ms: int
+    ) -> Decided:
+        """Answer with a LeaveGroupResponse; a single ``member_id`` is one of ``members``."""
+        return self.classic.leave(waiter, request, now_ms, wall_ms)
+
+    # What the offsets of groups ask, and administrators.
+
+    def get(self, group_id: str) -> ClassicGroup | ConsumerGroup | None:
+        """Return a group; None for one that is not there, which Kafka calls dead."""
+        return self.consumer.get(group_id) or self.classic.get(group_id)
+
+    def group_ids(self) -> Iterable[str]:
+        """Give every group that has members, or had."""
+        yield from self.classic.group_ids()
+        yield from (group.group_id for group in self.consumer.groups)
+
+    def knows(self, group_id: str) -> bool:
+        """Tell whether it is one of them."""
+        return self.get(group_id) is not None
+
+    def validate_commit(
+        self, group_id: str, committer: Committer, tps: Iterable[TopicPartition], now_ms: int
+    ) -> None:
+        """Check who commits; a member of the classic protocol that does so is alive.
+
+        Raises:
+            KafkaError: ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID,
+                REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH, GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION.
+        """
+        group = self.consumer.get(group_id)
+        if group is None:
+            self._validate_classic_commit(group_id, committer, now_ms)
+            return
+        error = commit_error(group, committer, tps, self.consumer.topics)
+        if error is not ErrorCode.NONE:
+            raise KafkaError(error)
+
+    def _validate_classic_commit(self, group_id: str, committer: Committer, now_ms: int) -> None:
+        is_unknown = committer.generation >= 0 and not self.classic.knows(group_id)
+        if is_unknown and committer.has_member_epoch:
+            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
+        self.classic.validate_commit(group_id, committer, now_ms)
+
+    def validate_fetch(self, group_id: str, member_id: str | None, member_epoch: int) -> None:
+        """Check who asks for offsets.
+
+        Raises:
+            KafkaError: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, ILLEGAL_GENERATION.
+        """
+        group = self.consumer.get(group_id)
+        if group is None:
+            return
+        error = fetch_error(group, member_id, member_epoch)
+        if error is not ErrorCode.NONE:
+            raise KafkaError(error)
+
+    def topics_in_use(self, group_id: str) -> Collection[str]:
+        """Return the topics whose offsets may not be deleted.
+
+        Raises:
+            KafkaError: NON_EMPTY_GROUP, when members are there that are no consumers.
+        """
+        group = self.consumer.get(group_id)
+        return self.classic.topics_in_use(group_id) if group is None else group.topics()
+
+    def expiry(self, group_id: str) -> ExpiryRule:
+        """Return what of a group's offsets may expire."""
+        group = self.consumer.get(group_id)
+        return self.classic.expiry(group_id) if group is None else self.consumer.expiry(group)
+
+    def offsets_gone(self, group_id: str) -> Sequence[Record]:
+        """Forget a group without offsets, if it has no member either; return the tombstones."""
+        group = self.consumer.get(group_id)
+        if group is None:
+            return self.classic.offsets_gone(group_id)
+        return self.consumer.delete(group) if group.is_empty else ()
+
+    def deletion_error(self, group_id: str) -> ErrorCode:
+        """Return why a group cannot be deleted; NONE if it can, or only its offsets are there."""
+        group = self.consumer.get(group_id)
+        if group is None:
+            return self.classic.deletion_error(group_id)
+        return ErrorCode.NONE if group.is_empty else ErrorCode.NON_EMPTY_GROUP
+
+    def delete(self, group_id: str) -> Sequence[Record]:
+        """Forget a group without members, and return what the log is to be told of that."""
+        group = self.consumer.get(group_id)
+        if group is None:
+            return self.classic.delete(group_id)
+        return self.consumer.delete(group)

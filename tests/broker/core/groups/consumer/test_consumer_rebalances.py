@@ -1,0 +1,149 @@
+"""Epochs, targets and timers."""
+
+from __future__ import annotations
+
+from tests.broker.core.groups.consumer.lab import (
+    GROUP,
+    REBALANCE_MS,
+    SESSION_MS,
+    Lab,
+    image_with,
+    tell,
+    tell_brokers,
+)
+
+
+def epochs(lab: Lab) -> tuple[int, int]:
+    return lab.group.epoch, lab.group.assignment_epoch
+
+
+def test_three_members_share_and_each_leaves_what_it_has_to_the_rest() -> None:
+    lab = Lab(image_with(orders=6))
+    lab.settle("a", "b", "c")
+    assert sorted(index for owned in lab.owned.values() for index in owned["orders"]) == [*range(6)]
+    assert [len(owned["orders"]) for owned in lab.owned.values()] == [2, 2, 2]
+    before = dict(lab.owned)
+    lab.ask("b", -1)
+    lab.settle("a", "c")
+    for member_id in ("a", "c"):
+        assert set(before[member_id]["orders"]) <= set(lab.owned[member_id]["orders"])
+        assert len(lab.owned[member_id]["orders"]) == 3
+
+
+def test_new_partitions_are_assigned_with_the_next_heartbeat() -> None:
+    lab = Lab(image_with(orders=1))
+    lab.settle("a")
+    tell(lab.image, "orders", 3)
+    assert lab.beat("a") == {"orders": [0, 1, 2]}
+    assert epochs(lab) == (3, 3)
+
+
+def test_a_topic_that_comes_later_is_assigned_when_it_is_there() -> None:
+    lab = Lab(image_with())
+    assert lab.beat("a") == {}
+    tell(lab.image, "orders", 1)
+    assert lab.beat("a") == {"orders": [0]}
+
+
+def test_a_deleted_topic_is_taken_away() -> None:
+    lab = Lab(image_with(orders=1, bills=1))
+    lab.beat("a", subscribed_topic_names=["orders", "bills"])
+    tell(lab.image, "orders", 1, leader=-2)
+    assert lab.beat("a") == {"bills": [0]}
+
+
+def test_metadata_that_change_nothing_for_a_group_leave_its_epoch() -> None:
+    lab = Lab(image_with(orders=1))
+    lab.settle("a")
+    before = epochs(lab)
+    tell(lab.image, "bills", 3)
+    tell_brokers(lab.image, {2: ""})
+    lab.settle("a")
+    assert epochs(lab) == before
+
+
+def test_between_two_assignments_goes_some_time() -> None:
+    lab = Lab(image_with(orders=2), group_consumer_assignment_interval_ms=1_000)
+    lab.beat("a")
+    lab.later(999)
+    assert lab.beat("b") == {}
+    assert epochs(lab) == (3, 2)
+    assert lab.group.state.value == "Assigning"
+    lab.later(1)
+    lab.settle("a", "b")
+    assert epochs(lab) == (3, 3)
+    assert [lab.owned[member_id]["orders"] for member_id in "ab"] == [[0], [1]]
+
+
+def test_who_is_silent_for_its_session_is_removed() -> None:
+    lab = Lab(image_with(orders=2))
+    lab.settle("a", "b")
+    lab.later(SESSION_MS - 1)
+    lab.beat("a")
+    lab.later(1)
+    assert list(lab.group.members) == ["a"]
+    lab.settle("a")
+    assert lab.owned["a"] == {"orders": [0, 1]}
+
+
+def test_sessions_begin_anew_with_another_coordinator() -> None:
+    lab = Lab()
+    lab.beat("a")
+    lab.later(SESSION_MS - 1)
+    lab.restart()
+    lab.later(SESSION_MS - 1)
+    assert list(lab.group.members) == ["a"]
+    lab.later(1)
+    assert lab.group.is_empty
+
+
+def test_who_does_not_give_back_in_time_is_removed() -> None:
+    lab = Lab(image_with(orders=2))
+    lab.beat("a")
+    lab.beat("b")
+    lab.ask("a", 2)
+    for _ in range(REBALANCE_MS // 1_000):
+        assert list(lab.group.members) == ["a", "b"]
+        lab.ask("a", 2)
+        lab.ask("b", 3)
+        lab.later(1_000)
+    assert list(lab.group.members) == ["b"]
+
+
+def test_who_gave_back_has_no_deadline_any_more() -> None:
+    lab = Lab(image_with(orders=2))
+    lab.settle("a", "b")
+    for _ in range(2 * REBALANCE_MS // 10_000):
+        lab.settle("a", "b", rounds=1)
+        lab.later(10_000)
+    assert list(lab.group.members) == ["a", "b"]
+
+
+def test_the_deadline_for_giving_back_goes_on_with_another_coordinator() -> None:
+    lab = Lab(image_with(orders=2))
+    lab.beat("a")
+    lab.beat("b")
+    lab.ask("a", 2)
+    lab.restart()
+    for _ in range(REBALANCE_MS // 1_000):
+        lab.ask("a", 2)
+        lab.ask("b", 3)
+        lab.later(1_000)
+    assert list(lab.group.members) == ["b"]
+
+
+def test_the_assignor_of_the_group_changes_with_what_most_ask_for() -> None:
+    lab = Lab(image_with(orders=2, bills=2), group_consumer_assignors=("uniform", "range"))
+    names = ["bills", "orders"]
+    for member_id in ("a", "b"):
+        lab.beat(member_id, subscribed_topic_names=names, server_assignor="range")
+    lab.settle("a", "b")
+    assert lab.owned == {"a": {"bills": [0], "orders": [0]}, "b": {"bills": [1], "orders": [1]}}
+
+
+def test_the_last_one_who_leaves_leaves_an_empty_group_in_a_new_epoch() -> None:
+    lab = Lab()
+    lab.beat("a")
+    lab.ask("a", -1)
+    assert (lab.group.state.value, epochs(lab)) == ("Empty", (3, 2))
+    assert lab.members.get(GROUP) is lab.group
