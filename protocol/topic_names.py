@@ -9,9 +9,10 @@ import re
 from typing import Final
 
 NAME_LENGTH_MAX: Final = 249
-INTERNAL_TOPICS: Final = frozenset(
-    {"__consumer_offsets", "__transaction_state", "__share_group_state"}
-)
+CONSUMER_OFFSETS: Final = "__consumer_offsets"
+TRANSACTION_STATE: Final = "__transaction_state"
+CLUSTER_METADATA: Final = "__cluster_metadata"
+INTERNAL_TOPICS: Final = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, "__share_group_state"})
 """The last is one since 3.9; emulated older releases have it, too, as nobody has such a topic."""
 
 _LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]+")

@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 from broker.coordinators.coordinator_log import CoordinatorLog, LogPorts
 from broker.coordinators.shard_host import HostPorts
 from broker.coordinators.shards import Shards
-from broker.core.coordination import CONSUMER_OFFSETS
 from broker.core.groups.group_shard import GroupShard
 from broker.engine.engine import Engine
 from protocol.configs.coordination import CoordinationConfig
 from protocol.ids import TopicPartition
+from protocol.topic_names import CONSUMER_OFFSETS
 
 GroupShards: TypeAlias = Shards[GroupShard]
 """What handlers ask."""

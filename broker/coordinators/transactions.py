@@ -13,7 +13,6 @@ from broker.coordinators.coordinator_log import CoordinatorLog, LogPorts
 from broker.coordinators.marker_channels import MarkerChannels, MarkerPorts
 from broker.coordinators.shard_host import HostPorts, ShardHost
 from broker.coordinators.shards import Shards
-from broker.core.coordination import TRANSACTION_STATE
 from broker.core.transaction_state.begin import BeginAsked
 from broker.core.transaction_state.end import EndAsked
 from broker.core.transaction_state.marker_progress import MarkerProgress
@@ -26,6 +25,7 @@ from broker.core.transaction_state.shard import (
 from broker.engine.engine import Engine
 from protocol.configs.parsing import BrokerConfig
 from protocol.ids import NO_PRODUCER_ID
+from protocol.topic_names import TRANSACTION_STATE
 
 
 class Transactions:

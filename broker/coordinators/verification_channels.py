@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from broker.core.coordination import TRANSACTION_STATE, partition_for
+from broker.core.coordination import partition_for
 from broker.core.metadata_image import LiveBroker, MetadataImage
 from broker.core.transaction_state.verifying import (
     VERIFICATIONS_VERSION,
@@ -32,6 +32,7 @@ from protocol.messages.transactions import (
     AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
+from protocol.topic_names import TRANSACTION_STATE
 
 Codes: TypeAlias = dict[TopicPartition, ErrorCode]
 logger = logging.getLogger(__name__)

@@ -16,9 +16,6 @@ from protocol.errors import ErrorCode
 from protocol.ids import NO_PRODUCER_ID
 from protocol.records.batch import HEADER_SIZE_BYTES
 
-CONSUMER_OFFSETS: Final = "__consumer_offsets"
-TRANSACTION_STATE: Final = "__transaction_state"
-
 Record: TypeAlias = tuple[bytes, bytes | None]
 """Key and value as they are stored; a value of None is a tombstone."""
 Waiter: TypeAlias = int

@@ -6,11 +6,12 @@ TransactionStateManager.transactionTopicConfigs.
 
 from __future__ import annotations
 
-from broker.core.coordination import CONSUMER_OFFSETS, TRANSACTION_STATE, partition_for
+from broker.core.coordination import partition_for
 from broker.core.metadata_image import LiveBroker, MetadataImage
 from protocol.admin.topics import NewTopic
 from protocol.configs.coordination import CoordinationConfig
 from protocol.ids import TopicPartition
+from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 
 def new_topic(name: str, config: CoordinationConfig, broker_count: int) -> NewTopic:

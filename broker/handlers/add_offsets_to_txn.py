@@ -8,12 +8,12 @@ Versions: 0-4.
 from __future__ import annotations
 
 from broker.context import Context
-from broker.core.coordination import CONSUMER_OFFSETS
 from broker.core.transaction_state.begin import ProducerIdAndEpoch
 from broker.core.transaction_state.old_clients import fenced_code
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.transactions import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from protocol.topic_names import CONSUMER_OFFSETS
 
 
 def refuse(

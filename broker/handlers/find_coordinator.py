@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 from broker.context import Context
-from broker.core.coordination import CONSUMER_OFFSETS, TRANSACTION_STATE
 from broker.core.internal_topics import coordinator_of
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError
@@ -17,6 +16,7 @@ from protocol.messages.coordinators import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
+from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 _BATCHES_SINCE: Final = 4
 _MESSAGES_SINCE: Final = 1

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from broker.context import BegunProduce, Context
-from broker.core.coordination import CONSUMER_OFFSETS
 from broker.core.transactions import EndMarker, build_marker
 from broker.engine.types import ProducePart
 from broker.handlers import Begun, handles
@@ -26,6 +25,7 @@ from protocol.messages.transactions import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from protocol.topic_names import CONSUMER_OFFSETS
 
 
 def refuse(

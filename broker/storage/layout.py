@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from protocol.ids import TopicPartition, uuid_from_text, uuid_text
+from protocol.topic_names import CLUSTER_METADATA
 
 CLEAN_SHUTDOWN_FILE: Final = ".kafka_cleanshutdown"
 LEADER_EPOCH_FILE: Final = "leader-epoch-checkpoint"
@@ -32,7 +33,6 @@ TEMPORARY_SUFFIX: Final = ".tmp"
 
 DIR_NAME_LENGTH_MAX: Final = 255
 _IGNORED_DIRS: Final = frozenset({"remote-log-index-cache", "lost+found"})
-_METADATA_TOPIC: Final = "__cluster_metadata"
 _SUFFIXED_NAME: Final = re.compile(r"^(\S+)-(\S+)\.(\S+)-(delete|future|stray)$")
 _TOPIC_NAME: Final = re.compile(r"^[a-zA-Z0-9._-]{1,249}$")
 _BASE_NAME: Final = re.compile(r"^(\d{20})(\.[a-z]+)$")
@@ -88,7 +88,7 @@ def stray_dir_name(topic_partition: TopicPartition, unique: str) -> str:
 
 def is_ignored_dir(name: str) -> bool:
     """Tell whether the loader skips this directory: no partition of ours."""
-    return name in _IGNORED_DIRS or name.rpartition("-")[0] == _METADATA_TOPIC
+    return name in _IGNORED_DIRS or name.rpartition("-")[0] == CLUSTER_METADATA
 
 
 def parse_dir_name(name: str) -> PartitionDirName:

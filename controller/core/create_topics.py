@@ -20,7 +20,7 @@ from controller.core.placement import (
 )
 from controller.core.step import Step
 from controller.core.told_answers import answer_once_told
-from controller.core.topic_rules import CLUSTER_METADATA_TOPIC, check_assignment, check_name
+from controller.core.topic_rules import check_assignment, check_name
 from controller.core.topics import add_topic, start_partitions, usable_brokers
 from protocol.configs.parsing import check_topic_configs, describe_topic_configs
 from protocol.errors import ErrorCode, KafkaError
@@ -33,6 +33,7 @@ from protocol.messages.topics import (
     CreateTopicsResponse,
 )
 from protocol.refusals import refuse_create_topics
+from protocol.topic_names import CLUSTER_METADATA
 
 _UNSET: Final = -1
 
@@ -103,7 +104,7 @@ def _plan(step: Step, topic: CreatableTopic, *, is_duplicate: bool) -> _Plan:
 
 
 def _check_whole(step: Step, topic: CreatableTopic, *, is_duplicate: bool) -> None:
-    if topic.name == CLUSTER_METADATA_TOPIC:
+    if topic.name == CLUSTER_METADATA:
         raise KafkaError(
             ErrorCode.INVALID_REQUEST, f"Creation of internal topic {topic.name} is prohibited."
         )

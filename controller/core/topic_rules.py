@@ -6,12 +6,9 @@ Source: Topic.java, AdminZkClient.validateTopicCreate (3.9).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from protocol.errors import ErrorCode, KafkaError
 from protocol.topic_names import topic_name_problem
-
-CLUSTER_METADATA_TOPIC: Final = "__cluster_metadata"
 
 
 def check_name(name: str, existing: Iterable[str]) -> None:

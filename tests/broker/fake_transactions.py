@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from broker.core.coordination import TRANSACTION_STATE, TransactionProducer
+from broker.core.coordination import TransactionProducer
 from broker.core.transaction_state.begin import BeginAsked, ProducerIdAndEpoch
 from broker.core.transaction_state.end import EndAsked
 from broker.core.transaction_state.shard import Initialized, TransactionLimits, TransactionShard
@@ -13,6 +13,7 @@ from broker.core.verification import VerificationGuard
 from broker.engine.types import ProducePart
 from protocol.errors import KafkaError
 from protocol.ids import TopicPartition
+from protocol.topic_names import TRANSACTION_STATE
 from tests.broker.fake_shards import FakeShards
 
 

@@ -11,7 +11,6 @@ from typing import Any
 from broker.client_gate import ClientGate
 from broker.context import Context
 from broker.core.control_rules import refuse_leader_and_isr
-from broker.core.coordination import CONSUMER_OFFSETS
 from broker.core.fetch_session import FetchSessions
 from broker.core.groups.group_shard import GroupShard
 from broker.core.metadata_answer import MetadataAnswers
@@ -51,6 +50,7 @@ from protocol.messages.control import (
     UpdateMetadataTopicState,
 )
 from protocol.records.build import NewRecord, build_batch
+from protocol.topic_names import CONSUMER_OFFSETS
 from protocol.transport.begun_answers import LaterAnswer
 from protocol.transport.held_request import HeldRequest
 from protocol.wire.fast import codec

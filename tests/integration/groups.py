@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from broker.core.coordination import CONSUMER_OFFSETS, partition_for
+from broker.core.coordination import partition_for
+from protocol.topic_names import CONSUMER_OFFSETS
 from tests.deadlines import DEADLINE_MS, DEADLINE_S
 from tests.integration.labs import Lab
 

@@ -14,7 +14,7 @@ from kafka import KafkaConsumer
 from kafka.structs import OffsetAndMetadata, TopicPartition
 
 from benchmarks.peer.kafka import VERSION
-from broker.core.coordination import CONSUMER_OFFSETS, partition_for
+from broker.core.coordination import partition_for
 from jbodlab.processes.cluster import CONTROLLER
 from jbodlab.processes.lab_spec import LabShape
 from protocol.faults.model import broker_node
@@ -22,6 +22,7 @@ from protocol.messages.group_records import OffsetCommitValue
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.records.records import Record, iterate_all_records
 from protocol.stored_records import decode_versioned
+from protocol.topic_names import CONSUMER_OFFSETS
 from tests.integration.apache_kafka import BUILD_DIR, KnownTopic, apache_kafka, jars
 from tests.integration.labs import FAST, Lab, running_lab
 from tests.kafka_tools.tools import KafkaTools

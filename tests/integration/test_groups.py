@@ -12,7 +12,8 @@ from confluent_kafka import TopicPartition as ConfluentPartition
 from kafka import KafkaConsumer
 from kafka.structs import OffsetAndMetadata, TopicPartition
 
-from broker.core.coordination import CONSUMER_OFFSETS, partition_for
+from broker.core.coordination import partition_for
+from protocol.topic_names import CONSUMER_OFFSETS
 from tests.deadlines import DEADLINE_S
 from tests.integration.labs import Lab
 

@@ -18,13 +18,14 @@ from kafka import KafkaProducer
 from kafka.structs import OffsetAndMetadata
 from kafka.structs import TopicPartition as PythonPartition
 
-from broker.core.coordination import TRANSACTION_STATE, partition_for
+from broker.core.coordination import partition_for
 from protocol.errors import ErrorCode
 from protocol.messages.transactions import (
     DescribeTransactionsRequest,
     ListTransactionsRequest,
     TransactionState,
 )
+from protocol.topic_names import TRANSACTION_STATE
 from tests.deadlines import DEADLINE_S
 from tests.integration.labs import Lab
 

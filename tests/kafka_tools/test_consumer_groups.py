@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from broker.core.coordination import CONSUMER_OFFSETS, partition_for
+from broker.core.coordination import partition_for
 from protocol.configs.coordination import CoordinationConfig
+from protocol.topic_names import CONSUMER_OFFSETS
 from tests.integration.labs import Lab
 from tests.kafka_tools.tools import KafkaTools
 

@@ -9,8 +9,9 @@ from typing import Final
 import pytest
 from confluent_kafka import KafkaException, Producer
 
-from broker.core.coordination import TRANSACTION_STATE, partition_for
+from broker.core.coordination import partition_for
 from protocol.configs.coordination import CoordinationConfig
+from protocol.topic_names import TRANSACTION_STATE
 from tests.deadlines import DEADLINE_S
 from tests.integration.hanging_transactions import (
     LONG_AGO_MS,

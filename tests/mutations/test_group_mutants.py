@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from broker.core.coordination import CONSUMER_OFFSETS
 from broker.core.groups.group_shard import GroupShard
+from protocol.topic_names import CONSUMER_OFFSETS
 from simulation.workload.clients import addresses_of
 from simulation.workload.group_consumer import GroupConsumerSettings, GroupConsumerWorkload
 from simulation.world.foreign_clocks import foreign_clocks

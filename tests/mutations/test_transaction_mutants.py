@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from broker.coordinators.shard_host import ShardHost
-from broker.core.coordination import CONSUMER_OFFSETS, TRANSACTION_STATE
 from broker.core.transaction_state.metadata import TransactionState
 from protocol.ids import TopicPartition
+from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.workload.aiokafka_clients import AiokafkaConsumerWorkload
 from simulation.workload.clients import addresses_of
 from simulation.workload.consumer import ConsumerSettings

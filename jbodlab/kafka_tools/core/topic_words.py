@@ -21,6 +21,7 @@ from jbodlab.kafka_tools.core.failures import (
 )
 from jbodlab.kafka_tools.core.json_fields import duplicates
 from jbodlab.kafka_tools.core.options import Option, Words, check_forbidden, check_required
+from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 OPTIONS: Final = (
     Option("alter", "Add partitions to topics; for settings there is kafka-configs."),
@@ -71,7 +72,7 @@ _GOES_WITH: Final = {
     "if-not-exists": ("create",),
     "exclude-internal": ("list", "describe"),
 }
-_INTERNAL: Final = ("__consumer_offsets", "__transaction_state")
+_INTERNAL: Final = (CONSUMER_OFFSETS, TRANSACTION_STATE)
 _MIXED_UP: Final = (
     "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') "
     "could collide. To avoid issues it is best to use either, but not both."

@@ -10,10 +10,10 @@ from typing import Final
 
 from protocol.ids import TopicPartition
 from protocol.records.batch import SEQUENCE_COUNT
+from protocol.topic_names import CONSUMER_OFFSETS
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import EVER, forgiven_until, is_damaged
-from simulation.core.checkers.outcomes import OFFSETS_TOPIC
 from simulation.core.history import Kind, Send, Txn
 from simulation.core.samples import BatchSample, LogSample
 
@@ -37,7 +37,7 @@ def check_idempotence(evidence: Evidence) -> list[Violation]:
         for text in [
             *_sequence_faults(
                 # Coordinators number no batches of offsets. Source: CoordinatorRuntime.java.
-                log._replace(batches=()) if log.tp.topic == OFFSETS_TOPIC else log,
+                log._replace(batches=()) if log.tp.topic == CONSUMER_OFFSETS else log,
                 # In a topic that was made anew a producer goes on with the number it had.
                 is_whole=log.tp not in forgiven
                 and log.log_start_offset == 0

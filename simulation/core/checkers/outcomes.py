@@ -8,18 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from protocol.ids import TopicPartition
+from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.checkers.fault_model import forgiven_until, trusted_logs
 from simulation.core.checkers.spans import Span, spans_of
 from simulation.core.history import Txn
 from simulation.core.samples import LogSample
-
-STATE_TOPIC: Final = "__transaction_state"
-OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 
 class RecordOutcome(StrEnum):
@@ -81,7 +79,7 @@ def transactions_of(evidence: Evidence) -> list[tuple[Span, Txn]]:
 def is_state_forgiven(evidence: Evidence) -> bool:
     """Tell whether a coordinator may have forgotten what it had answered."""
     forgiven = forgiven_until(evidence.samples)
-    return any(tp.topic in {STATE_TOPIC, OFFSETS_TOPIC} for tp in forgiven)
+    return any(tp.topic in {TRANSACTION_STATE, CONSUMER_OFFSETS} for tp in forgiven)
 
 
 def _ended(log: LogSample) -> Iterator[tuple[int, tuple[int, RecordOutcome]]]:

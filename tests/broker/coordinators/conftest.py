@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from broker.core.coordination import CONSUMER_OFFSETS
 from protocol.ids import TopicPartition
+from protocol.topic_names import CONSUMER_OFFSETS
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
 from tests.broker.engine.virtual_loop import VirtualLoop

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from broker.coordinators.coordinators import make_coordinators
-from broker.core.coordination import CONSUMER_OFFSETS, TRANSACTION_STATE
 from broker.core.transaction_state.begin import BeginAsked
 from protocol.errors import ErrorCode, KafkaError
+from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from tests.broker.engine.lab import Lab
 
 

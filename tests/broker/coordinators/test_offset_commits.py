@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from broker.coordinators.offset_commits import commit_offsets
-from broker.core.coordination import CONSUMER_OFFSETS
 from broker.core.groups.group_shard import Commit, GroupShard, NewOffset
 from broker.core.groups.membership import Committer
 from broker.core.metadata_image import MetadataImage
 from protocol.configs.parsing import broker_config
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import BrokerId
+from protocol.topic_names import CONSUMER_OFFSETS
 from tests.broker.engine.messages import ORDERS
 from tests.broker.fake_shards import FakeShards
 

@@ -9,11 +9,12 @@ import pytest
 from broker.coordinators.coordinator_log import CoordinatorLog
 from broker.coordinators.shard_host import HostPorts
 from broker.coordinators.shards import Shards
-from broker.core.coordination import CONSUMER_OFFSETS, Decided, Shard, partition_for
+from broker.core.coordination import Decided, Shard, partition_for
 from broker.core.groups.group_shard import GroupShard
 from broker.engine.serve.produce import BegunProduce
 from protocol.configs.parsing import broker_config
 from protocol.errors import ErrorCode, KafkaError
+from protocol.topic_names import CONSUMER_OFFSETS
 from tests.broker.coordinators.asking import commit, fetch, until, until_loaded
 from tests.broker.coordinators.conftest import OFFSETS
 from tests.broker.engine.lab import Lab

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.coordination import TRANSACTION_STATE
 from broker.core.transaction_state.begin import BeginAsked, ProducerIdAndEpoch
 from broker.core.transaction_state.end import EndAsked
 from broker.core.transaction_state.metadata import TransactionState
 from broker.core.transaction_state.shard import Initialized
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
+from protocol.topic_names import TRANSACTION_STATE
 from tests.broker.coordinators.asking import until
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS

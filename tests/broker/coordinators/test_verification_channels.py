@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from broker.coordinators.verification_channels import VerificationChannels, VerificationPorts
-from broker.core.coordination import TRANSACTION_STATE
 from broker.core.transaction_state.verifying import VerificationAsked, Verifying
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+from protocol.topic_names import TRANSACTION_STATE
 from tests.broker.coordinators.asking import until
 from tests.broker.coordinators.test_marker_channels import Cluster
 

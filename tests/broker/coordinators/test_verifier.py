@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from broker.core.coordination import TRANSACTION_STATE
 from broker.core.transaction_state.begin import BeginAsked, ProducerIdAndEpoch
 from broker.core.transaction_state.end import EndAsked
 from broker.core.transaction_state.metadata import TransactionState
@@ -28,6 +27,7 @@ from protocol.messages.transactions import (
     TxnOffsetCommitRequestTopic,
 )
 from protocol.records.build import BatchOptions
+from protocol.topic_names import TRANSACTION_STATE
 from tests.broker.coordinators.asking import until
 from tests.broker.coordinators.conftest import OFFSETS
 from tests.broker.engine.lab import Lab, LabClient

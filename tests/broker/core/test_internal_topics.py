@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.coordination import CONSUMER_OFFSETS, partition_for
+from broker.core.coordination import partition_for
 from broker.core.internal_topics import coordinator_of, new_topic
 from broker.core.metadata_image import MetadataImage
 from protocol.admin.topics import NewTopic
 from protocol.configs.parsing import broker_config
 from protocol.ids import BrokerId, TopicPartition
+from protocol.topic_names import CONSUMER_OFFSETS
 from tests.broker.engine.messages import Led, update_metadata
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.coordination import CONSUMER_OFFSETS, partition_for
+from broker.core.coordination import partition_for
 from broker.core.transaction_state.begin import BeginAsked
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.transactions import AddOffsetsToTxnRequest
+from protocol.topic_names import CONSUMER_OFFSETS
 from tests.broker.fakes import FakeBroker, topic_state, update_metadata
 
 

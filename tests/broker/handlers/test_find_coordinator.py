@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.coordination import CONSUMER_OFFSETS, TRANSACTION_STATE
 from protocol.errors import ErrorCode
 from protocol.messages.coordinators import FindCoordinatorRequest
+from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from tests.broker.fakes import FakeBroker, topic_state, update_metadata
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.coordination import CONSUMER_OFFSETS
 from broker.core.transactions import EndMarker, read_marker
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
@@ -15,6 +14,7 @@ from protocol.messages.transactions import (
     WriteTxnMarkersResponse,
 )
 from protocol.records.batch import read_batch_header
+from protocol.topic_names import CONSUMER_OFFSETS
 from tests.broker.fakes import WALL_MS, FakeBroker
 
 
