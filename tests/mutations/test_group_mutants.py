@@ -71,7 +71,8 @@ async def test_a_partition_that_two_members_are_assigned(is_broken: bool) -> Non
     with foreign_clocks(sim_loop()):
         trial = await with_groups()
         if is_broken:
-            rebalances = shard(trial).members._rebalances  # pyright: ignore[reportPrivateUsage]
+            classic = shard(trial).members.classic
+            rebalances = classic._rebalances  # pyright: ignore[reportPrivateUsage]
             turn_into(group_mutants.GenerousRebalances, rebalances)
         await work(member(trial, "one"), member(trial, "other"))
 
