@@ -220,6 +220,7 @@ class Broker:
         for name, run in (
             ("broker-configs", parts.broker_configs.run),
             ("topic-configs", parts.topic_configs.run),
+            ("group-configs", parts.group_configs.run),
             ("auto-topics", parts.auto_topics.run),
             ("log-dir-returns", parts.returns.run),
             ("move-throttles", parts.move_throttles.run),

@@ -29,6 +29,7 @@ from broker.lifecycle.broker_configs import BrokerConfigs, config_overrides
 from broker.lifecycle.config_news import ConfigNews
 from broker.lifecycle.controller_link import ControllerLink
 from broker.lifecycle.engine_events import EngineEventRelay
+from broker.lifecycle.group_configs import GroupConfigs
 from broker.lifecycle.identity import Identity
 from broker.lifecycle.journal_knowledge import JournalKnowledge
 from broker.lifecycle.log_dir_returns import LogDirReturns, ReturnPorts
@@ -111,7 +112,8 @@ class Parts:
             broker_config=self.config,
             on_changed=lambda topics: self.engine.topic_configs_changed(topics),  # noqa: PLW0108 -- made later
         )
-        self.config_news = ConfigNews(self.broker_configs, self.topic_configs)
+        self.group_configs = GroupConfigs(self.link, broker_config=self.config)
+        self.config_news = ConfigNews(self.broker_configs, self.topic_configs, self.group_configs)
         self.session = self._session()
         self.auto_topics = AutoTopics(self.link, self._new_topic)
         self.returns = self._returns()
@@ -269,6 +271,7 @@ class Parts:
             producer_ids=self.producer_ids,
             journal_heard=self.journal.heard,
             topic_configs=self.topic_configs,
+            group_configs=self.group_configs,
             auto_topics=self.auto_topics,
             new_uuid=self._world.new_uuid,
             groups=self.coordinators.groups,
@@ -367,6 +370,7 @@ class Parts:
     def on_broker_configs(self, config: BrokerConfig) -> None:
         """Have the engine and the topics follow a configuration; ``make_engine`` came before."""
         self.topic_configs.rebase(config)
+        self.group_configs.rebase(config)
         self.engine.configure(config)
         self.session.log_dirs_cordoned()
 

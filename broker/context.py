@@ -241,6 +241,18 @@ class BrokerConfigSource(Protocol):
         ...
 
 
+class GroupConfigSource(Protocol):
+    """The configurations of groups, as the controller keeps them."""
+
+    def groups(self) -> list[str]:
+        """Return the groups that have settings of their own."""
+        ...
+
+    def overrides(self, group_id: str) -> Mapping[str, str]:
+        """Return a group's own settings by Kafka's names."""
+        ...
+
+
 class ConfigNewsPort(Protocol):
     """Who is told that configurations changed."""
 
@@ -344,6 +356,7 @@ class Context:
     controller: ControllerPort
     producer_ids: ProducerIdSource
     topic_configs: TopicConfigSource
+    group_configs: GroupConfigSource
     auto_topics: TopicCreator
     groups: ShardsPort[GroupShard]
     transactions: TransactionsPort

@@ -110,6 +110,7 @@ _ROWS: Final = (
     (68, "ConsumerGroupHeartbeat", "consumer_groups"),
     (69, "ConsumerGroupDescribe", "consumer_groups"),
     (73, "AssignReplicasToDirs", "log_dirs"),
+    (74, "ListConfigResources", "configs"),
     (75, "DescribeTopicPartitions", "topic_partitions"),
 )
 
@@ -126,7 +127,6 @@ NOT_SERVED: Final[dict[int, str]] = {
     70: "ControllerRegistration",
     71: "GetTelemetrySubscriptions",
     72: "PushTelemetry",
-    74: "ListClientMetricsResources",
     76: "ShareGroupHeartbeat",
     77: "ShareGroupDescribe",
     78: "ShareFetch",

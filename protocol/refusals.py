@@ -17,6 +17,8 @@ from protocol.messages.configs import (
     DescribeConfigsResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
 )
 from protocol.messages.elections import (
     ElectLeadersRequest,
@@ -185,3 +187,10 @@ def refuse_describe_cluster(
 ) -> DescribeClusterResponse:
     """Put the error at the top."""
     return DescribeClusterResponse(error_code=error.code, error_message=error.message or None)
+
+
+def refuse_list_config_resources(
+    _request: ListConfigResourcesRequest, _version: int, error: KafkaError
+) -> ListConfigResourcesResponse:
+    """Put the code at the top."""
+    return ListConfigResourcesResponse(error_code=error.code, config_resources=[])

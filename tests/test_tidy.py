@@ -25,6 +25,8 @@ REGISTRIES = (
 SHOWN_ELSEWHERE = {
     "protocol/configs/coordination.py": "a table, shown by tests/protocol/configs/test_parsing.py",
     "protocol/configs/broker.py": "a table, shown by tests/protocol/configs/test_parsing.py",
+    "protocol/configs/group.py": "a table, shown by tests/protocol/configs/test_group_parsing.py",
+    "protocol/configs/group_defaults.py": "a table, shown there too",
     "protocol/configs/topic.py": "a table, shown by tests/protocol/configs/test_parsing.py",
     "protocol/configs/topic_defaults.py": "a table, shown by tests/protocol/configs",
     "protocol/cluster_file/document.py": "the checks behind load_cluster_spec: test_spec.py beside",

@@ -1,7 +1,7 @@
-"""Serves: DescribeConfigs (32), the settings of topics, of this broker and of its loggers.
+"""Serves: DescribeConfigs (32), settings of topics, groups, of this broker and of its loggers.
 
 Differs from Kafka: a topic's own settings come from the controller when this broker hosts none of
-its replicas. Groups have no settings here: INVALID_REQUEST. A topic's retention.ms that the broker
+its replicas. A topic's retention.ms that the broker
 has in hours names the hours as its source.
 Versions: 0-4.
 """
@@ -13,6 +13,7 @@ from typing import Final
 from broker.context import Context
 from broker.handlers import handles
 from broker.log_levels import log_levels
+from protocol.configs.group_parsing import describe_group_configs
 from protocol.configs.messages import described_entry, not_described
 from protocol.configs.parsing import (
     DescribedConfig,
@@ -83,6 +84,8 @@ async def _entries(
         raise _invalid("Config type client-metrics is only supported on KRaft clusters")
     if asked.resource_type == ResourceType.TOPIC:
         described = await _topic(context, asked.resource_name)
+    elif asked.resource_type == ResourceType.GROUP:
+        described = _group(context, asked.resource_name)
     else:
         described = _broker(context, asked.resource_name)
     return [described_entry(config, request, version) for config in described]
@@ -96,6 +99,14 @@ async def _topic(context: Context, topic: str) -> list[DescribedConfig]:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     overrides = await context.topic_configs.overrides(topic)
     return describe_topic_configs(overrides, context.broker_configs.overrides)
+
+
+def _group(context: Context, group_id: str) -> list[DescribedConfig]:
+    """Describe a group, which need not be there."""
+    if not group_id:
+        raise _invalid("Group name must not be empty")
+    overrides = context.group_configs.overrides(group_id)
+    return describe_group_configs(overrides, context.broker_configs.overrides)
 
 
 def _broker(context: Context, name: str) -> list[DescribedConfig]:

@@ -7,7 +7,9 @@ then everything that is known is asked for anew.
 from __future__ import annotations
 
 from broker.lifecycle.broker_configs import BrokerConfigs
+from broker.lifecycle.group_configs import GroupConfigs
 from broker.lifecycle.topic_configs import TopicConfigs
+from protocol.configs.messages import CHANGED_GROUP_CONFIGS
 from protocol.ids import LEADER_DURING_DELETE
 from protocol.messages.control import UpdateMetadataRequest
 
@@ -18,9 +20,15 @@ _OF_BROKERS = ""
 class ConfigNews:
     """Passes news on."""
 
-    def __init__(self, broker_configs: BrokerConfigs, topic_configs: TopicConfigs) -> None:
+    def __init__(
+        self,
+        broker_configs: BrokerConfigs,
+        topic_configs: TopicConfigs,
+        group_configs: GroupConfigs,
+    ) -> None:
         self._broker_configs = broker_configs
         self._topic_configs = topic_configs
+        self._group_configs = group_configs
         self._controller_epoch = 0
 
     async def told(self, request: UpdateMetadataRequest) -> None:
@@ -44,14 +52,19 @@ class ConfigNews:
         if _OF_BROKERS in changed:
             changed.remove(_OF_BROKERS)
             await self._broker_configs.refresh()
+        if CHANGED_GROUP_CONFIGS in changed:
+            changed.remove(CHANGED_GROUP_CONFIGS)
+            await self._group_configs.refresh()
         if changed:
             await self._topic_configs.refresh(changed)
 
     async def registered(self) -> None:
-        """Have this broker's own configs before it is unfenced."""
+        """Have this broker's own configs, and those of groups, before it is unfenced."""
         await self._broker_configs.refresh()
+        await self._group_configs.refresh()
 
     def everything(self) -> None:
         """Ask for everything again, in the background."""
         self._broker_configs.changed()
+        self._group_configs.changed()
         self._topic_configs.changed_all()

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from broker.lifecycle.controller_link import ControllerLink
-from protocol.admin.configs import describe_configs_request
+from protocol.admin.configs import describe_configs_request, set_for
 from protocol.configs.parsing import BrokerConfig, ConfigSource, TopicConfig, topic_config
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
@@ -165,11 +165,7 @@ class TopicConfigs:
         if result.error_code != ErrorCode.NONE:
             return False
         topic = result.resource_name
-        overrides = {
-            entry.name: entry.value
-            for entry in result.configs
-            if entry.config_source == ConfigSource.DYNAMIC_TOPIC_CONFIG and entry.value is not None
-        }
+        overrides = set_for(result, ConfigSource.DYNAMIC_TOPIC_CONFIG)
         before = self.config_of(topic)
         try:
             config = topic_config(overrides, self._broker_config)

@@ -24,9 +24,16 @@ from controller.core.effects import Answer
 from controller.core.events import RequestArrived
 from controller.core.partition_moves import elect_leaderless
 from controller.core.reconfiguration import check_reconfiguration
-from controller.core.records import BrokerConfigsChanged, TopicConfigsChanged
+from controller.core.records import (
+    BrokerConfigsChanged,
+    GroupConfigsChanged,
+    TopicConfigsChanged,
+)
 from controller.core.step import Step
 from protocol.configs.broker import BROKER_KEYS
+from protocol.configs.group import GROUP_KEYS
+from protocol.configs.group_parsing import check_group_configs
+from protocol.configs.messages import CHANGED_GROUP_CONFIGS
 from protocol.configs.names import UNCLEAN_ELECTION
 from protocol.configs.topic import TOPIC_KEYS
 from protocol.configs.types import ALL_BROKERS, AlterOperation, ResourceType
@@ -101,6 +108,23 @@ def change_broker_configs(step: Step, name: str, changes: Mapping[str, str | Non
     _elect_unclean(step, changed)
 
 
+def change_group_configs(step: Step, name: str, changes: Mapping[str, str | None]) -> None:
+    """Set or unset configs of a group and tell every broker; nothing is checked."""
+    changed = _really(step.state.group_configs.get(name, {}), changes)
+    if not changed:
+        return
+    step.change(GroupConfigsChanged(name, changed))
+    step.note(f"configs of group {name} changed: {_listed(changed)}")
+    step.send_changed_configs(step.state.reachable_brokers(), (CHANGED_GROUP_CONFIGS,))
+
+
+_CHANGE: Final = {
+    ResourceType.TOPIC: change_topic_configs,
+    ResourceType.BROKER: change_broker_configs,
+    ResourceType.GROUP: change_group_configs,
+}
+
+
 def _alter(
     step: Step,
     ops: Sequence[tuple[_Resource, Sequence[AlterConfigOp]]],
@@ -121,12 +145,7 @@ def _alter(
             responses.append(_response(resource, error.code, error.message))
             continue
         if not validate_only:
-            change = (
-                change_topic_configs
-                if resource.type == ResourceType.TOPIC
-                else change_broker_configs
-            )
-            change(step, kept.name, changes)
+            _CHANGE[ResourceType(resource.type)](step, kept.name, changes)
         responses.append(_response(resource, ErrorCode.NONE, None))
     return responses
 
@@ -151,6 +170,13 @@ def _decide(
         current = step.state.dynamic_configs.get(resource.name, {})
         changes = outcome(BROKER_KEYS, current, widen(current, asked))
         _check_broker(step, resource.name, changes)
+        return changes
+    if resource.type == ResourceType.GROUP:
+        if not resource.name:
+            raise _invalid("Default group resources are not allowed.")
+        current = step.state.group_configs.get(resource.name, {})
+        changes = outcome(GROUP_KEYS, current, widen(current, asked))
+        check_group_configs(apply_changes(current, changes), step.defaults)
         return changes
     if resource.type == ResourceType.CLIENT_METRICS:
         raise _invalid(

@@ -1,4 +1,4 @@
-"""Answers that change nothing: the configs of topics and the brokers of the cluster.
+"""Answers that change nothing: configs of topics and groups, and the brokers of the cluster.
 
 Of a broker only what was set dynamically is known here, as in KRaft; the rest that broker tells.
 Source: ConfigHelper.scala, KIP-700.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from controller.core.events import RequestArrived
 from controller.core.state import Broker
 from controller.core.step import Step
+from protocol.configs.group_parsing import describe_group_configs
 from protocol.configs.messages import described_entry, not_described
 from protocol.configs.parsing import (
     DescribedConfig,
@@ -23,16 +24,19 @@ from protocol.messages.cluster import (
     DescribeClusterResponse,
 )
 from protocol.messages.configs import (
+    ConfigResource,
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResponse,
     DescribeConfigsResult,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
 )
 from protocol.topic_names import topic_name_problem
 
 
 def describe_configs(step: Step, event: RequestArrived) -> None:
-    """Serve DescribeConfigs v0-4: topics whole, brokers' dynamic configs."""
+    """Serve DescribeConfigs v0-4: topics and groups whole, brokers' dynamic configs."""
     request: DescribeConfigsRequest = event.request
     results = [_describe(step, resource, event) for resource in request.resources]
     step.answer(event.token, DescribeConfigsResponse(results=results))
@@ -53,6 +57,23 @@ def describe_cluster(step: Step, event: RequestArrived) -> None:
             cluster_id=step.state.cluster_id,
             controller_id=step.settings.controller_id,
             brokers=brokers,
+        ),
+    )
+
+
+def list_config_resources(step: Step, event: RequestArrived) -> None:
+    """Serve ListConfigResources v0-1 to brokers: the groups that have configs."""
+    request: ListConfigResourcesRequest = event.request
+    groups = (
+        sorted(step.state.group_configs) if ResourceType.GROUP in request.resource_types else []
+    )
+    step.answer(
+        event.token,
+        ListConfigResourcesResponse(
+            config_resources=[
+                ConfigResource(resource_name=name, resource_type=ResourceType.GROUP)
+                for name in groups
+            ]
         ),
     )
 
@@ -96,6 +117,10 @@ def _described(step: Step, resource_type: int, name: str) -> list[DescribedConfi
             else ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
         )
         return describe_dynamic_configs(step.state.dynamic_configs.get(name, {}), source)
+    if resource_type == ResourceType.GROUP:
+        return describe_group_configs(
+            step.state.group_configs.get(name, {}), step.default_overrides
+        )
     if resource_type != ResourceType.TOPIC:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unexpected resource type {resource_type}.")
     problem = topic_name_problem(name)

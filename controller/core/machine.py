@@ -43,6 +43,7 @@ from protocol.messages.configs import (
     AlterConfigsRequest,
     DescribeConfigsRequest,
     IncrementalAlterConfigsRequest,
+    ListConfigResourcesRequest,
 )
 from protocol.messages.control import (
     AlterPartitionRequest,
@@ -82,6 +83,7 @@ SERVED: Final[dict[type[Any], Serve]] = {
     ListPartitionReassignmentsRequest: list_partition_reassignments,
     ElectLeadersRequest: elect_leaders.elect_leaders,
     DescribeConfigsRequest: describe.describe_configs,
+    ListConfigResourcesRequest: describe.list_config_resources,
     IncrementalAlterConfigsRequest: alter_configs.incremental_alter_configs,
     AlterConfigsRequest: alter_configs.alter_configs,
     DescribeClusterRequest: describe.describe_cluster,

@@ -327,6 +327,23 @@ class BrokerConfigsChanged:
             state.dynamic_configs.pop(self.name, None)
 
 
+@dataclass(frozen=True, slots=True)
+class GroupConfigsChanged:
+    """Some configs of a group were set or unset; the group need not be there."""
+
+    name: str
+    changes: dict[str, str | None]
+    """None unsets."""
+
+    def apply(self, state: ClusterState) -> None:
+        """Replace the group's configs."""
+        after = _changed(state.group_configs.get(self.name, {}), self.changes)
+        if after:
+            state.group_configs[self.name] = after
+        else:
+            state.group_configs.pop(self.name, None)
+
+
 RECORD_CLASSES: Final[tuple[type[Record], ...]] = (
     ControllerStarted,
     JournalBegun,
@@ -354,6 +371,7 @@ RECORD_CLASSES: Final[tuple[type[Record], ...]] = (
     ProducerIdsAllocated,
     TopicConfigsChanged,
     BrokerConfigsChanged,
+    GroupConfigsChanged,
 )
 
 

@@ -24,6 +24,7 @@ from controller.core.records import (
     BrokerUnfenced,
     ControllerStarted,
     DeletionQueued,
+    GroupConfigsChanged,
     LeadershipChanged,
     LogDirsCordoned,
     LogDirsFailed,
@@ -50,6 +51,10 @@ def snapshot(state: ClusterState) -> list[Record]:
         *(
             BrokerConfigsChanged(name, dict(configs))
             for name, configs in state.dynamic_configs.items()
+        ),
+        *(
+            GroupConfigsChanged(name, dict(configs))
+            for name, configs in state.group_configs.items()
         ),
         *(ReplicasProbed(broker_id, tuple(tps), ()) for broker_id, tps in state.offline.items()),
         *(RemovalsPending(broker_id, tuple(tps)) for broker_id, tps in state.removed.items()),

@@ -151,6 +151,8 @@ class ClusterState:
         default_factory=dict[int, dict[TopicPartition, None]]
     )
     """Broker id -> its replicas on offline log dirs (Kafka: replicasOnOfflineDirs)."""
+    group_configs: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    """Group id -> what was set by AlterConfigs; no group without any."""
     dynamic_configs: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     """Broker id as text, or ``ALL_BROKERS`` -> what was set by AlterConfigs.
 

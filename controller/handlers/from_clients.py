@@ -2,9 +2,10 @@
 
 Serves: CreateTopics (19), DeleteTopics (20), CreatePartitions (37), ElectLeaders (43),
 AlterPartitionReassignments (45), ListPartitionReassignments (46), DescribeConfigs (32),
-AlterConfigs (33), IncrementalAlterConfigs (44), DescribeCluster (60).
+AlterConfigs (33), IncrementalAlterConfigs (44), DescribeCluster (60), ListConfigResources (74).
 Differs from Kafka: DescribeConfigs of a broker has its dynamic configs only, as in KRaft; loggers
 are the brokers' own.
+ListConfigResources names groups alone: brokers know the rest.
 Versions: all.
 """
 
@@ -20,6 +21,7 @@ from protocol.refusals import (
     refuse_describe_configs,
     refuse_elect_leaders,
     refuse_incremental_alter_configs,
+    refuse_list_config_resources,
     refuse_list_reassignments,
     refuse_reassignments,
 )
@@ -34,3 +36,4 @@ serve("DescribeConfigs", "0-4", refuse_describe_configs)
 serve("AlterConfigs", "0-2", refuse_alter_configs)
 serve("IncrementalAlterConfigs", "0-1", refuse_incremental_alter_configs)
 serve("DescribeCluster", "0-2", refuse_describe_cluster)
+serve("ListConfigResources", "0-1", refuse_list_config_resources)

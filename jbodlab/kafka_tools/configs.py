@@ -1,4 +1,4 @@
-"""``kafka-configs``: shows and changes settings of topics, brokers and loggers.
+"""``kafka-configs``: shows and changes settings of topics, brokers, loggers and groups.
 
 Source: ConfigCommand.scala.
 """
@@ -19,6 +19,7 @@ from jbodlab.kafka_tools.core.config_text import (
     shown,
 )
 from jbodlab.kafka_tools.core.config_words import (
+    NAMED_BY_BROKER_ID,
     OPTIONS,
     Changes,
     Entity,
@@ -36,7 +37,7 @@ from jbodlab.kafka_tools.core.failures import (
 from jbodlab.kafka_tools.core.options import Words
 from jbodlab.kafka_tools.core.properties import parse_properties
 from jbodlab.kafka_tools.orders import alter_configs
-from jbodlab.kafka_tools.questions import describe_configs, list_topics
+from jbodlab.kafka_tools.questions import describe_configs, list_config_resources, list_topics
 from jbodlab.kafka_tools.report import Report
 from protocol.admin.configs import ConfigView
 from protocol.configs.types import ResourceType
@@ -85,12 +86,13 @@ def _names(client: ClusterClient, entity: Entity) -> list[str]:
         return [entity.name]
     if entity.kind is ResourceType.TOPIC:
         return [name for name, _ in list_topics(client)]
+    if entity.kind is ResourceType.GROUP:
+        return list_config_resources(client, ResourceType.GROUP)
     return [*map(str, sorted(client.nodes())), ""]
 
 
 def _settings_of(client: ClusterClient, entity: Entity, name: str) -> list[ConfigView]:
-    is_broker = entity.kind is not ResourceType.TOPIC and name
-    broker_id = int(name) if is_broker else None
+    broker_id = int(name) if name and entity.kind in NAMED_BY_BROKER_ID else None
     found = describe_configs(client, entity.kind, [name], broker_id=broker_id, with_synonyms=True)
     return found.get(name, [])
 
@@ -122,7 +124,7 @@ def _show_failure(failure: ToolFailure, report: Report) -> None:
 TOOL: Final = Tool(
     name="kafka-configs",
     client_id="config-command",
-    summary="Show, change settings of topics and brokers.",
+    summary="Show, change settings of topics, brokers and groups.",
     options=OPTIONS,
     run=_run,
     show_bad_words=_show_bad_words,

@@ -6,9 +6,9 @@ Answers about single partitions are returned, not raised.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from jbodlab.kafka_tools.client import ClusterClient
+from jbodlab.kafka_tools.core.config_words import NAMED_BY_BROKER_ID
 from jbodlab.kafka_tools.core.failures import answered
 from jbodlab.kafka_tools.core.reassignment_file import ReplicaOn
 from jbodlab.kafka_tools.questions import raise_for
@@ -18,8 +18,6 @@ from protocol.admin.reassignments import reassign_outcomes, reassign_request
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
-
-_BROKER_KINDS: Final = (ResourceType.BROKER, ResourceType.BROKER_LOGGER)
 
 
 def alter_configs(
@@ -38,7 +36,7 @@ def alter_configs(
         KafkaError: the first answer that is one.
         ToolFailure: a broker does not answer.
     """
-    if kind in _BROKER_KINDS:
+    if kind in NAMED_BY_BROKER_ID:
         for name, values in changes.items():
             _alter(client, kind, {name: values}, int(name) if name else None)
     elif changes:

@@ -12,7 +12,12 @@ from typing import Final
 from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.failures import answered
 from protocol.admin.cluster import TopicView, metadata_request, topic_views
-from protocol.admin.configs import ConfigView, config_views, describe_configs_request
+from protocol.admin.configs import (
+    ConfigView,
+    config_views,
+    describe_configs_request,
+    list_resources_request,
+)
 from protocol.admin.log_dirs import LogDirView, describe_log_dirs_request, log_dir_views
 from protocol.admin.reassignments import (
     ReassignmentView,
@@ -126,6 +131,17 @@ def describe_configs(
     for result in answer.results:
         raise_for(result.error_code, result.error_message)
     return {result.resource_name: config_views(result) for result in answer.results}
+
+
+def list_config_resources(client: ClusterClient, kind: ResourceType) -> list[str]:
+    """Return the names of resources of a kind; of groups, those that have settings.
+
+    Raises:
+        KafkaError: the broker's answer, or that it does not know the question.
+    """
+    answer = client.ask(list_resources_request(kind))
+    raise_for(answer.error_code, None)
+    return sorted(each.resource_name for each in answer.config_resources)
 
 
 def describe_log_dirs(client: ClusterClient, broker_id: int) -> list[LogDirView]:

@@ -1,4 +1,4 @@
-"""Settings of topics and brokers: how to change and ask for them, and what is answered."""
+"""Settings of topics, brokers and groups: how to change and ask for them, what is answered."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from protocol.messages.configs import (
     IncrementalAlterConfigsRequestAlterableConfig,
     IncrementalAlterConfigsRequestAlterConfigsResource,
     IncrementalAlterConfigsResponse,
+    ListConfigResourcesRequest,
 )
 
 
@@ -109,6 +110,20 @@ def describe_configs_request(
         include_synonyms=with_synonyms,
         include_documentation=False,
     )
+
+
+def list_resources_request(kind: ResourceType) -> ListConfigResourcesRequest:
+    """Ask, in version 1, which resources of a kind there are; of groups, those with settings."""
+    return ListConfigResourcesRequest(resource_types=[kind])
+
+
+def set_for(result: DescribeConfigsResult, source: ConfigSource) -> dict[str, str]:
+    """Return what is set of one resource at ``source``, by name."""
+    return {
+        entry.name: entry.value
+        for entry in result.configs
+        if entry.config_source == source and entry.value is not None
+    }
 
 
 def config_views(result: DescribeConfigsResult) -> list[ConfigView]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from protocol.configs.checks import at_least, between, each_of, one_of_any_case
-from protocol.configs.topic_defaults import TopicDefaults
+from protocol.configs.group_defaults import GroupDefaults
 from protocol.configs.types import INT_MAX, ConfigType, Update, key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoordinationConfig(TopicDefaults):
+class CoordinationConfig(GroupDefaults):
     """What a broker's configuration says of its coordinators."""
 
     group_min_session_timeout_ms: int = key(
@@ -28,18 +28,6 @@ class CoordinationConfig(TopicDefaults):
     )
     group_max_size: int = key(
         ConfigType.INT, INT_MAX, "Members that one group may have.", at_least(1)
-    )
-    group_consumer_session_timeout_ms: int = key(
-        ConfigType.INT,
-        45000,
-        "A member of the consumer protocol that is silent for so long is removed.",
-        at_least(1),
-    )
-    group_consumer_heartbeat_interval_ms: int = key(
-        ConfigType.INT,
-        5000,
-        "How often members of the consumer protocol are told to be heard of.",
-        at_least(1),
     )
     group_consumer_max_size: int = key(
         ConfigType.INT,
@@ -59,12 +47,6 @@ class CoordinationConfig(TopicDefaults):
         "Which groups with members may change their protocol: to consumer (upgrade), to classic"
         " (downgrade), both, or none (disabled).",
         one_of_any_case("bidirectional", "upgrade", "downgrade", "disabled"),
-    )
-    group_consumer_assignment_interval_ms: int = key(
-        ConfigType.INT,
-        1000,
-        "Time between two assignments of a group of the consumer protocol.",
-        at_least(0),
     )
     offset_metadata_max_bytes: int = key(
         ConfigType.INT, 4096, "Largest metadata that a client may keep with an offset."

@@ -5,6 +5,8 @@ It parses and checks nothing: `protocol.configs.parsing` does.
 
 from __future__ import annotations
 
+from typing import Final
+
 from protocol.configs.parsing import DescribedConfig
 from protocol.configs.types import ConfigSource
 from protocol.errors import ErrorCode, KafkaError
@@ -18,6 +20,9 @@ from protocol.messages.configs import (
     DescribeConfigsSynonym,
     IncrementalAlterConfigsRequestAlterConfigsResource,
 )
+
+CHANGED_GROUP_CONFIGS: Final = ":groups"
+"""The row of an UpdateMetadata that tells brokers to ask for groups' configs; no topic's name."""
 
 
 def alter_response(

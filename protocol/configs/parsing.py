@@ -36,7 +36,7 @@ def broker_config(overrides: Mapping[str, str | None]) -> BrokerConfig:
         KafkaError: INVALID_CONFIG, for an unknown name or a bad value.
     """
     values = parse_all(BROKER_KEYS, overrides, scope="broker")
-    return BrokerConfig(**_by_field(values))
+    return BrokerConfig(**by_field(values))
 
 
 def topic_config(overrides: Mapping[str, str | None], broker: BrokerConfig) -> TopicConfig:
@@ -50,8 +50,8 @@ def topic_config(overrides: Mapping[str, str | None], broker: BrokerConfig) -> T
     values = parse_all(TOPIC_KEYS, overrides, scope="topic")
     for name, column in TOPIC_KEYS.items():
         if name not in values:
-            values[name] = _from_broker(column, broker)
-    return TopicConfig(**_by_field(values))
+            values[name] = value_of_broker(column, broker)
+    return TopicConfig(**by_field(values))
 
 
 def check_topic_configs(overrides: Mapping[str, str | None], broker: BrokerConfig) -> None:
@@ -180,7 +180,7 @@ def describe_broker_configs(broker: BrokerOverrides) -> list[DescribedConfig]:
     Source: ConfigHelper.createBrokerConfigEntry.
     """
     return [
-        _described(column, _broker_synonyms(column.name, broker))
+        described_config(column, broker_synonyms(column.name, broker))
         for column in BROKER_KEYS.values()
         if not column.internal and not (column.dynamic_only and not _is_set(column.name, broker))
     ]
@@ -194,7 +194,7 @@ def describe_dynamic_configs(
     Source: ConfigHelper.describeConfigs, for the broker named "".
     """
     return [
-        _described(BROKER_KEYS[name], [ConfigSynonym(name, text, source)])
+        described_config(BROKER_KEYS[name], [ConfigSynonym(name, text, source)])
         for name, text in texts.items()
         if name in BROKER_KEYS
     ]
@@ -210,7 +210,7 @@ def _describe_topic_key(
         )
     if column.synonyms:
         first = column.synonyms[0].name
-        of_broker = _broker_synonyms(first, broker)
+        of_broker = broker_synonyms(first, broker)
         if not of_broker:
             # Differs from Kafka, which forgets hours and minutes where milliseconds are unset.
             every = _places_of(first, broker)
@@ -218,14 +218,15 @@ def _describe_topic_key(
                 entry for entry in every if entry.source is not ConfigSource.DEFAULT_CONFIG
             ]
         synonyms += of_broker
-    described = _described(column, synonyms)
+    described = described_config(column, synonyms)
     factor = _factor(column, synonyms)
     if factor == 1 or described.value is None:
         return described
     return replace(described, value=str(int(described.value) * factor))
 
 
-def _described(column: ConfigKey, synonyms: Sequence[ConfigSynonym]) -> DescribedConfig:
+def described_config(column: ConfigKey, synonyms: Sequence[ConfigSynonym]) -> DescribedConfig:
+    """Describe one key; ``synonyms`` are where it is set, the strongest first."""
     is_broker_key = BROKER_KEYS.get(column.name) is column
     value, source = format_value(column.default), ConfigSource.DEFAULT_CONFIG
     if synonyms:
@@ -248,7 +249,7 @@ def _factor(column: ConfigKey, synonyms: Sequence[ConfigSynonym]) -> int:
     return factors.get(synonyms[0].name, 1) if synonyms else 1
 
 
-def _broker_synonyms(name: str, broker: BrokerOverrides) -> list[ConfigSynonym]:
+def broker_synonyms(name: str, broker: BrokerOverrides) -> list[ConfigSynonym]:
     """Return where a broker's key is set, and behind it what would be in force without it.
 
     Source: ConfigHelper.configSynonyms.
@@ -274,7 +275,8 @@ def _is_set(name: str, broker: BrokerOverrides) -> bool:
     return any(name in layer for _, layer in broker.layers())
 
 
-def _from_broker(column: ConfigKey, broker: BrokerConfig) -> ConfigValue:
+def value_of_broker(column: ConfigKey, broker: BrokerConfig) -> ConfigValue:
+    """Return what a key has that is not set: of its first synonym with a value, or its default."""
     for synonym in column.synonyms:
         value = getattr(broker, field_name(synonym.name))
         if value is not None:
@@ -282,5 +284,6 @@ def _from_broker(column: ConfigKey, broker: BrokerConfig) -> ConfigValue:
     return column.default
 
 
-def _by_field(values: Mapping[str, ConfigValue]) -> dict[str, Any]:
+def by_field(values: Mapping[str, ConfigValue]) -> dict[str, Any]:
+    """Return values by the names of dataclass fields."""
     return {field_name(name): value for name, value in values.items()}

@@ -1,4 +1,7 @@
-"""Messages of DescribeConfigs (32), AlterConfigs (33), IncrementalAlterConfigs (44)."""
+"""Messages of DescribeConfigs (32), AlterConfigs (33), IncrementalAlterConfigs (44).
+
+And of ListConfigResources (74).
+"""
 
 from __future__ import annotations
 
@@ -140,3 +143,26 @@ class IncrementalAlterConfigsResponse:
 
     throttle_time_ms: int = field(INT32)
     responses: Sequence[AlterConfigsResourceResponse] = field(array(AlterConfigsResourceResponse))
+
+
+@message(74, "request", versions="0-1", flexible="0+")
+class ListConfigResourcesRequest:
+    """Source: ListConfigResourcesRequest.json; to 4.0 it is ListClientMetricsResources."""
+
+    resource_types: Sequence[int] = field(array(INT8), "1+")
+    """None of them for all that there are; in version 0 client metrics alone."""
+
+
+@struct
+class ConfigResource:
+    resource_name: str = field(STRING)
+    resource_type: int = field(INT8, "1+", default=16, ignorable=True)
+
+
+@message(74, "response", versions="0-1", flexible="0+")
+class ListConfigResourcesResponse:
+    """Source: ListConfigResourcesResponse.json."""
+
+    throttle_time_ms: int = field(INT32)
+    error_code: int = field(INT16)
+    config_resources: Sequence[ConfigResource] = field(array(ConfigResource))

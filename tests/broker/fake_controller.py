@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from protocol.apis import APIS
@@ -11,12 +11,14 @@ from protocol.connection import Peer, RequestReceived
 from protocol.errors import ErrorCode
 from protocol.messages.configs import (
     AlterConfigsResourceResponse,
+    ConfigResource,
     DescribeConfigsRequest,
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
     DescribeConfigsResult,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
+    ListConfigResourcesResponse,
 )
 from protocol.messages.control import AlterPartitionResponse
 from protocol.messages.lifecycle import (
@@ -39,6 +41,7 @@ from protocol.wire.fast import codec
 from tests.deadlines import DEADLINE_S
 
 BROKER_RESOURCE = 4
+GROUP_RESOURCE = 32
 
 
 class FakeController:
@@ -56,6 +59,7 @@ class FakeController:
         self.configs: dict[str, dict[str, str]] = {}
         self.broker_configs: dict[str, dict[str, str]] = {}
         """Dynamic ones, by broker id as text; "" for all brokers."""
+        self.group_configs: dict[str, dict[str, str]] = {}
         self.describe_code = ErrorCode.NONE
         """Of brokers."""
         self.held: dict[type, asyncio.Event] = {}
@@ -125,6 +129,13 @@ class FakeController:
                 return self._allocate()
             case "DescribeConfigs":
                 return self._describe(request)
+            case "ListConfigResources":
+                return ListConfigResourcesResponse(
+                    config_resources=[
+                        ConfigResource(resource_name=group, resource_type=GROUP_RESOURCE)
+                        for group in self.group_configs
+                    ]
+                )
             case "CreateTopics":
                 return self._create(request)
             case "IncrementalAlterConfigs":
@@ -165,6 +176,10 @@ class FakeController:
             if asked.resource_type == BROKER_RESOURCE:
                 results.append(self._describe_broker(asked.resource_name))
                 continue
+            if asked.resource_type == GROUP_RESOURCE:
+                texts = self.group_configs.get(asked.resource_name, {})
+                results.append(_described(GROUP_RESOURCE, asked.resource_name, texts, source=8))
+                continue
             result = DescribeConfigsResult(resource_type=2, resource_name=asked.resource_name)
             if asked.resource_name not in self.configs:
                 result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -177,17 +192,25 @@ class FakeController:
         return DescribeConfigsResponse(results=results)
 
     def _describe_broker(self, name: str) -> DescribeConfigsResult:
-        return DescribeConfigsResult(
-            error_code=self.describe_code,
-            resource_type=BROKER_RESOURCE,
-            resource_name=name,
-            configs=[
-                DescribeConfigsResourceResult(name=key, value=value, config_source=2 if name else 3)
-                for key, value in self.broker_configs.get(name, {}).items()
-            ],
-        )
+        texts = self.broker_configs.get(name, {})
+        result = _described(BROKER_RESOURCE, name, texts, source=2 if name else 3)
+        result.error_code = self.describe_code
+        return result
 
     def _create(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
         return CreateTopicsResponse(
             topics=[CreatableTopicResult(name=topic.name) for topic in request.topics]
         )
+
+
+def _described(
+    kind: int, name: str, texts: Mapping[str, str], *, source: int
+) -> DescribeConfigsResult:
+    return DescribeConfigsResult(
+        resource_type=kind,
+        resource_name=name,
+        configs=[
+            DescribeConfigsResourceResult(name=key, value=value, config_source=source)
+            for key, value in texts.items()
+        ],
+    )

@@ -32,7 +32,7 @@ from broker.metrics import Metrics
 from broker.record_turns import RecordTurns
 from broker.storage.worker import InlineDiskWorker
 from protocol.apis import APIS
-from protocol.configs.parsing import BrokerOverrides, TopicConfig, broker_config, topic_config
+from protocol.configs.parsing import BrokerOverrides, broker_config
 from protocol.connection import Peer, RequestReceived
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import BrokerId, TopicPartition
@@ -55,6 +55,7 @@ from protocol.transport.begun_answers import LaterAnswer
 from protocol.transport.held_request import HeldRequest
 from protocol.wire.fast import codec
 from protocol.wire.table import META
+from tests.broker.fake_configs import FakeGroupConfigs, FakeTopicConfigs
 from tests.broker.fake_shards import WALL_MS, FakeShards
 from tests.broker.fake_transactions import FakeProducerIds, FakeTransactions, FakeVerifier
 
@@ -261,25 +262,6 @@ class FakeController:
         return self.answer
 
 
-class FakeTopicConfigs:
-    """Knows what the test put in."""
-
-    def __init__(self) -> None:
-        self.known: dict[str, Mapping[str, str]] = {}
-        self.ensured: list[str] = []
-
-    def config_of(self, topic: str) -> TopicConfig:
-        return topic_config(self.known.get(topic, {}), broker_config({}))
-
-    async def ensure(self, topics: Iterable[str]) -> None:
-        self.ensured.extend(topics)
-
-    async def overrides(self, topic: str) -> Mapping[str, str]:
-        if topic not in self.known:
-            raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, "no controller")
-        return self.known[topic]
-
-
 class FakeBrokerConfigs:
     """A file, and what the test sets dynamically."""
 
@@ -322,6 +304,7 @@ class FakeBroker:
         self.controller = FakeController()
         self.producer_ids = FakeProducerIds()
         self.topic_configs = FakeTopicConfigs()
+        self.group_configs = FakeGroupConfigs()
         self.broker_configs = FakeBrokerConfigs(configs)
         self.config_news = FakeConfigNews()
         self.auto_topics = FakeAutoTopics()
@@ -351,6 +334,7 @@ class FakeBroker:
             controller=self.controller,
             producer_ids=self.producer_ids,
             topic_configs=self.topic_configs,
+            group_configs=self.group_configs,
             auto_topics=self.auto_topics,
             groups=self.groups,
             new_uuid=map("uuid{}".format, count(1)).__next__,

@@ -271,3 +271,60 @@ def test_loggers_are_shown_and_set(tools: KafkaTools):
 
     refused = tools.run(f"kafka-configs --alter {entity} --add-config nope=INFO")
     assert refused == Printed(1, "", "Invalid broker logger(s): nope\n")
+
+
+@pytest.fixture
+def group_tools(tools: KafkaTools) -> KafkaTools:
+    """The tools of a release that knows settings of groups."""
+    if tools.release == "3.9.2":
+        pytest.skip("kafka-configs of 3.9.2 has no groups")
+    return tools
+
+
+def test_a_groups_settings_come_and_go(group_tools: KafkaTools, topic: str):
+    """As Apache Kafka 4.3.1 was recorded; the group itself is not there."""
+    entity, done = f"--entity-type groups --entity-name {topic}", f"config for group {topic}"
+    session = "consumer.session.timeout.ms"
+    line = (
+        f"  {session}=50000 sensitive=false synonyms={{DYNAMIC_GROUP_CONFIG:{session}=50000,"
+        f" DEFAULT_CONFIG:group.{session}=45000}}"
+    )
+    changed(group_tools, entity, f"--add-config {session}=50000", done)
+    assert described(group_tools, entity) == [line]
+    changed(group_tools, entity, f"--delete-config {session}", done)
+    assert described(group_tools, entity) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("no.such=1", "Unknown group config name: no.such"),
+        (
+            "consumer.session.timeout.ms=1",
+            "consumer.session.timeout.ms must be greater than or equal to"
+            " group.consumer.min.session.timeout.ms",
+        ),
+        (
+            "consumer.heartbeat.interval.ms=x",
+            "Invalid value x for configuration consumer.heartbeat.interval.ms:"
+            " Not a number of type INT",
+        ),
+    ],
+)
+def test_a_groups_settings_are_refused_as_apache_kafka_does(
+    group_tools: KafkaTools, topic: str, change: str, message: str
+):
+    printed = group_tools.run(
+        f"kafka-configs --alter --entity-type groups --entity-name {topic} --add-config {change}"
+    )
+    assert (printed.code, printed.out) == (1, "")
+    assert f"InvalidConfigurationException: {message}\n" in printed.err
+
+
+def test_all_groups_that_have_settings_are_described(group_tools: KafkaTools, topic: str):
+    entity, done = f"--entity-type groups --entity-name {topic}", f"config for group {topic}"
+    changed(group_tools, entity, "--add-config consumer.heartbeat.interval.ms=6000", done)
+    printed = group_tools.run("kafka-configs --describe --entity-type groups")
+    assert (printed.code, printed.err) == (0, "")
+    assert f"Dynamic configs for group {topic} are:" in printed.lines
+    changed(group_tools, entity, "--delete-config consumer.heartbeat.interval.ms", done)

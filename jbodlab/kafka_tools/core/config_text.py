@@ -16,7 +16,7 @@ from protocol.errors import ErrorCode, KafkaError
 
 
 def heading(entity: Entity, name: str, *, is_all: bool) -> str:
-    """Return the line above the settings of one topic or broker; "" is all brokers."""
+    """Return the line above the settings of one topic, broker or group; "" is all brokers."""
     if not name:
         return f"Default configs for {entity.type} in the cluster are:"
     return f"{'All' if is_all else 'Dynamic'} configs for {entity.singular} {name} are:"
@@ -86,6 +86,8 @@ def completed(entity: Entity) -> str:
 def _own_source(kind: ResourceType, name: str) -> ConfigSource | None:
     if kind is ResourceType.TOPIC:
         return ConfigSource.DYNAMIC_TOPIC_CONFIG
+    if kind is ResourceType.GROUP:
+        return ConfigSource.DYNAMIC_GROUP_CONFIG
     if kind is ResourceType.BROKER_LOGGER:
         return None
     return (

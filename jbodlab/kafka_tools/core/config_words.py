@@ -32,21 +32,26 @@ OPTIONS: Final = (
     Option("delete-config", "Settings to take away: k1,k2.", "names"),
     Option("describe", "Show settings."),
     Option("entity-default", "All brokers, with --entity-type brokers."),
-    Option("entity-name", "The topic's name or the broker's id.", "name"),
-    Option("entity-type", "topics, brokers or broker-loggers.", "type"),
+    Option("entity-name", "The topic's name, the broker's id or the group's id.", "name"),
+    Option("entity-type", "topics, brokers, broker-loggers or groups.", "type"),
     Option("force", "Ask no questions. There are none."),
+    Option("group", "A group, by its id.", "id"),
     Option("topic", "A topic, by its name.", "name"),
 )
 TYPES: Final = {
     "topics": ResourceType.TOPIC,
     "brokers": ResourceType.BROKER,
     "broker-loggers": ResourceType.BROKER_LOGGER,
+    "groups": ResourceType.GROUP,
 }
+NAMED_BY_BROKER_ID: Final = (ResourceType.BROKER, ResourceType.BROKER_LOGGER)
+"""What a broker is asked about itself."""
 _SHORT_FORMS: Final = {
     "topic": "topics",
     "broker": "brokers",
     "broker-defaults": "brokers",
     "broker-logger": "broker-loggers",
+    "group": "groups",
 }
 _LONG_FORMS: Final = ("entity-type", "entity-name", "entity-default")
 _OUTSIDE_BRACKETS: Final = r"(?=[^\]]*(?:\[|$))"
@@ -92,13 +97,15 @@ def check_words(words: Words) -> Entity:
     check_required(words, ["bootstrap-server"])
     check_forbidden(words, "describe", ["add-config", "delete-config"])
     entity = _entity(words)
-    if entity.name and entity.type != "topics" and not _is_id(entity.name):
+    if entity.name and entity.kind in NAMED_BY_BROKER_ID and not _is_id(entity.name):
         raise _illegal(
             f"The entity name for {entity.type} must be a valid integer broker id, but it is: "
             f"{entity.name}"
         )
     if words.has("describe") and entity.type == "broker-loggers" and not entity.name:
         raise _illegal("an entity name must be specified with --describe of broker-loggers")
+    if words.has("describe") and entity.type == "groups" and entity.name == "":
+        raise _illegal("--entity-default must not be specified with --describe of groups")
     if words.has("alter"):
         _check_alter(words, entity)
     return entity

@@ -60,7 +60,8 @@ from tests.broker.engine.messages import (
     ORDERS,
     records,
 )
-from tests.broker.fakes import FakeAutoTopics, FakeBrokerConfigs, FakeTopicConfigs
+from tests.broker.fake_configs import FakeGroupConfigs, FakeTopicConfigs
+from tests.broker.fakes import FakeAutoTopics, FakeBrokerConfigs
 
 
 class SwitchWorker(InlineDiskWorker):
@@ -240,6 +241,7 @@ class Node:
             groups=self.groups,
             transactions=self.transactions,
             topic_configs=FakeTopicConfigs(),
+            group_configs=FakeGroupConfigs(),
             verifier=self.verifier,
             auto_topics=FakeAutoTopics(),
             fetch_sessions=FetchSessions(),

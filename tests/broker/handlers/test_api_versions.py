@@ -48,7 +48,7 @@ async def test_features_are_finalized_at_the_level_of_a_new_cluster(
     assert epoch >= 0, "clients look at no levels of an epoch below 0"
 
 
-async def test_clients_before_version_4_see_levels_but_no_feature_that_begins_at_0(
+async def test_older_clients_see_levels_but_no_feature_that_begins_without_one(
     broker: FakeBroker,
 ):
     supported, finalized, _ = await features(broker, "4.3", 3)

@@ -13,7 +13,7 @@ from protocol.messages.configs import (
 )
 from tests.broker.fakes import FakeBroker, topic_state, update_metadata
 
-TOPIC, BROKER, LOGGER, CLIENT_METRICS, UNKNOWN = 2, 4, 8, 16, 3
+TOPIC, BROKER, LOGGER, CLIENT_METRICS, GROUP, UNKNOWN = 2, 4, 8, 16, 32, 3
 
 
 def describe(kind: int, name: str, *keys: str) -> DescribeConfigsRequest:
@@ -215,3 +215,17 @@ async def test_a_throttle_has_no_default():
     assert [(s.value, s.source) for s in entry.synonyms] == [
         ("5", ConfigSource.DYNAMIC_BROKER_CONFIG)
     ]
+
+
+async def test_a_group_has_its_own_settings_and_the_defaults(broker: FakeBroker):
+    broker.group_configs.known["g"] = {"consumer.session.timeout.ms": "50000"}
+    group = await result(broker, describe(GROUP, "g"))
+    entries = {entry.name: (entry.value, entry.config_source) for entry in group.configs}
+    assert entries["consumer.session.timeout.ms"] == ("50000", ConfigSource.DYNAMIC_GROUP_CONFIG)
+    assert entries["consumer.heartbeat.interval.ms"] == ("5000", ConfigSource.DEFAULT_CONFIG)
+
+
+async def test_a_group_without_a_name_is_refused(broker: FakeBroker):
+    group = await result(broker, describe(GROUP, ""))
+    assert group.error_code == ErrorCode.INVALID_REQUEST
+    assert group.error_message == "Group name must not be empty"

@@ -9,7 +9,9 @@ import pytest
 from broker.lifecycle.broker_configs import BrokerConfigs
 from broker.lifecycle.config_news import ConfigNews
 from broker.lifecycle.controller_link import ControllerLink
+from broker.lifecycle.group_configs import GroupConfigs
 from broker.lifecycle.topic_configs import TopicConfigs
+from protocol.configs.messages import CHANGED_GROUP_CONFIGS
 from protocol.configs.parsing import BrokerConfig, broker_config
 from protocol.messages.configs import DescribeConfigsRequest
 from protocol.messages.control import UpdateMetadataRequest, UpdateMetadataTopicState
@@ -25,7 +27,8 @@ class Lab:
         self.topic_configs = TopicConfigs(
             link, broker_config=broker_config({}), on_changed=lambda _topics: None
         )
-        self.news = ConfigNews(self.broker_configs, self.topic_configs)
+        self.group_configs = GroupConfigs(link, broker_config=broker_config({}))
+        self.news = ConfigNews(self.broker_configs, self.topic_configs, self.group_configs)
 
     def on_changed(self, config: BrokerConfig) -> None:
         self.topic_configs.rebase(config)
@@ -108,3 +111,20 @@ async def test_a_new_controller_is_asked_for_everything(controller: FakeControll
             task.cancel()
     assert lab.topic_configs.config_of("orders").segment_bytes == 6_000
     assert lab.broker_configs.config.min_insync_replicas == 2
+
+
+async def test_the_row_of_groups_brings_the_settings_of_all_groups(
+    controller: FakeController, lab: Lab
+):
+    controller.group_configs["g"] = {"consumer.session.timeout.ms": "50000"}
+    await lab.news.told(rows(CHANGED_GROUP_CONFIGS))
+    assert lab.group_configs.config_of("g").consumer_session_timeout_ms == 50_000
+    assert asked(controller) == ["g"]
+
+
+async def test_a_broker_that_registers_knows_the_settings_of_groups(
+    controller: FakeController, lab: Lab
+):
+    controller.group_configs["g"] = {"consumer.heartbeat.interval.ms": "6000"}
+    await lab.news.registered()
+    assert lab.group_configs.config_of("g").consumer_heartbeat_interval_ms == 6_000

@@ -15,7 +15,7 @@ from protocol.messages.configs import (
 )
 from tests.controller.core.cluster import Cluster
 
-TOPIC, BROKER = 2, 4
+TOPIC, BROKER, GROUP = 2, 4, 32
 SET, DELETE, APPEND, SUBTRACT = range(4)
 Entry = tuple[str, int, str | None]
 

@@ -8,12 +8,20 @@ from pathlib import Path
 import pytest
 
 from controller.core.alter_configs import TELL_TIMEOUT_MS
+from controller.core.snapshot import snapshot
+from controller.core.state import ClusterState
 from protocol.errors import ErrorCode
+from protocol.messages.configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    ListConfigResourcesRequest,
+)
 from protocol.messages.control import UpdateMetadataRequest
 from tests.controller.core.altering import (
     APPEND,
     BROKER,
     DELETE,
+    GROUP,
     SET,
     TOPIC,
     Entry,
@@ -22,6 +30,9 @@ from tests.controller.core.altering import (
     replace_all,
 )
 from tests.controller.core.cluster import Cluster, settings, three_brokers
+
+SESSION = "consumer.session.timeout.ms"
+HEARTBEAT = "consumer.heartbeat.interval.ms"
 
 
 def cluster_with_topic() -> Cluster:
@@ -138,7 +149,7 @@ def test_setting_what_is_set_tells_nobody() -> None:
         (BROKER, "x", "log.segment.bytes", 42, "Node id must be an integer, but it is: x"),
         (BROKER, "9", "log.segment.bytes", 102, "No broker with id 9 found."),
         (0, "1", "retention.ms", 42, "Unknown resource type 0"),
-        (32, "1", "retention.ms", 42, "Unknown resource type 32"),
+        (64, "1", "retention.ms", 42, "Unknown resource type 64"),
         (
             16,
             "1",
@@ -256,3 +267,94 @@ def test_changes_are_answered_as_by_a_3_9_2_broker() -> None:
         (answer,) = cluster.call(request, 1).responses
         found.append((kind, entries, int(answer.error_code), answer.error_message))
     assert found == expected
+
+
+def listed(cluster: Cluster, *types: int) -> list[tuple[str, int]]:
+    answer = cluster.call(ListConfigResourcesRequest(resource_types=list(types)), 1)
+    return [(each.resource_name, each.resource_type) for each in answer.config_resources]
+
+
+def test_a_groups_settings_change_and_every_broker_is_told() -> None:
+    cluster = three_brokers()
+    cluster.take()
+    answer = alter(cluster, GROUP, "g", (SESSION, SET, "50000"), (HEARTBEAT, SET, "6000"))
+    assert (answer.error_code, answer.error_message) == (0, None)
+    assert cluster.state.group_configs == {"g": {SESSION: "50000", HEARTBEAT: "6000"}}
+    assert told(cluster) == {1: [":groups"], 2: [":groups"], 3: [":groups"]}
+
+
+def test_a_group_without_settings_is_forgotten() -> None:
+    cluster = three_brokers()
+    alter(cluster, GROUP, "g", (SESSION, SET, "50000"))
+    assert listed(cluster, GROUP, TOPIC) == [("g", GROUP)]
+    alter(cluster, GROUP, "g", (SESSION, DELETE, None))
+    assert cluster.state.group_configs == {}
+    assert listed(cluster, GROUP) == []
+
+
+def test_all_settings_of_a_group_are_replaced() -> None:
+    cluster = three_brokers()
+    alter(cluster, GROUP, "g", (SESSION, SET, "50000"))
+    replace_all(cluster, GROUP, "g", consumer_heartbeat_interval_ms="7000")
+    assert cluster.state.group_configs == {"g": {HEARTBEAT: "7000"}}
+
+
+def test_nothing_new_is_told_to_nobody() -> None:
+    cluster = three_brokers()
+    alter(cluster, GROUP, "g", (SESSION, SET, "50000"))
+    cluster.take()
+    alter(cluster, GROUP, "g", (SESSION, SET, "50000"))
+    assert told(cluster) == {}
+
+
+def test_what_is_only_tried_changes_nothing() -> None:
+    cluster = three_brokers()
+    request = incremental((GROUP, "g", [(SESSION, SET, "50000")]), validate_only=True)
+    assert cluster.call(request, 1).responses[0].error_code == 0
+    assert cluster.state.group_configs == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value", "code", "message"),
+    [
+        ("", SESSION, "50000", 42, "Default group resources are not allowed."),
+        ("g", "no.such", "1", 40, "Unknown group config name: no.such"),
+        (
+            "g",
+            SESSION,
+            "1",
+            40,
+            f"{SESSION} must be greater than or equal to group.consumer.min.session.timeout.ms",
+        ),
+    ],
+)
+def test_a_change_that_may_not_be_is_refused(
+    name: str, key: str, value: str, code: int, message: str
+) -> None:
+    cluster = three_brokers()
+    answer = alter(cluster, GROUP, name, (key, SET, value))
+    assert (answer.error_code, answer.error_message) == (code, message)
+    assert cluster.state.group_configs == {}
+
+
+def test_settings_of_groups_are_described_with_their_source() -> None:
+    cluster = three_brokers()
+    alter(cluster, GROUP, "g", (SESSION, SET, "50000"))
+    resource = DescribeConfigsResource(
+        resource_type=GROUP, resource_name="g", configuration_keys=None
+    )
+    (result,) = cluster.call(DescribeConfigsRequest(resources=[resource]), 4).results
+    assert result.error_code == ErrorCode.NONE
+    found = {entry.name: (entry.value, entry.config_source) for entry in result.configs}
+    assert found[SESSION] == ("50000", 8)
+    assert found[HEARTBEAT] == ("5000", 5)
+
+
+def test_settings_of_groups_survive_a_restart() -> None:
+    cluster = three_brokers()
+    alter(cluster, GROUP, "g", (SESSION, SET, "50000"))
+    assert cluster.replay().group_configs == {"g": {SESSION: "50000"}}
+    state = ClusterState()
+    for record in snapshot(cluster.state):
+        record.apply(state)
+    assert state.group_configs == {"g": {SESSION: "50000"}}

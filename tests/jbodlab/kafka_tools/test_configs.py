@@ -10,10 +10,13 @@ import pytest
 from protocol.errors import ErrorCode
 from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from protocol.messages.configs import (
+    ConfigResource,
     DescribeConfigsRequest,
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
     DescribeConfigsResult,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
 )
 from tests.jbodlab.kafka_tools.fake_cluster import FakeCluster
 from tests.jbodlab.kafka_tools.running import document, run
@@ -30,7 +33,7 @@ class Settings:
         results: list[DescribeConfigsResult] = []
         for resource in request.resources:
             self.asked.append((broker, resource.resource_name))
-            own = {2: 1, 4: 2 if resource.resource_name else 3, 8: 6}[resource.resource_type]
+            own = {2: 1, 4: 2 if resource.resource_name else 3, 8: 6, 32: 8}[resource.resource_type]
             entries = [
                 DescribeConfigsResourceResult(
                     name=name,
@@ -57,7 +60,7 @@ class Settings:
 
 @pytest.fixture
 def settings(cluster: FakeCluster) -> Settings:
-    keys = [ApiVersion(api_key=key, min_version=0, max_version=20) for key in (3, 32, 44)]
+    keys = [ApiVersion(api_key=key, min_version=0, max_version=20) for key in (3, 32, 44, 74)]
     cluster.replies[ApiVersionsRequest] = lambda _broker, _request: ApiVersionsResponse(
         error_code=0, api_keys=keys, throttle_time_ms=0
     )
@@ -124,3 +127,16 @@ def test_a_file_that_is_not_there_is_missed(cluster: FakeCluster):
 def test_words_without_sense_are_told_in_one_line(cluster: FakeCluster):
     result = run(cluster, "kafka-configs --describe --nope")
     assert (result.exit_code, result.stderr) == (1, "nope is not a recognized option\n")
+
+
+def test_without_a_name_all_groups_that_have_settings_are_described(
+    cluster: FakeCluster, settings: Settings
+):
+    listed = ListConfigResourcesResponse(
+        config_resources=[ConfigResource(resource_name=name, resource_type=32) for name in "hg"]
+    )
+    cluster.replies[ListConfigResourcesRequest] = lambda _broker, _request: listed
+    found = document(run(cluster, "kafka-configs --describe --entity-type groups --json"))
+    assert [each["name"] for each in found["groups"]] == ["g", "h"]
+    assert [[one["name"] for one in each["configs"]] for each in found["groups"]] == [["a"]] * 2
+    assert [name for _, name in settings.asked] == ["g", "h"]

@@ -1,0 +1,113 @@
+"""What groups are configured to, fetched from the controller: a broker knows all that have any.
+
+It applies nothing: coordinators ask ``config_of`` whenever they need it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from broker.lifecycle.controller_link import ControllerLink
+from protocol.admin.configs import describe_configs_request, list_resources_request, set_for
+from protocol.configs.broker import BrokerConfig
+from protocol.configs.group import GroupConfig
+from protocol.configs.group_parsing import group_config
+from protocol.configs.types import ConfigSource, ResourceType
+from protocol.errors import KafkaError
+from protocol.messages.configs import DescribeConfigsResponse, ListConfigResourcesResponse
+
+DESCRIBE_CONFIGS_VERSION: Final = 4
+LIST_CONFIG_RESOURCES_VERSION: Final = 1
+REFRESH_TIMEOUT_MS: Final = 2_000
+"""How long a registration or a word of the controller waits for each answer."""
+
+_RETRY_MS: Final = 500
+logger = logging.getLogger(__name__)
+
+
+class GroupConfigs:
+    """The cache. ``run`` it once; ``refresh`` it when told that configs of groups changed."""
+
+    def __init__(self, link: ControllerLink, *, broker_config: BrokerConfig) -> None:
+        """Start empty; ``broker_config`` gives defaults and bounds."""
+        self._link = link
+        self._broker_config = broker_config
+        self._defaults = group_config({}, broker_config)
+        self._overrides: dict[str, Mapping[str, str]] = {}
+        self._configs: dict[str, GroupConfig] = {}
+        self._wake = asyncio.Event()
+
+    def config_of(self, group_id: str) -> GroupConfig:
+        """Return the effective config of a group, which need not be there."""
+        return self._configs.get(group_id, self._defaults)
+
+    def overrides(self, group_id: str) -> Mapping[str, str]:
+        """Return the group's own settings by Kafka's names."""
+        return self._overrides.get(group_id, {})
+
+    def groups(self) -> list[str]:
+        """Return the groups that have settings of their own."""
+        return sorted(self._overrides)
+
+    def rebase(self, broker_config: BrokerConfig) -> None:
+        """Take new defaults and bounds."""
+        self._broker_config = broker_config
+        self._defaults = group_config({}, broker_config)
+        self._take(self._overrides)
+
+    def changed(self) -> None:
+        """Ask the controller in the background."""
+        self._wake.set()
+
+    async def refresh(self) -> None:
+        """Ask the controller now; when it does not answer in time, leave it to ``run``."""
+        try:
+            await self._fetch()
+        except (ConnectionError, TimeoutError) as exc:
+            logger.warning("configs of groups not known yet: %s", exc)
+            self.changed()
+
+    async def run(self) -> None:
+        """Ask when told, until cancelled; a controller that is away is asked again."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            try:
+                await self._fetch()
+            except (ConnectionError, TimeoutError):
+                await asyncio.sleep(_RETRY_MS / 1000)
+                self.changed()
+
+    async def _fetch(self) -> None:
+        listed: ListConfigResourcesResponse = await self._link.request(
+            list_resources_request(ResourceType.GROUP),
+            LIST_CONFIG_RESOURCES_VERSION,
+            timeout_ms=REFRESH_TIMEOUT_MS,
+        )
+        names = [each.resource_name for each in listed.config_resources]
+        if not names:
+            self._take({})
+            return
+        described: DescribeConfigsResponse = await self._link.request(
+            describe_configs_request(ResourceType.GROUP, names),
+            DESCRIBE_CONFIGS_VERSION,
+            timeout_ms=REFRESH_TIMEOUT_MS,
+        )
+        found = {
+            result.resource_name: set_for(result, ConfigSource.DYNAMIC_GROUP_CONFIG)
+            for result in described.results
+        }
+        self._take({name: texts for name, texts in found.items() if texts})
+
+    def _take(self, overrides: Mapping[str, Mapping[str, str]]) -> None:
+        configs: dict[str, GroupConfig] = {}
+        for group_id, texts in overrides.items():
+            try:
+                configs[group_id] = group_config(texts, self._broker_config)
+            except KafkaError as exc:
+                logger.error("configs of group %s are unusable, using defaults: %s", group_id, exc)  # noqa: TRY400 - a peer's value, not our defect
+        self._overrides = dict(overrides)
+        self._configs = configs
