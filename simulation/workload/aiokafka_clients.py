@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import TopicPartition as _Partition
 from aiokafka.errors import KafkaError as AiokafkaError
 
 from protocol.errors import ErrorCode
@@ -137,8 +138,7 @@ class AiokafkaProducerWorkload:
                 batch._ttl = 0  # noqa: SLF001
 
     def _is_over(self) -> bool:
-        limit = self._settings.records_max
-        return self._stopping.is_set() or (limit is not None and self._made >= limit)
+        return self._stopping.is_set() or self._settings.are_enough(self._made)
 
     async def _send(self, producer: Any) -> None:
         settings = self._settings
@@ -332,6 +332,11 @@ def positions_of(consumer: Any) -> dict[TopicPartition, int]:
         for tp, state in states.items()
         if state is not None and state.has_valid_position
     }
+
+
+def library_offsets(offsets: Mapping[TopicPartition, int]) -> dict[Any, int]:
+    """Return offsets by partitions as the library takes them."""
+    return {_Partition(*tp): offset for tp, offset in offsets.items()}
 
 
 def bootstrap(addresses: Mapping[int, tuple[str, int]]) -> str:

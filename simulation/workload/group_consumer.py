@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from aiokafka import ConsumerRebalanceListener
-from aiokafka import TopicPartition as _Partition
 from aiokafka.errors import IllegalStateError
 from aiokafka.errors import KafkaError as AiokafkaError
 
 from protocol.ids import TopicPartition
 from simulation.core.history import Assignment, Commit, Function, Read
-from simulation.workload.aiokafka_clients import AiokafkaReader, error_name
+from simulation.workload.aiokafka_clients import AiokafkaReader, error_name, library_offsets
 
 SESSION_TIMEOUT_MS: Final = 10_000
 HEARTBEAT_INTERVAL_MS: Final = 1_000
@@ -69,7 +68,7 @@ class GroupConsumerWorkload(AiokafkaReader[GroupConsumerSettings]):
         commit = Commit(self._settings.group, offsets)
         with self._history.begin(self._client_id, Function.COMMIT, commit) as committing:
             try:
-                await consumer.commit({_Partition(*tp): offset for tp, offset in offsets})
+                await consumer.commit(library_offsets(dict(offsets)))
             except IllegalStateError as error:
                 committing.fail(error_name(error))
             except AiokafkaError as error:

@@ -66,6 +66,10 @@ class ProducerSettings:
     delivery_timeout_ms: int = 30_000
     retry_backoff_ms: int = 100
 
+    def are_enough(self, records_count: int) -> bool:
+        """Tell whether a producer that has made so many records makes no more."""
+        return self.records_max is not None and records_count >= self.records_max
+
 
 class Pace:
     """How long a producer waits between two batches, from when it was made."""
@@ -157,8 +161,7 @@ class ProducerWorkload:
             await pause(self._stopping, pace.interval_ms())
 
     def _is_over(self) -> bool:
-        limit = self._settings.records_max
-        return self._stopping.is_set() or (limit is not None and self._made >= limit)
+        return self._stopping.is_set() or self._settings.are_enough(self._made)
 
     async def _senders_now(
         self, group: asyncio.TaskGroup, context: SenderContext

@@ -17,15 +17,21 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from aiokafka import AIOKafkaProducer
-from aiokafka import TopicPartition as _Partition
 from aiokafka.errors import KafkaError as AiokafkaError
 
 from protocol.ids import TopicPartition
+from protocol.messages.produce import ACKS_ALL
 from simulation.core.history import Function, History, Invocation, Send, Txn
 from simulation.core.payload import payload, record_number
-from simulation.workload.aiokafka_clients import UNTOLD, bootstrap, error_name, started
+from simulation.workload.aiokafka_clients import (
+    UNTOLD,
+    bootstrap,
+    error_name,
+    library_offsets,
+    started,
+)
 from simulation.workload.pause import pause
-from simulation.workload.producer import ACKS_ALL, Pace, ProducerSettings
+from simulation.workload.producer import Pace, ProducerSettings
 from simulation.workload.progress import Progress
 
 TRANSACTION_TIMEOUT_MS: Final = 3_000
@@ -37,7 +43,7 @@ class TransactionSettings:
     """How transactions end."""
 
     aborts_every: int = 0
-    """Each so-manieth transaction is aborted; 0: none."""
+    """Of so many transactions the last is aborted; 0: none."""
 
 
 class TransactionalProducerWorkload:
@@ -86,8 +92,7 @@ class TransactionalProducerWorkload:
                 await end_producer(producer)
 
     def _is_over(self) -> bool:
-        limit = self._settings.records_max
-        return self._stopping.is_set() or (limit is not None and self._made >= limit)
+        return self._stopping.is_set() or self._settings.are_enough(self._made)
 
     async def _transaction(self, producer: Any) -> None:
         settings = self._settings
@@ -95,15 +100,7 @@ class TransactionalProducerWorkload:
         if not partitions:
             return
         made = range(self._made, self._made + settings.batch_records)
-        sends = tuple(
-            Send(
-                TopicPartition(settings.topic, partitions[count % len(partitions)]),
-                (record_number(self._number, count),),
-                ACKS_ALL,
-                UNTOLD,
-            )
-            for count in made
-        )
+        sends = new_sends(self._number, made, settings.topic, partitions)
         self._made, self._begun = made.stop, self._begun + 1
         every = self._transactions.aborts_every
         is_aborted = bool(every) and self._begun % every == 0
@@ -128,6 +125,26 @@ def new_transactional_producer(
         transaction_timeout_ms=TRANSACTION_TIMEOUT_MS,
         request_timeout_ms=settings.delivery_timeout_ms,
         retry_backoff_ms=settings.retry_backoff_ms,
+    )
+
+
+def new_sends(number: int, made: range, topic: str, partitions: Sequence[int]) -> tuple[Send, ...]:
+    """Return records to be sent to the partitions of a topic in turn, one in a batch.
+
+    Args:
+        number: the workload's own in the run.
+        made: which of its records they are.
+        topic: where they go.
+        partitions: its partitions, at least one.
+    """
+    return tuple(
+        Send(
+            TopicPartition(topic, partitions[count % len(partitions)]),
+            (record_number(number, count),),
+            ACKS_ALL,
+            UNTOLD,
+        )
+        for count in made
     )
 
 
@@ -176,11 +193,6 @@ async def abort_transaction(
         ending.fail(error_name(error))
         raise
     ending.fail("aborted")
-
-
-def library_offsets(offsets: Mapping[TopicPartition, int]) -> dict[Any, int]:
-    """Return offsets by partitions as the library takes them."""
-    return {_Partition(*tp): offset for tp, offset in offsets.items()}
 
 
 async def _sent(producer: Any, sends: Sequence[Send], record_bytes: int) -> tuple[Send, ...]:

@@ -20,21 +20,19 @@ from typing import Any
 
 from aiokafka.errors import KafkaError as AiokafkaError
 
-from protocol.ids import TopicPartition
-from simulation.core.history import Function, History, Read, Send, Txn
-from simulation.core.payload import record_number
+from simulation.core.history import Function, History, Read, Txn
 from simulation.workload.aiokafka_clients import (
-    UNTOLD,
     error_name,
     positions_of,
     started,
 )
 from simulation.workload.group_consumer import GroupConsumerSettings, GroupConsumerWorkload
 from simulation.workload.pause import pause
-from simulation.workload.producer import ACKS_ALL, ProducerSettings
+from simulation.workload.producer import ProducerSettings
 from simulation.workload.transactional_producer import (
     commit_transaction,
     end_producer,
+    new_sends,
     new_transactional_producer,
 )
 
@@ -111,15 +109,7 @@ class TransformWorkload(GroupConsumerWorkload):
         partitions = sorted(await producer.partitions_for(topic))
         made = range(self._made, self._made + sum(len(read.records) for read in reads))
         self._made = made.stop
-        sends = tuple(
-            Send(
-                TopicPartition(topic, partitions[count % len(partitions)]),
-                (record_number(self._number, count),),
-                ACKS_ALL,
-                UNTOLD,
-            )
-            for count in made
-        )
+        sends = new_sends(self._number, made, topic, partitions)
         txn = Txn(self._client_id, sends, reads, self.group)
         with self._history.begin(self._client_id, Function.TXN, txn) as ending:
             await producer.begin_transaction()
