@@ -106,7 +106,7 @@ class Workload:
     transactional: bool = False
     """A producer's, aiokafka's: each ``batch_records`` are a transaction over all partitions."""
     aborts_every: int = 0
-    """Each so-manieth transaction of such a producer is aborted; 0: none."""
+    """Of so many transactions of such a producer the last is aborted; 0: none is."""
     read_committed: bool = False
     """A consumer's, aiokafka's: it sees no transactions that are open or aborted."""
     acks: Literal["all", "1", "0"] = "all"

@@ -43,7 +43,7 @@ class TransactionSettings:
     """How transactions end."""
 
     aborts_every: int = 0
-    """Of so many transactions the last is aborted; 0: none."""
+    """Of so many transactions the last is aborted; 0: none is."""
 
 
 class TransactionalProducerWorkload:
