@@ -12,6 +12,7 @@ import click
 
 _SUITES = (
     "cluster",
+    "coordinators",
     "codec",
     "rpc",
     "log_dir",
@@ -23,7 +24,7 @@ _SUITES = (
     "hostile",
     "simulation",
 )
-_WITH_PEER = ("cluster", "moves_under_load")
+_WITH_PEER = ("cluster", "coordinators", "moves_under_load")
 
 
 @click.command()

@@ -51,10 +51,11 @@ def main(*, peer: str | None, only: tuple[str, ...], as_json: bool, **sizes: obj
     except PeerMissingError as error:
         console.print(f"[red]{error}")
         sys.exit(2)
-    click.echo(as_json_text(tables)) if as_json else _print(as_table(tables))
+    click.echo(as_json_text(tables)) if as_json else show(as_table(tables))
 
 
-def _print(table: Table) -> None:
+def show(table: Table) -> None:
+    """Print a table, as wide as it must be where nobody looks at it on a terminal."""
     console = Console()
     Console(width=None if console.is_terminal else 110).print(table)
 
@@ -128,11 +129,11 @@ def as_json_text(tables: list[tuple[str, list[Figure]]]) -> str:
     return json.dumps(rows, indent=1)
 
 
-def as_table(tables: list[tuple[str, list[Figure]]]) -> Table:
+def as_table(tables: list[tuple[str, list[Figure]]], name: str = "cluster") -> Table:
     """Return one row per figure, one column per target, and the ratio to the peer."""
-    table = Table("measure", "unit", title="cluster benchmark")
-    for name, _ in tables:
-        table.add_column(name, justify="right")
+    table = Table("measure", "unit", title=f"{name} benchmark")
+    for target, _ in tables:
+        table.add_column(target, justify="right")
     if len(tables) > 1:
         table.add_column("ours : peer", justify="right")
     peers = [{(row.name, row.unit): row for row in figures} for _, figures in tables]

@@ -6,10 +6,11 @@ It starts and stops them through the same launcher as ``jbodlab up``; it measure
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from jbodlab.processes.cluster import Cluster
-from jbodlab.processes.lab_spec import write_lab_spec
+from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from protocol.metrics.rows import FailoverStep
 
 
@@ -18,8 +19,9 @@ class JbodlabTarget:
 
     name = "jbodlab"
 
-    def __init__(self, root: Path) -> None:
-        self._cluster = Cluster(write_lab_spec(root))
+    def __init__(self, root: Path, configs: Mapping[str, str] | None = None) -> None:
+        """Write the cluster file; ``configs`` are broker keys beside the defaults."""
+        self._cluster = Cluster(write_lab_spec(root, LabShape(configs=configs or {})))
 
     @property
     def bootstrap(self) -> str:
