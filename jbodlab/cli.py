@@ -61,6 +61,10 @@ COMMANDS: Final = {
         "jbodlab.kafka_tools.consumer_groups:kafka_consumer_groups",
         "List, describe, delete groups and reset offsets.",
     ),
+    "kafka-transactions": (
+        "jbodlab.kafka_tools.transactions:kafka_transactions",
+        "Show transactions, find and abort what hangs.",
+    ),
 }
 """Where each command is, and its line of the help: its module is imported when it is asked for."""
 

@@ -17,6 +17,7 @@ from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.records.build import BatchOptions, NewRecord, build_batch
+from tests.deadlines import DEADLINE_S
 
 LONG_AGO_MS: Final = 20 * 60 * 1000
 """Longer than a transaction may last, as find-hanging takes it where it is not told."""
@@ -39,9 +40,16 @@ def plant_hanging_transaction(bootstrap: str, topic: str, producer_id: int = STR
         closing(BlockingClient(leader.host, leader.port)) as client,
         _unverified(client, leader.id),
     ):
-        answer = client.request(_transactional(topic, producer_id), 9)
+        end = time.monotonic() + DEADLINE_S
+        while (code := _written(client, topic, producer_id)) is not ErrorCode.NONE:
+            # Apache Kafka hears of the setting a moment later.
+            assert time.monotonic() < end, code
+
+
+def _written(client: BlockingClient, topic: str, producer_id: int) -> ErrorCode:
+    answer = client.request(_transactional(topic, producer_id), 9)
     (row,) = answer.responses[0].partition_responses
-    assert row.error_code == ErrorCode.NONE, ErrorCode(row.error_code)
+    return ErrorCode(row.error_code)
 
 
 @contextmanager

@@ -96,6 +96,7 @@ def test_the_commands_of_the_project_are_there() -> None:
         "kafka-log-dirs",
         "kafka-reassign-partitions",
         "kafka-topics",
+        "kafka-transactions",
         "log-dirs describe",
         "log-dirs fail",
         "log-dirs heal",

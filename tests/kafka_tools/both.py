@@ -154,6 +154,7 @@ def _plain(text: str, side: str) -> str:
                 lines.append(_in_order(words))
     plain = "\n".join(line for line in lines if line)
     plain = plain.replace("are active.Clearing", "are active.\nClearing")
+    plain = plain.replace(". Enable debug logging for additional detail.", "")
     plain = re.sub(r'"log_dirs":\[[^\]]*\]', '"log_dirs":[]', plain)
     plain = re.sub(r"TopicId: \S+", "TopicId: ID", plain)
     return plain.replace(f"-{side}", "") if side else plain

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, Producer
 
 from benchmarks.peer.kafka import KafkaPeer, PeerMissingError
 from tests.deadlines import DEADLINE_S
+from tests.integration.hanging_transactions import STRANGER, plant_hanging_transaction
 from tests.integration.labs import PATIENT_MS, Lab
 from tests.kafka_tools.both import Both, plain
 from tests.kafka_tools.conftest import BUILD
@@ -105,6 +106,13 @@ def named(topic: str, content: Any) -> Any:
         "kafka-leader-election --election-type preferred",
         "kafka-leader-election --election-type preferred --topic nothing-here --partition 0",
         "kafka-leader-election --election-type unclean --path-to-json-file /no/such",
+        "kafka-transactions find-hanging",
+        "kafka-transactions find-hanging --broker-id 1 --partition 0",
+        "kafka-transactions abort --topic t --partition 0",
+        "kafka-transactions abort --topic t --partition 0 --producer-id 5",
+        "kafka-transactions abort --topic t --partition 0 --producer-id 5 --producer-epoch 0",
+        "kafka-transactions list --duration-filter 999999999",
+        "kafka-transactions find-hanging --broker-id 2",
         "kafka-consumer-groups --list --group g",
         "kafka-consumer-groups --list --members",
         "kafka-consumer-groups --list --state nope",
@@ -299,3 +307,42 @@ def test_programs_read_documents(both: Both, tmp_path: Path):
         "TOPIC-ours-json-0-1",
         "TOPIC-ours-json-0-2",
     }
+
+
+def test_transactions_that_hang_are_found_and_aborted_alike(both: Both):
+    """One hangs in each topic; what is shown of it is the same, and so is what its log says."""
+    both.create("--topic TOPIC-hangs --replica-assignment 1:2")
+    for side in ("java", "ours"):
+        plant_hanging_transaction(both.java.bootstrap, f"TOPIC-{side}-hangs")
+    for side in ("java", "ours"):
+        of_one = f"--topic TOPIC-{side}-hangs"
+        both.same(f"kafka-transactions find-hanging {of_one} --partition 0")
+        described = both.same(f"kafka-transactions describe-producers {of_one} --partition 0")
+        assert described.lines[1].split()[0::5] == [str(STRANGER), "0"]
+    abort = "kafka-transactions abort --topic TOPIC-hangs --partition 0 --start-offset"
+    assert both.alike(f"{abort} 7").code == 1
+    assert both.alike(f"{abort} 0").code == 0
+    both.alike("kafka-transactions find-hanging --topic TOPIC-hangs")
+    (_, row) = both.ours(
+        "kafka-transactions describe-producers --topic TOPIC-ours-hangs --partition 0"
+    ).lines
+    assert row.split()[-1] == "None"
+
+
+def test_a_transaction_is_shown_alike(both: Both):
+    both.create("--topic TOPIC-paid --replica-assignment 1:2")
+    client = Producer({"bootstrap.servers": both.java.bootstrap, "transactional.id": "pay-both"})
+    client.init_transactions(DEADLINE_S)
+    client.begin_transaction()
+    client.produce("TOPIC-ours-paid", b"v", partition=0)
+    client.flush(DEADLINE_S)
+    both.same("kafka-transactions list")
+    java, ours = (
+        run("kafka-transactions describe --transactional-id pay-both").lines[1].split()
+        for run in (both.java.run, both.ours)
+    )
+    del java[7], ours[7]  # For how long it is open: it goes on.
+    assert ours == java
+    both.same("kafka-transactions describe-producers --topic TOPIC-ours-paid --partition 0")
+    assert both.same("kafka-transactions find-hanging --topic TOPIC-ours-paid").code == 0
+    client.abort_transaction(DEADLINE_S)

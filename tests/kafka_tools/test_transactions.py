@@ -20,6 +20,7 @@ from tests.integration.hanging_transactions import (
     plant_hanging_transaction,
 )
 from tests.integration.labs import Lab
+from tests.kafka_tools.both import Both
 from tests.kafka_tools.tools import KafkaTools, Printed
 
 TOOL: Final = "kafka-transactions"
@@ -115,6 +116,23 @@ def test_what_no_coordinator_knows_is_found_and_aborted(lab: Lab, tools: KafkaTo
     again = tools.run(f"{TOOL} abort --topic {topic} --partition 0 --start-offset 0")
     assert (again.code, again.out) == (1, "")
     assert "Could not find any open transactions starting at offset 0" in again.err
+
+
+def test_our_command_shows_what_kafkas_of_either_release_shows(
+    lab: Lab, tools: KafkaTools, topic: str, ongoing: Producer, tmp_path: Path
+):
+    hanging = f"{topic}-hangs"
+    lab.create(hanging)
+    plant_hanging_transaction(tools.bootstrap, hanging, STRANGER + 1)
+    both = Both(tools, lambda _broker: [], tmp_path)
+    both.same(f"{TOOL} list")
+    for name in (topic, hanging):
+        both.same(f"{TOOL} describe-producers --topic {name} --partition 0")
+    (found,) = rows(both.same(f"{TOOL} find-hanging --topic {hanging}"))
+    assert found["ProducerId"] == str(STRANGER + 1)
+    assert both.ours(f"{TOOL} abort --topic {hanging} --partition 0 --start-offset 0").code == 0
+    assert rows(both.same(f"{TOOL} find-hanging --topic {hanging}")) == []
+    ongoing.abort_transaction(DEADLINE_S)
 
 
 def test_a_transaction_is_terminated_from_outside_and_its_producer_fenced(

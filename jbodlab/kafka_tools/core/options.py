@@ -39,8 +39,10 @@ EVERYWHERE: Final = (HELP, VERSION, JSON)
 class Words:
     """A command line that was read: which options were given, and what follows them."""
 
-    def __init__(self, given: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, given: Mapping[str, Sequence[str]], rest: Sequence[str] = ()) -> None:
         self._given = given
+        self.rest = rest
+        """The words that follow no option."""
 
     def __bool__(self) -> bool:
         return bool(self._given)
@@ -93,25 +95,25 @@ class Words:
 def read_words(words: Sequence[str], table: Sequence[Option]) -> Words:
     """Read a command line.
 
-    Words that follow no option are left out, as Kafka's tools do.
-
     Raises:
         ToolFailure: an option that the table does not have, or one without its argument.
     """
     given: dict[str, list[str]] = {}
+    alone: list[str] = []
     rest = deque(words)
     while rest:
         word = rest.popleft()
         if word == "--":
             break
         if not word.startswith("-") or word == "-":
+            alone.append(word)
             continue
         name, separator, value = word.lstrip("-").partition("=")
         option = _find(name, table, is_short=not word.startswith("--"))
         values = given.setdefault(option.name, [])
         if option.argument:
             values.append(value if separator else _next(rest, option))
-    return Words(given)
+    return Words(given, alone)
 
 
 def check_required(words: Words, names: Sequence[str]) -> None:

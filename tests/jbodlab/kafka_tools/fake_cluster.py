@@ -25,7 +25,7 @@ from tests.jbodlab.fake_node import fake_node
 
 Reply = Callable[[int, Any], Any]
 """What a broker (its id) answers to a request."""
-API_KEYS = (2, 3, 8, 9, 10, 15, 16, 18, 34, 35, 42, 44, 45, 46, 47)
+API_KEYS = (2, 3, 8, 9, 10, 15, 16, 18, 27, 34, 35, 42, 44, 45, 46, 47, 61, 65, 66)
 
 
 @dataclass

@@ -1,0 +1,162 @@
+"""Questions about transactions to their coordinators and to the leaders of partitions.
+
+Each coordinator is looked for anew while it moves or still loads, as leaders are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from jbodlab.kafka_tools.client import ClusterClient
+from jbodlab.kafka_tools.core.failures import answered
+from jbodlab.kafka_tools.group_questions import find_leaders
+from jbodlab.kafka_tools.questions import raise_for
+from protocol.admin.groups import FIND_ONE_VERSION_MAX
+from protocol.admin.outcomes import Outcome
+from protocol.admin.transactions import (
+    ProducerView,
+    TransactionListing,
+    TransactionView,
+    abort_code,
+    abort_request,
+    describe_producers_request,
+    describe_transaction_request,
+    find_transaction_coordinator_request,
+    list_transactions_request,
+    producer_views,
+    transaction_listings,
+    transaction_view,
+)
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+
+PARTITIONS_OF_A_REQUEST_MAX: Final = 500
+_COORDINATOR_MOVES: Final = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
+_LEADER_MOVES: Final = (
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+)
+
+
+def list_transactions(
+    client: ClusterClient, producer_ids: Collection[int] = (), *, duration_ms_min: int = -1
+) -> list[tuple[int, TransactionListing]]:
+    """Return all transactional ids, each with its coordinator; every broker is asked.
+
+    Raises:
+        KafkaError: a broker's answer.
+        ToolFailure: a broker does not answer.
+    """
+    request = list_transactions_request(producer_ids, duration_ms_min)
+
+    def listed(broker: int) -> list[TransactionListing]:
+        answer = client.ask_broker(broker, request, version_max=1)
+        raise_for(answer.error_code)
+        return transaction_listings(answer)
+
+    return [
+        (broker, each)
+        for broker in client.nodes()
+        for each in client.insist(lambda broker=broker: listed(broker), _COORDINATOR_MOVES)
+    ]
+
+
+def describe_transaction(
+    client: ClusterClient, transactional_id: str
+) -> tuple[int, TransactionView]:
+    """Return the coordinator of a transactional id, and what it says.
+
+    Raises:
+        KafkaError: its answer: TRANSACTIONAL_ID_NOT_FOUND, for one.
+        ToolFailure: it does not answer, or still loads after the timeout.
+    """
+
+    def described() -> tuple[int, TransactionView]:
+        found = client.ask(
+            find_transaction_coordinator_request(transactional_id), version_max=FIND_ONE_VERSION_MAX
+        )
+        raise_for(found.error_code)
+        request = describe_transaction_request(transactional_id)
+        view = transaction_view(client.ask_broker(found.node_id, request))
+        if isinstance(view, ErrorCode):
+            raise answered(view)
+        return found.node_id, view
+
+    return client.insist(described, _COORDINATOR_MOVES)
+
+
+def describe_producers(
+    client: ClusterClient, partitions: Sequence[TopicPartition], broker: int | None
+) -> dict[TopicPartition, Sequence[ProducerView]]:
+    """Return the producers of partitions, as their leaders know them, or one broker does.
+
+    Raises:
+        KafkaError: a broker's answer.
+        ToolFailure: a broker does not answer.
+    """
+
+    def described() -> dict[TopicPartition, Sequence[ProducerView]]:
+        leaders = dict.fromkeys(partitions, broker) if broker is not None else {}
+        leaders = leaders or _leaders(client, partitions)
+        return _described(client, leaders)
+
+    return client.insist(described, () if broker is not None else _LEADER_MOVES)
+
+
+def abort(
+    client: ClusterClient,
+    tp: TopicPartition,
+    *,
+    producer_id: int,
+    producer_epoch: int,
+    coordinator_epoch: int,
+) -> None:
+    """Have the leader of a partition end a transaction there.
+
+    Raises:
+        KafkaError: its answer.
+        ToolFailure: it does not answer.
+    """
+    request = abort_request(
+        tp,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        coordinator_epoch=coordinator_epoch,
+    )
+
+    def aborted() -> None:
+        leader = _leaders(client, [tp])[tp]
+        raise_for(abort_code(client.ask_broker(leader, request)))
+
+    client.insist(aborted, _LEADER_MOVES)
+
+
+def _leaders(
+    client: ClusterClient, partitions: Collection[TopicPartition]
+) -> dict[TopicPartition, int]:
+    leaders = find_leaders(client, partitions)
+    if len(leaders) < len(partitions):
+        raise answered(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if -1 in leaders.values():
+        raise answered(ErrorCode.LEADER_NOT_AVAILABLE)
+    return leaders
+
+
+def _described(
+    client: ClusterClient, brokers: dict[TopicPartition, int]
+) -> dict[TopicPartition, Sequence[ProducerView]]:
+    found: dict[TopicPartition, Sequence[ProducerView]] = {}
+    for broker in sorted(set(brokers.values())):
+        own = [tp for tp, asked in brokers.items() if asked == broker]
+        for start in range(0, len(own), PARTITIONS_OF_A_REQUEST_MAX):
+            request = describe_producers_request(own[start : start + PARTITIONS_OF_A_REQUEST_MAX])
+            for tp, views in producer_views(client.ask_broker(broker, request)).items():
+                if isinstance(views, Outcome):
+                    raise answered(views.code, views.message)
+                found[tp] = views
+    return {tp: found[tp] for tp in brokers}
