@@ -21,11 +21,12 @@ from benchmarks.load import produce
 from benchmarks.paced import latencies_of
 from benchmarks.runs import BROKER_IDS, PARTITIONS, Figure, create_topic
 from benchmarks.targets import Target
-from broker.core.coordination import CONSUMER_OFFSETS, partition_for
+from broker.core.coordination import partition_for
 from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.properties import ClientSettings
 from jbodlab.kafka_tools.group_questions import commit, describe_committed, find_coordinator
 from protocol.ids import TopicPartition as Partition
+from protocol.topic_names import CONSUMER_OFFSETS
 
 RECORDS_OF_A_TRANSACTION: Final = 100
 OFFSETS_PARTITIONS: Final = 50
