@@ -12,6 +12,7 @@ from jbodlab.errors import BrokerAwayError, ExitCode, LabError
 from protocol.errors import KafkaError
 
 COMMANDS: Final = {
+    "init": ("jbodlab.commands.init:init", "Write a cluster file to begin with."),
     "up": ("jbodlab.commands.lifecycle:up", "Start what does not run, in the background."),
     "down": ("jbodlab.commands.lifecycle:down", "Stop everything cleanly; data stays on disk."),
     "status": ("jbodlab.commands.lifecycle:status", "Show processes, brokers and partitions."),
@@ -19,6 +20,12 @@ COMMANDS: Final = {
     "log-dirs": ("jbodlab.commands.log_dirs:log_dirs", "See, break, heal log dirs; move replicas."),
     "faults": ("jbodlab.commands.faults:faults", "Break disks and networks by rules."),
     "topics": ("jbodlab.commands.topics:topics", "List, create, fill, describe and delete topics."),
+    "produce": (
+        "jbodlab.commands.records:produce",
+        "Write lines of standard input into a topic.",
+    ),
+    "consume": ("jbodlab.commands.records:consume", "Print the records of a topic."),
+    "load": ("jbodlab.commands.records:load", "Write at a rate, then tell what was lost."),
     "reassignments": (
         "jbodlab.commands.reassignments:reassignments",
         "Watch and cancel reassignments.",

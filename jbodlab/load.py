@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -202,10 +202,33 @@ def _flush_nothing(timeout: float | None = None) -> None:
     """Stand in for the ``flush`` of a producer that is given up."""
 
 
+def end_offsets(bootstrap_servers: Sequence[str], topic: str, *, partitions: int) -> dict[int, int]:
+    """Return by partition where the next record will be."""
+    consumer = reader(bootstrap_servers)
+    try:
+        assigned = [TopicPartition(topic, partition) for partition in range(partitions)]
+        ends: dict[Any, int] = consumer.end_offsets(assigned)
+        return {each.partition: offset for each, offset in ends.items()}
+    finally:
+        consumer.close()
+
+
 def read_numbers(
-    bootstrap_servers: Sequence[str], topic: str, *, partitions: int, deadline_ms: int = 60_000
+    bootstrap_servers: Sequence[str],
+    topic: str,
+    *,
+    partitions: int,
+    begins: Mapping[int, int] | None = None,
+    deadline_ms: int = 60_000,
 ) -> list[int]:
-    """Read a topic from its beginning to its present end; return the numbers of its records.
+    """Read a topic to its present end; return the numbers of its records.
+
+    Args:
+        bootstrap_servers: host:port each.
+        topic: its name; records of others than a ``Load`` are passed over.
+        partitions: how many it has.
+        begins: offsets to begin at, by partition; None: at the beginning.
+        deadline_ms: for all of it.
 
     Raises:
         TimeoutError: the end was not reached before the deadline.
@@ -216,6 +239,8 @@ def read_numbers(
         consumer.assign(assigned)
         ends = consumer.end_offsets(assigned)
         consumer.seek_to_beginning(*assigned)
+        for partition, offset in (begins or {}).items():
+            consumer.seek(TopicPartition(topic, partition), offset)
         return _read_to(consumer, ends, time.monotonic() + deadline_ms / 1000)
     finally:
         consumer.close()
@@ -254,5 +279,12 @@ def _read_to(consumer: Any, ends: dict[Any, int], deadline: float) -> list[int]:
         if time.monotonic() > deadline:
             raise TimeoutError(f"read {len(numbers)} records, but not to the ends {ends}")
         for records in consumer.poll(timeout_ms=200).values():
-            numbers.extend(int(record.value.split(b" ", 1)[0]) for record in records)
+            found = (_number(record.value) for record in records)
+            numbers.extend(number for number in found if number is not None)
     return numbers
+
+
+def _number(value: bytes | None) -> int | None:
+    """Return the number that a load has written; None of a record that somebody else wrote."""
+    first = (value or b"").split(b" ", 1)[0]
+    return int(first) if first.isdigit() else None

@@ -62,6 +62,7 @@ SHOWN_ELSEWHERE = {
     "jbodlab/pytest_plugin.py": "needs a cluster: tests/integration/test_pytest_plugin.py",
     "jbodlab/processes/fault_orders.py": "shown by tests/jbodlab/commands/test_faults.py",
     "jbodlab/errors.py": "numbers, shown by tests/jbodlab/test_cli.py",
+    "jbodlab/commands/records.py": "needs a cluster: tests/integration/test_command_line.py",
     "jbodlab/commands/demo.py": "one call: tests/integration/test_demo.py runs it",
     "jbodlab/demo/steps.py": "needs a cluster: tests/integration/test_demo.py runs it",
     "jbodlab/demo/run.py": "needs a cluster: tests/integration/test_demo.py runs it",

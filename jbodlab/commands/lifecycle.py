@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from typing import Any, Final
 
 import click
+from rich.live import Live
 from rich.table import Table
 
 from jbodlab.asking.admin import ClusterAdmin
@@ -23,6 +25,7 @@ from protocol.cluster_file.spec import MIB
 from protocol.faults.model import broker_node
 
 STATUS_TIMEOUT_S = 3
+WATCH_EVERY_S: Final = 1
 _NOTHING_TOLD: Final[dict[str, Any]] = {
     "loading": {},
     "offline_log_dirs": [],
@@ -85,9 +88,29 @@ def down(lab: Lab) -> None:
 
 
 @click.command()
+@click.option("--watch", is_flag=True, help="Again every second, until Ctrl-C.")
 @lab_command
-def status(lab: Lab) -> None:
+def status(lab: Lab, *, watch: bool) -> None:
     """Show processes, brokers and partitions."""
+    if not watch:
+        content, table = _status(lab)
+        lab.emit(content, table)
+        if not any(row["running"] for row in content["processes"]):
+            raise LabError(ExitCode.NOT_RUNNING, "nothing runs: start it with `jbodlab up`")
+        return
+    with Live(console=lab.console, auto_refresh=False) as live:
+        while True:
+            # A Lab of its own each time: processes come and go.
+            content, table = _status(Lab(lab.config_path, is_json=lab.is_json))
+            if lab.is_json:
+                click.echo(json.dumps(content))
+            else:
+                live.update(table, refresh=True)
+            time.sleep(WATCH_EVERY_S)
+
+
+def _status(lab: Lab) -> tuple[dict[str, Any], Table]:
+    """Return what is to be told of a cluster, and how it is shown."""
     cluster = lab.cluster
     processes = [_process_row(cluster, name) for name in cluster.names]
     view = _view_or_none(lab)
@@ -96,9 +119,7 @@ def status(lab: Lab) -> None:
         "brokers": [] if view is None else list(view.broker_ids),
         "partitions": [] if view is None else [partition_content(each) for each in view.partitions],
     }
-    lab.emit(content, _status_table(processes, view, cluster.short))
-    if not any(row["running"] for row in processes):
-        raise LabError(ExitCode.NOT_RUNNING, "nothing runs: start it with `jbodlab up`")
+    return content, _status_table(processes, view, cluster.short)
 
 
 @click.group(short_help="Start, stop, pause or kill one broker.")

@@ -236,3 +236,44 @@ def test_a_broker_that_cannot_start_names_its_log_and_its_exit_code(tmp_path: Pa
     assert line.startswith("jbodlab: broker-2 ended with exit code 1, all log dirs failed")
     assert line.endswith(f"(log: {tmp_path}/data/run/cluster/broker-2.log)")
     assert run(file, "status").returncode == ExitCode.NOT_RUNNING
+
+
+def test_lines_are_produced_and_consumed(config: Path, up: dict[str, Any]) -> None:
+    assert len(up["bootstrap_servers"]) == 3
+    answer(config, "topics", "create", "lines")
+    command = [sys.executable, "-m", "jbodlab", "produce", "lines", "--key-separator", ":"]
+    done = subprocess.run(
+        [*command, "--json", "--config", str(config)],
+        input="k:v\nplain\n",
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=DEADLINE_S,
+    )
+    assert [each["offset"] for each in json.loads(done.stdout)] == [0, 1]
+    shown = run(config, "consume", "lines", "--from-beginning", "--count", "2", "--json")
+    records = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert [(each["key"], each["value"]) for each in records] == [("k", "v"), (None, "plain")]
+    server = up["bootstrap_servers"][0]
+    words = ("--group", "readers", "--from-beginning", "--count", "1", "--bootstrap-server", server)
+    assert run(config, "consume", "lines", *words).stdout == "v\n"
+
+
+def test_a_load_tells_what_was_lost(config: Path, up: dict[str, Any]) -> None:
+    assert up["started"]
+    done = answer(config, "load", "orders", "--seconds", "1", "--rate", "200")
+    assert done["acknowledged"] > 0
+    assert (done["lost"], done["twice"], done["failed"]) == ([], [], [])
+    missing = run(config, "load", "nothing")
+    assert missing.returncode == ExitCode.FAILED
+    assert "there is no topic nothing" in missing.stderr
+
+
+def test_status_is_watched_until_somebody_ends_it(config: Path, up: dict[str, Any]) -> None:
+    assert up["started"]
+    command = [sys.executable, "-m", "jbodlab", "status", "--watch", "--json"]
+    with subprocess.Popen([*command, "--config", str(config)], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        lines = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.terminate()
+    assert [line["brokers"] for line in lines] == [[1, 2, 3], [1, 2, 3]]
