@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,21 @@ LIBRARIES = (*CLASSIC_LIBRARIES, "librdkafka")
 @pytest.fixture
 def group_lab(tmp_path: Path) -> Generator[Lab]:
     """A cluster whose groups begin soon."""
-    shape = LabShape(configs=FAST | GROUPS, session_timeout_ms=PATIENT_MS)
-    with running_lab(tmp_path, shape) as lab:
+    with lab_of_groups(tmp_path, GROUPS) as lab:
+        yield lab
+
+
+@pytest.fixture
+def patient_lab(tmp_path: Path) -> Generator[Lab]:
+    """One whose members may be away for as long as a process takes to start."""
+    with lab_of_groups(tmp_path, GROUPS | {"group.consumer.session.timeout.ms": "45000"}) as lab:
+        yield lab
+
+
+@contextmanager
+def lab_of_groups(folder: Path, configs: dict[str, str]) -> Generator[Lab]:
+    shape = LabShape(configs=FAST | configs, session_timeout_ms=PATIENT_MS)
+    with running_lab(folder, shape) as lab:
         lab.create("t", PARTITIONS, configs={"min.insync.replicas": "1"})
         yield lab
 
@@ -90,9 +104,60 @@ def test_a_static_member_that_is_killed_and_started_again_moves_no_partition(
         group.assert_commits_hold()
 
 
+def test_a_group_changes_its_protocol_and_back_while_its_members_read(group_lab: Lab) -> None:
+    load = group_lab.load("t", PARTITIONS, pace_ms=50.0)
+    with Group(group_lab, "mixed", "t", PARTITIONS) as group:
+        first, second = group.start("kafka-python", "", "")
+        group.wait_until_shared([first, second])
+        (third,) = group.start("librdkafka", "")
+        group.wait_until_shared([first, second, third])
+        group.wait_for_commits([first, second, third])
+        assert listed_type(group_lab, "mixed") == "CONSUMER"
+
+        group.leave(third)
+        group.wait_until_shared([first, second])
+        group.wait_for_commits([first, second])
+        assert listed_type(group_lab, "mixed") == "CLASSIC"
+
+        report = load.stop()
+        group.wait_until_read([each.number for each in report.acknowledged])
+        group.leave(first, second)
+        group.assert_commits_hold()
+
+
+def test_a_static_member_of_the_consumer_protocol_that_is_away_moves_no_partition(
+    patient_lab: Lab,
+) -> None:
+    load = patient_lab.load("t", PARTITIONS, pace_ms=50.0)
+    with Group(patient_lab, "static", "t", PARTITIONS) as group:
+        kitchen, cellar = group.start("librdkafka", "kitchen", "cellar")
+        group.wait_until_shared([kitchen, cellar])
+        group.wait_for_commits([kitchen, cellar])
+        before = (list(kitchen.told.assigned), set(cellar.told.owned))
+
+        group.leave(cellar)
+        (again,) = group.start("librdkafka", "cellar")
+        group.wait_for_commits([kitchen, again])
+
+        assert (kitchen.told.assigned, set(again.told.owned)) == before
+        report = load.stop()
+        group.wait_until_read([each.number for each in report.acknowledged])
+        group.leave(kitchen, again)
+        group.assert_commits_hold()
+
+
 def listed_state(lab: Lab, group_id: str) -> str:
     """Return the state of a group, as librdkafka's admin client is told."""
+    return listed(lab, group_id).state.name
+
+
+def listed_type(lab: Lab, group_id: str) -> str:
+    """Return the protocol of a group, as librdkafka's admin client is told."""
+    return listed(lab, group_id).type.name
+
+
+def listed(lab: Lab, group_id: str) -> Any:
     client: Any = AdminClient({"bootstrap.servers": ",".join(lab.servers)})
-    listed = client.list_consumer_groups().result()
-    (state,) = [each.state.name for each in listed.valid if each.group_id == group_id]
-    return state
+    groups = client.list_consumer_groups().result().valid
+    (found,) = [each for each in groups if each.group_id == group_id]
+    return found

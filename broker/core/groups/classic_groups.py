@@ -12,7 +12,7 @@ from typing import Final
 from broker.core.coordination import Decided, Record, Waiter
 from broker.core.groups.classic_group import ClassicGroup, GroupState
 from broker.core.groups.decision import Decision
-from broker.core.groups.group_metadata import group_tombstone, stored_group
+from broker.core.groups.group_metadata import group_record, group_tombstone, stored_group
 from broker.core.groups.joins import Joining, Joins
 from broker.core.groups.leaves import leave
 from broker.core.groups.membership import Committer, ExpiryRule
@@ -31,6 +31,7 @@ from protocol.messages.group_records import GroupMetadataValue
 from protocol.messages.groups import (
     HeartbeatRequest,
     HeartbeatResponse,
+    JoinGroupRequest,
     LeaveGroupRequest,
     SyncGroupRequest,
 )
@@ -190,6 +191,34 @@ class ClassicGroups:
         group = self._groups.get(request.group_id)
         decision.answer(waiter, leave(self._rebalances, group, request, decision))
         return decision.decided()
+
+    # Groups that change their protocol.
+
+    def dissolve(self, group_id: str, decision: Decision) -> None:
+        """Forget a group that becomes one of the consumer protocol; who waits is to join anew."""
+        group = self._groups.pop(group_id)
+        self._rebalances.send_away(group, decision)
+        if group.is_stored:
+            decision.record(group_tombstone(group_id))
+
+    def adopt(self, group: ClassicGroup, decision: Decision, *, rebalance: bool) -> None:
+        """Take over a stable group that was one of the consumer protocol."""
+        self._groups[group.group_id] = group
+        self._rebalances.store(group, group_record(group), decision)
+        for member in group.members.values():
+            self._rebalances.renew_session(group, member, decision.now_ms)
+        if rebalance:
+            self._rebalances.begin(group, decision)
+
+    def check_join(self, request: JoinGroupRequest) -> None:
+        """Refuse what no group takes.
+
+        Raises:
+            KafkaError: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT.
+        """
+        error = self._joins.error(request)
+        if error is not ErrorCode.NONE:
+            raise KafkaError(error)
 
     # What the offsets of groups ask.
 

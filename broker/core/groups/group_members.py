@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from broker.core.coordination import Answer, Decided, Record, Waiter
+from broker.core.coordination import Decided, Record, Waiter
 from broker.core.groups.assignors.assignment import Assign
 from broker.core.groups.classic_group import ClassicGroup
 from broker.core.groups.classic_groups import ClassicGroups
 from broker.core.groups.consumer.committing import commit_error, fetch_error
-from broker.core.groups.consumer.consumer_group import ConsumerGroup
+from broker.core.groups.consumer.consumer_group import ConsumerGroup, ConsumerGroupState
 from broker.core.groups.consumer.consumer_groups import ConsumerGroups, existing
 from broker.core.groups.consumer.consumer_heartbeats import Heartbeating
-from broker.core.groups.consumer.group_log import RECORDS
+from broker.core.groups.consumer.conversion import downgraded, may_downgrade, upgraded
+from broker.core.groups.consumer.group_log import RECORDS, Groups, apply
 from broker.core.groups.consumer.known_topics import KnownTopics
 from broker.core.groups.decision import Decision
 from broker.core.groups.joins import Joining
 from broker.core.groups.membership import Committer, ExpiryRule
-from broker.core.groups.rebalances import join_refused
 from protocol.configs.coordination import CoordinationConfig
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
@@ -34,7 +34,7 @@ from protocol.stored_records import RecordType, decode_versioned
 class GroupMembers:
     """A `membership.Membership`."""
 
-    __slots__ = ("_batch_bytes_max", "classic", "consumer")
+    __slots__ = ("_batch_bytes_max", "_config", "classic", "consumer")
 
     def __init__(
         self,
@@ -51,9 +51,10 @@ class GroupMembers:
             topics: those of the cluster.
             assignors: all that there are, by name.
         """
+        self._config = config
         self._batch_bytes_max = batch_bytes_max
         self.classic = ClassicGroups(config, batch_bytes_max)
-        self.consumer = ConsumerGroups(config, topics, assignors)
+        self.consumer = ConsumerGroups(config, topics, assignors, self._downgrade)
 
     # The log, and time.
 
@@ -111,24 +112,61 @@ class GroupMembers:
             group = existing(group, group_id)
             decision.answer(waiter, self.consumer.leave(group, heartbeating, decision))
             return decision.decided()
-        group = self._group_for(group, heartbeating)
-        self.consumer.check_member(group, heartbeating)
-        for record in self.classic.delete(group_id):
-            decision.record(record)
+        classic = self.classic.get(group_id)
+        if classic is not None:
+            self._upgrade(classic, heartbeating, decision)
+        elif group is None and heartbeating.is_joining:
+            self.consumer.check_member(ConsumerGroup(group_id), heartbeating)
+        else:
+            self.consumer.check_member(existing(group, group_id), heartbeating)
         decision.answer(waiter, self.consumer.beat(heartbeating, decision))
         return decision.decided()
 
-    def _group_for(self, group: ConsumerGroup | None, heartbeating: Heartbeating) -> ConsumerGroup:
-        """Return the group of a heartbeat, or a new one for who joins and finds none."""
-        group_id = heartbeating.request.group_id
-        classic = self.classic.get(group_id)
-        if classic is not None and not (heartbeating.is_joining and classic.is_empty):
+    def _upgrade(
+        self, classic: ClassicGroup, heartbeating: Heartbeating, decision: Decision
+    ) -> None:
+        """Make a classic group one of the consumer protocol, for somebody who joins it.
+
+        Raises:
+            KafkaError: it has to stay what it is, or would not take who joins.
+        """
+        group_id = classic.group_id
+        if not heartbeating.is_joining:
             raise KafkaError(
                 ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group."
             )
-        if group is None and heartbeating.is_joining:
-            return ConsumerGroup(group_id)
-        return existing(group, group_id)
+        if classic.is_empty:
+            self.consumer.check_member(ConsumerGroup(group_id), heartbeating)
+            for record in self.classic.delete(group_id):
+                decision.record(record)
+            return
+        changes = upgraded(
+            classic,
+            self.consumer.topics,
+            policy=self._config.group_consumer_migration_policy,
+            size_max=self._config.group_consumer_max_size,
+        )
+        draft: Groups = {}
+        for change in changes:
+            apply(draft, change)
+        self.consumer.check_member(draft[group_id], heartbeating)
+        self.classic.dissolve(group_id, decision)
+        self.consumer.write_upgraded(group_id, changes, decision)
+
+    def _downgrade(self, group: ConsumerGroup, leaving: Sequence[str], decision: Decision) -> bool:
+        """Make a group without ``leaving`` a classic one, if all others are classic members."""
+        if not may_downgrade(
+            group,
+            leaving,
+            policy=self._config.group_consumer_migration_policy,
+            size_max=self._config.group_max_size,
+        ):
+            return False
+        is_settled = not leaving and group.state is ConsumerGroupState.STABLE
+        classic = downgraded(group, leaving, self.consumer.topics, decision.wall_ms)
+        self.consumer.remove(group, decision)
+        self.classic.adopt(classic, decision, rebalance=not is_settled)
+        return True
 
     # What members of the classic protocol ask.
 
@@ -138,8 +176,10 @@ class GroupMembers:
         if group is None:
             return self.classic.join(joining, now_ms, wall_ms)
         if not group.is_empty:
-            refused = join_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, joining.request.member_id)
-            return Decided(answers=(Answer(joining.waiter, refused),))
+            self.classic.check_join(joining.request)
+            decision = Decision(now_ms, wall_ms)
+            decision.answer(joining.waiter, self.consumer.join(group, joining, decision))
+            return decision.decided()
         joined = self.classic.join(joining, now_ms, wall_ms)
         if self.classic.knows(group.group_id):
             gone = self.consumer.delete(group)
@@ -150,19 +190,36 @@ class GroupMembers:
         self, waiter: Waiter, request: SyncGroupRequest, version: int, now_ms: int, wall_ms: int
     ) -> Decided:
         """Answer with a SyncGroupResponse, when the leader has assigned."""
-        return self.classic.sync(waiter, request, version, now_ms, wall_ms)
+        group = self.consumer.get(request.group_id)
+        if group is None:
+            return self.classic.sync(waiter, request, version, now_ms, wall_ms)
+        decision = Decision(now_ms, wall_ms)
+        members = self.consumer.classic_members
+        decision.answer(waiter, members.sync(group, request, version, decision))
+        return decision.decided()
 
     def heartbeat(
         self, waiter: Waiter, request: HeartbeatRequest, now_ms: int, wall_ms: int
     ) -> Decided:
         """Answer with a HeartbeatResponse."""
-        return self.classic.heartbeat(waiter, request, now_ms, wall_ms)
+        group = self.consumer.get(request.group_id)
+        if group is None:
+            return self.classic.heartbeat(waiter, request, now_ms, wall_ms)
+        decision = Decision(now_ms, wall_ms)
+        members = self.consumer.classic_members
+        decision.answer(waiter, members.heartbeat(group, request, decision))
+        return decision.decided()
 
     def leave(
         self, waiter: Waiter, request: LeaveGroupRequest, now_ms: int, wall_ms: int
     ) -> Decided:
         """Answer with a LeaveGroupResponse; a single ``member_id`` is one of ``members``."""
-        return self.classic.leave(waiter, request, now_ms, wall_ms)
+        group = self.consumer.get(request.group_id)
+        if group is None:
+            return self.classic.leave(waiter, request, now_ms, wall_ms)
+        decision = Decision(now_ms, wall_ms)
+        decision.answer(waiter, self.consumer.classic_members.leave(group, request, decision))
+        return decision.decided()
 
     # What the offsets of groups ask, and administrators.
 

@@ -22,7 +22,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
 
 _REBALANCE_TIMEOUT_SINCE: Final = 1
-_MEMBER_ID_REQUIRED_SINCE: Final = 4
+MEMBER_ID_REQUIRED_SINCE: Final = 4
 _SKIP_ASSIGNMENT_SINCE: Final = 9
 
 
@@ -113,7 +113,7 @@ class Joins:
                 self._add(group, joining, joining.new_member_id, decision)
             else:
                 self._replace(group, joining, known_id, decision)
-        elif joining.version >= _MEMBER_ID_REQUIRED_SINCE:
+        elif joining.version >= MEMBER_ID_REQUIRED_SINCE:
             member_id = joining.new_member_id
             group.pending[member_id] = None
             self._rebalances.set_session(

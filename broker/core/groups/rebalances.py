@@ -249,6 +249,15 @@ class Rebalances:
         decision.answer(group.sync_waiters.pop(member_id, None), sync_refused(fenced))
         self._timers.cancel(TimerKey(TimerKind.SESSION, group.group_id, member_id))
 
+    def send_away(self, group: ClassicGroup, decision: Decision) -> None:
+        """The group ends while members may wait: they are to join what takes its place."""
+        again = ErrorCode.REBALANCE_IN_PROGRESS
+        for member_id in group.members:
+            waiter = group.join_waiters.pop(member_id, None)
+            decision.answer(waiter, join_refused(again, member_id))
+            decision.answer(group.sync_waiters.pop(member_id, None), sync_refused(again))
+        self.cancel_all(group)
+
     def renew_session(self, group: ClassicGroup, member: Member, now_ms: int) -> None:
         """A member was heard of."""
         self.set_session(group, member.member_id, member.session_timeout_ms, now_ms)

@@ -11,6 +11,7 @@ from typing import Any
 
 from broker.core.coordination import Record
 from broker.core.groups.assignors.assignment import Assign
+from broker.core.groups.consumer.classic_members import ClassicMembers
 from broker.core.groups.consumer.consumer_group import ConsumerGroup
 from broker.core.groups.consumer.consumer_heartbeats import (
     ConsumerHeartbeats,
@@ -19,15 +20,22 @@ from broker.core.groups.consumer.consumer_heartbeats import (
     check_request,
 )
 from broker.core.groups.consumer.consumer_member import MemberState
-from broker.core.groups.consumer.consumer_rebalances import ConsumerRebalances, TimerKey, TimerKind
+from broker.core.groups.consumer.consumer_rebalances import (
+    ConsumerRebalances,
+    Downgrade,
+    TimerKey,
+    TimerKind,
+)
 from broker.core.groups.consumer.group_log import Change, Groups, apply, group_gone
 from broker.core.groups.consumer.group_settings import ConsumerGroupSettings, settings_of
 from broker.core.groups.consumer.known_topics import KnownTopics
 from broker.core.groups.decision import Decision
+from broker.core.groups.joins import Joining
 from broker.core.groups.membership import ExpiryRule
 from protocol.configs.coordination import CoordinationConfig
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.consumer_groups import ConsumerGroupHeartbeatResponse
+from protocol.messages.groups import JoinGroupResponse
 
 
 class ConsumerGroups:
@@ -39,6 +47,7 @@ class ConsumerGroups:
         "_groups",
         "_heartbeats",
         "_settings",
+        "classic_members",
         "rebalances",
         "topics",
     )
@@ -48,6 +57,7 @@ class ConsumerGroups:
         config: CoordinationConfig,
         topics: KnownTopics,
         assignors: Mapping[str, Assign],
+        downgrade: Downgrade,
     ) -> None:
         """Begin without a group.
 
@@ -55,14 +65,16 @@ class ConsumerGroups:
             config: the broker's.
             topics: those of the cluster.
             assignors: all that there are, by name.
+            downgrade: makes a group a classic one, where only such members remain.
         """
         self._config = config
         self._assignors = {name: assignors[name] for name in config.group_consumer_assignors}
         self._groups: Groups = {}
         self._settings: Callable[[str], ConsumerGroupSettings] = lambda _: settings_of(config)
         self.topics = topics
-        self.rebalances = ConsumerRebalances(self._groups, topics, self._assignors)
+        self.rebalances = ConsumerRebalances(self._groups, topics, self._assignors, downgrade)
         self._heartbeats = ConsumerHeartbeats(self.rebalances)
+        self.classic_members = ClassicMembers(self.rebalances, self._heartbeats, config)
 
     # What there is.
 
@@ -89,13 +101,15 @@ class ConsumerGroups:
     def loaded(self, now_ms: int) -> None:
         """Let sessions begin again, and let who gives partitions back do so."""
         for group in self._groups.values():
-            settings = self._settings(group.group_id)
-            for member in group.members.values():
-                timeout_ms = settings.session_timeout_ms
-                if member.classic is not None:
-                    timeout_ms = member.classic.session_timeout_ms
-                self.rebalances.time_session(group.group_id, member.member_id, timeout_ms, now_ms)
-                self.rebalances.time_revocation(group, member, now_ms)
+            self._time_members(group, now_ms)
+
+    def _time_members(self, group: ConsumerGroup, now_ms: int) -> None:
+        for member in group.members.values():
+            timeout_ms = self._settings(group.group_id).session_timeout_ms
+            if member.classic is not None:
+                timeout_ms = member.classic.session_timeout_ms
+            self.rebalances.time_session(group.group_id, member.member_id, timeout_ms, now_ms)
+            self.rebalances.time_revocation(group, member, now_ms)
 
     def next_due_ms(self) -> int | None:
         """Return when ``take_due`` has something."""
@@ -145,6 +159,26 @@ class ConsumerGroups:
             KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
         """
         return self._heartbeats.leave(group, heartbeating, decision)
+
+    def join(self, group: ConsumerGroup, joining: Joining, decision: Decision) -> JoinGroupResponse:
+        """Take in a member that speaks the classic protocol.
+
+        Raises:
+            KafkaError: why it is refused.
+        """
+        settings = self._settings(group.group_id)
+        return self.classic_members.join(group, joining, settings, decision)
+
+    def write_upgraded(self, group_id: str, changes: Sequence[Change], decision: Decision) -> None:
+        """Take over what a classic group becomes; its members' sessions begin."""
+        self.rebalances.write(changes, decision)
+        self._time_members(self._groups[group_id], decision.now_ms)
+
+    def remove(self, group: ConsumerGroup, decision: Decision) -> None:
+        """Forget a group that becomes a classic one, with its members."""
+        for member_id in group.members:
+            self.rebalances.cancel(group.group_id, member_id)
+        self.rebalances.write(group_gone(group), decision)
 
     # What the offsets of groups ask.
 

@@ -7,9 +7,9 @@ maybeReconcile, consumerGroupFenceMembers), TargetAssignmentBuilder.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from broker.core.groups.assignors.assignment import Assign, MemberSubscription
 from broker.core.groups.consumer.consumer_group import NEVER_ASSIGNED_MS, ConsumerGroup
@@ -52,15 +52,24 @@ class TimerKey(NamedTuple):
     member_id: str
 
 
+Downgrade: TypeAlias = Callable[[ConsumerGroup, Sequence[str], Decision], bool]
+"""Makes a group without these members a classic one, if it has to be; tells whether it did."""
+
+
 class ConsumerRebalances:
     """Moves groups from epoch to epoch, and members to their targets."""
 
-    __slots__ = ("_assignors", "groups", "timers", "topics")
+    __slots__ = ("_assignors", "_downgrade", "groups", "timers", "topics")
 
     def __init__(
-        self, groups: Groups, topics: KnownTopics, assignors: Mapping[str, Assign]
+        self,
+        groups: Groups,
+        topics: KnownTopics,
+        assignors: Mapping[str, Assign],
+        downgrade: Downgrade,
     ) -> None:
         """Work on ``groups``; the first of ``assignors`` is taken where no member names one."""
+        self._downgrade = downgrade
         self.groups = groups
         self.timers: Timers[TimerKey] = Timers()
         self.topics = topics
@@ -150,7 +159,9 @@ class ConsumerRebalances:
     # Members that go.
 
     def fence(self, group: ConsumerGroup, member_ids: Sequence[str], decision: Decision) -> None:
-        """Remove members, and begin an epoch without them."""
+        """Remove members, and begin an epoch without them; the rest may become a classic group."""
+        if self._downgrade(group, member_ids, decision):
+            return
         group_id = group.group_id
         regexes = dict.fromkeys(group.members[member_id].regex for member_id in member_ids)
         for member_id in member_ids:
@@ -159,6 +170,10 @@ class ConsumerRebalances:
         self.forget_regexes(group, regexes, decision)
         hashed = self.topics.hash_of(group.topics())
         self.write([epoch_change(group_id, group.epoch + 1, hashed)], decision)
+
+    def downgrade_if_due(self, group: ConsumerGroup, decision: Decision) -> None:
+        """Somebody was replaced: the group may be a classic one now."""
+        self._downgrade(group, (), decision)
 
     def forget_regexes(
         self, group: ConsumerGroup, regexes: Iterable[str | None], decision: Decision

@@ -2,7 +2,13 @@
 
 import pytest
 
-from broker.core.groups.subscription import subscribed_topics
+from broker.core.groups.subscription import (
+    assignment_of,
+    encoded_assignment,
+    subscribed_topics,
+    subscription_of,
+)
+from protocol.errors import Malformed
 from protocol.messages.consumer_protocol import ConsumerProtocolSubscription
 from protocol.stored_records import encode_versioned
 
@@ -30,3 +36,23 @@ def test_what_is_no_subscription_makes_the_topics_unknown(said: bytes) -> None:
 
 def test_nobody_subscribes_to_nothing() -> None:
     assert subscribed_topics([]) == frozenset()
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_an_assignment_is_what_its_consumer_reads(version: int) -> None:
+    encoded = encoded_assignment({"orders": [0, 2], "bills": [1]}, version)
+    assert encoded[:2] == bytes([0, version])
+    read = assignment_of(encoded)
+    assert [(row.topic, list(row.partitions)) for row in read.assigned_partitions] == [
+        ("orders", [0, 2]),
+        ("bills", [1]),
+    ]
+
+
+def test_a_version_that_is_too_new_is_answered_in_the_newest_known() -> None:
+    assert encoded_assignment({}, 9)[:2] == bytes([0, 3])
+
+
+def test_what_is_no_subscription_is_said() -> None:
+    with pytest.raises(Malformed):
+        subscription_of(b"\0")

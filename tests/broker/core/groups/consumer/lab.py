@@ -12,6 +12,8 @@ from broker.core.groups.consumer.consumer_group import ConsumerGroup
 from broker.core.groups.consumer.consumer_heartbeats import Heartbeating
 from broker.core.groups.consumer.known_topics import KnownTopics
 from broker.core.groups.group_members import GroupMembers
+from broker.core.groups.joins import Joining
+from broker.core.groups.subscription import encoded_assignment
 from broker.core.metadata_image import MetadataImage
 from protocol.configs.coordination import CoordinationConfig
 from protocol.errors import ErrorCode, KafkaError
@@ -21,6 +23,7 @@ from protocol.messages.consumer_groups import (
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
+from protocol.messages.consumer_protocol import ConsumerProtocolSubscription, TopicPartition
 from protocol.messages.control import (
     UpdateMetadataBroker,
     UpdateMetadataEndpoint,
@@ -28,11 +31,26 @@ from protocol.messages.control import (
     UpdateMetadataRequest,
     UpdateMetadataTopicState,
 )
-from protocol.stored_records import GROUP_RECORDS, decode_key, decode_versioned
+from protocol.messages.groups import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    LeaveGroupRequest,
+    MemberIdentity,
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+)
+from protocol.stored_records import (
+    GROUP_RECORDS,
+    decode_key,
+    decode_versioned,
+    encode_versioned,
+)
 
 GROUP = "readers"
 WALL_MS = 1_700_000_000_000
 SESSION_MS = 45_000
+CLASSIC_SESSION_MS = 10_000
 REBALANCE_MS = 60_000
 Parts = dict[str, list[int]]
 
@@ -104,6 +122,9 @@ class Lab:
         self.members = self.new_members()
         self.now_ms = 0
         self.records: list[Record] = []
+        self.told: dict[int, Any] = {}
+        """Answers by waiter."""
+        self.waiter = 100
         self.epochs: dict[str, int] = {}
         """What members were told last."""
         self.owned: dict[str, Parts] = {}
@@ -123,9 +144,79 @@ class Lab:
     def wall_ms(self) -> int:
         return WALL_MS + self.now_ms
 
-    def take(self, decided: Decided) -> Any:
+    def take(self, decided: Decided) -> None:
         self.records += decided.records
-        return decided.answers[0].response if decided.answers else None
+        self.told |= {answer.waiter: answer.response for answer in decided.answers}
+
+    # Members of the classic protocol.
+
+    def join_classic(self, member_id: str = "", **said: Any) -> int:
+        """Send a JoinGroup that may have to wait; its answer comes to ``told``."""
+        subscription = ConsumerProtocolSubscription(
+            topics=said.pop("topics", ["orders"]),
+            owned_partitions=[
+                TopicPartition(topic=name, partitions=indexes)
+                for name, indexes in said.pop("owned", {}).items()
+            ],
+        )
+        version, unique = said.pop("version", 3), said.pop("unique", "c")
+        words: dict[str, Any] = {
+            "session_timeout_ms": CLASSIC_SESSION_MS,
+            "rebalance_timeout_ms": REBALANCE_MS,
+            "protocol_type": "consumer",
+            "protocols": [
+                JoinGroupRequestProtocol(name="range", metadata=encode_versioned(subscription, 1))
+            ],
+            "member_id": member_id,
+            **said,
+        }
+        request = JoinGroupRequest(group_id=GROUP, **words)
+        self.waiter += 1
+        joining = Joining(self.waiter, request, version, "client", "/h", unique)
+        self.take(self.members.join(joining, self.now_ms, self.wall_ms))
+        return self.waiter
+
+    def sync_classic(
+        self, member_id: str, generation: int, assignments: Mapping[str, Parts] | None = None
+    ) -> Any:
+        """Send a SyncGroup and return its answer."""
+        rows = [
+            SyncGroupRequestAssignment(member_id=each, assignment=encoded_assignment(parts, 1))
+            for each, parts in (assignments or {}).items()
+        ]
+        request = SyncGroupRequest(
+            group_id=GROUP, member_id=member_id, generation_id=generation, assignments=rows
+        )
+        self.take(self.members.sync(0, request, 3, self.now_ms, self.wall_ms))
+        return self.told[0]
+
+    def beat_classic(self, member_id: str, generation: int, instance: str | None = None) -> int:
+        """Send a Heartbeat and return the code of its answer."""
+        request = HeartbeatRequest(
+            group_id=GROUP,
+            member_id=member_id,
+            generation_id=generation,
+            group_instance_id=instance,
+        )
+        self.take(self.members.heartbeat(0, request, self.now_ms, self.wall_ms))
+        return int(self.told[0].error_code)
+
+    def leave_classic(self, member_id: str, instance: str | None = None) -> list[int]:
+        """Send a LeaveGroup and return the codes of its answer."""
+        leaving = [MemberIdentity(member_id=member_id, group_instance_id=instance)]
+        request = LeaveGroupRequest(group_id=GROUP, members=leaving)
+        self.take(self.members.leave(0, request, self.now_ms, self.wall_ms))
+        return [int(row.error_code) for row in self.told[0].members]
+
+    def stable_classic(self, assignment: Parts, **said: Any) -> str:
+        """Have a classic group with one member that has this assignment; return its id."""
+        waiter = self.join_classic(**said)
+        self.later(self.config.group_initial_rebalance_delay_ms)
+        joined = self.told[waiter]
+        self.sync_classic(joined.member_id, 1, {joined.member_id: assignment})
+        return str(joined.member_id)
+
+    # Members of the consumer protocol.
 
     def ask(
         self, member_id: str, epoch: int = 0, *, version: int = 1, **said: Any
@@ -139,8 +230,8 @@ class Lab:
         words: dict[str, Any] = {**(first if epoch == 0 else {}), "group_id": GROUP, **said}
         request = ConsumerGroupHeartbeatRequest(member_id=member_id, member_epoch=epoch, **words)
         heartbeating = Heartbeating(request, version, "client", "/127.0.0.1", "unique")
-        decided = self.members.beat(1, heartbeating, self.now_ms, self.wall_ms)
-        told: ConsumerGroupHeartbeatResponse = self.take(decided)
+        self.take(self.members.beat(1, heartbeating, self.now_ms, self.wall_ms))
+        told: ConsumerGroupHeartbeatResponse = self.told[1]
         return told
 
     def refused(self, member_id: str, epoch: int = 0, **said: Any) -> ErrorCode:
@@ -180,6 +271,7 @@ class Lab:
     def restart(self) -> None:
         """Load the log into a shard of another coordinator."""
         self.members = self.new_members()
+        self.told = {}
         for key, value in self.records:
             record, about = decode_key(GROUP_RECORDS, key)
             self.members.replay(record, about, value)

@@ -1,0 +1,132 @@
+"""Groups with members change their protocol: to the consumer protocol and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from broker.core.groups.classic_group import ClassicGroup, GroupState
+from broker.core.groups.subscription import assignment_of
+from protocol.errors import ErrorCode, KafkaError
+from tests.broker.core.groups.consumer.lab import GROUP, Lab, Parts, image_with, topic_id
+
+ORDERS = topic_id("orders")
+AGAIN, NONE = ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.NONE
+
+
+def lab_with_classic(**config: Any) -> tuple[Lab, str]:
+    lab = Lab(image_with(orders=2), **config)
+    return lab, lab.stable_classic({"orders": [0, 1]})
+
+
+def assigned(synced: Any) -> Parts:
+    rows = assignment_of(synced.assignment).assigned_partitions
+    return {row.topic: list(row.partitions) for row in rows}
+
+
+def mixed(**config: Any) -> tuple[Lab, str]:
+    """Return a group in which a classic member and ``a`` have a partition each."""
+    lab, classic_id = lab_with_classic(**config)
+    lab.beat("a")
+    lab.join_classic(classic_id, owned={"orders": [0, 1]})
+    lab.join_classic(classic_id, owned={"orders": [0]})
+    lab.settle("a")
+    assert lab.group.state.value == "Stable"
+    return lab, classic_id
+
+
+def classic_group(lab: Lab) -> ClassicGroup:
+    group = lab.members.get(GROUP)
+    assert isinstance(group, ClassicGroup)
+    return group
+
+
+def test_a_member_of_the_consumer_protocol_upgrades_the_group_that_it_joins() -> None:
+    lab, classic_id = lab_with_classic()
+    since = len(lab.records)
+    assert lab.beat("a") == {}
+    numbers = [number for number, _, _ in lab.written(since)]
+    assert numbers[:6] == [2, 5, 3, 7, 6, 8]
+    member = lab.group.members[classic_id]
+    assert member.classic is not None
+    assert (member.epoch, member.assigned) == (1, {ORDERS: {0: 1, 1: 1}})
+    assert (lab.group.epoch, lab.group.assignment_epoch) == (2, 2)
+    assert lab.beat_classic(classic_id, 1) == AGAIN
+
+
+def test_both_kinds_of_members_share_and_the_next_coordinator_knows() -> None:
+    lab, classic_id = mixed()
+    assert lab.owned["a"] == {"orders": [1]}
+    assert assigned(lab.sync_classic(classic_id, 2)) == {"orders": [0]}
+    assert lab.beat_classic(classic_id, 2) == NONE
+    lab.restart()
+    assert lab.group.state.value == "Stable"
+    assert lab.members.classic.get(GROUP) is None
+    assert lab.beat_classic(classic_id, 2) == NONE
+
+
+def test_members_that_wait_for_others_are_to_join_again() -> None:
+    lab = Lab(image_with(orders=2))
+    waiter = lab.join_classic()
+    lab.beat("a")
+    assert lab.told[waiter].error_code == AGAIN
+    assert list(lab.group.members) == ["client-c", "a"]
+
+
+@pytest.mark.parametrize(
+    ("config", "said", "reason"),
+    [
+        ({"group_consumer_migration_policy": "DISABLED"}, {}, "online upgrade is disabled"),
+        ({"group_consumer_migration_policy": "downgrade"}, {}, "online upgrade is disabled"),
+        ({}, {"protocol_type": "connect"}, "does not use the consumer embedded protocol"),
+    ],
+)
+def test_what_has_to_stay_classic_refuses_the_consumer_protocol(
+    config: dict[str, Any], said: dict[str, Any], reason: str
+) -> None:
+    lab = Lab(image_with(orders=2), **config)
+    member_id = lab.stable_classic({}, **said)
+    with pytest.raises(KafkaError, match=reason):
+        lab.ask("a")
+    assert lab.refused("a") is ErrorCode.GROUP_ID_NOT_FOUND
+    assert lab.beat_classic(member_id, 1) == NONE
+
+
+def test_only_who_joins_upgrades_a_group() -> None:
+    lab, classic_id = lab_with_classic()
+    assert lab.refused("a", 3) is ErrorCode.GROUP_ID_NOT_FOUND
+    assert lab.refused("a", 0, subscribed_topic_regex="[") is ErrorCode.INVALID_REGULAR_EXPRESSION
+    assert lab.beat_classic(classic_id, 1) == NONE
+
+
+def test_a_group_is_classic_again_when_the_last_of_the_consumer_protocol_left() -> None:
+    lab, classic_id = mixed()
+    since = len(lab.records)
+    lab.ask("a", -1)
+    group = classic_group(lab)
+    assert (group.state, group.generation) == (GroupState.PREPARING_REBALANCE, 2)
+    assert lab.written(since)[-1][0] == 2
+    assert lab.beat_classic(classic_id, 2) == AGAIN
+    waiter = lab.join_classic(classic_id)
+    assert (lab.told[waiter].error_code, lab.told[waiter].generation_id) == (NONE, 3)
+    lab.restart()
+    assert isinstance(lab.members.get(GROUP), ClassicGroup)
+
+
+def test_a_group_stays_with_the_consumer_protocol_where_it_may_not_go_back() -> None:
+    lab, classic_id = mixed(group_consumer_migration_policy="upgrade")
+    lab.ask("a", -1)
+    assert list(lab.group.members) == [classic_id]
+
+
+def test_a_classic_member_in_the_place_of_the_last_other_one_makes_the_group_classic() -> None:
+    lab = Lab(image_with(orders=2))
+    lab.beat("a", instance_id="desk")
+    lab.ask("a", -2, instance_id="desk")
+    waiter = lab.join_classic(group_instance_id="desk", owned={"orders": [0, 1]}, unique="d")
+    joined = lab.told[waiter]
+    group = classic_group(lab)
+    assert (joined.error_code, joined.member_id, joined.generation_id) == (NONE, "d", 2)
+    assert (group.state, group.generation) == (GroupState.STABLE, 2)
+    assert assigned(lab.sync_classic("d", 2)) == {"orders": [0, 1]}

@@ -1,0 +1,92 @@
+"""Groups of the consumer protocol (KIP-848): Kafka's own consumer in them, its tools about them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer
+
+from tests.deadlines import DEADLINE_MS
+from tests.integration.labs import Lab
+from tests.kafka_tools.test_consumer_groups import produced
+from tests.kafka_tools.tools import KafkaTools
+
+WITH_CONSUMER_PROTOCOL = "4.3"
+"""Kafka's consumer of 3.9 has an early form of it, which no release of brokers serves."""
+
+
+@pytest.fixture
+def created(lab: Lab, topic: str, tools: KafkaTools) -> str:
+    if not tools.release.startswith(WITH_CONSUMER_PROTOCOL):
+        pytest.skip(f"the consumer of {tools.release} does not speak the protocol")
+    lab.create(topic, 2)
+    return topic
+
+
+@pytest.fixture
+def member(lab: Lab, created: str) -> Generator[Any]:
+    """A member of the group ``of-TOPIC`` that has both partitions."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": ",".join(lab.servers),
+            "group.id": f"of-{created}",
+            "group.protocol": "consumer",
+            "client.id": "reader",
+            "auto.offset.reset": "earliest",
+        }
+    )
+    consumer.subscribe([created])
+
+    def has_both(_: object) -> bool:
+        consumer.poll(0.1)
+        return len(consumer.assignment()) == 2
+
+    lab.cluster.wait_until(has_both, "the member has both partitions", DEADLINE_MS)
+    yield consumer
+    consumer.close()
+
+
+def consumed(tools: KafkaTools, topic: str, count: int, what: str) -> list[str]:
+    printed = tools.run(
+        f"kafka-console-consumer {what} --group of-{topic} --max-messages {count}"
+        " --consumer-property group.protocol=consumer"
+        " --consumer-property auto.offset.reset=earliest"
+    )
+    assert printed.code == 0, printed
+    assert printed.err.endswith(f"Processed a total of {count} messages\n")
+    return sorted(line for line in printed.lines if "is deprecated" not in line)
+
+
+def test_kafkas_consumer_goes_on_where_its_group_was(tools: KafkaTools, created: str) -> None:
+    produced(tools, created, "one", "two")
+    assert consumed(tools, created, 2, f"--topic {created}") == ["one", "two"]
+    produced(tools, created, "three")
+    assert consumed(tools, created, 1, f"--topic {created}") == ["three"]
+    listed = tools.run("kafka-consumer-groups --list --type consumer --state")
+    lines = [line.split() for line in listed.lines if f"of-{created}" in line]
+    assert lines == [[f"of-{created}", "Consumer", "Empty"]]
+    deleted = tools.run(f"kafka-consumer-groups --delete --group of-{created}")
+    assert "was successful" in deleted.out
+
+
+def test_kafkas_consumer_finds_topics_by_a_regular_expression(
+    tools: KafkaTools, created: str
+) -> None:
+    produced(tools, created, "one")
+    assert consumed(tools, created, 1, f"--include {created[:-1]}.") == ["one"]
+
+
+@pytest.mark.usefixtures("member")
+def test_kafkas_tools_tell_of_a_group_and_its_members(tools: KafkaTools, created: str) -> None:
+    group = f"of-{created}"
+    state = tools.run(f"kafka-consumer-groups --describe --group {group} --state --verbose")
+    (row,) = [line.split() for line in state.lines if line.startswith(group)]
+    assert row[3:] == ["uniform", "Stable", "2", "2", "1"]
+    told = tools.run(f"kafka-consumer-groups --describe --group {group} --members --verbose")
+    (row,) = [line.split() for line in told.lines if line.startswith(group)]
+    assert row[3:6] == ["reader", "2", "2"]
+    offsets = tools.run(f"kafka-consumer-groups --describe --group {group}")
+    partitions = [line.split()[2] for line in offsets.lines if line.startswith(group)]
+    assert sorted(partitions) == ["0", "1"]
