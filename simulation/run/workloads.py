@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
 
 from protocol.ids import TopicPartition
@@ -151,46 +151,13 @@ class Workloads:
 
     def _library(self, workload: Workload, connection: ClusterClient) -> _Client:
         # A large library, loaded only by runs in which it takes part.
-        from simulation.workload.aiokafka_clients import (  # noqa: PLC0415
-            AiokafkaConsumerWorkload,
-            AiokafkaProducerWorkload,
-        )
-        from simulation.workload.group_consumer import (  # noqa: PLC0415
-            GroupConsumerSettings,
-            GroupConsumerWorkload,
-        )
-        from simulation.workload.transactional_producer import (  # noqa: PLC0415
-            TransactionalProducerWorkload,
-            TransactionSettings,
-        )
-        from simulation.workload.transformer import (  # noqa: PLC0415
-            TransformSettings,
-            TransformWorkload,
+        from simulation.run.library_workloads import (  # noqa: PLC0415
+            LibraryClient,
+            library_workload,
         )
 
-        who = (connection.addresses, connection.client_id, self._history)
-        writing = _producer_settings(workload)
-        is_committed = workload.read_committed
-        if workload.kind == "transform":
-            assert workload.group is not None
-            assert workload.into is not None
-            writing = replace(writing, topic=workload.into)
-            transform = TransformSettings(
-                topic=workload.topic, group=workload.group, writing=writing
-            )
-            return TransformWorkload(self._count, *who, transform)
-        if workload.group is not None:
-            member = GroupConsumerSettings(
-                topic=workload.topic, group=workload.group, is_read_committed=is_committed
-            )
-            return GroupConsumerWorkload(*who, member)
-        if workload.kind == "consume":
-            reading = ConsumerSettings(topic=workload.topic, is_read_committed=is_committed)
-            return AiokafkaConsumerWorkload(*who, reading)
-        if workload.transactional:
-            transactions = TransactionSettings(aborts_every=workload.aborts_every)
-            return TransactionalProducerWorkload(self._count, *who, writing, transactions)
-        return AiokafkaProducerWorkload(self._count, *who, writing)
+        client = LibraryClient(connection.addresses, connection.client_id, self._history)
+        return library_workload(workload, self._count, client, _producer_settings(workload))
 
     def _client(self, workload: Workload, connection: ClusterClient) -> _Client:
         match workload.kind:
