@@ -45,12 +45,7 @@ class Transactions:
         ``transaction_version`` is the finalized level of the feature.
         """
         state = engine.state
-        limits = TransactionLimits(
-            timeout_ms_max=config.transaction_max_timeout_ms,
-            id_expiration_ms=config.transactional_id_expiration_ms,
-            abort_interval_ms=config.transaction_abort_timed_out_transaction_cleanup_interval_ms,
-            expiry_interval_ms=config.transaction_remove_expired_transaction_cleanup_interval_ms,
-        )
+        limits = _limits(config)
         hosts = HostPorts(
             now_ms=state.now_ms,
             wall_ms=state.wall_ms,
@@ -121,3 +116,12 @@ class Transactions:
             on_done=lambda: host.take(shard.markers_written(due, self._wall_ms())),
             is_wanted=lambda: host.holds(shard),
         )
+
+
+def _limits(config: BrokerConfig) -> TransactionLimits:
+    return TransactionLimits(
+        timeout_ms_max=config.transaction_max_timeout_ms,
+        id_expiration_ms=config.transactional_id_expiration_ms,
+        abort_interval_ms=config.transaction_abort_timed_out_transaction_cleanup_interval_ms,
+        expiry_interval_ms=config.transaction_remove_expired_transaction_cleanup_interval_ms,
+    )
