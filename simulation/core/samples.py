@@ -326,6 +326,10 @@ class Samples:
     """When the last fault was taken off and everything was started again; None: never."""
     ended_us: int = 0
 
+    def is_damaged(self, broker: int, at_us: int) -> bool:
+        """Tell whether a disk of a broker had lost or changed something by then."""
+        return any(each.broker == broker and each.at_us <= at_us for each in self.damages)
+
     def told_time(self, at_us: int) -> str:
         """Return a time as violations tell it, and the lines of the story: since that began."""
         return f"{(at_us - self.began_us) / 1e6:.6f} s"

@@ -101,7 +101,7 @@ class DurableDecisions:
             )
 
     def leader_and_isr(self, _: Any, message: LeaderAndIsrRequest) -> Iterator[str]:
-        """Read one; leadership of partitions that only brokers know is taken from them."""
+        """Read the leadership of each partition; what only brokers know may be led by nobody."""
         for topic in message.topic_states:
             for each in topic.partition_states:
                 tp = TopicPartition(topic.topic_name, each.partition_index)
@@ -111,7 +111,7 @@ class DurableDecisions:
                     yield from self._leadership(_ToldLeadership(tp, topic_id, each.leader, *epochs))
 
     def update_metadata(self, _: Any, message: UpdateMetadataRequest) -> Iterator[str]:
-        """Read one: partitions, and who is alive."""
+        """Read the leadership of each partition, and who is alive."""
         for topic in message.topic_states:
             for each in topic.partition_states:
                 tp = TopicPartition(topic.topic_name, each.partition_index)
@@ -123,7 +123,7 @@ class DurableDecisions:
                 yield f"calls broker {broker.id} alive, of which the journal does not know"
 
     def stop_replica(self, _: Any, message: StopReplicaRequest) -> Iterator[str]:
-        """Read one: a replica that is to be deleted is none any more by the journal."""
+        """Read what is to be deleted: replicas that are none any more by the journal."""
         epochs = {each.broker_epoch: each.broker_id for each in self._state.brokers.values()}
         broker = epochs.get(message.broker_epoch)
         for topic in message.topic_states:
@@ -139,7 +139,7 @@ class DurableDecisions:
                     yield f"deletes {tp} on broker {broker}, which the journal keeps there"
 
     def alter_partition(self, _: Any, message: AlterPartitionResponse) -> Iterator[str]:
-        """Read one."""
+        """Read the leadership that a leader is told of after it asked for an Isr."""
         for topic in message.topics:
             topic_id = bytes(topic.topic_id)
             name = topic.topic_name or self._state.topic_names.get(topic_id)
@@ -151,20 +151,20 @@ class DurableDecisions:
                     yield from self._leadership(told)
 
     def producer_ids(self, _: Any, message: AllocateProducerIdsResponse) -> Iterator[str]:
-        """Read one."""
+        """Read up to where producer ids are given away."""
         end = message.producer_id_start + message.producer_id_len
         if message.error_code == ErrorCode.NONE and end > self._state.next_producer_id:
             yield f"gives ids up to {end}, and the journal up to {self._state.next_producer_id}"
 
     def registration(self, request: Any, message: BrokerRegistrationResponse) -> Iterator[str]:
-        """Read one."""
+        """Read the epoch that a broker gets."""
         known = self._state.brokers.get(request.broker_id)
         durable = -1 if known is None else known.broker_epoch
         if message.error_code == ErrorCode.NONE and message.broker_epoch > durable:
             yield f"gives the epoch {message.broker_epoch}, and the journal has {durable}"
 
     def created_topics(self, request: Any, message: CreateTopicsResponse) -> Iterator[str]:
-        """Read one."""
+        """Read which topics are said to be there."""
         for each in message.topics:
             is_made = each.error_code == ErrorCode.NONE and not request.validate_only
             is_known = each.name in self._state.topics or bytes(each.topic_id) in self._topic_ids
@@ -172,7 +172,7 @@ class DurableDecisions:
                 yield f"says that {each.name} is created, and the journal does not have it"
 
     def deleted_topics(self, _: Any, message: DeleteTopicsResponse) -> Iterator[str]:
-        """Read one."""
+        """Read which topics are said to be gone."""
         for each in message.responses:
             topic = self._state.topics.get(each.name or "")
             is_kept = topic is not None and not topic.is_deleting and each.name not in self._deleted
@@ -180,7 +180,7 @@ class DurableDecisions:
                 yield f"says that {each.name} is deleted, and the journal keeps it"
 
     def added_partitions(self, request: Any, message: CreatePartitionsResponse) -> Iterator[str]:
-        """Read one."""
+        """Read how many partitions topics are said to have."""
         wanted = {each.name: each.count for each in request.topics}
         for each in message.results:
             topic = self._state.topics.get(each.name)

@@ -101,10 +101,7 @@ def _in_logs(
         is_earlier = sample.log_start_offset < deleted.before
         if not is_later or not is_earlier or sample.topic_id != deleted.topic_id:
             continue
-        if any(
-            damage.broker == sample.broker and damage.at_us <= sample.at_us
-            for damage in samples.damages
-        ):
+        if samples.is_damaged(sample.broker, sample.at_us):
             continue
         text = (
             f"{sample.tp} begins at {sample.log_start_offset} on its leader {sample.broker} at "

@@ -39,7 +39,7 @@ def check_elections(evidence: Evidence) -> list[Violation]:
 def _unclean_elections(evidence: Evidence) -> Iterator[tuple[PartitionSample, PartitionSample]]:
     """Give what a partition was before and after each election from outside of its Isr.
 
-    A controller whose journal a hand changed takes over the leaders that brokers tell it of. Of
+    A controller whose journal was edited takes over the leaders that brokers tell it of. Of
     two changes that were seen as one nobody knows what the Isr was in between.
     """
     edited_us = min(evidence.samples.journal_edits_us, default=None)

@@ -138,14 +138,10 @@ def _is_meant(
         begun_us <= sample.at_us and offset in {start, TO_HIGH_WATERMARK}
         for begun_us, offset in told.deletions.get(sample.tp, ())
     )
-    is_damaged = any(
-        damage.broker == sample.broker and damage.at_us <= sample.at_us
-        for damage in samples.damages
-    )
     return (
         newest is None
         or is_ordered
-        or is_damaged
+        or samples.is_damaged(sample.broker, sample.at_us)
         or _is_expired(sample, newest, held, _skew_ms(samples))
     )
 
