@@ -19,7 +19,7 @@ from jbodlab.errors import ExitCode
 from jbodlab.processes.lab_spec import LabShape
 from tests.clients.builds import NotRunError
 from tests.clients.card import page
-from tests.clients.programs import MEANINGS, PROGRAMS, Program
+from tests.clients.programs import MEANINGS, NOTES, PROGRAMS, Program
 from tests.clients.results import Outcome
 from tests.clients.session import FAILING, WHOLE, run_program
 from tests.integration.labs import FAST, PATIENT_MS, Lab, running_lab
@@ -50,7 +50,7 @@ def main(*, clients: tuple[str, ...], quick: bool) -> None:
     chosen = [each for each in PROGRAMS if not clients or each.client in clients]
     outcomes = list(_outcomes(chosen, quick=quick))
     if not clients and not quick:
-        CARD.write_text(page(outcomes, (WHOLE, FAILING), MEANINGS), encoding="utf-8")
+        CARD.write_text(page(outcomes, (WHOLE, FAILING), MEANINGS, NOTES), encoding="utf-8")
         click.echo(f"written: {CARD.relative_to(ROOT)}")
     sys.exit(exit_code(outcomes))
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Final
 
 FOLDER: Final = Path(__file__).parent
+JVM_FLAGS: Final = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 SAID_LAST: Final = 300
 """Characters shown of what a tool said that failed."""
 
@@ -45,3 +47,29 @@ def go_program(name: str, build_dir: Path) -> list[str]:
     compiled = build_dir / name
     build(tool("go"), "build", "-o", str(compiled), f"./{name}", folder=FOLDER / "go")
     return [str(compiled)]
+
+
+def node_program(name: str, build_dir: Path) -> list[str]:
+    """Fetch what ``js/NAME`` stands on, as its package-lock.json says, beside a copy of it."""
+    node, npm = tool("node"), tool("npm")
+    source, copy = FOLDER / "js" / name, build_dir / name
+    modules, lock = copy / "node_modules", "package-lock.json"
+    is_fetched = modules.is_dir() and (copy / lock).read_bytes() == (source / lock).read_bytes()
+    ignored = shutil.ignore_patterns("node_modules")
+    shutil.copytree(source, copy, dirs_exist_ok=True, ignore=ignored)
+    if not is_fetched:
+        build(npm, "ci", "--no-audit", "--no-fund", folder=copy)
+    return [node, str(copy / "main.js")]
+
+
+def java_program(release: str, build_dir: Path) -> list[str]:
+    """Fetch the Java clients of a Kafka release and compile ``java/`` against them."""
+    java, compiler, maven = tool("java"), tool("javac"), tool("mvn")
+    source, folder = FOLDER / "java", build_dir / f"java-{release}"
+    libs, classes = folder / "libs", folder / "classes"
+    if not any(libs.glob("kafka-streams-*.jar")):
+        options = (f"-DoutputDirectory={libs}", f"-Dkafka.version={release}")
+        build(maven, "-q", "-B", "dependency:copy-dependencies", *options, folder=source)
+    programs = sorted(map(str, source.glob("*.java")))
+    build(compiler, "-nowarn", "-d", str(classes), "-cp", f"{libs}/*", *programs, folder=source)
+    return [java, *JVM_FLAGS, "-cp", f"{classes}{os.pathsep}{libs}/*", "Clients"]

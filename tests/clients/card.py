@@ -19,13 +19,19 @@ the program writes to it, another one for each item that writes.
 """
 
 
-def page(outcomes: Sequence[Outcome], worlds: Sequence[str], meanings: Mapping[str, str]) -> str:
+def page(
+    outcomes: Sequence[Outcome],
+    worlds: Sequence[str],
+    meanings: Mapping[str, str],
+    notes: Sequence[str] = (),
+) -> str:
     """Return the card in Markdown.
 
     Args:
         outcomes: of every client in every world that it ran in.
         worlds: the columns, in their order.
         meanings: what an item is about, where it is no suite.
+        notes: what a reader has to know of a client.
     """
     lines = [_HEAD, f"| client | item | {' | '.join(worlds)} |", f"|---|---|{'---|' * len(worlds)}"]
     seen: dict[tuple[str, str], dict[str, str]] = {}
@@ -41,6 +47,7 @@ def page(outcomes: Sequence[Outcome], worlds: Sequence[str], meanings: Mapping[s
     items = {item for _, item in seen}
     lines += ["", "| item | what it does |", "|---|---|"]
     lines += [f"| {item} | {text} |" for item, text in meanings.items() if item in items]
+    lines += ["", *(f"- {note}" for note in notes)] if notes else []
     return "\n".join(lines) + "\n"
 
 

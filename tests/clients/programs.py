@@ -8,12 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tests.clients.builds import go_program
+from tests.clients.builds import go_program, java_program, node_program
 
 ADMIN: Final = "admin"
 PRODUCE: Final = "produce"
 GROUP: Final = "group"
 TRANSACTIONS: Final = "transactions"
+STREAMS: Final = "streams"
 FOUR: Final = (ADMIN, PRODUCE, GROUP, TRANSACTIONS)
 MEANINGS: Final = {
     ADMIN: "creates a topic, changes, describes and deletes it",
@@ -21,6 +22,8 @@ MEANINGS: Final = {
     GROUP: "two members share, one leaves, a third goes on at the committed offsets; the group is "
     "listed, described, deleted",
     TRANSACTIONS: "consume, transform, produce; each third transaction aborted: every record once",
+    STREAMS: "Kafka Streams counts words with exactly_once_v2, through a repartition topic and a "
+    "changelog: every count of every word once, in order",
 }
 
 
@@ -41,4 +44,13 @@ class Program:
 PROGRAMS: Final = (
     Program("franz-go", partial(go_program, "franz")),
     Program("sarama", partial(go_program, "sarama")),
+    Program("kafkajs", partial(node_program, "kafkajs")),
+    Program("Java", partial(java_program, "4.3.1"), (*FOUR, STREAMS)),
+    Program("Java before 4", partial(java_program, "3.9.2"), (*FOUR, STREAMS)),
 )
+NOTES: Final = (
+    "kafkajs sends one record at a time here: when a broker refuses its part of a send, kafkajs "
+    "resolves the send without what then belongs to a broker that has answered already "
+    "(tulios/kafkajs#1303), on any cluster, and sends under way at the same time pass each other.",
+)
+"""What a reader has to know of a client to understand its row."""

@@ -16,7 +16,7 @@ from typing import Final
 from tests.clients.results import Halfway, ItemResult, Outcome, Version, read_line
 from tests.integration.labs import Lab
 
-DEADLINE_S: Final = 300
+DEADLINE_S: Final = 600
 """For all items of a program."""
 VICTIM: Final = 1
 """All broken disks are this broker's: whatever else breaks, two replicas of three are left."""
