@@ -22,6 +22,8 @@ from tests.clients.card import page
 from tests.clients.programs import MEANINGS, NOTES, PROGRAMS, Program
 from tests.clients.results import Outcome
 from tests.clients.session import FAILING, WHOLE, run_program
+from tests.clients.suites import CLIENT as KAFKA_PYTHON_SUITE
+from tests.clients.suites import run_kafka_python
 from tests.integration.labs import FAST, PATIENT_MS, Lab, running_lab
 
 ROOT: Final = Path(__file__).parents[2]
@@ -40,7 +42,9 @@ SHAPE: Final = LabShape(
 @click.option(
     "--client",
     "clients",
-    type=click.Choice([each.client for each in PROGRAMS], case_sensitive=False),
+    type=click.Choice(
+        [*(each.client for each in PROGRAMS), KAFKA_PYTHON_SUITE], case_sensitive=False
+    ),
     multiple=True,
     help="Only these; all by default. The card is not written then.",
 )
@@ -48,7 +52,9 @@ SHAPE: Final = LabShape(
 def main(*, clients: tuple[str, ...], quick: bool) -> None:
     """Run client programs and suites against clusters of their own; write docs/clients.md."""
     chosen = [each for each in PROGRAMS if not clients or each.client in clients]
-    outcomes = list(_outcomes(chosen, quick=quick))
+    outcomes = list(_outcomes(chosen, quick=quick)) if chosen else []
+    if not clients or KAFKA_PYTHON_SUITE in clients:
+        outcomes.append(_suite())
     if not clients and not quick:
         CARD.write_text(page(outcomes, (WHOLE, FAILING), MEANINGS, NOTES), encoding="utf-8")
         click.echo(f"written: {CARD.relative_to(ROOT)}")
@@ -81,6 +87,17 @@ def _outcomes(programs: Sequence[Program], *, quick: bool) -> Generator[Outcome]
                 yield _told(_run(program, command, whole, root, break_disks=False))
             with running_lab(root / f"broken-{number}", SHAPE) as broken:
                 yield _told(_run(program, command, broken, root, break_disks=True))
+
+
+def _suite() -> Outcome:
+    click.echo(f"{KAFKA_PYTHON_SUITE}: fetching and running it")
+    BUILD_DIR.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="jbodlab-clients-") as name:
+        try:
+            return _told(run_kafka_python(BUILD_DIR, Path(name)))
+        except NotRunError as error:
+            click.echo(f"{KAFKA_PYTHON_SUITE}: not run: {error}")
+            return Outcome(KAFKA_PYTHON_SUITE, "", WHOLE, (), not_run=str(error))
 
 
 def _prepared(program: Program) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -73,3 +74,8 @@ def java_program(release: str, build_dir: Path) -> list[str]:
     programs = sorted(map(str, source.glob("*.java")))
     build(compiler, "-nowarn", "-d", str(classes), "-cp", f"{libs}/*", *programs, folder=source)
     return [java, *JVM_FLAGS, "-cp", f"{classes}{os.pathsep}{libs}/*", "Clients"]
+
+
+def python_program(name: str, _build_dir: Path) -> list[str]:
+    """Return how ``python/NAME`` starts: requirements.lock has its client."""
+    return [sys.executable, "-m", f"tests.clients.python.{name}"]

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tests.clients.builds import go_program, java_program, node_program
+from tests.clients.builds import go_program, java_program, node_program, python_program
 
 ADMIN: Final = "admin"
 PRODUCE: Final = "produce"
@@ -47,6 +47,7 @@ PROGRAMS: Final = (
     Program("kafkajs", partial(node_program, "kafkajs")),
     Program("Java", partial(java_program, "4.3.1"), (*FOUR, STREAMS)),
     Program("Java before 4", partial(java_program, "3.9.2"), (*FOUR, STREAMS)),
+    Program("confluent-kafka", partial(python_program, "confluent")),
 )
 NOTES: Final = (
     "kafkajs sends one record at a time here: when a broker refuses its part of a send, kafkajs "
