@@ -14,7 +14,7 @@ from typing import Final
 from broker.broker_control import BrokerControl
 from broker.client_gate import ClientGate
 from broker.context import Context
-from broker.coordinators.coordinators import Coordinators, make_coordinators
+from broker.coordinators.coordinators import Coordinators, ResourceConfigs, make_coordinators
 from broker.coordinators.groups import CoordinatorRelay
 from broker.core.fetch_session import SESSION_ID_MAX, FetchSessions
 from broker.core.internal_topics import new_topic
@@ -242,7 +242,7 @@ class Parts:
             self.engine,
             self.config,
             record_turns=self.record_turns,
-            topic_config=self.topic_configs.config_of,
+            configs=ResourceConfigs(self.topic_configs.config_of, self.group_configs.config_of),
             next_producer_id=self.producer_ids.next_producer_id,
             release=self._own.emulate,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from broker.coordinators.coordinator_log import log_ports
 from broker.coordinators.groups import GroupShards, group_shards
@@ -12,6 +13,7 @@ from broker.coordinators.transactions import Transactions
 from broker.coordinators.verifier import Verifier, make_verifier
 from broker.engine.engine import Engine
 from broker.record_turns import RecordTurns
+from protocol.configs.group import GroupConfig
 from protocol.configs.parsing import BrokerConfig, TopicConfig
 from protocol.features import TRANSACTION_VERSION, finalized_level
 from protocol.records.batch import Compression
@@ -38,12 +40,20 @@ class Coordinators:
         self.verifier.stop()
 
 
+class ResourceConfigs(NamedTuple):
+    """Give what something of a name is configured to, now."""
+
+    of_topic: Callable[[str], TopicConfig]
+    of_group: Callable[[str], GroupConfig] | None = None
+    """None: all groups have the broker's defaults."""
+
+
 def make_coordinators(
     engine: Engine,
     config: BrokerConfig,
     *,
     record_turns: RecordTurns,
-    topic_config: Callable[[str], TopicConfig],
+    configs: ResourceConfigs,
     next_producer_id: Callable[[], Awaitable[int]],
     release: str | None,
 ) -> Coordinators:
@@ -52,19 +62,19 @@ def make_coordinators(
     group_logs = log_ports(
         engine,
         record_turns=record_turns,
-        topic_config=topic_config,
+        topic_config=configs.of_topic,
         compression=Compression(config.offsets_topic_compression_codec),
         load_bytes_max=config.offsets_load_buffer_size,
     )
     transaction_logs = log_ports(
         engine,
         record_turns=record_turns,
-        topic_config=topic_config,
+        topic_config=configs.of_topic,
         compression=Compression.NONE,
         load_bytes_max=config.transaction_state_log_load_buffer_size,
     )
     return Coordinators(
-        group_shards(engine, config, group_logs),
+        group_shards(engine, config, group_logs, configs.of_group),
         Transactions(
             engine,
             config,

@@ -11,6 +11,7 @@ from broker.coordinators.shards import Shards
 from broker.core.groups.group_shard import GroupShard
 from broker.engine.engine import Engine
 from protocol.configs.coordination import CoordinationConfig
+from protocol.configs.group import GroupConfig
 from protocol.ids import TopicPartition
 from protocol.topic_names import CONSUMER_OFFSETS
 
@@ -18,7 +19,12 @@ GroupShards: TypeAlias = Shards[GroupShard]
 """What handlers ask."""
 
 
-def group_shards(engine: Engine, config: CoordinationConfig, logs: LogPorts) -> GroupShards:
+def group_shards(
+    engine: Engine,
+    config: CoordinationConfig,
+    logs: LogPorts,
+    group_config: Callable[[str], GroupConfig] | None,
+) -> GroupShards:
     """Return the coordinator of groups; the engine's events must reach it."""
     state = engine.state
     ports = HostPorts(
@@ -30,7 +36,7 @@ def group_shards(engine: Engine, config: CoordinationConfig, logs: LogPorts) -> 
         CONSUMER_OFFSETS,
         state.metadata,
         lambda tp: CoordinatorLog(tp, logs),
-        lambda log: GroupShard(config, lambda: log.batch_bytes_max, state.metadata),
+        lambda log: GroupShard(config, lambda: log.batch_bytes_max, state.metadata, group_config),
         ports,
     )
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from protocol.configs.broker import BrokerConfig
 from protocol.configs.group import GROUP_KEYS, GroupConfig
+from protocol.configs.group_defaults import GroupDefaults
 from protocol.configs.parsing import (
     BrokerOverrides,
     ConfigSynonym,
@@ -41,7 +41,7 @@ class _Bounds(NamedTuple):
     largest: int | None
 
 
-def group_config(overrides: Mapping[str, str], broker: BrokerConfig) -> GroupConfig:
+def group_config(overrides: Mapping[str, str], broker: GroupDefaults) -> GroupConfig:
     """Build a group's configuration: what is set, within this broker's bounds, then its defaults.
 
     Raises:
@@ -55,7 +55,12 @@ def group_config(overrides: Mapping[str, str], broker: BrokerConfig) -> GroupCon
     return GroupConfig(**by_field(_completed(values, broker)))
 
 
-def check_group_configs(overrides: Mapping[str, str], broker: BrokerConfig) -> None:
+def default_group_config(broker: GroupDefaults) -> GroupConfig:
+    """Return what groups have that set nothing."""
+    return group_config({}, broker)
+
+
+def check_group_configs(overrides: Mapping[str, str], broker: GroupDefaults) -> None:
     """Check what a group is to be set to: names, values, bounds, values against each other.
 
     Raises:
@@ -100,14 +105,14 @@ def _places_of(
         yield ConfigSynonym(column.name, format_value(column.default), source)
 
 
-def _completed(values: Mapping[str, ConfigValue], broker: BrokerConfig) -> dict[str, ConfigValue]:
+def _completed(values: Mapping[str, ConfigValue], broker: GroupDefaults) -> dict[str, ConfigValue]:
     return {
         name: values[name] if name in values else value_of_broker(column, broker)
         for name, column in GROUP_KEYS.items()
     }
 
 
-def _bounds(name: str, broker: BrokerConfig) -> _Bounds:
+def _bounds(name: str, broker: GroupDefaults) -> _Bounds:
     return _Bounds(*(getattr(broker, field_name(key), None) for key in _bound_names(name)))
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from protocol.configs.broker import BROKER_KEYS, BrokerConfig
 from protocol.configs.topic import TOPIC_KEYS, TopicConfig
+from protocol.configs.topic_defaults import TopicDefaults
 from protocol.configs.types import (
     ConfigKey,
     ConfigSource,
@@ -275,7 +276,7 @@ def _is_set(name: str, broker: BrokerOverrides) -> bool:
     return any(name in layer for _, layer in broker.layers())
 
 
-def value_of_broker(column: ConfigKey, broker: BrokerConfig) -> ConfigValue:
+def value_of_broker(column: ConfigKey, broker: TopicDefaults) -> ConfigValue:
     """Return what a key has that is not set: of its first synonym with a value, or its default."""
     for synonym in column.synonyms:
         value = getattr(broker, field_name(synonym.name))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from protocol.configs.group import GroupConfig
+from protocol.configs.group_parsing import group_config
 from protocol.configs.parsing import TopicConfig, broker_config, topic_config
 from protocol.errors import ErrorCode, KafkaError
 
@@ -38,3 +40,6 @@ class FakeGroupConfigs:
 
     def overrides(self, group_id: str) -> Mapping[str, str]:
         return self.known.get(group_id, {})
+
+    def config_of(self, group_id: str) -> GroupConfig:
+        return group_config(self.overrides(group_id), broker_config({}))

@@ -308,7 +308,12 @@ class FakeBroker:
         self.broker_configs = FakeBrokerConfigs(configs)
         self.config_news = FakeConfigNews()
         self.auto_topics = FakeAutoTopics()
-        group_shard = GroupShard(broker_config({}), lambda: 1_000_000, self.engine.metadata)
+        group_shard = GroupShard(
+            broker_config({}),
+            lambda: 1_000_000,
+            self.engine.metadata,
+            self.group_configs.config_of,
+        )
         self.groups = FakeShards(CONSUMER_OFFSETS, group_shard)
         self.transactions = FakeTransactions()
         self.verifier = FakeVerifier()

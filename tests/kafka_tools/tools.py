@@ -83,6 +83,8 @@ def main_class(tool: str, release: str) -> str:
         "kafka-producer-perf-test": f"{tools}.ProducerPerformance",
         "kafka-reassign-partitions": f"{tools}.reassign.ReassignPartitionsCommand",
         "kafka-replica-verification": f"{tools}.ReplicaVerificationTool",
+        "kafka-share-groups": f"{tools}.consumer.group.ShareGroupCommand",
+        "kafka-streams-groups": f"{tools}.streams.StreamsGroupCommand",
         "kafka-topics": f"{tools}.TopicCommand",
         "kafka-transactions": f"{tools}.TransactionsCommand",
         "kafka-verifiable-producer": f"{tools}.VerifiableProducer",

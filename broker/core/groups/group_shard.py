@@ -30,6 +30,7 @@ from broker.core.groups.group_offsets import (
 from broker.core.groups.membership import Committer, Membership
 from broker.core.metadata_image import MetadataImage
 from protocol.configs.coordination import CoordinationConfig
+from protocol.configs.group import GroupConfig
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import NO_PRODUCER_ID, TopicPartition
 from protocol.stored_records import GROUP_RECORDS, decode_key
@@ -84,6 +85,7 @@ class GroupShard:
         config: CoordinationConfig,
         batch_bytes_max: Callable[[], int],
         metadata: MetadataImage,
+        group_config: Callable[[str], GroupConfig] | None = None,
     ) -> None:
         """Begin without a group.
 
@@ -91,11 +93,12 @@ class GroupShard:
             config: the broker's.
             batch_bytes_max: ``max.message.bytes`` of the topic.
             metadata: the topics that groups of the consumer protocol read.
+            group_config: gives what a group is configured to, now; None: all have the defaults.
         """
         self._config = config
         self._batch_bytes_max = batch_bytes_max
         self.members = GroupMembers(
-            config, batch_bytes_max, KnownTopics(metadata), BUILTIN_ASSIGNORS
+            config, batch_bytes_max, KnownTopics(metadata), BUILTIN_ASSIGNORS, group_config
         )
         self._membership: Membership = self.members
         self.offsets = GroupOffsets()

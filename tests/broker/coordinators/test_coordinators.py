@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from broker.coordinators.coordinators import make_coordinators
+from broker.coordinators.coordinators import ResourceConfigs, make_coordinators
 from broker.core.transaction_state.begin import BeginAsked
 from protocol.errors import ErrorCode, KafkaError
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
@@ -23,7 +23,7 @@ async def test_what_is_not_led_here_is_coordinated_elsewhere(lab: Lab) -> None:
         node.engine,
         node.config,
         record_turns=node.record_turns,
-        topic_config=node.topic_config,
+        configs=ResourceConfigs(node.topic_config),
         next_producer_id=never,
         release=None,
     )

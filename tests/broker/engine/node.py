@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from broker.client_gate import ClientGate
 from broker.context import Context
-from broker.coordinators.coordinators import make_coordinators
+from broker.coordinators.coordinators import ResourceConfigs, make_coordinators
 from broker.coordinators.groups import CoordinatorRelay
 from broker.core.fetch_session import FetchSessions
 from broker.core.hosted import ReturnedReplicas, ReturnRule
@@ -192,7 +192,7 @@ class Node:
             self.engine,
             self.config,
             record_turns=self.record_turns,
-            topic_config=self.topic_config,
+            configs=ResourceConfigs(self.topic_config),
             next_producer_id=self._next_producer_id,
             release=None,
         )

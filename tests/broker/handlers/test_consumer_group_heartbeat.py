@@ -52,3 +52,11 @@ async def test_a_release_with_zookeeper_has_no_such_groups(
 ):
     broker.context.release = release
     assert (await broker.ask(joining(), 0)).error_code == code
+
+
+async def test_members_are_told_the_interval_that_their_group_is_configured_to_now(
+    broker: FakeBroker,
+):
+    assert (await broker.ask(joining(), 1)).heartbeat_interval_ms == 5_000
+    broker.group_configs.known["readers"] = {"consumer.heartbeat.interval.ms": "6000"}
+    assert (await broker.ask(joining(), 1)).heartbeat_interval_ms == 6_000

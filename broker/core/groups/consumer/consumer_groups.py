@@ -33,6 +33,7 @@ from broker.core.groups.decision import Decision
 from broker.core.groups.joins import Joining
 from broker.core.groups.membership import ExpiryRule
 from protocol.configs.coordination import CoordinationConfig
+from protocol.configs.group import GroupConfig
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.consumer_groups import ConsumerGroupHeartbeatResponse
 from protocol.messages.groups import JoinGroupResponse
@@ -44,9 +45,9 @@ class ConsumerGroups:
     __slots__ = (
         "_assignors",
         "_config",
+        "_group_config",
         "_groups",
         "_heartbeats",
-        "_settings",
         "classic_members",
         "rebalances",
         "topics",
@@ -58,6 +59,7 @@ class ConsumerGroups:
         topics: KnownTopics,
         assignors: Mapping[str, Assign],
         downgrade: Downgrade,
+        group_config: Callable[[str], GroupConfig],
     ) -> None:
         """Begin without a group.
 
@@ -66,11 +68,12 @@ class ConsumerGroups:
             topics: those of the cluster.
             assignors: all that there are, by name.
             downgrade: makes a group a classic one, where only such members remain.
+            group_config: gives what a group is configured to, now.
         """
         self._config = config
         self._assignors = {name: assignors[name] for name in config.group_consumer_assignors}
         self._groups: Groups = {}
-        self._settings: Callable[[str], ConsumerGroupSettings] = lambda _: settings_of(config)
+        self._group_config = group_config
         self.topics = topics
         self.rebalances = ConsumerRebalances(self._groups, topics, self._assignors, downgrade)
         self._heartbeats = ConsumerHeartbeats(self.rebalances)
@@ -105,7 +108,7 @@ class ConsumerGroups:
 
     def _time_members(self, group: ConsumerGroup, now_ms: int) -> None:
         for member in group.members.values():
-            timeout_ms = self._settings(group.group_id).session_timeout_ms
+            timeout_ms = self._settings_of(group.group_id).session_timeout_ms
             if member.classic is not None:
                 timeout_ms = member.classic.session_timeout_ms
             self.rebalances.time_session(group.group_id, member.member_id, timeout_ms, now_ms)
@@ -148,7 +151,7 @@ class ConsumerGroups:
         """Take over what a member says that was checked; a new group begins."""
         group_id = heartbeating.request.group_id
         group = self._groups.setdefault(group_id, ConsumerGroup(group_id))
-        return self._heartbeats.beat(group, heartbeating, self._settings(group_id), decision)
+        return self._heartbeats.beat(group, heartbeating, self._settings_of(group_id), decision)
 
     def leave(
         self, group: ConsumerGroup, heartbeating: Heartbeating, decision: Decision
@@ -166,7 +169,7 @@ class ConsumerGroups:
         Raises:
             KafkaError: why it is refused.
         """
-        settings = self._settings(group.group_id)
+        settings = self._settings_of(group.group_id)
         return self.classic_members.join(group, joining, settings, decision)
 
     def write_upgraded(self, group_id: str, changes: Sequence[Change], decision: Decision) -> None:
@@ -193,6 +196,9 @@ class ConsumerGroups:
         for change in changes:
             apply(self._groups, change)
         return [change.record() for change in changes]
+
+    def _settings_of(self, group_id: str) -> ConsumerGroupSettings:
+        return settings_of(self._group_config(group_id))
 
 
 def existing(group: ConsumerGroup | None, group_id: str) -> ConsumerGroup:

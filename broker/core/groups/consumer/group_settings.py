@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from protocol.configs.coordination import CoordinationConfig
+from protocol.configs.group import GroupConfig
 
 
 class ConsumerGroupSettings(NamedTuple):
@@ -15,10 +15,10 @@ class ConsumerGroupSettings(NamedTuple):
     assignment_interval_ms: int
 
 
-def settings_of(config: CoordinationConfig) -> ConsumerGroupSettings:
-    """Return what the broker gives groups that nobody configured."""
+def settings_of(config: GroupConfig) -> ConsumerGroupSettings:
+    """Return those of a group's settings that are about the consumer protocol."""
     return ConsumerGroupSettings(
-        config.group_consumer_session_timeout_ms,
-        config.group_consumer_heartbeat_interval_ms,
-        config.group_consumer_assignment_interval_ms,
+        config.consumer_session_timeout_ms,
+        config.consumer_heartbeat_interval_ms,
+        config.consumer_assignment_interval_ms,
     )
