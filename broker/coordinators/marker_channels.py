@@ -10,12 +10,11 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from broker.core.metadata_image import LiveBroker, MetadataImage
+from broker.coordinators.broker_channels import BrokerChannels, ChannelPorts, ChannelWork
 from broker.core.transaction_state.marker_progress import MarkerFate, MarkerProgress
-from broker.engine.supervise import supervised
 from broker.engine.types import RpcPort
 from protocol.admin.partitions import numbers_by_topic
 from protocol.errors import ErrorCode
@@ -47,21 +46,10 @@ class _Sending(NamedTuple):
     is_wanted: Callable[[], bool]
 
 
-@dataclass(slots=True)
-class _Channel:
-    """One broker, and what it is to be told."""
-
-    parts: deque[_Part] = field(default_factory=deque[_Part])
-    wake: asyncio.Event = field(default_factory=asyncio.Event)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MarkerPorts:
+class MarkerPorts(ChannelPorts):
     """What the channels need."""
 
-    metadata: MetadataImage
-    connect: Callable[[str, int], RpcPort]
-    request_timeout_ms: Callable[[], int]
     retry_ms: int = 100
     """Until a marker that did not get through is sent again."""
 
@@ -71,17 +59,24 @@ class MarkerChannels:
 
     def __init__(self, ports: MarkerPorts) -> None:
         self._ports = ports
-        self._channels: dict[int, _Channel] = {}
+        self._channels = BrokerChannels(
+            ports,
+            ChannelWork(
+                name="transaction markers",
+                new_queue=deque[_Part],
+                take=self._taken,
+                ask=self._ask,
+            ),
+        )
         self._sendings: dict[MarkerProgress, _Sending] = {}
-        self._tasks: asyncio.TaskGroup | None = None
 
     def run(self, tasks: asyncio.TaskGroup) -> None:
         """Send by ``tasks`` from now on."""
-        self._tasks = tasks
+        self._channels.run(tasks)
 
     def stop(self) -> None:
         """Send no more: the broker ends. Whoever loads the log goes on."""
-        self._tasks = None
+        self._channels.stop()
         for progress in self._sendings:
             progress.is_over = True
         self._sendings.clear()
@@ -120,7 +115,7 @@ class MarkerChannels:
     def _route(self, part: _Part) -> None:
         """Hand a marker to the channel of whoever leads its partition; wait while nobody does."""
         metadata, progress = self._ports.metadata, part.progress
-        if self._is_over(progress) or self._tasks is None:
+        if self._is_over(progress) or not self._channels.is_running:
             return
         if not metadata.has_topic(part.tp.topic):
             progress.forget([part.tp])
@@ -128,36 +123,11 @@ class MarkerChannels:
         elif metadata.live_broker(leader := metadata.leader_of(part.tp)[0]) is None:
             self._route_later(part)
         else:
-            channel = self._channel(leader, self._tasks)
-            channel.parts.append(part)
-            channel.wake.set()
+            self._channels.wake(leader).append(part)
 
     def _route_later(self, part: _Part) -> None:
         delay_s = self._ports.retry_ms / 1000
         asyncio.get_running_loop().call_later(delay_s, self._route, part)
-
-    def _channel(self, broker_id: int, tasks: asyncio.TaskGroup) -> _Channel:
-        channel = self._channels.get(broker_id)
-        if channel is None:
-            channel = self._channels[broker_id] = _Channel()
-            name = f"transaction markers to broker {broker_id}"
-            tasks.create_task(supervised(name, lambda: self._run(broker_id)), name=name)
-        return channel
-
-    async def _run(self, broker_id: int) -> None:
-        channel = self._channels[broker_id]
-        client: RpcPort | None = None
-        known: LiveBroker | None = None
-        while True:
-            await channel.wake.wait()
-            channel.wake.clear()
-            while parts := self._taken(channel.parts):
-                broker = self._ports.metadata.live_broker(broker_id)
-                if broker is not None and (client is None or broker != known):
-                    if client is not None:
-                        client.close()
-                    client, known = self._ports.connect(broker.host, broker.port), broker
-                await self._ask(None if broker is None else client, parts)
 
     def _taken(self, parts: deque[_Part]) -> list[_Part]:
         """Take what fits into one request; a producer is in it once, as answers go by its id."""

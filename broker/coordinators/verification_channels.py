@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
+from broker.coordinators.broker_channels import BrokerChannels, ChannelPorts, ChannelWork
 from broker.core.coordination import partition_for
-from broker.core.metadata_image import LiveBroker, MetadataImage
 from broker.core.transaction_state.verifying import (
     VERIFICATIONS_VERSION,
     VerificationAsked,
@@ -21,7 +20,6 @@ from broker.core.transaction_state.verifying import (
     Verifying,
     verified_code,
 )
-from broker.engine.supervise import supervised
 from broker.engine.types import RpcPort
 from protocol.admin.partitions import numbers_by_topic
 from protocol.errors import ErrorCode
@@ -38,39 +36,29 @@ Codes: TypeAlias = dict[TopicPartition, ErrorCode]
 logger = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class _Channel:
-    """One broker, and what it is to be asked."""
-
-    batch: VerificationBatch = field(default_factory=VerificationBatch)
-    wake: asyncio.Event = field(default_factory=asyncio.Event)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerificationPorts:
-    """What the channels need."""
-
-    metadata: MetadataImage
-    connect: Callable[[str, int], RpcPort]
-    request_timeout_ms: Callable[[], int]
-
-
 class VerificationChannels:
     """All questions of one broker that are under way. ``run`` it once."""
 
-    def __init__(self, ports: VerificationPorts) -> None:
+    def __init__(self, ports: ChannelPorts) -> None:
         self._ports = ports
-        self._channels: dict[int, _Channel] = {}
+        self._channels = BrokerChannels(
+            ports,
+            ChannelWork(
+                name="transaction verifications",
+                new_queue=VerificationBatch,
+                take=VerificationBatch.take,
+                ask=self._ask,
+            ),
+        )
         self._waiting: dict[VerificationAsked, asyncio.Future[Codes]] = {}
-        self._tasks: asyncio.TaskGroup | None = None
 
     def run(self, tasks: asyncio.TaskGroup) -> None:
         """Ask by ``tasks`` from now on."""
-        self._tasks = tasks
+        self._channels.run(tasks)
 
     def stop(self) -> None:
         """Ask no more, and tell all that wait: the broker ends."""
-        self._tasks = None
+        self._channels.stop()
         for answered in list(self._waiting.values()):
             if not answered.done():
                 answered.set_result({})
@@ -78,14 +66,12 @@ class VerificationChannels:
     async def ask(self, asked: VerificationAsked) -> Codes:
         """Return a code for each partition that was asked for."""
         broker_id = self._coordinator_of(asked.transactional_id)
-        if broker_id is None or self._tasks is None:
+        if broker_id is None or not self._channels.is_running:
             return dict.fromkeys(asked.tps, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         answered: asyncio.Future[Codes] = asyncio.get_running_loop().create_future()
         self._waiting[asked] = answered
         try:
-            channel = self._channel(broker_id, self._tasks)
-            refused = channel.batch.add(asked)
-            channel.wake.set()
+            refused = self._channels.wake(broker_id).add(asked)
             if refused is not None:
                 self._answer(refused.asked, dict.fromkeys(refused.asked.tps, refused.code))
             codes = await answered
@@ -104,29 +90,6 @@ class VerificationChannels:
         index = partition_for(transactional_id, len(topic.partitions))
         leader, _ = metadata.leader_of(TopicPartition(TRANSACTION_STATE, index))
         return None if metadata.live_broker(leader) is None else leader
-
-    def _channel(self, broker_id: int, tasks: asyncio.TaskGroup) -> _Channel:
-        channel = self._channels.get(broker_id)
-        if channel is None:
-            channel = self._channels[broker_id] = _Channel()
-            name = f"transaction verifications by broker {broker_id}"
-            tasks.create_task(supervised(name, lambda: self._run(broker_id)), name=name)
-        return channel
-
-    async def _run(self, broker_id: int) -> None:
-        channel = self._channels[broker_id]
-        client: RpcPort | None = None
-        known: LiveBroker | None = None
-        while True:
-            await channel.wake.wait()
-            channel.wake.clear()
-            while asked := channel.batch.take():
-                broker = self._ports.metadata.live_broker(broker_id)
-                if broker is not None and (client is None or broker != known):
-                    if client is not None:
-                        client.close()
-                    client, known = self._ports.connect(broker.host, broker.port), broker
-                await self._ask(None if broker is None else client, asked)
 
     async def _ask(self, client: RpcPort | None, asked: Sequence[VerificationAsked]) -> None:
         """Send one request and answer all that wait for it, whatever comes."""

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from broker.coordinators.verification_channels import VerificationChannels, VerificationPorts
+from broker.coordinators.broker_channels import ChannelPorts
+from broker.coordinators.verification_channels import VerificationChannels
 from broker.core.append import is_transactional
 from broker.core.coordination import TransactionProducer
 from broker.core.transaction_state.begin import ProducerIdAndEpoch
@@ -201,7 +202,7 @@ def _header(part: ProducePart) -> BatchHeader | None:
 def make_verifier(engine: Engine, config: BrokerConfig) -> Verifier:
     """Make it over the logs of the engine."""
     state = engine.state
-    channels = VerificationPorts(
+    channels = ChannelPorts(
         metadata=state.metadata,
         connect=state.ports.connect,
         request_timeout_ms=lambda: config.request_timeout_ms,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from broker.coordinators.verification_channels import VerificationChannels, VerificationPorts
+from broker.coordinators.broker_channels import ChannelPorts
+from broker.coordinators.verification_channels import VerificationChannels
 from broker.core.transaction_state.verifying import VerificationAsked, Verifying
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -41,7 +42,7 @@ def asked(name: str, how: Verifying = Verifying.FOR_NEW_CLIENT) -> VerificationA
 
 
 def channels(cluster: Cluster, coordinator: Coordinator) -> VerificationChannels:
-    ports = VerificationPorts(
+    ports = ChannelPorts(
         metadata=cluster.metadata,
         connect=lambda _host, _port: coordinator,
         request_timeout_ms=lambda: 1_000,
