@@ -44,6 +44,10 @@ COMMANDS: Final = {
         "jbodlab.commands.swap_matrix:swap_matrix",
         "Crash nodes at every disk operation.",
     ),
+    "conform": (
+        "jbodlab.commands.conform:conform",
+        "Judge a broker by what Kafka answers.",
+    ),
     "kafka-log-dirs": (
         "jbodlab.kafka_tools.log_dirs:kafka_log_dirs",
         "Query what lies in the log dirs of brokers.",

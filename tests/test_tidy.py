@@ -61,14 +61,16 @@ SHOWN_ELSEWHERE = {
     "jbodlab/api/reset.py": "needs a cluster: tests/integration/test_python_api.py",
     "jbodlab/pytest_plugin.py": "needs a cluster: tests/integration/test_pytest_plugin.py",
     "jbodlab/processes/fault_orders.py": "shown by tests/jbodlab/commands/test_faults.py",
+    "jbodlab/conformance/core/script.py": "values, shown by test_case_run.py and test_catalogue.py",
     "jbodlab/errors.py": "numbers, shown by tests/jbodlab/test_cli.py",
     "jbodlab/commands/records.py": "needs a cluster: tests/integration/test_command_line.py",
     "jbodlab/commands/demo.py": "one call: tests/integration/test_demo.py runs it",
     "jbodlab/demo/steps.py": "needs a cluster: tests/integration/test_demo.py runs it",
     "jbodlab/demo/run.py": "needs a cluster: tests/integration/test_demo.py runs it",
 }
-TABLES = "protocol/messages/"
-"""Message tables: shown version by version by the golden vectors."""
+TABLES = ("protocol/messages/", "jbodlab/conformance/core/cases/")
+"""Message tables are shown version by version by the golden vectors; cases by what Apache Kafka and
+jbodlab answer to them."""
 # Put together here, so that this file does not hold them.
 FORBIDDEN = [
     "/".join(("", "work", "main")),

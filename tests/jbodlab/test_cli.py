@@ -38,6 +38,7 @@ COMMANDS = all_commands(main)
 KAFKA_TOOLS = [path for path in COMMANDS if path[0].startswith("kafka-")]
 """Kafka's commands explain themselves in Kafka's way: on stderr, ending with 1."""
 WITHOUT_CLUSTER = (
+    ("conform", "record"),
     ("decode",),
     ("dump-log",),
     ("scenario", "list"),
@@ -83,6 +84,7 @@ def test_the_commands_of_the_project_are_there() -> None:
         "brokers resume",
         "brokers start",
         "brokers stop",
+        "conform record",
         "decode",
         "demo",
         "down",

@@ -1,0 +1,197 @@
+"""``conform``: judges a cluster that speaks Kafka's protocol; records what it is judged by."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from jbodlab.conformance.card import card, content
+from jbodlab.conformance.cluster_access import Access, find_cluster
+from jbodlab.conformance.core.catalogue import matches, variants
+from jbodlab.conformance.core.every_case import EVERY_CASE
+from jbodlab.conformance.core.expectations import pack
+from jbodlab.conformance.core.verdicts import Outcome
+from jbodlab.conformance.junit import junit
+from jbodlab.conformance.known_differences import LISTS, known_differences
+from jbodlab.conformance.trial import (
+    JOBS,
+    RELEASES,
+    Trial,
+    judged,
+    likely_release,
+    load_expectations,
+    recorded,
+)
+from jbodlab.errors import ExitCode, LabError
+
+PIPE_WIDTH: Final = 200
+BROKERS_MIN: Final = 3
+"""Of a cluster that is recorded."""
+
+
+@click.group(
+    "conform",
+    short_help="Judge a broker by what Kafka answers.",
+    invoke_without_command=True,
+    subcommand_metavar="[record]",
+)
+@click.option("--bootstrap-server", metavar="HOST:PORT", help="A broker of the cluster to judge.")
+@click.option(
+    "--against",
+    type=click.Choice(RELEASES),
+    help="The release to judge by; without it, what fits the versions that are announced.",
+)
+@click.option("--only", "pattern", default="*", metavar="PATTERN", help="A case or group; * and ?.")
+@click.option(
+    "--known-differences", "known_list", type=click.Choice(LISTS), help="Excuse what a list names."
+)
+@click.option("--junit", "junit_file", type=click.Path(path_type=Path), help="Write JUnit XML.")
+@click.option("--jobs", default=JOBS, show_default=True, type=click.IntRange(1), help="At a time.")
+@click.option(
+    "--timeout-ms",
+    default=30_000,
+    show_default=True,
+    type=click.IntRange(1),
+    help="How long an answer may take.",
+)
+@click.option("--list", "is_list", is_flag=True, help="Name the cases and what each looks at.")
+@click.option("--json", "is_json", is_flag=True, help="Write the result as JSON.")
+@click.pass_context
+def conform(  # noqa: PLR0913 - click passes each option by name
+    context: click.Context,
+    *,
+    bootstrap_server: str | None,
+    against: str | None,
+    pattern: str,
+    known_list: str | None,
+    junit_file: Path | None,
+    jobs: int,
+    timeout_ms: int,
+    is_list: bool,
+    is_json: bool,
+) -> None:
+    """Ask a running cluster a thousand things and compare every field with what Kafka answers.
+
+    The cluster may be of any make that speaks Kafka's protocol without encryption. What it is
+    compared with was recorded from Apache Kafka 3.9.2 and 4.3.1 (see docs/conform.md for what is
+    recorded and what is not compared). Cases make topics and groups of their own, whose names begin
+    with conform-, and delete them at the end; nobody else's are touched. Cases about replicas need
+    three brokers. The exit code is 12 when anything differs.
+
+    \b
+    jbodlab conform --bootstrap-server localhost:9092
+    jbodlab conform --bootstrap-server localhost:9092 --only idempotence
+    jbodlab conform --bootstrap-server localhost:9092 --only 'typical/Fetch@v12' --json
+    """  # noqa: D301 - click leaves the lines behind the backspace as they are
+    if context.invoked_subcommand is not None:
+        return
+    if is_list:
+        _list(against or RELEASES[0], pattern, is_json=is_json)
+        return
+    if bootstrap_server is None:
+        raise click.UsageError("--bootstrap-server HOST:PORT says which cluster to judge")
+    access = find_cluster(bootstrap_server, timeout_ms)
+    release = against or likely_release(access)
+    expectations = load_expectations(release)
+    total = len(list(variants(EVERY_CASE, expectations.announced, pattern)))
+    excused = [] if known_list is None else known_differences(known_list)
+    with _trial(access, jobs, total) as (trial, left):
+        verdicts = judged(trial, expectations, excused, pattern)
+    if junit_file is not None:
+        junit_file.write_bytes(junit(verdicts, release))
+    if is_json:
+        click.echo(json.dumps(content(verdicts, release, left), indent=2, ensure_ascii=False))
+    else:
+        again = f"jbodlab conform --bootstrap-server {bootstrap_server} --against {release}"
+        console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+        console.print(card(verdicts, release, again))
+    if any(each.outcome is Outcome.VIOLATION for each in verdicts):
+        context.exit(ExitCode.VIOLATION)
+
+
+@conform.command()
+@click.option("--bootstrap-server", metavar="HOST:PORT", required=True, help="An Apache Kafka.")
+@click.option("--release", required=True, help='Which release that is, such as "3.9.2".')
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The file to write.")
+@click.option("--only", "pattern", default="*", metavar="PATTERN", help="A case or group; * and ?.")
+@click.option("--jobs", default=JOBS, show_default=True, type=click.IntRange(1), help="At a time.")
+@click.option("--timeout-ms", default=30_000, show_default=True, help="For one answer.")
+@click.option("--json", "is_json", is_flag=True, help="Say as JSON what was recorded.")
+def record(  # noqa: PLR0913 - click passes each option by name
+    *,
+    bootstrap_server: str,
+    release: str,
+    out: Path,
+    pattern: str,
+    jobs: int,
+    timeout_ms: int,
+    is_json: bool,
+) -> None:
+    """Record from a running Apache Kafka what others are judged by.
+
+    The cluster needs three brokers. Record from Apache Kafka only: what a recorded broker does
+    wrong becomes the measure.
+    """
+    access = find_cluster(bootstrap_server, timeout_ms)
+    if len(access.brokers) < BROKERS_MIN:
+        words = f"{bootstrap_server} has {len(access.brokers)} broker(s), recording needs three"
+        raise LabError(ExitCode.FAILED, words)
+    total = len(list(variants(EVERY_CASE, access.announced, pattern)))
+    with _trial(access, jobs, total) as (trial, _):
+        made = recorded(trial, release, pattern)
+    out.write_bytes(pack(made))
+    told = {"release": release, "cases": len(made.seen), "file": str(out)}
+    click.echo(json.dumps(told) if is_json else f"{len(made.seen)} cases recorded in {out}")
+
+
+@contextmanager
+def _trial(access: Access, jobs: int, total: int) -> Generator[tuple[Trial, list[str]]]:
+    """Give a run and the list of what it leaves behind, which is filled when it is over."""
+    progress = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    left: list[str] = []
+    with progress:
+        task = progress.add_task("judging", total=total)
+        suffix = secrets.token_hex(4)
+        try:
+            yield Trial(access, suffix, jobs, lambda _: progress.advance(task)), left
+        finally:
+            left += access.clean_up(suffix)
+            access.close()
+    if left:
+        words = f"{len(left)} of what was made is left behind, such as {left[0]}"
+        click.echo(f"jbodlab: {words}: delete topics and groups that begin with conform-", err=True)
+
+
+def _list(release: str, pattern: str, *, is_json: bool) -> None:
+    seen = load_expectations(release).seen
+    names = [name for name in seen if matches(name, pattern)]
+    cases = {each.name: each for each in EVERY_CASE}
+    versions: dict[str, list[str]] = {}
+    for name in names:
+        versions.setdefault(name.partition("@v")[0], []).append(name.partition("@v")[2])
+    rows: list[dict[str, Any]] = [
+        {"case": each, "versions": versions[each], "about": case.about, "brokers": case.brokers}
+        for each, case in cases.items()
+        if each in versions
+    ]
+    if is_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        click.echo(f"{row['case']} (v{', '.join(row['versions'])})\n    {row['about']}")

@@ -1,0 +1,240 @@
+"""Runs one case against a cluster and writes down what it saw; judges nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+from jbodlab.conformance.cluster_access import Access
+from jbodlab.conformance.connection import Connection
+from jbodlab.conformance.core.forms import correlation_id_of, read_answer, sent_bytes
+from jbodlab.conformance.core.normal import Normal
+from jbodlab.conformance.core.script import (
+    Answer,
+    Case,
+    Form,
+    Given,
+    NewTopic,
+    Raw,
+    Request,
+    Script,
+    Talk,
+    To,
+    Topic,
+    Until,
+)
+from protocol.errors import Malformed
+
+FENCE_ID: Final = 2**31 - 7
+"""Of the ApiVersions that follows a case: whatever is answered before it came unasked."""
+QUIET_S: Final = 2.0
+"""After so long without an answer the fence is sent: if it is answered first, none will come."""
+_FIRST_ID: Final = 1000
+_LOOK_S: Final = 0.02
+_FENCE: Final = Request("ApiVersions", 0, correlation_id=FENCE_ID)
+
+Observation = list[dict[str, Any]]
+
+
+class CaseRun:
+    """One run of one case; ``run`` it once."""
+
+    def __init__(self, case: Case, version: int, access: Access, suffix: str) -> None:
+        self._case = case
+        self._access = access
+        self._given = Given(version, suffix, sorted(access.brokers))
+        self._normal = Normal(suffix, list(access.brokers), access.announced)
+        self._connections: dict[tuple[int, str], Connection] = {}
+        self._mid_frame: list[Connection] = []
+        self._fenced: list[Connection] = []
+        self._next_id = _FIRST_ID
+        self._topics = 0
+        self.seen: Observation = []
+
+    def run(self) -> Observation:
+        """Carry the script out.
+
+        Raises:
+            OSError: a broker cannot be connected to.
+            LabError: what the case needs could not be made.
+        """
+        script = self._case.script(self._given)
+        try:
+            self._carry_out(script)
+        finally:
+            script.close()
+            try:
+                self._end()
+            finally:
+                for connection in self._connections.values():
+                    connection.close()
+        return self.seen
+
+    def _carry_out(self, script: Script) -> None:
+        came: Any = None
+        while True:
+            try:
+                step = script.send(came)
+            except StopIteration:
+                return
+            except (LookupError, TypeError, AssertionError) as error:
+                # The script goes on with what the last answer should have had.
+                self.seen.append({"stopped": f"{type(error).__name__}: {error}"})
+                return
+            came = self._do(step)
+
+    def _do(self, step: Any) -> Any:
+        match step:
+            case Talk():
+                return self._talk(step)
+            case NewTopic():
+                return self._new_topic(step)
+            case _:
+                return self._until(step)
+
+    def _new_topic(self, wanted: NewTopic) -> Topic:
+        self._topics += 1
+        name = self._given.name(f"topic{self._topics}")
+        made = self._access.create_topic(name, wanted.partitions, wanted.replicas, wanted.configs)
+        self._normal.know("topicId", made)
+        return Topic(name, made)
+
+    def _until(self, step: Until) -> Form:
+        def look() -> Form | None:
+            request = step.request
+            try:
+                answer = self._access.request(
+                    request.api, request.form, step.to, version=request.version
+                )
+            except ConnectionError:
+                return None
+            return answer if step.condition(answer) else None
+
+        return self._access.until(look, f"{self._case.name}: {step.request.api} is as wanted")
+
+    def _talk(self, talk: Talk) -> list[Answer]:
+        connection = self._connection(talk.to, talk.connection)
+        ids = [self._id_of(request) for request in talk.requests]
+        data = b"".join(map(sent_bytes, talk.requests, ids))
+        connection.send(data, chunk_bytes=talk.chunk_bytes)
+        if talk.at_end == "close":
+            connection.half_close()
+        if talk.is_mid_frame:
+            self._mid_frame.append(connection)
+        awaited = [
+            (id_, request)
+            for id_, request in zip(ids, talk.requests, strict=True)
+            if (request.is_answered if isinstance(request, Request) else request.answered_as)
+        ]
+        answers, told = self._receive(connection, awaited, ids)
+        if talk.is_seen:
+            self.seen.append({"sent": [_words(each) for each in talk.requests], "came": told})
+        return answers
+
+    def _id_of(self, request: Request | Raw) -> int:
+        if request.correlation_id is not None:
+            return request.correlation_id
+        self._next_id += 1
+        return self._next_id
+
+    def _receive(
+        self, connection: Connection, awaited: Sequence[tuple[int, Request | Raw]], ids: list[int]
+    ) -> tuple[list[Answer], list[dict[str, Any]]]:
+        """Take as many answers as are awaited, or what there is before it ends."""
+        answers = [Answer("silence", {}) for _ in awaited]
+        told: list[dict[str, Any]] = []
+        places = {id_: index for index, (id_, _) in enumerate(awaited)}
+        while len(told) < len(awaited):
+            frame = self._frame(connection)
+            if frame is None:
+                kind = "closed" if connection.is_closed else "silence"
+                told.append({"end": kind})
+                answers = [each if each.body else Answer(kind, {}) for each in answers]
+                break
+            id_ = correlation_id_of(frame)
+            if id_ not in places:
+                told.append({"of": "nothing that was asked"})
+                continue
+            answer = _read(awaited[places[id_]][1], frame)
+            answers[places[id_]] = answer
+            told.append({"of": ids.index(id_), **self._told(awaited[places[id_]][1], answer)})
+        return answers, told
+
+    def _told(self, request: Request | Raw, answer: Answer) -> dict[str, Any]:
+        if answer.kind != "answer":
+            return {"kind": answer.kind}
+        return {"body": self._normal.body(_answered_as(request)[0], answer.body)}
+
+    def _frame(self, connection: Connection) -> bytes | None:
+        """Return the next answer; None when the connection is closed or none will come."""
+        if connection in self._mid_frame:
+            return connection.frame(QUIET_S)
+        frame = connection.frame(QUIET_S)
+        if frame is None and not connection.is_closed:
+            if connection not in self._fenced:
+                self._send_fence(connection)
+            frame = connection.frame(self._access.timeout_ms / 1000)
+        if frame is not None and correlation_id_of(frame) == FENCE_ID:
+            self._fenced.remove(connection)
+            return None
+        return frame
+
+    def _send_fence(self, connection: Connection) -> None:
+        connection.send(sent_bytes(_FENCE, FENCE_ID))
+        self._fenced.append(connection)
+
+    def _connection(self, to: To, word: str) -> Connection:
+        broker = self._access.broker(to)
+        known = self._connections.get((broker.id, word))
+        if known is None or known.is_closed:
+            if known is not None:
+                known.close()
+            timeout_s = self._access.timeout_ms / 1000
+            known = Connection(broker.host, broker.port, timeout_s=timeout_s)
+            self._connections[broker.id, word] = known
+        return known
+
+    def _end(self) -> None:
+        """Ask each connection for one thing more: what comes before its answer is told."""
+        for (_, word), connection in self._connections.items():
+            told = self._at_end(connection)
+            if told:
+                self.seen.append({"connection": word, "at the end": told})
+
+    def _at_end(self, connection: Connection) -> list[str]:
+        if connection in self._mid_frame:
+            return ["within a frame"] if not connection.is_closed else ["closed"]
+        if connection not in self._fenced:
+            self._send_fence(connection)
+        told: list[str] = []
+        end = time.monotonic() + self._access.timeout_ms / 1000
+        while time.monotonic() < end:
+            frame = connection.frame(max(end - time.monotonic(), _LOOK_S))
+            if frame is None:
+                return [*told, "closed" if connection.is_closed else "silence"]
+            if correlation_id_of(frame) == FENCE_ID:
+                return told
+            told.append("an answer to nothing that was asked")
+        return [*told, "silence"]
+
+
+def _answered_as(request: Request | Raw) -> tuple[str, int]:
+    if isinstance(request, Request):
+        return request.api, request.version
+    assert request.answered_as is not None
+    return request.answered_as
+
+
+def _read(request: Request | Raw, frame: bytes) -> Answer:
+    api, version = _answered_as(request)
+    try:
+        return Answer("answer", read_answer(api, version, frame))
+    except (Malformed, UnicodeDecodeError):
+        return Answer("malformed", {})
+
+
+def _words(request: Request | Raw) -> str:
+    if isinstance(request, Raw):
+        return f"{len(request.data)} bytes"
+    return f"{request.api} v{request.version}"

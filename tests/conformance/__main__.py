@@ -1,0 +1,76 @@
+"""``python -m tests.conformance record|judge|teeth``: what starts Apache Kafka for ``conform``."""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+from pathlib import Path
+from typing import Final
+
+import click
+
+from jbodlab.conformance.cluster_access import find_cluster
+from jbodlab.conformance.core.expectations import pack
+from jbodlab.conformance.core.verdicts import Outcome, Verdict
+from jbodlab.conformance.trial import Trial, judged, load_expectations, recorded
+from tests.conformance.apache import RELEASES, apache_cluster
+
+FOLDER: Final = Path(__file__).parents[2] / "jbodlab" / "conformance" / "expectations"
+TIMEOUT_MS: Final = 60_000
+
+
+@click.group()
+def main() -> None:
+    """Record what brokers are judged by, and judge the judge."""
+
+
+@main.command()
+def record() -> None:
+    """Record both releases of Apache Kafka, each from a fresh cluster."""
+    for release, version in RELEASES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            with apache_cluster(release, Path(folder) / "kafka") as server:
+                trial = new_trial(server)
+                made = recorded(trial, version)
+            (FOLDER / f"{release}.jsonl.gz").write_bytes(pack(made))
+            click.echo(f"{release}: {len(made.seen)} cases recorded")
+
+
+@main.command()
+@click.option("--runs", default=10, show_default=True, type=click.IntRange(1))
+@click.option("--release", "releases", multiple=True, type=click.Choice(list(RELEASES)))
+@click.pass_context
+def judge(context: click.Context, runs: int, releases: tuple[str, ...]) -> None:
+    """Judge Apache Kafka itself again and again: each violation is a false alarm."""
+    alarms = 0
+    for release in releases or tuple(RELEASES):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            apache_cluster(release, Path(folder) / "kafka") as server,
+        ):
+            for number in range(1, runs + 1):
+                found = violations(server, release)
+                alarms += len(found)
+                names = ", ".join(each.name for each in found)
+                click.echo(f"{release} run {number}: {len(found)} false alarm(s) {names}")
+    context.exit(alarms > 0)
+
+
+def new_trial(server: str) -> Trial:
+    """Return a run against a cluster, with a drawn suffix."""
+    return Trial(find_cluster(server, TIMEOUT_MS), secrets.token_hex(4))
+
+
+def violations(server: str, release: str) -> list[Verdict]:
+    """Judge a cluster by its own release, clean up, and return what it is said to do wrong."""
+    trial = new_trial(server)
+    try:
+        verdicts = judged(trial, load_expectations(release))
+    finally:
+        assert trial.access.clean_up(trial.suffix) == []
+        trial.access.close()
+    return [each for each in verdicts if each.outcome is Outcome.VIOLATION]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""What a run of a case writes down, by a broker whose answers are made up."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from struct import pack, unpack
+from typing import Any
+
+from jbodlab.conformance.case_run import CaseRun
+from jbodlab.conformance.cluster_access import Access, Broker
+from jbodlab.conformance.core.script import Case, Given, Raw, Request, Script, Talk
+from protocol.json_form import encode_body
+
+Reply = Callable[[int], Sequence[bytes | None]]
+"""From a correlation id to the frames that answer it; None closes the connection."""
+_BODY = encode_body("Heartbeat", "response", 0, {"errorCode": 25})
+ANSWER = {"of": 0, "body": {"errorCode": 25}}
+
+
+def framed(correlation_id: int, body: bytes = _BODY) -> bytes:
+    return pack(">ii", len(body) + 4, correlation_id) + body
+
+
+@contextmanager
+def broker(reply: Reply) -> Generator[Access]:
+    """Answer Heartbeats as ``reply`` says, and everything else rightly."""
+
+    def serve(server: socket.socket) -> None:
+        while True:
+            try:
+                line, _ = server.accept()
+            except OSError:
+                return
+            with line, line.makefile("rb") as incoming:
+                _answer(line, incoming, reply)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve, args=(server,), daemon=True)
+        thread.start()
+        port = server.getsockname()[1]
+        yield Access({1: Broker(1, "127.0.0.1", port)}, {12: (0, 4)}, 3000)
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join()
+
+
+def _answer(line: socket.socket, incoming: Any, reply: Reply) -> None:
+    while head := incoming.read(4):
+        frame = incoming.read(unpack(">i", head)[0])
+        key, _, id_ = unpack(">hhi", frame[:8])
+        body = encode_body("ApiVersions", "response", 0, {"errorCode": 0})
+        for answer in reply(id_) if key == 12 else [framed(id_, body)]:
+            if answer is None:
+                return
+            line.sendall(answer)
+
+
+def seen(reply: Reply, script: Callable[[Given], Script] | None = None) -> list[dict[str, Any]]:
+    with broker(reply) as access:
+        case = Case("a/b", "", script or one_heartbeat, "Heartbeat", "all")
+        return CaseRun(case, 0, access, "s").run()
+
+
+def one_heartbeat(given: Given) -> Script:
+    yield Talk([Request("Heartbeat", given.version)])
+
+
+def told(*came: dict[str, Any]) -> dict[str, Any]:
+    return {"sent": ["Heartbeat v0"], "came": list(came)}
+
+
+def test_an_answer_is_written_down_with_the_request_that_it_is_for() -> None:
+    assert seen(lambda id_: [framed(id_)]) == [told(ANSWER)]
+
+
+def test_an_answer_that_comes_twice_is_seen_at_the_end() -> None:
+    extra = {"connection": "", "at the end": ["an answer to nothing that was asked"]}
+    assert seen(lambda id_: [framed(id_), framed(id_)]) == [told(ANSWER), extra]
+
+
+def test_a_missing_answer_is_known_when_the_next_request_is_answered() -> None:
+    assert seen(lambda _: []) == [told({"end": "silence"})]
+
+
+def test_an_answer_with_another_id_is_no_answer() -> None:
+    came = told({"of": "nothing that was asked"})
+    assert seen(lambda id_: [framed(id_ + 1)]) == [came]
+
+
+def test_bytes_that_are_no_answer_are_malformed() -> None:
+    assert seen(lambda id_: [framed(id_, _BODY + b"\0")]) == [told({"of": 0, "kind": "malformed"})]
+
+
+def test_a_closed_connection_is_written_down_and_at_the_end_again() -> None:
+    assert seen(lambda _: [None]) == [
+        told({"end": "closed"}),
+        {"connection": "", "at the end": ["closed"]},
+    ]
+
+
+def test_answers_out_of_order_show() -> None:
+    kept: list[int] = []
+
+    def reply(id_: int) -> list[bytes]:
+        kept.append(id_)
+        return [framed(each) for each in reversed(kept)] if len(kept) == 2 else []
+
+    def two(given: Given) -> Script:
+        yield Talk([Request("Heartbeat", given.version)] * 2)
+
+    (step,) = seen(reply, two)
+    assert [each["of"] for each in step["came"]] == [1, 0]
+
+
+def test_what_is_not_looked_at_is_not_written_down_but_told_to_the_case() -> None:
+    answers: list[Any] = []
+
+    def unseen(given: Given) -> Script:
+        answers.extend((yield Talk([Request("Heartbeat", given.version)], is_seen=False)))
+
+    assert seen(lambda id_: [framed(id_)], unseen) == []
+    assert [each.body for each in answers] == [{"errorCode": 25}]
+
+
+def test_a_case_that_cannot_go_on_with_an_answer_stops_there() -> None:
+    def curious(given: Given) -> Script:
+        answers = yield Talk([Request("Heartbeat", given.version)])
+        assert answers[0].body["not there"]
+
+    assert seen(lambda id_: [framed(id_)], curious)[1:] == [{"stopped": "KeyError: 'not there'"}]
+
+
+def test_half_a_frame_is_followed_by_nothing() -> None:
+    def half(_: Given) -> Script:
+        yield Talk([Raw(b"\0\0")], is_mid_frame=True)
+
+    assert seen(lambda _: [], half) == [
+        {"sent": ["2 bytes"], "came": []},
+        {"connection": "", "at the end": ["within a frame"]},
+    ]
