@@ -50,24 +50,25 @@ _EXIT_CODES: Final[dict[type[AnalyticsError], ExitCode]] = {
 @click.command()
 @click.option("--dump", required=True, help="Folder of metric rows: a path or any Hadoop URL.")
 @click.option("--out", required=True, help="Folder for the Parquet tables; replaced if there.")
-@click.option("--master", default="local[*]", show_default=True, help="Any Spark master.")
+@click.option("--master", help="Any Spark master; else spark-submit's, else this machine.")
+@click.option("--bucket", help='Write facts in buckets of time, too, such as "10 seconds".')
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
-def main(*, dump: str, out: str, master: str, as_json: bool) -> None:
+def main(*, dump: str, out: str, master: str | None, bucket: str | None, as_json: bool) -> None:
     """Turn a cluster's metric rows into Parquet tables and a readable report."""
     try:
         find_java()
         check_local_folder(dump)  # Spark would say so seconds later.
-        report = _run(dump, out, master)
+        report = _run(dump, out, master, bucket)
     except AnalyticsError as error:
         click.echo(f"analytics: {error}", err=True)
         sys.exit(_EXIT_CODES[type(error)])
     _print(report, as_json=as_json)
 
 
-def _run(dump: str, out: str, master: str) -> Report:
+def _run(dump: str, out: str, master: str | None, bucket: str | None) -> Report:
     spark = start_session(master)
     try:
-        return run_job(spark, dump, out.rstrip("/"))
+        return run_job(spark, dump, out.rstrip("/"), bucket)
     except SPARK_ERRORS as error:
         raise JobFailed(spark_error_text(error)) from error
     finally:

@@ -1,98 +1,200 @@
 """Tells good lines of a dump from malformed ones, strictly. It reads and writes no file.
 
-Spark's own JSON reader takes missing columns for nulls, numbers for strings, and ignores what it
-does not know, even in FAILFAST mode; so each line is parsed as a variant, and the types that it
-really has are compared with the schema.
+Spark's own JSON reader takes missing columns for nulls and text for what is none, and ignores what
+it does not know. So a line is taken from it only if it looks just as brokers write theirs; every
+other one is parsed a second time, as a variant, and the types that it really has are compared with
+the schema.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
-from analytics import columns, schema
+from analytics import columns as c
+from analytics import schema
+from analytics.upcast import columns_of, older_versions, upcast
+from protocol.metrics.rows import TABLE_VERSION
 
 NOT_ONE_OBJECT: Final = "not one JSON object (a cut line?)"
 
-_PARSED: Final = "parsed"
-_VARIANT_TYPES: Final = {"bigint": "BIGINT", "string": "STRING", "boolean": "BOOLEAN"}
+_NATIVE: Final = "native"
+_STRICT: Final = "strict"
+_IS_PLAIN: Final = "is_plain"
+_VARIANT_TYPES: Final = {
+    "bigint": "BIGINT",
+    "string": "STRING",
+    "boolean": "BOOLEAN",
+    "array<bigint>": "ARRAY<BIGINT>",
+}
 
 
-def good_rows(lines: DataFrame, rows: StructType) -> DataFrame:
-    """Input: ``line``. Output: the columns of ``rows`` of every line that fits it exactly."""
-    return _parsed(lines).where(_fits(rows)).select(*map(_typed, rows.fields))
+def parsed_lines(lines: DataFrame, table: str) -> DataFrame:
+    """Input: ``line``, ``file``, ``version``. Output: the same with what the functions below read.
+
+    That is ``native`` (a struct), ``is_plain``, and ``strict`` (a variant) for what is not plain.
+    """
+    rows = schema.TABLE_SCHEMAS[table]
+    nullable = StructType([StructField(field.name, field.dataType) for field in rows.fields])
+    native = lines.select("*", _once(F.from_json(c.LINE, nullable)).alias(_NATIVE))
+    plain = native.select("*", _once(_is_plain(rows, table)).alias(_IS_PLAIN))
+    # The line is put in brackets, so that anything behind its object makes it invalid.
+    bracketed = F.concat(F.lit("["), F.col(c.LINE), F.lit("]"))
+    strict = F.when(~F.col(_IS_PLAIN), F.try_parse_json(bracketed))
+    return plain.select("*", _once(strict).alias(_STRICT))
 
 
-def malformed_lines(lines: DataFrame, rows: StructType, table: str) -> DataFrame:
-    """Input: ``line``, ``file``. Output: table, file, line, reason of every other line."""
-    return (
-        _parsed(lines)
-        .where(~_fits(rows))
-        .select(
-            F.lit(table).alias(columns.TABLE),
-            columns.FILE,
-            columns.LINE,
-            _reason(rows).alias(columns.REASON),
-        )
+def is_plain() -> Column:
+    """Tell of a parsed line whether it is just as brokers write it; then it is good."""
+    return F.col(_IS_PLAIN)
+
+
+def good_rows(parsed: DataFrame, table: str) -> DataFrame:
+    """Input: ``parsed_lines``. Output: the columns of ``rows`` of every line that fits them.
+
+    Columns that are not known are left out; older versions get what they lack.
+    """
+    rows = schema.TABLE_SCHEMAS[table]
+    return parsed.where(F.col(_IS_PLAIN) | _fits(rows, table)).select(
+        *[_typed(field, table) for field in rows.fields]
     )
 
 
-def _parsed(lines: DataFrame) -> DataFrame:
-    # The line is put in brackets, so that anything behind its object makes it invalid.
-    bracketed = F.concat(F.lit("["), F.col(columns.LINE), F.lit("]"))
-    # Exploding an array of one keeps Spark from putting the parser into every later expression.
-    return lines.select("*", F.explode(F.array(F.try_parse_json(bracketed))).alias(_PARSED))
-
-
-def _fits(rows: StructType) -> Column:
-    has_types = F.schema_of_variant(_PARSED) == F.lit(_variant_schema(rows))
-    is_single = F.try_variant_get(F.col(_PARSED), "$[1]", "variant").isNull()
-    fits = has_types & is_single
-    for field in rows.fields:
-        if schema.ALLOWED in field.metadata:
-            fits = fits & _is_allowed(field)
-    return F.coalesce(fits, F.lit(False))  # noqa: FBT003 - lit takes no keyword
-
-
-def _variant_schema(rows: StructType) -> str:
-    types = [
-        f"{field.name}: {_VARIANT_TYPES[field.dataType.simpleString()]}"
-        for field in sorted(rows.fields, key=lambda field: field.name)
+def plain_rows(parsed: DataFrame, table: str) -> DataFrame:
+    """As ``good_rows``, of lines that are just as brokers write them: most often all there are."""
+    rows = schema.TABLE_SCHEMAS[table]
+    columns = [
+        upcast(F.col(f"{_NATIVE}.{field.name}"), table, field.name).alias(
+            field.name, metadata=field.metadata
+        )
+        for field in rows.fields
     ]
-    return f"ARRAY<OBJECT<{', '.join(types)}>>"
+    return parsed.where(F.col(_IS_PLAIN)).select(*columns)
 
 
-def _typed(field: StructField) -> Column:
-    return _value(field).alias(field.name, metadata=field.metadata)
+def malformed_lines(parsed: DataFrame, table: str) -> DataFrame:
+    """Input: ``parsed_lines``. Output: table, file, line, reason of the other lines."""
+    rows = schema.TABLE_SCHEMAS[table]
+    return parsed.where(~F.col(_IS_PLAIN) & ~_fits(rows, table)).select(
+        F.lit(table).alias(c.TABLE), c.FILE, c.LINE, _reason(rows, table).alias(c.REASON)
+    )
+
+
+def unknown_columns(parsed: DataFrame, table: str) -> DataFrame:
+    """Input: ``parsed_lines``. Output: table, unknown_column, row_count, of good rows."""
+    rows = schema.TABLE_SCHEMAS[table]
+    names = F.array(*[F.lit(field.name) for field in rows.fields])
+    return (
+        parsed.where(~F.col(_IS_PLAIN) & _fits(rows, table))
+        .select(F.explode(F.array_except(F.json_object_keys(c.LINE), names)).alias("unknown"))
+        .groupBy("unknown")
+        .agg(F.count(F.lit(1)).alias(c.ROW_COUNT))
+        .select(F.lit(table).alias(c.TABLE), F.col("unknown").alias(c.UNKNOWN_COLUMN), c.ROW_COUNT)
+    )
+
+
+def _once(value: Column) -> Column:
+    """Keep Spark from putting an expression into every later one that reads it."""
+    return F.explode(F.array(value))
+
+
+def _is_plain(rows: StructType, table: str) -> Column:
+    """Tell whether the line is one flat object with just the right columns, as brokers write it.
+
+    Other lines may be good, too: this is quick, not complete.
+    """
+    line = F.col(c.LINE)
+    ends = F.length(line) - F.length(F.replace(line, F.lit("}")))
+    commas = (F.length(line) - F.length(F.replace(line, F.lit(',"')))) / 2
+    is_flat = (ends == 1) & line.endswith("}") & (commas == _by_version(_separators, rows, table))
+    checks = [is_flat]
+    for field in rows.fields:
+        value = upcast(F.col(f"{_NATIVE}.{field.name}"), table, field.name)
+        checks.append(value.isNotNull())
+        if isinstance(field.dataType, StringType):
+            is_text = line.contains(f'"{field.name}":"')
+            checks.append(_or_new(is_text, field, table))
+        if isinstance(field.dataType, ArrayType):
+            checks.append(~F.exists(value, lambda each: each.isNull()))
+        if schema.ALLOWED in field.metadata:
+            checks.append(value.isin(field.metadata[schema.ALLOWED]))
+    return F.coalesce(_all(checks), F.lit(False))  # noqa: FBT003 - lit takes no keyword
+
+
+def _all(checks: list[Column]) -> Column:
+    return reduce(lambda one, other: one & other, checks)
+
+
+def _or_new(check: Column, field: StructField, table: str) -> Column:
+    """Return ``check``, or true where the version of the row has no such column yet."""
+    for version in older_versions():
+        names = [one.name for one in columns_of(table, StructType([field]), version)]
+        if not names:
+            check = check | (F.col(c.VERSION) <= version)
+    return check
+
+
+def _separators(fields: list[StructField]) -> Column:
+    return F.lit(len(fields) - 1)
+
+
+def _by_version(of: Callable[[list[StructField]], Column], rows: StructType, table: str) -> Column:
+    """Return what holds for the columns of the row's own version."""
+    value = of(columns_of(table, rows, TABLE_VERSION))
+    for version in reversed(older_versions()):
+        older = of(columns_of(table, rows, version))
+        value = F.when(F.col(c.VERSION) <= version, older).otherwise(value)
+    return value
+
+
+def _fits(rows: StructType, table: str) -> Column:
+    is_single = F.try_variant_get(F.col(_STRICT), "$[1]", "variant").isNull()
+    is_object = F.schema_of_variant(_STRICT).startswith("ARRAY<OBJECT<")
+    checks = [is_single, is_object]
+    for field in rows.fields:
+        checks.append(_or_new(_has_type(field), field, table))
+        if schema.ALLOWED in field.metadata:
+            checks.append(_is_allowed(field))
+    return F.coalesce(_all(checks), F.lit(False))  # noqa: FBT003 - lit takes no keyword
+
+
+def _typed(field: StructField, table: str) -> Column:
+    native = F.col(f"{_NATIVE}.{field.name}")
+    value = F.when(F.col(_IS_PLAIN), native).otherwise(_value(field))
+    return upcast(value, table, field.name).alias(field.name, metadata=field.metadata)
 
 
 def _value(field: StructField) -> Column:
-    return F.try_variant_get(F.col(_PARSED), f"$[0].{field.name}", field.dataType.simpleString())
+    return F.try_variant_get(F.col(_STRICT), f"$[0].{field.name}", field.dataType.simpleString())
 
 
 def _is_allowed(field: StructField) -> Column:
     return _value(field).isin(field.metadata[schema.ALLOWED])
 
 
-def _reason(rows: StructType) -> Column:
-    names = F.array(*[F.lit(field.name) for field in rows.fields])
-    keys = F.json_object_keys(columns.LINE)
-    missing, unknown = F.array_except(names, keys), F.array_except(keys, names)
-    reason = F.when(F.col(_PARSED).isNull() | keys.isNull(), NOT_ONE_OBJECT)
+def _reason(rows: StructType, table: str) -> Column:
+    def names_of(fields: list[StructField]) -> Column:
+        return F.array(*[F.lit(field.name) for field in fields])
+
+    keys = F.json_object_keys(c.LINE)
+    missing = F.array_except(_by_version(names_of, rows, table), keys)
+    reason = F.when(F.col(_STRICT).isNull() | keys.isNull(), NOT_ONE_OBJECT)
     reason = reason.when(F.size(missing) > 0, _listed("missing column: ", missing))
-    reason = reason.when(F.size(unknown) > 0, _listed("unknown column: ", unknown))
     for field in rows.fields:
-        reason = reason.when(~_has_type(field), f"wrong type: {field.name}")
+        has_type = _or_new(_has_type(field), field, table)
+        reason = reason.when(~has_type, f"wrong type: {field.name}")
         if schema.ALLOWED in field.metadata:
             reason = reason.when(~_is_allowed(field), f"unknown value: {field.name}")
     return reason.otherwise(NOT_ONE_OBJECT)
 
 
 def _has_type(field: StructField) -> Column:
-    value = F.try_variant_get(F.col(_PARSED), f"$[0].{field.name}", "variant")
+    value = F.try_variant_get(F.col(_STRICT), f"$[0].{field.name}", "variant")
     found = F.schema_of_variant(value)
     return F.coalesce(found, F.lit("VOID")) == _VARIANT_TYPES[field.dataType.simpleString()]
 

@@ -6,7 +6,7 @@ It computes nothing; every number is a column of a Parquet table beside it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
@@ -28,36 +28,69 @@ class Report:
     dump: str
     out: str
     row_counts: Mapping[str, int]
-    """Good rows per metric table."""
+    """Good rows per metric table, each once."""
+    duplicate_counts: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Rows that were there more than once, per metric table."""
+    runs: Sequence[RowDict] = ()
     log_dirs: Sequence[RowDict] = ()
     failovers: Sequence[RowDict] = ()
     failover_steps: Sequence[RowDict] = ()
+    failover_durations: Sequence[RowDict] = ()
     moves: Sequence[RowDict] = ()
     partitions: Sequence[RowDict] = ()
     requests: Sequence[RowDict] = ()
-    malformed: Sequence[RowDict] = ()
+    latencies: Sequence[RowDict] = ()
+    checks: Sequence[RowDict] = ()
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Print every table that has rows, and what was set aside."""
-    _print_table(console, "Log dirs", _LOG_DIR_COLUMNS, report.log_dirs)
-    for failover in report.failovers:
-        steps = [
-            step for step in report.failover_steps if step[c.FAILURE_ID] == failover[c.FAILURE_ID]
-        ]
-        _print_table(console, _failover_title(failover), _STEP_COLUMNS, steps)
-    _print_table(console, "Moves between log dirs", _MOVE_COLUMNS, report.moves)
-    busiest = report.partitions[:BUSIEST]
-    _print_table(console, "Busiest partitions", _PARTITION_COLUMNS, busiest)
-    _print_table(console, "Requests", _REQUEST_COLUMNS, report.requests)
-    _print_table(console, "Lines set aside", _MALFORMED_COLUMNS, report.malformed)
+    """Print every table that has rows, run by run, and what is the matter with the dump."""
+    titles = {_run_of(run): _run_title(run) for run in report.runs}
+    for tables in (report.log_dirs, report.failovers, report.moves, report.partitions):
+        for row in tables:
+            titles.setdefault(_run_of(row), f"run {row[c.RUN_ID]}, without samples of log dirs")
+    for run, title in titles.items():
+        if len(titles) > 1:
+            console.rule(title, align="left")
+        _print_run(report, console, run)
+    _print_table(console, "Data checks", _CHECK_COLUMNS, report.checks)
     good = sum(report.row_counts.values())
-    set_aside = sum(row[c.MALFORMED_COUNT] for row in report.malformed)
+    twice = sum(report.duplicate_counts.values())
+    also = f", {twice} more of them there twice" if twice else ""
+    set_aside = sum(row[c.ROW_COUNT] for row in report.checks if row[c.CHECK] == c.SET_ASIDE)
     console.print(
-        f"{good} rows read from {report.dump}, {set_aside} lines set aside; tables in {report.out}",
+        f"{good} rows read from {report.dump}{also}, {set_aside} lines set aside; "
+        f"tables in {report.out}",
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _run_of(row: RowDict) -> tuple[Any, ...]:
+    return tuple(row[name] for name in c.RUN)
+
+
+def _print_run(report: Report, console: Console, run: tuple[Any, ...]) -> None:
+    def of_run(rows: Sequence[RowDict]) -> list[RowDict]:
+        return [row for row in rows if _run_of(row) == run]
+
+    _print_table(console, "Log dirs", _LOG_DIR_COLUMNS, of_run(report.log_dirs))
+    steps = of_run(report.failover_steps)
+    for failover in of_run(report.failovers):
+        own = [step for step in steps if step[c.FAILURE_ID] == failover[c.FAILURE_ID]]
+        _print_table(console, _failover_title(failover), _STEP_COLUMNS, own)
+    _print_table(console, "Moves between log dirs", _MOVE_COLUMNS, of_run(report.moves))
+    busiest = of_run(report.partitions)[:BUSIEST]
+    _print_table(console, "Busiest partitions", _PARTITION_COLUMNS, busiest)
+    _print_table(console, "Requests", _REQUEST_COLUMNS, of_run(report.requests))
+    slow = [row for row in of_run(report.latencies) if row[c.SCOPE] != "api"]
+    _print_table(console, "Latencies of log dirs and clients", _LATENCY_COLUMNS, slow)
+
+
+def _run_title(run: RowDict) -> str:
+    begin = datetime.fromtimestamp(run[c.FIRST_MS] / 1000, UTC).isoformat(" ", "seconds")
+    seed = "" if run[c.SEED] < 0 else f", seed {run[c.SEED]}"
+    return f"{run[c.CLUSTER_ID] or 'cluster'} run {run[c.RUN_ID]}{seed}, from {begin}"
 
 
 def _print_table(
@@ -81,11 +114,16 @@ def _failover_title(row: RowDict) -> str:
 
 
 def _offline_text(row: RowDict) -> str:
-    moved = (
-        "no leader moved" if row[c.MOVED_COUNT] is None else f"{row[c.MOVED_COUNT]} leaders moved"
-    )
+    moved = "no election seen"
+    if row[c.MOVED_COUNT] is not None:
+        moved = f"{row[c.MOVED_COUNT]} leaders moved"
     after = "" if row[c.ELECTED_AFTER_MS] is None else f" after {row[c.ELECTED_AFTER_MS]} ms"
-    return f"{row[c.OFFLINE_COUNT]} replicas offline, {moved}{after}"
+    said = f"{row[c.OFFLINE_COUNT]} replicas offline, {moved}{after}"
+    if not row[c.IS_FINISHED]:
+        said += f" · UNFINISHED: no {row[c.WAITING_FOR].replace('_', ' ')} was seen"
+    if row[c.CLOCK_SKEW_MS] > 0:
+        said += f" · clocks disagree by {row[c.CLOCK_SKEW_MS]} ms at least"
+    return said
 
 
 def _plain(name: str) -> Cell:
@@ -109,8 +147,19 @@ def _percent(name: str) -> Cell:
     return lambda row: "-" if row[name] is None else f"{row[name]:.1%}"
 
 
+def _ms(name: str) -> Cell:
+    return lambda row: "-" if row[name] is None else f"{row[name]:,} ms"
+
+
 def _state(row: RowDict) -> str:
-    return "online" if row[c.ONLINE] else "[red]offline"
+    if row[c.STATE] == "stale":
+        seen = datetime.fromtimestamp(row[c.LAST_SEEN_MS] / 1000, UTC).isoformat(" ", "seconds")
+        return f"[yellow]stale[/], seen {seen[11:19]}"
+    return "online" if row[c.STATE] == "online" else "[red]offline"
+
+
+def _move_state(row: RowDict) -> str:
+    return row[c.STATE] if row[c.IS_FINISHED] else f"{row[c.STATE]}, unfinished"
 
 
 _LOG_DIR_COLUMNS: Final[dict[str, Cell]] = {
@@ -129,10 +178,10 @@ _LOG_DIR_COLUMNS: Final[dict[str, Cell]] = {
 _STEP_COLUMNS: Final[dict[str, Cell]] = {
     "step": lambda row: str(row[c.STEP]).replace("_", " "),
     "node": _plain(c.NODE),
-    "since failure": lambda row: f"{row[c.SINCE_FAILURE_MS]} ms",
-    "took": lambda row: (
-        "-" if row[c.SINCE_PREVIOUS_MS] is None else f"{row[c.SINCE_PREVIOUS_MS]} ms"
+    "since failure": lambda row: (
+        "not seen" if row[c.SINCE_FAILURE_MS] is None else f"{row[c.SINCE_FAILURE_MS]} ms"
     ),
+    "took": _ms(c.SINCE_PREVIOUS_MS),
     "partitions": _count(c.PARTITION_COUNT),
     "detail": _plain(c.DETAIL),
 }
@@ -141,14 +190,19 @@ _MOVE_COLUMNS: Final[dict[str, Cell]] = {
     "replica": lambda row: f"{row[c.TOPIC]}-{row[c.PARTITION]}",
     "from": _plain(c.SOURCE_LOG_DIR),
     "to": _plain(c.TARGET_LOG_DIR),
-    "state": _plain(c.STATE),
+    "state": _move_state,
     "copied": _bytes(c.COPIED_BYTES),
     "ms": _number(c.DURATION_MS),
     "rate": _bytes(c.BYTES_PER_S, "/s"),
+    "of throttle": _percent(c.THROTTLE_SHARE),
 }
 _PARTITION_COLUMNS: Final[dict[str, Cell]] = {
     "partition": lambda row: f"{row[c.TOPIC]}-{row[c.PARTITION]}",
     "written": _bytes(c.WRITE_BYTES_PER_S, "/s"),
+    "leader": _plain(c.LEADER),
+    "isr": _plain(c.ISR_COUNT),
+    "unavailable": _ms(c.UNAVAILABLE_MS),
+    "under min isr": _ms(c.UNDER_MIN_ISR_MS),
 }
 _REQUEST_COLUMNS: Final[dict[str, Cell]] = {
     "broker": _plain(c.BROKER_ID),
@@ -161,10 +215,22 @@ _REQUEST_COLUMNS: Final[dict[str, Cell]] = {
     "received": _bytes(c.RECEIVED_BYTES),
     "sent": _bytes(c.SENT_BYTES),
 }
-_MALFORMED_COLUMNS: Final[dict[str, Cell]] = {
+_LATENCY_COLUMNS: Final[dict[str, Cell]] = {
+    "of": lambda row: row[c.SCOPE].replace("_", " "),
+    "broker": lambda row: "-" if row[c.BROKER_ID] < 0 else str(row[c.BROKER_ID]),
+    "name": _plain(c.NAME),
+    "operation": _plain(c.OPERATION),
+    "samples": _count(c.SAMPLE_COUNT),
+    "mean us": _number(c.MEAN_US),
+    "p50 us": _number(c.P50_US),
+    "p99 us": _number(c.P99_US),
+    "max us": _number(c.MAX_US),
+}
+_CHECK_COLUMNS: Final[dict[str, Cell]] = {
+    "check": _plain(c.CHECK),
     "table": _plain(c.TABLE),
-    "reason": _plain(c.REASON),
-    "lines": _count(c.MALFORMED_COUNT),
+    "detail": _plain(c.DETAIL),
+    "count": _count(c.ROW_COUNT),
 }
 _LEFT: Final = frozenset(
     {
@@ -179,6 +245,9 @@ _LEFT: Final = frozenset(
         "to",
         "api",
         "table",
-        "reason",
+        "check",
+        "name",
+        "of",
+        "operation",
     }
 )

@@ -22,6 +22,14 @@ from analytics.errors import SPARK_ERRORS, JavaMissing, SparkFailed, spark_error
 JAVA_MAJOR_MIN: Final = 17
 """What Spark 4 needs."""
 
+_QUICK_JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For a dump of some megabytes: half the time, and a fifth of what then is left."""
+SMALL_BYTES_MAX: Final = 32 << 20
+_FOR_LITTLE: Final = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "1",
+}
 _VERSION: Final = re.compile(r'version "(?:1\.)?(\d+)')
 
 
@@ -46,32 +54,30 @@ def find_java() -> Path:
     return Path(found)
 
 
-def start_session(master: str) -> SparkSession:
-    """Start Spark on ``master``; ``find_java`` first.
+def start_session(master: str | None = None) -> SparkSession:
+    """Start Spark; ``find_java`` first.
 
-    Options of the user's own ``spark-defaults.conf`` hold where none is set here.
+    ``master`` is what the user named here. Else it is what ``spark-submit`` or the user's own
+    ``spark-defaults.conf`` names, and this machine when nobody names any. Options of that file hold
+    where none is set here.
 
     Raises:
         SparkFailed: Spark does not start, such as for a master that does not exist.
     """
-    java_options = f"-Dlog4j2.configurationFile={files(analytics) / 'log4j2.properties'}"
-    if master.startswith("local"):
-        # For a dump of some megabytes: half the time, and a fifth of what then is left.
-        java_options += " -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    if master is None and not _is_named_elsewhere():
+        master = "local[*]"
     builder = (
         SparkSession.Builder()
-        .master(master)
         .appName("jbodlab analytics")
-        .config("spark.driver.extraJavaOptions", java_options)
         .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.ui.enabled", value=False)
         .config("spark.ui.showConsoleProgress", value=False)
     )
-    if master.startswith("local"):
-        # One machine: no name to look up, and few rows need few partitions.
-        builder = builder.config("spark.driver.host", "127.0.0.1")
-        builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
-        builder = builder.config("spark.sql.shuffle.partitions", 2)
+    java_options = f"-Dlog4j2.configurationFile={files(analytics) / 'log4j2.properties'}"
+    if master is not None:
+        builder = builder.master(master)
+        if master.startswith("local"):
+            builder, java_options = _for_one_machine(builder), f"{java_options} {_QUICK_JAVA}"
+        builder = builder.config("spark.driver.extraJavaOptions", java_options)
     _take_own_python()
     with tempfile.TemporaryFile() as chatter:
         try:
@@ -80,6 +86,51 @@ def start_session(master: str) -> SparkSession:
         except (*SPARK_ERRORS, OSError) as error:
             chatter.seek(0)
             raise SparkFailed(_why(error, chatter.read().decode(errors="replace"))) from error
+
+
+@contextmanager
+def suited_to(spark: SparkSession, size_bytes: int | None) -> Generator[None]:
+    """Compile nothing and shuffle to one place, for the length of a block, when there is little.
+
+    Compiling a plan takes longer than the rows of a small dump do. Larger dumps, dumps elsewhere
+    (None) and clusters keep all settings.
+    """
+    is_small = size_bytes is not None and size_bytes <= SMALL_BYTES_MAX
+    if not is_small or not str(spark.sparkContext.master).startswith("local"):
+        yield
+        return
+    before = {name: spark.conf.get(name) for name in _FOR_LITTLE}
+    try:
+        for name, value in _FOR_LITTLE.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value or "")
+
+
+def _for_one_machine(builder: SparkSession.Builder) -> SparkSession.Builder:
+    """Add what suits one machine: no name to look up, nobody who looks at a page."""
+    return (
+        builder.config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.ui.enabled", value=False)
+    )
+
+
+def _is_named_elsewhere() -> bool:
+    """Tell whether ``spark-submit`` runs this, or a ``spark-defaults.conf`` names a master."""
+    if "PYSPARK_GATEWAY_PORT" in os.environ or "MASTER" in os.environ:
+        return True
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (f"{home}/conf" if home else None)
+    if folder is None:
+        return False
+    try:
+        lines = (Path(folder) / "spark-defaults.conf").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return False
+    return any(re.match(r"\s*spark\.master[\s=:]", line) for line in lines)
 
 
 def _take_own_python() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from jbodlab.processes.cluster import Cluster
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
-from protocol.metrics.rows import FailoverStep
+from protocol.metrics.rows import TABLE_VERSION, FailoverStep
 
 
 class JbodlabTarget:
@@ -50,7 +50,7 @@ class JbodlabTarget:
 
     def failure_noticed_ms(self, broker_id: int, log_dir: Path) -> int | None:
         """Return when (ms since the epoch) the broker noted the failure of ``log_dir``."""
-        dump = Path(self._cluster.spec.metrics.dump_dir) / "failover_event" / "v1"
+        dump = Path(self._cluster.spec.metrics.dump_dir) / "failover_event" / f"v{TABLE_VERSION}"
         for file in sorted(dump.glob(f"*broker*{broker_id}/*.jsonl")):
             for row in map(json.loads, file.read_text().splitlines()):
                 if row["step"] == FailoverStep.LOG_DIR_FAILED and str(log_dir) in row["detail"]:

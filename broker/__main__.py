@@ -23,7 +23,9 @@ if __name__ == "__main__":
 
 from broker.app import StartupError, run_broker
 from broker.exit_codes import ExitCode
+from broker.world import real_world
 from protocol.cluster_file.spec import ClusterSpec, SpecError, load_cluster_spec
+from protocol.metrics.rows import NO_RUN, RowOrigin
 from protocol.stack_dumps import tell_stacks
 
 _LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -38,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _configure_logging(options.id, options.log_level)
         _raise_open_files_limit()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(run_broker(spec, options.id, random=SystemRandom()))
+            return runner.run(_run(spec, options))
     except SpecError as error:
         return _fail(ExitCode.BAD_CONFIG, str(error))
     except StartupError as error:
@@ -46,6 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception:  # the process' last line of defence: say all that is known
         logging.getLogger(__name__).exception("broker %d ended unexpectedly", options.id)
         return ExitCode.UNEXPECTED_ERROR
+
+
+async def _run(spec: ClusterSpec, options: argparse.Namespace) -> ExitCode:
+    origin = RowOrigin(cluster_id=spec.cluster_id, run_id=options.run_id)
+    return await run_broker(spec, options.id, real_world(SystemRandom(), origin))
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -58,6 +65,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--config", required=True, metavar="FILE", help="the cluster file")
     parser.add_argument("--id", required=True, type=int, help="which broker of the file to run")
+    parser.add_argument("--run-id", default=NO_RUN, help="this life of the cluster, in metric rows")
     parser.add_argument("--log-level", choices=_LOG_LEVELS, default="info")
     return parser.parse_args(arguments)
 

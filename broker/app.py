@@ -13,7 +13,6 @@ import os
 import signal
 from collections.abc import Awaitable, Mapping
 from functools import partial
-from random import Random
 from typing import Final
 
 import msgspec
@@ -30,7 +29,7 @@ from broker.lifecycle.session import RegistrationRefusedError
 from broker.metric_dump import MetricDump
 from broker.storage.recovery import LoadedLogDir, StartupRefused
 from broker.storage.startup import load_log_dirs, open_log_dirs
-from broker.world import World, real_world
+from broker.world import World
 from protocol.cluster_file.spec import ClusterSpec, FaultSpec
 from protocol.faults.document import fault_content
 from protocol.faults.model import broker_in_charge
@@ -59,13 +58,13 @@ class _EndedError(Exception):
     """Ends the task group of a running broker."""
 
 
-async def run_broker(spec: ClusterSpec, broker_id: int, *, random: Random) -> ExitCode:
+async def run_broker(spec: ClusterSpec, broker_id: int, world: World) -> ExitCode:
     """Run one broker of this machine until SIGTERM, SIGINT or the failure of its last log dir.
 
     Raises:
         StartupError: it cannot start.
     """
-    broker = Broker(spec, broker_id, real_world(random))
+    broker = Broker(spec, broker_id, world)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, broker.stop)

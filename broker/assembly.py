@@ -337,10 +337,11 @@ class Parts:
         self.log_dirs[log_dir.path] = log_dir
 
     def _log_dir(self, path: str, disk: FaultyDisk) -> LogDir:
+        world = self._world
         return LogDir(
             path=path,
             disk=disk,
-            workers=DirWorkers(self._world.worker(path), self._world.worker(path)),
+            workers=DirWorkers(world.worker(path), world.worker(path), world.elapsed_us),
             deadline_ms=self.config.jbodlab_log_dir_io_deadline_ms,
             queue_depth_max=self.config.jbodlab_log_dir_queue_depth_max,
             on_failed=_leave_to_startup,

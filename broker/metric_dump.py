@@ -10,7 +10,7 @@ import logging
 from typing import Final, Protocol
 
 from broker.metrics import Metrics
-from protocol.metrics.rows import LogDirRow, MetricRow, ReplicaRow
+from protocol.metrics.rows import LatencyRow, LogDirRow, MetricRow, ReplicaRow
 from protocol.metrics.writer import RowWriter
 from protocol.ports import WallClock
 
@@ -23,11 +23,15 @@ logger = logging.getLogger(__name__)
 class RowSource(Protocol):
     """What can be sampled."""
 
-    def log_dir_rows(self, at_ms: int) -> list[LogDirRow]:
+    def log_dir_rows(self, at_ms: int, interval_ms: int) -> list[LogDirRow]:
         """Return one row per configured log dir."""
         ...
 
-    def replica_rows(self, at_ms: int) -> list[ReplicaRow]:
+    def latency_rows(self, at_ms: int, interval_ms: int) -> list[LatencyRow]:
+        """Return what reads, appends and syncs of each log dir took since the last call."""
+        ...
+
+    def replica_rows(self, at_ms: int, interval_ms: int) -> list[ReplicaRow]:
         """Return one row per hosted log."""
         ...
 
@@ -49,7 +53,7 @@ class MetricDump:
         self._metrics = metrics
         self._clock = clock
         self._interval_ms = interval_ms
-        self._last_ms = clock.now_ms()
+        self._last_ms = self._replicas_last_ms = clock.now_ms()
         self._is_failing = False
         self._replica_intervals = 0
         """How many more intervals pass without replica rows."""
@@ -68,7 +72,8 @@ class MetricDump:
         rows: list[MetricRow] = [
             *self._metrics.drain_rows(),
             *self._metrics.request_rows(at_ms=at_ms, interval_ms=interval_ms),
-            *self._source.log_dir_rows(at_ms),
+            *self._source.latency_rows(at_ms, interval_ms),
+            *self._source.log_dir_rows(at_ms, interval_ms),
             *self._sample_replicas(at_ms, is_due=is_last),
         ]
         try:
@@ -85,7 +90,9 @@ class MetricDump:
         if self._replica_intervals > 0 and not is_due:
             self._replica_intervals -= 1
             return []
-        rows = self._source.replica_rows(at_ms)
+        interval_ms = max(at_ms - self._replicas_last_ms, 0)
+        self._replicas_last_ms = at_ms
+        rows = self._source.replica_rows(at_ms, interval_ms)
         self._replica_intervals = len(rows) // REPLICA_ROWS_PER_INTERVAL
         return rows
 

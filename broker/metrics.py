@@ -16,13 +16,14 @@ from broker.metric_types import (
     Counter,
     Declarer,
     Gauge,
-    Histogram,
     MetricKind,
     counter,
     declared,
     gauge,
 )
-from protocol.metrics.rows import MetricRow, RequestRow
+from protocol.metrics.histogram import Histogram
+from protocol.metrics.latency import Timed, latency_row
+from protocol.metrics.rows import LatencyRow, LatencyScope, MetricRow, Operation, RequestRow
 
 ROWS_MAX: Final = 10_000
 """Event rows kept until the dump takes them; older ones are dropped and counted."""
@@ -232,14 +233,17 @@ class Metrics:
         self._rows.clear()
         return rows
 
-    def request_rows(self, *, at_ms: int, interval_ms: int) -> list[RequestRow]:
-        """Return one row per API used since the last call and start the next interval."""
-        rows: list[RequestRow] = []
+    def request_rows(self, *, at_ms: int, interval_ms: int) -> list[RequestRow | LatencyRow]:
+        """Return two rows per API used since the last call, and start the next interval."""
+        rows: list[RequestRow | LatencyRow] = []
         for api, stats in self.requests.items():
             interval = stats.interval
             if interval.latency_us.count == 0:
                 continue
             rows.append(_request_row(self.broker_id, api, interval, at_ms, interval_ms))
+            timed = Timed(self.broker_id, LatencyScope.API, api, Operation.REQUEST)
+            latency = interval.latency_us
+            rows.append(latency_row(timed, latency, at_ms=at_ms, interval_ms=interval_ms))
             stats.interval = IntervalStats()
         return rows
 

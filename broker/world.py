@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from broker.storage.disk import FileDisk
 from broker.storage.fault_gates import FaultGate, ThreadGate
 from broker.storage.worker import ThreadDiskWorker
 from protocol.cluster_file.spec import LogDirSpec
+from protocol.metrics.rows import RowOrigin
 from protocol.metrics.writer import MetricWriter, NewRowWriter
 from protocol.ports import Disk, DiskWorker, WallClock
 from protocol.witness import Witness, unwitnessed
@@ -56,10 +58,10 @@ class World:
         return str(UUID(int=self.random.getrandbits(128), version=4))
 
 
-def real_world(random: Random) -> World:
+def real_world(random: Random, origin: RowOrigin = RowOrigin()) -> World:  # noqa: B008 - frozen
     """Return this machine: its clock, files, one daemon thread per log dir, one for codecs.
 
-    Call it in a running loop.
+    Call it in a running loop. Metric rows are told to come from ``origin``.
     """
     loop = asyncio.get_running_loop()
     return World(
@@ -72,4 +74,5 @@ def real_world(random: Random) -> World:
         worker=lambda path: ThreadDiskWorker(f"log-dir {path}", loop),
         codec_worker=lambda: ThreadDiskWorker("codecs", loop),
         elapsed_us=lambda: time.perf_counter_ns() // 1000,
+        new_row_writer=partial(MetricWriter, origin=origin),
     )

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from random import SystemRandom
 
@@ -27,6 +28,8 @@ from controller.app import Controller, OtherJournalError, PortError, WrongCluste
 from controller.exit_codes import ExitCode
 from controller.journal import Journal, JournalCorruptError, JournalFile, JournalInUseError
 from protocol.cluster_file.spec import ClusterSpec, SpecError, load_cluster_spec
+from protocol.metrics.rows import NO_RUN, RowOrigin
+from protocol.metrics.writer import MetricWriter
 from protocol.stack_dumps import tell_stacks
 from protocol.transport.heap_trim import trim_when_quiet
 
@@ -61,17 +64,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_run(spec, accepts_other_journals=options.accept_new_journal))
+            runner.run(_run(spec, options))
     except Exception as error:  # noqa: BLE001 - the process' last line of defence, told or logged
         return _explain(spec, error)
     return ExitCode.CLEAN
 
 
-async def _run(spec: ClusterSpec, *, accepts_other_journals: bool) -> None:
+async def _run(spec: ClusterSpec, options: argparse.Namespace) -> None:
+    origin = RowOrigin(cluster_id=spec.cluster_id, run_id=options.run_id)
+    new_row_writer = partial(MetricWriter, origin=origin)
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal") as executor:
         journal = Journal(JournalFile(Path(spec.controller.data_dir)), executor)
-        controller = Controller(spec, journal, SystemClock(), SystemRandom())
-        controller.accepts_other_journals = accepts_other_journals
+        controller = Controller(
+            spec, journal, SystemClock(), SystemRandom(), new_row_writer=new_row_writer
+        )
+        controller.accepts_other_journals = options.accept_new_journal
         loop = asyncio.get_running_loop()
         for name in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(name, controller.stop)
@@ -127,6 +134,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="begin with a new journal beside brokers that have data of another one: "
         "the topics of that one are lost",
     )
+    parser.add_argument("--run-id", default=NO_RUN, help="this life of the cluster, in metric rows")
     parser.add_argument("--log-level", choices=_LOG_LEVELS, default="info")
     return parser.parse_args(arguments)
 

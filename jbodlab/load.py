@@ -5,6 +5,7 @@ kafka-python, acks=all, idempotent, in a thread of its own. Starts no cluster an
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import threading
 import time
@@ -15,6 +16,12 @@ from typing import Any, Final, NamedTuple
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.errors import KafkaTimeoutError
 from kafka.structs import TopicPartition
+
+from protocol.cluster_file.spec import ClusterSpec
+from protocol.ids import TopicPartition as PartitionId
+from protocol.metrics.client_rows import Sent, client_rows
+from protocol.metrics.rows import NO_BROKER, ClientRow, LatencyRow, RowOrigin
+from protocol.metrics.writer import MetricWriter
 
 DELIVERY_TIMEOUT_MS: Final = 60_000
 METADATA_AGE_MS_MAX: Final = 1_000
@@ -27,6 +34,7 @@ class Acknowledged(NamedTuple):
     partition: int
     at: float
     """When the client heard of it, in seconds of the monotonic clock."""
+    sent_at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,15 +182,47 @@ class Load:
             self._next_number += 1
             value = b"%d %s" % (number, self._padding)
             future = producer.send(self._topic, value=value, partition=partition)
-            future.add_callback(self._on_acknowledged, number, partition)
+            sent_at = time.monotonic()
+            future.add_callback(self._on_acknowledged, number, partition, sent_at)
             future.add_errback(self._on_failed)
 
-    def _on_acknowledged(self, number: int, partition: int, _metadata: Any) -> None:
-        self._collected.acknowledged.append(Acknowledged(number, partition, time.monotonic()))
+    def _on_acknowledged(self, number: int, partition: int, sent_at: float, _metadata: Any) -> None:
+        done = Acknowledged(number, partition, time.monotonic(), sent_at)
+        self._collected.acknowledged.append(done)
         self._acknowledged_once.set()
 
     def _on_failed(self, error: BaseException) -> None:
         self._collected.failed.append(f"{type(error).__name__}: {error}")
+
+
+def load_rows(topic: str, acknowledged: Sequence[Acknowledged]) -> list[ClientRow | LatencyRow]:
+    """Return what a load saw of ``topic``, as metric rows."""
+    epoch_ms = time.time_ns() // 1_000_000 - int(time.monotonic() * 1000)
+    sent = [
+        Sent(
+            PartitionId(topic, each.partition),
+            int(each.sent_at * 1_000_000),
+            int(each.at * 1_000_000),
+            is_acknowledged=True,
+        )
+        for each in acknowledged
+    ]
+    return client_rows("load", sent, epoch_ms=epoch_ms)
+
+
+def dump_load(
+    spec: ClusterSpec, run_id: str, topic: str, acknowledged: Sequence[Acknowledged]
+) -> None:
+    """Write what a load saw beside the metric rows of the cluster's own processes."""
+    origin = RowOrigin(cluster_id=spec.cluster_id, run_id=run_id)
+    now_ms = time.time_ns() // 1_000_000
+    writer = MetricWriter(spec.metrics.dump_dir, NO_BROKER, now_ms, origin)
+
+    async def write() -> None:
+        await writer.write(load_rows(topic, acknowledged))
+        await writer.close()
+
+    asyncio.run(write())
 
 
 # Any: kafka-python has no types.

@@ -5,39 +5,37 @@ Times of different nodes are wall clocks: on several machines they are as good a
 
 from __future__ import annotations
 
+from typing import Final
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analytics import columns as c
 from protocol.metrics.rows import FailoverStep
 
+_FAILURE: Final = [*c.RUN, c.FAILURE_ID]
 _LATEST_COUNTS = [FailoverStep.BROKERS_TOLD.value, FailoverStep.CLIENT_RECOVERED.value]
 """Steps that are done when the last of several nodes has done them; the others count at once."""
+_OF_CLUSTER: Final = [step for step in FailoverStep if step is not FailoverStep.CLIENT_RECOVERED]
+"""Steps without which a failover is unfinished; there may have been no client."""
 
 
 def failover_steps(rows: DataFrame) -> DataFrame:
     """Input: FailoverEventRow. Output: one row per failure and step, in their order.
 
     ``since_failure_ms`` counts from the broker's own row, or from the first row when that is lost.
+    A step that nobody wrote has nulls; ``since_previous_ms`` is negative where clocks disagree.
     """
-    is_latest = F.col(c.STEP).isin(_LATEST_COUNTS)
-    steps = rows.groupBy(c.FAILURE_ID, c.STEP).agg(
-        F.min(c.AT_MS).alias("first_ms"),
-        F.max(c.AT_MS).alias("last_ms"),
-        F.min_by(c.NODE, c.AT_MS).alias(c.NODE),
-        F.min_by(c.DETAIL, c.AT_MS).alias(c.DETAIL),
-        F.max(c.PARTITION_COUNT).alias(c.PARTITION_COUNT),
-    )
-    at_ms = F.when(is_latest, F.col("last_ms")).otherwise(F.col("first_ms"))
-    timed = steps.withColumn(c.AT_MS, at_ms).withColumn(c.STEP_ORDER, _step_order())
-    of_failure = Window.partitionBy(c.FAILURE_ID)
+    steps = _every_step(_seen_steps(rows)).withColumn(c.STEP_ORDER, _step_order())
+    of_failure = Window.partitionBy(*_FAILURE)
     failed_at = F.coalesce(
         F.min(_at(FailoverStep.LOG_DIR_FAILED, c.AT_MS)).over(of_failure),
         F.min(c.AT_MS).over(of_failure),
     )
-    previous = F.lag(c.AT_MS).over(of_failure.orderBy(c.STEP_ORDER))
-    return timed.select(
-        c.FAILURE_ID,
+    before = of_failure.orderBy(c.STEP_ORDER).rowsBetween(Window.unboundedPreceding, -1)
+    previous = F.last(c.AT_MS, ignorenulls=True).over(before)
+    return steps.select(
+        *_FAILURE,
         c.STEP_ORDER,
         c.STEP,
         c.NODE,
@@ -46,41 +44,108 @@ def failover_steps(rows: DataFrame) -> DataFrame:
         (F.col(c.AT_MS) - previous).alias(c.SINCE_PREVIOUS_MS),
         c.PARTITION_COUNT,
         c.DETAIL,
-    ).orderBy(c.FAILURE_ID, c.STEP_ORDER)
+    ).orderBy(*_FAILURE, c.STEP_ORDER)
+
+
+def _seen_steps(rows: DataFrame) -> DataFrame:
+    first, last = F.struct(c.AT_MS, c.NODE, c.DETAIL), F.max(c.AT_MS)
+    at_ms = F.when(F.col(c.STEP).isin(_LATEST_COUNTS), last).otherwise(F.min(c.AT_MS))
+    return (
+        rows.groupBy(*_FAILURE, c.STEP)
+        .agg(
+            F.min(first).alias("first"),
+            at_ms.alias(c.AT_MS),
+            F.max(c.PARTITION_COUNT).alias(c.PARTITION_COUNT),
+        )
+        .select(
+            *_FAILURE, c.STEP, c.AT_MS, f"first.{c.NODE}", f"first.{c.DETAIL}", c.PARTITION_COUNT
+        )
+    )
+
+
+def _every_step(seen: DataFrame) -> DataFrame:
+    """Add the cluster's steps that a failure did not come to."""
+    wanted = F.explode(F.array(*[F.lit(step.value) for step in _OF_CLUSTER])).alias(c.STEP)
+    every = seen.select(*_FAILURE).distinct().select(*_FAILURE, wanted)
+    return every.join(seen, on=[*_FAILURE, c.STEP], how="full")
 
 
 def failovers(steps: DataFrame) -> DataFrame:
-    """Input: ``failover_steps``. Output: one row per failure, the earliest first.
+    """Input: ``failover_steps``. Output: one row per failure, the earliest of a run first.
 
-    ``elected_after_ms`` and ``moved_count`` are null when no leader was elected.
+    ``elected_after_ms`` and ``moved_count`` are null when no election was seen; ``waiting_for`` is
+    the first step that was not, null when ``is_finished``. ``clock_skew_ms`` is by how much a step
+    seems to be before the one that led to it, 0 when none is. ``cause`` is the error alone.
     """
     replicas = _at(FailoverStep.REPLICAS_OFFLINE, c.PARTITION_COUNT)
     on_broker = _at(FailoverStep.LOG_DIR_FAILED, c.PARTITION_COUNT)
-    elected = FailoverStep.LEADERS_ELECTED
+    elected, seen = FailoverStep.LEADERS_ELECTED, F.col(c.AT_MS).isNotNull()
+    is_lost = ~seen & F.col(c.STEP).isin([step.value for step in _OF_CLUSTER])
+    first = F.min(F.when(seen, F.struct(c.STEP_ORDER, c.NODE, c.DETAIL)))
+    skew = F.greatest(F.max(-F.col(c.SINCE_PREVIOUS_MS)), F.lit(0))
     return (
-        steps.groupBy(c.FAILURE_ID)
+        steps.groupBy(*_FAILURE)
         .agg(
             F.min(F.col(c.AT_MS) - F.col(c.SINCE_FAILURE_MS)).alias(c.FAILED_AT_MS),
-            F.min_by(c.NODE, c.STEP_ORDER).alias(c.NODE),
-            F.min_by(c.DETAIL, c.STEP_ORDER).alias(c.DETAIL),
+            first.getField(c.NODE).alias(c.NODE),
+            first.getField(c.DETAIL).alias(c.DETAIL),
             F.coalesce(F.max(replicas), F.max(on_broker)).alias(c.OFFLINE_COUNT),
             F.max(_at(elected, c.PARTITION_COUNT)).alias(c.MOVED_COUNT),
             F.max(_at(elected, c.SINCE_FAILURE_MS)).alias(c.ELECTED_AFTER_MS),
+            F.max(_at(FailoverStep.CLIENT_RECOVERED, c.SINCE_FAILURE_MS)).alias(
+                c.RECOVERED_AFTER_MS
+            ),
             F.max(c.SINCE_FAILURE_MS).alias(c.ENDED_AFTER_MS),
-            F.max_by(c.STEP, c.STEP_ORDER).alias(c.LAST_STEP),
+            F.max_by(c.STEP, F.when(seen, F.col(c.STEP_ORDER))).alias(c.LAST_STEP),
+            F.min_by(c.STEP, F.when(is_lost, F.col(c.STEP_ORDER))).alias(c.WAITING_FOR),
+            F.coalesce(skew, F.lit(0)).alias(c.CLOCK_SKEW_MS),
         )
         .select(
-            c.FAILURE_ID,
+            *_FAILURE,
             c.FAILED_AT_MS,
             c.NODE,
             c.DETAIL,
+            F.element_at(F.split(c.DETAIL, ": "), -1).alias(c.CAUSE),
             c.OFFLINE_COUNT,
             c.MOVED_COUNT,
             c.ELECTED_AFTER_MS,
+            c.RECOVERED_AFTER_MS,
             c.ENDED_AFTER_MS,
             c.LAST_STEP,
+            F.col(c.WAITING_FOR).isNull().alias(c.IS_FINISHED),
+            c.WAITING_FOR,
+            c.CLOCK_SKEW_MS,
         )
-        .orderBy(c.FAILED_AT_MS, c.FAILURE_ID)
+        .orderBy(*c.RUN, c.FAILED_AT_MS, c.FAILURE_ID)
+    )
+
+
+def failover_durations(found: DataFrame) -> DataFrame:
+    """Input: ``failovers``. Output: run, cause, size_class, step durations over their failures.
+
+    ``size_class`` is the power of ten of the replicas that went offline: "1-9", "10-99", ...
+    Percentiles are of ``elected_after_ms``, exact, over the failures that came so far.
+    """
+    digits = F.length(F.greatest(F.col(c.OFFLINE_COUNT), F.lit(1)).cast("string"))
+    low = F.rpad(F.lit("1"), digits, "0")
+    size = F.concat(low, F.lit("-"), F.rpad(F.lit("9"), digits, "9"))
+    key = [*c.RUN, c.CAUSE, c.SIZE_CLASS]
+
+    def quantile(share: float) -> Column:
+        return F.percentile(c.ELECTED_AFTER_MS, share)
+
+    return (
+        found.withColumn(c.SIZE_CLASS, F.coalesce(size, F.lit("unknown")))
+        .groupBy(*key)
+        .agg(
+            F.count(F.lit(1)).alias(c.FAILURE_COUNT),
+            F.count_if(~F.col(c.IS_FINISHED)).alias(c.UNFINISHED_COUNT),
+            quantile(0.5).alias(c.P50_MS),
+            quantile(0.9).alias(c.P90_MS),
+            quantile(0.99).alias(c.P99_MS),
+            F.max(c.ELECTED_AFTER_MS).alias(c.MAX_MS),
+        )
+        .orderBy(*key)
     )
 
 

@@ -7,16 +7,18 @@ from pyspark.sql import functions as F
 
 from analytics import columns as c
 
+_BROKER = [*c.RUN, c.BROKER_ID]
+
 
 def requests(rows: DataFrame) -> DataFrame:
     """Input: RequestRow. Output: one row per broker and API, the busiest API of a broker first.
 
     ``per_s`` is over the whole time that the broker's rows cover, so that APIs compare. Percentiles
     of intervals cannot be merged: ``p50_mean_us`` is their mean weighted by requests,
-    ``p99_worst_us`` the worst interval's.
+    ``p99_worst_us`` the worst interval's. ``latencies`` has those of all requests.
     """
     weighted = F.sum(F.col(c.P50_US) * F.col(c.REQUEST_COUNT)) / F.sum(c.REQUEST_COUNT)
-    by_api = rows.groupBy(c.BROKER_ID, c.API).agg(
+    by_api = rows.groupBy(*_BROKER, c.API).agg(
         F.sum(c.REQUEST_COUNT).alias(c.REQUEST_COUNT),
         F.sum(c.ERROR_COUNT).alias(c.ERROR_COUNT),
         weighted.alias(c.P50_MEAN_US),
@@ -28,9 +30,9 @@ def requests(rows: DataFrame) -> DataFrame:
     rate = F.col(c.REQUEST_COUNT) * 1000 / F.col(c.DURATION_MS)
     return (
         by_api.where(F.col(c.REQUEST_COUNT) > 0)
-        .join(_covered_time(rows), on=[c.BROKER_ID], how="inner")
+        .join(F.broadcast(_covered_time(rows)), on=_BROKER, how="inner")
         .select(
-            c.BROKER_ID,
+            *_BROKER,
             c.API,
             c.REQUEST_COUNT,
             c.ERROR_COUNT,
@@ -41,10 +43,10 @@ def requests(rows: DataFrame) -> DataFrame:
             c.RECEIVED_BYTES,
             c.SENT_BYTES,
         )
-        .orderBy(F.col(c.BROKER_ID), F.col(c.REQUEST_COUNT).desc(), F.col(c.API))
+        .orderBy(*_BROKER, F.col(c.REQUEST_COUNT).desc(), F.col(c.API))
     )
 
 
 def _covered_time(rows: DataFrame) -> DataFrame:
     begin = F.min(F.col(c.AT_MS) - F.col(c.INTERVAL_MS))
-    return rows.groupBy(c.BROKER_ID).agg((F.max(c.AT_MS) - begin).alias(c.DURATION_MS))
+    return rows.groupBy(*_BROKER).agg((F.max(c.AT_MS) - begin).alias(c.DURATION_MS))

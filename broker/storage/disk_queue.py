@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from broker.core.log_dirs import LogDirFailed
+from broker.storage.disk_latency import DiskLatency
 from broker.storage.disk_watchdog import DiskWatchdog
 from broker.storage.files import LogDirFiles
 from broker.storage.partition_log import PartitionLog
@@ -26,7 +27,7 @@ QUEUED_BYTES_MAX: Final = 64 << 20
 class _Job:
     """One queued call."""
 
-    __slots__ = ("bounded", "future", "operation", "run", "size_bytes")
+    __slots__ = ("began_us", "bounded", "future", "operation", "run", "size_bytes")
 
     def __init__(
         self,
@@ -34,6 +35,7 @@ class _Job:
         run: Callable[[], Any],
         future: asyncio.Future[Any],
         size_bytes: int,
+        began_us: int,
         *,
         bounded: bool,
     ) -> None:
@@ -41,6 +43,7 @@ class _Job:
         self.run = run
         self.future = future
         self.size_bytes = size_bytes
+        self.began_us = began_us
         self.bounded = bounded
         """Whether the disk has one deadline for each of its operations, or ten."""
 
@@ -48,7 +51,7 @@ class _Job:
 class _Append:
     """One queued append; those to one log become one write."""
 
-    __slots__ = ("buffers", "future", "log", "now_ms", "size_bytes")
+    __slots__ = ("began_us", "buffers", "future", "log", "now_ms", "size_bytes")
 
     def __init__(
         self,
@@ -56,15 +59,18 @@ class _Append:
         buffers: Sequence[Buffer],
         now_ms: int,
         future: asyncio.Future[int],
+        began_us: int,
     ) -> None:
         self.log = log
         self.buffers = buffers
         self.now_ms = now_ms
         self.future = future
         self.size_bytes = sum(map(len, buffers))
+        self.began_us = began_us
 
 
-_Waiting: TypeAlias = "tuple[str, list[asyncio.Future[Any]]]"
+_Waiting: TypeAlias = "tuple[str, list[asyncio.Future[Any]], list[int]]"
+"""What a call is named, who waits for it, and when each of them began to, in us."""
 
 
 class DiskQueue:
@@ -115,6 +121,9 @@ class DiskQueue:
         """How long the last hop took that is over."""
         self._worker = worker
         self._loop = asyncio.get_running_loop()
+        self.latency = DiskLatency()
+        self.elapsed_us: Callable[[], int] = self._loop_us
+        """The clock of latencies; the loop's own may move in steps of 1 ms."""
         self._queue: deque[_Job | _Append] = deque()
         self._running: list[_Waiting] = []
         self._running_bounded = True
@@ -141,7 +150,10 @@ class DiskQueue:
                 job is done.
         """
         future: asyncio.Future[T] = self._loop.create_future()
-        self._enqueue(_Job(operation, job, future, size_bytes, bounded=bounded), operation)
+        began_us = self.elapsed_us()
+        self._enqueue(
+            _Job(operation, job, future, size_bytes, began_us, bounded=bounded), operation
+        )
         self.jobs_count += 1
         return future
 
@@ -164,7 +176,7 @@ class DiskQueue:
             LogDirFailed: as ``submit``.
         """
         future: asyncio.Future[int] = self._loop.create_future()
-        append = _Append(log, buffers, now_ms, future)
+        append = _Append(log, buffers, now_ms, future, self.elapsed_us())
         self._enqueue(append, "append")
         self.appends_count += 1
         self.appended_bytes += append.size_bytes
@@ -202,7 +214,7 @@ class DiskQueue:
         self.failure = LogDirFailed(self.path, operation, cause)
         self._stop(self._leave, self._left)
         self.on_failed(self.failure)
-        waiting = [future for _, futures in self._running for future in futures]
+        waiting = [future for _, futures, _ in self._running for future in futures]
         waiting += [queued.future for queued in self._queue]
         self._running = []
         self._queue.clear()
@@ -268,16 +280,22 @@ class DiskQueue:
         self.last_hop_ms = int(hop_s * 1000)
         running, self._running = self._running, []
         self._watchdog.work_ended()
-        for index, ((operation, futures), result) in enumerate(zip(running, results, strict=True)):
+        now_us = self.elapsed_us()
+        for index, (waiting, result) in enumerate(zip(running, results, strict=True)):
+            operation, futures, began_us = waiting
             if isinstance(result, OSError):
                 self._running = running[index:]
                 self.fail(operation, result)
                 return
             self.queue_depth -= len(futures)
+            self.latency.observe(operation, began_us, now_us)
             _settle(futures, result)
         self._wake_waiters()
         if self._queue and not self._hop_scheduled:
             self._start_hop()
+
+    def _loop_us(self) -> int:
+        return int(self._loop.time() * 1_000_000)
 
     def _wake_waiters(self) -> None:
         """Wake as many as there is room for.
@@ -319,7 +337,7 @@ def _group(taken: Sequence[_Job | _Append]) -> tuple[list[Callable[[], Any]], li
             continue
         _close_groups(groups, calls, waiting)
         calls.append(queued.run)
-        waiting.append((queued.operation, [queued.future]))
+        waiting.append((queued.operation, [queued.future], [queued.began_us]))
     _close_groups(groups, calls, waiting)
     return calls, waiting
 
@@ -331,7 +349,8 @@ def _close_groups(
 ) -> None:
     for log, appends in groups.items():
         calls.append(_append_call(log, appends))
-        waiting.append(("append", [append.future for append in appends]))
+        futures = [append.future for append in appends]
+        waiting.append(("append", futures, [append.began_us for append in appends]))
     groups.clear()
 
 

@@ -43,6 +43,8 @@ class DirWorkers(NamedTuple):
     queue: DiskWorker
     """Runs what clients wait for."""
     background_queue: DiskWorker
+    elapsed_us: Callable[[], int] | None = None
+    """The clock of what jobs take; the loop's by default."""
 
 
 class LogDir:
@@ -73,6 +75,7 @@ class LogDir:
         """Set when a failed dir holds no file and no lock any more; never while its disk hangs."""
         self.queue: DiskQueue = FirstQueue(self, disk, workers.queue, queue_depth_max)
         """What clients wait for."""
+        self.queue.elapsed_us = workers.elapsed_us or self.queue.elapsed_us
         self.background_queue: DiskQueue = _BackgroundQueue(
             self, disk.for_second_thread(), workers.background_queue, queue_depth_max
         )

@@ -15,7 +15,15 @@ from kafka.errors import KafkaError as ClientError
 
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.load import Load, LoadReport, Verification, end_offsets, read_numbers, verify
+from jbodlab.load import (
+    Load,
+    LoadReport,
+    Verification,
+    dump_load,
+    end_offsets,
+    read_numbers,
+    verify,
+)
 
 _SHOW_EVERY_S: Final = 0.2
 
@@ -159,6 +167,8 @@ def load(
         except KeyboardInterrupt:
             lab.warn("stops writing; what was written is read back")
         report = writer.stop()
+        if bootstrap is None:
+            dump_load(lab.cluster.spec, lab.cluster.run_id, topic, report.acknowledged)
         shown.update("reading back")
         numbers = read_numbers(servers, topic, partitions=partitions, begins=begins)
     _tell(lab, topic, report, verify(report.acknowledged, numbers), began)

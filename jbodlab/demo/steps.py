@@ -10,7 +10,15 @@ from jbodlab.asking.control import ControlClient
 from jbodlab.asking.moves import watch_move
 from jbodlab.demo.narrator import Narrator
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.load import Acknowledged, Load, LoadReport, Verification, read_numbers, verify
+from jbodlab.load import (
+    Acknowledged,
+    Load,
+    LoadReport,
+    Verification,
+    dump_load,
+    read_numbers,
+    verify,
+)
 from jbodlab.processes.cluster import Cluster
 from jbodlab.tables import log_dirs_table, partitions_table
 from protocol.admin.cluster import PartitionView
@@ -54,6 +62,10 @@ class DemoSteps:
         self._load: Load | None = None
         self._broken_broker = 0
         self._broken_dir = ""
+
+    def write_client_rows(self) -> None:
+        """Write what the loads saw beside the brokers' metric rows."""
+        dump_load(self._cluster.spec, self._cluster.run_id, TOPIC, self._acknowledged)
 
     def close(self) -> None:
         """End a load that an error left behind, and all connections."""

@@ -21,7 +21,7 @@ from jbodlab.processes.loading import ASK_EVERY_MS, LoadingWatch
 from jbodlab.processes.node_command import node_command
 from jbodlab.processes.nodes import all_serve, cluster_troubles, death_line, stop_together
 from jbodlab.processes.process import STOP_DEADLINE_MS, Process
-from jbodlab.processes.run_state import ProcessNote, read_notes, run_dir, write_notes
+from jbodlab.processes.run_state import new_run_id, note_of, read_notes, run_dir, write_notes
 from protocol.cluster_file.spec import (
     BrokerSpec,
     ClusterSpec,
@@ -73,6 +73,8 @@ class Cluster:
         """Beside ``--config``, of controllers that are started here."""
         self.run_dir = run_dir(self.config_path)
         self.processes: dict[str, Process] = {}
+        self.run_id = new_run_id()
+        """From the first process on to the end of the last; what metric rows are told apart by."""
         self._attach()
 
     @property
@@ -358,7 +360,10 @@ class Cluster:
 
     def _spawn(self, name: str) -> None:
         options = self.controller_options if name == CONTROLLER else []
-        command = [*self._command_prefix, *node_command(name, self.config_path), *options]
+        if not any(each.is_running for each in self.processes.values()):
+            self.run_id = new_run_id()
+        node = node_command(name, self.config_path, self.run_id)
+        command = [*self._command_prefix, *node, *options]
         self.processes[name] = Process.start(name, command, self.log_file(name))
         self._write_notes()
 
@@ -367,10 +372,11 @@ class Cluster:
             process = Process.attach(name, note.pid, note.started_at, Path(note.log_file))
             if process is not None:
                 self.processes[name] = process
+                self.run_id = note.run_id
 
     def _write_notes(self) -> None:
         notes = {
-            name: ProcessNote(pid=each.pid, started_at=each.started_at, log_file=str(each.log_file))
+            name: note_of(each, self.run_id)
             for name, each in self.processes.items()
             if each.is_running
         }

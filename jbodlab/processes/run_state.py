@@ -5,10 +5,15 @@ Starts and stops nothing. Written atomically; a note of dead processes is harmle
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+
+from jbodlab.processes.process import Process
+from protocol.metrics.rows import NO_RUN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,11 +23,25 @@ class ProcessNote:
     pid: int
     started_at: float
     log_file: str
+    run_id: str = NO_RUN
 
 
 def run_dir(config_path: Path) -> Path:
     """Return the folder of notes and logs of the cluster of ``config_path``."""
     return config_path.absolute().parent / "data" / "run" / config_path.stem
+
+
+def note_of(process: Process, run_id: str) -> ProcessNote:
+    """Return the note of a process."""
+    log_file = str(process.log_file)
+    return ProcessNote(
+        pid=process.pid, started_at=process.started_at, log_file=log_file, run_id=run_id
+    )
+
+
+def new_run_id() -> str:
+    """Return a name for a life of a cluster: when it began, and a few random digits."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
 
 
 def read_notes(folder: Path) -> dict[str, ProcessNote]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.rebalance.core.situation import Replica, Situation
 from jbodlab.rebalance.look import look_at_cluster
 from jbodlab.spark_job import run_report
 from protocol.ids import TopicPartition
+
+_RUN: Final = ("cluster_id", "run_id", "seed")
 
 
 def rates_of_dump(dump_dir: Path, out_dir: Path) -> dict[TopicPartition, float]:
@@ -24,11 +26,14 @@ def rates_of_dump(dump_dir: Path, out_dir: Path) -> dict[TopicPartition, float]:
 
 
 def rates_of_report(report: Mapping[str, Any]) -> dict[TopicPartition, float]:
-    """Return the rates in a report; partitions with one sample only are left out."""
+    """Return the rates of a report's last run; partitions with one sample only are left out."""
+    if not report["runs"]:
+        return {}
+    last = report["runs"][-1]
     return {
         TopicPartition(row["topic"], row["partition"]): row["write_bytes_per_s"]
         for row in report["partitions"]
-        if row["write_bytes_per_s"] is not None
+        if all(row[name] == last[name] for name in _RUN) and row["write_bytes_per_s"] is not None
     }
 
 

@@ -15,7 +15,9 @@ from pathlib import Path
 from jbodlab.worlds.node_logs import node_logs
 from jbodlab.worlds.scenario_files import load_plan
 from jbodlab.worlds.scenario_runs import run_simulated
+from protocol.metrics.rows import NO_BROKER, RowOrigin
 from simulation import rule_watch
+from simulation.core.client_view import history_rows
 from simulation.core.history import History
 from simulation.core.history_text import edn_lines, json_lines
 from simulation.core.plan import Plan
@@ -24,9 +26,17 @@ from simulation.core.reproduction import reproduction
 from simulation.core.rule_tally import RuleTally
 from simulation.core.smaller_plan import reduced
 from simulation.core.verdict import StoryLine
-from simulation.simulated_run import Options, SimulatedRun, plan_of_seed, simulate, simulate_seed
+from simulation.simulated_run import (
+    Options,
+    SimulatedRun,
+    plan_of_seed,
+    simulate,
+    simulate_seed,
+    simulated_spec,
+)
 from simulation.sweep import AHEAD_PER_JOB, processes, sweep
 from simulation.tally import Tally
+from simulation.world.clock import EPOCH_MS
 from simulation.world.rows import RowKeeper
 
 ATTEMPTS_MAX = 300
@@ -83,14 +93,29 @@ def run_one(request: Request, plan: Plan, show: Callable[[StoryLine], None]) -> 
     if request.plan_file is not None:
         request.plan_file.write_text(plan_text(plan), encoding="utf-8")
     rows = RowKeeper()
-    keep = None if request.history_file is None else partial(_write_history, request.history_file)
+
+    def keep(history: History) -> None:
+        if request.history_file is not None:
+            _write_history(request.history_file, history)
+        if request.dump_dir is not None:
+            rows.keep(NO_BROKER, history_rows(history, EPOCH_MS))
+
     options = Options(show=show, keep_history=keep)
     if request.dump_dir is not None:
         options = replace(options, new_row_writer=rows.new_writer)
     run = run_simulated(plan, request.world_seed, options, request.log_file)
     if request.dump_dir is not None:
-        asyncio.run(rows.write(str(request.dump_dir)))
+        asyncio.run(rows.write(str(request.dump_dir), _origin(plan, run)))
     return run
+
+
+def _origin(plan: Plan, run: SimulatedRun) -> RowOrigin:
+    """Name a run after its seed and what happened, so that the same one written twice is one."""
+    return RowOrigin(
+        cluster_id=simulated_spec(plan.cluster).cluster_id,
+        run_id=f"seed-{run.seed}-{run.trace_hash[:12]}",
+        seed=run.seed,
+    )
 
 
 def run_many(

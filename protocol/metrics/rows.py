@@ -2,7 +2,8 @@
 
 It writes and reads nothing itself. A column is never null; where a value may be unknown its text
 says so (-1, "").
-A changed column means a new table version: the dump folder is ``<table>/v<TABLE_VERSION>/...``.
+A changed column means a new table version: the dump folder is ``<table>/v<TABLE_VERSION>/...``, and
+who reads older dumps upcasts them. Every line on disk begins with the columns of ``RowOrigin``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, TypeAlias
 
-TABLE_VERSION: Final = 1
+TABLE_VERSION: Final = 2
+NO_RUN: Final = "none"
+"""``run_id`` of a process that nobody gave one, such as a broker started by hand."""
+NO_SEED: Final = -1
+NO_BROKER: Final = -1
+"""``broker_id`` of a client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ class FailoverStep(StrEnum):
     BROKERS_TOLD = "brokers_told"
     """Controller: every live broker answered LeaderAndIsr and UpdateMetadata."""
     CLIENT_RECOVERED = "client_recovered"
-    """Client: all its partitions on the log dir have a leader that answers."""
+    """Client: each partition led from the log dir has taken a record again."""
 
     @property
     def order(self) -> int:
@@ -67,11 +73,46 @@ class MoveState(StrEnum):
     FAILED = "failed"
 
 
+class LatencyScope(StrEnum):
+    """Whose time a latency row holds."""
+
+    API = "api"
+    """A broker's: ``name`` is the API, ``operation`` is "request"."""
+    LOG_DIR = "log_dir"
+    """A log dir's: ``name`` is its path; queueing counts."""
+    CLIENT = "client"
+    """A client's: ``name`` is the topic."""
+
+
+class Operation(StrEnum):
+    """What took the time of a latency row."""
+
+    REQUEST = "request"
+    READ = "read"
+    APPEND = "append"
+    SYNC = "sync"
+    PRODUCE = "produce"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowOrigin:
+    """Where rows come from: the first columns of every line. Tables never mix two origins."""
+
+    cluster_id: str = ""
+    """Of the cluster file; "" in rows of version 1."""
+    run_id: str = NO_RUN
+    """One life of a cluster, from its first process to its last; never empty."""
+    seed: int = NO_SEED
+    """Of the simulated world; ``NO_SEED`` for a real one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogDirRow:
     """One sample of one log dir."""
 
     at_ms: WallMs
+    interval_ms: Millis
+    """Since this node's last sample: the time for which the row stands; -1 unknown."""
     broker_id: int
     broker_epoch: int
     log_dir: str
@@ -100,6 +141,8 @@ class ReplicaRow:
     """One sample of one hosted replica (or of its future log)."""
 
     at_ms: WallMs
+    interval_ms: Millis
+    """Since this node's last sample of replicas; -1 unknown."""
     broker_id: int
     topic: str
     partition: int
@@ -112,6 +155,8 @@ class ReplicaRow:
     high_watermark: RecordOffset
     isr_count: Count
     """As the leader knows it; -1 on a follower."""
+    is_under_min_isr: bool
+    """As the leader knows it; false on a follower."""
     size_bytes: Bytes
     lag: RecordOffset
     """Follower: to the leader's high watermark; future log: to the current log; leader: 0."""
@@ -149,6 +194,8 @@ class MoveProgressRow:
     copied_bytes: Bytes
     total_bytes: Bytes
     """Size of the current log at this moment."""
+    throttle_bytes_per_s: Bytes
+    """What all moves of the broker may copy together; -1: as fast as they can."""
     state: MoveState
 
 
@@ -172,7 +219,56 @@ class RequestRow:
     sent_bytes: Bytes
 
 
-MetricRow: TypeAlias = LogDirRow | ReplicaRow | FailoverEventRow | MoveProgressRow | RequestRow
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyRow:
+    """A histogram of what one operation took during one interval; histograms merge by summing."""
+
+    at_ms: WallMs
+    """The end of the interval."""
+    interval_ms: Millis
+    broker_id: int
+    """``NO_BROKER`` for a client."""
+    scope: LatencyScope
+    name: str
+    operation: Operation
+    sample_count: Count
+    sum_us: Micros
+    max_us: Micros
+    bucket_us: tuple[int, ...]
+    """Largest value of each bucket that is not empty, ascending; the same bounds everywhere: exact
+    below 16 us, then eight per power of two."""
+    bucket_counts: tuple[int, ...]
+    """How many values lie in each of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientRow:
+    """What one producing client saw of one partition during one interval."""
+
+    at_ms: WallMs
+    """The end of the interval."""
+    interval_ms: Millis
+    client: str
+    topic: str
+    partition: int
+    acknowledged_count: Count
+    failed_count: Count
+    """Errors that reached the application."""
+    silence_ms: Millis
+    """The longest time without an acknowledgement that ended in this interval; 0: none did."""
+    silence_ended_at_ms: WallMs
+    """When; -1: none did."""
+
+
+MetricRow: TypeAlias = (
+    LogDirRow
+    | ReplicaRow
+    | FailoverEventRow
+    | MoveProgressRow
+    | RequestRow
+    | LatencyRow
+    | ClientRow
+)
 
 TABLES: Final[dict[str, type[MetricRow]]] = {
     "log_dir": LogDirRow,
@@ -180,5 +276,7 @@ TABLES: Final[dict[str, type[MetricRow]]] = {
     "failover_event": FailoverEventRow,
     "move_progress": MoveProgressRow,
     "request": RequestRow,
+    "latency": LatencyRow,
+    "client": ClientRow,
 }
 TABLE_OF_ROW: Final[dict[type[MetricRow], str]] = {row: name for name, row in TABLES.items()}

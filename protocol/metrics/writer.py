@@ -16,7 +16,7 @@ import aiofiles
 import aiofiles.os
 import msgspec
 
-from protocol.metrics.rows import TABLE_OF_ROW, TABLE_VERSION, MetricRow
+from protocol.metrics.rows import TABLE_OF_ROW, TABLE_VERSION, MetricRow, RowOrigin
 
 ROTATE_BYTES: Final = 16 * 1024 * 1024
 
@@ -49,7 +49,12 @@ class MetricWriter:
     """Writes rows of any table of ``protocol.metrics.rows``; one per process, used by one task."""
 
     def __init__(
-        self, dump_dir: str, node: int, now_ms: int, rotate_bytes: int = ROTATE_BYTES
+        self,
+        dump_dir: str,
+        node: int,
+        now_ms: int,
+        origin: RowOrigin = RowOrigin(),  # noqa: B008 - frozen
+        rotate_bytes: int = ROTATE_BYTES,
     ) -> None:
         """Remember where to write; nothing is created before the first row.
 
@@ -57,11 +62,13 @@ class MetricWriter:
             dump_dir: the folder that all nodes of a cluster share.
             node: id of the broker or controller.
             now_ms: wall clock at start, part of the file names.
+            origin: what every line begins with.
             rotate_bytes: a file that has reached this size is closed and the next one begun.
         """
         self._dump_dir = Path(dump_dir)
         self._node = node
         self._start_ms = now_ms
+        self._line_begins = line_begins(origin)
         self._rotate_bytes = rotate_bytes
         self._open: dict[str, _OpenFile] = {}
         self._count: dict[str, int] = {}
@@ -75,7 +82,8 @@ class MetricWriter:
         """
         by_table: dict[str, list[bytes]] = {}
         for row in rows:
-            by_table.setdefault(TABLE_OF_ROW[type(row)], []).append(msgspec.json.encode(row))
+            line = self._line_begins + msgspec.json.encode(row)[1:]
+            by_table.setdefault(TABLE_OF_ROW[type(row)], []).append(line)
         for table, lines in by_table.items():
             await self._append(table, b"\n".join(lines) + b"\n")
 
@@ -103,6 +111,11 @@ class MetricWriter:
 
     async def _close(self, table: str) -> None:
         await self._open.pop(table).file.close()
+
+
+def line_begins(origin: RowOrigin) -> bytes:
+    """Return what stands before the columns of a row: its line is this and the row without "{"."""
+    return msgspec.json.encode(origin)[:-1] + b","
 
 
 async def _opened(path: Path) -> Any:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from protocol.metrics.rows import MetricRow
+from protocol.metrics.rows import MetricRow, RowOrigin
 from protocol.metrics.writer import MetricWriter
+from simulation.world.clock import EPOCH_MS
 
 
 class KeptRows:
@@ -39,10 +40,15 @@ class RowKeeper:
         self.kept.append(KeptRows(node, started_ms))
         return self.kept[-1]
 
-    async def write(self, dump_dir: str) -> None:
+    def keep(self, node: int, rows: Iterable[MetricRow]) -> None:
+        """Keep rows that no process of the cluster wrote."""
+        kept = self.new_writer("", node, EPOCH_MS)
+        kept.rows += rows
+
+    async def write(self, dump_dir: str, origin: RowOrigin) -> None:
         """Write all rows to files, for Spark, as real processes do. Call it on a real loop."""
         for one in self.kept:
-            writer = MetricWriter(dump_dir, one.node, one.started_ms)
+            writer = MetricWriter(dump_dir, one.node, one.started_ms, origin)
             await writer.write(one.rows)
             await writer.close()
 

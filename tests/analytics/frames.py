@@ -15,18 +15,26 @@ from analytics.schema import TABLE_SCHEMAS
 from protocol.metrics.rows import (
     TABLE_OF_ROW,
     TABLE_VERSION,
+    ClientRow,
     FailoverEventRow,
     FailoverStep,
+    LatencyRow,
+    LatencyScope,
     LogDirRow,
     MetricRow,
     MoveProgressRow,
     MoveState,
+    Operation,
     ReplicaRow,
     RequestRow,
+    RowOrigin,
 )
+from protocol.metrics.writer import line_begins
 
+ORIGIN = RowOrigin(cluster_id="jbod-lab", run_id="run-1")
 LOG_DIR = LogDirRow(
     at_ms=1000,
+    interval_ms=1000,
     broker_id=1,
     broker_epoch=5,
     log_dir="/d1",
@@ -43,6 +51,7 @@ LOG_DIR = LogDirRow(
 )
 REPLICA = ReplicaRow(
     at_ms=1000,
+    interval_ms=1000,
     broker_id=1,
     topic="orders",
     partition=0,
@@ -54,6 +63,7 @@ REPLICA = ReplicaRow(
     log_end_offset=10,
     high_watermark=10,
     isr_count=3,
+    is_under_min_isr=False,
     size_bytes=100,
     lag=0,
 )
@@ -76,6 +86,7 @@ MOVE = MoveProgressRow(
     started_at_ms=1000,
     copied_bytes=0,
     total_bytes=500,
+    throttle_bytes_per_s=-1,
     state=MoveState.COPYING,
 )
 REQUEST = RequestRow(
@@ -91,12 +102,39 @@ REQUEST = RequestRow(
     received_bytes=1000,
     sent_bytes=100,
 )
-SAMPLES: tuple[MetricRow, ...] = (LOG_DIR, REPLICA, EVENT, MOVE, REQUEST)
+LATENCY = LatencyRow(
+    at_ms=1000,
+    interval_ms=1000,
+    broker_id=1,
+    scope=LatencyScope.LOG_DIR,
+    name="/d1",
+    operation=Operation.SYNC,
+    sample_count=3,
+    sum_us=1006,
+    max_us=1000,
+    bucket_us=(3, 1023),
+    bucket_counts=(2, 1),
+)
+CLIENT = ClientRow(
+    at_ms=1000,
+    interval_ms=1000,
+    client="load",
+    topic="orders",
+    partition=0,
+    acknowledged_count=10,
+    failed_count=0,
+    silence_ms=0,
+    silence_ended_at_ms=-1,
+)
+SAMPLES: tuple[MetricRow, ...] = (LOG_DIR, REPLICA, EVENT, MOVE, REQUEST, LATENCY, CLIENT)
 
 
-def frame_of(spark: SparkSession, table: str, rows: Sequence[MetricRow]) -> DataFrame:
-    """Return ``rows`` as Spark would have read them."""
-    return made(spark, [tuple(plain(row).values()) for row in rows], TABLE_SCHEMAS[table])
+def frame_of(
+    spark: SparkSession, table: str, rows: Sequence[MetricRow], origin: RowOrigin = ORIGIN
+) -> DataFrame:
+    """Return ``rows`` as Spark would have read them, all of one run."""
+    values = [tuple(plain(row, origin).values()) for row in rows]
+    return made(spark, values, TABLE_SCHEMAS[table])
 
 
 def made(
@@ -107,9 +145,14 @@ def made(
     return spark.createDataFrame(values, columns)  # pyright: ignore[reportUnknownMemberType]
 
 
-def plain(row: MetricRow) -> dict[str, Any]:
+def plain(row: MetricRow, origin: RowOrigin = ORIGIN) -> dict[str, Any]:
     """Return what JSON has of a row."""
-    return msgspec.json.decode(msgspec.json.encode(row))
+    return msgspec.json.decode(line_of(row, origin))
+
+
+def line_of(row: MetricRow, origin: RowOrigin = ORIGIN) -> bytes:
+    """Return the line that a node writes."""
+    return line_begins(origin) + msgspec.json.encode(row)[1:]
 
 
 def picked(frame: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
@@ -117,15 +160,19 @@ def picked(frame: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in frame.select(*columns).collect()]
 
 
-def write_dump(folder: Path, rows: Sequence[MetricRow], node: int = 1) -> None:
+def write_dump(
+    folder: Path, rows: Sequence[MetricRow], node: int = 1, origin: RowOrigin = ORIGIN
+) -> None:
     """Write rows as a node does, with lines at the end of each table's one file."""
     for row in rows:
-        write_line(folder, TABLE_OF_ROW[type(row)], msgspec.json.encode(row).decode(), node)
+        write_line(folder, TABLE_OF_ROW[type(row)], line_of(row, origin).decode(), node)
 
 
-def write_line(folder: Path, table: str, line: str, node: int = 1) -> None:
+def write_line(
+    folder: Path, table: str, line: str, node: int = 1, version: int = TABLE_VERSION
+) -> None:
     """Append one line, good or not, to a table's file of one node."""
-    path = folder / table / f"v{TABLE_VERSION}" / f"broker={node}" / "1000-0.jsonl"
+    path = folder / table / f"v{version}" / f"broker={node}" / "1000-0.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         file.write(line + "\n")

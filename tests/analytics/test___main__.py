@@ -59,5 +59,5 @@ def test_a_dump_that_is_not_there_is_one_line_and_its_own_exit_code(tmp_path: Pa
 def test_every_option_explains_itself() -> None:
     result = CliRunner().invoke(main, ["--help"])
     assert result.exit_code == 0
-    for option in ("--dump", "--out", "--master", "--json"):
+    for option in ("--dump", "--out", "--master", "--bucket", "--json"):
         assert option in result.stdout

@@ -1,42 +1,84 @@
+import re
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from analytics import columns as c
 from analytics.errors import EmptyDump
-from analytics.job import run_job
-from tests.analytics.frames import LOG_DIR, SAMPLES, changed, write_dump, write_line
+from analytics.facts.all_facts import FACTS
+from analytics.facts.buckets import with_event_time
+from analytics.job import RESULTS, results, run_job
+from analytics.schema import TABLE_SCHEMAS
+from analytics.transforms.failovers import failover_durations, failovers
+from tests.analytics.frames import (
+    LOG_DIR,
+    REPLICA,
+    SAMPLES,
+    changed,
+    frame_of,
+    write_dump,
+    write_line,
+)
+
+TEXT = (Path(__file__).parents[2] / "docs" / "analytics.md").read_text(encoding="utf-8")
+KEYS = {
+    *(*c.RUN, c.BROKER_ID, c.LOG_DIR, c.TOPIC, c.PARTITION, c.API, c.FAILURE_ID),
+    *(c.SOURCE_LOG_DIR, c.TARGET_LOG_DIR, c.STARTED_AT_MS, c.SCOPE, c.NAME, c.OPERATION),
+    *(c.AT_MS, c.INTERVAL_MS, c.BUCKET, c.BUCKET_MS),
+}
+
+
+def named(table: str) -> set[str]:
+    """Return the words in code of a table's line."""
+    [line] = re.findall(rf"^\| `{table}` \|.*$", TEXT, re.MULTILINE)
+    return set(re.findall(r"`(\w+)`", line))
 
 
 def test_a_dump_becomes_tables_and_what_does_not_fit_is_kept(
-    spark: SparkSession, tmp_path: Path
+    spark_in_production: SparkSession, tmp_path: Path
 ) -> None:
+    spark = spark_in_production
     dump, out = tmp_path / "dump", tmp_path / "out"
     write_dump(dump, SAMPLES)
     write_dump(dump, [changed(LOG_DIR, at_ms=2000, used_bytes=77)], node=2)
+    write_dump(dump, [REPLICA], node=3)
     write_line(dump, "log_dir", '{"at_ms": 1, "bro')
-    report = run_job(spark, str(dump), str(out))
+    report = run_job(spark, str(dump), str(out), "10 seconds")
     assert report.row_counts == {
         "log_dir": 2,
         "replica": 1,
         "failover_event": 1,
         "move_progress": 1,
         "request": 1,
+        "latency": 1,
+        "client": 1,
     }
+    assert {table for table, count in report.duplicate_counts.items() if count} == {"replica"}
     assert [row["used_bytes"] for row in report.log_dirs] == [77]
-    assert [row["malformed_count"] for row in report.malformed] == [1]
+    assert [(row["check"], row["table"], row["row_count"]) for row in report.checks] == [
+        ("lines set aside", "log_dir", 1),
+        ("unfinished failover", "failover_event", 1),
+    ]
     assert [len(rows) for rows in (report.failovers, report.moves, report.requests)] == [1, 1, 1]
     assert sorted(path.name for path in out.iterdir()) == [
+        "checks",
+        "facts",
+        "failover_durations",
         "failover_steps",
         "failovers",
+        "latencies",
         "log_dirs",
-        "malformed",
         "moves",
         "partitions",
         "quarantine",
         "requests",
         "rows",
+        "runs",
     ]
+    assert sorted(path.name for path in (out / "facts").iterdir()) == sorted(FACTS)
+    days = out / "rows" / "log_dir" / "run_id=run-1"
+    assert [path.name for path in days.iterdir()] == ["day=1970-01-01"]
     stored = spark.read.parquet(str(out / "rows" / "log_dir"))
     assert stored.schema["used_bytes"].metadata == {"unit": "bytes"}
     assert spark.read.parquet(str(out / "quarantine")).select("line").collect() == [
@@ -54,3 +96,16 @@ def test_an_empty_dump_leaves_the_tables_of_the_last_run(
     with pytest.raises(EmptyDump):
         run_job(spark, str(tmp_path / "dump"), str(out))
     assert [path.name for path in out.iterdir()] == ["kept"]
+
+
+def test_the_documentation_tells_every_column_of_every_table(spark: SparkSession) -> None:
+    rows = {table: frame_of(spark, table, []) for table in TABLE_SCHEMAS}
+    found = dict(results(rows))
+    found["failovers"] = failovers(found["failover_steps"])
+    found["failover_durations"] = failover_durations(found["failovers"])
+    for name, fact in FACTS.items():
+        found[name] = fact.of(with_event_time(rows[fact.source]), "10 seconds")
+    assert set(RESULTS) - set(found) == {"checks"}
+    for name, frame in (rows | found).items():
+        assert set(frame.columns) - KEYS <= named(name), name
+    assert named("checks") == {"checks", c.CHECK, c.TABLE, c.DETAIL, c.ROW_COUNT}

@@ -13,9 +13,18 @@ def test_lines_of_all_nodes_are_read_with_their_file(spark: SparkSession, tmp_pa
     write_line(tmp_path, "replica", "two", node=2)
     write_line(tmp_path, "log_dir", "other table")
     lines = read_lines(spark, str(tmp_path), "replica")
-    assert lines.columns == ["line", "file"]
+    assert lines.columns == ["line", "file", "version"]
     assert sorted(picked(lines, "line")) == [("one",), ("two",)]
     assert {Path(name).parent.name for (name,) in picked(lines, "file")} == {"broker=1", "broker=2"}
+
+
+def test_lines_of_all_versions_are_read_with_their_version(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    for version in (1, 2, 31):
+        write_line(tmp_path, "replica", f"line {version}", version=version)
+    lines = read_lines(spark, str(tmp_path), "replica").orderBy("version")
+    assert picked(lines, "line", "version") == [("line 1", 1), ("line 2", 2), ("line 31", 31)]
 
 
 def test_a_table_that_nobody_wrote_has_no_lines(spark: SparkSession, tmp_path: Path) -> None:
@@ -24,7 +33,7 @@ def test_a_table_that_nobody_wrote_has_no_lines(spark: SparkSession, tmp_path: P
 
 def test_files_that_are_no_dump_are_left_alone(spark: SparkSession, tmp_path: Path) -> None:
     write_line(tmp_path, "replica", "row")
-    (tmp_path / "replica" / "v1" / "notes.txt").write_text("not a row\n")
+    (tmp_path / "replica" / "v2" / "notes.txt").write_text("not a row\n")
     assert picked(read_lines(spark, str(tmp_path), "replica"), "line") == [("row",)]
 
 

@@ -5,11 +5,14 @@ from rich.console import Console
 
 from analytics.report import Report, print_report
 
+RUN: dict[str, Any] = {"cluster_id": "jbod-lab", "run_id": "run-1", "seed": -1}
+OTHER: dict[str, Any] = {**RUN, "run_id": "run-2", "seed": 7}
 LOG_DIR: dict[str, Any] = {
+    **RUN,
     "broker_id": 1,
     "log_dir": "/data/b1/d1",
-    "at_ms": 1,
-    "online": True,
+    "last_seen_ms": 1_700_000_000_123,
+    "state": "online",
     "used_bytes": 3 * 1024 * 1024,
     "total_bytes": 1024**3,
     "usable_bytes": 5,
@@ -22,6 +25,7 @@ LOG_DIR: dict[str, Any] = {
     "append_bytes_per_s": None,
 }
 FAILOVER: dict[str, Any] = {
+    **RUN,
     "failure_id": "f1",
     "failed_at_ms": 1_700_000_000_123,
     "node": "broker-1",
@@ -31,8 +35,12 @@ FAILOVER: dict[str, Any] = {
     "elected_after_ms": 12,
     "ended_after_ms": 100,
     "last_step": "leaders_elected",
+    "is_finished": True,
+    "waiting_for": None,
+    "clock_skew_ms": 0,
 }
 STEP: dict[str, Any] = {
+    **RUN,
     "failure_id": "f1",
     "step_order": 4,
     "step": "leaders_elected",
@@ -64,7 +72,7 @@ def test_a_log_dir_is_one_line_with_units() -> None:
 
 
 def test_what_is_unknown_is_a_dash() -> None:
-    offline = {**LOG_DIR, "online": False, "total_bytes": -1, "fill": None}
+    offline = {**LOG_DIR, "state": "offline", "total_bytes": -1, "fill": None}
     [line] = [line for line in printed(report(log_dirs=[offline])).splitlines() if "/b1/" in line]
     assert "offline" in line
     assert line.count(" - ") + line.count(" -│") == 3
@@ -78,17 +86,63 @@ def test_a_failover_says_what_was_lost_and_how_long_it_took() -> None:
 
 
 def test_a_failover_without_election_says_so() -> None:
-    failover = {**FAILOVER, "moved_count": None, "elected_after_ms": None}
-    assert "no leader moved" in printed(report(failovers=[failover], failover_steps=[STEP]))
+    unseen = {"moved_count": None, "elected_after_ms": None, "is_finished": False}
+    failover = {**FAILOVER, **unseen, "waiting_for": "leaders_elected", "clock_skew_ms": 40}
+    lost = {**STEP, "since_failure_ms": None, "since_previous_ms": None}
+    text = " ".join(printed(report(failovers=[failover], failover_steps=[lost])).split())
+    assert "no election seen · UNFINISHED: no leaders elected was seen" in text
+    assert "clocks disagree by 40 ms" in text
+    assert "not seen" in text
+
+
+def test_a_log_dir_of_a_dead_broker_says_when_it_was_seen() -> None:
+    assert "stale, seen 22:13:20" in printed(report(log_dirs=[{**LOG_DIR, "state": "stale"}]))
+
+
+def test_runs_are_told_apart_with_their_seed() -> None:
+    runs = [{**RUN, "first_ms": 0}, {**OTHER, "first_ms": 1_700_000_000_000}]
+    text = printed(report(runs=runs, log_dirs=[LOG_DIR, {**LOG_DIR, **OTHER}]))
+    assert text.index("run run-1") < text.index("run run-2, seed 7, from 2023-11-14")
+    assert text.count("/data/b1/d1") == 2
+
+
+def test_latencies_of_log_dirs_are_shown_and_those_of_apis_are_in_the_table() -> None:
+    latency = {
+        **RUN,
+        "scope": "log_dir",
+        "broker_id": 1,
+        "name": "/d1",
+        "operation": "sync",
+        "sample_count": 1234,
+        "mean_us": 3.0,
+        "p50_us": 2,
+        "p99_us": 9,
+        "max_us": 11,
+    }
+    api = {**latency, "scope": "api", "name": "Produce"}
+    text = printed(report(log_dirs=[LOG_DIR], latencies=[latency, api]))
+    assert "1,234" in text
+    assert "Produce" not in text
 
 
 def test_only_the_busiest_partitions_are_shown() -> None:
     partitions = [
-        {"topic": "t", "partition": number, "write_bytes_per_s": 2048.0} for number in range(11)
+        {
+            **RUN,
+            "topic": "t",
+            "partition": number,
+            "write_bytes_per_s": 2048.0,
+            "leader": 1,
+            "isr_count": 3,
+            "unavailable_ms": 0,
+            "under_min_isr_ms": 1500,
+        }
+        for number in range(11)
     ]
     text = printed(report(partitions=partitions))
     assert "Busiest partitions" in text
     assert "2.0 KiB/s" in text
+    assert "1,500 ms" in text
     assert "t-9" in text
     assert "t-10" not in text
 
@@ -99,7 +153,7 @@ def test_a_table_without_rows_is_not_printed() -> None:
 
 
 def test_lines_set_aside_are_counted() -> None:
-    malformed = [{"table": "replica", "reason": "wrong type: lag", "malformed_count": 3}]
-    text = printed(report(malformed=malformed))
-    assert "3 lines set aside" in text
+    check = {"check": "lines set aside", "table": "replica", "detail": "wrong type: lag"}
+    text = printed(report(checks=[{**check, "row_count": 3}], duplicate_counts={"replica": 4}))
+    assert "4 more of them there twice, 3 lines set aside" in text
     assert "wrong type: lag" in text

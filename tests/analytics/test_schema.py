@@ -3,12 +3,14 @@ from dataclasses import make_dataclass
 import pytest
 
 from analytics import schema
-from protocol.metrics.rows import TABLES, FailoverStep, LogDirRow
+from protocol.metrics.rows import TABLES, FailoverStep, LogDirRow, RowOrigin
 
 
 def test_every_table_has_a_schema_with_the_columns_of_its_rows_in_order() -> None:
     assert list(schema.TABLE_SCHEMAS) == list(TABLES)
-    assert schema.TABLE_SCHEMAS["log_dir"].names == list(LogDirRow.__dataclass_fields__)
+    origin = list(RowOrigin.__dataclass_fields__)
+    columns = [*origin, *LogDirRow.__dataclass_fields__]
+    assert schema.TABLE_SCHEMAS["log_dir"].names == columns
 
 
 def test_columns_have_types_units_and_no_nulls() -> None:
@@ -36,7 +38,7 @@ def test_a_type_that_rows_do_not_use_is_refused() -> None:
 
 
 def test_numbers_state_their_unit_unless_they_name_something() -> None:
-    names = {"broker_id", "broker_epoch", "leader_epoch", "partition"}
+    names = {"seed", "broker_id", "broker_epoch", "leader_epoch", "partition"}
     for rows in schema.TABLE_SCHEMAS.values():
         for field in rows:
             if field.dataType.simpleString() == "bigint" and field.name not in names:

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from analytics.errors import JavaMissing
-from analytics.session import find_java
+from analytics.session import SMALL_BYTES_MAX, find_java, suited_to
 
 
 def java_saying(folder: Path, text: str) -> None:
@@ -71,3 +71,18 @@ def test_workers_run_in_this_python_whatever_python3_comes_first_in_the_path(
     assert shutil.which("python3") != sys.executable
     versions = spark.sparkContext.parallelize([1], 1).map(lambda _: sys.version_info[:3])
     assert versions.collect() == [sys.version_info[:3]]
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "compiles"), [(1000, "false"), (SMALL_BYTES_MAX + 1, "true"), (None, "true")]
+)
+def test_only_for_a_small_dump_of_this_machine_nothing_is_compiled(
+    size_bytes: int | None, compiles: str, spark_in_production: SparkSession
+) -> None:
+    spark = spark_in_production
+    before = spark.conf.get("spark.sql.codegen.factoryMode")
+    with suited_to(spark, size_bytes):
+        assert spark.conf.get("spark.sql.codegen.wholeStage") == compiles
+        assert spark.conf.get("spark.sql.adaptive.enabled") == "true"
+    assert spark.conf.get("spark.sql.codegen.wholeStage") == "true"
+    assert spark.conf.get("spark.sql.codegen.factoryMode") == before

@@ -33,6 +33,7 @@ from protocol.messages.log_dirs import (
     AlterReplicaLogDirTopic,
     DescribeLogDirsRequest,
 )
+from protocol.metrics.rows import TABLE_VERSION
 from protocol.transport.rpc_client import RpcClient
 from tests.broker.fake_controller import FakeController
 from tests.broker.one_broker import DEADLINE_S, cluster_spec, run_to_end, running
@@ -276,7 +277,8 @@ async def test_metric_rows_of_every_table_in_use_are_dumped(
         await run.stop()
     dump = tmp_path / "dump"
     assert {"log_dir", "replica", "request"} <= {folder.name for folder in dump.iterdir()}
-    assert list((dump / "log_dir" / "v1" / "broker=1").glob("*.jsonl"))
+    assert list((dump / "log_dir" / f"v{TABLE_VERSION}" / "broker=1").glob("*.jsonl"))
+    assert list((dump / "latency").rglob("*.jsonl"))
 
 
 @pytest.mark.kafka_bug("KAFKA-20441")

@@ -8,7 +8,7 @@ import pytest
 
 from broker.metric_dump import MetricDump
 from broker.metrics import Metrics
-from protocol.metrics.rows import LogDirRow, MetricRow, ReplicaRow, RequestRow
+from protocol.metrics.rows import LatencyRow, LogDirRow, MetricRow, ReplicaRow, RequestRow
 
 
 class FakeClock:
@@ -23,10 +23,11 @@ class FakeSource:
     def __init__(self, replica_count: int = 0) -> None:
         self.replica_count = replica_count
 
-    def log_dir_rows(self, at_ms: int) -> list[LogDirRow]:
+    def log_dir_rows(self, at_ms: int, interval_ms: int) -> list[LogDirRow]:
         return [
             LogDirRow(
                 at_ms=at_ms,
+                interval_ms=interval_ms,
                 broker_id=1,
                 broker_epoch=7,
                 log_dir="/d1",
@@ -43,9 +44,13 @@ class FakeSource:
             )
         ]
 
-    def replica_rows(self, at_ms: int) -> list[ReplicaRow]:
+    def latency_rows(self, at_ms: int, interval_ms: int) -> list[LatencyRow]:
+        return []
+
+    def replica_rows(self, at_ms: int, interval_ms: int) -> list[ReplicaRow]:
         row = ReplicaRow(
             at_ms=at_ms,
+            interval_ms=interval_ms,
             broker_id=1,
             topic="orders",
             partition=0,
@@ -57,6 +62,7 @@ class FakeSource:
             log_end_offset=0,
             high_watermark=0,
             isr_count=1,
+            is_under_min_isr=False,
             size_bytes=0,
             lag=0,
         )
@@ -91,8 +97,9 @@ async def test_each_interval_writes_requests_log_dirs_and_events():
     request = writer.rows[0]
     assert isinstance(request, RequestRow)
     assert (request.at_ms, request.interval_ms) == (1_500, 500)
-    assert isinstance(writer.rows[1], LogDirRow)
-    assert len(writer.rows) == 2
+    assert isinstance(writer.rows[1], LatencyRow)
+    assert isinstance(writer.rows[2], LogDirRow)
+    assert len(writer.rows) == 3
 
 
 async def test_rows_that_cannot_be_written_are_counted_and_said_once(

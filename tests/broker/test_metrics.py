@@ -1,12 +1,9 @@
-"""Numbers of one broker: latencies within an eighth, rows per interval, families in order."""
+"""Numbers of one broker: rows per interval, families in order."""
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from broker.metrics import ROWS_MAX, Histogram, Metrics
-from protocol.metrics.rows import FailoverEventRow, FailoverStep
+from broker.metrics import ROWS_MAX, Metrics
+from protocol.metrics.rows import FailoverEventRow, FailoverStep, LatencyRow, RequestRow
 
 
 def failover_event(detail: str = "") -> FailoverEventRow:
@@ -21,36 +18,20 @@ def failover_event(detail: str = "") -> FailoverEventRow:
     )
 
 
-@given(st.lists(st.integers(0, 1 << 39), min_size=1, max_size=50), st.floats(0.01, 1))
-def test_a_quantile_is_at_most_an_eighth_above_the_true_one(values: list[int], share: float):
-    histogram = Histogram()
-    for value in values:
-        histogram.observe(value)
-    ordered = sorted(values)
-    rank = next(i for i in range(1, len(values) + 1) if i >= share * len(values))
-    true = ordered[rank - 1]
-    assert true <= histogram.quantile(share) <= true + true // 8
-
-
-def test_an_empty_histogram_has_quantile_zero():
-    assert Histogram().quantile(0.99) == 0
-
-
-def test_negative_and_huge_values_do_not_break_a_histogram():
-    histogram = Histogram()
-    histogram.observe(-5)
-    histogram.observe(1 << 60)
-    assert histogram.count == 2
-    assert histogram.quantile(1.0) == 1 << 60
-
-
 def test_request_rows_cover_only_the_interval_since_the_last_call():
     metrics = Metrics(broker_id=3)
     metrics.request("Produce").record(100, received_bytes=10, sent_bytes=20, failed=True)
-    first = metrics.request_rows(at_ms=1000, interval_ms=500)
-    assert [(r.api, r.request_count, r.error_count, r.max_us) for r in first] == [
-        ("Produce", 1, 1, 100)
-    ]
+    first, latency = metrics.request_rows(at_ms=1000, interval_ms=500)
+    assert isinstance(first, RequestRow)
+    assert (first.api, first.request_count, first.error_count, first.max_us) == (
+        "Produce",
+        1,
+        1,
+        100,
+    )
+    assert isinstance(latency, LatencyRow)
+    assert (latency.name, latency.operation, latency.sum_us) == ("Produce", "request", 100)
+    assert (latency.bucket_us, latency.bucket_counts) == ((103,), (1,))
     assert metrics.request_rows(at_ms=1500, interval_ms=500) == []
     assert metrics.request("Produce").request_count.value == 1
 

@@ -31,7 +31,7 @@ from protocol.messages.topics import (
     CreateTopicsRequest,
     DeleteTopicsRequest,
 )
-from protocol.metrics.rows import FailoverStep
+from protocol.metrics.rows import TABLE_VERSION, FailoverStep
 from protocol.transport.rpc_client import RpcClient
 from tests.controller.core.cluster import tp
 from tests.controller.fake_broker import FakeBroker
@@ -213,7 +213,7 @@ async def test_a_failed_log_dir_moves_leaders_and_leaves_rows(tmp_path: Path) ->
 
 
 def failover_rows(folder: Path) -> list[dict[str, object]]:
-    files = folder.rglob("failover_event/v1/broker=*/*.jsonl")
+    files = folder.rglob(f"failover_event/v{TABLE_VERSION}/broker=*/*.jsonl")
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 

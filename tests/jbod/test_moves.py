@@ -185,7 +185,7 @@ async def without_topic_id(lab: Lab) -> None:
 async def test_rows_of_current_and_future_log_become_one_at_the_swap(alone: Lab) -> None:
     node = stopped(await filled(alone))
     await begin(node, node.paths[1])
-    rows = node.engine.describe.replica_rows(1)
+    rows = node.engine.describe.replica_rows(1, 1)
     assert [(row.log_dir, row.is_future) for row in rows] == [
         (node.paths[0], False),
         (node.paths[1], True),
@@ -194,9 +194,9 @@ async def test_rows_of_current_and_future_log_become_one_at_the_swap(alone: Lab)
     await until_moved(node, node.paths[1])
     for wait_s in (0, 61):
         await asyncio.sleep(wait_s)
-        rows = node.engine.describe.replica_rows(1)
+        rows = node.engine.describe.replica_rows(1, 1)
         assert [(row.log_dir, row.is_future) for row in rows] == [(node.paths[1], False)]
-        assert [row.future_count for row in node.engine.describe.log_dir_rows(1)] == [0, 0, 0]
+        assert [row.future_count for row in node.engine.describe.log_dir_rows(1, 1)] == [0, 0, 0]
 
 
 @pytest.mark.scenario(154)

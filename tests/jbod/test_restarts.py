@@ -217,13 +217,13 @@ async def test_a_log_made_anew_before_the_old_one_is_gone_has_its_own_rows(alone
     await alone.create(replicas=[1])
     await alone[1].produce("a")
     assert await alone.stop_replica(1, ORDERS, delete=True) == NONE
-    assert alone[1].engine.describe.replica_rows(1) == []
+    assert alone[1].engine.describe.replica_rows(1, 1) == []
     alone.led.pop(ORDERS)
     await alone.create(replicas=[1])
     await alone[1].produce(["b", "c"])
     for wait_s in (0, 61):
         await asyncio.sleep(wait_s)
-        (row,) = alone[1].engine.describe.replica_rows(1)
+        (row,) = alone[1].engine.describe.replica_rows(1, 1)
         assert (row.log_end_offset, row.is_leader) == (2, True)
     assert offsets_of(await alone[1].fetch(0)) == [0]
 

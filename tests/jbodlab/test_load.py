@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from kafka.errors import KafkaTimeoutError
 
-from jbodlab.load import Acknowledged, LoadReport, close, verify
+from jbodlab.load import Acknowledged, LoadReport, close, dump_load, load_rows, verify
+from jbodlab.processes.lab_spec import write_lab_spec
+from protocol.cluster_file.spec import load_cluster_spec
+from protocol.metrics.rows import ClientRow
 
 
 def report(*acknowledged: tuple[int, float]) -> LoadReport:
     records = [
-        Acknowledged(number, partition, at) for number, (partition, at) in enumerate(acknowledged)
+        Acknowledged(number, partition, at, at)
+        for number, (partition, at) in enumerate(acknowledged)
     ]
     return LoadReport(acknowledged=tuple(records), failed=(), seconds=2.0)
 
@@ -35,14 +42,30 @@ def test_the_rate_counts_what_was_acknowledged() -> None:
 
 
 def test_losses_and_doubles_are_named() -> None:
-    acknowledged = [Acknowledged(number, 0, 0.0) for number in (1, 2, 3)]
+    acknowledged = [Acknowledged(number, 0, 0.0, 0.0) for number in (1, 2, 3)]
     check = verify(acknowledged, [1, 1, 3, 9])
     assert (check.lost, check.twice, check.is_clean) == ((2,), (1,), False)
     assert (check.acknowledged, check.read) == (3, 4)
 
 
 def test_records_that_were_never_acknowledged_may_be_there() -> None:
-    assert verify([Acknowledged(1, 0, 0.0)], [1, 2]).is_clean
+    assert verify([Acknowledged(1, 0, 0.0, 0.0)], [1, 2]).is_clean
+
+
+def test_what_a_load_saw_is_told_as_rows_of_its_partitions() -> None:
+    rows = load_rows("orders", report((0, 1.0), (1, 1.5), (0, 1.8)).acknowledged)
+    seen = {row.partition: row for row in rows if isinstance(row, ClientRow)}
+    assert {partition: row.acknowledged_count for partition, row in seen.items()} == {0: 2, 1: 1}
+    assert seen[0].silence_ms == pytest.approx(800, abs=1)
+
+
+def test_a_load_is_written_beside_the_rows_of_the_cluster(tmp_path: Path) -> None:
+    spec = load_cluster_spec(write_lab_spec(tmp_path))
+    dump_load(spec, "run-1", "orders", report((0, 1.0), (0, 1.5)).acknowledged)
+    [file] = Path(spec.metrics.dump_dir).glob("client/v*/broker=-1/*.jsonl")
+    [row] = [json.loads(line) for line in file.read_text().splitlines()]
+    assert (row["run_id"], row["cluster_id"]) == ("run-1", spec.cluster_id)
+    assert row["acknowledged_count"] == 2
 
 
 class Unanswered:

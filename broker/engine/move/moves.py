@@ -307,6 +307,7 @@ class Moves:
             self._reported.pop(replica.tp, None)
         else:
             self._reported[replica.tp] = (now_ms, move.state)
+        quota = self._state.quotas.moves
         self._state.ports.emit(
             metric_rows.MoveProgressRow(
                 at_ms=self._state.wall_ms(),
@@ -318,6 +319,7 @@ class Moves:
                 started_at_ms=future.started_at_ms,
                 copied_bytes=future.copied_bytes,
                 total_bytes=replica.log.files.size_bytes,
+                throttle_bytes_per_s=quota.limit_bytes_per_second if quota.is_limited else -1,
                 state=_ROW_STATES[move.state],
             )
         )

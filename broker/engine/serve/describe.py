@@ -22,7 +22,8 @@ from broker.engine.types import (
 from broker.storage.log_dir import LogDir
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import ZERO_UUID, TopicPartition, uuid_text
-from protocol.metrics.rows import LogDirRow, ReplicaRow
+from protocol.metrics.latency import Timed, latency_row
+from protocol.metrics.rows import LatencyRow, LatencyScope, LogDirRow, ReplicaRow
 from protocol.ports import DiskUsage
 
 UNKNOWN: Final = -1
@@ -127,11 +128,11 @@ class Describe:
             ),
         )
 
-    def log_dir_rows(self, at_ms: int) -> list[LogDirRow]:
-        """Return one row per configured log dir."""
+    def log_dir_rows(self, at_ms: int, interval_ms: int) -> list[LogDirRow]:
+        """Return one row per configured log dir, for the interval that ends at ``at_ms``."""
         hosted = self._count()
         return [
-            self._log_dir_row(at_ms, log_dir, hosted[path])
+            self._log_dir_row(at_ms, interval_ms, log_dir, hosted[path])
             for path, log_dir in self._state.log_dirs.items()
         ]
 
@@ -146,12 +147,15 @@ class Describe:
             counts[path] += 1
         return {path: _Hosted(used[path], current[path], future[path]) for path in used}
 
-    def _log_dir_row(self, at_ms: int, log_dir: LogDir, hosted: _Hosted) -> LogDirRow:
+    def _log_dir_row(
+        self, at_ms: int, interval_ms: int, log_dir: LogDir, hosted: _Hosted
+    ) -> LogDirRow:
         state = self._state
         usage = state.usage.get(log_dir.path, _UNKNOWN_USAGE)
         directory_id = log_dir.directory_id
         return LogDirRow(
             at_ms=at_ms,
+            interval_ms=interval_ms,
             broker_id=state.broker_id,
             broker_epoch=state.ports.broker_epoch(),
             log_dir=log_dir.path,
@@ -167,21 +171,36 @@ class Describe:
             append_bytes_total=log_dir.queue.appended_bytes,
         )
 
-    def replica_rows(self, at_ms: int) -> list[ReplicaRow]:
-        """Return one row per online replica, and one per future log."""
+    def latency_rows(self, at_ms: int, interval_ms: int) -> list[LatencyRow]:
+        """Return what reads, appends and syncs took since the last call, by log dir."""
+        broker_id, scope = self._state.broker_id, LatencyScope.LOG_DIR
         return [
-            self._row(at_ms, here.log, here.replica, _lag(here))
+            latency_row(
+                Timed(broker_id, scope, path, operation),
+                histogram,
+                at_ms=at_ms,
+                interval_ms=interval_ms,
+            )
+            for path, log_dir in self._state.log_dirs.items()
+            for operation, histogram in log_dir.queue.latency.take()
+        ]
+
+    def replica_rows(self, at_ms: int, interval_ms: int) -> list[ReplicaRow]:
+        """Return one row per online replica, and one per future log, as ``log_dir_rows``."""
+        return [
+            self._row(at_ms, interval_ms, here.log, here.replica, _lag(here))
             for here in self._state.iterate_logs()
             if here.replica is not None
         ]
 
     def _row(
-        self, at_ms: int, log: HostedLog[LogPositions], replica: Replica, lag: int
+        self, at_ms: int, interval_ms: int, log: HostedLog[LogPositions], replica: Replica, lag: int
     ) -> ReplicaRow:
         partition, positions = replica.partition, log.positions
         is_leader = partition.is_leader and not log.is_future
         return ReplicaRow(
             at_ms=at_ms,
+            interval_ms=interval_ms,
             broker_id=self._state.broker_id,
             topic=replica.tp.topic,
             partition=replica.tp.partition,
@@ -193,6 +212,7 @@ class Describe:
             log_end_offset=positions.log_end_offset,
             high_watermark=positions.high_watermark,
             isr_count=len(partition.isr.isr) if is_leader else UNKNOWN,
+            is_under_min_isr=is_leader and partition.is_under_min_isr,
             size_bytes=log.files.size_bytes,
             lag=lag,
         )

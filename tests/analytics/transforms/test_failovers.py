@@ -1,11 +1,11 @@
 from pyspark.sql import SparkSession
 
-from analytics.transforms.failovers import failover_steps, failovers
-from protocol.metrics.rows import FailoverEventRow, FailoverStep
+from analytics.transforms.failovers import failover_durations, failover_steps, failovers
+from protocol.metrics.rows import FailoverEventRow, FailoverStep, RowOrigin
 from tests.analytics.frames import EVENT, changed, frame_of, picked
 
 STORY = [
-    changed(EVENT, at_ms=1000, partition_count=4, detail="/d1: eio"),
+    changed(EVENT, at_ms=1000, partition_count=4, detail="/d1: append: eio"),
     changed(EVENT, at_ms=1001, step=FailoverStep.HEARTBEAT_SENT),
     changed(EVENT, at_ms=1003, step=FailoverStep.CONTROLLER_NOTICED, node="controller"),
     changed(
@@ -37,15 +37,23 @@ def test_a_failover_is_summed_up_in_one_row(spark: SparkSession) -> None:
     steps = failover_steps(frame_of(spark, "failover_event", STORY))
     [row] = failovers(steps).collect()
     assert row.asDict() == {
+        "cluster_id": "jbod-lab",
+        "run_id": "run-1",
+        "seed": -1,
         "failure_id": "f1",
         "failed_at_ms": 1000,
         "node": "broker-1",
-        "detail": "/d1: eio",
+        "detail": "/d1: append: eio",
+        "cause": "eio",
         "offline_count": 3,
         "moved_count": 2,
         "elected_after_ms": 12,
+        "recovered_after_ms": 100,
         "ended_after_ms": 100,
         "last_step": "client_recovered",
+        "is_finished": True,
+        "waiting_for": None,
+        "clock_skew_ms": 0,
     }
 
 
@@ -58,7 +66,8 @@ def test_a_repeated_step_counts_once_and_the_last_client_ends_it(spark: SparkSes
         changed(STORY[6], at_ms=1300, node="client"),
     ]
     steps = failover_steps(frame_of(spark, "failover_event", rows))
-    assert picked(steps, "step", "since_failure_ms") == [
+    seen = steps.where("at_ms is not null")
+    assert picked(seen, "step", "since_failure_ms") == [
         ("log_dir_failed", 0),
         ("heartbeat_sent", 1),
         ("client_recovered", 300),
@@ -83,3 +92,54 @@ def test_failures_are_kept_apart_and_come_in_the_order_they_happened(spark: Spar
         ("f1", 1000, "client_recovered"),
         ("f0", 6000, "leaders_elected"),
     ]
+
+
+def test_an_unfinished_failover_says_which_step_was_not_seen(spark: SparkSession) -> None:
+    steps = failover_steps(frame_of(spark, "failover_event", STORY[:3]))
+    assert picked(steps, "step", "since_failure_ms", "since_previous_ms")[2:] == [
+        ("controller_noticed", 3, 2),
+        ("replicas_offline", None, None),
+        ("leaders_elected", None, None),
+        ("brokers_told", None, None),
+    ]
+    [row] = failovers(steps).collect()
+    assert (row.is_finished, row.waiting_for) == (False, "replicas_offline")
+    assert (row.last_step, row.moved_count) == ("controller_noticed", None)
+
+
+def test_a_failover_without_clients_is_finished_when_brokers_were_told(spark: SparkSession) -> None:
+    [row] = failovers(failover_steps(frame_of(spark, "failover_event", STORY[:6]))).collect()
+    assert (row.is_finished, row.recovered_after_ms) == (True, None)
+
+
+def test_clocks_that_disagree_are_said(spark: SparkSession) -> None:
+    behind = changed(STORY[2], at_ms=960)
+    steps = failover_steps(frame_of(spark, "failover_event", [*STORY[:2], behind, *STORY[3:]]))
+    [row] = failovers(steps).collect()
+    assert row.clock_skew_ms == 41
+
+
+def test_one_failure_in_two_runs_is_two_failovers(spark: SparkSession) -> None:
+    other = RowOrigin(cluster_id="jbod-lab", run_id="run-2")
+    events = frame_of(spark, "failover_event", STORY).union(
+        frame_of(spark, "failover_event", STORY[:1], other)
+    )
+    found = failovers(failover_steps(events))
+    assert picked(found, "run_id", "is_finished") == [("run-1", True), ("run-2", False)]
+
+
+def test_durations_are_told_by_cause_and_size(spark: SparkSession) -> None:
+    def failed(name: str, offline: int, elected_at_ms: int) -> list[FailoverEventRow]:
+        return [
+            changed(STORY[0], failure_id=name),
+            changed(STORY[3], failure_id=name, partition_count=offline),
+            changed(STORY[4], failure_id=name, at_ms=elected_at_ms),
+        ]
+
+    rows = [*failed("a", 3, 1010), *failed("b", 9, 1030), *failed("c", 12, 1500)]
+    found = failover_durations(failovers(failover_steps(frame_of(spark, "failover_event", rows))))
+    assert picked(found, "cause", "size_class", "failure_count", "p50_ms", "max_ms") == [
+        ("eio", "1-9", 2, 20.0, 30),
+        ("eio", "10-99", 1, 500.0, 500),
+    ]
+    assert picked(found, "unfinished_count") == [(2,), (1,)]

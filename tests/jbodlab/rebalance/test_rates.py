@@ -6,14 +6,19 @@ from protocol.ids import TopicPartition
 from tests.jbodlab.rebalance.situations import at, partition
 
 
-def test_rates_come_from_the_report_where_there_are_two_samples() -> None:
+def test_rates_come_from_the_last_run_of_the_report_where_there_are_two_samples() -> None:
+    before = {"cluster_id": "c", "run_id": "r1", "seed": -1}
+    last = {**before, "run_id": "r2"}
     report = {
+        "runs": [before, last],
         "partitions": [
-            {"topic": "t", "partition": 1, "write_bytes_per_s": 900.0},
-            {"topic": "t", "partition": 2, "write_bytes_per_s": None},
-        ]
+            {**before, "topic": "t", "partition": 1, "write_bytes_per_s": 7.0},
+            {**last, "topic": "t", "partition": 1, "write_bytes_per_s": 900.0},
+            {**last, "topic": "t", "partition": 2, "write_bytes_per_s": None},
+        ],
     }
     assert rates_of_report(report) == {TopicPartition("t", 1): 900.0}
+    assert rates_of_report({"runs": [], "partitions": []}) == {}
 
 
 def test_growth_is_per_second_and_never_below_zero() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.metrics.rows import FailoverEventRow, FailoverStep, MetricRow, RequestRow
+from protocol.metrics.rows import FailoverEventRow, FailoverStep, MetricRow, RequestRow, RowOrigin
 from protocol.metrics.writer import MetricWriter
 
 
@@ -53,10 +53,25 @@ async def test_rows_go_to_the_file_of_their_table_in_order(tmp_path: Path) -> No
     await writer.write(rows)
     await writer.close()
 
-    events = lines(tmp_path / "failover_event/v1/broker=7/1000-0.jsonl")
+    events = lines(tmp_path / "failover_event/v2/broker=7/1000-0.jsonl")
     assert [row["detail"] for row in events] == ["a", "b"]
     assert events[0]["step"] == "leaders_elected"
-    assert lines(tmp_path / "request/v1/broker=7/1000-0.jsonl")[0]["api"] == "Produce"
+    assert lines(tmp_path / "request/v2/broker=7/1000-0.jsonl")[0]["api"] == "Produce"
+
+
+async def test_every_line_begins_with_where_it_comes_from(tmp_path: Path) -> None:
+    writer = MetricWriter(str(tmp_path), 7, 1000, RowOrigin(cluster_id="c", run_id="r", seed=5))
+
+    await writer.write([event("a")])
+    await writer.close()
+
+    (row,) = lines(tmp_path / "failover_event/v2/broker=7/1000-0.jsonl")
+    assert list(row.items())[:4] == [
+        ("cluster_id", "c"),
+        ("run_id", "r"),
+        ("seed", 5),
+        ("at_ms", 1),
+    ]
 
 
 async def test_written_rows_are_visible_before_the_writer_closes(tmp_path: Path) -> None:
@@ -64,7 +79,7 @@ async def test_written_rows_are_visible_before_the_writer_closes(tmp_path: Path)
 
     await writer.write([event("a")])
 
-    assert len(lines(tmp_path / "failover_event/v1/broker=7/1000-0.jsonl")) == 1
+    assert len(lines(tmp_path / "failover_event/v2/broker=7/1000-0.jsonl")) == 1
     await writer.close()
 
 
@@ -75,7 +90,7 @@ async def test_a_file_that_reached_its_size_is_followed_by_the_next_one(tmp_path
     await writer.write([event("b")])
     await writer.close()
 
-    folder = tmp_path / "failover_event/v1/broker=7"
+    folder = tmp_path / "failover_event/v2/broker=7"
     assert sorted(path.name for path in folder.iterdir()) == ["1000-0.jsonl", "1000-1.jsonl"]
 
 
@@ -87,7 +102,7 @@ async def test_a_write_after_close_begins_a_new_file(tmp_path: Path) -> None:
     await writer.write([event("b")])
     await writer.close()
 
-    assert lines(tmp_path / "failover_event/v1/broker=7/1000-1.jsonl")[0]["detail"] == "b"
+    assert lines(tmp_path / "failover_event/v2/broker=7/1000-1.jsonl")[0]["detail"] == "b"
 
 
 async def test_nothing_is_created_without_a_row(tmp_path: Path) -> None:

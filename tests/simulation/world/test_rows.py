@@ -6,7 +6,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from protocol.metrics.rows import FailoverEventRow, FailoverStep, LogDirRow
+from protocol.metrics.rows import FailoverEventRow, FailoverStep, LogDirRow, RowOrigin
 from simulation.world.cluster import SimCluster
 from simulation.world.loop import SimLoop, run_world
 from simulation.world.rows import NoRows, RowKeeper
@@ -24,11 +24,11 @@ def test_rows_of_a_run_are_kept_and_written_as_real_brokers_write_theirs(tmp_pat
 
     run_world(1, main)
     assert any(isinstance(row, LogDirRow) for one in keeper.kept for row in one.rows)
-    asyncio.run(keeper.write(str(tmp_path)))
+    asyncio.run(keeper.write(str(tmp_path), RowOrigin(seed=1)))
     (file,) = (tmp_path / "log_dir").rglob("*.jsonl")
     assert file.parent.name == "broker=1"
     rows = [json.loads(line) for line in file.read_text().splitlines()]
-    assert {row["broker_id"] for row in rows} == {1}
+    assert {(row["broker_id"], row["seed"]) for row in rows} == {(1, 1)}
 
 
 def test_rows_may_be_dropped(tmp_path: Path):

@@ -100,12 +100,12 @@ async def test_gauges_count_leaders_and_what_they_miss(lab: Lab) -> None:
 async def test_rows_sum_what_each_log_dir_holds(lab: Lab) -> None:
     await lab.create()
     await lab[1].produce("a")
-    first, second = lab[1].engine.describe.log_dir_rows(123)
+    first, second = lab[1].engine.describe.log_dir_rows(123, 50)
     assert (first.at_ms, first.replica_count, first.used_bytes) == (123, 1, len(records("a")))
     assert (first.append_count_total, second.append_count_total) == (1, 0)
-    (row,) = lab[1].engine.describe.replica_rows(123)
+    (row,) = lab[1].engine.describe.replica_rows(123, 50)
     assert (row.is_leader, row.isr_count, row.log_end_offset, row.lag) == (True, 3, 1, 0)
-    (row,) = lab[2].engine.describe.replica_rows(123)
+    (row,) = lab[2].engine.describe.replica_rows(123, 50)
     assert (row.is_leader, row.isr_count) == (False, -1)
 
 
@@ -115,9 +115,9 @@ async def test_a_future_log_has_a_row_of_its_own(alone: Lab) -> None:
     alone[1].set_move_limit(1)
     alone[1].state.quotas.moves.record(1 << 40, alone[1].state.now_ms())
     await alone[1].engine.moves.alter([(ORDERS, alone[1].paths[1])])
-    current, future = alone[1].engine.describe.replica_rows(1)
+    current, future = alone[1].engine.describe.replica_rows(1, 1)
     assert (current.is_future, future.is_future, future.lag) == (False, True, 1)
-    assert [row.future_count for row in alone[1].engine.describe.log_dir_rows(1)] == [0, 1, 0]
+    assert [row.future_count for row in alone[1].engine.describe.log_dir_rows(1, 1)] == [0, 1, 0]
 
 
 async def test_cordoned_log_dirs_are_shown_and_passed_over() -> None:

@@ -1,0 +1,28 @@
+"""Rows that a dump holds twice, such as when a rotated file was copied: each counts once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame
+
+from analytics import columns as c
+
+KEYS: Final[dict[str, tuple[str, ...]]] = {
+    "log_dir": (c.BROKER_ID, c.LOG_DIR, c.AT_MS, c.BROKER_EPOCH, c.APPEND_COUNT_TOTAL),
+    "replica": (c.BROKER_ID, c.TOPIC, c.PARTITION, c.LOG_DIR, c.IS_FUTURE, c.AT_MS),
+    "failover_event": (c.FAILURE_ID, c.STEP, c.NODE, c.AT_MS),
+    "move_progress": (c.BROKER_ID, c.TOPIC, c.PARTITION, c.STARTED_AT_MS, c.AT_MS, c.STATE),
+    "request": (c.BROKER_ID, c.API, c.AT_MS),
+    "latency": (c.BROKER_ID, c.SCOPE, c.NAME, c.OPERATION, c.AT_MS, c.SUM_US),
+    "client": (c.CLIENT, c.TOPIC, c.PARTITION, c.AT_MS),
+}
+"""What tells two rows of one run apart; with the columns of ``columns.RUN``."""
+
+
+def distinct_rows(rows: DataFrame, table: str) -> DataFrame:
+    """Input and output: the rows of ``table``; of those with one key any one is kept.
+
+    On a stream call ``withWatermark`` before, on the event time, or its state grows for ever.
+    """
+    return rows.dropDuplicates([*c.RUN, *KEYS[table]])

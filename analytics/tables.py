@@ -1,0 +1,109 @@
+"""Writes tables beside those of the last run and then puts them in their place. It computes none.
+
+A reader of a table sees the old one or the new one, and whoever ends in between loses neither.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Final
+from uuid import uuid4
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from analytics import columns as c
+
+PARTITIONED_BY: Final = (c.RUN_ID, c.DAY)
+"""Of rows and facts: the run, and the day in UTC."""
+
+
+class Tables:
+    """The tables below one folder. Write all, then ``publish``; or ``discard``."""
+
+    def __init__(self, spark: SparkSession, out: str) -> None:
+        self._spark = spark
+        self._out = out
+        self._beside = f"{out}/_writing-{uuid4().hex[:8]}"
+        self._written: list[str] = []
+
+    def write_rows(self, name: str, rows: DataFrame) -> DataFrame:
+        """Write metric rows, by run and day; return them as they are read from there."""
+        return self.write_by_day(name, rows, F.timestamp_millis(c.AT_MS))
+
+    def write_by_day(self, name: str, rows: DataFrame, at: Column) -> DataFrame:
+        """Do as ``write_rows`` with rows of any kind; ``at`` is a timestamp."""
+        dated = rows.withColumn(c.DAY, F.date_format(at, "yyyy-MM-dd"))
+        writer = dated.write.partitionBy(*PARTITIONED_BY).option("compression", "snappy")
+        writer.parquet(self._begin(name))
+        return self.read(name, dated).select(*rows.columns)
+
+    def write(self, name: str, table: DataFrame) -> None:
+        """Write a result as one file, in its order."""
+        table.coalesce(1).write.parquet(self._begin(name))
+
+    def forget(self, name: str) -> None:
+        """Take back a table that was written, to write it anew."""
+        self._written.remove(name)
+        self._delete(f"{self._beside}/{name}")
+
+    def read(self, name: str, like: DataFrame) -> DataFrame:
+        """Return a table that was written, without a look at its files."""
+        reader = self._spark.read.schema(like.schema)
+        return reader.parquet(f"{self._beside}/{name}")
+
+    def stored(self, name: str) -> DataFrame:
+        """Return a result that was written and is not published yet."""
+        return self._spark.read.parquet(f"{self._beside}/{name}")
+
+    def first_rows(self, names: Iterable[str], rows_max: int) -> dict[str, list[dict[str, Any]]]:
+        """Return up to ``rows_max`` rows of results, in their order, by one Spark job."""
+        frames = {name: self.stored(name) for name in names}
+        as_json = [
+            frame.limit(rows_max).select(
+                F.lit(name).alias("name"),
+                F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("row"),
+            )
+            for name, frame in frames.items()
+        ]
+        found: dict[str, list[dict[str, Any]]] = {name: [] for name in frames}
+        whole = as_json[0]
+        for each in as_json[1:]:
+            whole = whole.unionAll(each)
+        for each in whole.collect():
+            found[each["name"]].append(json.loads(each["row"]))
+        return found
+
+    def publish(self) -> None:
+        """Put every written table in the place of the last run's."""
+        for name in self._written:
+            self._swap(name)
+        self.discard()
+
+    def discard(self) -> None:
+        """Remove what was written and not published."""
+        self._delete(self._beside)
+
+    def _begin(self, name: str) -> str:
+        self._written.append(name)
+        return f"{self._beside}/{name}"
+
+    def _swap(self, name: str) -> None:
+        place, old = f"{self._out}/{name}", f"{self._beside}/_old/{name}"
+        files, path = self._file_system(), self._path
+        if files.exists(path(place)):
+            files.mkdirs(path(old).getParent())
+            files.rename(path(place), path(old))
+        files.mkdirs(path(place).getParent())
+        files.rename(path(f"{self._beside}/{name}"), path(place))
+
+    def _delete(self, folder: str) -> None:
+        self._file_system().delete(self._path(folder), True)  # noqa: FBT003 - Java
+
+    def _file_system(self) -> Any:
+        configuration = self._spark.sparkContext._jsc.hadoopConfiguration()  # pyright: ignore  # noqa: SLF001
+        return self._path(self._out).getFileSystem(configuration)
+
+    def _path(self, text: str) -> Any:
+        return self._spark.sparkContext._jvm.org.apache.hadoop.fs.Path(text)  # pyright: ignore  # noqa: SLF001

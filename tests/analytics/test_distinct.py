@@ -1,0 +1,18 @@
+from pyspark.sql import SparkSession
+
+from analytics.distinct import KEYS, distinct_rows
+from analytics.schema import TABLE_SCHEMAS
+from protocol.metrics.rows import TABLE_OF_ROW, RowOrigin
+from tests.analytics.frames import REQUEST, SAMPLES, changed, frame_of
+
+
+def test_rows_of_a_file_that_was_copied_count_once(spark: SparkSession) -> None:
+    rows = frame_of(spark, "request", [REQUEST, REQUEST, changed(REQUEST, at_ms=2000)])
+    other = frame_of(spark, "request", [REQUEST], RowOrigin(run_id="run-2"))
+    assert distinct_rows(rows.union(other), "request").count() == 3
+
+
+def test_every_table_has_a_key_of_its_own_columns() -> None:
+    assert list(KEYS) == list(TABLE_SCHEMAS) == [TABLE_OF_ROW[type(row)] for row in SAMPLES]
+    for table, key in KEYS.items():
+        assert set(key) < set(TABLE_SCHEMAS[table].names)

@@ -1,0 +1,55 @@
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from analytics.tables import Tables
+from tests.analytics.frames import LOG_DIR, changed, frame_of, made, picked
+
+
+def test_a_table_takes_the_place_of_the_last_one_when_it_is_published(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    out = str(tmp_path / "out")
+    for value in ("old", "new"):
+        tables = Tables(spark, out)
+        tables.write("t", made(spark, [(value,)], "value string"))
+        if value == "new":
+            assert picked(spark.read.parquet(f"{out}/t"), "value") == [("old",)]
+        tables.publish()
+    assert picked(spark.read.parquet(f"{out}/t"), "value") == [("new",)]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["t"]
+
+
+def test_what_is_discarded_leaves_the_last_tables(spark: SparkSession, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (out / "t").mkdir(parents=True)
+    tables = Tables(spark, str(out))
+    tables.write("t", made(spark, [("new",)], "value string"))
+    tables.discard()
+    assert list((out / "t").iterdir()) == []
+    assert [path.name for path in out.iterdir()] == ["t"]
+
+
+def test_rows_lie_by_run_and_day_and_keep_their_columns(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = frame_of(spark, "log_dir", [LOG_DIR, changed(LOG_DIR, at_ms=90_000_000)])
+    tables = Tables(spark, str(tmp_path))
+    stored = tables.write_rows("rows/log_dir", rows)
+    assert stored.columns == rows.columns
+    assert sorted(picked(stored, "at_ms")) == [(1000,), (90_000_000,)]
+    tables.publish()
+    days = (tmp_path / "rows" / "log_dir" / "run_id=run-1").iterdir()
+    assert sorted(path.name for path in days) == ["day=1970-01-01", "day=1970-01-02"]
+
+
+def test_first_rows_of_several_tables_come_at_once_with_their_nulls(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    tables = Tables(spark, str(tmp_path))
+    tables.write("a", made(spark, [(1, None), (2, "x"), (3, "y")], "number int, text string"))
+    tables.write("b", made(spark, [(True,)], "flag boolean"))
+    assert tables.first_rows(["a", "b"], 2) == {
+        "a": [{"number": 1, "text": None}, {"number": 2, "text": "x"}],
+        "b": [{"flag": True}],
+    }

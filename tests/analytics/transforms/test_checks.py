@@ -1,0 +1,52 @@
+from pyspark.sql import SparkSession
+
+from analytics.transforms.checks import (
+    clock_skews,
+    sample_gaps,
+    set_aside,
+    stale_log_dirs,
+    unfinished_failovers,
+    unknown,
+)
+from tests.analytics.frames import LOG_DIR, changed, frame_of, made, picked
+
+
+def test_lines_set_aside_are_counted_by_table_and_reason(spark: SparkSession) -> None:
+    lines = [("b", "f", "1", "x"), ("a", "f", "2", "y"), ("b", "g", "3", "x"), ("b", "f", "4", "w")]
+    frame = made(spark, lines, "table string, file string, line string, reason string")
+    found = set_aside(frame).orderBy("table", "detail")
+    assert picked(found, "table", "detail", "row_count") == [
+        ("a", "y", 1),
+        ("b", "w", 1),
+        ("b", "x", 2),
+    ]
+
+
+def test_unknown_columns_are_counted(spark: SparkSession) -> None:
+    frame = made(spark, [("a", "new", 3)], "table string, unknown_column string, row_count long")
+    assert picked(unknown(frame), "table", "detail", "row_count") == [("a", "new", 3)]
+
+
+def test_missing_samples_are_a_gap_and_a_restart_is_none(spark: SparkSession) -> None:
+    times = (1000, 2000, 5000, 6000)
+    rows = [changed(LOG_DIR, at_ms=t, log_dir=path) for t in times for path in ("/d1", "/d2")]
+    rows.append(changed(LOG_DIR, at_ms=60_000, broker_epoch=6))
+    found = sample_gaps(frame_of(spark, "log_dir", rows))
+    assert picked(found, "detail", "row_count") == [("run-1 broker 1", 1)]
+
+
+def test_what_is_stale_unfinished_or_skewed_is_named(spark: SparkSession) -> None:
+    dirs = made(
+        spark,
+        [("r", 1, "stale"), ("r", 2, "online")],
+        "run_id string, broker_id long, state string",
+    )
+    assert picked(stale_log_dirs(dirs), "detail", "row_count") == [("r broker 1", 1)]
+    failovers = made(
+        spark,
+        [("r", "f1", False, "brokers_told", 0), ("r", "f2", True, None, 40)],
+        "run_id string, failure_id string, is_finished boolean, waiting_for string, "
+        "clock_skew_ms long",
+    )
+    assert picked(unfinished_failovers(failovers), "detail") == [("r f1 waits for brokers_told",)]
+    assert picked(clock_skews(failovers), "detail") == [("r f2 40 ms",)]
