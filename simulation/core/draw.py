@@ -14,6 +14,7 @@ from simulation.core.actions import StartWorkload, Step, Wait, When
 from simulation.core.conditions import NodeIs
 from simulation.core.dice import Dice, Streams
 from simulation.core.draw_cluster import draw_cluster, draw_workloads
+from simulation.core.draw_coordination import groups_lanes, plain_topics, transactions_lanes
 from simulation.core.draw_faults import (
     FaultScope,
     FaultSpan,
@@ -28,6 +29,10 @@ from simulation.core.draw_situations import Lane, draw_situations
 from simulation.core.features import Features, Situation, draw_features
 from simulation.core.plan import Ending, Plan, Workload
 
+COORDINATION: Final = {
+    Situation.GROUPS: groups_lanes,
+    Situation.TRANSACTIONS: transactions_lanes,
+}
 LENGTHS_S: Final = (5, 10, 15, 20)
 """How long a story lasts before it is healed, where nobody says otherwise."""
 
@@ -57,13 +62,17 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
     cluster, workloads = settled(drawn, features, streams)
     length = length_s or streams("length").choice(LENGTHS_S)
     scope = FaultScope(cluster, length * 1000)
-    lanes = _orders(streams("orders"), scope, features)
+    ordered = replace(scope, cluster=plain_topics(cluster))
+    lanes = _orders(streams("orders"), ordered, features)
     if Situation.JOURNAL_EDITS in features:
         spans: list[FaultSpan] = []
         lanes.append(draw_journal(streams("journal"), scope))
     else:
         spans = _faults(streams("faults"), scope, features)
-        lanes += draw_situations(features, scope, workloads, streams)
+        lanes += draw_situations(features, ordered, workloads, streams)
+        for situation, draw in COORDINATION.items():
+            if situation in features:
+                lanes += draw(streams(f"{situation}_lanes"), scope, workloads)
     return Plan(
         name=f"seed-{seed}",
         shows=f"What seed {seed} draws.",

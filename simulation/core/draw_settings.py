@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 from simulation.core.actions import CreateTopic
 from simulation.core.dice import Dice, chosen, skewed
+from simulation.core.draw_coordination import with_groups, with_transactions
 from simulation.core.features import Features, Situation
 from simulation.core.plan import ClusterPlan, Workload
 
@@ -144,6 +145,14 @@ def _failing_move(dice: Dice, setting: Setting) -> Setting:
     return setting._replace(cluster=_placed(dice, cluster, SOURCE_LOG_DIR))
 
 
+def _groups(dice: Dice, setting: Setting) -> Setting:
+    return Setting(*with_groups(dice, *setting))
+
+
+def _transactions(dice: Dice, setting: Setting) -> Setting:
+    return Setting(*with_transactions(dice, *setting))
+
+
 _CHANGES: Final[Mapping[str, Callable[[Dice, Setting], Setting]]] = {
     Situation.KEYED_RECORDS: _keyed_records,
     Situation.COMPRESSION: _compression,
@@ -151,7 +160,10 @@ _CHANGES: Final[Mapping[str, Callable[[Dice, Setting], Setting]]] = {
     Situation.SHORT_RETENTION: _short_retention,
     Situation.UNCLEAN_ELECTION: _unclean_election,
     Situation.FAILING_MOVE: _failing_move,
+    Situation.GROUPS: _groups,
+    Situation.TRANSACTIONS: _transactions,
 }
+"""In this order: what comes last is left as it is by what comes before."""
 
 
 def _readable(setting: Setting) -> Setting:
@@ -179,7 +191,8 @@ def _fitting(setting: Setting) -> Setting:
     larger = {
         topic.name: {"segment.bytes": str(largest[topic.name])}
         for topic in setting.cluster.topics
-        if int(topic.configs.get("segment.bytes", largest[topic.name])) < largest[topic.name]
+        if topic.name in largest
+        and int(topic.configs.get("segment.bytes", largest[topic.name])) < largest[topic.name]
     }
     return setting._replace(cluster=_with_topic_configs(setting.cluster, larger))
 

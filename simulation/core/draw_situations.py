@@ -16,6 +16,7 @@ from protocol.faults.model import (
     CONTROLLER_NODE,
     DiskFault,
     DiskMode,
+    FileClass,
     NetworkFault,
     NetworkMode,
     Operation,
@@ -32,6 +33,8 @@ from simulation.core.plan import ClusterPlan, Workload
 Lane = list[TimedAction]
 WITHIN_MS: Final = 2_000
 """What is close to each other."""
+_ANSWERED_MS: Final = 50
+"""By then an order is answered where nothing is broken."""
 _OUT_OF_ISR_MS: Final = 3_000
 """By then a follower that is cut off has left the Isr (``draw_settings``)."""
 FATAL: Final = (DiskMode.EIO, DiskMode.READ_ONLY, DiskMode.TORN_WRITE, DiskMode.HANG)
@@ -113,16 +116,28 @@ def _end_of_leader(dice: Dice, leader: str, partition: str) -> tuple[Action, tup
 
 
 def _failing_move(dice: Dice, scope: FaultScope, _rate: int) -> list[Lane]:
-    """Let both log dirs of a move fail, the one soon after the other, while it copies or swaps."""
+    """Let both log dirs of a move fail, the one soon after the other, while it copies or swaps.
+
+    Only what is copied is slow: where the new log is made slowly, too, the order is answered late,
+    and by then a log dir has failed and it is refused.
+    """
     cluster = scope.cluster
     topic = cluster.topics[0]
     index = dice.randint(0, topic.partitions - 1)
     node = broker_node(dice.choice(topic.assignment[index]))
     target = dice.choice(cluster.log_dir_names[1:])
-    at_ms = dice.randint(200, max(200, scope.length_ms // 2))
+    # Early, while most of what the story breaks is whole.
+    at_ms = dice.randint(200, max(200, scope.length_ms // 5))
     names = [SOURCE_LOG_DIR, target] if dice.random() < 0.5 else [target, SOURCE_LOG_DIR]
-    slow = DiskFault(mode=DiskMode.SLOW, node=node, log_dir=target, delay_ms=skewed(dice, 10, 400))
-    first_ms = at_ms + skewed(dice, 1, 600)
+    slow = DiskFault(
+        mode=DiskMode.SLOW,
+        node=node,
+        log_dir=target,
+        operations=(Operation.APPEND,),
+        files=(FileClass.LOG,),
+        delay_ms=dice.randint(200, 1_000),
+    )
+    first_ms = at_ms + _ANSWERED_MS + skewed(dice, 1, 400)
     second_ms = first_ms + skewed(dice, 0, WITHIN_MS - 100)
     end_ms = second_ms + dice.randint(500, 3_000)
     is_broken = [

@@ -61,4 +61,6 @@ PERCENTS: Final[Mapping[str, int]] = {
     "cordon_and_back": 35,
     "slow_move": 35,
     "reassign_and_cancel": 35,
+    "groups": 10,
+    "transactions": 10,
 }

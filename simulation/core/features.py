@@ -56,10 +56,16 @@ class Situation(StrEnum):
     """The controller ends within two seconds of an order, beside a log dir that is offline."""
     JOURNAL_EDITS = "journal_edits"
     """A hand changes the controller's journal."""
+    GROUPS = "groups"
+    """The disk under a coordinator fails while members of its group commit."""
+    TRANSACTIONS = "transactions"
+    """The disk under a coordinator fails while a transaction is under way."""
 
 
 _SETTING_PERCENT: Final = 20
 _PLOT_PERCENT: Final = 15
+_COORDINATION_PERCENT: Final = 10
+"""A library's clients cost several times what plain ones do."""
 _FAMILY_PERCENT: Final = 70
 _KIND_PERCENT: Final = 35
 USUAL_PERCENTS: Final[Mapping[str, int]] = {
@@ -78,6 +84,8 @@ USUAL_PERCENTS: Final[Mapping[str, int]] = {
     **dict.fromkeys(FAULT_FAMILIES, _FAMILY_PERCENT),
     **{kind: _KIND_PERCENT for kinds in FAULT_FAMILIES.values() for kind in kinds},
     **dict.fromkeys(ORDER_KINDS, _KIND_PERCENT),
+    Situation.GROUPS: _COORDINATION_PERCENT,
+    Situation.TRANSACTIONS: _COORDINATION_PERCENT,
 }
 """What the table begins with, and goes back to where no sweep asks for more."""
 FEATURES: Final = tuple(USUAL_PERCENTS)

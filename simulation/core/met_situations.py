@@ -13,17 +13,19 @@ from typing import Final
 from protocol.configs.names import THROTTLED_RATES, THROTTLED_REPLICAS
 from protocol.faults.model import CONTROLLER_NODE, DiskFault
 from protocol.ids import TopicPartition
+from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core.actions import EditJournal, Fault
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.checkers.spans import Span, spans_of
 from simulation.core.draw_situations import WITHIN_MS
 from simulation.core.features import Situation
-from simulation.core.history import Function, Kind, Order
+from simulation.core.history import Commit, Function, Kind, Order, Txn
 from simulation.core.plan import Plan
 from simulation.core.planned_situations import MANY_MOVES
 from simulation.core.samples import LogSample, PartitionSample, Role
 
 _WITHIN_US: Final = WITHIN_MS * 1000
+_COORDINATION_US: Final = 1_000_000
 _NOT_ORDERS: Final = (
     Function.SEND,
     Function.POLL,
@@ -232,6 +234,36 @@ def _had_journal_edits(run: _Run) -> bool:
     return bool(edits) and bool(run.evidence.samples.journal_edits_us)
 
 
+def _had_failing_offsets(run: _Run) -> bool:
+    return _was_coordinator_broken(run, CONSUMER_OFFSETS, lambda value: isinstance(value, Commit))
+
+
+def _had_failing_transactions(run: _Run) -> bool:
+    return _was_coordinator_broken(run, TRANSACTION_STATE, lambda value: isinstance(value, Txn))
+
+
+def _was_coordinator_broken(run: _Run, topic: str, is_asked: Callable[[object], bool]) -> bool:
+    """Tell whether a log dir with the topic's leader failed within a second of what was asked."""
+    asked = [span for span in spans_of(run.evidence.history) if is_asked(span.begin.value)]
+    return any(
+        span.begin.at_us - _COORDINATION_US <= failed_us <= span.end.at_us + _COORDINATION_US
+        for failed_us in _failures_under_leaders(run, topic)
+        for span in asked
+    )
+
+
+def _failures_under_leaders(run: _Run, topic: str) -> Iterator[int]:
+    samples = run.evidence.samples
+    places: dict[tuple[int, str], None] = {
+        (sample.broker, sample.log_dir): None
+        for sample in samples.replicas
+        if sample.tp.topic == topic and sample.role is Role.LEADER
+    }
+    for sample in samples.log_dirs:
+        if not sample.is_online and (sample.broker, sample.path) in places:
+            yield sample.at_us
+
+
 _MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
     Situation.KEYED_RECORDS: _is_compacted,
     Situation.COMPRESSION: _is_compressed,
@@ -245,6 +277,8 @@ _MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
     Situation.FAILING_MOVE: _had_failing_move,
     Situation.CONTROLLER_ENDS: _controller_ended,
     Situation.JOURNAL_EDITS: _had_journal_edits,
+    Situation.GROUPS: _had_failing_offsets,
+    Situation.TRANSACTIONS: _had_failing_transactions,
 }
 
 

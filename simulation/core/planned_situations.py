@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from protocol.configs.names import THROTTLED_RATES, THROTTLED_REPLICAS, UNCLEAN_ELECTION
 from protocol.faults.model import CONTROLLER_NODE, DiskFault
+from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core.actions import (
     Action,
     AlterConfigs,
@@ -174,6 +175,20 @@ def _has_journal_edits(_plan: Plan, timed: list[TimedStep]) -> bool:
     return any(isinstance(each.action, EditJournal) for each in timed)
 
 
+def _has_groups(plan: Plan, timed: list[TimedStep]) -> bool:
+    is_committing = any(one.group is not None for one in plan.workloads)
+    return is_committing and _breaks_leader_of(CONSUMER_OFFSETS, timed)
+
+
+def _has_transactions(plan: Plan, timed: list[TimedStep]) -> bool:
+    is_writing = any(one.transactional for one in plan.workloads)
+    return is_writing and _breaks_leader_of(TRANSACTION_STATE, timed)
+
+
+def _breaks_leader_of(topic: str, timed: list[TimedStep]) -> bool:
+    return any(rule.node == f"leader of {topic}-0" for _, rule in _disk_faults(timed))
+
+
 _PLANNED: Final[Mapping[Situation, Callable[[Plan, list[TimedStep]], bool]]] = {
     Situation.KEYED_RECORDS: _has_keyed_records,
     Situation.COMPRESSION: _has_compression,
@@ -187,6 +202,8 @@ _PLANNED: Final[Mapping[Situation, Callable[[Plan, list[TimedStep]], bool]]] = {
     Situation.FAILING_MOVE: _has_failing_move,
     Situation.CONTROLLER_ENDS: _has_controller_ends,
     Situation.JOURNAL_EDITS: _has_journal_edits,
+    Situation.GROUPS: _has_groups,
+    Situation.TRANSACTIONS: _has_transactions,
 }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from protocol.ids import NO_OFFSET, TopicPartition
+from protocol.ids import NO_LEADER, NO_OFFSET, TopicPartition
 from protocol.messages.produce import ACKS_ALL
 from simulation.core.checkers.compaction import Compaction
 from simulation.core.checkers.deletions import OrderedDeletions, deletions_of
@@ -71,36 +71,55 @@ def unjudged(evidence: Evidence) -> list[TopicPartition]:
 def _kept(evidence: Evidence, deletions: OrderedDeletions) -> list[_Fact]:
     """Return what nothing forgives or took on purpose."""
     forgiven = forgiven_until(evidence.samples)
+    last_read_us: dict[tuple[str, TopicPartition], int] = {}
     return [
         fact
         for span in spans_of(evidence.history)
         if span.end.kind is Kind.OK
-        for fact in _facts(span)
+        for fact in _facts(span, last_read_us)
         if fact.asked_us > forgiven.get(fact.tp, -1)
         and not deletions.took_topic(fact.tp.topic, fact.asked_us)
     ]
 
 
-def _facts(span: Span) -> Iterator[_Fact]:
-    """Give what one answer says; it may be on its way for long, and tell of what is lost since."""
+def _facts(span: Span, last_read_us: dict[tuple[str, TopicPartition], int]) -> Iterator[_Fact]:
+    """Give what one answer says; it may be on its way for long, and tell of what is lost since.
+
+    ``last_read_us`` keeps when each client was given records of a partition.
+    """
     value, at_us, asked_us = span.end.value, span.end.at_us, span.begin.at_us
-    if isinstance(value, Txn):
-        for send in value.sends:
+    match value:
+        case Txn():
             how = f"committed by transaction {value.transactional_id}"
-            for record in send.records:
-                yield _Fact(at_us, asked_us, send.tp, send.base_offset, record, how)
-    if isinstance(value, Send):
-        asked_us = max(value.asked_us, asked_us)
-    if isinstance(value, Send) and value.acks == ACKS_ALL:
-        how = f"acknowledged by broker {value.broker} at leader epoch {value.leader_epoch}"
-        for number, record in enumerate(value.records):
-            offset = NO_OFFSET if value.base_offset == NO_OFFSET else value.base_offset + number
-            yield _Fact(at_us, asked_us, value.tp, offset, record, how)
-    elif isinstance(value, Poll):
-        for read in value.reads:
-            how = f"read from broker {value.broker} at leader epoch {read.leader_epoch}"
-            for offset, record in read.records:
-                yield _Fact(at_us, asked_us, read.tp, offset, record, how)
+            for send in value.sends:
+                yield from _sent(send, at_us, asked_us, how)
+        case Send() if value.acks == ACKS_ALL:
+            how = f"acknowledged by broker {value.broker} at leader epoch {value.leader_epoch}"
+            yield from _sent(value, at_us, max(value.asked_us, asked_us), how)
+        case Poll():
+            yield from _read(span, value, last_read_us)
+        case _:
+            pass
+
+
+def _sent(send: Send, at_us: int, asked_us: int, how: str) -> Iterator[_Fact]:
+    for number, record in enumerate(send.records):
+        offset = NO_OFFSET if send.base_offset == NO_OFFSET else send.base_offset + number
+        yield _Fact(at_us, asked_us, send.tp, offset, record, how)
+
+
+def _read(
+    span: Span, poll: Poll, last_read_us: dict[tuple[str, TopicPartition], int]
+) -> Iterator[_Fact]:
+    """Give what was read. A library fetches ahead: it may have asked since its last records."""
+    for read in poll.reads:
+        asked_us = span.begin.at_us
+        if poll.broker == NO_LEADER and read.records:
+            asked_us = last_read_us.get((span.end.client, read.tp), 0)
+            last_read_us[span.end.client, read.tp] = span.end.at_us
+        how = f"read from broker {poll.broker} at leader epoch {read.leader_epoch}"
+        for offset, record in read.records:
+            yield _Fact(span.end.at_us, asked_us, read.tp, offset, record, how)
 
 
 def _contradictions(facts: list[_Fact]) -> Iterator[Violation]:

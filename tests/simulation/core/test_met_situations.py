@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from protocol.ids import TopicPartition
 from simulation.core.features import Situation
-from simulation.core.history import Function, Order
+from simulation.core.history import Commit, Function, Order, Txn
 from simulation.core.met_situations import met_situations
 from simulation.core.plan import Plan
 from simulation.core.plan_document import parse_plan
@@ -138,3 +139,30 @@ def test_a_controller_ends_right_after_an_order_beside_a_dead_log_dir(
         NodeSample(6 * SECOND_US, "controller", is_up=True, boot=2),
     ]
     assert (Situation.CONTROLLER_ENDS in met(story)) == is_met
+
+
+@pytest.mark.parametrize(
+    ("topic", "function", "asked", "situation"),
+    [
+        ("__consumer_offsets", Function.COMMIT, Commit("g", ()), Situation.GROUPS),
+        ("__transaction_state", Function.TXN, Txn("pay", ()), Situation.TRANSACTIONS),
+    ],
+)
+@pytest.mark.parametrize(("failed_s", "is_met"), [(5.5, True), (9.0, False)])
+def test_a_coordinators_log_dir_failed_while_somebody_asked_for_something(
+    topic: str,
+    function: Function,
+    asked: Commit | Txn,
+    situation: Situation,
+    failed_s: float,
+    is_met: bool,
+) -> None:
+    story = Story()
+    story.replica(1, Role.LEADER, tp=TopicPartition(topic, 0))
+    story.at(4)
+    asking = story.history.begin("one", function, asked)
+    story.at(5)
+    asking.ok(asked)
+    story.at(failed_s)
+    story.samples.log_dirs.append(LogDirSample(story.now_us, 1, "d1", is_online=False))
+    assert met(story) == ((situation,) if is_met else ())

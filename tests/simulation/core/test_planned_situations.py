@@ -34,6 +34,15 @@ steps:
   - {at: 1s, fault: {id: a, broker: 1, log_dir: d2, mode: eio}}
   - {at: SECOND, fault: {id: b, broker: 1, log_dir: PLACE, mode: eio}}
 """
+COORDINATOR = """
+name: p
+shows: x.
+cluster: {topics: [{name: TOPIC}, {name: orders}]}
+workloads:
+  - {name: client, topic: orders, client: aiokafka, CLIENT}
+steps:
+  - {fault: {id: broken, broker: leader of TOPIC-0, log_dir: of TOPIC-0, mode: eio}}
+"""
 
 
 def planned(text: str, **values: str) -> list[Situation]:
@@ -73,3 +82,18 @@ def test_both_log_dirs_of_a_move_fail_close_to_each_other(
 ) -> None:
     found = planned(FAILING_MOVE, SECOND=second, PLACE=place)
     assert (Situation.FAILING_MOVE in found) == is_failing
+
+
+@pytest.mark.parametrize(
+    ("topic", "client", "situation"),
+    [
+        ("__consumer_offsets", "kind: consume, group: g", Situation.GROUPS),
+        ("__transaction_state", "transactional: true", Situation.TRANSACTIONS),
+    ],
+)
+def test_a_disk_breaks_under_a_coordinator_that_somebody_needs(
+    topic: str, client: str, situation: Situation
+) -> None:
+    text = COORDINATOR.replace("TOPIC", topic)
+    assert planned(text, CLIENT=client) == [situation]
+    assert planned(text, CLIENT="kind: consume") == []

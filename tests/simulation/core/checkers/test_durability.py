@@ -274,3 +274,34 @@ def test_but_not_when_somebody_deleted_it_or_changed_the_journal_by_hand() -> No
     story.samples.journal_edits_us.clear()
     story.order(Function.DELETE_TOPIC, Order("orders"))
     assert check_durability(story.evidence) == []
+
+
+def test_what_a_library_fetched_ahead_may_be_lost_since() -> None:
+    story = Story()
+    story.partition(isr=(1,), replicas=(1,))
+    story.replica(1)
+    polls = [Poll(-1, (Read(TP, 0, records=((offset, offset + 1),)),)) for offset in (0, 1)]
+    story.at(1)
+    story.history.begin("reader", Function.POLL, polls[0]).ok(polls[0])
+    story.at(2)
+    story.samples.damages.append(Damage(story.now_us, 1, "d1", "power cut"))
+    story.at(3)
+    story.history.begin("reader", Function.POLL, polls[1]).ok(polls[1])
+    story.log(1, is_leader=True)
+
+    assert _texts(story) == []
+
+
+def test_what_a_library_was_given_twice_since_may_not() -> None:
+    story = Story()
+    story.partition(isr=(1,), replicas=(1,))
+    story.replica(1)
+    story.at(2)
+    story.samples.damages.append(Damage(story.now_us, 1, "d1", "power cut"))
+    for second, offset in ((3, 0), (4, 1)):
+        poll = Poll(-1, (Read(TP, 0, records=((offset, offset + 1),)),))
+        story.at(second)
+        story.history.begin("reader", Function.POLL, poll).ok(poll)
+    story.log(1, is_leader=True)
+
+    assert len(_texts(story)) == 1

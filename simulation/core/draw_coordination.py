@@ -1,0 +1,196 @@
+"""Draws groups and transactions: their topics, their clients, and what breaks their coordinators.
+
+Their own topics and the coordinators' are in no order that deletes or changes topics: those that
+are have enough else to tell. Everything that breaks disks and nodes may break them, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from protocol.faults.model import DiskFault, DiskMode
+from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from simulation.core import actions
+from simulation.core.actions import Action, Clear, CreateTopic, Fault
+from simulation.core.dice import Dice, chosen, skewed
+from simulation.core.draw_cluster import TOPIC_NAMES
+from simulation.core.draw_faults import FaultScope, TimedAction
+from simulation.core.plan import ClusterPlan, Workload
+
+OFFSETS_FAULT: Final = "under-offsets"
+STATE_FAULT: Final = "under-transactions"
+_GROUP_TOPIC: Final = "shared"
+_LEDGER: Final = "ledger"
+_RESULTS: Final = "results"
+_MEMBERS: Final = {1: 2, 2: 3, 3: 1}
+_INTERVALS_MS: Final = (100, 200, 400)
+_MODES: Final = {
+    DiskMode.EIO: 3,
+    DiskMode.READ_ONLY: 1,
+    DiskMode.TORN_WRITE: 2,
+    DiskMode.HANG: 1,
+    DiskMode.ENOSPC: 1,
+    DiskMode.SYNC_FAILURE: 1,
+}
+_CONFIGS: Final = {
+    "group.initial.rebalance.delay.ms": ("0", "300"),
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": ("500", "1000"),
+}
+
+
+class Coordinated(NamedTuple):
+    """A cluster and its clients with groups or transactions among them."""
+
+    cluster: ClusterPlan
+    workloads: tuple[Workload, ...]
+
+
+def plain_topics(cluster: ClusterPlan) -> ClusterPlan:
+    """Return the cluster with those topics alone that orders may delete and change."""
+    return replace(
+        cluster, topics=tuple(topic for topic in cluster.topics if topic.name in TOPIC_NAMES)
+    )
+
+
+def with_groups(dice: Dice, cluster: ClusterPlan, workloads: tuple[Workload, ...]) -> Coordinated:
+    """Add a topic that one to three members of a group share; all but the first begin late."""
+    cluster = _with_topics(dice, cluster, CONSUMER_OFFSETS, _GROUP_TOPIC)
+    members = [
+        Workload(
+            name=f"member-{number}",
+            topic=_GROUP_TOPIC,
+            kind="consume",
+            client="aiokafka",
+            group="members",
+            begins=number == 1 or dice.random() < 0.3,
+        )
+        for number in range(1, chosen(dice, _MEMBERS) + 1)
+    ]
+    writer = Workload(
+        name="shared-writer",
+        topic=_GROUP_TOPIC,
+        idempotent=True,
+        interval_ms=dice.choice(_INTERVALS_MS),
+    )
+    return Coordinated(cluster, (*workloads, writer, *members))
+
+
+def with_transactions(
+    dice: Dice, cluster: ClusterPlan, workloads: tuple[Workload, ...]
+) -> Coordinated:
+    """Add a producer of transactions, and who reads or transforms what it commits, or both."""
+    is_transformed = dice.random() < 0.6
+    topics = [TRANSACTION_STATE, _LEDGER, *((CONSUMER_OFFSETS, _RESULTS) if is_transformed else ())]
+    cluster = _with_topics(dice, cluster, *topics)
+    producer = Workload(
+        name="ledger-writer",
+        topic=_LEDGER,
+        client="aiokafka",
+        transactional=True,
+        aborts_every=dice.choice((0, 2, 4)),
+        batch_records=dice.randint(1, 6),
+        interval_ms=dice.choice(_INTERVALS_MS),
+    )
+    transformer = Workload(
+        name="transformer",
+        topic=_LEDGER,
+        kind="transform",
+        into=_RESULTS,
+        client="aiokafka",
+        group="transformers",
+    )
+    reader = Workload(
+        name="committed-reader",
+        topic=_RESULTS if is_transformed else _LEDGER,
+        kind="consume",
+        client="aiokafka",
+        read_committed=True,
+    )
+    clients = [producer, *((transformer,) if is_transformed else ()), reader]
+    return Coordinated(cluster, (*workloads, *clients))
+
+
+def groups_lanes(
+    dice: Dice, scope: FaultScope, workloads: Sequence[Workload]
+) -> list[list[TimedAction]]:
+    """Let members leave, and the disk fail under the offsets that they commit."""
+    members = [one.name for one in workloads if one.group == "members"][1:]
+    leaves = [
+        TimedAction(dice.randint(scope.length_ms // 2, scope.length_ms), actions.StopWorkload(name))
+        for name in members
+        if dice.random() < 0.6
+    ]
+    lane = _breaking(dice, scope, CONSUMER_OFFSETS, OFFSETS_FAULT)
+    return [lane, *([each] for each in leaves)]
+
+
+def transactions_lanes(
+    dice: Dice, scope: FaultScope, _workloads: Sequence[Workload]
+) -> list[list[TimedAction]]:
+    """Let the disk fail under a coordinator of transactions that are under way."""
+    return [_breaking(dice, scope, TRANSACTION_STATE, STATE_FAULT)]
+
+
+def _breaking(dice: Dice, scope: FaultScope, topic: str, name: str) -> list[TimedAction]:
+    """Break the disk under a coordinator, at times while something else happens to it."""
+    partition = f"{topic}-0"
+    leader, log_dir = f"leader of {partition}", f"of {partition}"
+    mode = chosen(dice, _MODES)
+    rule = DiskFault(
+        mode=mode,
+        node=leader,
+        log_dir=log_dir,
+        from_nth=skewed(dice, 1, 20),
+        times=dice.randint(1, 3) if mode is DiskMode.SYNC_FAILURE else None,
+    )
+    begin_ms = dice.randint(scope.length_ms // 5, scope.length_ms * 3 // 4)
+    end_ms = begin_ms + dice.randint(300, 3_000)
+    others = tuple(dice.sample(scope.cluster.broker_ids, min(3, scope.cluster.brokers)))
+    beside: Action | None = dice.choice(
+        (
+            None,
+            None,
+            actions.Reassign(of=partition, to=others),
+            actions.ElectLeaders(partition),
+            actions.MoveReplica(
+                of=partition, broker=leader, to=dice.choice(scope.cluster.log_dir_names)
+            ),
+            actions.Kill(leader),
+        )
+    )
+    beside_ms = begin_ms + skewed(dice, 1, 1_000)
+    lane = [
+        TimedAction(begin_ms, Fault(name=name, rule=rule)),
+        *([TimedAction(min(beside_ms, scope.length_ms), beside)] if beside else ()),
+        TimedAction(min(end_ms, scope.length_ms), Clear(name, once_met=True)),
+    ]
+    return sorted(lane, key=lambda timed: timed.at_ms)
+
+
+def _with_topics(dice: Dice, cluster: ClusterPlan, *names: str) -> ClusterPlan:
+    """Add those topics that are not there, on as many brokers as keep them through a failure."""
+    there = [topic.name for topic in cluster.topics]
+    count = min(3, cluster.brokers)
+    added = tuple(
+        CreateTopic(
+            name=name,
+            partitions=1 if name.startswith("__") else dice.randint(1, 2),
+            replication_factor=count,
+            configs=_configs_of(dice, name),
+        )
+        for name in names
+        if name not in there
+    )
+    configs = {name: dice.choice(values) for name, values in _CONFIGS.items()}
+    return replace(
+        cluster, topics=(*cluster.topics, *added), configs={**configs, **cluster.configs}
+    )
+
+
+def _configs_of(dice: Dice, name: str) -> dict[str, str]:
+    configs = {"min.insync.replicas": str(dice.randint(1, 2))}
+    if name.startswith("__"):
+        configs |= {"cleanup.policy": "compact", "segment.bytes": dice.choice(("4096", "1048576"))}
+    return configs

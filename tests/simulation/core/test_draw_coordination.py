@@ -1,0 +1,115 @@
+"""Groups and transactions as they are drawn."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from protocol.configs.parsing import config_mistakes
+from protocol.configs.topic import TOPIC_KEYS
+from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from simulation.core.actions import Clear, Fault, StopWorkload
+from simulation.core.draw import draw_plan
+from simulation.core.draw_cluster import TOPIC_NAMES, draw_cluster
+from simulation.core.draw_coordination import (
+    Coordinated,
+    groups_lanes,
+    plain_topics,
+    transactions_lanes,
+    with_groups,
+    with_transactions,
+)
+from simulation.core.draw_faults import FaultScope
+from simulation.core.features import Situation, draw_features
+from simulation.core.planned_situations import timed_actions
+from tests.simulation.core.streams import streams_of
+
+SEEDS = range(30)
+
+
+def groups_of(seed: int) -> Coordinated:
+    return with_groups(Random(seed), draw_cluster(Random(seed)), ())
+
+
+def transactions_of(seed: int) -> Coordinated:
+    return with_transactions(Random(seed), draw_cluster(Random(seed)), ())
+
+
+@pytest.mark.parametrize("draw", [groups_of, transactions_of])
+def test_coordinators_topics_are_small_compacted_and_on_several_brokers(draw: object) -> None:
+    assert callable(draw)
+    for seed in SEEDS:
+        cluster = draw(seed).cluster
+        internal = [topic for topic in cluster.topics if topic.name.startswith("__")]
+        assert internal
+        for topic in internal:
+            assert (topic.partitions, topic.replication_factor) == (1, 3)
+            assert topic.configs["cleanup.policy"] == "compact"
+        for topic in cluster.topics:
+            assert config_mistakes(TOPIC_KEYS, topic.configs) == []
+
+
+def test_one_to_three_members_share_a_topic_and_the_first_stays() -> None:
+    counts: dict[int, None] = {}
+    for seed in SEEDS:
+        cluster, workloads = groups_of(seed)
+        members = [one for one in workloads if one.group is not None]
+        counts[len(members)] = None
+        assert members[0].begins
+        lanes = groups_lanes(Random(seed), FaultScope(cluster, 5_000), workloads)
+        stopped = [
+            timed.action.workload
+            for lane in lanes
+            for timed in lane
+            if isinstance(timed.action, StopWorkload)
+        ]
+        assert members[0].name not in stopped
+        assert all(name in [one.name for one in members] for name in stopped)
+    assert sorted(counts) == [1, 2, 3]
+
+
+def test_what_is_committed_is_read_or_transformed_and_its_results_read() -> None:
+    kinds: dict[str, None] = {}
+    for seed in SEEDS:
+        cluster, workloads = transactions_of(seed)
+        names = [topic.name for topic in cluster.topics]
+        assert TRANSACTION_STATE in names
+        for one in workloads:
+            kinds[one.kind] = None
+            assert one.topic in names
+            assert one.into is None or one.into in names
+        is_transformed = any(one.kind == "transform" for one in workloads)
+        assert (CONSUMER_OFFSETS in names) is is_transformed
+    assert sorted(kinds) == ["consume", "produce", "transform"]
+
+
+def test_the_disk_under_a_coordinator_breaks_and_is_mended_in_order_of_time() -> None:
+    for seed in SEEDS:
+        cluster, workloads = transactions_of(seed)
+        scope = FaultScope(cluster, 5_000)
+        (lane,) = transactions_lanes(Random(seed), scope, workloads)
+        times = [timed.at_ms for timed in lane]
+        assert times == sorted(times)
+        assert times[-1] <= 5_000
+        broken = [timed.action for timed in lane if isinstance(timed.action, Fault)]
+        assert [Clear(fault.name, once_met=True) for fault in broken] == [
+            timed.action for timed in lane if isinstance(timed.action, Clear)
+        ]
+
+
+def test_orders_that_delete_and_change_topics_leave_coordinators_theirs() -> None:
+    kept = (CONSUMER_OFFSETS, TRANSACTION_STATE, "shared", "ledger", "results")
+    drawn = [
+        seed
+        for seed in range(300)
+        if any(one in draw_features(streams_of(seed)("features")) for one in Situation)
+    ]
+    for seed in drawn:
+        plan = draw_plan(seed, streams_of(seed), 5)
+        assert all(topic.name in TOPIC_NAMES for topic in plain_topics(plan.cluster).topics)
+        for timed in timed_actions(plan):
+            word = type(timed.action).__name__
+            if word in {"DeleteTopic", "AddPartitions", "AlterConfigs", "DeleteRecords"}:
+                name = getattr(timed.action, "topic", "") or getattr(timed.action, "name", "")
+                assert name not in kept
