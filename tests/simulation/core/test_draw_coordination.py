@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -37,8 +38,9 @@ def transactions_of(seed: int) -> Coordinated:
 
 
 @pytest.mark.parametrize("draw", [groups_of, transactions_of])
-def test_coordinators_topics_are_small_compacted_and_on_several_brokers(draw: object) -> None:
-    assert callable(draw)
+def test_coordinators_topics_are_small_compacted_and_on_several_brokers(
+    draw: Callable[[int], Coordinated],
+) -> None:
     for seed in SEEDS:
         cluster = draw(seed).cluster
         internal = [topic for topic in cluster.topics if topic.name.startswith("__")]
