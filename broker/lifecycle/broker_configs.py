@@ -7,13 +7,16 @@ Source: DynamicBrokerConfig.scala; per-broker before cluster-wide before the fil
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import logging
 from collections.abc import Callable, Mapping
-from typing import Final
 
 from broker.lifecycle.controller_link import ControllerLink
+from broker.lifecycle.fetched_configs import (
+    DESCRIBE_CONFIGS_VERSION,
+    REFRESH_TIMEOUT_MS,
+    FetchedConfigs,
+)
 from protocol.admin.configs import describe_configs_request
 from protocol.cluster_file.spec import BrokerSpec
 from protocol.configs.broker import BROKER_KEYS, BrokerConfig
@@ -25,11 +28,6 @@ from protocol.messages.configs import (
     DescribeConfigsResult,
 )
 
-DESCRIBE_CONFIGS_VERSION: Final = 4
-REFRESH_TIMEOUT_MS: Final = 2_000
-"""How long a registration or a word of the controller waits for the new values."""
-
-_RETRY_MS: Final = 500
 logger = logging.getLogger(__name__)
 
 
@@ -47,7 +45,7 @@ def config_overrides(own: BrokerSpec) -> dict[str, str]:
     return {**own.configs, **known}
 
 
-class BrokerConfigs:
+class BrokerConfigs(FetchedConfigs):
     """The configuration in force. ``run`` it once; ``refresh`` it when told that it changed."""
 
     def __init__(
@@ -69,37 +67,14 @@ class BrokerConfigs:
         Raises:
             KafkaError: INVALID_CONFIG, the file sets what cannot be.
         """
+        super().__init__("dynamic configs of this broker")
         self._link = link
         self._broker_id = broker_id
         self._on_changed = on_changed
-        self._wake = asyncio.Event()
         self.overrides = BrokerOverrides(static=static, dynamic={}, dynamic_default={})
         """What is set, by where it was set."""
         self.config = broker_config(static)
         """The values in force."""
-
-    def changed(self) -> None:
-        """Ask the controller in the background."""
-        self._wake.set()
-
-    async def refresh(self) -> None:
-        """Ask the controller now; when it does not answer in time, leave it to ``run``."""
-        try:
-            await self._fetch()
-        except (ConnectionError, TimeoutError) as exc:
-            logger.warning("dynamic configs of this broker not known yet: %s", exc)
-            self.changed()
-
-    async def run(self) -> None:
-        """Ask when told, until cancelled; a controller that is away is asked again."""
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            try:
-                await self._fetch()
-            except (ConnectionError, TimeoutError):
-                await asyncio.sleep(_RETRY_MS / 1000)
-                self.changed()
 
     async def _fetch(self) -> None:
         names = (str(self._broker_id), ALL_BROKERS)

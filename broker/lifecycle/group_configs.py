@@ -5,12 +5,16 @@ It applies nothing: coordinators ask ``config_of`` whenever they need it.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping
 from typing import Final
 
 from broker.lifecycle.controller_link import ControllerLink
+from broker.lifecycle.fetched_configs import (
+    DESCRIBE_CONFIGS_VERSION,
+    REFRESH_TIMEOUT_MS,
+    FetchedConfigs,
+)
 from protocol.admin.configs import describe_configs_request, list_resources_request, set_for
 from protocol.configs.broker import BrokerConfig
 from protocol.configs.group import GroupConfig
@@ -19,26 +23,22 @@ from protocol.configs.types import ConfigSource, ResourceType
 from protocol.errors import KafkaError
 from protocol.messages.configs import DescribeConfigsResponse, ListConfigResourcesResponse
 
-DESCRIBE_CONFIGS_VERSION: Final = 4
 LIST_CONFIG_RESOURCES_VERSION: Final = 1
-REFRESH_TIMEOUT_MS: Final = 2_000
-"""How long a registration or a word of the controller waits for each answer."""
 
-_RETRY_MS: Final = 500
 logger = logging.getLogger(__name__)
 
 
-class GroupConfigs:
+class GroupConfigs(FetchedConfigs):
     """The cache. ``run`` it once; ``refresh`` it when told that configs of groups changed."""
 
     def __init__(self, link: ControllerLink, *, broker_config: BrokerConfig) -> None:
         """Start empty; ``broker_config`` gives defaults and bounds."""
+        super().__init__("configs of groups")
         self._link = link
         self._broker_config = broker_config
         self._defaults = group_config({}, broker_config)
         self._overrides: dict[str, Mapping[str, str]] = {}
         self._configs: dict[str, GroupConfig] = {}
-        self._wake = asyncio.Event()
 
     def config_of(self, group_id: str) -> GroupConfig:
         """Return the effective config of a group, which need not be there."""
@@ -57,29 +57,6 @@ class GroupConfigs:
         self._broker_config = broker_config
         self._defaults = group_config({}, broker_config)
         self._take(self._overrides)
-
-    def changed(self) -> None:
-        """Ask the controller in the background."""
-        self._wake.set()
-
-    async def refresh(self) -> None:
-        """Ask the controller now; when it does not answer in time, leave it to ``run``."""
-        try:
-            await self._fetch()
-        except (ConnectionError, TimeoutError) as exc:
-            logger.warning("configs of groups not known yet: %s", exc)
-            self.changed()
-
-    async def run(self) -> None:
-        """Ask when told, until cancelled; a controller that is away is asked again."""
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            try:
-                await self._fetch()
-            except (ConnectionError, TimeoutError):
-                await asyncio.sleep(_RETRY_MS / 1000)
-                self.changed()
 
     async def _fetch(self) -> None:
         listed: ListConfigResourcesResponse = await self._link.request(

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from broker.lifecycle.controller_link import ControllerLink
+from broker.lifecycle.fetched_configs import DESCRIBE_CONFIGS_VERSION, RETRY_MS
 from protocol.admin.configs import describe_configs_request, set_for
 from protocol.configs.parsing import BrokerConfig, ConfigSource, TopicConfig, topic_config
 from protocol.configs.types import ResourceType
@@ -21,11 +22,9 @@ from protocol.messages.configs import (
     DescribeConfigsResult,
 )
 
-DESCRIBE_CONFIGS_VERSION: Final = 4
 ENSURE_TIMEOUT_MS: Final = 2_000
 """How long a LeaderAndIsr waits for configs before its logs are made with the broker's defaults."""
 
-_RETRY_MS: Final = 500
 logger = logging.getLogger(__name__)
 
 
@@ -140,7 +139,7 @@ class TopicConfigs:
             try:
                 await self._fetch(topics, ENSURE_TIMEOUT_MS)
             except (ConnectionError, TimeoutError):
-                await asyncio.sleep(_RETRY_MS / 1000)
+                await asyncio.sleep(RETRY_MS / 1000)
                 self.changed(topics)
 
     async def _fetch(self, topics: list[str], timeout_ms: int) -> dict[str, KafkaError]:
