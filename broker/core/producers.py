@@ -105,16 +105,16 @@ class ProducerStates:
         """Decide whether a coordinator's batch may be appended, in which sequences mean nothing.
 
         Raises:
-            KafkaError: INVALID_TXN_STATE, it is not verified that its transaction is open;
-                INVALID_PRODUCER_EPOCH, a newer instance of the producer has written.
+            KafkaError: INVALID_PRODUCER_EPOCH, a newer instance of the producer has written;
+                INVALID_TXN_STATE, it is not verified that its transaction is open.
         """
+        producer = self._producers.get(header.producer_id)
+        if producer is not None:
+            _check_epoch(header.producer_id, header.producer_epoch, producer.epoch)
         if guard is not None and not self.is_verified(
             header.producer_id, header.producer_epoch, guard
         ):
             raise not_verified(header.producer_id)
-        producer = self._producers.get(header.producer_id)
-        if producer is not None:
-            _check_epoch(header.producer_id, header.producer_epoch, producer.epoch)
 
     def begin_verification(
         self, producer_id: int, epoch: int, sequence: int, *, raises_epochs: bool, now_ms: int
@@ -144,11 +144,12 @@ class ProducerStates:
         )
 
     def _check_verified(self, header: BatchHeader, guard: VerificationGuard) -> None:
-        if not self.is_verified(header.producer_id, header.producer_epoch, guard):
-            raise not_verified(header.producer_id)
+        """Look at the epoch first: who is fenced is told so, and may begin anew."""
         producer = self._producers.get(header.producer_id)
         if producer is not None:
             _check_epoch(header.producer_id, header.producer_epoch, producer.epoch)
+        if not self.is_verified(header.producer_id, header.producer_epoch, guard):
+            raise not_verified(header.producer_id)
         has_batches = producer is not None and bool(producer.batches)
         self._verifications.check_sequence(header, is_known=has_batches)
 

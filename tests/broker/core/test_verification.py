@@ -73,6 +73,7 @@ def test_a_guard_of_the_transaction_before_the_last_is_worth_nothing() -> None:
     assert append(states, batch(0), fresh, 1) is None
 
 
+@pytest.mark.kafka_bug("KAFKA-14402")
 def test_after_the_marker_a_late_batch_is_refused_though_it_goes_on_in_sequence() -> None:
     states = ProducerStates()
     append(states, batch(0), begin(states), 0)
@@ -105,6 +106,17 @@ def test_a_fenced_epoch_is_told_so_even_with_its_guard() -> None:
     assert refusal(states, batch(0), again) is ErrorCode.INVALID_PRODUCER_EPOCH
 
 
+@pytest.mark.kafka_bug("KAFKA-19690")
+def test_a_producer_whose_transaction_was_aborted_for_it_is_told_of_its_epoch() -> None:
+    states = ProducerStates()
+    append(states, batch(0), begin(states), 0)
+    end(states, 1, epoch=1)
+    late = batch(1)
+    assert refusal(states, late, ALREADY_OPEN) is ErrorCode.INVALID_PRODUCER_EPOCH
+    with pytest.raises(KafkaError, match="INVALID_PRODUCER_EPOCH"):
+        states.check_epoch(late, ALREADY_OPEN)
+
+
 def test_of_an_unknown_producer_the_lowest_sequence_that_was_seen_comes_first() -> None:
     states = ProducerStates()
     begin(states, 1)
@@ -122,6 +134,28 @@ def test_an_old_protocol_may_begin_with_any_sequence_the_new_one_only_with_0() -
             assert append(states, batch(5), guard, 0) is None
         else:
             assert refusal(states, batch(5), guard) is code
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_late_batch_joins_the_next_transaction_unless_that_has_another_epoch(
+    raises: bool,
+) -> None:
+    """A hole of the protocol before transaction.version 2: nothing tells the two apart."""
+    states = ProducerStates()
+    append(states, batch(0), begin(states, raises=raises), 0)
+    epoch = int(raises)
+    end(states, 1, epoch=epoch, version=2 * epoch)
+    late = batch(1)
+    guard = begin(states, epoch=epoch, raises=raises)  # Of the next transaction.
+    if raises:
+        assert refusal(states, late, guard) is ErrorCode.INVALID_PRODUCER_EPOCH
+    else:
+        begin(states, 1)
+        assert refusal(states, late, guard) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        other = ProducerStates()
+        append(other, batch(0), begin(other), 0)
+        end(other, 1)
+        assert append(other, late, begin(other, 1), 2) is None
 
 
 def test_a_newer_epoch_counts_its_sequences_anew() -> None:
@@ -142,6 +176,7 @@ def test_the_marker_of_the_transaction_before_keeps_the_next_one_of_the_new_prot
     assert append(states, batch(0, epoch=1), following, 2) is None
 
 
+@pytest.mark.kafka_bug("KAFKA-19999")
 def test_a_marker_that_is_sent_again_is_taken_while_nothing_is_open() -> None:
     """Its answer was lost, or the coordinator moved; the next transaction must not end by it."""
     states = ProducerStates()

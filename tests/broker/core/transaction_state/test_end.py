@@ -138,6 +138,7 @@ def test_the_coordinator_aborts_one_epoch_above_the_producers(version: int) -> N
     assert aborted.partitions == KNOWN.partitions
 
 
+@pytest.mark.kafka_bug("KAFKA-18575")
 def test_a_producer_that_goes_on_with_its_next_id_waits_for_the_markers() -> None:
     """It was told the id when the end was decided; it is not fenced, and not unknown."""
     known = replace(KNOWN, producer_epoch=EPOCH_MAX - 1)

@@ -2,10 +2,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from broker.core.coordination import Answer, Decided, Record
 from broker.core.transaction_state.begin import BeginAsked, ProducerIdAndEpoch
 from broker.core.transaction_state.end import EndAsked
-from broker.core.transaction_state.metadata import TransactionState
+from broker.core.transaction_state.metadata import (
+    EPOCH_MAX,
+    TransactionMetadata,
+    TransactionState,
+)
 from broker.core.transaction_state.shard import (
     EXPIRED_OF_A_BATCH_MAX,
     Initialized,
@@ -13,6 +19,7 @@ from broker.core.transaction_state.shard import (
     TransactionLimits,
     TransactionShard,
 )
+from broker.core.transaction_state.stored import record_of
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 
@@ -237,3 +244,86 @@ def test_from_version_2_on_the_end_tells_the_epoch_of_the_next_transaction() -> 
     log.take(log.shard.markers_written(log.effects[0], 10))
     assert log.end() == Initialized(ErrorCode.NONE, 7, 1)
     assert log.end(commits=False).error is ErrorCode.INVALID_TXN_STATE
+
+
+# Requests that were delayed, and arrive in the next transaction of their producer (KAFKA-17754).
+
+
+def next_transaction(version: int) -> Log:
+    """Aborted once, then open again with a-1."""
+    log = Log(version)
+    log.begin()
+    log.add(A0)
+    log.end(commits=False)
+    log.take(log.shard.markers_written(log.effects[-1], 0))
+    log.add(A1, producer=ProducerIdAndEpoch(7, version // 2))
+    assert log.state() is TransactionState.ONGOING
+    return log
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_in_the_first_protocol_a_late_end_ends_the_next_transaction(commits: bool) -> None:
+    """A hole of the protocol, in Kafka as here: nothing tells the two transactions apart."""
+    log = next_transaction(0)
+    assert log.end(commits=commits).error is ErrorCode.NONE
+    states = {True: TransactionState.PREPARE_COMMIT, False: TransactionState.PREPARE_ABORT}
+    assert log.state() is states[commits]
+
+
+@pytest.mark.kafka_bug("KAFKA-17754")
+@pytest.mark.parametrize("commits", [True, False])
+def test_from_version_2_on_a_late_end_is_fenced(commits: bool) -> None:
+    log = next_transaction(2)
+    assert log.end(commits=commits).error is ErrorCode.PRODUCER_FENCED
+    assert log.state() is TransactionState.ONGOING
+
+
+def test_in_the_first_protocol_late_partitions_join_the_next_transaction() -> None:
+    """They get a marker without data. At rest they begin one, which is aborted when it is late."""
+    log = next_transaction(0)
+    assert log.add(A0) is ErrorCode.NONE
+    log.end()
+    log.take(log.shard.markers_written(log.effects[-1], 0))
+    assert log.add(A0) is ErrorCode.NONE
+    assert log.state() is TransactionState.ONGOING
+    log.take(log.shard.expire(10_000, 60_001))
+    assert log.state() is TransactionState.PREPARE_ABORT
+
+
+@pytest.mark.kafka_bug("KAFKA-17754")
+def test_from_version_2_on_late_partitions_are_fenced() -> None:
+    log = next_transaction(2)
+    assert log.add(A0) is ErrorCode.PRODUCER_FENCED
+
+
+@pytest.mark.kafka_bug("KAFKA-19367")
+def test_who_starts_while_a_transaction_is_open_raises_the_epoch_once_for_its_abort() -> None:
+    log = Log(2)
+    log.begin()
+    log.add(A0)
+    assert log.begin().error is ErrorCode.CONCURRENT_TRANSACTIONS
+    log.take(log.shard.markers_written(log.effects[-1], 0))
+    begun = log.begin()
+    assert (begun.error, begun.producer_epoch) == (ErrorCode.NONE, 2)
+
+
+@pytest.mark.kafka_bug("KAFKA-18575")
+def test_partitions_of_the_next_producer_id_wait_for_the_markers() -> None:
+    log = Log(2)
+    last = ProducerIdAndEpoch(7, EPOCH_MAX - 1)
+    known = TransactionMetadata(
+        transactional_id="pay",
+        producer_id=7,
+        producer_epoch=last.producer_epoch,
+        timeout_ms=60_000,
+        updated_ms=0,
+    )
+    log.shard.replay(*record_of(known, 2))
+    log.add(A0, producer=last)
+    asked = EndAsked(*last, is_commit=True, client_transaction_version=2)
+    told = log.take(log.shard.end(WAITER, "pay", asked, new_producer_id=50, wall_ms=0))
+    following = ProducerIdAndEpoch(told.producer_id, told.producer_epoch)
+    assert following == (50, 0)
+    assert log.add(A0, producer=following) is ErrorCode.CONCURRENT_TRANSACTIONS
+    log.take(log.shard.markers_written(log.effects[-1], 0))
+    assert log.add(A0, producer=following) is ErrorCode.NONE
