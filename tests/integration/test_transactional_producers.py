@@ -25,7 +25,7 @@ from protocol.messages.transactions import (
     ListTransactionsRequest,
     TransactionState,
 )
-from protocol.topic_names import TRANSACTION_STATE
+from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from tests.deadlines import DEADLINE_S
 from tests.integration.labs import Lab
 
@@ -207,6 +207,31 @@ def test_commits_survive_the_disk_under_their_coordinator(lab: Lab) -> None:
     write(client, "survives", b"next")
     retried(lambda: client.commit_transaction(DEADLINE_S))
     wait_for_committed(lab, "survives", [b"before", b"after", b"next"])
+
+
+@pytest.mark.sampled_among("transactions on failing disks", kept=0)
+def test_commits_survive_the_disks_under_their_records_and_offsets(lab: Lab) -> None:
+    """Both fail between the last write and the commit; others write the markers."""
+    lab.create("taken", 1)
+    client = producer(lab, "careful")
+    settings = {"bootstrap.servers": ",".join(lab.servers), "group.id": "careful-readers"}
+    consumer = Consumer(settings | {"enable.auto.commit": False})
+    with closing(consumer):
+        client.begin_transaction()
+        write(client, "taken", b"one")
+        group = consumer.consumer_group_metadata()
+        offsets = [ConfluentPartition("taken", 0, 7)]
+        retried(lambda: client.send_offsets_to_transaction(offsets, group, DEADLINE_S))
+        client.flush(DEADLINE_S)
+        index = partition_for("careful-readers", PARTITIONS)
+        for topic, number in (("taken", 0), (CONSUMER_OFFSETS, index)):
+            leader = lab.partition(topic, number).leader
+            view = lab.log_dir_of(leader, topic, number)
+            lab.control(leader).fail(view.path, "eio")
+            lab.wait_for_new_leader(topic, leader, number)
+        retried(lambda: client.commit_transaction(DEADLINE_S))
+    wait_for_committed(lab, "taken", [b"one"])
+    wait_for_offset(lab, "taken", "careful-readers", 7)
 
 
 def retried(call: Callable[[], object]) -> None:

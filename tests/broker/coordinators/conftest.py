@@ -8,12 +8,14 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from protocol.ids import TopicPartition
-from protocol.topic_names import CONSUMER_OFFSETS
+from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from tests.broker.coordinators.asking import until
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
 from tests.broker.engine.virtual_loop import VirtualLoop
 
 OFFSETS = TopicPartition(CONSUMER_OFFSETS, 0)
+STATE = TopicPartition(TRANSACTION_STATE, 0)
 
 
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
@@ -27,3 +29,14 @@ async def lab() -> AsyncIterator[Lab]:
         await lab.create(ORDERS)
         await lab.create(OFFSETS, cleanup_policy="compact")
         yield lab
+
+
+@pytest.fixture
+async def verifying_lab(lab: Lab) -> Lab:
+    """Broker 1 leads the records and offsets, broker 2 the transactions."""
+    await lab.create(STATE, cleanup_policy="compact")
+    await lab.elect(STATE, 2, [1, 2, 3])
+    for node in (lab[1], lab[2]):
+        await until(lambda node=node: all(h.is_loaded for h in node.transactions.shards.hosts()))
+    await until(lambda: all(host.is_loaded for host in lab[1].groups.hosts()))
+    return lab

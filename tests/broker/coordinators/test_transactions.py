@@ -10,13 +10,13 @@ from broker.core.transaction_state.metadata import TransactionState
 from broker.core.transaction_state.shard import Initialized
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
-from protocol.topic_names import TRANSACTION_STATE
+from tests.broker.coordinators import test_verifier as verifying
 from tests.broker.coordinators.asking import until
+from tests.broker.coordinators.conftest import OFFSETS, STATE
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
 from tests.broker.engine.node import Node
-
-STATE = TopicPartition(TRANSACTION_STATE, 0)
+from tests.broker.engine.transactions import last_stable_offset, read
 
 
 @pytest.fixture
@@ -104,3 +104,122 @@ async def test_no_answered_end_is_lost_when_the_disk_under_the_coordinator_fails
     if not is_decided:
         assert await end(new, producer, commits=True) is ErrorCode.NONE
     await until(lambda: state(new) is TransactionState.COMPLETE_COMMIT)
+
+
+# Disks that fail. Broker 1 leads the records and the offsets, broker 2 the transactions; broker 3
+# takes over.
+
+BOTH_ENDS = pytest.mark.parametrize("commits", [True, False])
+
+
+async def fail_disk_of(node: Node, tp: TopicPartition) -> None:
+    node.log_dirs[await node.dir_of(tp) or ""].fail("append", OSError(5, "broken"))
+
+
+async def fail_disk_of_leader(lab: Lab, tp: TopicPartition) -> None:
+    """As the controller does, leave broker 1 out of the Isr of what else was on that disk."""
+    path = await lab[1].dir_of(tp)
+    gone = [other for other in lab.led if other != tp and await lab[1].dir_of(other) == path]
+    await fail_disk_of(lab[1], tp)
+    for other in gone:
+        leader = lab.led[other].leader
+        await lab.elect(other, 3 if leader == 1 else leader, [2, 3])
+
+
+async def records_seen(node: Node) -> tuple[int, bool]:
+    """Return where read_committed ends, and whether what comes before was aborted."""
+    result = await read(node)
+    return await last_stable_offset(node), bool(result.aborted)
+
+
+@BOTH_ENDS
+async def test_a_disk_fails_under_records_between_their_append_and_the_marker(
+    verifying_lab: Lab, commits: bool
+) -> None:
+    lab = verifying_lab
+    producer = await verifying.begun(lab)
+    await verifying.add(lab, producer)
+    assert await verifying.produce(lab, producer, 0) is ErrorCode.NONE
+    await fail_disk_of_leader(lab, ORDERS)
+    await verifying.end(lab, producer, commits=commits)
+    known = lab[2].transactions.shards.shard_of("pay").get("pay")
+    assert known is not None
+    assert known.partitions == (ORDERS,), "it waits for whoever leads"
+    await lab.elect(ORDERS, 3, [2, 3])
+    await verifying.until_rested(lab)
+    assert await records_seen(lab[3]) == (2, not commits)
+
+
+@BOTH_ENDS
+async def test_a_disk_fails_under_offsets_between_their_commit_and_the_marker(
+    verifying_lab: Lab, commits: bool
+) -> None:
+    lab = verifying_lab
+    producer = await verifying.begun(lab)
+    await verifying.add(lab, producer)
+    await verifying.add(lab, producer, OFFSETS)
+    assert await verifying.produce(lab, producer, 0) is ErrorCode.NONE
+    assert await verifying.commit_offset(lab, producer, 3) is ErrorCode.NONE
+    await fail_disk_of_leader(lab, OFFSETS)
+    await verifying.end(lab, producer, commits=commits)
+    await lab.elect(OFFSETS, 3, [2, 3])
+    await verifying.until_rested(lab)
+    await until(lambda: all(host.is_loaded for host in lab[3].groups.hosts()))
+    offsets = lab[3].groups.shard_of("readers").offsets
+    assert not offsets.is_unstable("readers", ORDERS)
+    assert (ORDERS in offsets.committed("readers")) is commits
+
+
+@BOTH_ENDS
+@pytest.mark.parametrize("is_decided", [True, False])
+async def test_a_disk_fails_under_the_coordinator_of_the_second_protocol(
+    verifying_lab: Lab, commits: bool, is_decided: bool
+) -> None:
+    """Who asks again with the old epoch is told what was decided, once."""
+    lab = verifying_lab
+    producer = await verifying.begun(lab)
+    assert await verifying.produce(lab, producer, 0, verifying.ADDING) is ErrorCode.NONE
+    asked = EndAsked(*producer, is_commit=commits, client_transaction_version=2)
+    lab.led[ORDERS].leader = -1  # No marker gets through before the disk fails.
+    lab.tell_metadata()
+    if is_decided:
+        await verifying.end(lab, producer, version=2, commits=commits)
+    await fail_disk_of(lab[2], STATE)
+    if not is_decided:
+        with pytest.raises(KafkaError):
+            await lab[2].transactions.end("pay", asked)
+    await lab.elect(STATE, 3, [1, 3])
+    await until(lambda: all(h.is_loaded for h in lab[3].transactions.shards.hosts()))
+    await lab.elect(ORDERS, 1, [1, 3])
+    shard = lab[3].transactions.shards.shard_of("pay")
+
+    def rests() -> bool:
+        known = shard.get("pay")
+        assert known is not None
+        complete = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+        return known.state in complete
+
+    if not is_decided:
+        told = await lab[3].transactions.end("pay", asked)
+        assert told.error is ErrorCode.NONE
+    await until(rests)
+    again = await lab[3].transactions.end("pay", asked)
+    following = ProducerIdAndEpoch(producer.producer_id, producer.producer_epoch + 1)
+    assert again == (ErrorCode.NONE, *following)
+    assert await records_seen(lab[1]) == (2, not commits)
+
+
+async def test_records_that_were_not_replicated_are_no_part_of_what_is_committed(
+    verifying_lab: Lab,
+) -> None:
+    """The producer is told of the failed append; it aborts, and nothing of it is seen."""
+    lab = verifying_lab
+    producer = await verifying.begun(lab)
+    await verifying.add(lab, producer)
+    await fail_disk_of_leader(lab, ORDERS)
+    refused = await verifying.produce(lab, producer, 0)
+    assert refused in (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    await lab.elect(ORDERS, 3, [2, 3])
+    await verifying.end(lab, producer, commits=False)
+    await verifying.until_rested(lab)
+    assert (await records_seen(lab[3]))[0] == await lab[3].log_end()

@@ -27,26 +27,13 @@ from protocol.messages.transactions import (
     TxnOffsetCommitRequestTopic,
 )
 from protocol.records.build import BatchOptions
-from protocol.topic_names import TRANSACTION_STATE
 from tests.broker.coordinators.asking import until
-from tests.broker.coordinators.conftest import OFFSETS
+from tests.broker.coordinators.conftest import OFFSETS, STATE
 from tests.broker.engine.lab import Lab, LabClient
 from tests.broker.engine.messages import ORDERS, records
 
-STATE = TopicPartition(TRANSACTION_STATE, 0)
 OLD, NEW, ADDING = 8, 11, 12
 """Versions of Produce: from 11 on clients know TRANSACTION_ABORTABLE; 12 adds by itself."""
-
-
-@pytest.fixture
-async def verifying_lab(lab: Lab) -> Lab:
-    """Broker 1 leads the records and offsets, broker 2 the transactions."""
-    await lab.create(STATE, cleanup_policy="compact")
-    await lab.elect(STATE, 2, [1, 2, 3])
-    for node in (lab[1], lab[2]):
-        await until(lambda node=node: all(h.is_loaded for h in node.transactions.shards.hosts()))
-    await until(lambda: all(host.is_loaded for host in lab[1].groups.hosts()))
-    return lab
 
 
 async def begun(lab: Lab) -> ProducerIdAndEpoch:
