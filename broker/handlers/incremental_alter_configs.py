@@ -1,4 +1,4 @@
-"""Serves: IncrementalAlterConfigs (44): topics and brokers at the controller, loggers here.
+"""Serves: IncrementalAlterConfigs (44): topics, brokers, groups at the controller, loggers here.
 
 Differs from Kafka: answered when every reachable broker has taken the change over; a broker key
 that is not known is refused, not stored.
