@@ -8,7 +8,7 @@ WORKDIR /opt/jbodlab
 COPY requirements-runtime.lock ./
 RUN python -m pip install --no-cache-dir --require-hashes -r requirements-runtime.lock
 
-COPY pyproject.toml README.md ./source/
+COPY pyproject.toml README.md LICENSE ./source/
 COPY build_backend ./source/build_backend
 COPY protocol ./source/protocol
 COPY broker ./source/broker
