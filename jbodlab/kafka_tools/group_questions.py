@@ -38,7 +38,7 @@ from protocol.ids import TopicPartition
 from protocol.messages.groups import DeleteGroupsRequest, ListGroupsRequest
 
 _Read = TypeVar("_Read")
-_COORDINATOR_MOVES: Final = (
+COORDINATOR_MOVES: Final = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_COORDINATOR,
@@ -71,7 +71,7 @@ def list_groups(client: ClusterClient) -> list[GroupListing]:
     found = [
         each
         for broker in client.nodes()
-        for each in client.insist(lambda broker=broker: listed(broker), _COORDINATOR_MOVES)
+        for each in client.insist(lambda broker=broker: listed(broker), COORDINATOR_MOVES)
     ]
     return sorted(found, key=lambda each: each.group)
 
@@ -111,7 +111,7 @@ def describe_group(client: ClusterClient, group: str) -> tuple[GroupView, Broker
         assert isinstance(view, GroupView)
         return view, coordinator
 
-    return client.insist(described, _COORDINATOR_MOVES)
+    return client.insist(described, COORDINATOR_MOVES)
 
 
 def describe_committed(client: ClusterClient, group: str) -> dict[TopicPartition, int]:
@@ -170,7 +170,7 @@ def delete_offsets(
     """
 
     def read(answer: Any) -> PartitionOutcomes:
-        if answer.error_code in _COORDINATOR_MOVES:
+        if answer.error_code in COORDINATOR_MOVES:
             raise_for(answer.error_code)
         parts = {tp: Outcome(code) for tp, code in errors_by_partition(answer.topics).items()}
         return PartitionOutcomes(Outcome(ErrorCode(answer.error_code)), parts)
@@ -237,4 +237,4 @@ def _ask(
         coordinator = find_coordinator(client, group)
         return read(client.ask_broker(coordinator.id, request, version_max=version_max))
 
-    return client.insist(attempt, _COORDINATOR_MOVES)
+    return client.insist(attempt, COORDINATOR_MOVES)

@@ -10,7 +10,7 @@ from typing import Final
 
 from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.failures import answered
-from jbodlab.kafka_tools.group_questions import find_leaders
+from jbodlab.kafka_tools.group_questions import COORDINATOR_MOVES, find_leaders
 from jbodlab.kafka_tools.questions import raise_for
 from protocol.admin.groups import FIND_ONE_VERSION_MAX
 from protocol.admin.outcomes import Outcome
@@ -32,11 +32,6 @@ from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 
 PARTITIONS_OF_A_REQUEST_MAX: Final = 500
-_COORDINATOR_MOVES: Final = (
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_COORDINATOR,
-)
 _LEADER_MOVES: Final = (
     ErrorCode.LEADER_NOT_AVAILABLE,
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -62,7 +57,7 @@ def list_transactions(
     return [
         (broker, each)
         for broker in client.nodes()
-        for each in client.insist(lambda broker=broker: listed(broker), _COORDINATOR_MOVES)
+        for each in client.insist(lambda broker=broker: listed(broker), COORDINATOR_MOVES)
     ]
 
 
@@ -87,7 +82,7 @@ def describe_transaction(
             raise answered(view)
         return found.node_id, view
 
-    return client.insist(described, _COORDINATOR_MOVES)
+    return client.insist(described, COORDINATOR_MOVES)
 
 
 def describe_producers(
