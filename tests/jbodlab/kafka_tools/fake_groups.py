@@ -177,7 +177,8 @@ class FakeGroups:
             )
         for topic in request.topics:
             for each in topic.partitions:
-                self.offsets[request.group_id].pop((topic.name, each.partition_index), None)  # type: ignore[arg-type]
+                tp = TopicPartition(topic.name, each.partition_index)
+                self.offsets[request.group_id].pop(tp, None)
         return OffsetDeleteResponse(
             error_code=0,
             throttle_time_ms=0,
