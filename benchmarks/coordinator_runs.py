@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from benchmarks.load import produce
 from benchmarks.paced import latencies_of
@@ -23,8 +23,10 @@ from benchmarks.runs import BROKER_IDS, PARTITIONS, Figure, create_topic
 from benchmarks.targets import Target
 from broker.core.coordination import partition_for
 from jbodlab.kafka_tools.client import ClusterClient
+from jbodlab.kafka_tools.core.failures import ToolFailure
 from jbodlab.kafka_tools.core.properties import ClientSettings
 from jbodlab.kafka_tools.group_questions import commit, describe_committed, find_coordinator
+from protocol.errors import KafkaError
 from protocol.ids import TopicPartition as Partition
 from protocol.topic_names import CONSUMER_OFFSETS
 
@@ -260,12 +262,12 @@ def _client(target: Target) -> ClusterClient:
 
 
 def _insist(call: Callable[[], Any]) -> Any:
-    """Call again while connections break: a broker may be busy with its failed disk."""
+    """Call again while it fails: a broker may be busy with its failed disk."""
     end = time.monotonic() + _DEADLINE_S
     while True:
         try:
             return call()
-        except (OSError, KafkaException):
+        except (KafkaError, ToolFailure):
             if time.monotonic() > end:
                 raise
 
