@@ -18,6 +18,7 @@ from tests.golden import (
     make_assignments,
     make_configs,
     make_dumps,
+    make_features,
     make_group_configs,
     make_log_dirs,
     make_messages,
@@ -39,6 +40,7 @@ MAKERS: Final[dict[str, Callable[[], Made]]] = {
     "dumps": make_dumps.made,
     "configs": make_configs.made,
     "group_configs": make_group_configs.made,
+    "features": make_features.made,
     "log_dirs": make_log_dirs.made,
     "transcripts": make_transcripts.made,
 }

@@ -32,21 +32,16 @@ _FAST_JVM: Final = ("-Xmx400m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 @contextmanager
-def kraft_broker(*features: str) -> Generator[BlockingClient]:
-    """Run it for the length of a block; give a connection to it.
-
-    Args:
-        features: other levels than a new cluster's, such as ``share.version=0``.
-    """
+def kraft_broker() -> Generator[BlockingClient]:
+    """Run it, new, for the length of a block; give a connection to it."""
     libs = fetch(BUILD_DIR, RELEASE)
     with tempfile.TemporaryDirectory() as folder:
         port = free_port()
         config = Path(folder) / "server.properties"
         config.write_text(_FILE.format(port=port, controller=free_port(), root=folder))
         java = ["java", *_FAST_JVM, "-cp", f"{libs}/*"]
-        levels = [word for feature in features for word in ("--feature", feature)]
         storage = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(config)]
-        subprocess.run([*java, *storage, *levels], check=True, capture_output=True)
+        subprocess.run([*java, *storage], check=True, capture_output=True)
         with (Path(folder) / "broker.log").open("wb") as log:
             broker = subprocess.Popen([*java, "kafka.Kafka", str(config)], stdout=log, stderr=log)
         try:

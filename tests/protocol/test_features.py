@@ -1,6 +1,6 @@
-"""Features of releases, as brokers of 3.9.2 (with ZooKeeper) and 4.3.1 were recorded to tell them.
+"""Features of releases, as new brokers of 3.9.2 (with ZooKeeper) and 4.3.1 tell them.
 
-Both answered ApiVersions v4 as new clusters; of 4.3.1's features those that are known here.
+``tests/golden/features.jsonl.gz`` has their answers to ApiVersions.
 """
 
 from __future__ import annotations
@@ -9,25 +9,19 @@ import pytest
 
 from protocol.features import features_as_of, finalized_level
 from protocol.releases import RELEASES
+from tests.golden.vectors import load_vectors
 
-RECORDED = {
-    "3.9": {},
-    "4.3": {
-        "eligible.leader.replicas.version": (0, 1, 1),
-        "group.version": (0, 1, 1),
-        "share.version": (0, 1, 1),
-        "streams.version": (0, 1, 1),
-        "transaction.version": (0, 2, 2),
-    },
-}
-"""Lowest, highest and finalized level."""
+RECORDED = {line["release"]: line for line in load_vectors("features") if line["version"] == 4}
 
 
 @pytest.mark.parametrize("release", RECORDED)
 def test_levels_are_those_of_the_release(release: str) -> None:
-    for feature in features_as_of(release):
-        found = (feature.min_level, feature.max_level, feature.finalized_level)
-        assert found == RECORDED[release][feature.name]
+    supported, finalized = RECORDED[release]["supported"], RECORDED[release]["finalized"]
+    known = {feature.name: feature for feature in features_as_of(release)}
+    assert bool(known) is bool(finalized)
+    for name, feature in known.items():
+        assert [feature.min_level, feature.max_level] == supported[name]
+        assert [feature.finalized_level] * 2 == finalized[name]
 
 
 def test_the_protocol_of_consumer_groups_begins_with_4_0() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from protocol.errors import ErrorCode
 from protocol.messages.api_versions import ApiVersionsRequest
 from tests.broker.fakes import FakeBroker
+from tests.golden.vectors import load_vectors
 
 
 @pytest.mark.parametrize(
@@ -38,23 +41,23 @@ async def features(broker: FakeBroker, release: str | None, version: int):
     return supported, finalized, answer.finalized_features_epoch
 
 
-@pytest.mark.parametrize("release", ["4.0", "4.3", None])
-async def test_features_are_finalized_at_the_level_of_a_new_cluster(
-    broker: FakeBroker, release: str | None
+@pytest.mark.parametrize("recorded", load_vectors("features"), ids=lambda line: str(line)[:30])
+async def test_features_are_told_as_apache_kafka_tells_them(
+    broker: FakeBroker, recorded: dict[str, Any]
 ):
-    supported, finalized, epoch = await features(broker, release, 4)
-    assert supported["group.version"] == (0, 1)
-    assert finalized["group.version"] == (1, 1)
-    assert epoch >= 0, "clients look at no levels of an epoch below 0"
+    supported, finalized, epoch = await features(broker, recorded["release"], recorded["version"])
+    assert (
+        finalized.items()
+        <= {name: tuple(levels) for name, levels in recorded["finalized"].items()}.items()
+    )
+    assert bool(finalized) is bool(recorded["finalized"])
+    assert supported == {
+        name: tuple(recorded["supported"][name])
+        for name in finalized
+        if name in recorded["supported"]
+    }
+    assert (epoch >= 0) is recorded["is_epoch_known"]
 
 
-async def test_older_clients_see_levels_but_no_feature_that_begins_without_one(
-    broker: FakeBroker,
-):
-    supported, finalized, _ = await features(broker, "4.3", 3)
-    assert supported == {}
-    assert "group.version" in finalized
-
-
-async def test_releases_with_zookeeper_have_no_features(broker: FakeBroker):
-    assert await features(broker, "3.9", 4) == ({}, {}, 0)
+async def test_without_a_release_features_are_those_of_the_newest(broker: FakeBroker):
+    assert await features(broker, None, 4) == await features(broker, "4.3", 4)
