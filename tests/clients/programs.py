@@ -15,12 +15,14 @@ PRODUCE: Final = "produce"
 GROUP: Final = "group"
 TRANSACTIONS: Final = "transactions"
 STREAMS: Final = "streams"
+CONSUMER_GROUP: Final = "kip-848 group"
 FOUR: Final = (ADMIN, PRODUCE, GROUP, TRANSACTIONS)
 MEANINGS: Final = {
     ADMIN: "creates a topic, changes, describes and deletes it",
     PRODUCE: "idempotent: every record once, in the order of its key",
     GROUP: "two members share, one leaves, a third goes on at the committed offsets; the group is "
     "listed, described, deleted",
+    CONSUMER_GROUP: "the same by the consumer protocol of KIP-848",
     TRANSACTIONS: "consume, transform, produce; each third transaction aborted: every record once",
     STREAMS: "Kafka Streams counts words with exactly_once_v2, through a repartition topic and a "
     "changelog: every count of every word once, in order",
@@ -45,9 +47,10 @@ PROGRAMS: Final = (
     Program("franz-go", partial(go_program, "franz")),
     Program("sarama", partial(go_program, "sarama")),
     Program("kafkajs", partial(node_program, "kafkajs")),
-    Program("Java", partial(java_program, "4.3.1"), (*FOUR, STREAMS)),
+    Program("Java", partial(java_program, "4.3.1"), (*FOUR, CONSUMER_GROUP, STREAMS)),
     Program("Java before 4", partial(java_program, "3.9.2"), (*FOUR, STREAMS)),
     Program("confluent-kafka", partial(python_program, "confluent")),
+    Program("kafka-python", partial(python_program, "kafka_python")),
 )
 NOTES: Final = (
     "kafkajs sends one record at a time here: when a broker refuses its part of a send, kafkajs "

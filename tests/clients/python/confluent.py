@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import closing, contextmanager
 from importlib.metadata import version
 from typing import Any
@@ -26,7 +26,6 @@ from tests.clients.python.ledger import (
     ABORTS_EVERY,
     CONFIGS,
     DEADLINE_S,
-    HALF,
     PARTITIONS,
     REPLICAS,
     Ledger,
@@ -34,6 +33,7 @@ from tests.clients.python.ledger import (
     run,
     thread,
 )
+from tests.clients.python.sharing import Send, resume, share
 
 POLL_S = 0.1
 BATCH = 50
@@ -87,9 +87,7 @@ def administer(bootstrap: list[str], prefix: str) -> str:
 
 
 @contextmanager
-def sending(
-    bootstrap: list[str], topic: str, ledger: Ledger
-) -> Generator[Callable[[bytes, bytes], None]]:
+def sending(bootstrap: list[str], topic: str, ledger: Ledger) -> Generator[Send]:
     """Give a send; all of it is acknowledged behind the block."""
     settings = {"bootstrap.servers": ",".join(bootstrap), "enable.idempotence": True}
     producer = Producer(settings | {"linger.ms": 1})
@@ -197,48 +195,11 @@ def group(bootstrap: list[str], prefix: str) -> str:
     )
     create(admin, topic)
     with sending(bootstrap, topic, ledger) as send:
-        share(bootstrap, group_id, topic, ledger, send)
-        resume(bootstrap, group_id, topic, ledger, send)
+        share(lambda: Member(bootstrap, group_id, topic, ledger), topic, ledger, send)
+        resume(lambda: Member(bootstrap, group_id, topic, ledger), ledger, send)
     listed(admin, group_id)
     ledger.judge(exactly=False)
     return f"{ledger.written} records, {ledger.again} of them twice"
-
-
-def share(
-    bootstrap: list[str],
-    group_id: str,
-    topic: str,
-    ledger: Ledger,
-    send: Callable[[bytes, bytes], None],
-) -> None:
-    """Have two members read what is written meanwhile, and one of them leave."""
-    half = PARTITIONS // 2
-    with closing(Member(bootstrap, group_id, topic, ledger)) as first:
-        writing = thread(lambda: ledger.write(topic, send), ledger)
-        ledger.until("the first member reads", lambda: first.read > 0)
-        with closing(Member(bootstrap, group_id, topic, ledger)) as second:
-            ledger.until(
-                "both share the partitions", lambda: (first.owned, second.owned) == (half, half)
-            )
-            writing.join(DEADLINE_S)
-        ledger.until("all is read", lambda: ledger.is_read and first.owned == PARTITIONS)
-
-
-def resume(
-    bootstrap: list[str],
-    group_id: str,
-    topic: str,
-    ledger: Ledger,
-    send: Callable[[bytes, bytes], None],
-) -> None:
-    """Have a new member read what is written from now on, and nothing that was committed."""
-    again = ledger.again
-    for _ in range(HALF):
-        send(*ledger.next())
-    with closing(Member(bootstrap, group_id, topic, ledger)):
-        ledger.until("what was written last is read", lambda: ledger.is_read)
-    if ledger.again > again:
-        raise MissedError(f"{ledger.again - again} committed records were read again")
 
 
 def listed(admin: Any, group_id: str) -> None:
