@@ -19,6 +19,7 @@ from jbodlab.errors import ExitCode
 from jbodlab.processes.lab_spec import LabShape
 from tests.clients.builds import NotRunError
 from tests.clients.card import page
+from tests.clients.kept import keep, read_kept, renewed
 from tests.clients.programs import MEANINGS, NOTES, PROGRAMS, Program
 from tests.clients.results import Outcome
 from tests.clients.session import FAILING, WHOLE, run_program
@@ -29,6 +30,8 @@ from tests.integration.labs import FAST, PATIENT_MS, Lab, running_lab
 ROOT: Final = Path(__file__).parents[2]
 BUILD_DIR: Final = ROOT / "build" / "clients"
 CARD: Final = ROOT / "docs" / "clients.md"
+KEPT: Final = BUILD_DIR / "outcomes.json"
+CLIENTS: Final = (*(each.client for each in PROGRAMS), KAFKA_PYTHON_SUITE)
 NOT_RUN: Final = 9
 SHAPE: Final = LabShape(
     log_dirs=6,
@@ -42,21 +45,25 @@ SHAPE: Final = LabShape(
 @click.option(
     "--client",
     "clients",
-    type=click.Choice(
-        [*(each.client for each in PROGRAMS), KAFKA_PYTHON_SUITE], case_sensitive=False
-    ),
+    type=click.Choice(CLIENTS, case_sensitive=False),
     multiple=True,
-    help="Only these; all by default. The card is not written then.",
+    help="Only these; of all others the card shows what ran here before.",
 )
-@click.option("--quick", is_flag=True, help="Only with failing disks, not also without.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Only with failing disks; no card.",
+)
 def main(*, clients: tuple[str, ...], quick: bool) -> None:
     """Run client programs and suites against clusters of their own; write docs/clients.md."""
     chosen = [each for each in PROGRAMS if not clients or each.client in clients]
     outcomes = list(_outcomes(chosen, quick=quick)) if chosen else []
     if not clients or KAFKA_PYTHON_SUITE in clients:
         outcomes.append(_suite())
-    if not clients and not quick:
-        CARD.write_text(page(outcomes, (WHOLE, FAILING), MEANINGS, NOTES), encoding="utf-8")
+    if not quick:
+        known = renewed(read_kept(KEPT), outcomes, CLIENTS)
+        keep(KEPT, known)
+        CARD.write_text(page(known, (WHOLE, FAILING), MEANINGS, NOTES), encoding="utf-8")
         click.echo(f"written: {CARD.relative_to(ROOT)}")
     sys.exit(exit_code(outcomes))
 

@@ -51,6 +51,7 @@ PROGRAMS: Final = (
     Program("Java before 4", partial(java_program, "3.9.2"), (*FOUR, STREAMS)),
     Program("confluent-kafka", partial(python_program, "confluent")),
     Program("kafka-python", partial(python_program, "kafka_python")),
+    Program("aiokafka", partial(python_program, "aiokafka_program")),
 )
 NOTES: Final = (
     "kafkajs sends one record at a time here: when a broker refuses its part of a send, kafkajs "
