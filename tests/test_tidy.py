@@ -66,7 +66,6 @@ SHOWN_ELSEWHERE = {
     "jbodlab/commands/records.py": "needs a cluster: tests/integration/test_command_line.py",
     "jbodlab/commands/demo.py": "one call: tests/integration/test_demo.py runs it",
     "jbodlab/demo/steps.py": "needs a cluster: tests/integration/test_demo.py runs it",
-    "jbodlab/demo/run.py": "needs a cluster: tests/integration/test_demo.py runs it",
 }
 TABLES = ("protocol/messages/", "jbodlab/conformance/core/cases/")
 """Message tables are shown version by version by the golden vectors; cases by what Apache Kafka and

@@ -55,8 +55,16 @@ def _run_steps(cluster: Cluster, narrator: Narrator) -> None:
         dump_dir = Path(cluster.spec.metrics.dump_dir)
     _check_all_stopped(cluster)
     narrator.step("Aggregate the brokers' metric dumps with Spark")
+    show_report(dump_dir, cluster.config_path.parent, narrator)
+
+
+def show_report(dump_dir: Path, folder: Path, narrator: Narrator) -> None:
+    """Show what Spark makes of a dump, or why it cannot; paths are told from ``folder`` on.
+
+    Raises:
+        LabError: the job failed.
+    """
     began = time.monotonic()
-    folder = cluster.config_path.parent
     try:
         report = read_report(run_report(dump_dir, folder / "report"), folder)
     except LabError as error:
@@ -65,7 +73,7 @@ def _run_steps(cluster: Cluster, narrator: Narrator) -> None:
         narrator.found(f"no report: {error}; everything else was shown, nothing is left running")
         return
     # Moves and requests are in the report too; the story has told enough of them.
-    print_report(dataclasses.replace(report, moves=(), requests=()), narrator.console)
+    print_report(dataclasses.replace(report, moves=(), requests=(), latencies=()), narrator.console)
     narrator.found(f"Spark took {time.monotonic() - began:.1f} s; nothing is left running")
 
 
