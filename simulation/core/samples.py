@@ -176,6 +176,17 @@ class BatchSample(NamedTuple):
     """What a control batch says of the open transaction of its producer."""
 
 
+class ProducerSample(NamedTuple):
+    """One producer of a log: what its next batch is held against, and snapshots hold."""
+
+    producer_id: int
+    epoch: int
+    last_sequence: int
+    """-1: it wrote nothing in this epoch."""
+    transaction_first_offset: int
+    """Where its open transaction begins; -1: none is open."""
+
+
 class LogSample(NamedTuple):
     """One log as it lies on a disk at the end of the run."""
 
@@ -190,6 +201,8 @@ class LogSample(NamedTuple):
     log_start_offset: int = 0
     is_leader: bool = False
     batches: tuple[BatchSample, ...] = ()
+    producers: tuple[ProducerSample, ...] | None = None
+    """Those that its broker knows of, in memory; None: nobody looked."""
 
 
 class Misanswer(NamedTuple):

@@ -23,7 +23,7 @@ from protocol.ids import TopicPartition
 from protocol.records.batch import BatchHeader, UnsupportedMagic, iterate_batches
 from protocol.records.records import ControlRecordType, control_type, iterate_records
 from simulation.core.payload import number_of
-from simulation.core.samples import BatchSample, LogSample
+from simulation.core.samples import BatchSample, LogSample, ProducerSample
 
 _BATCHES_KEPT: Final = 4096
 
@@ -51,6 +51,7 @@ class Holding(NamedTuple):
     is_leader: bool
     high_watermark: int
     log_start_offset: int
+    producers: tuple[ProducerSample, ...] | None = None
 
 
 def logs_below(
@@ -99,6 +100,7 @@ def _current(broker: int, tp: TopicPartition, files: Files, held: Holding) -> Lo
         log_start_offset=held.log_start_offset,
         is_leader=held.is_leader,
         batches=tuple(batch for batch in batches if batch.next_offset > held.log_start_offset),
+        producers=held.producers,
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from broker.engine.replica import Replica
 from protocol.ids import TopicPartition
-from simulation.core.samples import LogSample
+from simulation.core.samples import LogSample, ProducerSample
 from simulation.sampling.logs import Holding, logs_below
 from simulation.world.cluster import SimCluster
 from simulation.world.node import BrokerNode
@@ -28,7 +29,20 @@ def _logs(node: BrokerNode) -> Iterator[LogSample]:
                 partition.is_leader,
                 partition.high_watermark,
                 partition.log_start_offset,
+                _producers(replica),
             )
     for path, drive in node.drives.items():
         is_online = state is not None and state.log_dirs[path].is_online
         yield from logs_below(node.id, path, drive.disk.memory, holdings if is_online else None)
+
+
+def _producers(replica: Replica) -> tuple[ProducerSample, ...]:
+    return tuple(
+        ProducerSample(
+            entry.producer_id,
+            entry.producer_epoch,
+            entry.last_sequence,
+            entry.transaction_first_offset,
+        )
+        for entry in replica.partition.producers.states.snapshot_entries()
+    )

@@ -236,3 +236,20 @@ async def test_offsets_of_transactions_that_are_forgotten(is_broken: bool) -> No
         findings = await trial.findings(heals=True)
 
     assert findings == (["groups", "processing"] if is_broken else [])
+
+
+@broken_or_not
+async def test_a_follower_that_takes_no_note_of_producers(is_broken: bool) -> None:
+    with foreign_clocks(sim_loop()):
+        trial = await with_coordinators()
+        bills = TopicPartition("bills", 0)
+        await trial.create("bills", 2, 3)
+        await asyncio.sleep(1)
+        if is_broken:
+            states = trial.replica(3, bills).partition.producers.states
+            turn_into(transaction_mutants.DeafStates, states)
+        await payer(trial, 1, records_max=4, topic="bills").run()
+
+        findings = await trial.findings()
+
+    assert findings == (["producers"] if is_broken else [])

@@ -9,9 +9,12 @@ from typing import Any
 from broker.coordinators.shard_host import ShardHost
 from broker.core.coordination import Decided, Waiter
 from broker.core.groups.group_offsets import GroupOffsets
+from broker.core.producers import ProducerStates
 from broker.core.transaction_state.end import EndAsked
 from broker.core.transaction_state.shard import TransactionShard
 from broker.core.transactions import EndedTransaction, EndedTransactions
+from protocol.ports import Buffer
+from protocol.records.batch import BatchHeader
 
 
 class HastyHost(ShardHost[Any]):
@@ -64,3 +67,15 @@ class DroppedOffsets(GroupOffsets):
     def end_transaction(self, producer_id: int, *, is_commit: bool) -> Collection[str]:
         del is_commit
         return super().end_transaction(producer_id, is_commit=False)
+
+
+class DeafStates(ProducerStates):
+    """Takes no note of what a follower fetches."""
+
+    __slots__ = ()
+
+    def note(
+        self, header: BatchHeader, buffer: Buffer, position: int, *, now_ms: int = -1
+    ) -> EndedTransaction | None:
+        del header, buffer, position, now_ms
+        return None

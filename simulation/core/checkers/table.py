@@ -27,6 +27,7 @@ from simulation.core.checkers.orders import check_orders
 from simulation.core.checkers.placement import check_placement
 from simulation.core.checkers.polls import check_polls
 from simulation.core.checkers.processing import check_processing
+from simulation.core.checkers.producers import check_producers
 from simulation.core.checkers.reads import check_reads
 from simulation.core.checkers.refused_places import check_refused_places
 from simulation.core.checkers.retention import check_retention
@@ -55,6 +56,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_journal,
     check_journal_first,
     check_idempotence,
+    check_producers,
     check_offline,
     check_denials,
     check_metadata,
