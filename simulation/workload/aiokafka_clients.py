@@ -298,7 +298,8 @@ class AiokafkaReader(ABC, Generic[SettingsT]):
             try:
                 found = await consumer.getmany(timeout_ms=POLL_MS)
             except AiokafkaError as error:
-                self.progress.count_error(error_name(error))
+                if not isinstance(error, NoOffsetForPartitionError):  # It begins to read.
+                    self.progress.count_error(error_name(error))
                 polling.fail(error_name(error))
                 await self._reset(consumer, error)
                 return []
