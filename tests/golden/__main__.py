@@ -17,6 +17,7 @@ from typing import Final
 from tests.golden import (
     make_assignments,
     make_configs,
+    make_consumer_group,
     make_dumps,
     make_features,
     make_group_configs,
@@ -39,6 +40,7 @@ MAKERS: Final[dict[str, Callable[[], Made]]] = {
     "segments": make_segments.made,
     "dumps": make_dumps.made,
     "configs": make_configs.made,
+    "consumer_group": make_consumer_group.made,
     "group_configs": make_group_configs.made,
     "features": make_features.made,
     "log_dirs": make_log_dirs.made,

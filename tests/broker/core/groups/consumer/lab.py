@@ -82,7 +82,13 @@ def tell_brokers(image: MetadataImage, racks: Mapping[int, str]) -> None:
 
 
 def tell(
-    image: MetadataImage, name: str, count: int, *, leader: int = 1, replicas: Sequence[int] = (1,)
+    image: MetadataImage,
+    name: str,
+    count: int,
+    *,
+    leader: int = 1,
+    replicas: Sequence[int] = (1,),
+    ident: bytes = b"",
 ) -> None:
     """Say how many partitions a topic has; leader -2 deletes them."""
     states = [
@@ -92,7 +98,7 @@ def tell(
         for index in range(count)
     ]
     topic = UpdateMetadataTopicState(
-        topic_name=name, topic_id=topic_id(name), partition_states=states
+        topic_name=name, topic_id=ident or topic_id(name), partition_states=states
     )
     brokers = [
         UpdateMetadataBroker(
