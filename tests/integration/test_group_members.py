@@ -104,6 +104,7 @@ def test_a_static_member_that_is_killed_and_started_again_moves_no_partition(
         group.assert_commits_hold()
 
 
+@pytest.mark.sampled_among("groups of the consumer protocol", kept=1)
 def test_a_group_changes_its_protocol_and_back_while_its_members_read(group_lab: Lab) -> None:
     load = group_lab.load("t", PARTITIONS, pace_ms=50.0)
     with Group(group_lab, "mixed", "t", PARTITIONS) as group:
@@ -125,6 +126,7 @@ def test_a_group_changes_its_protocol_and_back_while_its_members_read(group_lab:
         group.assert_commits_hold()
 
 
+@pytest.mark.sampled_among("groups of the consumer protocol", kept=1)
 def test_a_static_member_of_the_consumer_protocol_that_is_away_moves_no_partition(
     patient_lab: Lab,
 ) -> None:
