@@ -40,8 +40,6 @@ async def handle(
 
 
 async def _described(context: Context, group_id: str, version: int) -> DescribedGroup:
-    if not group_id:
-        return not_described(group_id, ErrorCode.INVALID_GROUP_ID)
     try:
         described: DescribedGroup = await context.groups.ask(
             group_id,

@@ -371,7 +371,8 @@ def _partition(index: int, result: FetchResult, version: int) -> PartitionData:
         high_watermark=result.high_watermark,
         last_stable_offset=result.last_stable_offset,
         log_start_offset=result.log_start_offset,
-        aborted_transactions=None,
+        # Whoever reads uncommitted records is told null, as is nobody with an error.
+        aborted_transactions=() if result.error_code else None,
         preferred_read_replica=result.preferred_read_replica,
         records=result.records,
     )

@@ -20,6 +20,8 @@ def refuse(_request: HeartbeatRequest, _version: int, error: KafkaError) -> Hear
 @handles(HeartbeatRequest, "0-4", refuse=refuse)
 async def handle(context: Context, request: HeartbeatRequest, _version: int) -> HeartbeatResponse:
     """Renew the member's session."""
+    if not request.group_id:  # Before anybody asks who coordinates it.
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     told: HeartbeatResponse = await context.groups.ask(
         request.group_id,
         lambda shard, waiter, now_ms, wall_ms: shard.members.heartbeat(

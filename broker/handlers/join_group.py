@@ -11,7 +11,7 @@ from broker.context import Context
 from broker.core.groups.joins import Joining
 from broker.core.groups.rebalances import join_refused
 from broker.handlers import Client, handles_client
-from protocol.errors import KafkaError
+from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
 
 _ABSENT_PROTOCOL_SINCE: Final = 7
@@ -27,6 +27,8 @@ async def handle(
     context: Context, request: JoinGroupRequest, version: int, client: Client
 ) -> JoinGroupResponse:
     """Join; the answer may take as long as the group's rebalance."""
+    if not request.group_id:  # Before anybody asks who coordinates it.
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     unique = context.new_uuid()
     host = f"/{client.host}"  # As Java writes an address.
     joined: JoinGroupResponse = await context.groups.ask(

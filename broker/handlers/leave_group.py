@@ -24,6 +24,8 @@ def refuse(_request: LeaveGroupRequest, _version: int, error: KafkaError) -> Lea
 @handles(LeaveGroupRequest, "0-5", refuse=refuse)
 async def handle(context: Context, request: LeaveGroupRequest, version: int) -> LeaveGroupResponse:
     """Have members leave; before version 3 the code of the only one stands at the top."""
+    if not request.group_id:  # Before anybody asks who coordinates it.
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     has_several = version >= _SEVERAL_MEMBERS_SINCE
     members = request.members if has_several else [MemberIdentity(member_id=request.member_id)]
     leaving = replace(request, members=members)

@@ -5,11 +5,15 @@ Versions: 0-5.
 
 from __future__ import annotations
 
+from typing import Final
+
 from broker.context import Context
 from broker.core.groups.rebalances import sync_refused
 from broker.handlers import handles
-from protocol.errors import KafkaError
+from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
+
+_PROTOCOLS_SINCE: Final = 5
 
 
 def refuse(_request: SyncGroupRequest, _version: int, error: KafkaError) -> SyncGroupResponse:
@@ -20,6 +24,10 @@ def refuse(_request: SyncGroupRequest, _version: int, error: KafkaError) -> Sync
 @handles(SyncGroupRequest, "0-5", refuse=refuse)
 async def handle(context: Context, request: SyncGroupRequest, version: int) -> SyncGroupResponse:
     """Wait for the leader's assignment, and until it is replicated."""
+    if version >= _PROTOCOLS_SINCE and None in (request.protocol_type, request.protocol_name):
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if not request.group_id:  # Before anybody asks who coordinates it.
+        raise KafkaError(ErrorCode.INVALID_GROUP_ID)
     synced: SyncGroupResponse = await context.groups.ask(
         request.group_id,
         lambda shard, waiter, now_ms, wall_ms: shard.members.sync(

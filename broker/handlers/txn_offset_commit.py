@@ -51,6 +51,8 @@ async def handle(
             codes.append(ErrorCode.NONE)
             offset, metadata = partition.committed_offset, partition.committed_metadata
             offsets.append(NewOffset(tp, offset, partition.committed_leader_epoch, metadata))
+    if not request.group_id:
+        return _response(request, [code or ErrorCode.INVALID_GROUP_ID for code in codes])
     try:
         producer = await _verified(context, request, version) if offsets else None
     except KafkaError as error:

@@ -13,8 +13,8 @@ from broker.core.groups.consumer.consumer_group import ConsumerGroup
 from protocol.errors import ErrorCode
 from protocol.messages.groups import DescribedGroup, DescribedGroupMember, ListedGroup
 
-CLASSIC_TYPE: Final = "Classic"
-CONSUMER_TYPE: Final = "Consumer"
+CLASSIC_TYPE: Final = "classic"
+CONSUMER_TYPE: Final = "consumer"
 GROUP_OPERATIONS: Final = sum(1 << code for code in (3, 6, 8))
 """Read, delete, describe: what Kafka says may be done to a group where all is allowed."""
 _NOT_FOUND_SINCE: Final = 6

@@ -108,6 +108,7 @@ def test_requests_of_other_leader_epochs_are_refused() -> None:
     assert led.check_leader(4) is ErrorCode.FENCED_LEADER_EPOCH
     assert led.check_leader(6) is ErrorCode.UNKNOWN_LEADER_EPOCH
     assert led.check_leader(5) is led.check_leader(-1) is ErrorCode.NONE
+    assert led.check_leader(-5) is ErrorCode.FENCED_LEADER_EPOCH
     led.become_follower(state(leader=2, epoch=6))
     assert led.check_leader(6) is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert led.check_append(1) is ErrorCode.NOT_LEADER_OR_FOLLOWER

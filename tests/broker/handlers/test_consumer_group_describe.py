@@ -59,7 +59,7 @@ async def test_groups_are_listed_by_type_and_state(
     await broker.ask(joining(), 1)
     listed = await broker.ask(ListGroupsRequest(states_filter=states, types_filter=types), 5)
     found = [(row.group_id, row.protocol_type, row.group_type) for row in listed.groups]
-    assert found == [("readers", "consumer", "Consumer")] * count
+    assert found == [("readers", "consumer", "consumer")] * count
 
 
 async def test_what_the_coordinator_says_goes_to_every_group(broker: FakeBroker):

@@ -353,3 +353,12 @@ async def test_very_many_topics_without_partitions_give_others_their_turns(
     assert response.error_code == ErrorCode.NONE
     decoded_in = 20 * PARTS_OF_A_STEP // STEP_ITEMS
     assert turns >= decoded_in + 19
+
+
+async def test_an_error_has_an_empty_list_of_aborted_transactions(broker: FakeBroker):
+    """As Kafka writes it; null is for those who read uncommitted records."""
+    failed = FetchResult(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
+    broker.engine.fetch_results[ORDERS_0] = failed
+    (partition,) = (await broker.ask(fetch(0), 12)).responses[0].partitions
+    assert partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert partition.aborted_transactions == ()

@@ -21,3 +21,9 @@ async def test_while_the_group_is_loaded_all_is_well(broker: FakeBroker):
     assert (await broker.ask(BEAT, 4)).error_code == ErrorCode.NONE
     broker.groups.error = KafkaError(ErrorCode.NOT_COORDINATOR)
     assert (await broker.ask(BEAT, 4)).error_code == ErrorCode.NOT_COORDINATOR
+
+
+async def test_no_group_is_told_before_anybody_asks_who_coordinates_it(broker: FakeBroker):
+    broker.groups.error = KafkaError(ErrorCode.NOT_COORDINATOR)
+    beat = HeartbeatRequest(group_id="", generation_id=1, member_id="m")
+    assert (await broker.ask(beat, 4)).error_code == ErrorCode.INVALID_GROUP_ID

@@ -44,3 +44,9 @@ async def test_a_refusal_is_told_in_every_version(broker: FakeBroker, version: i
     response = await broker.ask(joining(member_id="m"), version)
     assert (response.error_code, response.member_id) == (ErrorCode.NOT_COORDINATOR, "m")
     assert list(response.members) == []
+
+
+async def test_no_group_is_told_before_anybody_asks_who_coordinates_it(broker: FakeBroker):
+    broker.groups.error = KafkaError(ErrorCode.NOT_COORDINATOR)
+    response = await broker.ask(joining(group_id=""), 9)
+    assert response.error_code == ErrorCode.INVALID_GROUP_ID

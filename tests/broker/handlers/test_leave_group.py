@@ -37,3 +37,10 @@ async def test_a_refusal_stands_at_the_top(broker: FakeBroker, version: int):
     broker.groups.error = KafkaError(ErrorCode.NOT_COORDINATOR)
     response = await broker.ask(leaving("m", version), version)
     assert response.error_code == ErrorCode.NOT_COORDINATOR
+
+
+async def test_no_group_is_told_before_anybody_asks_who_coordinates_it(broker: FakeBroker):
+    broker.groups.error = KafkaError(ErrorCode.NOT_COORDINATOR)
+    for version in range(6):
+        response = await broker.ask(LeaveGroupRequest(group_id=""), version)
+        assert response.error_code == ErrorCode.INVALID_GROUP_ID

@@ -23,6 +23,8 @@ async def test_all_groups_are_listed_in_every_version_and_by_state_and_type(brok
     for version in range(6):
         response = await broker.ask(listing(), version)
         assert [row.group_id for row in response.groups] == ["both", "members", "simple"]
+    rows = (await broker.ask(listing(), 5)).groups
+    assert [row.group_type for row in rows] == ["classic"] * 3
     for states, types, count in (
         (["Empty"], [], 3),
         (["Stable"], [], 0),
