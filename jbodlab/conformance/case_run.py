@@ -184,6 +184,12 @@ class CaseRun:
         connection.send(sent_bytes(_FENCE, FENCE_ID))
         self._fenced.append(connection)
 
+    def _is_whole(self, frame: bytes) -> bool:
+        """Whether the answer to the fence is right: it is one like all others."""
+        answer = _read(_FENCE, frame)
+        left_out = {"errorCode": 0, "apiKeys": "<left out>"}
+        return self._normal.body("ApiVersions", answer.body) == left_out
+
     def _connection(self, to: To, word: str) -> Connection:
         broker = self._access.broker(to)
         known = self._connections.get((broker.id, word))
@@ -214,7 +220,7 @@ class CaseRun:
             if frame is None:
                 return [*told, "closed" if connection.is_closed else "silence"]
             if correlation_id_of(frame) == FENCE_ID:
-                return told
+                return told if self._is_whole(frame) else [*told, "a wrong answer to ApiVersions"]
             told.append("an answer to nothing that was asked")
         return [*told, "silence"]
 

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import secrets
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 import click
 
+from benchmarks.peer.kafka import PeerMissingError
 from jbodlab.conformance.cluster_access import find_cluster
 from jbodlab.conformance.core.expectations import pack
 from jbodlab.conformance.core.verdicts import Outcome, Verdict
 from jbodlab.conformance.trial import Trial, judged, load_expectations, recorded
 from tests.conformance.apache import RELEASES, apache_cluster
+from tests.conformance.mutations import KINDS
+from tests.conformance.teeth import bites
 
 FOLDER: Final = Path(__file__).parents[2] / "jbodlab" / "conformance" / "expectations"
 TIMEOUT_MS: Final = 60_000
+REPORTED_MIN: Final = 0.95
+"""Of all changes."""
 
 
 @click.group()
@@ -56,6 +62,33 @@ def judge(context: click.Context, runs: int, releases: tuple[str, ...]) -> None:
     context.exit(alarms > 0)
 
 
+@main.command()
+@click.option("--count", default=200, show_default=True, type=click.IntRange(1))
+@click.option("--seed", default=1, show_default=True)
+@click.option("--release", default="kafka-3.9", type=click.Choice(list(RELEASES)))
+@click.option("--bootstrap-server", help="An Apache Kafka of that release that runs already.")
+@click.pass_context
+def teeth(
+    context: click.Context, count: int, seed: int, release: str, bootstrap_server: str | None
+) -> None:
+    """Change answers before an Apache Kafka, one at a time; tell how many are reported."""
+    with ExitStack() as stack:
+        if bootstrap_server is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            bootstrap_server = stack.enter_context(apache_cluster(release, folder / "kafka"))
+        suffix = secrets.token_hex(4)
+        found = bites(bootstrap_server, load_expectations(release), count, seed, suffix)
+    for kind in KINDS:
+        of_kind = [each for each in found if each.kind == kind]
+        click.echo(f"{kind}: {sum(each.is_reported for each in of_kind)} of {len(of_kind)}")
+    for each in found:
+        if not each.is_reported:
+            click.echo(f"not reported: {each.what} in {each.case}")
+    reported = sum(each.is_reported for each in found)
+    click.echo(f"{reported} of {count} changes reported, seed {seed}")
+    context.exit(reported < count * REPORTED_MIN)
+
+
 def new_trial(server: str) -> Trial:
     """Return a run against a cluster, with a drawn suffix."""
     return Trial(find_cluster(server, TIMEOUT_MS), secrets.token_hex(4))
@@ -73,4 +106,7 @@ def violations(server: str, release: str) -> list[Verdict]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except PeerMissingError as error:
+        click.echo(f"tests.conformance: nothing was judged, as Apache Kafka cannot be had: {error}")

@@ -99,6 +99,7 @@ OWN_ONLY: Final = {
     "DescribeLogDirs.topics": "name",
     "ListTransactions.transactionStates": "transactionalId",
     "ListPartitionReassignments.topics": "name",
+    "ListConfigResources.configResources": "resourceName",
 }
 """Lists of all that the cluster has: what is not the case's own, and no error, is left out."""
 LEFT_OUT: Final = ("DescribeQuorum.currentVoters", "DescribeQuorum.observers")

@@ -13,7 +13,7 @@ from jbodlab.conformance.core.script import CONTROLLER, Given, NewTopic, Request
 def describe_log_dirs(given: Given) -> Script:
     """Where a topic's replicas are, how large they are; partitions that are not there."""
     topic = yield NewTopic()
-    yield Talk([Request("Produce", 8, produce(topic, batch(3)))], is_seen=False)
+    yield Talk([Request("Produce", 8, produce(topic, batch(3)))])
     for name, partitions in ((topic.name, [0, 7]), (topic.name, [7]), (given.name("none"), [0])):
         form = {"topics": [{"topic": name, "partitions": partitions}]}
         yield from ask("DescribeLogDirs", given.version, form)
@@ -23,7 +23,7 @@ def describe_log_dirs(given: Given) -> Script:
 def describe_all(given: Given) -> Script:
     """Without a list of topics all are described."""
     topic = yield NewTopic()
-    yield Talk([Request("Produce", 8, produce(topic, batch(3)))], is_seen=False)
+    yield Talk([Request("Produce", 8, produce(topic, batch(3)))])
     yield from ask("DescribeLogDirs", given.version, {"topics": None})
 
 

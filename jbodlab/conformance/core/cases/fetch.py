@@ -30,7 +30,7 @@ def _filled(
     for partition in range(partitions):
         for _ in range(batches):
             form = produce(topic, batch(2), partition=partition)
-            yield Talk([Request("Produce", _PRODUCE, form)], is_seen=False)
+            yield Talk([Request("Produce", _PRODUCE, form)])
     return topic
 
 

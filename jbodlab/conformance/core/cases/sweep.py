@@ -8,7 +8,16 @@ from typing import Any, Final
 
 from jbodlab.conformance.core.catalogue import CLIENT_APIS, add
 from jbodlab.conformance.core.forms import fitted, frame_of
-from jbodlab.conformance.core.script import CONTROLLER, Case, Given, Request, Script, Talk, To
+from jbodlab.conformance.core.script import (
+    CONTROLLER,
+    Case,
+    Coordinator,
+    Given,
+    Request,
+    Script,
+    Talk,
+    To,
+)
 from protocol.apis import BY_NAME
 from protocol.json_form import encode_body
 from protocol.wire.table import META
@@ -42,14 +51,19 @@ LEAST: Final[dict[str, Callable[[Given], dict[str, Any]]]] = {
     },
     "ApiVersions": lambda _: {"clientSoftwareName": "conform", "clientSoftwareVersion": "1.0"},
     "AddPartitionsToTxn": lambda g: {"transactions": [{"transactionalId": g.name("none")}]},
-    "OffsetFetch": lambda g: {"groups": [{"groupId": "", "topics": []}]},
+    "OffsetFetch": lambda g: {
+        "groupId": g.name("none"),
+        "groups": [{"groupId": g.name("none"), "topics": []}],
+    },
     "FindCoordinator": lambda g: {"key": g.name("group"), "coordinatorKeys": [g.name("group")]},
 }
 """The least request where an empty one would ask for all that the cluster has, or never end."""
 
 
-def whom(api: str) -> To:
-    """Return who is asked for an API that has nothing to do with a partition or a group."""
+def whom(api: str, given: Given) -> To:
+    """Return who is asked by the least request of an API."""
+    if api == "OffsetFetch":
+        return Coordinator(given.name("none"))
     return CONTROLLER if api in FOR_CONTROLLER else 1
 
 
@@ -60,19 +74,19 @@ def least(api: str, given: Given) -> dict[str, Any]:
 
 def _minimal(api: str, given: Given) -> Script:
     request = Request(api, given.version, least(api, given))
-    yield Talk([request], to=whom(api))
+    yield Talk([request], to=whom(api, given))
 
 
 def _tags(api: str, given: Given) -> Script:
     """Send unknown tagged fields at the end of the header and at the end of the body."""
     form = least(api, given)
     if given.version in META[BY_NAME[api].request].flexible:
-        yield Talk([Request(api, given.version, form, alter=_with_body_tag)], to=whom(api))
+        yield Talk([Request(api, given.version, form, alter=_with_body_tag)], to=whom(api, given))
         head = len(frame_of(Request(api, given.version, form), 0)) - len(
             _body_of(api, given.version, form)
         )
         tagged = partial(_with_header_tag, head)
-        yield Talk([Request(api, given.version, form, alter=tagged)], to=whom(api))
+        yield Talk([Request(api, given.version, form, alter=tagged)], to=whom(api, given))
 
 
 def _with_body_tag(frame: bytes) -> bytes:
@@ -95,9 +109,9 @@ def _cut(api: str, given: Given) -> Script:
     size = len(_body_of(api, given.version, form))
     for missing in sorted({1, (size + 1) // 2, size} & set(range(1, size + 1))):
         cut = partial(_without_end, missing)
-        yield Talk([Request(api, given.version, form, alter=cut)], to=whom(api))
-    yield Talk([Request(api, given.version, form, alter=_with_more)], to=whom(api))
-    yield Talk([Request(api, given.version, form)], to=whom(api))
+        yield Talk([Request(api, given.version, form, alter=cut)], to=whom(api, given))
+    yield Talk([Request(api, given.version, form, alter=_with_more)], to=whom(api, given))
+    yield Talk([Request(api, given.version, form)], to=whom(api, given))
 
 
 def _without_end(missing: int, frame: bytes) -> bytes:

@@ -178,7 +178,7 @@ def delete_by_id(given: Given) -> Script:
 def delete_records(given: Given) -> Script:
     """Records before an offset go; offsets out of range are refused."""
     topic = yield NewTopic()
-    yield Talk([Request("Produce", 8, produce(topic, batch(4)))], is_seen=False)
+    yield Talk([Request("Produce", 8, produce(topic, batch(4)))])
     for partition, offset in ((0, 2), (0, 1), (0, 5), (0, -2), (0, -1), (3, 0)):
         row = {"partitionIndex": partition, "offset": offset}
         form = {"topics": [{"name": topic.name, "partitions": [row]}], "timeoutMs": 10_000}

@@ -34,11 +34,9 @@ def _to(given: Given) -> Coordinator:
     return Coordinator(given.name("txn"), 1)
 
 
-def _init(
-    given: Given, version: int = _INIT, *, is_seen: bool = False, **more: Any
-) -> Generator[Any, Any, Producer]:
+def _init(given: Given, version: int = _INIT, **more: Any) -> Generator[Any, Any, Producer]:
     form = {"transactionalId": given.name("txn"), "transactionTimeoutMs": _TIMEOUT_MS} | more
-    answer = yield from ask("InitProducerId", version, form, to=_to(given), is_seen=is_seen)
+    answer = yield from ask("InitProducerId", version, form, to=_to(given))
     return answer.get("producerId", -1), answer.get("producerEpoch", -1)
 
 
@@ -86,10 +84,10 @@ def _has_no_open(answer: Form) -> bool:
 def init(given: Given) -> Script:
     """Each new incarnation gets a new epoch; bad timeouts and ids are refused."""
     for _ in range(2):
-        yield from _init(given, given.version, is_seen=True)
+        yield from _init(given, given.version)
     for timeout_ms in (0, -1, 2**31 - 1):
-        yield from _init(given, given.version, is_seen=True, transactionTimeoutMs=timeout_ms)
-    yield from _init(given, given.version, is_seen=True, transactionalId="")
+        yield from _init(given, given.version, transactionTimeoutMs=timeout_ms)
+    yield from _init(given, given.version, transactionalId="")
 
 
 @case("transactions/init-again", "InitProducerId", versions="all", since=3)
@@ -98,7 +96,7 @@ def init_again(given: Given) -> Script:
     id_, epoch = yield from _init(given)
     for number in (epoch, epoch, epoch + 5, -1):
         more = {"producerId": id_, "producerEpoch": number}
-        yield from _init(given, given.version, is_seen=True, **more)
+        yield from _init(given, given.version, **more)
 
 
 @case("transactions/commit", "EndTxn", versions="all")
@@ -170,7 +168,6 @@ def produce_refused(given: Given) -> Script:
         _ADD,
         _added(given, producer, topic.name, [0]),
         to=_to(given),
-        is_seen=False,
     )
     data = idempotent(producer, 0, is_transactional=True)
     yield from ask("Produce", given.version, produce(topic, data))
@@ -189,8 +186,8 @@ def fenced(given: Given) -> Script:
     old = yield from _init(given)
     to = _to(given)
     added = _added(given, old, topic.name, [0])
-    yield from ask("AddPartitionsToTxn", _ADD, added, to=to, is_seen=False)
-    yield from ask("Produce", _PRODUCE, _sent(given, topic, old, 0), is_seen=False)
+    yield from ask("AddPartitionsToTxn", _ADD, added, to=to)
+    yield from ask("Produce", _PRODUCE, _sent(given, topic, old, 0))
     form = {"transactionalId": given.name("txn"), "transactionTimeoutMs": _TIMEOUT_MS}
     settled = {0, 3, 47, 48, 90}
     again = Request("InitProducerId", given.version, form)
@@ -232,7 +229,7 @@ def offsets_refused(given: Given) -> Script:
     group = given.name("group")
     producer = yield from _init(given)
     whole = _who(given, producer) | {"groupId": group}
-    yield from ask("AddOffsetsToTxn", 3, whole, to=_to(given), is_seen=False)
+    yield from ask("AddOffsetsToTxn", 3, whole, to=_to(given))
     for partition, more in (
         (9, {}),
         (0, {"memberId": "nobody", "generationId": 1} if given.version >= 3 else {}),
@@ -265,7 +262,7 @@ def describe(given: Given) -> Script:
     ids = {"transactionalIds": [given.name("txn")]}
     yield from ask("DescribeTransactions", given.version, ids, to=to)
     added = _added(given, producer, topic.name, [0, 1])
-    yield from ask("AddPartitionsToTxn", _ADD, added, to=to, is_seen=False)
+    yield from ask("AddPartitionsToTxn", _ADD, added, to=to)
     yield from ask("DescribeTransactions", given.version, ids, to=to)
     none = given.name("none")
     form = {"transactionalIds": [none]}
@@ -280,7 +277,7 @@ def list_all(given: Given) -> Script:
     producer = yield from _init(given)
     to = _to(given)
     added = _added(given, producer, topic.name, [0])
-    yield from ask("AddPartitionsToTxn", _ADD, added, to=to, is_seen=False)
+    yield from ask("AddPartitionsToTxn", _ADD, added, to=to)
     for form in (
         {},
         {"stateFilters": ["Ongoing"]},
