@@ -105,7 +105,7 @@ def failovers(steps: DataFrame) -> DataFrame:
             c.FAILED_AT_MS,
             c.NODE,
             c.DETAIL,
-            F.element_at(F.split(c.DETAIL, ": "), -1).alias(c.CAUSE),
+            _cause().alias(c.CAUSE),
             c.OFFLINE_COUNT,
             c.MOVED_COUNT,
             c.ELECTED_AFTER_MS,
@@ -152,6 +152,12 @@ def failover_durations(found: DataFrame) -> DataFrame:
 def _at(step: FailoverStep, column: str) -> Column:
     """The column's value in rows of ``step``, null in the others."""
     return F.when(F.col(c.STEP) == step.value, F.col(column))
+
+
+def _cause() -> Column:
+    """Read the error out of "log dir: operation: error: 'file'"; files differ, causes are alike."""
+    error = F.element_at(F.split(c.DETAIL, ": ", 3), -1)
+    return F.regexp_replace(error, ": '[^']*'$", "")
 
 
 def _step_order() -> Column:

@@ -119,6 +119,13 @@ def test_clocks_that_disagree_are_said(spark: SparkSession) -> None:
     assert row.clock_skew_ms == 41
 
 
+def test_the_cause_is_the_error_without_its_file(spark: SparkSession) -> None:
+    detail = "/d1: probe: [Errno 5] Input/output error (injected): ''"
+    events = frame_of(spark, "failover_event", [changed(EVENT, detail=detail)])
+    found = failovers(failover_steps(events))
+    assert picked(found, "cause") == [("[Errno 5] Input/output error (injected)",)]
+
+
 def test_one_failure_in_two_runs_is_two_failovers(spark: SparkSession) -> None:
     other = RowOrigin(cluster_id="jbod-lab", run_id="run-2")
     events = frame_of(spark, "failover_event", STORY).union(
