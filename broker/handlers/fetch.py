@@ -364,6 +364,13 @@ class _Topics:
             self._partitions.append(_partition(part.tp.partition, result, version))
 
 
+_ABSENT: Final = (
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.INCONSISTENT_TOPIC_ID,
+)
+
+
 def _partition(index: int, result: FetchResult, version: int) -> PartitionData:
     data = PartitionData(
         partition_index=index,
@@ -371,8 +378,8 @@ def _partition(index: int, result: FetchResult, version: int) -> PartitionData:
         high_watermark=result.high_watermark,
         last_stable_offset=result.last_stable_offset,
         log_start_offset=result.log_start_offset,
-        # Whoever reads uncommitted records is told null, as is nobody with an error.
-        aborted_transactions=() if result.error_code else None,
+        # Null, unless nobody here has it: as Kafka writes errors that it finds before it reads.
+        aborted_transactions=() if result.error_code in _ABSENT else None,
         preferred_read_replica=result.preferred_read_replica,
         records=result.records,
     )

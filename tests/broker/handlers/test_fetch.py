@@ -355,10 +355,15 @@ async def test_very_many_topics_without_partitions_give_others_their_turns(
     assert turns >= decoded_in + 19
 
 
-async def test_an_error_has_an_empty_list_of_aborted_transactions(broker: FakeBroker):
-    """As Kafka writes it; null is for those who read uncommitted records."""
-    failed = FetchResult(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
-    broker.engine.fetch_results[ORDERS_0] = failed
+@pytest.mark.parametrize(
+    ("code", "aborted"),
+    [(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ()), (ErrorCode.OFFSET_OUT_OF_RANGE, None)],
+)
+async def test_who_has_no_partition_has_an_empty_list_of_aborted_transactions(
+    broker: FakeBroker, code: ErrorCode, aborted: tuple[()] | None
+):
+    """As Kafka writes it: null for errors of reads, an empty list for those found before."""
+    broker.engine.fetch_results[ORDERS_0] = FetchResult(error_code=code)
     (partition,) = (await broker.ask(fetch(0), 12)).responses[0].partitions
-    assert partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
-    assert partition.aborted_transactions == ()
+    assert partition.error_code == code
+    assert partition.aborted_transactions == aborted
