@@ -17,6 +17,7 @@ from broker.core.metadata_image import MetadataChange, MetadataImage
 from broker.core.partition import Leadership, Partition
 from broker.core.producers import ProducerStates
 from broker.core.retention import RetentionLimits
+from broker.core.verification import VerificationGuard
 from broker.engine.log.retention import Retention
 from broker.engine.replica import Replica
 from broker.engine.serve.fetch import Fetches
@@ -206,7 +207,7 @@ class GullibleProducers(ProducerStates):
 
     __slots__ = ()
 
-    def check(self, header: BatchHeader) -> None:
+    def check(self, header: BatchHeader, guard: VerificationGuard | None = None) -> None:
         return None
 
 

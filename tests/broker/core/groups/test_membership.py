@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from broker.core.groups.classic_groups import ClassicGroups
-from broker.core.groups.membership import Committer, ExpiryRule, Membership
+from broker.core.groups.membership import Committer, ExpiryRule
 from protocol.configs.coordination import CoordinationConfig
 from protocol.errors import KafkaError
 
 
-def no_members() -> Membership:
+def no_members() -> ClassicGroups:
     return ClassicGroups(CoordinationConfig(), lambda: 1_000_000)
 
 
