@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple
 import h11
 import msgspec
 
-from broker.control_access import refusal
 from broker.metrics import Family
 from protocol.faults.document import DURATION_MS_MAX
 from protocol.faults.model import DiskMode
+from protocol.http_access import refusal
 
 LOOPBACK: Final = "127.0.0.1"
 BODY_BYTES_MAX: Final = 64 * 1024

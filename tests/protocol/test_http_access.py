@@ -1,10 +1,10 @@
-"""Who may use the control endpoint: programs do, pages of a browser do not."""
+"""Who may use an HTTP endpoint on loopback: programs do, pages of other sites do not."""
 
 from __future__ import annotations
 
 import pytest
 
-from broker.control_access import Refusal, refusal
+from protocol.http_access import Refusal, refusal
 
 PAGE = {
     "Connection": "keep-alive",
@@ -97,6 +97,31 @@ def test_what_a_page_of_a_browser_asks_is_refused(
 )
 def test_what_a_program_or_a_person_asks_may_pass(method: str, headers: dict[str, str]) -> None:
     assert refusal(method, sent(headers)) is None
+
+
+def test_a_page_of_an_endpoint_that_serves_pages_may_ask_it() -> None:
+    own = {"Host": "127.0.0.1:8099", "Origin": "http://127.0.0.1:8099"}
+    asked = sent(PAGE | own | {"Content-Type": "application/json"})
+    assert refusal("POST", asked, serves_pages=True) is None
+    assert refusal("POST", asked) is not None
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://127.0.0.1:8100", "https://127.0.0.1:8099", "http://localhost:8099", "null"]
+)
+def test_a_page_of_another_port_scheme_or_name_may_not(origin: str) -> None:
+    asked = sent(PAGE | {"Host": "127.0.0.1:8099", "Origin": origin})
+    found = refusal("GET", asked, serves_pages=True)
+    assert found is not None
+    assert found.status == 403
+    assert "Origin is" in found.text
+
+
+def test_where_a_token_keeps_strangers_out_any_name_of_the_host_will_do() -> None:
+    asked = sent({"Host": "lab.example:8099", "Origin": "http://lab.example:8099"})
+    assert refusal("GET", asked, serves_pages=True, host_names=None) is None
+    foreign = sent({"Host": "lab.example:8099", "Origin": "http://evil.example"})
+    assert refusal("GET", foreign, serves_pages=True, host_names=None) is not None
 
 
 @pytest.mark.parametrize("name", ["host", "origin", "content-type", "sec-fetch-site"])
