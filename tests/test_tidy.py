@@ -62,6 +62,11 @@ SHOWN_ELSEWHERE = {
     "jbodlab/pytest_plugin.py": "needs a cluster: tests/integration/test_pytest_plugin.py",
     "jbodlab/processes/fault_orders.py": "shown by tests/jbodlab/commands/test_faults.py",
     "jbodlab/conformance/core/script.py": "values, shown by test_case_run.py and test_catalogue.py",
+    **dict.fromkeys(
+        (f"jbodlab/http_api/{name}.py" for name in ("app", "looking", "orders")),
+        "needs a cluster: tests/integration/test_http_api.py",
+    ),
+    "jbodlab/commands/serve.py": "needs a cluster: tests/integration/test_http_api.py",
     "jbodlab/errors.py": "numbers, shown by tests/jbodlab/test_cli.py",
     "jbodlab/commands/records.py": "needs a cluster: tests/integration/test_command_line.py",
     "jbodlab/commands/demo.py": "one call: tests/integration/test_demo.py runs it",
