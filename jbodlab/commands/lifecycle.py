@@ -18,7 +18,7 @@ from jbodlab.commands.output import Lab, lab_command, partition_content
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.processes.cluster import CONTROLLER, Cluster, Condition
 from jbodlab.processes.loading import Remaining, loading_words
-from jbodlab.processes.nodes import status_troubles
+from jbodlab.processes.nodes import listens, status_troubles
 from jbodlab.processes.process import fatal_signal
 from protocol.admin.cluster import ClusterView
 from protocol.cluster_file.spec import MIB
@@ -235,8 +235,9 @@ def _started_words(started: list[str]) -> str:
 
 
 def _process_row(cluster: Cluster, name: str) -> dict[str, Any]:
-    running = cluster.is_running(name)
-    process = cluster.processes.get(name)
+    own = cluster.is_running(name)
+    running = own or listens(cluster.spec, name)
+    process = cluster.processes.get(name) if own else None
     paused = running and process is not None and process.is_paused
     log_file = cluster.log_file(name)
     return {

@@ -18,6 +18,7 @@ from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.processes.cluster import CONTROLLER, Cluster
+from jbodlab.processes.nodes import listens
 from protocol.admin.cluster import PartitionView
 from protocol.cluster_file.spec import BrokerSpec
 from protocol.faults.model import broker_node
@@ -53,6 +54,8 @@ class Lab:
         """
         cluster = self.cluster
         living = [name for name in cluster.names[1:] if cluster.is_running(name)]
+        if any(self.is_run_elsewhere(name) for name in cluster.names[1:]):
+            return cluster
         if not living:
             raise LabError(
                 ExitCode.NOT_RUNNING,
@@ -85,6 +88,10 @@ class Lab:
         self.require_broker(broker.id)
         return ControlClient(broker.id, broker.control_port)
 
+    def is_run_elsewhere(self, name: str) -> bool:
+        """Tell whether somebody else runs the node ``name``, as a container engine does."""
+        return not self.cluster.is_running(name) and listens(self.cluster.spec, name)
+
     def require_broker(self, broker_id: int) -> None:
         """Go on when this broker can answer.
 
@@ -98,7 +105,10 @@ class Lab:
 
     def away(self, broker: BrokerSpec) -> str | None:
         """Say why a broker cannot answer, and what to do; None when it can."""
-        process = self.cluster.processes.get(broker_node(broker.id))
+        name = broker_node(broker.id)
+        if self.is_run_elsewhere(name):
+            return None
+        process = self.cluster.processes.get(name)
         if process is None or not process.is_running:
             return (
                 f"broker {broker.id} does not run: start it with `jbodlab brokers start "
@@ -117,6 +127,8 @@ class Lab:
         Raises:
             LabError: NOT_RUNNING.
         """
+        if self.is_run_elsewhere(CONTROLLER):
+            return
         if not self.cluster.is_running(CONTROLLER):
             raise LabError(
                 ExitCode.NOT_RUNNING,

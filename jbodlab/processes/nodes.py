@@ -5,6 +5,7 @@ It starts none.
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -20,6 +21,7 @@ from protocol.faults.model import CONTROLLER_NODE
 from protocol.messages.api_versions import ApiVersionsRequest
 
 _TIMEOUT_MS: Final = 3000
+_LISTENS_TIMEOUT_S: Final = 1
 
 
 def _nothing_more() -> list[str]:
@@ -119,6 +121,20 @@ def controller_answers(spec: ControllerSpec) -> bool:
         return False
     finally:
         client.close()
+    return True
+
+
+def listens(spec: ClusterSpec, name: str) -> bool:
+    """Tell whether anybody takes connections where clients reach a node: one in a container too."""
+    if name == CONTROLLER_NODE:
+        address = (spec.controller.advertised_host, spec.controller.port)
+    else:
+        broker = spec.broker(int(name.removeprefix("broker-")))
+        address = (broker.advertised_host, broker.advertised_port)
+    try:
+        socket.create_connection(address, timeout=_LISTENS_TIMEOUT_S).close()
+    except OSError:
+        return False
     return True
 
 

@@ -16,11 +16,14 @@ from jbodlab.processes.nodes import (
     cluster_troubles,
     controller_answers,
     death_line,
+    listens,
     stop_together,
 )
 from jbodlab.processes.process import UNKNOWN_CODE, Process
 from protocol.cluster_file.spec import load_cluster_spec
+from protocol.faults.model import CONTROLLER_NODE
 from tests.deadlines import DEADLINE_MS
+from tests.jbodlab.fake_node import fake_node
 
 
 def test_the_end_of_a_broker_is_told_with_code_meaning_words_and_log(tmp_path: Path) -> None:
@@ -174,3 +177,12 @@ def test_a_node_is_asked_to_end_once_since_an_ending_interpreter_dies_of_a_secon
     stop_together(nodes, DEADLINE_MS)
     assert [node.asked for node in nodes] == [1, 1]
     assert not any(node.is_running for node in nodes)
+
+
+def test_a_node_that_nobody_here_started_listens_all_the_same(tmp_path: Path) -> None:
+    spec = load_cluster_spec(write_lab_spec(tmp_path))
+    assert not listens(spec, "broker-1")
+    with fake_node({}, spec.broker(1).advertised_port), fake_node({}, spec.controller.port):
+        assert listens(spec, "broker-1")
+        assert listens(spec, CONTROLLER_NODE)
+    assert not listens(spec, CONTROLLER_NODE)
