@@ -54,7 +54,7 @@ def create_topics(step: Step, event: RequestArrived) -> None:
     counts = Counter(topic.name for topic in request.topics)
     results: list[CreatableTopicResult] = []
     tps: list[TopicPartition] = []
-    for topic in {topic.name: topic for topic in request.topics}.values():
+    for topic in request.topics:
         try:
             plan = _plan(step, topic, is_duplicate=counts[topic.name] > 1)
         except KafkaError as error:

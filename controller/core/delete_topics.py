@@ -54,6 +54,8 @@ def _wanted(request: DeleteTopicsRequest, version: int) -> list[DeleteTopicState
 
 
 def _look_up(step: Step, entry: DeleteTopicState) -> DeletableTopicResult:
+    if entry.name is None and entry.topic_id == ZERO_UUID:
+        return _result(None, ZERO_UUID, ErrorCode.INVALID_REQUEST)
     if entry.name is None:
         name = step.state.topic_names.get(bytes(entry.topic_id))
         if name is None:

@@ -126,7 +126,7 @@ def test_what_is_wrong_is_answered_in_kafkas_words(
     assert len(cluster.state.topics) == 1 + (code is ErrorCode.NONE)
 
 
-def test_a_name_listed_twice_is_refused_and_the_others_are_created() -> None:
+def test_a_name_listed_twice_is_refused_twice_and_the_others_are_created() -> None:
     cluster = three_brokers()
 
     results = create(cluster, topic("t"), topic("u"), topic("t"))
@@ -134,6 +134,7 @@ def test_a_name_listed_twice_is_refused_and_the_others_are_created() -> None:
     assert [(r.name, r.error_code) for r in results] == [
         ("t", ErrorCode.INVALID_REQUEST),
         ("u", ErrorCode.NONE),
+        ("t", ErrorCode.INVALID_REQUEST),
     ]
     assert list(cluster.state.topics) == ["u"]
 

@@ -36,6 +36,20 @@ def test_unknown_topics_are_said_so_by_name_and_by_id() -> None:
     ]
 
 
+def test_an_entry_with_neither_name_nor_id_is_refused_alone() -> None:
+    cluster = cluster_with("t")
+    request = DeleteTopicsRequest(
+        topics=[DeleteTopicState(name=None), DeleteTopicState(name="t")], timeout_ms=1000
+    )
+
+    results = cluster.call(request, 6).responses
+
+    assert [(r.name, r.error_code) for r in results] == [
+        (None, ErrorCode.INVALID_REQUEST),
+        ("t", ErrorCode.NONE),
+    ]
+
+
 def test_a_topic_can_be_deleted_by_id() -> None:
     cluster = cluster_with("t")
     topic_id = cluster.state.topics["t"].topic_id
