@@ -99,5 +99,6 @@ def _response(request: OffsetCommitRequest, codes: Iterable[ErrorCode]) -> Offse
                 ],
             )
             for topic in request.topics
+            if topic.partitions
         ]
     )

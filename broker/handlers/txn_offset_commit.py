@@ -103,5 +103,6 @@ def _response(
                 ],
             )
             for topic in request.topics
+            if topic.partitions
         ]
     )

@@ -113,12 +113,14 @@ class GroupShard:
         """Commit offsets; the answer is one error code for each.
 
         Raises:
-            KafkaError: INVALID_COMMIT_OFFSET_SIZE, or what ``Membership.validate_commit`` says.
+            KafkaError: INVALID_COMMIT_OFFSET_SIZE, UNKNOWN_MEMBER_ID, or what
+                ``Membership.validate_commit`` says.
 
         Source: GroupCoordinator.handleCommitOffsets, GroupMetadataManager.storeOffsets.
         """
         group_id = commit.group_id
         tps = [new.tp for new in commit.offsets]
+        self._check_generation(group_id, commit.committer)
         self._membership.validate_commit(group_id, commit.committer, tps, now_ms)
         codes: list[ErrorCode] = []
         wanted: dict[TopicPartition, Committed] = {}
@@ -240,6 +242,12 @@ class GroupShard:
         return ()
 
     # Rules.
+
+    def _check_generation(self, group_id: str, committer: Committer) -> None:
+        """Refuse members of a group that has offsets alone: it is there, and nobody is in it."""
+        is_simple = self.offsets.has_offsets(group_id) and not self._membership.knows(group_id)
+        if is_simple and committer.generation >= 0:
+            raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
 
     def _check(self, new: NewOffset) -> ErrorCode:
         """Kafka counts the metadata in UTF-16 units, as its name does not say."""

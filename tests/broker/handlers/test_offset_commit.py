@@ -51,6 +51,13 @@ async def test_an_offset_is_committed(broker: FakeBroker, version: int):
     assert committed.commit_ms == (COMMITTED_MS if version == 1 else WALL_MS)
 
 
+async def test_a_topic_without_partitions_is_not_answered_for(broker: FakeBroker):
+    request = committing(9)
+    request.topics = [OffsetCommitRequestTopic(name="orders", partitions=[]), *request.topics]
+    response = await broker.ask(request, 9)
+    assert [(topic.name, len(topic.partitions)) for topic in response.topics] == [("orders", 1)]
+
+
 @pytest.mark.parametrize("version", [2, 4])
 async def test_versions_2_to_4_may_say_when_an_offset_expires(broker: FakeBroker, version: int):
     request = committing(version)

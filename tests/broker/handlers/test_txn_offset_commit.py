@@ -57,6 +57,10 @@ async def test_offsets_count_when_the_transaction_is_committed(
     assert (ORDERS in offsets.committed("readers")) is commits
 
 
+async def test_a_topic_without_partitions_is_not_answered_for(broker: FakeBroker):
+    assert len((await broker.ask(committing(), 3)).topics) == 0
+
+
 async def test_what_is_unknown_or_coordinated_elsewhere_is_told(broker: FakeBroker):
     unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert await ask(broker, 3, 99, 0) == [unknown, ErrorCode.NONE]

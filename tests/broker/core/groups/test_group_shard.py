@@ -101,6 +101,14 @@ def test_who_says_it_is_in_a_generation_of_a_simple_group_is_refused():
         commit(shard_with(), NewOffset(TP, 5), generation=1)
 
 
+def test_a_group_that_has_offsets_has_no_member_that_could_be_in_a_generation():
+    shard = shard_with()
+    commit(shard, NewOffset(TP, 5))
+    with pytest.raises(KafkaError, match="UNKNOWN_MEMBER_ID"):
+        commit(shard, NewOffset(TP, 6), generation=1)
+    assert fetched(shard, TP) == [FetchedOffset(TP, 5)]
+
+
 def test_times_are_the_broker_s_unless_old_clients_chose_them():
     shard = shard_with()
     commit(shard, NewOffset(TP, 5), retention_ms=10)
