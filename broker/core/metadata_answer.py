@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from broker.core.metadata_image import MetadataImage, PartitionImage, TopicImage
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import NO_LEADER, ZERO_UUID
 from protocol.messages.metadata import (
     MetadataRequest,
@@ -36,6 +36,19 @@ _LAYOUT_LISTENER_ERRORS: Final = 6
 _TOPIC_IDS_IN_REQUEST_VERSION: Final = 12
 _ROWS_PER_TOPIC: Final = 3
 """One per layout; more are rows of deleted topics."""
+
+
+def check_names(request: MetadataRequest, version: int) -> None:
+    """Versions 10 and 11 have room for ids of topics, and do not take them.
+
+    Raises:
+        KafkaError: INVALID_REQUEST, an id, or null for a name, before version 12.
+    """
+    if version >= _TOPIC_IDS_IN_REQUEST_VERSION:
+        return
+    for topic in request.topics or ():
+        if topic.name is None or bytes(topic.topic_id) != ZERO_UUID:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Metadata v{version} takes names only.")
 
 
 class MetadataAnswers:
@@ -94,12 +107,7 @@ class MetadataAnswers:
         asked = request.topics
         if asked is None or (version == 0 and not asked):
             return [self._row(topic, version) for topic in self._image.topics()]
-        uses_ids = any(bytes(topic.topic_id) != ZERO_UUID for topic in asked)
-        if version < _TOPIC_IDS_IN_REQUEST_VERSION and (
-            uses_ids or any(topic.name is None for topic in asked)
-        ):
-            return [_refused(topic, ErrorCode.INVALID_REQUEST) for topic in asked]
-        if uses_ids:
+        if any(bytes(topic.topic_id) != ZERO_UUID for topic in asked):
             return self._rows_by_id(asked, version)
         names = dict.fromkeys(topic.name or "" for topic in asked)
         return [self._row_by_name(name, version, creating) for name in names]
@@ -199,9 +207,3 @@ def _layout_of(version: int) -> int:
     if version == 0:
         return _LAYOUT_V0
     return _LAYOUT_OLD if version < _LAYOUT_LISTENER_ERRORS else _LAYOUT_LISTENER_ERRORS
-
-
-def _refused(asked: MetadataRequestTopic, code: ErrorCode) -> MetadataResponseTopic:
-    return MetadataResponseTopic(
-        error_code=code, name=asked.name or "", topic_id=bytes(asked.topic_id), partitions=[]
-    )

@@ -83,7 +83,11 @@ def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
     is_legal = is_topic_name(name)
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal else ErrorCode.INVALID_TOPIC_EXCEPTION
     return DescribeTopicPartitionsResponseTopic(
-        error_code=code, name=name, is_internal=name in INTERNAL_TOPICS, partitions=[]
+        error_code=code,
+        name=name,
+        is_internal=name in INTERNAL_TOPICS,
+        partitions=[],
+        topic_authorized_operations=TOPIC_OPERATIONS,
     )
 
 

@@ -36,6 +36,8 @@ async def handle(
     """Answer at once; when something changed, once that is replicated."""
     if context.release is not None and not has_consumer_protocol(context.release):
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+    if not request.group_id:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "GroupId can't be empty.")
     host = f"/{client.host}"  # As Java writes an address.
     heartbeating = Heartbeating(request, version, client.id, host, context.new_uuid())
     told: ConsumerGroupHeartbeatResponse = await context.groups.ask(

@@ -56,6 +56,9 @@ async def handle(
 def _answer(context: Context, topic: str, index: int) -> PartitionResponse:
     if not is_topic_name(topic):
         return _failed(index, KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION))
+    if not context.metadata.has_topic(topic):
+        text = "This server does not host this topic-partition."
+        return _failed(index, KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text))
     try:
         entries = context.describe.producers(TopicPartition(topic, index))
     except KafkaError as error:

@@ -23,6 +23,8 @@ _MESSAGES_SINCE: Final = 1
 _NO_NODE: Final = -1
 _TOPICS: Final = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE}
 """By key type."""
+_SHARE_PARTITIONS: Final = 2
+"""A key type that Kafka knows and refuses without a text."""
 
 
 def refuse(
@@ -41,7 +43,9 @@ async def handle(
     keys = request.coordinator_keys if version >= _BATCHES_SINCE else [request.key]
     topic = _TOPICS.get(request.key_type)
     if topic is None:
-        raise KafkaError(ErrorCode.INVALID_REQUEST, f"no coordinators of type {request.key_type}")
+        is_silent = request.key_type == _SHARE_PARTITIONS and version >= _BATCHES_SINCE
+        text = f"There are no coordinators of type {request.key_type}."
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "" if is_silent else text)
     if not context.metadata.has_topic(topic):
         context.auto_topics.create([topic])
     return _response([_find(context, topic, key) for key in keys], version)

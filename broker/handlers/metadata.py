@@ -8,6 +8,7 @@ Versions: 0-13; the code at the top of v13, which sends a client back to its boo
 from __future__ import annotations
 
 from broker.context import Context
+from broker.core.metadata_answer import check_names
 from broker.handlers import handles
 from protocol.errors import KafkaError
 from protocol.messages.metadata import (
@@ -36,6 +37,7 @@ def refuse(request: MetadataRequest, _version: int, error: KafkaError) -> Metada
 @handles(MetadataRequest, "0-13", refuse=refuse)
 async def handle(context: Context, request: MetadataRequest, version: int) -> MetadataResponse:
     """Answer from the metadata at hand; start creating unknown topics where that is wanted."""
+    check_names(request, version)
     creating: list[str] = []
     if request.allow_auto_topic_creation and context.config.auto_create_topics_enable:
         creating = context.metadata_answers.unknown_topics(request)

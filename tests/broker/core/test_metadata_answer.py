@@ -8,8 +8,10 @@ from broker.core.metadata_answer import (
     CLUSTER_OPERATIONS,
     TOPIC_OPERATIONS,
     MetadataAnswers,
+    check_names,
 )
 from broker.core.metadata_image import MetadataImage
+from protocol.errors import KafkaError
 from protocol.ids import ZERO_UUID, BrokerId
 from protocol.messages.control import (
     UpdateMetadataBroker,
@@ -150,8 +152,11 @@ def test_topic_names(name: str, *, allowed: bool) -> None:
 def test_ids_are_for_version_12() -> None:
     served, _ = answers(topic(partition(0)))
     assert rows(ask(served, by_id(ID, OTHER_ID, ID), 12)) == [("t", 0), (None, 100)]
-    assert rows(ask(served, by_id(ID), 10)) == [("", 42)]
-    assert rows(ask(served, by_name("t", None), 11)) == [("t", 42), ("", 42)]
+    check_names(by_id(ID), 12)
+    check_names(by_name("t"), 11)
+    for asked, version in ((by_id(ID), 10), (by_name("t", None), 11)):
+        with pytest.raises(KafkaError, match="INVALID_REQUEST"):
+            check_names(asked, version)
 
 
 def test_internal_topics_are_marked() -> None:

@@ -134,6 +134,12 @@ def test_unknown_and_illegal_names_have_their_codes_and_take_no_room() -> None:
     ]
 
 
+def test_all_topics_tell_what_may_be_done_with_them_be_they_there_or_not() -> None:
+    told = ask("a", "no", "n o", limit=9).topics
+
+    assert [t.topic_authorized_operations for t in told] == [TOPIC_OPERATIONS] * 3
+
+
 def test_a_partition_without_a_leader_has_a_code_and_its_offline_replicas() -> None:
     built = MetadataImage(broker_id=BrokerId(1))
     built.update(request(topic(partition(0, leader=-1, offline=(1, 2)), name="a")))

@@ -40,6 +40,20 @@ async def test_version_0_gets_an_id_and_version_1_has_to_bring_one(broker: FakeB
     )
 
 
+@pytest.mark.parametrize("version", [0, 1])
+async def test_a_group_without_a_name_is_refused_before_its_coordinator_is_asked(
+    broker: FakeBroker, version: int
+):
+    broker.groups.error = KafkaError(ErrorCode.NOT_COORDINATOR)
+    request = joining()
+    request.group_id = ""
+    told = await broker.ask(request, version)
+    assert (told.error_code, told.error_message) == (
+        ErrorCode.INVALID_REQUEST,
+        "GroupId can't be empty.",
+    )
+
+
 async def test_what_the_coordinator_says_stands_at_the_top(broker: FakeBroker):
     broker.groups.error = KafkaError(ErrorCode.NOT_COORDINATOR)
     told = await broker.ask(joining(), 1)

@@ -38,6 +38,14 @@ async def test_what_is_not_here_has_a_code(broker: FakeBroker, topic: str, code:
     assert (partition.error_code, len(partition.active_producers)) == (code, 0)
 
 
+async def test_only_a_topic_that_is_not_there_is_explained(broker: FakeBroker) -> None:
+    assert (await ask(broker, "nobody")).error_message == (
+        "This server does not host this topic-partition."
+    )
+    broker.engine.error = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    assert (await ask(broker)).error_message is None
+
+
 async def test_an_offline_partition_is_a_storage_error(broker: FakeBroker) -> None:
     broker.engine.error = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR)
     assert (await ask(broker)).error_code == ErrorCode.KAFKA_STORAGE_ERROR

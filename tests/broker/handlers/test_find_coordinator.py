@@ -61,6 +61,24 @@ async def test_there_are_no_coordinators_of_share_groups(broker: FakeBroker, ver
     assert found.error_code == ErrorCode.INVALID_REQUEST
 
 
+@pytest.mark.parametrize(
+    ("key_type", "version", "text"),
+    [
+        (2, 3, "There are no coordinators of type 2."),
+        (2, 4, ""),
+        (2, 6, ""),
+        (99, 4, "There are no coordinators of type 99."),
+    ],
+)
+async def test_a_type_without_coordinators_is_refused_key_by_key(
+    broker: FakeBroker, key_type: int, version: int, text: str
+):
+    response = await broker.ask(asking(version, "a", key_type=key_type), version)
+    (found,) = response.coordinators if version >= 4 else [response]
+    assert (found.error_code, found.error_message) == (ErrorCode.INVALID_REQUEST, text)
+    assert broker.auto_topics.names == []
+
+
 @pytest.mark.parametrize("version", [1, 6])
 async def test_transactions_have_a_topic_of_their_own(broker: FakeBroker, version: int):
     await broker.ask(asking(version, "payments", key_type=1), version)

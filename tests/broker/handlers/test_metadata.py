@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from protocol.errors import ErrorCode
+from protocol.ids import ZERO_UUID
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from tests.broker.fakes import FakeBroker, topic_state, update_metadata
+from tests.broker.fakes import TOPIC_ID, FakeBroker, topic_state, update_metadata
 
 
 def metadata(*names: str, create: bool = True) -> MetadataRequest:
@@ -26,6 +27,21 @@ async def test_brokers_and_leaders_are_told_at_every_version(broker: FakeBroker,
         assert response.controller_id == 1
     if version >= 2:
         assert response.cluster_id == "cluster"
+
+
+@pytest.mark.parametrize("version", [10, 11])
+@pytest.mark.parametrize("name", ["orders", None])
+async def test_versions_10_and_11_with_a_topic_id_are_refused_as_a_whole(
+    broker: FakeBroker, version: int, name: str | None
+):
+    asked = [MetadataRequestTopic(name=name, topic_id=TOPIC_ID), MetadataRequestTopic(name="new")]
+    response = await broker.ask(MetadataRequest(topics=asked), version)
+    assert [(t.name, t.topic_id, t.error_code) for t in response.topics] == [
+        (name or "", TOPIC_ID, ErrorCode.INVALID_REQUEST),
+        ("new", ZERO_UUID, ErrorCode.INVALID_REQUEST),
+    ]
+    assert (len(response.brokers), response.cluster_id, response.controller_id) == (0, None, -1)
+    assert broker.auto_topics.names == []
 
 
 async def test_a_topic_that_is_merely_mentioned_is_created(broker: FakeBroker):
