@@ -310,7 +310,7 @@ class FetchSessions(Generic[P]):
         self, head: FetchRequestHead, pairs: Sequence[tuple[P, PartAnswer]], now_ms: int
     ) -> int:
         """Make a session of a full fetch and its answer; return its id, 0 when there is no room."""
-        if not pairs or not self._make_room(head, len(pairs), now_ms):
+        if not self._make_room(head, len(pairs), now_ms):
             return NO_SESSION_ID
         session: _Session[P] = _Session(self._new_id(), head, now_ms)
         for part, result in pairs:

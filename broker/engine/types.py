@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from broker.core.append import RecordsSeen
+from broker.core.isolation_level import READ_COMMITTED
 from broker.core.record_errors import RecordError
 from broker.core.transactions import EndMarker
 from broker.core.verification import VerificationGuard
@@ -64,9 +65,6 @@ class ProduceResult:
     record_errors: Sequence[RecordError] = ()
     """The records that were refused, when records and not the batch are at fault."""
     current_leader: LeaderHint | None = None
-
-
-READ_COMMITTED: Final = 1
 
 
 class FetchParams(NamedTuple):

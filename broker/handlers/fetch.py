@@ -22,13 +22,14 @@ from broker.core.fetch_session import (
     SessionKey,
     session_key,
 )
+from broker.core.isolation_level import check_isolation_level
 from broker.core.old_clients import fetch_error
 from broker.engine.fetch_room import FetchRoom
 from broker.engine.serve.fetch import PARTS_OF_A_STEP
 from broker.engine.types import FetchParams, FetchPart, FetchResult
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError, Malformed
-from protocol.ids import ZERO_UUID, TopicPartition
+from protocol.ids import NO_EPOCH, ZERO_UUID, TopicPartition
 from protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -51,8 +52,7 @@ _ZSTD_SINCE: Final = 10
 _TOPIC_IDS_SINCE: Final = 13
 _REPLICA_STATE_SINCE: Final = 15
 _ANY_REPLICA_SINCE: Final = 11
-_LEADER_HINTS_SINCE: Final = 12
-_ENDPOINTS_SINCE: Final = 16
+_LEADER_HINTS_SINCE: Final = 16
 _ERRORS_WITH_A_LOG: Final = (ErrorCode.NONE, ErrorCode.OFFSET_OUT_OF_RANGE)
 """The partition is here, so that its topic's config counts."""
 _SESSION_ERRORS: Final = (
@@ -69,14 +69,20 @@ def refuse(request: FetchRequest, version: int, error: KafkaError) -> FetchRespo
     """
     if error.code in _SESSION_ERRORS or version >= _TOPIC_IDS_SINCE:
         return FetchResponse(error_code=error.code)
-    failed = FetchResult(error_code=fetch_error(error.code, version))
     return FetchResponse(
         error_code=error.code,
         responses=[
             FetchableTopicResponse(
                 topic=topic.topic,
                 partitions=[
-                    _partition(asked.partition, failed, version) for asked in topic.partitions
+                    PartitionData(
+                        partition_index=asked.partition,
+                        error_code=fetch_error(error.code, version),
+                        high_watermark=-1,
+                        aborted_transactions=(),
+                        records=None,
+                    )
+                    for asked in topic.partitions
                 ],
             )
             for topic in request.topics
@@ -87,10 +93,11 @@ def refuse(request: FetchRequest, version: int, error: KafkaError) -> FetchRespo
 @handles(FetchRequest, "0-18", refuse=refuse)
 async def handle(context: Context, request: FetchRequest, version: int) -> FetchResponse:
     """Find the session, read its partitions, answer those that have news."""
+    check_isolation_level(request.isolation_level)
     replica_id = request.replica_id
     if version >= _REPLICA_STATE_SINCE:
         replica_id = request.replica_state.replica_id
-    parts: list[FetchPart] = []
+    parts: dict[SessionKey, FetchPart] = {}
     takes_steps = _are_more(chain(request.topics, request.forgotten_topics_data), PARTS_OF_A_STEP)
     if takes_steps:
         _leave_out_session(request)
@@ -107,7 +114,7 @@ async def handle(context: Context, request: FetchRequest, version: int) -> Fetch
             uses_topic_ids=version >= _TOPIC_IDS_SINCE,
             is_follower=replica_id >= 0,
         ),
-        parts,
+        list(parts.values()),
         forgotten=forgotten,
         now_ms=context.loop_ms(),
     )
@@ -134,9 +141,9 @@ async def handle(context: Context, request: FetchRequest, version: int) -> Fetch
         del news, left
         for done in (results, session.parts):
             await context.turns.drop(done)
-    _count(context, answer.sent_bytes, is_follower=replica_id >= 0)
+    _count(context, answer.sent_bytes, replica_id)
     response = FetchResponse(session_id=session_id, responses=answer.topics)
-    if answer.leaders and version >= _ENDPOINTS_SINCE:
+    if answer.leaders and version >= _LEADER_HINTS_SINCE:
         response.node_endpoints = [
             NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
             for node in context.metadata.live_brokers()
@@ -173,18 +180,13 @@ def _are_more(topics: Iterable[FetchTopic | ForgottenTopic], limit: int) -> bool
     return False
 
 
-def _count(context: Context, size_bytes: int, *, is_follower: bool) -> None:
-    """Count the records of an answer, as large as they are sent.
-
-    Source: KafkaApis.scala handleFetchRequest, BrokerTopicStats.updateBytesOut.
-    """
-    counters = context.metrics.counters
-    counter = counters.replication_bytes_out if is_follower else counters.bytes_out
-    counter.value += size_bytes
+def _count(context: Context, size_bytes: int, replica_id: int) -> None:
+    counters = context.metrics.counters  # Source: KafkaApis.handleFetchRequest updateBytesOut.
+    (counters.replication_bytes_out if replica_id >= 0 else counters.bytes_out).value += size_bytes
 
 
 async def _add_parts_in_steps(
-    parts: list[FetchPart], context: Context, request: FetchRequest, version: int
+    parts: dict[SessionKey, FetchPart], context: Context, request: FetchRequest, version: int
 ) -> None:
     left = PARTS_OF_A_STEP
     for topic in request.topics:
@@ -200,29 +202,29 @@ async def _add_parts_in_steps(
 
 
 def _add_parts(
-    parts: list[FetchPart],
+    parts: dict[SessionKey, FetchPart],
     context: Context,
     topic: FetchTopic,
     partitions: Sequence[FetchPartition],
     version: int,
 ) -> None:
-    """Add these partitions of ``topic``."""
+    """Add these partitions of ``topic``; of one that comes twice the last counts (fetchData)."""
     name, topic_id = topic.topic, ZERO_UUID
     if version >= _TOPIC_IDS_SINCE:
         topic_id = bytes(topic.topic_id)
         name = context.metadata.topic_name(topic_id) or ""
-    parts += [
-        FetchPart(
-            TopicPartition(name, asked.partition),
+    for asked in partitions:
+        tp = TopicPartition(name, asked.partition)
+        current_epoch = asked.current_leader_epoch
+        parts[session_key(tp, topic_id)] = FetchPart(
+            tp,
             topic_id,
             asked.fetch_offset,
             asked.log_start_offset,
-            asked.current_leader_epoch,
+            current_epoch if current_epoch >= 0 else NO_EPOCH,
             asked.last_fetched_epoch,
             asked.partition_max_bytes,
         )
-        for asked in partitions
-    ]
 
 
 def _forgotten(request: FetchRequest) -> list[SessionKey]:

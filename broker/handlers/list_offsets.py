@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Final
 
 from broker.context import Context
+from broker.core.isolation_level import check_isolation_level
 from broker.core.old_clients import list_offsets_error
 from broker.engine.types import ListedOffset
 from broker.handlers import handles
@@ -48,7 +49,8 @@ def refuse(request: ListOffsetsRequest, version: int, error: KafkaError) -> List
 async def handle(
     context: Context, request: ListOffsetsRequest, version: int
 ) -> ListOffsetsResponse:
-    """Answer each partition by itself; one that is listed twice is refused."""
+    """Answer each partition by itself; one that is listed twice is refused, but in version 0."""
+    check_isolation_level(request.isolation_level)
     counts = Counter(
         TopicPartition(topic.name, partition.partition_index)
         for topic in request.topics
@@ -59,7 +61,7 @@ async def handle(
         partitions: list[ListOffsetsPartitionResponse] = []
         for partition in topic.partitions:
             tp = TopicPartition(topic.name, partition.partition_index)
-            if counts[tp] > 1:
+            if counts[tp] > 1 and version > 0:
                 listed = ListedOffset(ErrorCode.INVALID_REQUEST)
             elif partition.timestamp < 0 and version < _SINCE.get(partition.timestamp, 99):
                 listed = ListedOffset(ErrorCode.UNSUPPORTED_VERSION)

@@ -8,11 +8,12 @@ from __future__ import annotations
 from enum import Enum, auto
 from functools import partial
 
+from broker.core.isolation_level import READ_COMMITTED
 from broker.core.log_dirs import LogDirFailed
 from broker.engine.replica import Replica
 from broker.engine.serve.fetch import Fetches
 from broker.engine.state import EngineState
-from broker.engine.types import READ_COMMITTED, EpochAnswer, ListedOffset
+from broker.engine.types import EpochAnswer, ListedOffset
 from broker.storage.log_reader import FoundOffset
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import TopicPartition

@@ -98,8 +98,11 @@ def test_a_fetch_without_a_session_gets_none() -> None:
     assert len(sessions) == 0
 
 
-def test_a_full_fetch_of_nothing_makes_no_session() -> None:
-    assert make(FetchSessions()) == 0
+def test_a_full_fetch_of_nothing_makes_a_session_that_partitions_may_join() -> None:
+    sessions: FetchSessions[Part] = FetchSessions()
+    session_id = make(sessions)
+    context = go_on(sessions, session_id, 1, part(0))
+    assert [each.tp.partition for each in context.parts] == [0]
 
 
 def test_an_incremental_fetch_is_about_all_partitions_and_tells_only_news() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from broker.core.isolation_level import READ_COMMITTED
 from broker.core.transactions import EndMarker, build_marker
-from broker.engine.types import READ_COMMITTED, FetchParams, FetchPart, ProducePart
+from broker.engine.types import FetchParams, FetchPart, ProducePart
 from protocol.records.build import BatchOptions
 from tests.broker.engine.messages import ORDERS
 from tests.broker.engine.node import Node

@@ -190,7 +190,7 @@ async def test_the_answer_is_never_larger_than_the_broker_allows():
     assert broker.engine.fetched[0][0].max_bytes == 2048
 
 
-@pytest.mark.parametrize("version", [4, 11, 12])
+@pytest.mark.parametrize("version", [4, 12, 15, 16])
 async def test_a_lost_leader_is_named_where_the_version_can(broker: FakeBroker, version: int):
     broker.engine.fetch_results[ORDERS_0] = FetchResult(
         error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER, current_leader=LeaderHint(2, 6)
@@ -198,7 +198,7 @@ async def test_a_lost_leader_is_named_where_the_version_can(broker: FakeBroker, 
     response = await broker.ask(fetch(0, version=version), version)
     partition = response.responses[0].partitions[0]
     assert partition.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert partition.current_leader.leader_id == (2 if version >= 12 else -1)
+    assert partition.current_leader.leader_id == (2 if version >= 16 else -1)
 
 
 async def test_rare_parts_of_an_answer_arrive(broker: FakeBroker):
@@ -367,3 +367,30 @@ async def test_who_has_no_partition_has_an_empty_list_of_aborted_transactions(
     (partition,) = (await broker.ask(fetch(0), 12)).responses[0].partitions
     assert partition.error_code == code
     assert partition.aborted_transactions == aborted
+
+
+async def test_of_a_partition_that_is_named_twice_the_last_counts_at_the_first_place(
+    broker: FakeBroker,
+):
+    request = fetch(0, 1, 0)
+    request.topics[0].partitions[2].fetch_offset = 7
+    response = await broker.ask(request, 12)
+    assert [p.partition_index for p in response.responses[0].partitions] == [0, 1]
+    assert [part.fetch_offset for part in broker.engine.fetched[0][1]] == [7, 5]
+
+
+@pytest.mark.parametrize("level", [2, -1])
+async def test_an_unknown_isolation_level_fails_the_whole_fetch(broker: FakeBroker, level: int):
+    request = fetch(0, version=4)
+    request.isolation_level = level
+    (partition,) = (await broker.ask(request, 4)).responses[0].partitions
+    assert (partition.error_code, partition.records) == (ErrorCode.UNKNOWN_SERVER_ERROR, None)
+    assert partition.aborted_transactions == ()
+    assert broker.engine.fetched == []
+
+
+async def test_any_leader_epoch_below_zero_is_none(broker: FakeBroker):
+    request = fetch(0)
+    request.topics[0].partitions[0].current_leader_epoch = -2
+    await broker.ask(request, 12)
+    assert broker.engine.fetched[0][1][0].current_leader_epoch == -1

@@ -88,3 +88,17 @@ async def test_other_negative_timestamps_are_not_known(broker: FakeBroker):
     request.topics[0].partitions[0].timestamp = -7
     response = await broker.ask(request, 11)
     assert response.topics[0].partitions[0].error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+@pytest.mark.parametrize("level", [2, -1])
+async def test_an_unknown_isolation_level_fails_every_partition(broker: FakeBroker, level: int):
+    request = list_offsets(0, 1)
+    request.isolation_level = level
+    response = await broker.ask(request, 2)
+    codes = [(p.error_code, p.offset) for p in response.topics[0].partitions]
+    assert codes == [(ErrorCode.UNKNOWN_SERVER_ERROR, -1)] * 2
+
+
+async def test_version_0_may_list_a_partition_twice(broker: FakeBroker):
+    response = await broker.ask(list_offsets(0, 0), 0)
+    assert [list(p.old_style_offsets) for p in response.topics[0].partitions] == [[10], [10]]
