@@ -15,7 +15,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: none of them shall compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup collected demo demo-svg picture golden test-python test test-all unsampled test-busy heavy conform fuzz containers style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean report-card
+.PHONY: help setup collected demo demo-svg picture golden test-python test test-all unsampled test-busy heavy conform fuzz containers style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean report-card guide
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -131,6 +131,9 @@ restarts: setup  ## RESTARTS clean restarts and as many kill -9 under producers 
 
 report-card: setup  ## every Kafka client against a cluster whose disks fail; writes docs/clients.md
 	$(BIN)/python -m tests.clients
+
+guide: setup  ## build the documentation site into build/guide; a link that leads nowhere fails it
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 lock: setup  ## write the lock files from requirements*.in
 	$(BIN)/uv pip compile requirements.in --no-emit-index-url --generate-hashes --no-header --no-annotate --universal --python-version 3.11 -q -o requirements.lock

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -15,14 +16,25 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-PAGES = "\n".join(page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/*.md")))
+PAGES = {
+    str(page.relative_to(ROOT)): page.read_text(encoding="utf-8")
+    for page in sorted(ROOT.glob("docs/**/*.md"))
+}
+PYTHON = [
+    pytest.param(page, block, id=f"{page}-{number}")
+    for page, text in PAGES.items()
+    for number, block in enumerate(re.findall(r"```python\n(.*?)```", text, re.DOTALL), start=1)
+    if not block.startswith((">>>", "--8<--"))
+]
+"""Not the sessions, nor what is included from a file: other tests run them."""
 
 
 def command_lines(program: str, text: str = README) -> list[list[str]]:
-    """Return the words of every line of a code block that begins with ``program``."""
-    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
-    lines = [re.split("[#<]", line)[0].strip() for block in blocks for line in block.splitlines()]
-    return [shlex.split(line) for line in lines if line.startswith(f"{program} ")]
+    """Return the words of every command of a code block that begins with ``program``."""
+    blocks: list[str] = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    commands = [each for line in lines for each in re.split("[#<]| [|&]+|$", line)]
+    return [shlex.split(each) for each in commands if each.strip().startswith(f"{program} ")]
 
 
 @pytest.mark.parametrize("words", command_lines("make"), ids=" ".join)
@@ -31,7 +43,9 @@ def test_every_make_target_exists(words: list[str]) -> None:
     assert words[1] in targets
 
 
-@pytest.mark.parametrize("words", command_lines("jbodlab", README + PAGES), ids=" ".join)
+@pytest.mark.parametrize(
+    "words", command_lines("jbodlab", README + "\n".join(PAGES.values())), ids=" ".join
+)
 def test_every_jbodlab_command_parses(words: list[str]) -> None:
     command: click.Command = main
     arguments = words[1:]
@@ -42,6 +56,11 @@ def test_every_jbodlab_command_parses(words: list[str]) -> None:
         assert found is not None, f"there is no command {name}"
         command = found
     command.make_context(words[0], arguments, resilient_parsing=False)
+
+
+@pytest.mark.parametrize(("page", "block"), PYTHON)
+def test_every_block_of_python_compiles(page: str, block: str) -> None:
+    compile(block, page, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
 def test_every_link_leads_somewhere() -> None:

@@ -1,0 +1,61 @@
+"""docs/guide/tutorial.md, typed block by block as it stands there, by who has nothing yet."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jbodlab.processes.cluster import Cluster
+from jbodlab.processes.lab_spec import LabShape, write_lab_spec
+from tests.integration.labs import DEADLINE_MS
+
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "tutorial.md"
+BLOCKS: list[str] = re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+BLOCK_TIMEOUT_S = 10 * DEADLINE_MS / 1000
+TUTORIAL_TIMEOUT_S = 900
+"""Two dozen processes one after the other."""
+
+
+def typed(folder: Path, block: str) -> str:
+    """Run a block where the cluster file is; return all that it says."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", block],
+        cwd=folder,
+        env=os.environ | {"PATH": path, "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=BLOCK_TIMEOUT_S,
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, (block, said)
+    return said
+
+
+@pytest.mark.timeout(TUTORIAL_TIMEOUT_S)
+@pytest.mark.sampled_among("tutorial of the guide", kept=0)
+def test_the_tutorial_works_to_its_last_block_and_says_what_the_page_says(tmp_path: Path) -> None:
+    # In place of `jbodlab init`, whose ports may be taken here.
+    file = write_lab_spec(tmp_path, LabShape(capacity_bytes=4 << 30))
+    first, *others = BLOCKS
+    assert first.startswith("jbodlab init")
+    try:
+        said = [typed(tmp_path, each) for each in (first.partition("\n")[2], *others)]
+    finally:
+        Cluster(file).stop()
+    _, made, broken, seen, healed, replaced, stopped = said
+    assert re.search(r"orders-5 .*\d, \d, \d", made)
+    assert "read back: 0 lost, 0 twice, 0 failed at the client" in broken
+    assert re.search(r"data/b1/d1 +│ offline KAFKA_STORAGE_ERROR.*\(injected\)", seen)
+    assert re.search(r"running, offline: data/b1/d1", seen)
+    assert "data/b1/d1 is back: 2 replicas found, 0 made anew" in healed
+    assert "data/b1/d1 is replaced: 0 replicas found, 2 made anew" in replaced
+    acknowledged = int(re.findall(r"([\d,]+) records acknowledged", broken)[0].replace(",", ""))
+    assert re.findall(r"(?m)^ *(\d+)$", replaced) == [str(1000 + acknowledged)]
+    assert stopped.startswith("stopped controller")
