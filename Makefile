@@ -133,6 +133,7 @@ report-card: setup  ## every Kafka client against a cluster whose disks fail; wr
 	$(BIN)/python -m tests.clients
 
 guide: setup  ## build the documentation site into build/guide; a link that leads nowhere fails it
+	$(BIN)/python -m tests.guide
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 lock: setup  ## write the lock files from requirements*.in

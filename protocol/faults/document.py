@@ -78,56 +78,58 @@ _MATCH_KEYS: Final = (
     *("node", "broker", "log_dir", "operations", "files", "name"),
     *("nth", "from_nth", "times", "probability"),
 )
-_Mode: TypeAlias = DiskMode | NetworkMode | NodeMode
-_KINDS: Final[dict[str, type[_Mode]]] = {
+Mode: TypeAlias = DiskMode | NetworkMode | NodeMode
+_KINDS: Final[dict[str, type[Mode]]] = {
     mode.value: kind for kind in (DiskMode, NetworkMode, NodeMode) for mode in kind
 }
-_WORDS_OF_FIELDS: Final = {"source": "from", "target": "to"}
+WORDS_OF_FIELDS: Final = {"source": "from", "target": "to"}
+"""The words of those fields of faults that are not called so in a document."""
 MODES: Final = tuple(_KINDS)
 """The words of all modes: of disks, of the network, of nodes."""
 
 
-class _Keys(NamedTuple):
+class Keys(NamedTuple):
     """Which keys a mapping of one mode may have beside ``mode``, and which it must have."""
 
     allowed: tuple[str, ...]
     needed: tuple[str, ...] = ()
 
 
-def _keys_of(mode: _Mode) -> _Keys:
+def keys_of_mode(mode: Mode) -> Keys:
+    """Return the keys that go with a mode."""
     match mode:
         case DiskMode():
-            return _Keys((*_MATCH_KEYS, *mode.row.keys))
+            return Keys((*_MATCH_KEYS, *mode.row.keys))
         case NetworkMode():
             own, needed = _keys_of_network(mode)
-            return _Keys(("from", "to", *own), ("from", "to", *needed))
+            return Keys(("from", "to", *own), ("from", "to", *needed))
         case NodeMode():
             own, needed = _keys_of_node(mode)
-            return _Keys(("node", "broker", *own), needed)
+            return Keys(("node", "broker", *own), needed)
 
 
-def _keys_of_network(mode: NetworkMode) -> _Keys:
+def _keys_of_network(mode: NetworkMode) -> Keys:
     match mode:
         case NetworkMode.LATENCY:
-            return _Keys(("both_ways", "latency_ms", "jitter_ms"), ("latency_ms",))
+            return Keys(("both_ways", "latency_ms", "jitter_ms"), ("latency_ms",))
         case NetworkMode.LOSS:
-            return _Keys(("both_ways", "probability", "retransmit_ms"), ("probability",))
+            return Keys(("both_ways", "probability", "retransmit_ms"), ("probability",))
         case NetworkMode.CUT:
-            return _Keys(("both_ways",))
+            return Keys(("both_ways",))
         case NetworkMode.HALF_OPEN:
-            return _Keys(())
+            return Keys(())
         case _:
             assert_never(mode)
 
 
-def _keys_of_node(mode: NodeMode) -> _Keys:
+def _keys_of_node(mode: NodeMode) -> Keys:
     match mode:
         case NodeMode.SLOW_CPU:
-            return _Keys(("factor",), ("factor",))
+            return Keys(("factor",), ("factor",))
         case NodeMode.CLOCK_SKEW:
-            return _Keys(("skew_ms",), ("skew_ms",))
+            return Keys(("skew_ms",), ("skew_ms",))
         case NodeMode.KILL | NodeMode.PAUSE | NodeMode.RESTART | NodeMode.POWER_CUT:
-            return _Keys(())
+            return Keys(())
         case _:
             assert_never(mode)
 
@@ -172,9 +174,9 @@ def read_fault(
 def fault_content(fault: Fault) -> dict[str, Any]:
     """Return the mapping that ``read_fault`` turns into ``fault``; defaults are left out."""
     content: dict[str, Any] = {}
-    needed = _keys_of(fault.mode).needed
+    needed = keys_of_mode(fault.mode).needed
     for field in dataclasses.fields(fault):
-        word = _WORDS_OF_FIELDS.get(field.name, field.name)
+        word = WORDS_OF_FIELDS.get(field.name, field.name)
         value = getattr(fault, field.name)
         if word in needed or value != field.default:
             content[word] = _plain(value)
@@ -221,8 +223,8 @@ def _mode_mistakes(written: _Written) -> Iterator[str]:
             yield from _node_mistakes(written)
 
 
-def _key_mistakes(written: _Written, mode: _Mode) -> Iterator[str]:
-    allowed, needed = _keys_of(mode)
+def _key_mistakes(written: _Written, mode: Mode) -> Iterator[str]:
+    allowed, needed = keys_of_mode(mode)
     for word in written.words:
         if word in _ALL_WORDS and word not in ("mode", *allowed):
             yield f"{written.place(word)}: does not belong to mode {mode.value}"

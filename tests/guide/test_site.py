@@ -31,6 +31,12 @@ def test_the_site_is_built_strictly_and_fetches_nothing_from_elsewhere(tmp_path:
     assert [found for found in fetched if found] == []
 
 
+def test_the_menu_names_every_page_of_docs() -> None:
+    named = re.findall(r"(?m): ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    docs = ROOT / "docs"
+    assert sorted(named) == sorted(str(page.relative_to(docs)) for page in docs.glob("**/*.md"))
+
+
 @pytest.mark.parametrize(
     "tag",
     [

@@ -9,7 +9,7 @@ import ast
 import inspect
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_origin
 
@@ -34,11 +34,11 @@ def vocabulary() -> str:
         ("Beside the word of any step", Step),
     ):
         rows = [_key_row(class_, word) for word in words_of(class_) if word.word != "action"]
-        parts += [f"### {title}", _table(("key", "default", "meaning"), rows)]
+        parts += [f"### {title}", table(("key", "default", "meaning"), rows)]
     steps = [_class_row(word, class_) for word, class_ in ACTIONS.items()]
-    parts += ["### Steps", _table(("step", "takes", "does"), steps)]
+    parts += ["### Steps", table(("step", "takes", "does"), steps)]
     conditions = [_class_row(word, class_) for word, class_ in CONDITIONS.items()]
-    parts += ["### Conditions", _table(("condition", "takes", "holds when"), conditions)]
+    parts += ["### Conditions", table(("condition", "takes", "holds when"), conditions)]
     return "\n\n".join(parts)
 
 
@@ -49,14 +49,15 @@ def page_with(tables: str) -> str:
     return f"{head}{BEGIN}\n\n{tables}\n\n{END}{tail}"
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """Return a table of Markdown."""
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _key_row(class_: type, word: Word) -> tuple[str, ...]:
     choices = _choices(word)
-    meaning = " ".join(filter(None, [choices, _field_texts(class_).get(word.field, "")]))
+    meaning = " ".join(filter(None, [choices, field_texts(class_).get(word.field, "")]))
     return f"`{word.word}`", "" if word.is_required else _default(word), meaning
 
 
@@ -76,7 +77,7 @@ def _is_plain(value: Any) -> bool:
 def _class_row(word: str, class_: type) -> tuple[str, ...]:
     words = words_of(class_)
     own = [each for each in words if not each.is_beside]
-    texts = _field_texts(class_)
+    texts = field_texts(class_)
     if class_ is Fault:
         texts = {}
     notes = [
@@ -112,16 +113,18 @@ def _choices(word: Word) -> str:
     return f"{', '.join(map(str, get_args(type_)))}."
 
 
-def _field_texts(class_: type) -> dict[str, str]:
-    """Return the texts below the fields of a class, which Python itself does not keep."""
+def field_texts(class_: type) -> dict[str, str]:
+    """Return the texts below fields, or members of an enum, which Python itself does not keep."""
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(class_))).body
     assert isinstance(tree, ast.ClassDef)
     texts: dict[str, str] = {}
     for field, below in zip(tree.body, tree.body[1:], strict=False):
-        if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name):
-            continue
-        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
-            texts[field.target.id] = _paragraph(str(below.value.value))
+        match field:
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+                if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+                    texts[name] = _paragraph(str(below.value.value))
+            case _:
+                pass
     return texts
 
 
