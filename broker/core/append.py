@@ -9,7 +9,7 @@ Source: UnifiedLog.scala analyzeAndValidateRecords, LogValidator.java.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from broker.core.producer_entry import Duplicate
 from broker.core.producers import ProducerStates
@@ -35,11 +35,6 @@ from protocol.records.batch import (
 )
 from protocol.records.entries import check_stored_crc, iterate_stored_batches
 from protocol.records.spans import first_without_key, record_bytes, record_spans
-
-BATCHES_ONLY_PRODUCE_VERSION: Final = 3
-"""Older producers may send message sets (KIP-98)."""
-ZSTD_PRODUCE_VERSION: Final = 7
-"""Older producers may not send it (KIP-110)."""
 
 
 class RecordsSeen(NamedTuple):
@@ -90,7 +85,7 @@ class PreparedAppend(NamedTuple):
     size_bytes: int
     """0 for a duplicate."""
     log_append_time_ms: int
-    """-1 unless the topic uses LogAppendTime."""
+    """-1 unless the topic uses LogAppendTime; of a duplicate always that of the first one."""
     duplicate: Duplicate | None
 
 
@@ -143,7 +138,7 @@ def prepare_append(
         else:
             duplicate = producers.check(header, limits.guard)
         if duplicate is not None:
-            return _already_there(duplicate, limits)
+            return _already_there(duplicate)
     stamp(buffer, 0, base_offset=next_offset, leader_epoch=leader_epoch)
     timestamp = header.max_timestamp
     append_time_ms = NO_TIMESTAMP
@@ -154,31 +149,6 @@ def prepare_append(
         producers.update(header, next_offset, timestamp=timestamp, now_ms=now_ms)
     last_offset = next_offset + header.last_offset_delta
     return PreparedAppend(next_offset, last_offset, len(buffer), append_time_ms, None)
-
-
-def check_produce_version(buffer: Buffer | None, version: int) -> None:
-    """Refuse what a Produce request of ``version`` may not carry; cheap, before ``prepare_append``.
-
-    Raises:
-        KafkaError: INVALID_RECORD without records, or for old formats from version 3 on;
-            UNSUPPORTED_COMPRESSION_TYPE for zstd in versions 3 to 6; CORRUPT_MESSAGE.
-    Source: ProduceRequest.validateRecords.
-    """
-    if buffer is None or len(buffer) == 0:
-        raise KafkaError(ErrorCode.INVALID_RECORD, "a produce request without a record batch")
-    if version < BATCHES_ONLY_PRODUCE_VERSION:
-        return
-    try:
-        header = read_batch_header(buffer)
-    except UnsupportedMagic as error:
-        code = _magic_error(buffer, ErrorCode.INVALID_RECORD)
-        raise KafkaError(code, f"{error}, from version 3 on") from error
-    except Malformed as error:
-        raise KafkaError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
-    if version < ZSTD_PRODUCE_VERSION and header.attributes & 7 == Compression.ZSTD:
-        raise KafkaError(
-            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd in a produce request v{version}"
-        )
 
 
 def is_transactional(buffer: Buffer) -> bool:
@@ -349,11 +319,10 @@ def _check_oldest(buffer: Buffer, header: BatchHeader, limits: AppendLimits, now
         raise _out_of_time(oldest, now_ms)
 
 
-def _already_there(duplicate: Duplicate, limits: AppendLimits) -> PreparedAppend:
-    append_time_ms = duplicate.timestamp if limits.is_log_append_time else -1
-    return PreparedAppend(
-        duplicate.first_offset, duplicate.last_offset, 0, append_time_ms, duplicate
-    )
+def _already_there(duplicate: Duplicate) -> PreparedAppend:
+    """Answer as for the first one, with its time, of whatever type. Source: UnifiedLog.append."""
+    first, last, timestamp = duplicate
+    return PreparedAppend(first, last, 0, timestamp, duplicate)
 
 
 def _check_restart(header: BatchHeader, expected: int, *, can_restart: bool) -> None:

@@ -13,8 +13,9 @@ from functools import partial
 from typing import Final
 
 from broker.context import BegunProduce, Context
-from broker.core.append import BATCHES_ONLY_PRODUCE_VERSION, check_produce_version, is_transactional
+from broker.core.append import is_transactional
 from broker.core.message_sets import convert_in_steps, is_message_set
+from broker.core.produce_version import BATCHES_ONLY_PRODUCE_VERSION, check_produce_version
 from broker.core.recompression import KEEPS, needs_recompression, recompress_in_steps
 from broker.core.transaction_state.verifying import Verifying, verifying_of_produce
 from broker.engine.types import ProducePart, ProduceResult
@@ -35,8 +36,8 @@ from protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from protocol.records.batch import BATCH_LENGTH, BATCH_LENGTH_POSITION, LOG_OVERHEAD_BYTES
 from protocol.topic_names import INTERNAL_TOPICS
-from protocol.wire.table import Records
 
 _ADMIN_CLIENT_ID: Final = "__admin_client"
 """By which Kafka's own tools may write internal topics. Source: AdminUtils.ADMIN_CLIENT_ID."""
@@ -79,9 +80,7 @@ async def handle(
 ) -> ProduceResponse | Begun | None:
     """Append; answer each partition by itself, or nothing when acks=0 and all went well."""
     if request.acks not in _VALID_ACKS:
-        raise KafkaError(
-            ErrorCode.INVALID_REQUIRED_ACKS, f"acks is {request.acks}, not one of -1, 0, 1."
-        )
+        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)  # Kafka has no text for it either.
     parts: list[ProducePart] = []
     results: list[ProduceResult | None] = []
     for topic in request.topic_data:
@@ -96,7 +95,7 @@ async def handle(
         config = context.topic_configs.config_of(name)
         for partition in topic.partition_data:
             received_bytes = len(partition.records or b"")
-            refused = _check(partition.records, version)
+            refused = _check(partition, version)
             if version < BATCHES_ONLY_PRODUCE_VERSION and refused is None:
                 refused = await _convert(context, config, partition)
             if config.compression_type != KEEPS and refused is None:
@@ -118,10 +117,7 @@ async def handle(
 
 def _check_not_transactional(parts: Sequence[ProducePart]) -> None:
     if any(is_transactional(part.records) for part in parts):
-        raise KafkaError(
-            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-            "Transactional records need a transactional id.",
-        )
+        raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 
 
 async def _verified(
@@ -176,20 +172,27 @@ def _finish(
     return _response(context, request, version, answers)
 
 
-def _check(records: Records | None, version: int) -> ProduceResult | None:
+def _check(partition: PartitionProduceData, version: int) -> ProduceResult | None:
     """Return the refusal of what this version may not carry; None to go on."""
+    records = partition.records
     assert records is None or isinstance(records, memoryview)
     if (
         version >= _ALL_CODECS_SINCE
         and records is not None
         and len(records) > _MAGIC_AT
         and records[_MAGIC_AT] == _MAGIC
+        and BATCH_LENGTH.unpack_from(records, BATCH_LENGTH_POSITION)[0]
+        == len(records) - LOG_OVERHEAD_BYTES
     ):
         return None
     try:
-        check_produce_version(records, version)
+        size_bytes = check_produce_version(records, version)
     except KafkaError as error:
+        if error.code is ErrorCode.CORRUPT_MESSAGE:
+            return ProduceResult(error_code=error.code, error_message=error.message)
         return _refusal(error)
+    if records is not None:
+        partition.records = records[:size_bytes]
     return None
 
 
@@ -229,7 +232,11 @@ async def _recompress(
 
 
 def _refusal(error: KafkaError) -> ProduceResult:
-    return ProduceResult(error_code=error.code, error_message=error.message or None)
+    """Return the answer without a text: Kafka has one for single records and whole requests only.
+
+    Source: ReplicaManager.appendToLocalLog, hasCustomErrorMessage.
+    """
+    return ProduceResult(error_code=error.code)
 
 
 def _close_on_error(answers: list[ProduceResult]) -> None:
@@ -257,6 +264,7 @@ def _response(
                 ],
             )
             for topic in request.topic_data
+            if topic.partition_data
         ]
     )
     leaders = [r.current_leader.leader_id for r in results if r.current_leader is not None]

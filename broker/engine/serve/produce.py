@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 from broker.core.append import AppendLimits, PreparedAppend, RecordsRefused, prepare_append
 from broker.core.delayed import DelayedProduce
@@ -31,16 +32,23 @@ from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.produce import ACKS_ALL, ACKS_NONE
 
+_WITHOUT_LOG_START: Final = (
+    ErrorCode.MESSAGE_TOO_LARGE,
+    ErrorCode.RECORD_LIST_TOO_LARGE,
+    ErrorCode.CORRUPT_MESSAGE,
+)
+
 
 class BegunProduce:
     """One Produce after its appends: waits for what ``acks`` asks, without a task of its own."""
 
-    __slots__ = ("_state", "_timer", "_tps", "delayed", "prepared", "ready")
+    __slots__ = ("_state", "_timer", "_tps", "_written", "delayed", "prepared", "ready")
 
     def __init__(self, state: EngineState, tps: Sequence[TopicPartition]) -> None:
         self._state = state
         self._tps = tps
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._written: DelayedProduce | None = None
         self.ready: asyncio.Future[None] = state.loop.create_future()
         """Done when every part has its code."""
         self.delayed = DelayedProduce(len(tps), partial(_finish, self.ready))
@@ -50,8 +58,27 @@ class BegunProduce:
             _finish(self.ready)
 
     def expire_after(self, timeout_ms: int) -> None:
-        """Answer with REQUEST_TIMED_OUT what still waits then."""
-        self._timer = self._state.loop.call_later(timeout_ms / 1000, self.delayed.expire)
+        """Answer with REQUEST_TIMED_OUT what still waits then; without time, once it is written.
+
+        Kafka writes before it begins to wait, so that 0 or less asks only for no other replica.
+        """
+        if timeout_ms > 0:
+            self._timer = self._state.loop.call_later(timeout_ms / 1000, self.delayed.expire)
+            return
+        self._written = DelayedProduce(len(self._tps), self._expire_soon)
+        for index, tp in enumerate(self._tps):
+            replica = self._state.hosted.online_replica(tp)
+            end = 0
+            if replica is not None and self.delayed.codes[index] is None:
+                end = replica.partition.next_offset
+            if replica is not None and end > replica.partition.log_end_offset:
+                replica.written.add(end, self._written, index)
+            else:
+                self._written.complete(index, ErrorCode.NONE)
+
+    def _expire_soon(self) -> None:
+        """Let the high watermark rise first, where this replica is the only one."""
+        self._timer = self._state.loop.call_soon(self.delayed.expire)
 
     def results(self) -> list[ProduceResult]:
         """Return one result per part, in order; only when ``ready`` is done."""
@@ -59,7 +86,7 @@ class BegunProduce:
         codes = self.delayed.codes
         for tp, result, code in zip(self._tps, self.prepared, codes, strict=True):
             assert code is not None, "a produce is answered when every part has its code"
-            if code is not ErrorCode.NONE:
+            if code is not result.error_code:
                 self._spoil(tp, result, code)
         return self.prepared
 
@@ -77,6 +104,8 @@ class BegunProduce:
             if replica is not None:
                 replica.written.discard(self.delayed)
                 replica.replicated.discard(self.delayed)
+                if self._written is not None:
+                    replica.written.discard(self._written)
 
     def _spoil(self, tp: TopicPartition, result: ProduceResult, code: ErrorCode) -> None:
         """Turn a prepared answer into an error."""
@@ -227,7 +256,7 @@ class Produces:
         code = partition.check_append(acks)
         if code is not ErrorCode.NONE:
             delayed.complete(index, code)
-            return ProduceResult()
+            return _answer_of(replica, code)
         now_ms = state.wall_ms()
         try:
             prepared = _prepare(replica, part, now_ms)
@@ -305,18 +334,26 @@ class Produces:
 
 def _refused(replica: Replica, part: ProducePart, error: KafkaError, now_ms: int) -> ProduceResult:
     """Return the answer for a batch that is not appended; records at fault are named in it."""
-    if isinstance(error, RecordsNamed):
-        named = error.errors
-        return ProduceResult(
-            error_code=named.code, error_message=named.message, record_errors=named.records
-        )
-    if isinstance(error, RecordsRefused) and part.seen is None:
+    result = _answer_of(replica, error.code)
+    named = error.errors if isinstance(error, RecordsNamed) else None
+    if named is None and isinstance(error, RecordsRefused) and part.seen is None:
         named = name_records(part.tp, part.records, replica.limits, now_ms)
-        if named is not None:
-            return ProduceResult(
-                error_code=named.code, error_message=named.message, record_errors=named.records
-            )
-    return ProduceResult(error_code=error.code, error_message=str(error))
+    if named is not None:
+        result.error_code, result.error_message, result.record_errors = named
+    return result
+
+
+def _answer_of(replica: Replica, code: ErrorCode) -> ProduceResult:
+    """Return the answer without a text that most errors have.
+
+    Source: ReplicaManager.appendToLocalLog: what names no cause in the log tells not where it
+    begins.
+    """
+    if code is ErrorCode.NOT_LEADER_OR_FOLLOWER:
+        return ProduceResult()  # ``BegunProduce`` adds who leads.
+    if code in _WITHOUT_LOG_START:
+        return ProduceResult(error_code=code)
+    return ProduceResult(error_code=code, log_start_offset=replica.partition.log_start_offset)
 
 
 def _prepare(replica: Replica, part: ProducePart, now_ms: int) -> PreparedAppend:

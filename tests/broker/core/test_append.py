@@ -9,7 +9,6 @@ from broker.core.append import (
     FollowerAppend,
     PreparedAppend,
     check_follower_append,
-    check_produce_version,
     is_transactional,
     prepare_append,
 )
@@ -111,7 +110,6 @@ def test_a_format_that_nobody_knows_is_damage() -> None:
         data = batch()
         data[16] = magic
         assert refusal(data) == ErrorCode.CORRUPT_MESSAGE
-        assert version_refusal(data, 3) == ErrorCode.CORRUPT_MESSAGE
 
 
 def test_a_batch_cut_anywhere_is_corrupt() -> None:
@@ -237,11 +235,14 @@ def test_a_duplicate_is_answered_with_its_first_offsets_and_not_stamped() -> Non
     assert prepare(idempotent(3, b"d"), next_offset=103, producers=producers).first_offset == 103
 
 
-def test_a_duplicate_tells_the_append_time_of_the_first() -> None:
+@pytest.mark.parametrize(("is_log_append_time", "time_ms"), [(True, NOW_MS), (False, NOW_MS - 5)])
+def test_a_duplicate_tells_the_time_of_the_first_whatever_the_topics_type(
+    is_log_append_time: bool, time_ms: int
+) -> None:
     producers = ProducerStates()
-    limits = AppendLimits(is_log_append_time=True)
+    limits = AppendLimits(is_log_append_time=is_log_append_time)
     prepare(idempotent(0), producers=producers, limits=limits)
-    assert prepare(idempotent(0), producers=producers, limits=limits).log_append_time_ms == NOW_MS
+    assert prepare(idempotent(0), producers=producers, limits=limits).log_append_time_ms == time_ms
 
 
 def test_a_refused_batch_leaves_the_producer_as_it_was() -> None:
@@ -251,27 +252,6 @@ def test_a_refused_batch_leaves_the_producer_as_it_was() -> None:
         prepare(idempotent(2), producers=producers)
     assert caught.value.code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert prepare(idempotent(1), next_offset=101, producers=producers).first_offset == 101
-
-
-def version_refusal(data: bytes | bytearray | None, version: int) -> ErrorCode | None:
-    try:
-        check_produce_version(data, version)
-    except KafkaError as error:
-        return error.code
-    return None
-
-
-def test_what_a_produce_version_may_carry() -> None:
-    zstd = batch(compression=Compression.ZSTD)
-    codes = [version_refusal(zstd, version) for version in range(8)]
-    too_early = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-    assert codes == [None, None, None, too_early, too_early, too_early, too_early, None]
-    old = batch()
-    old[16] = 0
-    assert version_refusal(old, 2) is None
-    assert version_refusal(old, 3) == ErrorCode.INVALID_RECORD
-    assert version_refusal(None, 3) == ErrorCode.INVALID_RECORD
-    assert version_refusal(batch()[:30], 3) == ErrorCode.CORRUPT_MESSAGE
 
 
 # Followers.

@@ -96,6 +96,7 @@ async def test_bad_acks_refuse_every_partition_and_append_nothing(broker: FakeBr
     response = await broker.ask(produce(acks=2), 9)
     codes = [p.error_code for p in response.responses[0].partition_responses]
     assert codes == [ErrorCode.INVALID_REQUIRED_ACKS] * 2
+    assert response.responses[0].partition_responses[0].error_message is None
     assert broker.engine.produced == []
 
 
@@ -106,6 +107,18 @@ async def test_an_empty_partition_is_refused_and_the_others_go_on(broker: FakeBr
     first, second = response.responses[0].partition_responses
     assert first.error_code == ErrorCode.INVALID_RECORD
     assert (second.error_code, second.base_offset) == (ErrorCode.NONE, 0)
+
+
+async def test_a_topic_without_partitions_is_not_in_the_answer(broker: FakeBroker):
+    request = produce()
+    request.topic_data = [TopicProduceData(name="empty"), *request.topic_data]
+    response = await broker.ask(request, 9)
+    assert [topic.name for topic in response.responses] == ["orders"]
+
+
+async def test_what_is_cut_behind_the_only_batch_is_not_appended(broker: FakeBroker):
+    await broker.ask(produce(records=batch() + batch()[:-1]), 9)
+    assert bytes(broker.engine.produced[0][0][0].records) == batch()
 
 
 def transactional(version: int) -> ProduceRequest:

@@ -52,7 +52,7 @@ async def test_too_small_an_isr_refuses_acks_all_and_takes_acks_one(lab: Lab) ->
     await lab.create(min_insync_replicas="2")
     await lab.elect(ORDERS, 1, [1])
     refused = await lab[1].produce("a")
-    assert refused.error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+    assert (refused.error_code, refused.log_start_offset) == (ErrorCode.NOT_ENOUGH_REPLICAS, 0)
     taken = await lab[1].produce("a", acks=1)
     assert (taken.error_code, taken.base_offset) == (ErrorCode.NONE, 0)
 
@@ -85,6 +85,7 @@ async def test_a_gap_in_the_sequence_is_refused(alone: Lab) -> None:
         "c", options=BatchOptions(producer_id=7, producer_epoch=0, base_sequence=2)
     )
     assert result.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert (result.error_message, result.log_start_offset) == (None, 0)
 
 
 async def test_who_does_not_lead_says_who_does(lab: Lab) -> None:
@@ -106,7 +107,7 @@ async def test_a_corrupt_batch_is_refused_and_leaves_no_trace(alone: Lab) -> Non
     await alone.create(replicas=[1], max_message_bytes="1000")
     result = await alone[1].produce("x" * 2_000, acks=1)
     assert result.error_code == ErrorCode.MESSAGE_TOO_LARGE
-    assert "max.message.bytes" in (result.error_message or "")
+    assert (result.error_message, result.log_start_offset) == (None, -1)
     assert await alone[1].log_end() == 0
 
 
@@ -181,6 +182,31 @@ async def test_a_begun_produce_expires_by_its_own_time(lab: Lab) -> None:
     await later.ready
     assert later.results()[0].error_code == ErrorCode.REQUEST_TIMED_OUT
     assert len(lab[1].replica().replicated) == 0
+
+
+@pytest.mark.parametrize("timeout_ms", [0, -1])
+async def test_no_time_is_enough_where_no_other_replica_is_waited_for(
+    alone: Lab, timeout_ms: int
+) -> None:
+    await alone.create(replicas=[1])
+    first = await alone[1].produce("a", timeout_ms=timeout_ms)
+    second = await alone[1].produce("b", timeout_ms=timeout_ms)
+    assert [(one.error_code, one.base_offset) for one in (first, second)] == [(0, 0), (0, 1)]
+
+
+async def test_without_time_a_produce_expires_once_it_is_written(lab: Lab) -> None:
+    await lab.create()
+    result = await lab[1].produce("a", timeout_ms=0)
+    assert result.error_code == ErrorCode.REQUEST_TIMED_OUT
+    assert await lab[1].log_end() == 1
+    assert len(lab[1].replica().written) == len(lab[1].replica().replicated) == 0
+
+
+async def test_an_abandoned_produce_without_time_leaves_nothing_behind(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    begun = await begin(alone, "a", timeout_ms=0)
+    begun.abandon()
+    assert len(alone[1].replica().written) == len(alone[1].replica().replicated) == 0
 
 
 async def test_an_abandoned_produce_waits_no_more_and_stays_appended(lab: Lab) -> None:
