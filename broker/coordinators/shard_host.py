@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final, Generic, TypeAlias, TypeVar
@@ -24,6 +24,7 @@ from broker.core.coordination import (
     Waiter,
     append_error,
     batch_size_bound,
+    in_batches,
 )
 from broker.engine.serve.produce import BegunProduce
 from broker.engine.supervise import supervised
@@ -192,16 +193,23 @@ class ShardHost(Generic[ShardT]):
         self._time(decided.answers)
 
     def _put(self, decided: Decided) -> None:
-        size_bytes = batch_size_bound(decided.records)
         most = min(BATCH_BYTES_WANTED, self._log.batch_bytes_max)
-        last = self._unwritten[-1] if self._unwritten else None
-        if last is None or last.size_bytes + size_bytes > most or last.producer != decided.producer:
-            last = _Write(producer=decided.producer)
-            self._unwritten.append(last)
-        last.records += decided.records
-        last.size_bytes += size_bytes
-        self._join(last, decided)
+        whole = decided.is_atomic
+        for records in [decided.records] if whole else in_batches(decided.records, most):
+            self._put_batch(records, decided.producer, most)
+        self._join(self._unwritten[-1], decided)
         self._wake.set()
+
+    def _put_batch(
+        self, records: Sequence[Record], producer: TransactionProducer | None, most: int
+    ) -> None:
+        size_bytes = batch_size_bound(records)
+        last = self._unwritten[-1] if self._unwritten else None
+        if last is None or last.size_bytes + size_bytes > most or last.producer != producer:
+            last = _Write(producer=producer)
+            self._unwritten.append(last)
+        last.records += records
+        last.size_bytes += size_bytes
 
     # Answers.
 

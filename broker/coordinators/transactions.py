@@ -61,7 +61,7 @@ class Transactions:
             TRANSACTION_STATE,
             state.metadata,
             lambda tp: CoordinatorLog(tp, logs),
-            lambda _log: TransactionShard(limits, transaction_version),
+            lambda log: TransactionShard(limits, transaction_version, lambda: log.batch_bytes_max),
             hosts,
         )
         self._wall_ms = state.wall_ms

@@ -7,7 +7,7 @@ it decided, and answers when that is replicated. Source: CoordinatorRuntime, Coo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
@@ -50,13 +50,16 @@ class Decided:
     """What a shard wants done after its state has changed already."""
 
     records: Sequence[Record] = ()
-    """One batch: all of them are in the log, or none."""
+    """In the log in this order."""
     answers: Sequence[Answer] = ()
     """Given when ``records``, and all that the shard decided before, are replicated."""
     producer: TransactionProducer | None = None
     """Whose transaction ``records`` are part of; None: of none."""
     effects: Sequence[Any] = ()
     """What else is to be done then, as the shard's own kind of effects; lost with the shard."""
+    is_atomic: bool = True
+    """Whether ``records`` are one batch, all of which the log has, or nothing. Else they are cut
+    into as many as it takes, and the first of them may be all that a new leader finds."""
 
 
 class Shard(Protocol):
@@ -128,6 +131,21 @@ def record_size_bound(record: Record) -> int:
     """Return what one record takes in a batch at most, in bytes."""
     key, value = record
     return len(key) + len(value or b"") + _RECORD_OVERHEAD_BYTES
+
+
+def in_batches(records: Iterable[Record], bytes_max: int) -> Iterator[list[Record]]:
+    """Cut records into batches of at most ``bytes_max``, or of one that alone is larger."""
+    batch: list[Record] = []
+    size_bytes = HEADER_SIZE_BYTES
+    for record in records:
+        record_bytes = record_size_bound(record)
+        if batch and size_bytes + record_bytes > bytes_max:
+            yield batch
+            batch, size_bytes = [], HEADER_SIZE_BYTES
+        batch.append(record)
+        size_bytes += record_bytes
+    if batch:
+        yield batch
 
 
 def append_error(code: ErrorCode) -> ErrorCode:

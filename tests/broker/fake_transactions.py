@@ -73,7 +73,7 @@ class FakeTransactions:
             abort_interval_ms=10_000,
             expiry_interval_ms=3_600_000,
         )
-        shard = TransactionShard(limits, transaction_version=2)
+        shard = TransactionShard(limits, 2, lambda: 1_000_000)
         self.shards = FakeShards(TRANSACTION_STATE, shard)
 
     async def begin(self, asked: BeginAsked) -> Initialized:

@@ -181,7 +181,7 @@ class GroupShard:
             ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if tp.topic in in_use else ErrorCode.NONE
             for tp in tps
         ]
-        return Decided(records, (Answer(waiter, codes),))
+        return Decided(records, (Answer(waiter, codes),), is_atomic=False)
 
     def partitions_deleted(self, tps: Collection[TopicPartition]) -> Iterator[Decided]:
         """Forget the offsets of partitions that are no more, group by group.
@@ -194,7 +194,7 @@ class GroupShard:
             if records and not self.offsets.has_offsets(group_id):
                 records += self._membership.offsets_gone(group_id)
             if records:
-                yield Decided(records)
+                yield Decided(records, is_atomic=False)
 
     # The log, and time.
 

@@ -7,10 +7,10 @@ TransactionStateManager.scala.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from broker.core.coordination import Answer, Decided, Record, Waiter
+from broker.core.coordination import Answer, Decided, Record, Waiter, batch_size_bound
 from broker.core.transaction_state.begin import (
     AbortedFirst,
     BeginAsked,
@@ -44,6 +44,10 @@ from protocol.ids import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, TopicPartition
 
 EXPIRED_OF_A_BATCH_MAX: Final = 1_000
 """Transactional ids; the rest waits for the next look."""
+
+
+END_ROOM_BYTES: Final = 64
+"""What the record of a transaction grows by when it ends: the next producer id, and tags."""
 
 
 class TransactionLimits(NamedTuple):
@@ -81,9 +85,16 @@ class MarkersDue(NamedTuple):
 class TransactionShard:
     """A `coordination.Shard`."""
 
-    def __init__(self, limits: TransactionLimits, transaction_version: int) -> None:
+    def __init__(
+        self,
+        limits: TransactionLimits,
+        transaction_version: int,
+        batch_bytes_max: Callable[[], int],
+    ) -> None:
+        """Begin without a transactional id; ``batch_bytes_max`` is what the log takes, now."""
         self._limits = limits
         self._transaction_version = transaction_version
+        self._batch_bytes_max = batch_bytes_max
         self._ids: dict[str, TransactionMetadata] = {}
         self._next_abort_ms: int | None = None
         self._next_expiry_ms = 0
@@ -137,7 +148,7 @@ class TransactionShard:
             for transactional_id in self._unused(wall_ms):
                 del self._ids[transactional_id]
                 records.append((key_of(transactional_id), None))
-        return Decided(records, effects=effects)
+        return Decided(records, effects=effects, is_atomic=False)
 
     def _late(self, wall_ms: int) -> list[TransactionMetadata]:
         return [
@@ -200,7 +211,11 @@ class TransactionShard:
         client_transaction_version: int,
         wall_ms: int,
     ) -> Decided:
-        """AddPartitionsToTxn and AddOffsetsToTxn; the answer is an ``ErrorCode``."""
+        """AddPartitionsToTxn and AddOffsetsToTxn; the answer is an ``ErrorCode``.
+
+        A transaction that the log could not take is refused, and stays what it was. Source:
+        TransactionStateManager.appendTransactionToLog.
+        """
         known = self._ids.get(transactional_id)
         code = _check_producer(known, producer)
         if known is None or code is not ErrorCode.NONE:
@@ -213,7 +228,11 @@ class TransactionShard:
             client_transaction_version=client_transaction_version,
             wall_ms=wall_ms,
         )
-        return Decided([self._put(grown)], [Answer(waiter, ErrorCode.NONE)])
+        record = record_of(grown, self._transaction_version)
+        if batch_size_bound([record]) + END_ROOM_BYTES > self._batch_bytes_max():
+            return _told(waiter, ErrorCode.UNKNOWN_SERVER_ERROR)
+        self._ids[transactional_id] = grown
+        return Decided([record], [Answer(waiter, ErrorCode.NONE)])
 
     def verify_partitions(
         self,

@@ -8,7 +8,7 @@ import pytest
 
 from broker.coordinators.coordinator_log import CoordinatorLog
 from broker.coordinators.shard_host import HostPorts, ShardHost
-from broker.core.coordination import Decided, Shard
+from broker.core.coordination import Answer, Decided, Shard
 from broker.core.groups.group_shard import GroupShard
 from broker.engine.serve.produce import BegunProduce
 from protocol.errors import ErrorCode, KafkaError
@@ -88,6 +88,20 @@ async def test_what_the_log_refuses_is_not_known_afterwards(lab: Lab) -> None:
     await until(lambda: host.is_loaded)
     assert host.shard is not shard
     assert (await fetch(lab[1])).offset == 5
+
+
+async def test_records_that_stand_alone_go_into_as_many_batches_as_it_takes(lab: Lab) -> None:
+    await until_loaded(lab[1])
+    (host,) = lab[1].groups.hosts()
+    shard = host.shard
+    records = [(b"\0\2\0\1g", bytes(600_000))] * 3
+
+    def decide(_shard: GroupShard, waiter: int, _now_ms: int, _wall_ms: int) -> Decided:
+        return Decided(records, [Answer(waiter, NONE)], is_atomic=False)
+
+    assert await host.ask(decide) is NONE
+    assert lab[1].metrics.counters.messages_in.value == len(records)
+    assert host.shard is shard
 
 
 async def test_while_it_is_loaded_a_group_is_told_so(lab: Lab) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.core.coordination import append_error, partition_for
+from broker.core.coordination import append_error, batch_size_bound, in_batches, partition_for
 from protocol.errors import ErrorCode
 
 JAVA_HASHES = {
@@ -28,3 +28,17 @@ def test_a_batch_that_was_not_replicated_in_time_sends_clients_to_look_for_the_c
     assert append_error(ErrorCode.REQUEST_TIMED_OUT) is ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert append_error(ErrorCode.KAFKA_STORAGE_ERROR) is ErrorCode.NOT_COORDINATOR
     assert append_error(ErrorCode.INVALID_RECORD) is ErrorCode.INVALID_RECORD
+
+
+def test_records_are_cut_into_batches_in_their_order():
+    records = [(bytes([n]), bytes(100 * n)) for n in range(7)]
+    batches = list(in_batches(records, 700))
+    assert [record for batch in batches for record in batch] == records
+    assert [len(batch) for batch in batches] == [3, 1, 1, 1, 1]
+    assert all(batch_size_bound(batch) <= 700 for batch in batches)
+
+
+def test_a_record_that_fits_no_batch_has_one_of_its_own():
+    small, large = (b"k", b""), (b"k", bytes(1_000))
+    assert list(in_batches([small, large, small], 500)) == [[small], [large], [small]]
+    assert list(in_batches([], 500)) == []

@@ -74,6 +74,7 @@ def test_a_group_that_nobody_is_in_is_deleted_with_all_that_the_log_has_of_it() 
     assert due_ms is not None
     assert len(shard.members.expire(due_ms, due_ms).records) == 1
     decided = delete(shard, 1, "both")
+    assert not decided.is_atomic
     assert [value for _, value in decided.records] == [None, None]
     assert [answer.response for answer in decided.answers] == [ErrorCode.NONE]
     with pytest.raises(KafkaError):

@@ -139,6 +139,7 @@ def test_offsets_are_deleted_of_groups_that_there_are():
         shard.delete_offsets(1, "g", [TP])
     commit(shard, NewOffset(TP, 5))
     decided = shard.delete_offsets(1, "g", [TP, OTHER])
+    assert not decided.is_atomic
     assert (decided.records, answer(decided)) == ([(offset_key("g", TP), None)], [NONE, NONE])
 
 
@@ -146,6 +147,7 @@ def test_offsets_of_deleted_partitions_go_from_every_group():
     shard = shard_with()
     commit(shard, NewOffset(TP, 5), NewOffset(OTHER, 6))
     (decided,) = shard.partitions_deleted([TP, TopicPartition("orders", 1)])
+    assert not decided.is_atomic
     assert list(decided.records) == [(offset_key("g", TP), None)]
     assert list(shard.partitions_deleted([TP])) == []
 

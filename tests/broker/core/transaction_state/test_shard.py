@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker.core.coordination import Answer, Decided, Record
+from broker.core.coordination import Answer, Decided, Record, batch_size_bound
 from broker.core.transaction_state.begin import BeginAsked, ProducerIdAndEpoch
 from broker.core.transaction_state.end import EndAsked
 from broker.core.transaction_state.metadata import (
@@ -39,7 +39,8 @@ class Log:
 
     def __init__(self, transaction_version: int = 0) -> None:
         self.version = transaction_version
-        self.shard = TransactionShard(LIMITS, transaction_version)
+        self.batch_bytes_max = 1_000_000
+        self.shard = TransactionShard(LIMITS, transaction_version, lambda: self.batch_bytes_max)
         self.shard.loaded(0, 0)
         self.records: list[Record] = []
         self.effects: list[MarkersDue] = []
@@ -191,8 +192,29 @@ def test_an_id_that_nobody_used_for_long_is_forgotten_in_the_log_too() -> None:
     assert log.reloaded().state() is None
 
 
+@pytest.mark.parametrize("version", [0, 2])
+def test_a_transaction_that_outgrows_a_batch_is_refused_as_it_was_and_can_end(version: int) -> None:
+    log = Log(version)
+    log.begin()
+    log.batch_bytes_max = 400
+    taken = [partition for partition in range(100) if _is_taken(log, partition)]
+    assert taken == list(range(len(taken)))
+    assert 0 < len(taken) < 100
+    known = log.shard.get("pay")
+    assert known is not None
+    assert len(known.partitions) == len(taken)
+    log.end()
+    assert all(batch_size_bound([record]) <= log.batch_bytes_max for record in log.records)
+
+
+def _is_taken(log: Log, partition: int) -> bool:
+    code = log.add(TopicPartition("a", partition))
+    assert code in {ErrorCode.NONE, ErrorCode.UNKNOWN_SERVER_ERROR}
+    return code is ErrorCode.NONE
+
+
 def test_no_more_ids_than_a_batch_takes_are_forgotten_at_once() -> None:
-    shard = TransactionShard(LIMITS, 0)
+    shard = TransactionShard(LIMITS, 0, lambda: 1_000_000)
     shard.loaded(0, 0)
     for number in range(EXPIRED_OF_A_BATCH_MAX + 1):
         shard.begin(WAITER, BeginAsked(f"id{number}", 1), new_producer_id=number, wall_ms=0)
