@@ -103,7 +103,7 @@ def conform(  # noqa: PLR0913 - click passes each option by name
     release = against or likely_release(access)
     expectations = load_expectations(release)
     total = len(list(variants(EVERY_CASE, expectations.announced, pattern)))
-    excused = [] if known_list is None else known_differences(known_list)
+    excused = [] if known_list is None else known_differences(known_list, release)
     with _trial(access, jobs, total) as (trial, left):
         verdicts = judged(trial, expectations, excused, pattern)
     if junit_file is not None:
