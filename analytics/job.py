@@ -113,10 +113,9 @@ def _run(spark: SparkSession, dump: str, out: str, tables: Tables, bucket: str |
         stored = dict(zip(TABLE_SCHEMAS, executor.map(store, TABLE_SCHEMAS), strict=True))
         rows = {table: each.rows for table, each in stored.items()}
         odd = {table: each.lines for table, each in stored.items() if each.counts.is_odd}
-        tables.write(QUARANTINE, malformed := _malformed(spark, odd))
+        tables.write(QUARANTINE, _malformed(spark, odd))
         _write_all(executor, tables, results(rows))
-        stored_malformed = tables.read(QUARANTINE, malformed)
-        _write_all(executor, tables, _summaries(spark, tables, rows, stored_malformed, odd))
+        _write_all(executor, tables, _summaries(tables, rows, odd))
         if bucket is not None:
             list(executor.map(partial(_write_fact, tables, rows, bucket), FACTS))
     found = tables.first_rows(RESULTS, REPORT_ROWS_MAX)
@@ -196,17 +195,11 @@ def results(rows: Rows) -> Rows:
     }
 
 
-def _summaries(
-    spark: SparkSession,
-    tables: Tables,
-    rows: Rows,
-    malformed: DataFrame,
-    odd: Mapping[str, DataFrame],
-) -> Rows:
+def _summaries(tables: Tables, rows: Rows, odd: Mapping[str, DataFrame]) -> Rows:
     """Return the results that come from other results, by their name."""
     found = failovers(tables.stored("failover_steps"))
     all_checks = [
-        checks.set_aside(malformed),
+        checks.set_aside(tables.stored(QUARANTINE)),
         *[
             checks.unknown(unknown_columns(parsed_lines(lines, table), table))
             for table, lines in odd.items()

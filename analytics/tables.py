@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from analytics import columns as c
 
@@ -26,7 +27,7 @@ class Tables:
         self._spark = spark
         self._out = out
         self._beside = f"{out}/_writing-{uuid4().hex[:8]}"
-        self._written: list[str] = []
+        self._written: dict[str, StructType] = {}
 
     def write_rows(self, name: str, rows: DataFrame) -> DataFrame:
         """Write metric rows, by run and day; return them as they are read from there."""
@@ -36,26 +37,21 @@ class Tables:
         """Do as ``write_rows`` with rows of any kind; ``at`` is a timestamp."""
         dated = rows.withColumn(c.DAY, F.date_format(at, "yyyy-MM-dd"))
         writer = dated.write.partitionBy(*PARTITIONED_BY).option("compression", "snappy")
-        writer.parquet(self._begin(name))
-        return self.read(name, dated).select(*rows.columns)
+        writer.parquet(self._begin(name, dated))
+        return self.stored(name).select(*rows.columns)
 
     def write(self, name: str, table: DataFrame) -> None:
         """Write a result as one file, in its order."""
-        table.coalesce(1).write.parquet(self._begin(name))
+        table.coalesce(1).write.parquet(self._begin(name, table))
 
     def forget(self, name: str) -> None:
         """Take back a table that was written, to write it anew."""
-        self._written.remove(name)
+        del self._written[name]
         self._delete(f"{self._beside}/{name}")
 
-    def read(self, name: str, like: DataFrame) -> DataFrame:
-        """Return a table that was written, without a look at its files."""
-        reader = self._spark.read.schema(like.schema)
-        return reader.parquet(f"{self._beside}/{name}")
-
     def stored(self, name: str) -> DataFrame:
-        """Return a result that was written and is not published yet."""
-        return self._spark.read.parquet(f"{self._beside}/{name}")
+        """Return a table that was written and is not published yet, without a look at its files."""
+        return self._spark.read.schema(self._written[name]).parquet(f"{self._beside}/{name}")
 
     def first_rows(self, names: Iterable[str], rows_max: int) -> dict[str, list[dict[str, Any]]]:
         """Return up to ``rows_max`` rows of results, in their order, by one Spark job."""
@@ -85,8 +81,8 @@ class Tables:
         """Remove what was written and not published."""
         self._delete(self._beside)
 
-    def _begin(self, name: str) -> str:
-        self._written.append(name)
+    def _begin(self, name: str, table: DataFrame) -> str:
+        self._written[name] = table.schema
         return f"{self._beside}/{name}"
 
     def _swap(self, name: str) -> None:

@@ -76,13 +76,14 @@ def test_workers_run_in_this_python_whatever_python3_comes_first_in_the_path(
 @pytest.mark.parametrize(
     ("size_bytes", "compiles"), [(1000, "false"), (SMALL_BYTES_MAX + 1, "true"), (None, "true")]
 )
-def test_only_for_a_small_dump_of_this_machine_nothing_is_compiled(
+def test_only_for_a_small_dump_of_this_machine_nothing_is_compiled_and_planned_again(
     size_bytes: int | None, compiles: str, spark_in_production: SparkSession
 ) -> None:
     spark = spark_in_production
     before = spark.conf.get("spark.sql.codegen.factoryMode")
     with suited_to(spark, size_bytes):
         assert spark.conf.get("spark.sql.codegen.wholeStage") == compiles
-        assert spark.conf.get("spark.sql.adaptive.enabled") == "true"
+        assert spark.conf.get("spark.sql.adaptive.enabled") == compiles
+    assert spark.conf.get("spark.sql.adaptive.enabled") == "true"
     assert spark.conf.get("spark.sql.codegen.wholeStage") == "true"
     assert spark.conf.get("spark.sql.codegen.factoryMode") == before
