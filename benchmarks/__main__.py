@@ -23,6 +23,7 @@ _SUITES = (
     "moves_under_load",
     "hostile",
     "simulation",
+    "analytics",
 )
 _WITH_PEER = ("cluster", "coordinators", "moves_under_load")
 

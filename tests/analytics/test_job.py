@@ -11,6 +11,8 @@ from analytics.facts.buckets import with_event_time
 from analytics.job import RESULTS, results, run_job
 from analytics.schema import TABLE_SCHEMAS
 from analytics.transforms.failovers import failover_durations, failovers
+from benchmarks.duckdb_tables import comparable, tables_of
+from benchmarks.made_up_dump import write_made_up_dump
 from tests.analytics.frames import (
     LOG_DIR,
     REPLICA,
@@ -109,3 +111,17 @@ def test_the_documentation_tells_every_column_of_every_table(spark: SparkSession
     for name, frame in (rows | found).items():
         assert set(frame.columns) - KEYS <= named(name), name
     assert named("checks") == {"checks", c.CHECK, c.TABLE, c.DETAIL, c.ROW_COUNT}
+
+
+@pytest.mark.parametrize("rows_min", [1_000, 100_000])
+@pytest.mark.sampled_among("dumps for two engines", kept=0)
+def test_tables_are_what_another_engine_makes_of_the_same_dump(
+    rows_min: int, spark_in_production: SparkSession, tmp_path: Path
+) -> None:
+    dump, out = tmp_path / "dump", tmp_path / "out"
+    written = write_made_up_dump(dump, rows_min)
+    report = run_job(spark_in_production, str(dump), str(out))
+    assert sum(report.row_counts.values()) == written >= rows_min
+    for name, wanted in tables_of(dump).items():
+        stored = spark_in_production.read.parquet(f"{out}/{name}")
+        assert comparable([tuple(row) for row in stored.collect()]) == wanted, name

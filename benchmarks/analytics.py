@@ -1,0 +1,108 @@
+"""Reports of made-up dumps: ``python -m benchmarks.analytics [--rows N ...]`` prints one table.
+
+Each report runs in processes of its own, as ``jbodlab report`` does; DuckDB answers the same
+questions (``duckdb_tables``) with one thread. Processor time is that of all processes together; the
+slope between two sizes leaves the start of Spark out.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+import analytics
+from benchmarks.duckdb_tables import tables_of
+from benchmarks.made_up_dump import write_made_up_dump
+
+SIZES: Final = (4_000, 100_000, 1_000_000)
+_LOOK_EVERY_S: Final = 0.05
+_TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
+
+
+class Cost(NamedTuple):
+    """What one dump cost."""
+
+    rows: int
+    wall_s: float
+    cpu_s: float
+    duckdb_cpu_s: float
+
+
+@click.command()
+@click.option("--rows", type=int, multiple=True, default=SIZES, show_default=True)
+def main(rows: tuple[int, ...]) -> None:
+    """Measure reports of dumps of so many rows, the smallest first."""
+    costs = [_cost(size) for size in sorted(rows)]
+    table = Table(title="analytics", title_justify="left")
+    for name in ("rows", "report s", "processor s", "DuckDB s", "us a row", "DuckDB us", "times"):
+        table.add_column(name, justify="right")
+    for before, cost in zip([None, *costs], costs, strict=False):
+        table.add_row(*_cells(before, cost))
+    Console(width=100).print(table)
+
+
+def _cells(before: Cost | None, cost: Cost) -> list[str]:
+    cells = [
+        f"{cost.rows:,}",
+        f"{cost.wall_s:.1f}",
+        f"{cost.cpu_s:.1f}",
+        f"{cost.duckdb_cpu_s:.2f}",
+    ]
+    if before is None:
+        return [*cells, "-", "-", "-"]
+    rows = cost.rows - before.rows
+    ours = (cost.cpu_s - before.cpu_s) / rows
+    theirs = (cost.duckdb_cpu_s - before.duckdb_cpu_s) / rows
+    return [*cells, f"{ours * 1e6:.1f}", f"{theirs * 1e6:.2f}", f"{ours / theirs:.1f}"]
+
+
+def _cost(rows: int) -> Cost:
+    with tempfile.TemporaryDirectory(prefix="jbodlab-analytics-") as folder:
+        dump = Path(folder, "dump")
+        written = write_made_up_dump(dump, rows)
+        wall_s, cpu_s = _report(dump, Path(folder, "out"))
+        began = time.process_time()
+        tables_of(dump)
+        return Cost(written, wall_s, cpu_s, time.process_time() - began)
+
+
+def _report(dump: Path, out: Path) -> tuple[float, float]:
+    """Return the wall clock's and the processors' seconds of one report."""
+    options = ["--dump", str(dump), "--out", str(out), "--json"]
+    command = [sys.executable, "-m", analytics.__name__, *options]
+    began = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    spent: dict[int, float] = {}
+    while process.poll() is None:
+        spent |= _processor_s(process.pid)
+        time.sleep(_LOOK_EVERY_S)
+    if process.returncode != 0:
+        raise click.ClickException(f"the report ended with {process.returncode}")
+    return time.monotonic() - began, sum(spent.values())
+
+
+def _processor_s(pid: int) -> dict[int, float]:
+    """Return the processor seconds of a process and all below it that live; by process."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        children = [each for task in tasks for each in (task / "children").read_text().split()]
+    except OSError:  # It has ended.
+        return {}
+    spent = {pid: (int(stat[11]) + int(stat[12])) / _TICKS_PER_S}
+    for child in children:
+        spent |= _processor_s(int(child))
+    return spent
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,236 @@
+"""Metric rows of a made-up cluster, any number of them, the same for one seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import BinaryIO
+
+import msgspec
+
+from protocol.metrics.histogram import Histogram
+from protocol.metrics.latency import Timed, latency_row
+from protocol.metrics.rows import (
+    TABLE_OF_ROW,
+    TABLE_VERSION,
+    ClientRow,
+    FailoverEventRow,
+    FailoverStep,
+    LatencyRow,
+    LatencyScope,
+    LogDirRow,
+    MetricRow,
+    MoveProgressRow,
+    MoveState,
+    Operation,
+    ReplicaRow,
+    RequestRow,
+    RowOrigin,
+)
+from protocol.metrics.writer import line_begins
+
+BROKERS = (1, 2, 3)
+PARTITIONS = 12
+EPOCH_MS = 1_750_000_000_000
+ROWS_PER_ROUND = len(BROKERS) * (3 + PARTITIONS + 2 * 3 + 3) + PARTITIONS
+
+
+def write_made_up_dump(folder: Path, rows_min: int, seed: int = 1, runs: int = 2) -> int:
+    """Write at least ``rows_min`` rows of ``runs`` runs below ``folder``; return how many."""
+    written = 0
+    rounds = -(-rows_min // (ROWS_PER_ROUND * runs))
+    for number in range(runs):
+        origin = RowOrigin(cluster_id="made-up", run_id=f"run-{number}", seed=number)
+        chance = Random(seed * 1000 + number)
+        files = _Files(folder, number)
+        for row in _rows(chance, rounds, EPOCH_MS + number * 86_400_000):
+            files.write(row, origin)
+            written += 1
+        files.close()
+    return written
+
+
+class _Files:
+    """The open files of one run."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        self._folder = folder
+        self._number = number
+        self._open: dict[tuple[str, int], BinaryIO] = {}
+
+    def write(self, row: MetricRow, origin: RowOrigin) -> None:
+        table = TABLE_OF_ROW[type(row)]
+        broker = getattr(row, "broker_id", 0)
+        key = (table, broker)
+        if key not in self._open:
+            path = self._folder / table / f"v{TABLE_VERSION}" / f"broker={broker}"
+            path.mkdir(parents=True, exist_ok=True)
+            self._open[key] = (path / f"{self._number}-0.jsonl").open("wb")
+        self._open[key].write(line_begins(origin) + msgspec.json.encode(row)[1:] + b"\n")
+
+    def close(self) -> None:
+        for file in self._open.values():
+            file.close()
+
+
+def _rows(chance: Random, rounds: int, begin_ms: int) -> Iterator[MetricRow]:
+    size = [0] * PARTITIONS
+    appended = {(broker, d): 0 for broker in BROKERS for d in range(3)}
+    for number in range(rounds):
+        at_ms = begin_ms + number * 1000
+        for partition in range(PARTITIONS):
+            size[partition] += chance.randrange(50_000)
+        for broker in BROKERS:
+            yield from _samples(chance, number, at_ms + broker * 7, broker, size, appended)
+        yield from _client_rows(chance, at_ms)
+        if number % 97 == 50:
+            yield from _failover(chance, at_ms, number, BROKERS[number % 3])
+        if number % 31 < 3:
+            yield _move(number, at_ms)
+
+
+def _samples(
+    chance: Random,
+    number: int,
+    at_ms: int,
+    broker: int,
+    size: list[int],
+    appended: dict[tuple[int, int], int],
+) -> Iterator[MetricRow]:
+    for log_dir in range(3):
+        # A counter begins again now and then, and a broker restarts.
+        grown = chance.randrange(100_000)
+        before = 0 if chance.random() < 0.01 else appended[broker, log_dir]
+        appended[broker, log_dir] = before + grown
+        yield _log_dir(chance, number, at_ms, (broker, log_dir), appended[broker, log_dir])
+        for operation in (Operation.READ, Operation.APPEND):
+            timed = Timed(broker, LatencyScope.LOG_DIR, f"/data/d{log_dir}", operation)
+            yield _latency(chance, timed, at_ms)
+    for partition in range(PARTITIONS):
+        yield _replica(chance, number, at_ms, (broker, partition), size[partition])
+    for api in ("Produce", "Fetch", "Metadata"):
+        yield _request(chance, at_ms, broker, api)
+
+
+def _log_dir(
+    chance: Random, number: int, at_ms: int, where: tuple[int, int], appended: int
+) -> LogDirRow:
+    broker, log_dir = where
+    return LogDirRow(
+        at_ms=at_ms,
+        interval_ms=1000,
+        broker_id=broker,
+        broker_epoch=number // 200,
+        log_dir=f"/data/d{log_dir}",
+        directory_id=f"id{broker}{log_dir}",
+        online=chance.random() > 0.05,
+        used_bytes=number * 30_000 + log_dir,
+        total_bytes=-1 if chance.random() < 0.01 else 1 << 40,
+        usable_bytes=1 << 39,
+        replica_count=4,
+        future_count=0,
+        queue_depth_count=chance.randrange(20),
+        append_count_total=number * 10,
+        append_bytes_total=appended,
+    )
+
+
+def _replica(
+    chance: Random, number: int, at_ms: int, where: tuple[int, int], size: int
+) -> ReplicaRow:
+    broker, partition = where
+    is_led_here = broker == BROKERS[(partition + number // 40) % 3]
+    return ReplicaRow(
+        at_ms=at_ms,
+        interval_ms=1000,
+        broker_id=broker,
+        topic="orders",
+        partition=partition,
+        log_dir=f"/data/d{partition % 3}",
+        is_leader=is_led_here and chance.random() > 0.02,
+        is_future=False,
+        leader_epoch=number // 40,
+        log_start_offset=0,
+        log_end_offset=number,
+        high_watermark=number,
+        isr_count=3 if is_led_here else -1,
+        is_under_min_isr=is_led_here and chance.random() < 0.03,
+        size_bytes=max(size - chance.randrange(2_000_000) * (number % 50 == 0), 0),
+        lag=chance.randrange(10),
+    )
+
+
+def _request(chance: Random, at_ms: int, broker: int, api: str) -> RequestRow:
+    return RequestRow(
+        at_ms=at_ms,
+        interval_ms=1000,
+        broker_id=broker,
+        api=api,
+        request_count=chance.randrange(1, 500),
+        error_count=chance.randrange(3),
+        p50_us=chance.randrange(100, 500),
+        p99_us=chance.randrange(500, 5000),
+        max_us=chance.randrange(5000, 9000),
+        received_bytes=chance.randrange(100_000),
+        sent_bytes=chance.randrange(100_000),
+    )
+
+
+def _latency(chance: Random, timed: Timed, at_ms: int) -> LatencyRow:
+    histogram = Histogram()
+    for _ in range(chance.randrange(1, 12)):
+        histogram.observe(int(chance.lognormvariate(6, 1.5)))
+    return latency_row(timed, histogram, at_ms=at_ms, interval_ms=1000)
+
+
+def _client_rows(chance: Random, at_ms: int) -> Iterator[MetricRow]:
+    for partition in range(PARTITIONS):
+        silence = chance.randrange(400)
+        yield ClientRow(
+            at_ms=at_ms + 1000,
+            interval_ms=1000,
+            client="load",
+            topic="orders",
+            partition=partition,
+            acknowledged_count=chance.randrange(100),
+            failed_count=0,
+            silence_ms=silence,
+            silence_ended_at_ms=at_ms + chance.randrange(1000),
+        )
+
+
+def _failover(chance: Random, at_ms: int, number: int, broker: int) -> Iterator[MetricRow]:
+    steps = list(FailoverStep)[: chance.choice((3, 6, 6, 6))]
+    for index, step in enumerate(steps):
+        yield FailoverEventRow(
+            at_ms=at_ms
+            + 11
+            + index * chance.randrange(1, 30)
+            - (index == 2) * chance.randrange(40),
+            node=f"broker-{broker}" if index < 2 else "controller",
+            failure_id=f"{broker}-x-{number}",
+            step=step,
+            topic_count=-1,
+            partition_count=chance.randrange(1, 30) if index in (0, 3, 4) else -1,
+            detail=f"/data/d{number % 3}: append: {chance.choice(('eio', 'enospc'))}"
+            if index == 0
+            else "",
+        )
+
+
+def _move(number: int, at_ms: int) -> MoveProgressRow:
+    step = number % 31
+    return MoveProgressRow(
+        at_ms=at_ms,
+        broker_id=1,
+        topic="orders",
+        partition=number // 31 % PARTITIONS,
+        source_log_dir="/data/d0",
+        target_log_dir="/data/d1",
+        started_at_ms=at_ms - step * 1000,
+        copied_bytes=step * 1_000_000,
+        total_bytes=2_000_000,
+        throttle_bytes_per_s=5_000_000 if number % 2 else -1,
+        state=(MoveState.COPYING, MoveState.SWAPPING, MoveState.DONE)[step],
+    )
