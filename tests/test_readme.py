@@ -24,9 +24,9 @@ PYTHON = [
     pytest.param(page, block, id=f"{page}-{number}")
     for page, text in PAGES.items()
     for number, block in enumerate(re.findall(r"```python\n(.*?)```", text, re.DOTALL), start=1)
-    if not block.startswith((">>>", "--8<--"))
+    if not block.startswith(">>>")
 ]
-"""Not the sessions, nor what is included from a file: other tests run them."""
+"""Not the sessions: other tests run them."""
 
 
 def command_lines(program: str, text: str = README) -> list[list[str]]:
