@@ -15,7 +15,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: none of them shall compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup collected demo demo-svg picture golden test-python test test-all unsampled test-busy heavy conform fuzz containers style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean report-card guide
+.PHONY: help setup collected demo demo-svg picture golden test-python test test-all unsampled test-busy heavy conform fuzz page containers style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean report-card guide
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -70,6 +70,9 @@ conform: setup  ## judge Apache Kafka by what was recorded of it, and tell how m
 
 fuzz: setup  ## random bytes into every decoder for FUZZ_S seconds
 	$(BIN)/python -m tests.fuzz -max_total_time=$(FUZZ_S)
+
+page: setup  ## the console in a real Chromium: disks are broken by click, mended by keys
+	$(BIN)/python -m tests.browser
 
 containers: setup  ## the image and compose.yaml in a container engine: the cluster survives a broken disk
 	$(BIN)/python -m tests.containers

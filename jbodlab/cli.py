@@ -34,7 +34,11 @@ COMMANDS: Final = {
         "jbodlab.commands.rebalance:rebalance",
         "Even out log dirs and brokers, or empty them.",
     ),
-    "serve": ("jbodlab.commands.serve:serve", "Serve the HTTP API of the cluster."),
+    "serve": ("jbodlab.commands.serve:serve_api", "Serve the HTTP API of the cluster."),
+    "console": (
+        "jbodlab.commands.serve:console",
+        "Open a page that shows the disks and breaks them.",
+    ),
     "report": ("jbodlab.commands.report:report", "Aggregate metric dumps with Spark."),
     "scenario": ("jbodlab.commands.scenario:scenario", "Run written situations and judge them."),
     "simulate": ("jbodlab.commands.simulate:simulate", "Run a cluster and faults in one process."),

@@ -1,8 +1,10 @@
-"""``serve``: the HTTP API of the cluster, for every other language."""
+"""``serve`` and ``console``: the HTTP API of the cluster, and the page that it serves."""
 
 from __future__ import annotations
 
 import json
+import webbrowser
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -10,7 +12,7 @@ import click
 from jbodlab.commands.output import Lab, lab_command
 
 
-@click.command(short_help="Serve the HTTP API of the cluster.")
+@click.command("serve", short_help="Serve the HTTP API of the cluster.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8099, show_default=True)
 @click.option(
@@ -19,7 +21,7 @@ from jbodlab.commands.output import Lab, lab_command
     help="What those who ask must say; needed beyond loopback.",
 )
 @lab_command
-def serve(lab: Lab, host: str, port: int, token_file: Path | None) -> None:
+def serve_api(lab: Lab, host: str, port: int, token_file: Path | None) -> None:
     """Serve the HTTP API of the cluster until Ctrl-C; `/openapi.json` describes it.
 
     \b
@@ -28,11 +30,34 @@ def serve(lab: Lab, host: str, port: int, token_file: Path | None) -> None:
       curl --json '{"mode": "eio"}' http://127.0.0.1:8099/brokers/1/log-dirs/1/fail
       curl -N http://127.0.0.1:8099/events
     """  # noqa: D301 - click leaves the lines behind the backspace as they are
+
+    def on_ready(address: str) -> None:
+        words = f"{address}/openapi.json describes it, {address}/ is the console; Ctrl-C ends it"
+        _tell(lab, address, words)
+
+    _serve(lab, on_ready, (host, port, token_file))
+
+
+@click.command(short_help="Open a page that shows the disks and breaks them.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8099, show_default=True)
+@lab_command
+def console(lab: Lab, port: int) -> None:
+    """Serve the HTTP API of the cluster, and open its page in a browser; Ctrl-C ends it."""
+
+    def on_ready(address: str) -> None:
+        is_shown = webbrowser.open(f"{address}/")
+        words = "it is open in your browser" if is_shown else "open it in a browser"
+        _tell(lab, f"{address}/", f"{words}; Ctrl-C ends it")
+
+    _serve(lab, on_ready, ("127.0.0.1", port, None))
+
+
+def _tell(lab: Lab, address: str, words: str) -> None:
+    click.echo(json.dumps({"address": address}) if lab.is_json else f"{address}\nnext: {words}")
+
+
+def _serve(lab: Lab, on_ready: Callable[[str], None], where: tuple[str, int, Path | None]) -> None:
     # No other command needs a web server.
     from jbodlab.http_api.server import place, serve  # noqa: PLC0415
 
-    def on_ready(address: str) -> None:
-        words = f"{address}/openapi.json describes it; Ctrl-C ends it"
-        click.echo(json.dumps({"address": address}) if lab.is_json else f"{address}\nnext: {words}")
-
-    serve(lab.config_path, place(host, port, token_file), on_ready)
+    serve(lab.config_path, place(*where), on_ready)

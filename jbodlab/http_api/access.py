@@ -6,7 +6,6 @@ An ASGI application around the one that answers.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -39,13 +38,13 @@ class Access:
     Args:
         app: what answers them.
         token: what all but pages must carry; None: no token, and only names of loopback will do.
-        is_page: tells of a path whether it is part of a page, which holds no secrets.
+        pages: paths of what holds no secrets, so that a browser can get it without a token.
     """
 
-    def __init__(self, app: ASGIApp, token: str | None, is_page: Callable[[str], bool]) -> None:
+    def __init__(self, app: ASGIApp, token: str | None, pages: frozenset[str]) -> None:
         self._app = app
         self._token = token
-        self._is_page = is_page
+        self._pages = pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or have it answered."""
@@ -70,7 +69,7 @@ class Access:
         refused = refusal(scope["method"], headers, serves_pages=True, host_names=names)
         if refused is not None:
             return refused.status, refused.text
-        if self._token is None or (scope["method"] == "GET" and self._is_page(scope["path"])):
+        if self._token is None or (scope["method"] == "GET" and scope["path"] in self._pages):
             return None
         given = dict(headers).get("authorization", "")
         if hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode()):

@@ -39,6 +39,7 @@ from jbodlab.http_api.core.operations import (
 from jbodlab.http_api.core.snapshot import moves_of
 from jbodlab.http_api.feed import Feed
 from jbodlab.http_api.orders import NotThereError, Orders
+from jbodlab.http_api.pages import page_paths, page_routes
 from protocol.errors import KafkaError
 
 JSON_TYPE: Final = "application/json"
@@ -82,16 +83,13 @@ def build_app(orders: Orders, feed: Feed, *, token: str | None = None) -> ASGIAp
     async def describe(_: Request) -> Response:
         return Response(described, media_type=JSON_TYPE)
 
+    pages = page_routes()
     app = Starlette(
-        routes=[*routes, Route("/openapi.json", describe, methods=["GET"])],
+        routes=[*routes, *pages, Route("/openapi.json", describe, methods=["GET"])],
         lifespan=lifespan,
         exception_handlers={HTTPException: _on_http_exception},
     )
-    return Access(app, token, _is_page)
-
-
-def _is_page(_path: str) -> bool:
-    return False
+    return Access(app, token, page_paths(pages))
 
 
 class Api:

@@ -1,7 +1,7 @@
 """What changed from one snapshot of a cluster to the next, as events.
 
-A broker that does not answer hides what it has: ``carried_over`` keeps what was last known of it,
-so that nothing seems to vanish and come back.
+A broker that does not answer hides what it has, and so does an offline log dir: ``carried_over``
+keeps what was last known of them, so that nothing seems to vanish and come back.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from jbodlab.http_api.core.snapshot import (
     MoveInfo,
     NodeState,
     PartitionInfo,
+    ReplicaInfo,
     Snapshot,
     moves_of,
 )
@@ -78,7 +79,7 @@ def carried_over(before: Snapshot | None, seen: Snapshot) -> Snapshot:
         return seen
     known = {each.id: each for each in before.brokers}
     brokers = tuple(
-        each if each.log_dirs or each.id not in known else _with_log_dirs(each, known[each.id])
+        _with_known(each, known[each.id], seen) if each.id in known else each
         for each in seen.brokers
     )
     silent = [each.id for each in seen.brokers if each.state != "running"]
@@ -86,12 +87,39 @@ def carried_over(before: Snapshot | None, seen: Snapshot) -> Snapshot:
     return replace(seen, brokers=brokers, faults=faults, partitions=_newest(before, seen))
 
 
-def _with_log_dirs(broker: BrokerInfo, known: BrokerInfo) -> BrokerInfo:
+def _with_known(broker: BrokerInfo, known: BrokerInfo, seen: Snapshot) -> BrokerInfo:
     """Return a broker with the log dirs that it had; faults end with the process that has them."""
     log_dirs = known.log_dirs
+    if broker.log_dirs:
+        replicas = {each.path: each.replicas for each in known.log_dirs}
+        return replace(
+            broker,
+            log_dirs=tuple(
+                each
+                if each.is_online or each.replicas
+                else replace(each, replicas=_left(replicas.get(each.path, ()), broker, seen))
+                for each in broker.log_dirs
+            ),
+        )
     if broker.state == "down":
         log_dirs = tuple(replace(each, faults=(), signs=()) for each in log_dirs)
     return replace(broker, log_dirs=log_dirs)
+
+
+def _left(
+    known: tuple[ReplicaInfo, ...], broker: BrokerInfo, seen: Snapshot
+) -> tuple[ReplicaInfo, ...]:
+    """Return the replicas that an offline log dir still has: those that are nowhere else."""
+    # Metadata may be of a moment before the failure, so that it is not asked who is offline.
+    wanted = {
+        (each.topic, each.partition) for each in seen.partitions if broker.id in each.replicas
+    }
+    elsewhere = {(each.topic, each.partition) for one in broker.log_dirs for each in one.replicas}
+    return tuple(
+        replace(each, is_leader=False, is_in_sync=False)
+        for each in known
+        if not each.is_future and (each.topic, each.partition) in wanted - elsewhere
+    )
 
 
 def _is_hidden(fault: FaultInfo, seen: Snapshot, silent: list[int]) -> bool:

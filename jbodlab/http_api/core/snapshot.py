@@ -57,6 +57,7 @@ class LogDirInfo(msgspec.Struct, frozen=True, kw_only=True):
     return_state: str
     """Of the last restart or replacement: waiting, loading, registering, done, refused; or ""."""
     replicas: tuple[ReplicaInfo, ...]
+    """Of an offline one: those that were in it when it was online, and are nowhere else."""
 
 
 class BrokerInfo(msgspec.Struct, frozen=True, kw_only=True):

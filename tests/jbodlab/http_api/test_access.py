@@ -51,7 +51,7 @@ async def asked(
         "query_string": b"",
         "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
     }
-    await Access(echo, token, lambda path: path == "/")(scope, receive, send)
+    await Access(echo, token, frozenset({"/"}))(scope, receive, send)
     return sent[0]["status"], b"".join(each.get("body", b"") for each in sent[1:]).decode()
 
 

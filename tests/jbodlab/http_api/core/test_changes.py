@@ -96,6 +96,23 @@ def test_a_log_dir_that_failed_while_its_broker_was_away_is_told_when_it_is_back
     assert [kind for kind, _ in told(gone, back)] == ["broker_changed", "log_dir_failed"]
 
 
+def test_an_offline_log_dir_keeps_its_replicas_until_they_are_elsewhere() -> None:
+    empty = replace(FAILED, replicas=())
+    seen = with_log_dirs(WHOLE, empty, log_dir(1, 2))
+    (kept,) = carried_over(WHOLE, seen).brokers[0].log_dirs[0].replicas
+    assert (kept.topic, kept.size_bytes, kept.is_in_sync, kept.is_leader) == (
+        "orders",
+        100,
+        False,
+        False,
+    )
+    gone = replace(seen, partitions=(replace(partition(leader=2), replicas=(2, 3)),))
+    moved = with_log_dirs(WHOLE, empty, log_dir(1, 2, replica()))
+    for later in (gone, moved):
+        after = carried_over(carried_over(WHOLE, seen), later)
+        assert after.brokers[0].log_dirs[0].replicas == ()
+
+
 def test_faults_of_a_paused_broker_stay_and_end_with_its_process() -> None:
     before = replace(WHOLE, faults=(fault(),))
     paused = carried_over(before, away("paused"))

@@ -1,0 +1,159 @@
+"""The console in a real Chromium, over a real cluster: what it shows, what clicks and keys order.
+
+`make page` runs it; it writes build/console.png, and docs/console.png with `--picture`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from random import Random
+from typing import Final
+
+import jbodlab
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.fill import fill as write_records
+from jbodlab.processes.cluster import Cluster as ClusterProcesses
+from tests.browser.chromium import Page, browsed, find_chromium
+from tests.integration.labs import FAST, PATIENT_MS
+from tests.integration.test_http_api import Client, served
+
+ROOT: Final = Path(__file__).parents[2]
+NO_BROWSER: Final = 2
+HOSTILE: Final = "<img src=x onerror='document.title=1'>"
+"""The id of a fault that would be markup, were it not shown as text."""
+
+
+def main() -> int:
+    """Return the exit code: 2 where there is no Chromium."""
+    chromium = find_chromium()
+    if chromium is None:
+        words = "there is no Chromium: install it, or name it with CHROMIUM=/path/to/it"
+        sys.stdout.write(f"make page: {words}\n")
+        return NO_BROWSER
+    with jbodlab.Cluster(configs=FAST, session_timeout_ms=PATIENT_MS) as cluster:
+        fill(cluster)
+        with served(cluster) as client, browsed(chromium) as page:
+            page.send("Page.navigate", url=f"http://127.0.0.1:{client.port}/")
+            shows_the_cluster(page)
+            a_disk_is_broken_by_click_and_told(page)
+            keep_picture(page, cluster, client)
+            what_is_named_like_markup_is_text(page, cluster, client)
+            a_disk_is_mended_by_keys(page)
+            a_replica_is_dragged(page)
+            a_replica_is_moved_by_its_dialog(page)
+            assert page.problems == [], page.problems
+    sys.stdout.write("make page: the console shows, breaks, mends and moves\n")
+    return 0
+
+
+def fill(cluster: jbodlab.Cluster) -> None:
+    """Have topics with records in them, of several sizes."""
+    spec = ClusterProcesses(cluster.folder / "cluster.yaml").spec
+    for name, partitions, mib in (("orders", 6, 12), ("payments", 3, 9), ("audit", 2, 2)):
+        cluster.create_topic(name, partitions)
+        with ClusterAdmin(spec) as admin:
+            for _ in write_records(
+                admin, name, size_bytes=mib << 20, record_bytes=1024, chance=Random(1)
+            ):
+                pass
+
+
+def shows_the_cluster(page: Page) -> None:
+    page.until("document.querySelectorAll('.disk').length === 9")
+    page.until("document.querySelectorAll('.replica[aria-label*=leader]').length === 11")
+    assert page.run("document.querySelectorAll('.broker[data-state=running]').length") == 3
+    widths = "[...document.querySelectorAll('.bar .replica')].map(e => e.offsetWidth)"
+    assert page.run(f"Math.max(...{widths}) > 3 * 11"), "bars are drawn to scale"
+
+
+def a_disk_is_broken_by_click_and_told(page: Page) -> None:
+    page.run("document.querySelector('.disk-name').click()")
+    page.run("document.querySelector('#disk-dialog button[value=eio]').click()")
+    page.until("document.querySelector('.disk').dataset.state === 'offline'")
+    page.until("!!document.querySelector('#events [data-kind=log_dir_failed]')")
+    page.until("!!document.querySelector('#events [data-kind=leader_changed]')")
+    page.until("document.querySelector('#faults li span').textContent.startsWith('eio')")
+    # What was on it is still there to be seen.
+    page.until("!!document.querySelector('.disk .behind')")
+
+
+def what_is_named_like_markup_is_text(page: Page, cluster: jbodlab.Cluster, client: Client) -> None:
+    path = cluster.log_dir(2, 2).path
+    rule = {"mode": "slow", "log_dir": path, "delay_ms": 20, "id": HOSTILE}
+    assert client.call("POST", "/faults", rule)[0] == 201
+    page.until("document.querySelectorAll('#faults li').length === 3")
+    page.until(f"document.querySelector('#events').textContent.includes({json.dumps(HOSTILE)})")
+    assert page.run("document.querySelectorAll('main img').length") == 0
+    assert page.run("document.title") == "jbodlab"
+
+
+def keep_picture(page: Page, cluster: jbodlab.Cluster, client: Client) -> None:
+    """Write how it looks on a dark ground, with an offline disk and a slow one."""
+    rule = {"mode": "slow", "log_dir": cluster.log_dir(3, 2).path, "delay_ms": 20}
+    assert client.call("POST", "/faults", rule)[0] == 201
+    page.until("document.querySelectorAll('#faults li').length === 2")
+    page.send(
+        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}]
+    )
+    target = ROOT / ("docs" if "--picture" in sys.argv else "build") / "console.png"
+    target.parent.mkdir(exist_ok=True)
+    target.write_bytes(page.picture())
+    page.send("Emulation.setEmulatedMedia", features=[])
+
+
+def a_disk_is_mended_by_keys(page: Page) -> None:
+    for verb in ("heal", "restart"):
+        page.run("document.querySelector('.disk-name').focus()")
+        page.press("Enter", 13)
+        page.until("document.querySelector('#disk-dialog').open")
+        page.run(f"document.querySelector('#disk-dialog button[value={verb}]').focus()")
+        page.press("Enter", 13)
+        page.until("!document.querySelector('#disk-dialog').open")
+        if verb == "heal":
+            page.until("document.querySelectorAll('#faults li').length === 2")
+    page.until("document.querySelector('.disk').dataset.state === 'online'")
+    page.until("!!document.querySelector('#events [data-kind=log_dir_returned]')")
+    page.until("document.querySelectorAll('.behind:not(.legend *)').length === 0")
+
+
+def a_replica_is_dragged(page: Page) -> None:
+    dragged = page.run(DRAG)
+    assert dragged["elsewhere"] is False, "no disk of another broker takes it"
+    name = dragged["name"]
+    page.until(f"({WHERE})({name!r}) === {dragged['target']!r}")
+
+
+def a_replica_is_moved_by_its_dialog(page: Page) -> None:
+    name = page.run("document.querySelector('.broker .replica').textContent")
+    page.run("document.querySelector('.broker .replica').focus()")
+    page.press("Enter", 13)
+    page.until("document.querySelector('#replica-dialog').open")
+    target = page.run("document.querySelector('#target').selectedOptions[0].textContent")
+    page.run("document.querySelector('#move').focus()")
+    page.press("Enter", 13)
+    page.until(f"({WHERE})({name!r}) === {target!r}")
+
+
+WHERE: Final = """name =>
+  [...document.querySelectorAll('.broker:first-child .replica:not(.future)')]
+  .filter(each => each.textContent === name).map(each => each.closest('.disk').dataset.path)[0]"""
+DRAG: Final = """(() => {
+  const broker = document.querySelector('.broker');
+  const replica = broker.querySelector('.replica');
+  const source = replica.closest('.disk');
+  const target = [...broker.querySelectorAll('.disk')].find(each => each !== source);
+  const elsewhere = document.querySelectorAll('.broker')[1].querySelector('.disk');
+  const dataTransfer = new DataTransfer();
+  const fire = (element, type) => element.dispatchEvent(
+    new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+  fire(replica, 'dragstart');
+  const taken = !fire(elsewhere, 'dragover');
+  fire(target, 'dragover');
+  fire(target, 'drop');
+  return { name: replica.textContent, target: target.dataset.path, elsewhere: taken };
+})()"""
+
+if __name__ == "__main__":
+    sys.exit(main())
