@@ -26,18 +26,20 @@ from protocol.records.entries import EntryHeader, entry_views_in_steps, iterate_
 from protocol.records.records import RecordView
 from protocol.records.steps import RECORDS_OF_A_STEP, Steps, at_once
 
-OVERFLOW_MESSAGE: Final = Struct(">qi").pack(-1, HEADER_SIZE_BYTES)
-"""The beginning of a message that never comes: tells a client that there was something, but nothing
-that its format can hold, so that it does not ask for the same offset again and again."""
+_OVERFLOW: Final = Struct(">qi")
+_FILLING_BYTES_MAX: Final = 128 * 1024
+"""Zeros are sent in pieces of this size. Source: LazyDownConversionRecordsSend.MAX_READ_SIZE."""
+_ZEROS: Final = memoryview(bytes(_FILLING_BYTES_MAX))
 
 
 def down_convert(buffers: Iterable[Buffer], magic: int, *, fetch_offset: int) -> list[Buffer]:
     """Return the records of ``buffers`` in format ``magic`` (0 or 1), a piece per batch.
 
     ``buffers`` hold whole batches. The first batch is always converted; what follows ends, between
-    two messages, where the pieces would grow larger than ``buffers``. Records before
-    ``fetch_offset`` are left out of batches that are not compressed: some versions of librdkafka
-    rely on it.
+    two messages, where the pieces would grow larger than ``buffers``. Where they are smaller, a
+    message that never ends fills them up, as Kafka does, whose answer had its size before. Records
+    before ``fetch_offset`` are left out of batches that are not compressed: some versions of
+    librdkafka rely on it.
 
     Raises:
         KafkaError: UNSUPPORTED_COMPRESSION_TYPE, the first batch is compressed with zstd.
@@ -68,9 +70,23 @@ def down_convert_in_steps(
     except (KafkaError, Malformed):
         if not pieces:
             raise
-    if not pieces and any(map(whole_batches_size_bytes, sources)):
-        return [OVERFLOW_MESSAGE]
+    if pieces or any(map(whole_batches_size_bytes, sources)):
+        size_bytes = left_bytes if pieces else max(left_bytes, _OVERFLOW.size)
+        pieces += _overflow(size_bytes)
     return pieces
+
+
+def _overflow(size_bytes: int) -> list[Buffer]:
+    """Return the beginning of a message that never comes, in so many bytes.
+
+    It tells a client that there was something, but nothing that its format can hold, so that it
+    does not ask for the same offset again and again. Source: buildOverflowBatch.
+    """
+    if size_bytes <= 0:
+        return []
+    beginning = _OVERFLOW.pack(-1, max(size_bytes + 1, HEADER_SIZE_BYTES))[:size_bytes]
+    whole, rest = divmod(size_bytes - len(beginning), _FILLING_BYTES_MAX)
+    return [beginning, *([_ZEROS] * whole), *([_ZEROS[:rest]] if rest else [])]
 
 
 def _entries(sources: Iterable[memoryview]) -> Iterator[tuple[memoryview, int, EntryHeader]]:
