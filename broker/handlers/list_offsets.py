@@ -1,6 +1,6 @@
 """Serves: ListOffsets (2), offsets by timestamp or by the special timestamps for start and end.
 
-Differs from Kafka: version 0 answers with one offset, not with the base offsets of all segments.
+Differs from Kafka: version 0 answers with one offset, not with the base offsets of segments.
 Versions: 0-11; the timeout of v10 (KIP-1075) is for offsets in tiered storage, which is not here.
 """
 
