@@ -213,11 +213,11 @@ def _add_parts(
     if version >= _TOPIC_IDS_SINCE:
         topic_id = bytes(topic.topic_id)
         name = context.metadata.topic_name(topic_id) or ""
+    topic_key = topic_id if version >= _TOPIC_IDS_SINCE else name
     for asked in partitions:
-        tp = TopicPartition(name, asked.partition)
-        current_epoch = asked.current_leader_epoch
-        parts[session_key(tp, topic_id)] = FetchPart(
-            tp,
+        index, current_epoch = asked.partition, asked.current_leader_epoch
+        parts[topic_key, index] = FetchPart(
+            TopicPartition(name, index),
             topic_id,
             asked.fetch_offset,
             asked.log_start_offset,
