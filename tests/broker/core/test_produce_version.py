@@ -23,8 +23,9 @@ def refusal(data: bytes | None, version: int = 11) -> ErrorCode | None:
 def test_zstd_needs_version_7() -> None:
     zstd = bytes(build_batch([NewRecord(b"v")], BatchOptions(compression=Compression.ZSTD)))
     too_early = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-    codes = [refusal(zstd, version) for version in range(8)]
-    assert codes == [None, None, None, too_early, too_early, too_early, too_early, None]
+    codes = [refusal(zstd, version) for version in range(7)]
+    assert codes == [None, None, None, too_early, too_early, too_early, too_early]
+    assert refusal(zstd, 7) is None
 
 
 def test_old_formats_end_with_version_2() -> None:

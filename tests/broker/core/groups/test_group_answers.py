@@ -63,4 +63,4 @@ def test_groups_are_listed_by_state_and_type(
     assert len(found) == count
     for row in found:
         assert (row.group_id, row.protocol_type) == (GROUP, "consumer")
-        assert (row.group_state, row.group_type) == ("Stable", "Classic")
+        assert (row.group_state, row.group_type) == ("Stable", "classic")
