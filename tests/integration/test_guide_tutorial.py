@@ -1,4 +1,4 @@
-"""docs/guide/tutorial.md, typed block by block as it stands there, by who has nothing yet."""
+"""The tutorial and the disk swap of docs/guide, typed block by block as they stand there."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from jbodlab.processes.cluster import Cluster
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from tests.integration.labs import DEADLINE_MS
 
-PAGE = Path(__file__).parents[2] / "docs" / "guide" / "tutorial.md"
-BLOCKS: list[str] = re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+GUIDE = Path(__file__).parents[2] / "docs" / "guide"
 BLOCK_TIMEOUT_S = 10 * DEADLINE_MS / 1000
 TUTORIAL_TIMEOUT_S = 900
 """Two dozen processes one after the other."""
+
+
+def blocks(page: str) -> list[str]:
+    """Return the commands of a page, block by block."""
+    return re.findall(r"```sh\n(.*?)```", (GUIDE / page).read_text(encoding="utf-8"), re.DOTALL)
 
 
 def typed(folder: Path, block: str) -> str:
@@ -43,7 +47,7 @@ def typed(folder: Path, block: str) -> str:
 def test_the_tutorial_works_to_its_last_block_and_says_what_the_page_says(tmp_path: Path) -> None:
     # In place of `jbodlab init`, whose ports may be taken here.
     file = write_lab_spec(tmp_path, LabShape(capacity_bytes=4 << 30))
-    first, *others = BLOCKS
+    first, *others = blocks("tutorial.md")
     assert first.startswith("jbodlab init")
     try:
         said = [typed(tmp_path, each) for each in (first.partition("\n")[2], *others)]
@@ -59,3 +63,17 @@ def test_the_tutorial_works_to_its_last_block_and_says_what_the_page_says(tmp_pa
     acknowledged = int(re.findall(r"([\d,]+) records acknowledged", broken)[0].replace(",", ""))
     assert re.findall(r"(?m)^ *(\d+)$", replaced) == [str(1000 + acknowledged)]
     assert stopped.startswith("stopped controller")
+
+
+@pytest.mark.timeout(TUTORIAL_TIMEOUT_S)
+@pytest.mark.sampled_among("tutorial of the guide", kept=0)
+def test_the_disk_swap_works_with_a_disk_that_lives_and_one_that_is_dead(tmp_path: Path) -> None:
+    file = write_lab_spec(tmp_path, LabShape(capacity_bytes=4 << 30))
+    try:
+        typed(tmp_path, "jbodlab up")
+        drained, replaced, rebuilt = [typed(tmp_path, each) for each in blocks("how-to/swap.md")]
+    finally:
+        Cluster(file).stop()
+    assert re.search(r"data/b1/d1 +│ online +│.*│ 0 +│ 0 ", drained)
+    assert "data/b1/d1 is replaced: 0 replicas found, 0 made anew" in replaced
+    assert re.search(r"data/b1/d2 is replaced: 0 replicas found, [1-9]\d* made anew", rebuilt)
