@@ -8,6 +8,7 @@ slope between two sizes leaves the start of Spark out.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,16 @@ class Cost(NamedTuple):
     rows: int
     wall_s: float
     cpu_s: float
+    peak_mib: float
+    """The largest memory that one process of the report had resident: Java, where Spark runs."""
     duckdb_cpu_s: float
+
+
+class Usage(NamedTuple):
+    """What one process used so far."""
+
+    cpu_s: float
+    peak_kib: int
 
 
 @click.command()
@@ -43,7 +53,8 @@ def main(rows: tuple[int, ...]) -> None:
     """Measure reports of dumps of so many rows, the smallest first."""
     costs = [_cost(size) for size in sorted(rows)]
     table = Table(title="analytics", title_justify="left")
-    for name in ("rows", "report s", "processor s", "DuckDB s", "us a row", "DuckDB us", "times"):
+    names = ("rows", "report s", "processor s", "MiB", "DuckDB s", "us a row", "DuckDB us", "times")
+    for name in names:
         table.add_column(name, justify="right")
     for before, cost in zip([None, *costs], costs, strict=False):
         table.add_row(*_cells(before, cost))
@@ -55,6 +66,7 @@ def _cells(before: Cost | None, cost: Cost) -> list[str]:
         f"{cost.rows:,}",
         f"{cost.wall_s:.1f}",
         f"{cost.cpu_s:.1f}",
+        f"{cost.peak_mib:.0f}",
         f"{cost.duckdb_cpu_s:.2f}",
     ]
     if before is None:
@@ -69,39 +81,44 @@ def _cost(rows: int) -> Cost:
     with tempfile.TemporaryDirectory(prefix="jbodlab-analytics-") as folder:
         dump = Path(folder, "dump")
         written = write_made_up_dump(dump, rows)
-        wall_s, cpu_s = _report(dump, Path(folder, "out"))
+        wall_s, used = _report(dump, Path(folder, "out"))
+        cpu_s = sum(each.cpu_s for each in used)
+        peak_mib = max(each.peak_kib for each in used) / 1024
         began = time.process_time()
         tables_of(dump)
-        return Cost(written, wall_s, cpu_s, time.process_time() - began)
+        return Cost(written, wall_s, cpu_s, peak_mib, time.process_time() - began)
 
 
-def _report(dump: Path, out: Path) -> tuple[float, float]:
-    """Return the wall clock's and the processors' seconds of one report."""
+def _report(dump: Path, out: Path) -> tuple[float, list[Usage]]:
+    """Return the wall clock's seconds of one report and what each of its processes used."""
     options = ["--dump", str(dump), "--out", str(out), "--json"]
     command = [sys.executable, "-m", analytics.__name__, *options]
     began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    spent: dict[int, float] = {}
+    used: dict[int, Usage] = {}
     while process.poll() is None:
-        spent |= _processor_s(process.pid)
+        used |= _usage(process.pid)
         time.sleep(_LOOK_EVERY_S)
     if process.returncode != 0:
         raise click.ClickException(f"the report ended with {process.returncode}")
-    return time.monotonic() - began, sum(spent.values())
+    return time.monotonic() - began, list(used.values())
 
 
-def _processor_s(pid: int) -> dict[int, float]:
-    """Return the processor seconds of a process and all below it that live; by process."""
+def _usage(pid: int) -> dict[int, Usage]:
+    """Return what a process and all below it that live used; by process."""
+    process = Path(f"/proc/{pid}")
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        stat = (process / "stat").read_text().rpartition(")")[2].split()
+        peak = re.search(r"VmHWM:\s+(\d+) kB", (process / "status").read_text())
+        tasks = list((process / "task").iterdir())
         children = [each for task in tasks for each in (task / "children").read_text().split()]
     except OSError:  # It has ended.
         return {}
-    spent = {pid: (int(stat[11]) + int(stat[12])) / _TICKS_PER_S}
+    cpu_s = (int(stat[11]) + int(stat[12])) / _TICKS_PER_S
+    used = {pid: Usage(cpu_s, int(peak[1]) if peak else 0)}
     for child in children:
-        spent |= _processor_s(int(child))
-    return spent
+        used |= _usage(int(child))
+    return used
 
 
 if __name__ == "__main__":
