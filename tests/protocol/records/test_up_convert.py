@@ -64,7 +64,8 @@ def test_one_batch_has_all_the_records(
     assert [one.timestamp_ms for one in found] == times
     assert all(one.headers == () and one.sequence == -1 for one in found)
     if base_offset == 0:
-        assert b"".join(down_convert([batch], magic, fetch_offset=0)) == data
+        # Behind it only what fills up to the size of the batch.
+        assert b"".join(down_convert([batch], magic, fetch_offset=0)).startswith(data)
 
 
 @pytest.mark.parametrize("codec", [0, 1])
