@@ -71,7 +71,7 @@ COMMANDS: Final = {
     ),
     "kafka-configs": (
         "jbodlab.kafka_tools.configs:kafka_configs",
-        "Show, change settings of topics and brokers.",
+        "Show, change settings of topics, brokers, groups.",
     ),
     "kafka-consumer-groups": (
         "jbodlab.kafka_tools.consumer_groups:kafka_consumer_groups",

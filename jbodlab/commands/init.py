@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Final
 
@@ -66,7 +67,8 @@ metrics:
 )
 @click.option("--capacity-mib", type=click.IntRange(min=1), help="Of each log dir.")
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
-def init(
+@click.option("--json", "is_json", is_flag=True, help="Write the result as JSON.")
+def init(  # noqa: PLR0913 - click passes each option by name
     *,
     file: Path,
     brokers: int,
@@ -74,6 +76,7 @@ def init(
     port: int,
     capacity_mib: int | None,
     force: bool,
+    is_json: bool,
 ) -> None:
     """Write a commented cluster FILE, cluster.yaml unless told otherwise."""
     if file.exists() and not force:
@@ -89,6 +92,9 @@ def init(
             text += _LOG_DIR.format(id=broker_id, number=number, capacity=capacity)
     text += _REST.format(factor=factor, min_isr=max(1, factor - 1))
     file.write_text(text, encoding="utf-8")
+    if is_json:
+        click.echo(json.dumps({"file": str(file), "brokers": brokers, "log_dirs": log_dirs}))
+        return
     config = "" if file == Path("cluster.yaml") else f" --config {file}"
     click.echo(f"wrote {file}: {brokers} broker(s) with {log_dirs} log dir(s) each")
     click.echo(f"next: `jbodlab up{config}`, `jbodlab status{config}`")

@@ -124,7 +124,7 @@ def _show_failure(failure: ToolFailure, report: Report) -> None:
 TOOL: Final = Tool(
     name="kafka-configs",
     client_id="config-command",
-    summary="Show, change settings of topics, brokers and groups.",
+    summary="Show, change settings of topics, brokers, groups.",
     options=OPTIONS,
     run=_run,
     show_bad_words=_show_bad_words,

@@ -21,7 +21,7 @@ PATTERN: Final = "orders[.-]eu"
 SHORT: Final = {"group.consumer.heartbeat.interval.ms": "500"}
 
 
-@pytest.mark.sampled_among("clients of Apache Kafka 4.3", kept=0)
+@pytest.mark.sampled_among("subscriptions by a pattern, of Apache Kafka 4.3", kept=0)
 def test_a_member_has_the_topics_that_its_pattern_matches_now(tmp_path: Path) -> None:
     try:
         libs = fetch(BUILD_DIR, CLIENT_VERSION)
