@@ -64,7 +64,7 @@ _OF_BROKERS: Final[Mapping[str, str]] = {
     "metadata_answer.MetadataAnswers.answer": _OTHER_CLIENTS,
     "metadata_answer.MetadataAnswers.unknown_topics": _OTHER_CLIENTS,
     "metadata_answer._layout_of": _OLD_VERSIONS,
-    "metadata_answer._refused": _WRONG_CLIENTS,
+    "metadata_answer.check_names": _OTHER_CLIENTS,
     "metadata_image._endpoints": _OLD_VERSIONS,
     "offset_map": _LARGE_BOUNDS,
     "partition.Partition.is_under_replicated": _TOLD,
