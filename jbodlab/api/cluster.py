@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -111,6 +112,7 @@ class Cluster:
             self._remove_folder()
             raise
         self._connections = Connections(processes)
+        atexit.register(self.stop)  # A script that ends by an error leaves nothing running.
         return self
 
     def stop(self) -> None:
@@ -118,6 +120,7 @@ class Cluster:
         if self._connections is not None:
             self._connections.processes.stop()
             self._connections = None
+            atexit.unregister(self.stop)
         self._remove_folder()
 
     @property

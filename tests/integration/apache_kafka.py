@@ -20,7 +20,7 @@ from benchmarks.peer.kafka import PeerMissingError, fetch, free_port
 from jbodlab.asking.rpc import BlockingClient
 from protocol.ids import uuid_text
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from tests.deadlines import DEADLINE_S
+from tests.deadlines import DEADLINE_MS, DEADLINE_S
 
 BUILD_DIR = Path(__file__).parents[2] / "build"
 METADATA_VERSION = 12
@@ -127,7 +127,8 @@ def apache_kafka(
     broker: subprocess.Popen[bytes] | None = None
     try:
         commands = list(_znodes(cluster_id, broker_id, topics))
-        options = ["-waitforconnection", "-server", f"127.0.0.1:{zookeeper_port}"]
+        options = ["-waitforconnection", "-timeout", str(DEADLINE_MS)]
+        options += ["-server", f"127.0.0.1:{zookeeper_port}"]
         main = "org.apache.zookeeper.ZooKeeperMain"
         told = run_tool(libs, main, *options, cwd=root, stdin="\n".join([*commands, "quit", ""]))
         assert told.count("Created") == len(commands), told

@@ -22,6 +22,8 @@ from jbodlab.processes.cluster import Cluster as ClusterProcesses
 from tests.deadlines import DEADLINE_S
 from tests.integration.labs import FAST, PATIENT_MS
 
+pytestmark = pytest.mark.sampled_among("the HTTP API", kept=6)
+
 PROJECT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-m", jbodlab.__name__, "serve")
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 import jbodlab
+from tests.deadlines import DEADLINE_S
 from tests.integration.labs import FAST, PATIENT_MS
+
+pytestmark = pytest.mark.sampled_among("clusters in Python", kept=3)
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +127,25 @@ def test_a_temporary_folder_goes_with_its_cluster() -> None:
         folder = cluster.folder
         assert folder.exists()
     assert not folder.exists()
+
+
+def test_a_script_that_ends_by_an_error_leaves_nothing_running(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import jbodlab\n"
+        "cluster = jbodlab.Cluster(brokers=1, log_dirs=1).start()\n"
+        "print(cluster.folder)\n"
+        "raise SystemExit(3)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=DEADLINE_S,
+    )
+    assert done.returncode == 3
+    assert not Path(done.stdout.strip()).exists()
 
 
 def test_mistakes_are_said_with_what_there_is(cluster: jbodlab.Cluster) -> None:

@@ -11,6 +11,8 @@ import pytest
 
 from tests.deadlines import DEADLINE_S
 
+pytestmark = pytest.mark.sampled_among("the programs of docs/python.md", kept=1)
+
 pytest_plugins = ["pytester"]
 PAGE = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
 SCRIPT, SUITE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

@@ -1,8 +1,11 @@
+import pytest
 from pyspark.sql import SparkSession
 
 from analytics.facts.brokers import broker_facts, request_facts
 from analytics.facts.buckets import with_event_time
 from tests.analytics.frames import LOG_DIR, REQUEST, changed, frame_of, picked
+
+pytestmark = pytest.mark.sampled_among("tables in buckets of time", kept=2)
 
 
 def test_a_broker_counts_its_log_dirs_and_those_that_were_offline(spark: SparkSession) -> None:

@@ -1,3 +1,4 @@
+import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -11,6 +12,8 @@ from analytics.facts.buckets import (
     with_event_time,
 )
 from tests.analytics.frames import made, picked
+
+pytestmark = pytest.mark.sampled_among("tables in buckets of time", kept=2)
 
 
 def test_counters_begin_again_and_what_was_deleted_does_not_count(spark: SparkSession) -> None:

@@ -1,8 +1,11 @@
+import pytest
 from pyspark.sql import SparkSession
 
 from analytics.facts.buckets import with_event_time
 from analytics.facts.latencies import latency_facts
 from tests.analytics.frames import LATENCY, changed, frame_of, picked
+
+pytestmark = pytest.mark.sampled_among("tables in buckets of time", kept=2)
 
 
 def test_quantiles_are_those_of_a_bucket_of_time(spark: SparkSession) -> None:

@@ -1,8 +1,11 @@
+import pytest
 from pyspark.sql import SparkSession
 
 from analytics.facts.buckets import with_event_time
 from analytics.facts.log_dirs import log_dir_facts
 from tests.analytics.frames import LOG_DIR, changed, frame_of, picked
+
+pytestmark = pytest.mark.sampled_among("tables in buckets of time", kept=2)
 
 
 def test_a_log_dir_that_grows_says_when_it_will_be_full(spark: SparkSession) -> None:

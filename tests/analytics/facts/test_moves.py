@@ -1,8 +1,11 @@
+import pytest
 from pyspark.sql import SparkSession
 
 from analytics.facts.buckets import with_event_time
 from analytics.facts.moves import move_facts
 from tests.analytics.frames import MOVE, changed, frame_of, picked
+
+pytestmark = pytest.mark.sampled_among("tables in buckets of time", kept=2)
 
 
 def test_a_moves_rate_is_held_against_its_throttle_bucket_by_bucket(spark: SparkSession) -> None:

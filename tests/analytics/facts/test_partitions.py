@@ -1,8 +1,11 @@
+import pytest
 from pyspark.sql import SparkSession
 
 from analytics.facts.buckets import with_event_time
 from analytics.facts.partitions import partition_facts
 from tests.analytics.frames import REPLICA, changed, frame_of, picked
+
+pytestmark = pytest.mark.sampled_among("tables in buckets of time", kept=2)
 
 
 def test_a_partition_is_unavailable_while_only_followers_say_anything(spark: SparkSession) -> None:

@@ -1,3 +1,4 @@
+import pytest
 from pyspark.sql import SparkSession
 
 from analytics.transforms.checks import (
@@ -9,6 +10,8 @@ from analytics.transforms.checks import (
     unknown,
 )
 from tests.analytics.frames import LOG_DIR, changed, frame_of, made, picked
+
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=14)
 
 
 def test_lines_set_aside_are_counted_by_table_and_reason(spark: SparkSession) -> None:

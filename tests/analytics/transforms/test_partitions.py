@@ -1,7 +1,10 @@
+import pytest
 from pyspark.sql import SparkSession
 
 from analytics.transforms.partitions import partitions
 from tests.analytics.frames import REPLICA, changed, frame_of, picked
+
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=14)
 
 
 def test_all_partitions_are_measured_over_the_time_of_the_run_and_the_busiest_comes_first(

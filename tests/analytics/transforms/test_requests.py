@@ -1,7 +1,10 @@
+import pytest
 from pyspark.sql import SparkSession
 
 from analytics.transforms.requests import requests
 from tests.analytics.frames import REQUEST, changed, frame_of, picked
+
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=14)
 
 
 def test_rates_are_over_the_whole_time_of_a_broker(spark: SparkSession) -> None:

@@ -41,7 +41,7 @@ def test_a_bug_of_old_does_not_come_back(plan: Plan, seed: int) -> None:
     assert [str(violation) for violation in run.verdict.violations] == []
 
 
-@pytest.mark.sampled("plan", kept=30)
+@pytest.mark.sampled("plan", kept=20)
 @pytest.mark.parametrize("plan", SHIPPED)
 def test_a_shipped_scenario_comes_out_as_it_must(plan: Plan) -> None:
     coverage = Coverage()
