@@ -68,7 +68,7 @@ SHOWN_ELSEWHERE = {
     ),
     "jbodlab/commands/serve.py": "needs a cluster: tests/integration/test_http_api.py",
     "jbodlab/errors.py": "numbers, shown by tests/jbodlab/test_cli.py",
-    "jbodlab/commands/records.py": "needs a cluster: tests/integration/test_command_line.py",
+    "jbodlab/commands/records.py": "needs a cluster: tests/integration/test_record_commands.py",
     "jbodlab/commands/demo.py": "one call: tests/integration/test_demo.py runs it",
     "jbodlab/demo/steps.py": "needs a cluster: tests/integration/test_demo.py runs it",
 }
