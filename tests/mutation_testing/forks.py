@@ -85,7 +85,13 @@ def in_forks(
 
 
 def limit_cpu(seconds: float) -> None:
-    """Have this process killed once it has used so many more seconds of processor time."""
+    """Have a task's process killed once it has used so many more seconds of processor time.
+
+    Raises:
+        RuntimeError: this process is not a task's; it would die later, without a word.
+    """
+    if multiprocessing.parent_process() is None:
+        raise RuntimeError("limit_cpu is for the processes of in_forks, this is none of them")
     soft = int(time.process_time() + seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (soft, _HARD_LIMIT_S))
 

@@ -50,8 +50,13 @@ def judge(
         yield mutant, _result(before.pop(mutant.id), stage, mutant, ended)
 
 
-def meet(stage: Stage, mutant: Mutant, run_case: RunCase) -> dict[str, Any]:
-    """Run the cases of a stage, in a process with its mutant, up to the first that finds it."""
+def meet(
+    stage: Stage, mutant: Mutant, run_case: RunCase, limit_s: Callable[[float], None] = limit_cpu
+) -> dict[str, Any]:
+    """Run the cases of a stage, in a process with its mutant, up to the first that finds it.
+
+    ``limit_s`` gets the seconds of processor time that the next case may take.
+    """
     spent_s = 0.0
     for case in stage.cases:
         if stage.cpu_s is not None and spent_s >= stage.cpu_s:
@@ -59,7 +64,7 @@ def meet(stage: Stage, mutant: Mutant, run_case: RunCase) -> dict[str, Any]:
         if case.found or not case.reaches(mutant):
             spent_s += case.cpu_s
             continue
-        limit_cpu(case.cpu_s + HANGS_S)
+        limit_s(case.cpu_s + HANGS_S)
         begun_s = time.process_time()
         found = run_case(case.name)
         spent_s += time.process_time() - begun_s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import threading
 from collections.abc import Callable
@@ -64,6 +65,14 @@ def test_a_thread_that_is_left_over_holds_nobody_up() -> None:
 )
 def test_a_task_that_returns_nothing_is_told_apart(task: Callable[[], object], died: str) -> None:
     assert outcome(task) == Ended(died=died)
+
+
+def test_a_limit_outside_of_a_task_is_refused_and_nothing_is_limited() -> None:
+    before = resource.getrlimit(resource.RLIMIT_CPU)
+
+    with pytest.raises(RuntimeError, match="in_forks"):
+        limit_cpu(DEADLINE_S)
+    assert resource.getrlimit(resource.RLIMIT_CPU) == before
 
 
 def test_what_a_task_raises_is_raised_here() -> None:

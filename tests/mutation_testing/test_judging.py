@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from tests.mutation_testing.judging import Stage, meet
+from tests.mutation_testing import judging
+from tests.mutation_testing.judging import HANGS_S, Stage
 from tests.mutation_testing.planting import Mutant
 from tests.mutation_testing.reach import Case, own_tests
 
@@ -34,10 +36,15 @@ class Runs:
     def __init__(self, *finding: str) -> None:
         self.finding = finding
         self.ran: list[str] = []
+        self.limits_s: list[float] = []
 
     def __call__(self, name: str) -> list[str]:
         self.ran.append(name)
         return ["a violation"] if name in self.finding else []
+
+
+def meet(stage: Stage, mutant: Mutant, runs: Runs) -> dict[str, Any]:
+    return judging.meet(stage, mutant, runs, runs.limits_s.append)
 
 
 def stage(*cases: Case, cpu_s: float | None = None) -> Stage:
@@ -49,6 +56,7 @@ def test_a_mutant_meets_what_reaches_it_up_to_the_first_that_finds_it() -> None:
     met = meet(stage(case("1", 6, 9), case("2", 8), case("3", 7), case("4", 7)), MUTANT, runs)
 
     assert runs.ran == ["2", "3"]
+    assert runs.limits_s == [1 + HANGS_S, 1 + HANGS_S]
     assert (met["by"], met["found"]) == ("3", ["a violation"])
 
 
