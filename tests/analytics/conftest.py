@@ -4,9 +4,13 @@ from collections.abc import Generator
 import pytest
 from pyspark.sql import SparkSession
 
-from analytics.session import find_java, start_session
+from analytics.session import find_java, start_session, suited_to
 
-_PRODUCTION = ("spark.sql.adaptive.enabled", "spark.sql.codegen.wholeStage")
+_PRODUCTION = {
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.codegen.wholeStage": "true",
+}
 
 
 @pytest.fixture(scope="session")
@@ -26,18 +30,17 @@ def spark(poisoned_path: str) -> Generator[SparkSession]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", poisoned_path)
         session = start_session("local[1]")
-    session.conf.set("spark.sql.shuffle.partitions", "1")
-    for name in _PRODUCTION:  # Ten rows are quicker without.
-        session.conf.set(name, "false")
-    yield session
+    with suited_to(session, size_bytes=0):  # Ten rows are quicker so.
+        yield session
     session.stop()
 
 
 @pytest.fixture
 def spark_in_production(spark: SparkSession) -> Generator[SparkSession]:
-    """The same Spark with the settings that users have."""
-    for name in _PRODUCTION:
-        spark.conf.set(name, "true")
+    """The same Spark with the settings that it has for larger dumps."""
+    before = {name: spark.conf.get(name) for name in _PRODUCTION}
+    for name, value in _PRODUCTION.items():
+        spark.conf.set(name, value)
     yield spark
-    for name in _PRODUCTION:
-        spark.conf.set(name, "false")
+    for name, value in before.items():
+        spark.conf.set(name, value or "")

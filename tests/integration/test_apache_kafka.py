@@ -246,7 +246,7 @@ def story(tmp_path: Path) -> Generator[Story]:
         yield told
 
 
-@pytest.mark.sampled("how", kept=1)
+@pytest.mark.sampled_among("log dirs that Apache Kafka reads", kept=1)
 @pytest.mark.parametrize("how", ["clean", "kill"])
 def test_kafka_serves_what_jbodlab_wrote_and_the_other_way_round(story: Story, how: str) -> None:
     port = story.broker.port
@@ -280,6 +280,7 @@ def test_kafka_serves_what_jbodlab_wrote_and_the_other_way_round(story: Story, h
         story.check(client)
 
 
+@pytest.mark.sampled_among("log dirs that Apache Kafka reads", kept=1)
 def test_kafkas_dump_tool_finds_nothing_wrong_with_what_jbodlab_wrote(story: Story) -> None:
     story.end_jbodlab("clean")
     suffixes = (".log", ".index", ".timeindex", ".snapshot")

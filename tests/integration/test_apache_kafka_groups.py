@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
 from kafka import KafkaConsumer
 from kafka.structs import OffsetAndMetadata, TopicPartition
 
@@ -63,6 +64,7 @@ def stored(log_dirs: Sequence[str]) -> list[Record]:
     return list(iterate_all_records(log.read_bytes()))
 
 
+@pytest.mark.sampled_among("log dirs that Apache Kafka reads", kept=1)
 def test_kafka_goes_on_with_offsets_that_jbodlab_kept_and_writes_the_same_bytes(
     tmp_path: Path,
 ) -> None:

@@ -14,6 +14,8 @@ from protocol.faults.model import broker_node
 from tests.integration.labs import DEADLINE_MS, Lab, told_of_nodes
 from tests.jbodlab.command_line import jbodlab
 
+pytestmark = pytest.mark.sampled_among("processes that end", kept=2)
+
 
 def test_a_killed_controller_forgets_no_decision_it_answered(lab: Lab) -> None:
     lab.create("before", 6, configs={"min.insync.replicas": "2", "retention.ms": "777000"})

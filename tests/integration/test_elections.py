@@ -36,6 +36,7 @@ def elect(
     }
 
 
+@pytest.mark.sampled("version", kept=1)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_preferred_leader_is_elected_once_its_log_dir_is_back(
     shared_lab: Lab, version: int

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.integration.labs import DEADLINE_MS, Lab
+
+pytestmark = pytest.mark.sampled_among("faults by rules", kept=2)
 
 
 def wait_for_isr(lab: Lab, topic: str, isr: set[int]) -> None:

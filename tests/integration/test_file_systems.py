@@ -12,6 +12,8 @@ import pytest
 
 from tests.integration.labs import Lab, produce_with_confluent, running_lab
 
+pytestmark = pytest.mark.sampled_among("file systems that fail", kept=1)
+
 WITHOUT_OVERRIDE = (
     "setpriv",
     "--bounding-set=-dac_override,-dac_read_search",

@@ -14,6 +14,8 @@ from jbodlab.processes.lab_spec import LabShape
 from tests.integration.groups import GROUPS, Group
 from tests.integration.labs import FAST, PATIENT_MS, Lab, running_lab
 
+pytestmark = pytest.mark.sampled_among("groups whose members are processes", kept=1)
+
 PARTITIONS = 6
 DYNAMIC = ("", "", "")
 CLASSIC_LIBRARIES = ("kafka-python", "aiokafka")
@@ -44,7 +46,6 @@ def lab_of_groups(folder: Path, configs: dict[str, str]) -> Generator[Lab]:
 
 
 @pytest.mark.scenario(64, 65)
-@pytest.mark.sampled("library", kept=1)
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_group_goes_on_when_the_disks_of_its_coordinator_and_its_topic_fail_and_a_member_dies(
     group_lab: Lab, library: str
@@ -81,7 +82,6 @@ def test_a_group_goes_on_when_the_disks_of_its_coordinator_and_its_topic_fail_an
     assert listed_state(group_lab, "readers") == "EMPTY"
 
 
-@pytest.mark.sampled("library", kept=1)
 @pytest.mark.parametrize("library", CLASSIC_LIBRARIES)
 def test_a_static_member_that_is_killed_and_started_again_moves_no_partition(
     group_lab: Lab, library: str
@@ -104,7 +104,6 @@ def test_a_static_member_that_is_killed_and_started_again_moves_no_partition(
         group.assert_commits_hold()
 
 
-@pytest.mark.sampled_among("groups of the consumer protocol", kept=1)
 def test_a_group_changes_its_protocol_and_back_while_its_members_read(group_lab: Lab) -> None:
     load = group_lab.load("t", PARTITIONS, pace_ms=50.0)
     with Group(group_lab, "mixed", "t", PARTITIONS) as group:
@@ -126,7 +125,6 @@ def test_a_group_changes_its_protocol_and_back_while_its_members_read(group_lab:
         group.assert_commits_hold()
 
 
-@pytest.mark.sampled_among("groups of the consumer protocol", kept=1)
 def test_a_static_member_of_the_consumer_protocol_that_is_away_moves_no_partition(
     patient_lab: Lab,
 ) -> None:

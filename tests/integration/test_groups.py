@@ -17,6 +17,8 @@ from protocol.topic_names import CONSUMER_OFFSETS
 from tests.deadlines import DEADLINE_S
 from tests.integration.labs import Lab
 
+pytestmark = pytest.mark.sampled_among("offsets of groups", kept=1)
+
 GROUP = "readers"
 ORDERS = TopicPartition("orders", 0)
 

@@ -14,6 +14,8 @@ from jbodlab.worlds.scenario_files import load_plan
 from simulation.run.runner import run_plan
 from tests.integration.labs import Lab
 
+pytestmark = pytest.mark.sampled_among("journals that are lost", kept=1)
+
 
 async def test_a_journal_put_back_from_a_copy_gives_no_producer_id_twice(tmp_path: Path) -> None:
     plan = load_plan("bug-restored-journal-gives-no-producer-id-twice")

@@ -79,6 +79,7 @@ def test_each_mistake_of_an_order_to_move_has_its_error(shared_lab: Lab) -> None
     }
 
 
+@pytest.mark.sampled_among("moves that are disturbed", kept=1)
 @pytest.mark.scenario(7)
 def test_plan_2_good_log_dirs_do_not_notice_bad_ones(lab: Lab) -> None:
     lab.create("first", assignment={0: [1, 2, 3]})
@@ -122,6 +123,7 @@ def test_plan_2_good_log_dirs_do_not_notice_bad_ones(lab: Lab) -> None:
     lab.assert_nothing_lost("first", report.acknowledged)
 
 
+@pytest.mark.sampled_among("moves that are disturbed", kept=1)
 @pytest.mark.scenario(8, 117, 146)
 def test_a_move_goes_on_after_a_restart_of_its_broker(tmp_path: Path) -> None:
     throttled = {**FAST, "replica.alter.log.dirs.io.max.bytes.per.second": "500000"}
@@ -150,6 +152,7 @@ def test_a_move_goes_on_after_a_restart_of_its_broker(tmp_path: Path) -> None:
         lab.assert_nothing_lost("t", report.acknowledged)
 
 
+@pytest.mark.sampled_among("moves that are disturbed", kept=1)
 @pytest.mark.scenario(102)
 def test_an_order_to_stay_cancels_a_move(tmp_path: Path) -> None:
     throttled = {**FAST, "replica.alter.log.dirs.io.max.bytes.per.second": "1000"}

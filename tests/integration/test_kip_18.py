@@ -23,6 +23,8 @@ from tests.integration.labs import (
 )
 from tests.jbodlab.command_line import jbodlab as command_line
 
+pytestmark = pytest.mark.sampled_among("log dirs that come back", kept=4)
+
 
 def jbodlab(lab: Lab, *words: str) -> Result:
     return command_line(*words, "--config", str(lab.cluster.config_path))

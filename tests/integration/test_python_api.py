@@ -14,7 +14,7 @@ import jbodlab
 from tests.deadlines import DEADLINE_S
 from tests.integration.labs import FAST, PATIENT_MS
 
-pytestmark = pytest.mark.sampled_among("clusters in Python", kept=3)
+pytestmark = pytest.mark.sampled_among("clusters in Python", kept=2)
 
 
 @pytest.fixture(scope="module")

@@ -44,6 +44,7 @@ def type_in(folder: Path, words: list[str]) -> str:
     return said
 
 
+@pytest.mark.sampled_among("the longest stories in processes of their own", kept=1)
 @pytest.mark.timeout(TOUR_TIMEOUT_S)
 def test_the_tour_of_the_readme_works_in_its_order_to_its_last_line(tmp_path: Path) -> None:
     # Room on its disks, also where those of the machine are nearly full.

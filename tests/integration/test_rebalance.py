@@ -22,6 +22,8 @@ from tests.deadlines import DEADLINE_S
 from tests.integration.labs import FAST, Lab, running_lab
 from tests.integration.test_configs import BROKER, MOVE_LIMIT, TOPIC, change, found
 
+pytestmark = pytest.mark.sampled_among("clusters that are evened out", kept=1)
+
 CAPACITY_BYTES = 1 << 30
 SINGLE = {"min.insync.replicas": "1"}
 RATE = "leader.replication.throttled.rate"

@@ -30,6 +30,8 @@ from tests.integration.labs import (
     running_lab,
 )
 
+pytestmark = pytest.mark.sampled_among("followers and readers", kept=2)
+
 SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 RATE = 1_000_000
 VALUES = [b"%04d" % number + b"x" * 996 for number in range(4_000)]

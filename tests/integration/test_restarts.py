@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.restarts.loads import Client
 from tests.restarts.rounds import Way, rounds
 
 RATE = 300
 
 
+@pytest.mark.sampled_among("the longest waits for clusters", kept=1)
 def test_no_restart_ends_an_idempotent_producer_or_loses_or_doubles_a_record(
     tmp_path: Path,
 ) -> None:

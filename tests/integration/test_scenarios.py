@@ -84,6 +84,7 @@ async def test_a_real_cluster_that_is_broken_behind_its_back_fails(tmp_path: Pat
     assert "the checksum does not match" in found["journal"]
 
 
+@pytest.mark.sampled("name", kept=1)
 @pytest.mark.parametrize(
     "name",
     [

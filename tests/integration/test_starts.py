@@ -18,6 +18,8 @@ from protocol.cluster_file.spec import TopicSpec
 from protocol.faults.model import broker_node
 from tests.integration.labs import FAST, Lab
 
+pytestmark = pytest.mark.sampled_among("clusters that start", kept=1)
+
 BROKERS = (1, 2, 3)
 CLEAN = ".kafka_cleanshutdown"
 

@@ -46,6 +46,7 @@ def is_over(admin: ClusterAdmin) -> bool:
         return False  # The controller is not back yet.
 
 
+@pytest.mark.sampled_among("the longest waits for clusters", kept=1)
 @pytest.mark.scenario(11)
 def test_a_throttle_goes_away_by_itself_although_the_controller_died(lab: Lab) -> None:
     lab.create("slow", assignment={0: [1]}, configs={"min.insync.replicas": "1"})

@@ -187,6 +187,7 @@ def test_offsets_of_a_group_count_when_the_transaction_is_committed(shared_lab: 
     wait_for_committed(lab, "sink", [b"of 3", b"of 7"])
 
 
+@pytest.mark.sampled_among("transactions that are interrupted", kept=1)
 def test_commits_survive_the_disk_under_their_coordinator(lab: Lab) -> None:
     """While a transaction is open its coordinator's log dir fails; another broker commits it."""
     lab.create("survives", 1)
@@ -209,7 +210,7 @@ def test_commits_survive_the_disk_under_their_coordinator(lab: Lab) -> None:
     wait_for_committed(lab, "survives", [b"before", b"after", b"next"])
 
 
-@pytest.mark.sampled_among("transactions on failing disks", kept=0)
+@pytest.mark.sampled_among("transactions that are interrupted", kept=1)
 def test_commits_survive_the_disks_under_their_records_and_offsets(lab: Lab) -> None:
     """Both fail between the last write and the commit; others write the markers."""
     lab.create("taken", 1)
@@ -246,6 +247,7 @@ def retried(call: Callable[[], object]) -> None:
             return
 
 
+@pytest.mark.sampled_among("transactions that are interrupted", kept=1)
 def test_a_producer_that_goes_away_is_aborted_when_its_time_is_up(lab: Lab) -> None:
     lab.create("gone", 1)
     client = producer(lab, "left", **{"transaction.timeout.ms": 1_000})

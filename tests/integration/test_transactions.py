@@ -173,6 +173,7 @@ def kafka_tools(transactions: Transactions, tmp_path: Path) -> Generator[KafkaTo
         yield tools
 
 
+@pytest.mark.sampled_among("the longest waits for clusters", kept=1)
 def test_kafkas_tool_sees_a_hanging_transaction_and_aborts_it(
     transactions: Transactions, shared_lab: Lab, kafka_tools: KafkaTools
 ) -> None:

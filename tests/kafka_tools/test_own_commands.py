@@ -31,6 +31,8 @@ GENERATE = "kafka-reassign-partitions --generate --topics-to-move-json-file FILE
 
 
 pytestmark = pytest.mark.sampled("both", kept=1, together="whose brokers our commands ask")
+beside_kafka = pytest.mark.sampled_among("our commands beside Kafka's", kept=12)
+"""Half of those that it keeps ask the brokers of the other side."""
 
 
 @pytest.fixture(scope="module", params=["jbodlab", "kafka"])
@@ -128,6 +130,7 @@ def test_the_same_is_answered_and_refused(both: Both, command: str):
     both.same(command)
 
 
+@beside_kafka
 def test_topics_live_alike(both: Both):
     both.create("--topic TOPIC-life --replica-assignment 1:2:3,2:3:1 --config retention.ms=900000")
     described = both.alike("kafka-topics --describe --topic TOPIC-life")
@@ -145,6 +148,7 @@ def test_topics_live_alike(both: Both):
     both.alike("kafka-topics --delete --topic TOPIC-life")
 
 
+@beside_kafka
 def test_settings_live_alike(both: Both):
     both.create("--topic TOPIC-settings --replica-assignment 1:2")
     topic = "--topic TOPIC-settings"
@@ -170,6 +174,7 @@ def test_settings_live_alike(both: Both):
         both.same_in_the_end(f"kafka-configs --alter {entity} --delete-config {rate}")
 
 
+@beside_kafka
 def test_log_dirs_are_described_alike(both: Both):
     both.create("--topic TOPIC-dirs --replica-assignment 1:2")
     command = "kafka-log-dirs --describe --topic-list TOPIC-java-dirs"
@@ -183,6 +188,7 @@ def test_log_dirs_are_described_alike(both: Both):
     assert found == {path for broker in (1, 2, 3) for path in both.log_dirs(broker)}
 
 
+@beside_kafka
 def test_replicas_move_alike(both: Both):
     both.create("--topic TOPIC-moves --replica-assignment 1:2,2:3")
     move = named("TOPIC-moves", plan(entry(0, [3, 1], "any", both.log_dirs(1)[1])))
@@ -201,6 +207,7 @@ def test_replicas_move_alike(both: Both):
     both.alike(VERIFY, named("TOPIC-moves", plan(entry(0, [1, 3], both.log_dirs(1)[2], "any"))))
 
 
+@beside_kafka
 def test_plans_are_refused_alike(both: Both):
     both.create("--topic TOPIC-bad --replica-assignment 1:2")
     for entries in (
@@ -221,6 +228,7 @@ def test_plans_are_refused_alike(both: Both):
     both.alike(f"{GENERATE} 1,2", {**topics, "version": 2})
 
 
+@beside_kafka
 def test_leaders_are_elected_alike(both: Both):
     both.create("--topic TOPIC-led --replica-assignment 1:2")
     elect = "kafka-leader-election --election-type preferred --topic TOPIC-led --partition 0"
@@ -236,6 +244,7 @@ def test_leaders_are_elected_alike(both: Both):
     both.alike(file, {"partitions": partitions["partitions"] * 2})
 
 
+@beside_kafka
 def test_groups_live_alike(both: Both):
     both.create("--topic TOPIC-group --partitions 1 --replication-factor 1")
     of_group = "--group TOPIC-group"
@@ -257,6 +266,7 @@ def test_groups_live_alike(both: Both):
     both.alike(f"kafka-consumer-groups --delete {of_group}")
 
 
+@beside_kafka
 def test_groups_with_members_are_described_alike(both: Both):
     both.create("--topic TOPIC-live --partitions 2 --replication-factor 1")
     topic, group = "TOPIC-ours-live", "live"
@@ -290,6 +300,7 @@ def test_groups_with_members_are_described_alike(both: Both):
         consumer.close()
 
 
+@beside_kafka
 def test_programs_read_documents(both: Both, tmp_path: Path):
     both.create("--topic TOPIC-json --replica-assignment 1:2")
     described = json.loads(both.ours("kafka-topics --describe --topic TOPIC-ours-json --json").out)
@@ -309,6 +320,7 @@ def test_programs_read_documents(both: Both, tmp_path: Path):
     }
 
 
+@beside_kafka
 def test_transactions_that_hang_are_found_and_aborted_alike(both: Both):
     """One hangs in each topic; what is shown of it is the same, and so is what its log says."""
     both.create("--topic TOPIC-hangs --replica-assignment 1:2")
@@ -329,6 +341,7 @@ def test_transactions_that_hang_are_found_and_aborted_alike(both: Both):
     assert row.split()[-1] == "None"
 
 
+@beside_kafka
 def test_a_transaction_is_shown_alike(both: Both):
     both.create("--topic TOPIC-paid --replica-assignment 1:2")
     client = Producer({"bootstrap.servers": both.java.bootstrap, "transactional.id": "pay-both"})
