@@ -14,6 +14,8 @@ import pytest
 TESTS: Final = Path(__file__).parent
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
+PARTS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
+"""Of a statement: other statements."""
 EXPECTING: Final = (
     "alike",
     "assert",
@@ -38,10 +40,15 @@ SAID_OTHERWISE: Final = {
 """Names whose numbers stand in the test in other words."""
 
 
-def functions(tree: ast.AST) -> Iterator[Function]:
-    for node in ast.walk(tree):
+def functions(tree: ast.Module) -> Iterator[Function]:
+    """Return all of them. Only statements are looked at: no expression holds a function."""
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
         if isinstance(node, Function):
             yield node
+        for part in PARTS:
+            left += getattr(node, part, ())
 
 
 def calls(function: ast.AST) -> Iterator[ast.Call]:
@@ -52,9 +59,10 @@ def calls(function: ast.AST) -> Iterator[ast.Call]:
 
 def expects(function: ast.AST) -> bool:
     """Tell whether it fails when something is not as expected, by itself."""
-    if any(isinstance(node, ast.Assert) for node in ast.walk(function)):
-        return True
-    return any(is_expectation(call) for call in calls(function))
+    return any(
+        isinstance(node, ast.Assert) or (isinstance(node, ast.Call) and is_expectation(node))
+        for node in ast.walk(function)
+    )
 
 
 def is_expectation(call: ast.Call) -> bool:
