@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError as AiokafkaError
+from aiokafka.errors import UnknownTopicOrPartitionError
 
 from protocol.ids import TopicPartition
 from protocol.messages.produce import ACKS_ALL
@@ -135,8 +136,13 @@ def new_sends(number: int, made: range, topic: str, partitions: Sequence[int]) -
         number: the workload's own in the run.
         made: which of its records they are.
         topic: where they go.
-        partitions: its partitions, at least one.
+        partitions: those that are known.
+
+    Raises:
+        UnknownTopicOrPartitionError: none is known, as of a topic that is being made anew.
     """
+    if not partitions:
+        raise UnknownTopicOrPartitionError(topic)
     return tuple(
         Send(
             TopicPartition(topic, partitions[count % len(partitions)]),

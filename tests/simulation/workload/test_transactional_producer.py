@@ -1,8 +1,14 @@
 """aiokafka's transactional producer in a simulated world: each transaction is written down."""
 
+# aiokafka has no stubs.
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 import asyncio
+
+import pytest
+from aiokafka.errors import UnknownTopicOrPartitionError
 
 from protocol.ids import TopicPartition
 from simulation.core.history import Function, Kind, Txn
@@ -11,6 +17,7 @@ from simulation.workload.producer import ProducerSettings
 from simulation.workload.transactional_producer import (
     TransactionalProducerWorkload,
     TransactionSettings,
+    new_sends,
 )
 from simulation.world.foreign_clocks import foreign_clocks
 from tests.simulation.workload.lab import Lab
@@ -74,3 +81,8 @@ async def test_a_producer_that_another_one_of_its_name_fenced_goes_on_as_a_new_o
             first.stop()
 
     assert first.progress.errors
+
+
+def test_records_for_a_topic_without_partitions_are_an_error_that_ends_the_producer() -> None:
+    with pytest.raises(UnknownTopicOrPartitionError):
+        new_sends(1, range(2), "orders", [])
