@@ -66,8 +66,25 @@ _COMPRESSIONS: Final = {
 _NOT_APPENDED: Final = (ErrorCode.MESSAGE_TOO_LARGE.name, "RecordTooLargeError")
 
 
-class AiokafkaProducerWorkload:
-    """One producer. ``run`` it once; ``stop`` ends it when all that it sent has ended."""
+class AiokafkaWorkload:
+    """A client of the library at work. ``run`` it once; ``stop`` ends it."""
+
+    def __init__(
+        self, addresses: Mapping[int, tuple[str, int]], client_id: str, history: History
+    ) -> None:
+        self.progress = Progress()
+        self._addresses = addresses
+        self._client_id = client_id
+        self._history = history
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        """Begin nothing more; ``run`` ends when what is under way has ended."""
+        self._stopping.set()
+
+
+class AiokafkaWriter(AiokafkaWorkload):
+    """Makes numbered records, until it is stopped or they are enough."""
 
     def __init__(
         self,
@@ -78,23 +95,24 @@ class AiokafkaProducerWorkload:
         settings: ProducerSettings,
     ) -> None:
         """``number`` is the workload's own in the run, from which its records' numbers come."""
-        self.progress = Progress()
+        super().__init__(addresses, client_id, history)
         self._number = number
-        self._client_id = client_id
-        self._history = history
         self._settings = settings
-        self._addresses = addresses
-        self._stopping = asyncio.Event()
-        self._under_way: dict[int, Invocation] = {}
         self._made = 0
 
-    def stop(self) -> None:
-        """Make no more records; ``run`` ends when those that were made have ended."""
-        self._stopping.set()
+    def _is_over(self) -> bool:
+        return self._stopping.is_set() or self._settings.are_enough(self._made)
+
+
+class AiokafkaProducerWorkload(AiokafkaWriter):
+    """One producer; it ends when all that it sent has ended."""
+
+    _under_way: dict[int, Invocation]
+    """By the number of the record."""
 
     async def run(self) -> None:
         """Write until stopped, or until ``records_max`` are made."""
-        settings = self._settings
+        settings, self._under_way = self._settings, {}
         producer = AIOKafkaProducer(
             bootstrap_servers=bootstrap(self._addresses),
             client_id=self._client_id,
@@ -139,9 +157,6 @@ class AiokafkaProducerWorkload:
         for tp, batches in waiting.items():
             for batch in batches if tp.partition not in known else ():
                 batch._ttl = 0  # noqa: SLF001
-
-    def _is_over(self) -> bool:
-        return self._stopping.is_set() or self._settings.are_enough(self._made)
 
     async def _send(self, producer: Any) -> None:
         settings = self._settings
@@ -230,8 +245,8 @@ class ReaderSettings(Protocol):
 SettingsT = TypeVar("SettingsT", bound=ReaderSettings)
 
 
-class AiokafkaReader(ABC, Generic[SettingsT]):
-    """Polls a consumer of the library. ``run`` it once; ``stop`` ends it."""
+class AiokafkaReader(AiokafkaWorkload, ABC, Generic[SettingsT]):
+    """Polls a consumer of the library."""
 
     def __init__(
         self,
@@ -240,21 +255,13 @@ class AiokafkaReader(ABC, Generic[SettingsT]):
         history: History,
         settings: SettingsT,
     ) -> None:
-        self.progress = Progress()
+        super().__init__(addresses, client_id, history)
         self.positions: dict[TopicPartition, int] = {}
         """Behind what it has read, of the partitions that it is assigned."""
         self._out_of_range_count = 0
         self.topic = settings.topic
         self.group = settings.group
-        self._addresses = addresses
-        self._client_id = client_id
-        self._history = history
         self._settings = settings
-        self._stopping = asyncio.Event()
-
-    def stop(self) -> None:
-        """Ask for no more records."""
-        self._stopping.set()
 
     async def run(self) -> None:
         """Read until stopped."""

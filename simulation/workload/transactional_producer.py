@@ -26,6 +26,7 @@ from simulation.core.history import Function, History, Invocation, Send, Txn
 from simulation.core.payload import payload, record_number
 from simulation.workload.aiokafka_clients import (
     UNTOLD,
+    AiokafkaWriter,
     bootstrap,
     error_name,
     library_offsets,
@@ -33,7 +34,6 @@ from simulation.workload.aiokafka_clients import (
 )
 from simulation.workload.pause import pause
 from simulation.workload.producer import Pace, ProducerSettings
-from simulation.workload.progress import Progress
 
 TRANSACTION_TIMEOUT_MS: Final = 3_000
 """A coordinator aborts what is open for longer."""
@@ -47,8 +47,8 @@ class TransactionSettings:
     """Of so many transactions the last is aborted; 0: none is."""
 
 
-class TransactionalProducerWorkload:
-    """One producer. ``run`` it once; ``stop`` ends it with the transaction that is under way."""
+class TransactionalProducerWorkload(AiokafkaWriter):
+    """One producer; it ends with the transaction that is under way."""
 
     def __init__(
         self,
@@ -60,20 +60,9 @@ class TransactionalProducerWorkload:
         transactions: TransactionSettings,
     ) -> None:
         """``number`` is the workload's own in the run; ``settings`` are of a transaction each."""
-        self.progress = Progress()
-        self._number = number
-        self._addresses = addresses
-        self._client_id = client_id
-        self._history = history
-        self._settings = settings
+        super().__init__(number, addresses, client_id, history, settings)
         self._transactions = transactions
-        self._stopping = asyncio.Event()
-        self._made = 0
         self._begun = 0
-
-    def stop(self) -> None:
-        """Begin no more transactions."""
-        self._stopping.set()
 
     async def run(self) -> None:
         """Write until stopped, with another producer after each error that ends one."""
@@ -91,9 +80,6 @@ class TransactionalProducerWorkload:
                 await pause(self._stopping, self._settings.retry_backoff_ms)
             finally:
                 await end_producer(producer)
-
-    def _is_over(self) -> bool:
-        return self._stopping.is_set() or self._settings.are_enough(self._made)
 
     async def _transaction(self, producer: Any) -> None:
         settings = self._settings
