@@ -6,7 +6,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from jbodlab.conformance.core.script import Topic
+from jbodlab.conformance.core.script import Given, Topic
 from protocol.records.build import BatchOptions, NewRecord, build_batch
 from protocol.records.build_message_set import MessageSetOptions, build_message_set
 
@@ -14,8 +14,15 @@ STAMP_MS: Final = 1_700_000_000_000
 """The time of the first record; each next one is a millisecond younger."""
 ACKS_ALL: Final = -1
 WAIT_MS: Final = 30_000
+UNKNOWN_ID: Final = "AAAAAAAAAAAAAAAAAAAAKg"
+"""An id that no topic has."""
 _BATCHES_SINCE: Final = 3
 _MAGIC_1_SINCE: Final = 2
+
+
+def unknown_topic(given: Given) -> Topic:
+    """Return a topic that is not there, by name or by id."""
+    return Topic(given.name("none"), UNKNOWN_ID)
 
 
 def records(count: int, *, size_bytes: int = 8) -> list[NewRecord]:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from jbodlab.conformance.core.cases.building import batch, fetch, fetch_of, produce
+from jbodlab.conformance.core.cases.building import (
+    batch,
+    fetch,
+    fetch_of,
+    produce,
+    unknown_topic,
+)
 from jbodlab.conformance.core.catalogue import case
 from jbodlab.conformance.core.script import (
     Given,
@@ -54,7 +60,7 @@ def offsets(given: Given) -> Script:
 def wrong_topic(given: Given) -> Script:
     """A topic, a topic id, and partitions that are not there."""
     topic = yield from _filled()
-    unknown = Topic(given.name("none"), "AAAAAAAAAAAAAAAAAAAAKg")
+    unknown = unknown_topic(given)
     yield from ask("Fetch", given.version, fetch(unknown))
     yield from ask("Fetch", given.version, fetch(topic, partition=1))
     yield from ask("Fetch", given.version, fetch(topic, partition=-1))
@@ -247,8 +253,10 @@ def wrong_session(given: Given) -> Script:
 def session_errors(given: Given) -> Script:
     """A partition with an error is in every answer of the session, until it is forgotten."""
     topic = yield from _filled(batches=1)
-    rows = [{"partition": 0, "fetchOffset": at, "partitionMaxBytes": 1000} for at in (99,)]
-    rows.append({"partition": 5, "fetchOffset": 0, "partitionMaxBytes": 1000})
+    rows = [
+        {"partition": 0, "fetchOffset": 99, "partitionMaxBytes": 1000},
+        {"partition": 5, "fetchOffset": 0, "partitionMaxBytes": 1000},
+    ]
     first = yield from ask(
         "Fetch", given.version, fetch_of(topic, rows, sessionId=0, sessionEpoch=0)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from struct import pack
 from typing import Final
@@ -22,18 +23,16 @@ def _still_served() -> Script:
 
 
 @case("frames/sizes", "ApiVersions", versions="oldest")
-def sizes(given: Given) -> Script:
+def sizes(_: Given) -> Script:
     """Sizes that cannot be close the connection, and no other one."""
-    del given
     for size in (-1, -(2**31), 0, 2**31 - 1):
         yield Talk([Raw(pack(">i", size) + b"\0" * 16, _ANSWERED)])
         yield from _still_served()
 
 
 @case("frames/short-headers", "ApiVersions", versions="oldest")
-def short_headers(given: Given) -> Script:
+def short_headers(_: Given) -> Script:
     """A frame that ends within its header closes the connection."""
-    del given
     frame = frame_of(_PING, 7)
     for size in (1, 2, 3, 4, 7, 8, 9, 12):
         yield Talk([Raw(pack(">i", size) + frame[:size], _ANSWERED, 7)])
@@ -41,9 +40,8 @@ def short_headers(given: Given) -> Script:
 
 
 @case("frames/unknown-api", "ApiVersions", versions="oldest")
-def unknown_api(given: Given) -> Script:
+def unknown_api(_: Given) -> Script:
     """An API key that does not exist closes the connection."""
-    del given
     for key in (1000, 32767, -1):
         frame = pack(">hhih", key, 0, 7, -1)
         yield Talk([Raw(pack(">i", len(frame)) + frame, _ANSWERED, 7)])
@@ -64,9 +62,8 @@ def _not_utf8(frame: bytes) -> bytes:
 
 
 @case("frames/client-id-length", "ApiVersions", versions="oldest")
-def client_id_length(given: Given) -> Script:
+def client_id_length(_: Given) -> Script:
     """A client id that is longer than its frame, or of a negative length."""
-    del given
     for length in (100, 32767, -2, -32768):
         frame = pack(">hhih", 18, 0, 7, length) + b"abc"
         yield Talk([Raw(pack(">i", len(frame)) + frame, _ANSWERED, 7)])
@@ -79,9 +76,8 @@ def pieces(given: Given) -> Script:
 
 
 @case("frames/unfinished", "ApiVersions", versions="oldest")
-def unfinished(given: Given) -> Script:
+def unfinished(_: Given) -> Script:
     """Half a frame is waited for; closing our side behind it does no harm to anybody."""
-    del given
     for size in (2, 4, 10):
         name = f"half {size}"
         yield Talk([Raw(_PING_BYTES[:size])], connection=name, is_mid_frame=True)
@@ -105,16 +101,20 @@ def array_lengths(given: Given) -> Script:
         if is_compact
         else (pack(">i", 2**31 - 1), pack(">i", -2), pack(">i", 1_000_000), pack(">i", 3))
     )
+    length_bytes = 1 if is_compact else 4
     empty = Request("Metadata", given.version, {"topics": []})
-    at = len(frame_of(Request("Metadata", given.version, {"topics": []}), 0))
-    body = {0: 4, **dict.fromkeys(range(1, 4), 4), **dict.fromkeys(range(4, 8), 5)}
-    tail = body.get(given.version, 7)
-    if is_compact:
-        tail = {9: 5, 10: 5}.get(given.version, 4)
+    at = len(frame_of(empty, 0)) - _behind_the_topics(given.version) - length_bytes
     for length in lengths:
-        alter = partial(_with_length, at - tail, 1 if is_compact else 4, length)
-        yield Talk([Request("Metadata", given.version, empty.form, alter=alter)])
+        alter = partial(_with_length, at, length_bytes, length)
+        yield Talk([replace(empty, alter=alter)])
         yield from _still_served()
+
+
+def _behind_the_topics(version: int) -> int:
+    """Return how many bytes of Metadata follow its topics: flags, and no tagged field."""
+    creates_topics, tells_what_topics_allow = version >= 4, version >= 8
+    tells_what_the_cluster_allows, has_tags = 8 <= version <= 10, version >= 9
+    return sum((creates_topics, tells_what_topics_allow, tells_what_the_cluster_allows, has_tags))
 
 
 def _with_length(at: int, size: int, length: bytes, frame: bytes) -> bytes:
@@ -162,9 +162,8 @@ def after_error(given: Given) -> Script:
 
 
 @case("order/behind-malformed", "ApiVersions", versions="oldest")
-def behind_malformed(given: Given) -> Script:
+def behind_malformed(_: Given) -> Script:
     """What is in front of a broken frame is answered, what is behind it is not."""
-    del given
     frame = pack(">hhih", 1000, 0, 8, -1)
     broken = Raw(pack(">i", len(frame)) + frame, _ANSWERED, 8)
     yield Talk([Raw(_PING_BYTES, _ANSWERED, 7)])

@@ -6,6 +6,7 @@ import base64
 from collections.abc import Generator
 from typing import Any, Final
 
+from jbodlab.conformance.core.cases.building import unknown_topic
 from jbodlab.conformance.core.catalogue import case
 from jbodlab.conformance.core.script import (
     Coordinator,
@@ -16,13 +17,12 @@ from jbodlab.conformance.core.script import (
     Topic,
     ask,
 )
+from protocol.errors import ErrorCode
 
 _BYTES: Final = base64.b64encode(b"\0\1").decode()
 _JOIN = 5
 """A version of JoinGroup, SyncGroup v3, that every release from 2.3 on has."""
 _SYNC = 3
-_MEMBER_ID_SINCE: Final = 4
-"""From this version on a new member is first told its id."""
 _SESSION_MS: Final = 30_000
 
 
@@ -54,7 +54,7 @@ def _joined(version: int, group: str, **more: Any) -> Generator[Any, Any, tuple[
     to = Coordinator(group)
     answer: Form = yield from ask("JoinGroup", version, _join(group, **more), to=to)
     member = answer.get("memberId", "")
-    if answer.get("errorCode") == 79:  # MEMBER_ID_REQUIRED
+    if answer.get("errorCode") == ErrorCode.MEMBER_ID_REQUIRED:
         form = _join(group, member, **more)
         answer = yield from ask("JoinGroup", version, form, to=to)
     generation = answer.get("generationId", -1)
@@ -240,7 +240,7 @@ def commit(given: Given) -> Script:
     topic = yield NewTopic(partitions=2)
     group = given.name("group")
     to = Coordinator(group)
-    none = Topic(given.name("none"), "AAAAAAAAAAAAAAAAAAAAKg")
+    none = unknown_topic(given)
     forms = (
         _commit(group, topic, [_row(0, 5), _row(1, 0, ""), _row(1, 7, None)]),
         _commit(group, topic, [_row(0, -1)]),
@@ -315,7 +315,8 @@ def not_coordinator(given: Given) -> Script:
         answer = yield from ask("Heartbeat", given.version, form, to=to, is_seen=False)
         code = answer.get("errorCode", -1)
         found[code] = found.get(code, 0) + 1
-    assert found == {16: 2, 25: 1}, f"two of NOT_COORDINATOR, one UNKNOWN_MEMBER_ID, not {found}"
+    wanted = {ErrorCode.NOT_COORDINATOR: 2, ErrorCode.UNKNOWN_MEMBER_ID: 1}
+    assert found == wanted, f"two of NOT_COORDINATOR, one UNKNOWN_MEMBER_ID, not {found}"
 
 
 def _beat(group: str, topic: Topic | None, member: str, epoch: int, **more: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from jbodlab.conformance.core.cases.building import (
     idempotent,
     produce,
     records,
+    unknown_topic,
 )
 from jbodlab.conformance.core.catalogue import case
 from jbodlab.conformance.core.script import Given, NewTopic, Request, Script, Talk, Topic, ask
@@ -59,8 +60,7 @@ def wrong_topic(given: Given) -> Script:
     """A topic, a partition and a topic id that are not there."""
     topic = yield NewTopic()
     data = batch(1)
-    unknown = Topic(given.name("none"), "AAAAAAAAAAAAAAAAAAAAKg")
-    yield from ask("Produce", given.version, produce(unknown, data))
+    yield from ask("Produce", given.version, produce(unknown_topic(given), data))
     yield from ask("Produce", given.version, produce(topic, data, partition=1))
     yield from ask("Produce", given.version, produce(topic, data, partition=-1))
     yield from ask("Produce", given.version, produce(Topic("", _ZERO_ID), data))
@@ -185,10 +185,7 @@ def last_five(given: Given) -> Script:
     """The last five batches are known by their offsets, the sixth is a duplicate nobody knows."""
     topic = yield NewTopic()
     producer = yield from _producer()
-    for number in range(7):
-        data = idempotent(producer, number * 2, 2)
-        yield from ask("Produce", given.version, produce(topic, data))
-    for number in range(7):
+    for number in (*range(7), *range(7)):
         data = idempotent(producer, number * 2, 2)
         yield from ask("Produce", given.version, produce(topic, data))
     yield from ask("Produce", given.version, produce(topic, idempotent(producer, 12, 1)))

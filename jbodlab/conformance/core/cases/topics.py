@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jbodlab.conformance.core.cases.building import batch, produce
+from jbodlab.conformance.core.cases.building import UNKNOWN_ID, batch, produce
 from jbodlab.conformance.core.catalogue import case
 from jbodlab.conformance.core.script import (
     CONTROLLER,
@@ -43,7 +43,7 @@ def metadata_by_id(given: Given) -> Script:
     topic = yield NewTopic()
     rows = (
         {"topicId": topic.id, "name": None},
-        {"topicId": "AAAAAAAAAAAAAAAAAAAAKg", "name": None},
+        {"topicId": UNKNOWN_ID, "name": None},
         {"topicId": topic.id, "name": topic.name},
     )
     for row in rows:
@@ -85,8 +85,7 @@ def create(given: Given) -> Script:
 def create_refused(given: Given) -> Script:
     """Names, numbers, assignments and configurations that are refused."""
     first = given.brokers[0]
-    for index, name in enumerate(_BAD_NAMES):
-        del index
+    for name in _BAD_NAMES:
         yield from _create(given, _new(name))
     for partitions, factor in ((0, 1), (-2, 1), (1, 0), (1, 99), (1, -2)):
         yield from _create(given, _new(given.name("n"), partitions, factor))
@@ -164,7 +163,7 @@ def delete_by_id(given: Given) -> Script:
     """By id; an id nobody has; an id and a name together; neither."""
     topic = yield NewTopic()
     rows = (
-        {"name": None, "topicId": "AAAAAAAAAAAAAAAAAAAAKg"},
+        {"name": None, "topicId": UNKNOWN_ID},
         {"name": topic.name, "topicId": topic.id},
         {"name": None},
         {"name": None, "topicId": topic.id},

@@ -18,14 +18,22 @@ from jbodlab.conformance.core.script import (
     Until,
     ask,
 )
+from protocol.errors import ErrorCode
 
 _TIMEOUT_MS: Final = 60_000
 _INIT: Final = 4
 _ADD: Final = 3
 _END: Final = 3
-_COMMIT: Final = 3
 _PRODUCE: Final = 8
 _FETCH: Final = 11
+_SETTLED: Final = (
+    ErrorCode.NONE,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.INVALID_PRODUCER_EPOCH,
+    ErrorCode.INVALID_TXN_STATE,
+    ErrorCode.PRODUCER_FENCED,
+)
+"""What InitProducerId answers once the transaction before it has ended."""
 
 Producer = tuple[int, int]
 
@@ -58,6 +66,16 @@ def _added(given: Given, producer: Producer, topic: str, partitions: list[int]) 
         "v3AndBelowTopics": topics,
         "transactions": [{**who, "verifyOnly": False, "topics": topics}],
     }
+
+
+def _add(given: Given, producer: Producer, topic: Topic, *partitions: int) -> Script:
+    form = _added(given, producer, topic.name, list(partitions))
+    return ask("AddPartitionsToTxn", _ADD, form, to=_to(given))
+
+
+def _end(given: Given, producer: Producer, *, committed: bool) -> Script:
+    form = _who(given, producer) | {"committed": committed}
+    return ask("EndTxn", _END, form, to=_to(given))
 
 
 def _sent(given: Given, topic: Topic, producer: Producer, sequence: int) -> dict[str, Any]:
@@ -115,7 +133,7 @@ def _life(given: Given, *, committed: bool) -> Script:
     topic = yield NewTopic()
     producer = yield from _init(given)
     to = _to(given)
-    yield from ask("AddPartitionsToTxn", _ADD, _added(given, producer, topic.name, [0]), to=to)
+    yield from _add(given, producer, topic, 0)
     yield from ask("Produce", _PRODUCE, _sent(given, topic, producer, 0))
     yield from ask("Fetch", _FETCH, fetch(topic) | {"isolationLevel": 1})
     form = _who(given, producer) | {"committed": committed}
@@ -155,7 +173,7 @@ def add(given: Given) -> Script:
     ):
         form = _added(given, who, name, partitions)
         yield from ask("AddPartitionsToTxn", given.version, form, to=to)
-    yield from ask("EndTxn", _END, _who(given, producer) | {"committed": False}, to=to)
+    yield from _end(given, producer, committed=False)
 
 
 @case("transactions/produce-refused", "Produce", versions="ends", since=3)
@@ -163,12 +181,7 @@ def produce_refused(given: Given) -> Script:
     """Records of a transaction outside of one, without its id, and from a fenced producer."""
     topic = yield NewTopic(partitions=2)
     producer = yield from _init(given)
-    yield from ask(
-        "AddPartitionsToTxn",
-        _ADD,
-        _added(given, producer, topic.name, [0]),
-        to=_to(given),
-    )
+    yield from _add(given, producer, topic, 0)
     data = idempotent(producer, 0, is_transactional=True)
     yield from ask("Produce", given.version, produce(topic, data))
     yield from ask("Produce", given.version, _sent(given, topic, producer, 0))
@@ -176,7 +189,7 @@ def produce_refused(given: Given) -> Script:
     newer = yield from _init(given)
     yield _ended(topic)
     yield from ask("Produce", given.version, _sent(given, topic, producer, 1))
-    yield from ask("EndTxn", _END, _who(given, newer) | {"committed": False}, to=_to(given))
+    yield from _end(given, newer, committed=False)
 
 
 @case("transactions/fenced", "InitProducerId", versions="all")
@@ -185,16 +198,14 @@ def fenced(given: Given) -> Script:
     topic = yield NewTopic()
     old = yield from _init(given)
     to = _to(given)
-    added = _added(given, old, topic.name, [0])
-    yield from ask("AddPartitionsToTxn", _ADD, added, to=to)
+    yield from _add(given, old, topic, 0)
     yield from ask("Produce", _PRODUCE, _sent(given, topic, old, 0))
     form = {"transactionalId": given.name("txn"), "transactionTimeoutMs": _TIMEOUT_MS}
-    settled = {0, 3, 47, 48, 90}
     again = Request("InitProducerId", given.version, form)
-    yield Until(again, lambda a: a["errorCode"] in settled - {51}, to=to)
+    yield Until(again, lambda a: a["errorCode"] in _SETTLED, to=to)
     yield _ended(topic)
-    yield from ask("AddPartitionsToTxn", _ADD, added, to=to)
-    yield from ask("EndTxn", _END, _who(given, old) | {"committed": True}, to=to)
+    yield from _add(given, old, topic, 0)
+    yield from _end(given, old, committed=True)
     yield from ask("Produce", _PRODUCE, _sent(given, topic, old, 1))
 
 
@@ -212,7 +223,7 @@ def offsets(given: Given) -> Script:
     yield from ask("TxnOffsetCommit", given.version, form | more, to=Coordinator(group))
     fetched = {"groupId": group, "topics": [{"name": topic.name, "partitionIndexes": [0]}]}
     yield from ask("OffsetFetch", 7, fetched | {"requireStable": True}, to=Coordinator(group))
-    yield from ask("EndTxn", _END, _who(given, producer) | {"committed": True}, to=_to(given))
+    yield from _end(given, producer, committed=True)
     watched = Request("OffsetFetch", 7, fetched | {"requireStable": True})
     yield Until(watched, _is_stable, to=Coordinator(group))
     yield from ask("OffsetFetch", 7, fetched, to=Coordinator(group))
@@ -240,7 +251,7 @@ def offsets_refused(given: Given) -> Script:
         rows = [{"name": topic.name, "partitions": [row]}]
         form = whole | {"generationId": -1, "memberId": "", "topics": rows} | more
         yield from ask("TxnOffsetCommit", given.version, form, to=Coordinator(group))
-    yield from ask("EndTxn", _END, _who(given, producer) | {"committed": False}, to=_to(given))
+    yield from _end(given, producer, committed=False)
 
 
 @case("transactions/add-offsets", "AddOffsetsToTxn", versions="all")
@@ -250,7 +261,7 @@ def add_offsets(given: Given) -> Script:
     for who in (producer, (producer[0], producer[1] + 1), (producer[0] + 1, 0)):
         form = _who(given, who) | {"groupId": given.name("group")}
         yield from ask("AddOffsetsToTxn", given.version, form, to=_to(given))
-    yield from ask("EndTxn", _END, _who(given, producer) | {"committed": False}, to=_to(given))
+    yield from _end(given, producer, committed=False)
 
 
 @case("transactions/describe", "DescribeTransactions", versions="all")
@@ -261,13 +272,12 @@ def describe(given: Given) -> Script:
     to = _to(given)
     ids = {"transactionalIds": [given.name("txn")]}
     yield from ask("DescribeTransactions", given.version, ids, to=to)
-    added = _added(given, producer, topic.name, [0, 1])
-    yield from ask("AddPartitionsToTxn", _ADD, added, to=to)
+    yield from _add(given, producer, topic, 0, 1)
     yield from ask("DescribeTransactions", given.version, ids, to=to)
     none = given.name("none")
     form = {"transactionalIds": [none]}
     yield from ask("DescribeTransactions", given.version, form, to=Coordinator(none, 1))
-    yield from ask("EndTxn", _END, _who(given, producer) | {"committed": False}, to=to)
+    yield from _end(given, producer, committed=False)
 
 
 @case("transactions/list", "ListTransactions", versions="all")
@@ -276,8 +286,7 @@ def list_all(given: Given) -> Script:
     topic = yield NewTopic()
     producer = yield from _init(given)
     to = _to(given)
-    added = _added(given, producer, topic.name, [0])
-    yield from ask("AddPartitionsToTxn", _ADD, added, to=to)
+    yield from _add(given, producer, topic, 0)
     for form in (
         {},
         {"stateFilters": ["Ongoing"]},
@@ -286,4 +295,4 @@ def list_all(given: Given) -> Script:
         {"producerIdFilters": [producer[0] + 100_000_000]},
     ):
         yield from ask("ListTransactions", given.version, form, to=to)
-    yield from ask("EndTxn", _END, _who(given, producer) | {"committed": False}, to=to)
+    yield from _end(given, producer, committed=False)
