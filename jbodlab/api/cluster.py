@@ -28,7 +28,6 @@ from jbodlab.processes.cluster import Cluster as ClusterProcesses
 from jbodlab.processes.fault_orders import fault_order
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from protocol.admin.cluster import PartitionView
-from protocol.cluster_file.spec import TopicSpec
 
 TopicPartition = tuple[str, int]
 
@@ -169,13 +168,10 @@ class Cluster:
             configs: of the topic, in Kafka's words.
             assignment: partition -> brokers, the preferred leader first; else they are drawn.
         """
-        factor = min(3, len(self.brokers)) if replication_factor is None else replication_factor
-        topic = TopicSpec(
-            name=name, partitions=partitions, replication_factor=factor, configs=configs or {}
-        )
         self._open.story.add(f"topic {name} is created")
-        with self._open.admin() as admin:
-            admin.create_topic(topic, assignment=assignment)
+        self._open.create_topic(
+            name, partitions, replication_factor, configs or {}, assignment or {}
+        )
         self.wait_for_full_isr(name)
 
     def delete_topic(self, name: str) -> None:

@@ -5,16 +5,16 @@ So calls may come from several threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
 from jbodlab.api.story import Story
-from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.asking.admin import ClusterAdmin, default_replication_factor
 from jbodlab.asking.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.processes.cluster import Cluster as ClusterProcesses
-from protocol.cluster_file.spec import BrokerSpec
+from protocol.cluster_file.spec import BrokerSpec, TopicSpec
 from protocol.errors import KafkaError
 
 DEADLINE_MS: Final = 60_000
@@ -46,6 +46,30 @@ class Connections:
     def control(self, broker: BrokerSpec) -> ControlClient:
         """Return a client of a broker's control endpoint."""
         return ControlClient(broker.id, broker.control_port)
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int,
+        replication_factor: int | None,
+        configs: Mapping[str, str],
+        assignment: Mapping[int, Sequence[int]],
+    ) -> None:
+        """Create a topic; without a replication factor it is the default one.
+
+        Raises:
+            LabError: as ``admin``.
+        """
+        if replication_factor is None:
+            replication_factor = default_replication_factor(len(self.processes.spec.brokers))
+        topic = TopicSpec(
+            name=name,
+            partitions=partitions,
+            replication_factor=replication_factor,
+            configs=configs,
+        )
+        with self.admin() as admin:
+            admin.create_topic(topic, assignment=assignment)
 
     def short(self, path: str) -> str:
         """Return a path as it stands in the cluster file."""

@@ -38,6 +38,12 @@ from protocol.ids import TopicPartition
 
 SOON_MS: Final = 1_500
 """A broker that does not answer so soon may wait for the controller, and another one know more."""
+_REPLICAS_MAX: Final = 3
+
+
+def default_replication_factor(brokers_count: int) -> int:
+    """Return how many replicas a new topic has when nobody says it."""
+    return min(_REPLICAS_MAX, brokers_count)
 
 
 class ClusterAdmin:

@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from jbodlab.asking.admin import default_replication_factor
 from jbodlab.errors import ExitCode, LabError
 
 _TOP: Final = """\
@@ -83,7 +84,7 @@ def init(  # noqa: PLR0913 - click passes each option by name
         raise LabError(ExitCode.FAILED, f"{file} is there already: --force writes over it")
     if not file.parent.is_dir():
         raise LabError(ExitCode.FAILED, f"there is no folder {file.parent} to write {file} into")
-    factor = min(3, brokers)
+    factor = default_replication_factor(brokers)
     capacity = "" if capacity_mib is None else f", capacity_mib: {capacity_mib}"
     text = _TOP.format(brokers=brokers, log_dirs=log_dirs, controller_port=port - 2)
     for broker_id in range(1, brokers + 1):

@@ -6,6 +6,7 @@ from random import Random
 
 import click
 
+from jbodlab.asking.admin import default_replication_factor
 from jbodlab.commands.log_dirs import move_bar
 from jbodlab.commands.output import Lab, lab_command, partition_content
 from jbodlab.errors import ExitCode, LabError
@@ -31,16 +32,23 @@ def list_topics(lab: Lab) -> None:
 @topics.command()
 @click.argument("name")
 @click.option("--partitions", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option("--replication-factor", type=click.IntRange(min=1), default=3, show_default=True)
+@click.option(
+    "--replication-factor",
+    "wanted_replicas",
+    type=click.IntRange(min=1),
+    show_default="as many as there are brokers, at most 3",
+)
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Kafka's topic keys.")
 @lab_command
 def create(
-    lab: Lab, name: str, partitions: int, replication_factor: int, settings: tuple[str, ...]
+    lab: Lab, name: str, partitions: int, wanted_replicas: int | None, settings: tuple[str, ...]
 ) -> None:
     """Create the topic NAME."""
     pairs = [setting.partition("=") for setting in settings]
     if any(not separator for _, separator, _ in pairs):
         raise click.UsageError("--set takes KEY=VALUE, as in --set min.insync.replicas=2")
+    brokers_count = len(lab.cluster.spec.brokers)
+    replication_factor = wanted_replicas or default_replication_factor(brokers_count)
     topic = TopicSpec(
         name=name,
         partitions=partitions,

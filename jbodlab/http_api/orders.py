@@ -22,7 +22,6 @@ from jbodlab.http_api.core.snapshot import Snapshot
 from jbodlab.http_api.looking import look
 from jbodlab.processes.cluster import Cluster
 from jbodlab.processes.fault_orders import fault_order
-from protocol.cluster_file.spec import TopicSpec
 from protocol.faults.model import broker_node
 
 
@@ -96,18 +95,14 @@ class Orders:
         self._control(broker_id).replace(path, accept_loss=order.accept_loss, force=order.force)
 
     def create_topic(self, topic: NewTopic) -> None:
-        """Create a topic; without a replication factor with three replicas, or one per broker."""
-        connections = self._connections()
-        brokers_count = len(connections.processes.spec.brokers)
-        factor = topic.replication_factor or min(3, brokers_count)
-        spec = TopicSpec(
-            name=topic.name,
-            partitions=topic.partitions,
-            replication_factor=factor,
-            configs=topic.configs,
+        """Create a topic."""
+        self._connections().create_topic(
+            topic.name,
+            topic.partitions,
+            topic.replication_factor,
+            topic.configs,
+            topic.assignment,
         )
-        with connections.admin() as admin:
-            admin.create_topic(spec, assignment=topic.assignment)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic."""
