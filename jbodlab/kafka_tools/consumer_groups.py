@@ -81,17 +81,7 @@ def _run(words: Words, report: Report) -> None:
         if not words.given(("dry-run", "execute")):
             report.complain(NO_ACTION)
     with connect(TOOL, words, (timeout_ms, timeout_ms)) as client:
-        match action:
-            case "list":
-                _list(client, words, report)
-            case "describe":
-                _describe(client, words, report)
-            case "delete":
-                _delete(client, words, report)
-            case "reset-offsets":
-                _reset(client, words, report)
-            case _:
-                _delete_offsets(client, words, report)
+        _ACTIONS[action](client, words, report)
 
 
 def _list(client: ClusterClient, words: Words, report: Report) -> None:
@@ -279,6 +269,13 @@ def _show_failure(failure: ToolFailure, report: Report) -> None:
     report.complain(f"\nError: {message}")
 
 
+_ACTIONS: Final = {
+    "list": _list,
+    "describe": _describe,
+    "delete": _delete,
+    "reset-offsets": _reset,
+    "delete-offsets": _delete_offsets,
+}
 TOOL: Final = Tool(
     name="kafka-consumer-groups",
     client_id="consumer-groups-tool",

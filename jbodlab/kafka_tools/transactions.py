@@ -50,17 +50,7 @@ def _run(words: Words, report: Report) -> None:
     if text := unclear(command, words):
         raise ToolFailure(RUNTIME, text)
     with connect(TOOL, words) as client:
-        match command:
-            case "list":
-                _list(client, words, report)
-            case "describe":
-                _describe(client, words, report)
-            case "describe-producers":
-                _describe_producers(client, words, report)
-            case "abort":
-                _abort(client, words, report)
-            case _:
-                _find_hanging(client, words, report)
+        _COMMANDS[command](client, words, report)
 
 
 def _list(client: ClusterClient, words: Words, report: Report) -> None:
@@ -217,6 +207,13 @@ def _show(failure: ToolFailure, report: Report) -> None:
     report.complain(failure.message)
 
 
+_COMMANDS: Final = {
+    "list": _list,
+    "describe": _describe,
+    "describe-producers": _describe_producers,
+    "abort": _abort,
+    "find-hanging": _find_hanging,
+}
 TOOL: Final = Tool(
     name="kafka-transactions",
     client_id="transactions-tool",
