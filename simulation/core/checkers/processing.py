@@ -6,7 +6,7 @@ could no longer read by then is not. Who owns what, and what is committed, is fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from protocol.ids import TopicPartition
@@ -25,10 +25,11 @@ NAME: Final = "processing"
 
 def check_processing(evidence: Evidence) -> list[Violation]:
     """Look for records that no member was given, or that were transformed twice or never."""
-    outcomes = outcomes_of(evidence)
     if evidence.samples.healed_us is None or is_state_forgiven(evidence):
         return []
-    texts = [*_unread(evidence, outcomes), *_transformed(evidence, outcomes)]
+    outcomes = outcomes_of(evidence)
+    transactions = [txn for _, txn in transactions_of(evidence)]
+    texts = [*_unread(evidence, outcomes), *_transformed(transactions, outcomes)]
     return [Violation(NAME, evidence.samples.ended_us, text) for text in texts]
 
 
@@ -52,15 +53,15 @@ def _unread(evidence: Evidence, outcomes: Outcomes) -> Iterator[str]:
                 yield f"group {group} was never given record {record} of {tp} at offset {offset}"
 
 
-def _transformed(evidence: Evidence, outcomes: Outcomes) -> Iterator[str]:
+def _transformed(transactions: Sequence[Txn], outcomes: Outcomes) -> Iterator[str]:
     """Count the committed results of each record that transformers read."""
     results: dict[tuple[str, TopicPartition, int], list[int]] = {}
-    for _, txn in transactions_of(evidence):
+    for txn in transactions:
         for read_from, result in _pairs(txn):
             made = results.setdefault((txn.group, *read_from), [])
             if outcomes.is_committed(result):
                 made.append(result)
-    judged = _judged_groups(evidence, outcomes)
+    judged = _judged_groups(transactions, outcomes)
     for (group, tp, offset), made in results.items():
         if len(made) != 1 and judged.get(group):
             how = f"{len(made)} times: {made}" if made else "never"
@@ -74,10 +75,10 @@ def _pairs(txn: Txn) -> Iterator[tuple[tuple[TopicPartition, int], int]]:
     yield from zip(read, made, strict=False)
 
 
-def _judged_groups(evidence: Evidence, outcomes: Outcomes) -> Mapping[str, bool]:
+def _judged_groups(transactions: Sequence[Txn], outcomes: Outcomes) -> Mapping[str, bool]:
     """Tell of which groups all that they read and wrote is evidence."""
     judged: dict[str, bool] = {}
-    for _, txn in transactions_of(evidence):
+    for txn in transactions:
         parts = (*txn.reads, *txn.sends)
         is_whole = all(part.tp in outcomes.by_offset for part in parts)
         judged[txn.group] = judged.get(txn.group, True) and is_whole
