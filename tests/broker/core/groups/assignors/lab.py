@@ -71,6 +71,16 @@ def groups(
     return members, topics
 
 
+def having(
+    members: Mapping[str, MemberSubscription], assigned: Mapping[str, AssignedPartitions]
+) -> dict[str, MemberSubscription]:
+    """Return the members when they have what they were assigned."""
+    return {
+        member_id: MemberSubscription(each.topics, current_partitions=assigned[member_id])
+        for member_id, each in members.items()
+    }
+
+
 def partitions_of(assigned: AssignedPartitions) -> set[tuple[bytes, int]]:
     return {(topic_id, each) for topic_id, numbers in assigned.items() for each in numbers}
 

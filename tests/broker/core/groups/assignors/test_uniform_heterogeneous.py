@@ -6,7 +6,7 @@ from hypothesis import given
 
 from broker.core.groups.assignors.assignment import MemberSubscription
 from broker.core.groups.assignors.uniform_heterogeneous import assign
-from tests.broker.core.groups.assignors.lab import groups, member, partitions_of, topic
+from tests.broker.core.groups.assignors.lab import groups, having, member, partitions_of, topic
 
 Group = tuple[dict[str, MemberSubscription], dict[bytes, int]]
 
@@ -26,11 +26,7 @@ def test_no_move_of_one_partition_makes_shares_more_even(group: Group) -> None:
 def test_what_was_assigned_is_assigned_again(group: Group) -> None:
     members, topics = group
     assigned = assign(members, topics)
-    again = {
-        member_id: MemberSubscription(each.topics, current_partitions=assigned[member_id])
-        for member_id, each in members.items()
-    }
-    assert assign(again, topics) == assigned
+    assert assign(having(members, assigned), topics) == assigned
 
 
 def test_who_is_subscribed_to_more_takes_what_the_others_cannot() -> None:

@@ -8,6 +8,7 @@ from broker.core.groups.assignors.assignment import MemberSubscription
 from broker.core.groups.assignors.uniform_homogeneous import assign
 from tests.broker.core.groups.assignors.lab import (
     groups,
+    having,
     member,
     moved_count,
     partitions_of,
@@ -38,11 +39,7 @@ def test_nobody_loses_what_is_within_the_smaller_share(group: Group) -> None:
 def test_what_was_assigned_is_assigned_again(group: Group) -> None:
     members, topics = group
     assigned = assign(members, topics)
-    again = {
-        member_id: MemberSubscription(each.topics, current_partitions=assigned[member_id])
-        for member_id, each in members.items()
-    }
-    assert assign(again, topics) == assigned
+    assert assign(having(members, assigned), topics) == assigned
 
 
 def test_a_new_member_gets_what_the_others_have_too_much() -> None:
