@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from broker.core.leader_epochs import LeaderEpochs
 from broker.core.producers import ProducerStates
 from broker.storage.batch_scan import CorruptBatch, MisplacedBatch, scan_headers
+from broker.storage.dropped_segments import drop_from, why_misplaced
 from broker.storage.epoch_recovery import read_epochs, settle_epochs
 from broker.storage.indexes import (
     AbortedTransaction,
@@ -37,7 +38,7 @@ from broker.storage.layout import (
 )
 from broker.storage.log_reader import segment_number
 from broker.storage.partition_log import PartitionLog
-from broker.storage.segment import RELATIVE_OFFSET_MAX, LogConfig, Segment
+from broker.storage.segment import LogConfig, Segment
 from broker.storage.segment_files import PartitionFiles
 from broker.storage.snapshots import Snapshots, aborted_in
 from protocol.ids import NO_EPOCH
@@ -238,17 +239,6 @@ class _Checked(NamedTuple):
     whole_from: int | None
     """From here on segments follow each other without a gap; None when it is not known."""
 
-    def is_behind_hole(self, number: int, end: int) -> bool:
-        """Tell whether batches are lost between ``end`` and a segment.
-
-        A power cut may keep a segment and lose the unsynced end of the one before it. What lies
-        behind is cut off, so that a replica fetches it again; Kafka keeps it and never notices.
-        """
-        if self.whole_from is None:
-            return False
-        base_offset = self.segments[number].base_offset
-        return base_offset > max(end, self.whole_from) and base_offset - end <= RELATIVE_OFFSET_MAX
-
 
 def _recover_surely(
     checked: _Checked,
@@ -294,10 +284,13 @@ def _recover(
     for number in range(first, len(segments)):
         segment = segments[number]
         on_segments(len(segments) - number)
-        if number > first and checked.is_behind_hole(number, end):
-            _drop(segments, number, end)
-            break
         if number > first:
+            reason = why_misplaced(segment.base_offset, end, checked.whole_from)
+            if reason is not None:
+                if not is_sure:
+                    raise MisplacedBatch(0, reason)
+                _drop(segments, number, reason)
+                break
             snapshots.take(segment.base_offset, producers)
         try:
             is_active = number == len(segments) - 1
@@ -361,17 +354,12 @@ def _mend_transactions(
             segment.replace_transactions(aborted_in(segment, producers))
 
 
-def _drop(segments: list[Segment], number: int, end: int) -> None:
-    """Drop the segments behind a hole."""
-    _LOGGER.warning(
-        "%s: nothing from %d to %d: %d segments behind the hole dropped",
-        segments[number].directory.name,
-        end,
-        segments[number].base_offset,
-        len(segments) - number,
-    )
-    while len(segments) > number:
-        segments.pop().delete()
+def _drop(segments: list[Segment], number: int, reason: str) -> None:
+    """Drop the segments from ``number`` on."""
+    count = len(segments) - number
+    name = segments[number].directory.name
+    _LOGGER.warning("%s: %s: %d segments dropped", name, reason, count)
+    drop_from(segments, number)
 
 
 def _cut(segments: list[Segment], number: int, damage: CorruptBatch) -> int:
@@ -386,7 +374,6 @@ def _cut(segments: list[Segment], number: int, damage: CorruptBatch) -> int:
         len(segments) - number - 1,
         damage,
     )
-    while len(segments) > number + 1:
-        segments.pop().delete()
+    drop_from(segments, number + 1)
     segment.cut_file(damage.position)
     return segment.restore_tail()

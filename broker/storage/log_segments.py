@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from broker.core.producers import ProducerStates
+from broker.storage.dropped_segments import drop_from
 from broker.storage.indexes import aborted_entry
 from broker.storage.layout import CLEANED_SUFFIX, DELETED_SUFFIX, SWAP_SUFFIX
+from broker.storage.log_reader import segment_number
 from broker.storage.segment import LogConfig, Segment
 from broker.storage.segment_files import PartitionFiles
 from broker.storage.snapshots import Snapshots
@@ -113,12 +115,7 @@ class LogSegments:
 
         Return the producers as of there, with all that is known of them.
         """
-        count = len(self.segments)
-        while self.active.base_offset > offset:
-            self.segments.pop().delete()
-        if len(self.segments) < count:
-            # A power cut must not bring them back behind the cut, where they would leave a hole.
-            self._sync_dir()
+        drop_from(self.segments, segment_number(self.segments, offset) + 1)
         self.active.truncate_to(offset)
         self._snapshots.remove_above(offset)
         producers = self._snapshots.load(self.segments, offset)

@@ -195,7 +195,10 @@ class LogAndModel(RuleBasedStateMachine):
     def reopen(self, *, was_clean: bool = False) -> None:
         self.set_aside.clear()
         known = KnownOffsets(
-            recovery_point=self.recovery_point, log_start_offset=self.log_start, was_clean=was_clean
+            recovery_point=self.recovery_point,
+            log_start_offset=self.log_start,
+            was_clean=was_clean,
+            whole_from=self.recovery_point,
         )
         files = PartitionFiles(LogDirFiles(self.disk), NAME)
         opened = open_log(files, CONFIG, known, now_ms=FIRST_MS)

@@ -75,6 +75,18 @@ def produced(base_offset: int, producer_id: int, sequence: int, *, epoch: int = 
     return bytes(build_batch([NewRecord(value=b"v", timestamp_ms=base_offset)], options))
 
 
+class OneBit(random.Random):
+    """Flips always the same bit."""
+
+    def __init__(self, bit: int) -> None:
+        super().__init__(0)
+        self.bit = bit
+
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
+        del start, stop, step
+        return self.bit
+
+
 def log_on(disk: Disk, name: str = "orders-0", config: Config | None = None) -> PartitionLog:
     """A new log."""
     return PartitionLog.create(LogDirFiles(disk), name, config or Config(), now_ms=0)

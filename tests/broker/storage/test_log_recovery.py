@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
 from broker.core.producer_entry import Duplicate
@@ -22,6 +20,7 @@ from protocol.records.build_message_set import MessageSetOptions, build_message_
 from protocol.records.records import ControlRecordType
 from tests.broker.storage.builders import (
     Config,
+    OneBit,
     batch,
     batches,
     filled_log,
@@ -367,18 +366,6 @@ def test_snapshots_behind_the_recovery_point_are_taken_anew() -> None:
     opened = reopen(disk)
     assert [entry.last_sequence for entry in opened.producers.snapshot_entries()] == [11]
     assert disk.read_file(f"{NAME}/{names[1]}") != first
-
-
-class OneBit(random.Random):
-    """Flips always the same bit."""
-
-    def __init__(self, bit: int) -> None:
-        super().__init__(0)
-        self.bit = bit
-
-    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
-        del start, stop, step
-        return self.bit
 
 
 @pytest.mark.parametrize("byte", range(SIZE, 2 * SIZE))
