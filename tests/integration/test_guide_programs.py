@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -20,12 +19,12 @@ from tests.clients.builds import (
     node_program,
     tool,
 )
-from tests.integration.labs import DEADLINE_MS, FAST, PATIENT_MS, Lab, running_lab
+from tests.integration.labs import FAST, PATIENT_MS, Lab, running_lab
+from tests.integration.typed import typed
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "docs" / "guide" / "programs"
 BUILD_DIR = ROOT / "build" / "clients"
-PROGRAM_TIMEOUT_S = 10 * DEADLINE_MS / 1000
 SHAPE = LabShape(
     configs=FAST | {"group.initial.rebalance.delay.ms": "500"}, session_timeout_ms=PATIENT_MS
 )
@@ -62,19 +61,6 @@ def lab(tmp_path: Path) -> Generator[Lab]:
         yield lab
 
 
-def said_by(command: Sequence[str], folder: Path) -> str:
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PROGRAM_TIMEOUT_S,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 @pytest.mark.sampled_among("programs of the guide", kept=0)
 @pytest.mark.parametrize("prepare", [go, java, javascript])
 def test_a_program_loses_nothing_on_a_disk_that_fails_halfway(
@@ -93,7 +79,7 @@ def test_a_program_loses_nothing_on_a_disk_that_fails_halfway(
     fail = ["log-dirs", "fail", path, "--config", str(lab.cluster.config_path)]
 
     words = [*program, ",".join(lab.servers), sys.executable, "-m", "jbodlab", *fail]
-    said = said_by(words, folder)
+    said = typed(folder, words).stdout
 
     assert f"broker {leader}: {path} now fails with eio" in said
     assert said.splitlines()[-1].endswith("acknowledged, 0 lost, 0 twice")
@@ -102,5 +88,5 @@ def test_a_program_loses_nothing_on_a_disk_that_fails_halfway(
 
 @pytest.mark.sampled_among("programs of the guide", kept=0)
 def test_the_program_in_python_loses_nothing_on_a_disk_of_its_own_cluster(tmp_path: Path) -> None:
-    said = said_by([sys.executable, str(PROGRAMS / "survive.py")], tmp_path)
+    said = typed(tmp_path, [sys.executable, str(PROGRAMS / "survive.py")]).stdout
     assert said.splitlines()[-1] == "2000 acknowledged, 0 lost, 0 twice"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,10 +11,9 @@ import pytest
 
 from jbodlab.processes.cluster import Cluster
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
-from tests.integration.labs import DEADLINE_MS
+from tests.integration.typed import typed
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide"
-BLOCK_TIMEOUT_S = 10 * DEADLINE_MS / 1000
 TUTORIAL_TIMEOUT_S = 900
 """Two dozen processes one after the other."""
 
@@ -25,21 +23,12 @@ def blocks(page: str) -> list[str]:
     return re.findall(r"```sh\n(.*?)```", (GUIDE / page).read_text(encoding="utf-8"), re.DOTALL)
 
 
-def typed(folder: Path, block: str) -> str:
+def type_in(folder: Path, block: str) -> str:
     """Run a block where the cluster file is; return all that it says."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", block],
-        cwd=folder,
-        env=os.environ | {"PATH": path, "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=BLOCK_TIMEOUT_S,
-    )
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, (block, said)
-    return said
+    env = os.environ | {"PATH": path, "COLUMNS": "200"}
+    done = typed(folder, ["bash", "-euo", "pipefail", "-c", block], env)
+    return done.stdout + done.stderr
 
 
 @pytest.mark.timeout(TUTORIAL_TIMEOUT_S)
@@ -50,7 +39,7 @@ def test_the_tutorial_works_to_its_last_block_and_says_what_the_page_says(tmp_pa
     first, *others = blocks("tutorial.md")
     assert first.startswith("jbodlab init")
     try:
-        said = [typed(tmp_path, each) for each in (first.partition("\n")[2], *others)]
+        said = [type_in(tmp_path, each) for each in (first.partition("\n")[2], *others)]
     finally:
         Cluster(file).stop()
     _, made, broken, seen, healed, replaced, stopped = said
@@ -70,8 +59,8 @@ def test_the_tutorial_works_to_its_last_block_and_says_what_the_page_says(tmp_pa
 def test_the_disk_swap_works_with_a_disk_that_lives_and_one_that_is_dead(tmp_path: Path) -> None:
     file = write_lab_spec(tmp_path, LabShape(capacity_bytes=4 << 30))
     try:
-        typed(tmp_path, "jbodlab up")
-        drained, replaced, rebuilt = [typed(tmp_path, each) for each in blocks("how-to/swap.md")]
+        type_in(tmp_path, "jbodlab up")
+        drained, replaced, rebuilt = [type_in(tmp_path, each) for each in blocks("how-to/swap.md")]
     finally:
         Cluster(file).stop()
     assert re.search(r"data/b1/d1 +│ online +│.*│ 0 +│ 0 ", drained)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.deadlines import DEADLINE_S
+from tests.integration.typed import typed
 
 pytestmark = pytest.mark.sampled_among("the programs of docs/python.md", kept=1)
 
@@ -21,15 +20,7 @@ SCRIPT, SUITE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 def test_the_script_survives_its_broken_disk(tmp_path: Path) -> None:
     file = tmp_path / "survive.py"
     file.write_text(SCRIPT)
-    done = subprocess.run(
-        [sys.executable, str(file)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=2 * DEADLINE_S,
-    )
-    assert done.returncode == 0, done.stderr
+    done = typed(tmp_path, [sys.executable, str(file)])
     assert done.stdout.splitlines()[-1] == "[b'before', b'after']"
     assert "leader is now broker" in done.stdout
 

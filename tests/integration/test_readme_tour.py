@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,11 +11,10 @@ import pytest
 
 from jbodlab.processes.cluster import Cluster
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
-from tests.integration.labs import DEADLINE_MS
+from tests.integration.typed import typed
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-LINE_TIMEOUT_S = 10 * DEADLINE_MS / 1000
 TOUR_TIMEOUT_S = 900
 """Two dozen processes one after the other, Spark among them."""
 
@@ -31,17 +29,8 @@ def tour() -> list[list[str]]:
 
 def type_in(folder: Path, words: list[str]) -> str:
     """Run one command where the cluster file is; return all that it says."""
-    done = subprocess.run(
-        [sys.executable, "-m", "jbodlab", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=LINE_TIMEOUT_S,
-    )
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, (words, said)
-    return said
+    done = typed(folder, [sys.executable, "-m", "jbodlab", *words])
+    return done.stdout + done.stderr
 
 
 @pytest.mark.sampled_among("the longest stories in processes of their own", kept=1)
