@@ -20,10 +20,11 @@ import msgspec
 from broker.assembly import Parts
 from broker.context import BrokerState
 from broker.control import LOOPBACK, ControlServer
-from broker.emulation import dispatch_for
+from broker.emulation import dispatch_for, own_client_ids
 from broker.ends_with_peer import ends_with_peer
 from broker.engine.supervise import supervised
 from broker.exit_codes import ExitCode
+from broker.faulty_dispatch import FaultyDispatch
 from broker.lifecycle.controlled_shutdown import hand_over
 from broker.lifecycle.session import RegistrationRefusedError
 from broker.metric_dump import MetricDump
@@ -35,6 +36,7 @@ from protocol.faults.document import fault_content
 from protocol.faults.model import broker_in_charge
 from protocol.transport.connection_watch import connection_limits
 from protocol.transport.heap_trim import trim_when_quiet
+from protocol.transport.paced_transport import ServerLinks
 from protocol.transport.rpc_server import RpcServer
 
 STOP_TIMEOUT_MS: Final = 20_000
@@ -99,6 +101,7 @@ class Broker:
         self._parts = Parts(spec, self._own, world, self._end_with)
         self.broker_control = self._parts.broker_control(self.stop)
         """What the control endpoint shows and does."""
+        self.request_faults = self._parts.request_faults
         self.control_port = self._own.control_port
         """Of the control endpoint; the bound one once ``run`` has begun."""
         self.serving: asyncio.Future[int] = self._loop.create_future()
@@ -171,13 +174,23 @@ class Broker:
         parts, own = self._parts, self._own
         self.broker_control.engine = engine = parts.make_engine()
         await engine.start(loaded)
+        context = parts.context()
+        dispatch = dispatch_for(context, self._spec)
+        faulty = FaultyDispatch(
+            dispatch,
+            parts.request_faults,
+            name_of=context.metadata.topic_name,
+            own_client_ids=own_client_ids(self._spec),
+        )
         server = RpcServer(
-            parts.network.guarded(dispatch_for(parts.context(), self._spec)),
+            parts.network.guarded(dispatch, faulty.dispatch),
             size_bytes_max=parts.config.socket_request_max_bytes,
             memory=parts.memory,
             limits=connection_limits(parts.config),
-            ends_with_peer=ends_with_peer,
+            ends_with_peer=lambda request: faulty.waits(request) or ends_with_peer(request),
         )
+        draw = parts.request_faults.chance.random
+        faulty.links = ServerLinks(server.transport_of, server.replace_transport, draw)
         parts.network.open_peers = lambda: server.peers
         port = await _bind(server.start(own.bind_host, own.port), own.bind_host, own.port)
         dump = parts.dump()

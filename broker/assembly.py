@@ -43,6 +43,7 @@ from broker.metrics import Metrics
 from broker.nodes import nodes_by_address, nodes_by_client_id
 from broker.record_turns import RecordTurns
 from broker.reported_replicas import reported_topics
+from broker.request_faults import RequestFaults
 from broker.storage.faults import FaultyDisk
 from broker.storage.log_dir import DirWorkers, LogDir
 from broker.storage.meta_properties import is_usable_directory_id
@@ -94,6 +95,7 @@ class Parts:
             chance=Random(world.random.getrandbits(64)),
             nodes=nodes_by_client_id(spec),
         )
+        self.request_faults = RequestFaults(self.network)
         self.memory = server_memory(self.config, nodes_by_client_id(spec))
         """What requests and answers of this process may hold."""
         self.record_turns = RecordTurns(world.codec_worker())
@@ -295,9 +297,8 @@ class Parts:
         """Return the writer of metric rows; the engine must have been made."""
         settings = self._spec.metrics
         now_ms = self._world.clock.now_ms()
-        writer = self._world.new_row_writer(settings.dump_dir, self._own.id, now_ms)
         return MetricDump(
-            writer,
+            self._world.new_row_writer(settings.dump_dir, self._own.id, now_ms),
             self.engine.describe,
             self.metrics,
             self._world.clock,
@@ -306,14 +307,13 @@ class Parts:
 
     def broker_control(self, shut_down: Callable[[], None]) -> BrokerControl:
         """Return what the control endpoint shows and does."""
+        ids = tuple(each.id for each in self._spec.brokers)
         return BrokerControl(
             spec=self._spec,
             broker=self._own,
             metrics=self.metrics,
             disks=self.disks,
-            faults=FaultPlane(
-                tuple(each.id for each in self._spec.brokers), self.disks, self.network
-            ),
+            faults=FaultPlane(ids, self.disks, self.network, self.request_faults),
             log_dirs=self.log_dirs,
             session=self.session,
             returns=self.returns,

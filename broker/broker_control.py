@@ -32,7 +32,7 @@ from broker.metrics import Family, Metrics
 from broker.storage.faults import FaultyDisk
 from broker.storage.log_dir import LogDir
 from protocol.cluster_file.spec import BrokerSpec, ClusterSpec
-from protocol.faults.model import DiskFault, DiskMode, NetworkFault
+from protocol.faults.model import BrokerFault, DiskFault, DiskMode
 from protocol.ids import ZERO_UUID, TopicPartition, uuid_text
 
 
@@ -66,6 +66,8 @@ class BrokerControl:
             faults=self.faults.describe,
             add_faults=self.add_faults,
             clear_faults=self.clear_faults,
+            release_held=self.release_held,
+            passed_requests=self.faults.passed,
             restart_log_dir=self.restart_log_dir,
             replace_log_dir=self.replace_log_dir,
             restart_partition=self.restart_partition,
@@ -141,7 +143,7 @@ class BrokerControl:
         hint = "" if is_online else "`jbodlab log-dirs restart` brings it back with its data"
         return {"path": path, "online": is_online, "cleared": cleared_count, "hint": hint}
 
-    def add_fault(self, fault: DiskFault | NetworkFault) -> str:
+    def add_fault(self, fault: BrokerFault) -> str:
         """Put one fault in force; return its id.
 
         Raises:
@@ -179,7 +181,18 @@ class BrokerControl:
         except FaultRefusedError as error:
             raise ControlError(400, str(error)) from error
 
-    def _bite(self, fault: DiskFault | NetworkFault) -> None:
+    def release_held(self, fault_id: str, count: int | None) -> int:
+        """Let requests go on that a fault holds; return how many.
+
+        Raises:
+            ControlError: it holds none, whatever comes.
+        """
+        try:
+            return self.faults.release(fault_id, count)
+        except FaultRefusedError as error:
+            raise ControlError(400, str(error)) from error
+
+    def _bite(self, fault: BrokerFault) -> None:
         """Write to the log dirs of a fault that is to fail every write, so that it is noticed."""
         if not isinstance(fault, DiskFault) or not fault.mode.row.fails_every_write:
             return

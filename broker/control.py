@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import h11
 import msgspec
@@ -55,6 +55,10 @@ class ControlPorts:
     """Takes faults as mappings, returns their ids; may raise ControlError."""
     clear_faults: Callable[[Sequence[str] | None], Sequence[Mapping[str, Any]]]
     """Takes ids, None for all; may raise ControlError."""
+    release_held: Callable[[str, int | None], int]
+    """Takes the id of a fault, and how many at most; returns how many went on; may raise
+    ControlError."""
+    passed_requests: Callable[[], Mapping[str, Sequence[Mapping[str, Any]]]]
     restart_log_dir: Callable[[RestartRequest], None]
     """May raise ControlError."""
     replace_log_dir: Callable[[ReplaceRequest], None]
@@ -94,6 +98,14 @@ class ClearFaultsRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True
 
     ids: list[str] | None = None
     """None: all that are in force."""
+
+
+class ReleaseRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Body of POST /faults/release."""
+
+    id: str
+    count: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """The first that wait; None: all."""
 
 
 class RestartRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -291,6 +303,15 @@ async def _clear_faults(ports: ControlPorts, body: bytes) -> Answer:
     return _json(200, {"cleared": ports.clear_faults(asked.ids)})
 
 
+async def _release_held(ports: ControlPorts, body: bytes) -> Answer:
+    asked = _decode(body, ReleaseRequest)
+    return _json(200, {"id": asked.id, "released": ports.release_held(asked.id, asked.count)})
+
+
+async def _get_passed(ports: ControlPorts, _body: bytes) -> Answer:
+    return _json(200, {"passed": ports.passed_requests()})
+
+
 async def _restart_log_dir(ports: ControlPorts, body: bytes) -> Answer:
     asked = _decode(body, RestartRequest)
     ports.restart_log_dir(asked)
@@ -342,6 +363,8 @@ _ROUTES: Final[dict[str, dict[str, _Route]]] = {
     "/log-dirs/heal": {"POST": _heal_log_dir},
     "/faults": {"GET": _get_faults, "POST": _add_faults},
     "/faults/clear": {"POST": _clear_faults},
+    "/faults/release": {"POST": _release_held},
+    "/faults/passed": {"GET": _get_passed},
     "/log-dirs/restart": {"POST": _restart_log_dir},
     "/log-dirs/replace": {"POST": _replace_log_dir},
     "/partitions/restart": {"POST": _restart_partition},

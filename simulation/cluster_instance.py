@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from protocol.cluster_file.spec import ClusterSpec
-from protocol.faults.model import DiskFault, NetworkFault
+from protocol.faults.model import BrokerFault
 from protocol.ids import TopicPartition
 from protocol.ports import WallClock
 from simulation.core.capability import Capability
@@ -97,7 +97,7 @@ class ClusterInstance(Protocol):
         """Tell how a node is now."""
         ...
 
-    async def add_fault(self, name: str, fault: DiskFault | NetworkFault) -> None:
+    async def add_fault(self, name: str, fault: BrokerFault) -> None:
         """Set a fault under a name of the plan; its nodes and log dirs are those of ``spec``.
 
         Raises:

@@ -13,6 +13,8 @@ import yaml
 from jbodlab.cli import main
 from protocol.faults.document import MODES, read_fault
 from protocol.faults.model import DiskMode, FileClass, Operation
+from protocol.faults.requests import RequestMode
+from protocol.faults.toxics import TOXICS
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
@@ -41,6 +43,18 @@ def test_what_a_disk_mode_does_is_told_as_its_row_says(mode: DiskMode) -> None:
         assert in_the_simulation == mode.row.told
 
 
+@pytest.mark.parametrize("mode", RequestMode, ids=lambda mode: mode.value)
+def test_what_a_mode_of_requests_does_is_told_as_its_row_says(mode: RequestMode) -> None:
+    assert f"\n| `{mode.value}` | {mode.row.told} |\n" in TEXT
+    language = (ROOT / "docs" / "scenario-language.md").read_text(encoding="utf-8")
+    assert f"({', '.join(each.value for each in RequestMode)})" in language
+
+
+def test_every_word_of_toxiproxy_is_told() -> None:
+    rows = re.findall(r"(?m)^\| `([a-z_]+)`: `", TEXT)
+    assert sorted(rows) == sorted(TOXICS)
+
+
 def test_every_disk_mode_is_a_word_of_the_scenario_language() -> None:
     text = (ROOT / "docs" / "scenario-language.md").read_text(encoding="utf-8")
     (words,) = re.findall(r"Of disks: .*?`mode` \((.*?)\)", text, re.DOTALL)
@@ -51,9 +65,7 @@ def test_every_example_is_a_fault() -> None:
     (block,) = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
     contents = yaml.safe_load(block)["faults"]
     assert [read_fault(each, other_keys=("at_ms", "until_ms"))[1] for each in contents] == [
-        [],
-        [],
-        [],
+        [] for _ in range(4)
     ]
 
 

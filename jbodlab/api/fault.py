@@ -39,6 +39,29 @@ class Fault:
         """How many it has changed; one that never hit anything tested nothing."""
         return int(self._told()["hits"])
 
+    @property
+    def held(self) -> list[dict[str, Any]]:
+        """The requests that one of mode hold holds now, the first one first."""
+        return list(self._told().get("held", ()))
+
+    def wait_until_holds(self, count: int = 1, *, deadline_ms: int | None = None) -> None:
+        """Wait until one of mode hold holds so many requests."""
+        what = f"fault {self.id} holds {count} requests"
+        self._connections.wait_until(lambda: len(self.held) >= count, what, deadline_ms)
+
+    def release(self, count: int | None = None) -> int:
+        """Let requests go on that one of mode hold holds, all or the first; return how many.
+
+        What comes later is held again, until the fault is taken off.
+        """
+        self._connections.story.add(f"fault {self.id} releases {count or 'all'}")
+        return self._control.release(self.id, count)
+
+    @property
+    def passed(self) -> list[dict[str, Any]]:
+        """What one of mode observe saw: the newest 1,000 requests of clients with their answers."""
+        return self._control.passed()[self.id]
+
     def clear(self) -> None:
         """Take it off; what hangs in it goes on. One that was taken off stays so."""
         known = [one["id"] for one in self._control.faults() if one["is_in_force"]]

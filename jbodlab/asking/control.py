@@ -51,6 +51,15 @@ class ControlClient:
             "cleared"
         ]
 
+    def release(self, fault_id: str, count: int | None = None) -> int:
+        """Let requests go on that a fault of mode hold holds, all or the first; return how many."""
+        body = {"id": fault_id, "count": count}
+        return self._call("POST", "/faults/release", body)["released"]
+
+    def passed(self) -> dict[str, list[dict[str, Any]]]:
+        """Return by id the newest requests that faults of mode observe saw."""
+        return self._call("GET", "/faults/passed", None)["passed"]
+
     def fail(self, path: str, mode: str, **options: int) -> dict[str, Any]:
         """Break a log dir: eio, enospc, read_only, hang, slow (``delay_ms``), ..."""
         return self._call("POST", "/log-dirs/fail", {"path": path, "mode": mode, **options})

@@ -1,4 +1,4 @@
-"""``faults``: break disks and networks by rules, see what the rules met, take them off.
+"""``faults``: break disks, networks and requests by rules, see what the rules met, take them off.
 
 The words are those of ``faults:`` in the cluster file; brokers carry them out.
 """
@@ -18,12 +18,12 @@ from jbodlab.errors import ExitCode, LabError
 from jbodlab.processes.fault_orders import fault_order
 from protocol.cluster_file.spec import BrokerSpec
 
-_LISTS: Final = ("operations", "files")
+_LISTS: Final = ("operations", "files", "apis")
 
 
-@click.group(short_help="Break disks and networks by rules.")
+@click.group(short_help="Break disks, networks and requests by rules.")
 def faults() -> None:
-    """Break disks and networks by rules: by operation, file, count or chance."""
+    """Break disks, networks and requests of clients by rules: by what they meet, count, chance."""
 
 
 @faults.command(
@@ -48,6 +48,11 @@ def add(lab: Lab, words: tuple[str, ...], fault_id: str | None) -> None:
       jbodlab faults add mode=cut from=broker-1 to=broker-2 both_ways=false
     Broker 1 and the controller are 200 to 250 ms apart:
       jbodlab faults add mode=latency from=broker-1 to=controller latency_ms=200 jitter_ms=50
+    Two produces to partition 0 of `orders` are answered with an error:
+      jbodlab faults add mode=error broker=1 apis=Produce topic=orders partition=0 \\
+          error_code=NOT_LEADER_OR_FOLLOWER times=2
+    The same in Toxiproxy's words, for what it has:
+      jbodlab faults add type=bandwidth broker=1 rate=100
     """  # noqa: D301 - click leaves the lines behind the backspace as they are
     broker, content = fault_order(lab.cluster, _content(words))
     named = {} if fault_id is None else {"id": fault_id}
@@ -96,6 +101,59 @@ def clear(lab: Lab, ids: tuple[str, ...], broker_id: int | None) -> None:
         rows = _client(broker).clear_faults(chosen)
         cleared += [{"broker": broker.id, **row} for row in rows]
     lab.emit(cleared, _table(cleared, cluster.short) if cleared else "no fault was in force")
+
+
+@faults.command(short_help="Let requests go on that a fault holds.")
+@click.argument("fault_id", metavar="ID")
+@click.option("--broker", "broker_id", type=int, help="Whose fault it is, if several have it.")
+@click.option("--count", type=click.IntRange(min=1), help="Only the first that wait.")
+@lab_command
+def release(lab: Lab, fault_id: str, broker_id: int | None, count: int | None) -> None:
+    """Let requests go on that a fault of mode hold holds; later ones are held again.
+
+    \b
+    Produces wait at broker 1, and go on one by one:
+      jbodlab faults add mode=hold broker=1 apis=Produce --id barrier
+      jbodlab faults release barrier --count 1
+    """  # noqa: D301 - click leaves the lines behind the backspace as they are
+    ((broker, _),) = _chosen(_running(lab, broker_id), (fault_id,))
+    released = _client(broker).release(fault_id, count)
+    told = {"broker": broker.id, "id": fault_id, "released": released}
+    lab.emit(told, f"broker {broker.id}: {released} requests went on")
+
+
+@faults.command(short_help="Show the requests that observers saw.")
+@click.argument("fault_id", metavar="[ID]", required=False)
+@click.option("--broker", "broker_id", type=int, help="Only this broker.")
+@lab_command
+def passed(lab: Lab, fault_id: str | None, broker_id: int | None) -> None:
+    """Show the newest requests of clients that faults of mode observe saw, with their answers.
+
+    \b
+    What a client asks broker 1:
+      jbodlab faults add mode=observe broker=1 client_id='my-*'
+      jbodlab faults passed
+    """  # noqa: D301 - click leaves the lines behind the backspace as they are
+    rows = [
+        {"broker": broker.id, "id": each, **request}
+        for broker in _running(lab, broker_id)
+        for each, requests in _client(broker).passed().items()
+        if fault_id in (None, each)
+        for request in requests
+    ]
+    lab.emit(rows, _passed_table(rows) if rows else "no observer saw a request")
+
+
+def _passed_table(rows: Sequence[dict[str, Any]]) -> Table:
+    table = Table("broker", "id", "client", "request", "of", "bytes", "errors")
+    for row in rows:
+        asked, sizes = (
+            f"{row['api']} v{row['version']}",
+            (row["request_bytes"], row["answer_bytes"]),
+        )
+        words = (asked, " ".join(row["parts"]), "{} -> {}".format(*sizes), " ".join(row["errors"]))
+        table.add_row(str(row["broker"]), row["id"], row["client_id"], *words)
+    return table
 
 
 def _content(words: Sequence[str]) -> dict[str, Any]:

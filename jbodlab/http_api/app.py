@@ -33,6 +33,8 @@ from jbodlab.http_api.core.operations import (
     MoveOrder,
     NewTopic,
     Operation,
+    Released,
+    ReleaseOrder,
     ReplaceOrder,
     TopicInfo,
 )
@@ -130,6 +132,8 @@ class Api:
             "add_fault": self._add_fault,
             "clear_faults": self._clear_faults,
             "clear_fault": self._clear_fault,
+            "release_held": self._release_held,
+            "get_passed": self._passed_requests,
         }
 
     async def _snapshot(self, _request: Request, _body: None) -> Any:
@@ -266,6 +270,15 @@ class Api:
         fault_id = request.path_params["fault_id"]
         await asyncio.to_thread(self._orders.clear_fault, _broker_id(request), fault_id)
         return Done(done=f"fault {fault_id} is taken off")
+
+    async def _release_held(self, request: Request, order: ReleaseOrder) -> Released:
+        fault = (_broker_id(request), request.path_params["fault_id"])
+        released = await asyncio.to_thread(self._orders.release_held, *fault, order.count)
+        return Released(released=released)
+
+    async def _passed_requests(self, request: Request, _body: None) -> Any:
+        fault = (_broker_id(request), request.path_params["fault_id"])
+        return await asyncio.to_thread(self._orders.passed, *fault)
 
 
 def _endpoint(operation: Operation, handler: _Handler) -> Callable[[Request], Awaitable[Response]]:

@@ -143,6 +143,22 @@ class Orders:
             )
         control.clear_faults([fault_id])
 
+    def release_held(self, broker_id: int, fault_id: str, count: int | None) -> int:
+        """Let requests go on that a fault holds; return how many."""
+        self._broker(broker_id)
+        return self._control(broker_id).release(fault_id, count)
+
+    def passed(self, broker_id: int, fault_id: str) -> list[dict[str, Any]]:
+        """Return what an observer saw."""
+        self._broker(broker_id)
+        passed = self._control(broker_id).passed()
+        if fault_id not in passed:
+            there = ", ".join(passed) or "none"
+            raise NotThereError(
+                f"broker {broker_id} has no fault {fault_id} of mode observe; there are: {there}"
+            )
+        return passed[fault_id]
+
     def _connections(self) -> Connections:
         return Connections(Cluster(self._config_path))
 

@@ -13,13 +13,13 @@ from protocol.cluster_file.spec import BrokerSpec
 from protocol.faults.document import fault_content, read_fault
 from protocol.faults.model import (
     CLIENT_NODE,
-    DiskFault,
-    NetworkFault,
+    BrokerFault,
     NodeFault,
     NodeMode,
     broker_in_charge,
     unknown_nodes,
 )
+from protocol.faults.toxics import fault_of_toxic, is_toxic
 
 
 def fault_order(cluster: Cluster, content: dict[str, Any]) -> tuple[BrokerSpec, dict[str, Any]]:
@@ -27,18 +27,30 @@ def fault_order(cluster: Cluster, content: dict[str, Any]) -> tuple[BrokerSpec, 
 
     Args:
         cluster: whose log dirs and nodes the fault may name.
-        content: the keys that ``faults:`` has in the cluster file; paths as people write them.
+        content: the keys that ``faults:`` has in the cluster file; paths as people write them. Or
+            a toxic in Toxiproxy's words, whose name becomes the ``id`` of the fault.
 
     Raises:
         LabError: FAILED, with what is wrong.
     """
-    fault = _fault(cluster, dict(content))
+    content, named = _in_our_words(content)
+    fault = _fault(cluster, content)
     broker = _in_charge(cluster, fault)
     _check_nodes(cluster, fault)
-    return broker, fault_content(fault)
+    return broker, {**fault_content(fault), **named}
 
 
-def _fault(cluster: Cluster, content: dict[str, Any]) -> DiskFault | NetworkFault:
+def _in_our_words(content: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    if not is_toxic(content):
+        return dict(content), {}
+    fault, mistakes = fault_of_toxic(content)
+    if mistakes:
+        raise LabError(ExitCode.FAILED, "\n".join(mistakes))
+    named = {"id": fault.pop("id")} if "id" in fault else {}
+    return fault, named
+
+
+def _fault(cluster: Cluster, content: dict[str, Any]) -> BrokerFault:
     log_dir = content.get("log_dir")
     if isinstance(log_dir, str):
         broker, content["log_dir"] = cluster.log_dir(log_dir)
@@ -68,14 +80,14 @@ def _done_otherwise(mode: NodeMode) -> str:
             assert_never(mode)
 
 
-def _in_charge(cluster: Cluster, fault: DiskFault | NetworkFault) -> BrokerSpec:
+def _in_charge(cluster: Cluster, fault: BrokerFault) -> BrokerSpec:
     broker_id = broker_in_charge(fault)
     if broker_id is None:
         raise LabError(ExitCode.FAILED, "a broker must be concerned: as broker, node, from or to")
     return cluster.broker(broker_id)
 
 
-def _check_nodes(cluster: Cluster, fault: DiskFault | NetworkFault) -> None:
+def _check_nodes(cluster: Cluster, fault: BrokerFault) -> None:
     """Refuse what could never meet anything."""
     unknown = unknown_nodes(fault, [broker.id for broker in cluster.spec.brokers])
     if unknown:

@@ -29,8 +29,7 @@ from jbodlab.worlds.real_sampler import RealSampler
 from protocol.cluster_file.spec import ClusterSpec
 from protocol.faults.document import fault_content
 from protocol.faults.model import (
-    DiskFault,
-    NetworkFault,
+    BrokerFault,
     broker_in_charge,
     broker_node,
 )
@@ -64,7 +63,7 @@ class RealClusterInstance:
         self._journal = JournalFile(Path(self.spec.controller.data_dir)).path
         self._began_s = time.monotonic()
         self._paused: dict[str, None] = {}
-        self._faults: dict[str, DiskFault | NetworkFault] = {}
+        self._faults: dict[str, BrokerFault] = {}
         """Those in force, by name."""
         self._hits: dict[str, dict[int, int]] = {}
         """Name -> pid -> what that process counted."""
@@ -150,7 +149,7 @@ class RealClusterInstance:
             state="stopped", exit_code=None if process is None else process.exit_code
         )
 
-    async def add_fault(self, name: str, fault: DiskFault | NetworkFault) -> None:
+    async def add_fault(self, name: str, fault: BrokerFault) -> None:
         """Put it in force; a broker that is down has it from its next start."""
         broker = broker_in_charge(fault)
         if broker is None:
@@ -266,7 +265,7 @@ class RealClusterInstance:
         faults = [{"at_ms": 0, **self._as_in_the_file(fault)} for fault in self._faults.values()]
         _write_yaml(self._cluster.config_path, {**self._document, "faults": faults})
 
-    def _as_in_the_file(self, fault: DiskFault | NetworkFault) -> dict[str, Any]:
+    def _as_in_the_file(self, fault: BrokerFault) -> dict[str, Any]:
         """Name the log dir as the cluster file does: relative to its folder."""
         content = fault_content(fault)
         if "log_dir" in content:
@@ -290,7 +289,7 @@ def _take_file(disk: FileDisk, name: str) -> None:
         Path(disk.root).rmdir()
 
 
-def _about(told: list[dict[str, Any]], fault: DiskFault | NetworkFault) -> list[dict[str, Any]]:
+def _about(told: list[dict[str, Any]], fault: BrokerFault) -> list[dict[str, Any]]:
     """Return what a broker tells of a fault; one of the cluster file has an id of its own."""
     content = fault_content(fault)
     return [one for one in told if one["is_in_force"] and one["fault"] == content]

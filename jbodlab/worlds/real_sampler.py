@@ -19,7 +19,13 @@ from controller.journal import JournalCorruptError, JournalFile, replay
 from jbodlab.asking.control import ControlClient
 from jbodlab.errors import LabError
 from protocol.cluster_file.spec import ClusterSpec
-from protocol.faults.model import ANY_NODE, DamageLasts, DiskFault, NetworkFault, broker_node
+from protocol.faults.model import (
+    ANY_NODE,
+    BrokerFault,
+    DamageLasts,
+    DiskFault,
+    broker_node,
+)
 from simulation.core.checkers.liveness import lacks
 from simulation.core.observation import ObservedNode
 from simulation.core.samples import (
@@ -80,7 +86,7 @@ class RealSampler:
         self._up: dict[str, bool] = {}
         self._ends: dict[str, int] = {}
         """How often a node was seen to have ended."""
-        self._faults: dict[str, tuple[int, DiskFault | NetworkFault]] = {}
+        self._faults: dict[str, tuple[int, BrokerFault]] = {}
         """Name -> where it is in the samples, and what it is."""
         self._hits: dict[str, int] = {}
         self._looked_us: int | None = None
@@ -123,7 +129,7 @@ class RealSampler:
         await self.look()
         return lacks(self.samples)
 
-    def fault_began(self, name: str, fault: DiskFault | NetworkFault) -> None:
+    def fault_began(self, name: str, fault: BrokerFault) -> None:
         """Note a fault."""
         faults = self.samples.faults
         self._faults[name] = (len(faults), fault)

@@ -26,7 +26,7 @@ from protocol.configs.broker import KEYS_OF_THE_SPEC
 from protocol.configs.names import CORDONED_LOG_DIRS
 from protocol.configs.types import ALL_LOG_DIRS
 from protocol.faults.document import fault_content, read_fault
-from protocol.faults.model import DiskFault, NetworkFault, NodeFault
+from protocol.faults.model import BrokerFault, DiskFault, NodeFault
 
 MIB: Final = 1 << 20
 
@@ -101,7 +101,7 @@ class FaultSpec:
 
     at_ms: int
     """After the start of the broker that it concerns."""
-    fault: DiskFault | NetworkFault
+    fault: BrokerFault
     """With absolute log dirs."""
     until_ms: int | None = None
     """After the same start; None: for good."""

@@ -28,6 +28,14 @@ from protocol.faults.model import (
     Operation,
     broker_node,
 )
+from protocol.faults.request_keys import request_mistakes
+from protocol.faults.requests import (
+    PROTOCOL_VERSION_MAX,
+    RequestFault,
+    RequestMode,
+    Way,
+    When,
+)
 
 _Name: TypeAlias = Annotated[str, Meta(min_length=1)]
 _Node: TypeAlias = Annotated[str, Meta(pattern=r"^([*]|[a-z][a-z0-9-]*)$")]
@@ -43,6 +51,7 @@ _Count: TypeAlias = Annotated[int, Meta(ge=1, le=_COUNT_MAX)]
 _Ms: TypeAlias = Annotated[int, Meta(ge=0, le=DURATION_MS_MAX)]
 _PositiveMs: TypeAlias = Annotated[int, Meta(ge=1, le=DURATION_MS_MAX)]
 _Probability: TypeAlias = Annotated[float, Meta(gt=0, le=1)]
+_Version: TypeAlias = Annotated[int, Meta(ge=0, le=PROTOCOL_VERSION_MAX)]
 
 
 class _Document(Struct, kw_only=True, omit_defaults=True):
@@ -72,20 +81,39 @@ class _Document(Struct, kw_only=True, omit_defaults=True):
     retransmit_ms: _PositiveMs | UnsetType = UNSET
     factor: Annotated[float, Meta(gt=1, le=_FACTOR_MAX)] | UnsetType = UNSET
     skew_ms: Annotated[int, Meta(ge=-_SKEW_MS_MAX, le=_SKEW_MS_MAX)] | UnsetType = UNSET
+    apis: list[_Name] = []
+    version_min: _Version | UnsetType = UNSET
+    version_max: _Version | UnsetType = UNSET
+    topic: _Name | UnsetType = UNSET
+    partition: Annotated[int, Meta(ge=0, le=_BROKER_ID_MAX)] | UnsetType = UNSET
+    client_id: _Name | UnsetType = UNSET
+    when: When | UnsetType = UNSET
+    error_code: _Name | UnsetType = UNSET
+    throttle_time_ms: _PositiveMs | UnsetType = UNSET
+    slice_bytes: _Count | UnsetType = UNSET
+    slice_jitter_bytes: Annotated[int, Meta(ge=0, le=_COUNT_MAX)] | UnsetType = UNSET
+    way: Way | UnsetType = UNSET
 
 
+_COUNT_KEYS: Final = ("nth", "from_nth", "times", "probability")
 _MATCH_KEYS: Final = (
     *("node", "broker", "log_dir", "operations", "files", "name"),
-    *("nth", "from_nth", "times", "probability"),
+    *_COUNT_KEYS,
 )
-Mode: TypeAlias = DiskMode | NetworkMode | NodeMode
+REQUEST_MATCH_KEYS: Final = (
+    *("node", "broker", "apis", "version_min", "version_max"),
+    *("topic", "partition", "client_id"),
+    *_COUNT_KEYS,
+)
+"""What every mode of requests takes beside its own keys."""
+Mode: TypeAlias = DiskMode | NetworkMode | NodeMode | RequestMode
 _KINDS: Final[dict[str, type[Mode]]] = {
-    mode.value: kind for kind in (DiskMode, NetworkMode, NodeMode) for mode in kind
+    mode.value: kind for kind in (DiskMode, NetworkMode, NodeMode, RequestMode) for mode in kind
 }
 WORDS_OF_FIELDS: Final = {"source": "from", "target": "to"}
 """The words of those fields of faults that are not called so in a document."""
 MODES: Final = tuple(_KINDS)
-"""The words of all modes: of disks, of the network, of nodes."""
+"""The words of all modes: of disks, of the network, of nodes, of requests."""
 
 
 class Keys(NamedTuple):
@@ -106,6 +134,8 @@ def keys_of_mode(mode: Mode) -> Keys:
         case NodeMode():
             own, needed = _keys_of_node(mode)
             return Keys(("node", "broker", *own), needed)
+        case RequestMode():
+            return Keys((*REQUEST_MATCH_KEYS, *mode.row.keys), mode.row.needed)
 
 
 def _keys_of_network(mode: NetworkMode) -> Keys:
@@ -199,7 +229,7 @@ def _values(leaves: Leaves, path: Path) -> dict[str, Any]:
         if len(leaf) > len(path) + 1:
             values[word].append(value)
         else:
-            values[word] = [] if word in ("operations", "files") else value
+            values[word] = [] if word in _LISTS else value
     return values
 
 
@@ -221,6 +251,11 @@ def _mode_mistakes(written: _Written) -> Iterator[str]:
             yield from _way_mistakes(written)
         case NodeMode():
             yield from _node_mistakes(written)
+        case RequestMode():
+            yield from _node_mistakes(written)
+            yield from _count_mistakes(written)
+            for word, told in request_mistakes(written.values, written.words, mode):
+                yield f"{written.place(word)}: {told}"
 
 
 def _key_mistakes(written: _Written, mode: Mode) -> Iterator[str]:
@@ -249,13 +284,18 @@ def _way_mistakes(written: _Written) -> Iterator[str]:
         yield f"{written.place('to')}: must be another node than from, is {target!r}"
 
 
+def _count_mistakes(written: _Written) -> Iterator[str]:
+    words = written.words
+    if "nth" in words and ("from_nth" in words or "times" in words):
+        yield f"{written.place('nth')}: is one match; from_nth and times are of many"
+
+
 def _match_mistakes(written: _Written, mode: DiskMode) -> Iterator[str]:
     words, values = written.words, written.values
     keys = mode.row.keys
     if mode.row.needs_a_key and not any(key in words for key in keys):
         yield f"{written.place(keys[0])}: mode {mode.value} needs one of {', '.join(keys)}"
-    if "nth" in words and ("from_nth" in words or "times" in words):
-        yield f"{written.place('nth')}: is one match; from_nth and times are of many"
+    yield from _count_mistakes(written)
     for key in ("operations", "files"):
         if key in words and values.get(key) == []:
             yield f"{written.place(key)}: must not be empty"
@@ -264,6 +304,7 @@ def _match_mistakes(written: _Written, mode: DiskMode) -> Iterator[str]:
             yield f"{written.place('operations')}: mode {mode.value} never meets {operation.value}"
 
 
+_LISTS: Final = ("operations", "files", "apis")
 _ALL_WORDS: Final = frozenset(field.encode_name for field in msgspec.structs.fields(_Document))
 
 
@@ -275,7 +316,7 @@ def _fault(document: _Document) -> Fault:
     }
     if "broker" in values:
         values["node"] = broker_node(values.pop("broker"))
-    for key in ("operations", "files"):
+    for key in _LISTS:
         if chosen := values.pop(key):
             values[key] = tuple(chosen)
     mode = _KINDS[document.mode](values.pop("mode"))
@@ -286,3 +327,5 @@ def _fault(document: _Document) -> Fault:
             return NetworkFault(mode=mode, **values)
         case NodeMode():
             return NodeFault(mode=mode, **values)
+        case RequestMode():
+            return RequestFault(mode=mode, **values)

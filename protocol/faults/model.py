@@ -1,4 +1,4 @@
-"""What can be broken in a cluster, as values: faults of disks, of the network, of nodes.
+"""What can be broken in a cluster, as values: faults of disks, the network, nodes, requests.
 
 One model for both worlds: real processes and the simulation put the same rules in force. It breaks
 nothing itself and counts nothing; `fault_document` reads and writes these values.
@@ -10,6 +10,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias
+
+from protocol.faults.requests import RequestFault
 
 ANY_NODE: Final = "*"
 """As an end of a NetworkFault: every other node."""
@@ -312,7 +314,9 @@ class NodeFault:
     """CLOCK_SKEW only; below 0 its clock is late."""
 
 
-Fault: TypeAlias = DiskFault | NetworkFault | NodeFault
+BrokerFault: TypeAlias = DiskFault | NetworkFault | RequestFault
+"""What a broker does to itself."""
+Fault: TypeAlias = BrokerFault | NodeFault
 
 
 def broker_node(broker_id: int) -> str:
@@ -326,14 +330,14 @@ def broker_id_of(node: str) -> int | None:
     return int(digits) if digits != node and digits.isdecimal() else None
 
 
-def unknown_nodes(fault: DiskFault | NetworkFault, broker_ids: Collection[int]) -> list[str]:
+def unknown_nodes(fault: BrokerFault, broker_ids: Collection[int]) -> list[str]:
     """Return the names of nodes that a fault is about and that this cluster does not have."""
     ends = (fault.source, fault.target) if isinstance(fault, NetworkFault) else (fault.node,)
     known = {ANY_NODE, CLIENT_NODE, CONTROLLER_NODE, *map(broker_node, broker_ids)}
     return [node for node in ends if node not in known]
 
 
-def broker_in_charge(fault: DiskFault | NetworkFault) -> int | None:
+def broker_in_charge(fault: BrokerFault) -> int | None:
     """Return the broker that puts a fault in force on itself; None when no broker is concerned.
 
     Of a network fault the sending one, where that is a broker: one end suffices.

@@ -64,7 +64,11 @@ class NetworkFaults:
         self.rules: tuple[NetworkRule, ...] = ()
         self.open_peers: Callable[[], Iterable[Peer]] = tuple
         """The other ends of the connections that this process has accepted."""
-        self._chance = chance
+        self.looks_at_requests = False
+        """Whether requests go through faults: of the network, or by ``look_behind`` others."""
+        self._looks_behind = False
+        self.chance = chance
+        """Draws what rules leave open."""
         self._nodes = nodes
         self._arrivals_s: dict[tuple[str, str], float] = {}
         self._connections_made = 0
@@ -85,20 +89,36 @@ class NetworkFaults:
         lost = frozenset(self.open_peers())
         rule = NetworkRule(fault, self._connections_made + 1, lost)
         self.rules = (*self.rules, rule)
+        self.looks_at_requests = True
         return rule
 
     def drop_rule(self, rule: NetworkRule) -> None:
         """Take a fault out of force; what it holds back arrives."""
         self.rules = tuple(each for each in self.rules if each is not rule)
         rule.ended.set()
+        self.look_behind(looks=self._looks_behind)
 
-    def guarded(self, dispatch: Dispatch) -> Dispatch:
-        """Return ``dispatch`` behind the faults: what a server is to call."""
+    def look_behind(self, *, looks: bool) -> None:
+        """Have requests go to what is behind these faults, or straight to the dispatcher."""
+        self._looks_behind = looks
+        self.looks_at_requests = looks or bool(self.rules)
+
+    def guarded(self, dispatch: Dispatch, behind: Dispatch | None = None) -> Dispatch:
+        """Return ``dispatch`` behind the faults: what a server is to call.
+
+        Args:
+            dispatch: asked while nothing is broken.
+            behind: asked in its place while ``looks_at_requests``.
+        """
+        asked = dispatch if behind is None else behind
 
         def call(
             request: RequestReceived, peer: Peer
         ) -> Awaitable[LaterAnswer | HeldRequest | Body]:
-            return self._serve(dispatch, request, peer) if self.rules else dispatch(request, peer)
+            if self.looks_at_requests:
+                through = self._serve if self.rules else _past_network
+                return through(asked, request, peer)
+            return dispatch(request, peer)
 
         return call
 
@@ -189,9 +209,9 @@ class NetworkFaults:
                 return 0
             case NetworkMode.LATENCY:
                 rule.hits += 1
-                return fault.latency_ms + self._chance.random() * fault.jitter_ms
+                return fault.latency_ms + self.chance.random() * fault.jitter_ms
             case NetworkMode.LOSS:
-                is_lost = self._chance.random() < fault.probability
+                is_lost = self.chance.random() < fault.probability
                 rule.hits += is_lost
                 return fault.retransmit_ms if is_lost else 0
             case NetworkMode.HALF_OPEN:
@@ -251,6 +271,12 @@ class FaultyWay:
         """
         await self._faults.check_made(self._node, number)
         await self._faults.carry(self._node, self._faults.own)
+
+
+def _past_network(
+    dispatch: Dispatch, request: RequestReceived, peer: Peer
+) -> Awaitable[LaterAnswer | HeldRequest | Body]:
+    return dispatch(request, peer)
 
 
 def _settle(arrived: asyncio.Future[None]) -> None:

@@ -81,6 +81,15 @@ class RpcServer:
         """The other ends of the connections that are open."""
         return [link.peer for link in self._links.values()]
 
+    def transport_of(self, number: int) -> asyncio.Transport | None:
+        """Return by what a connection sends; None when it is gone."""
+        link = self._links.get(number)
+        return None if link is None else link.transport
+
+    def replace_transport(self, number: int, transport: asyncio.Transport) -> None:
+        """Let a connection that is open send by another transport from now on."""
+        self._links[number].transport = transport
+
     async def start(self, host: str, port: int) -> int:
         """Listen on ``host``; return the port, which the system chooses for ``port`` 0.
 

@@ -59,7 +59,7 @@ class ServerLink(asyncio.BufferedProtocol):
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._is_reading_paused = self._is_late = self._is_over = False
         self._takes_requests = True
-        self._transport: asyncio.Transport
+        self.transport: asyncio.Transport
         self._unsent: list[Buffer] = []
         self._unwritten: deque[list[Buffer]] = deque()
         """Parts of a long answer that the transport has not been given yet."""
@@ -75,8 +75,8 @@ class ServerLink(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to serve."""
         # A cast, as not every loop's transport derives from asyncio's.
-        self._transport = cast("asyncio.Transport", transport)
-        self._transport.set_write_buffer_limits(high=UNSENT_BYTES_MAX)
+        self.transport = cast("asyncio.Transport", transport)
+        self.transport.set_write_buffer_limits(high=UNSENT_BYTES_MAX)
         if name := transport.get_extra_info("peername"):
             self.peer = Peer(str(name[0]), int(name[1]), self.number)
         self._server.link_opened(self)
@@ -109,7 +109,7 @@ class ServerLink(asyncio.BufferedProtocol):
             or connection.malformed is not None
         ):
             self._is_reading_paused = True
-            self._transport.pause_reading()
+            self.transport.pause_reading()
         if connection.wanted_bytes and not self._held.waits:
             self._claim_frame()
         if queue or connection.malformed is not None:
@@ -122,14 +122,14 @@ class ServerLink(asyncio.BufferedProtocol):
         if self._held.claim_frame(client_id, size_bytes, self._frame_granted):
             connection.admit()
         else:
-            self._transport.pause_reading()
+            self.transport.pause_reading()
 
     def _frame_granted(self) -> None:
-        if self._transport.is_closing():
+        if self.transport.is_closing():
             return  # What was granted goes with the rest.
         self._connection.admit()
         if not self._is_reading_paused:
-            self._transport.resume_reading()
+            self.transport.resume_reading()
 
     def eof_received(self) -> bool:
         """Close."""
@@ -185,7 +185,7 @@ class ServerLink(asyncio.BufferedProtocol):
     def close_because(self, reason: str) -> None:
         """Abort the connection, and log why."""
         logger.warning("%s: closed: %s", self.peer, reason)
-        self._transport.abort()
+        self.transport.abort()
 
     async def serve(self, dispatch: Dispatch) -> None:
         """Answer one request after the other until the connection is closed."""
@@ -199,7 +199,7 @@ class ServerLink(asyncio.BufferedProtocol):
             self._begun.abandon()
             self._server.link_answered()
             self._flush_to_end()
-            self._transport.close()
+            self.transport.close()
             self._is_over = True
             self._forget_if_over()
 
@@ -272,7 +272,7 @@ class ServerLink(asyncio.BufferedProtocol):
                 self._held.sent()
 
     def _unsent_bytes(self) -> int:
-        return self._unwritten_bytes + self._transport.get_write_buffer_size()
+        return self._unwritten_bytes + self.transport.get_write_buffer_size()
 
     async def _begin_when_admitted(self, held: HeldRequest) -> LaterAnswer | Body:
         """Begin a request later; reading goes on meanwhile, or nobody would notice a loss."""
@@ -315,7 +315,7 @@ class ServerLink(asyncio.BufferedProtocol):
         """Close because an answer that was begun could not be finished."""
         self._log_end(error)
         self._flush()
-        self._transport.close()
+        self.transport.close()
 
     def _log_end(self, error: Exception) -> None:
         match error:
@@ -335,10 +335,10 @@ class ServerLink(asyncio.BufferedProtocol):
         """Begin no further request; those that wait are dropped."""
         self._takes_requests = False
         self._queue.clear()
-        is_open = not self._transport.is_closing() and self._connection.malformed is None
+        is_open = not self.transport.is_closing() and self._connection.malformed is None
         if self._is_reading_paused and is_open:
             self._is_reading_paused = False
-            self._transport.resume_reading()
+            self.transport.resume_reading()
 
     def end(self) -> None:
         """End the request under way, and the connection once what was answered is sent."""
@@ -347,11 +347,11 @@ class ServerLink(asyncio.BufferedProtocol):
             self.worker.cancel()
         self._begun.abandon()
         self._flush_to_end()
-        self._transport.close()
+        self.transport.close()
 
     def abort(self) -> None:
         """End the connection at once."""
-        self._transport.abort()
+        self.transport.abort()
 
     def _forget_if_over(self) -> None:
         if self._is_over and self.closed.done():
@@ -373,8 +373,8 @@ class ServerLink(asyncio.BufferedProtocol):
                 return False
             if self._is_reading_paused:
                 self._is_reading_paused = False
-                if not self._held.waits and not self._transport.is_closing():
-                    self._transport.resume_reading()
+                if not self._held.waits and not self.transport.is_closing():
+                    self.transport.resume_reading()
             self._readable = self.closed.get_loop().create_future()
             await self._readable
             self._readable = None
@@ -394,6 +394,6 @@ class ServerLink(asyncio.BufferedProtocol):
         if not unsent or self.closed.done():
             return
         if len(unsent) == 1:
-            self._transport.write(unsent[0])
+            self.transport.write(unsent[0])
         else:
-            write_all(self._transport, unsent)
+            write_all(self.transport, unsent)

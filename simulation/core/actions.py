@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from protocol.faults.model import DiskFault, NetworkFault
+from protocol.faults.model import BrokerFault
 from simulation.core.conditions import Condition
 from simulation.core.journal_edits import JournalEdit
 from simulation.core.references import (
@@ -27,7 +27,7 @@ from simulation.core.references import (
     WorkloadRef,
 )
 
-FaultRule: TypeAlias = DiskFault | NetworkFault
+FaultRule: TypeAlias = BrokerFault
 """What happens to a node is a kind of step of its own: Kill, Pause, SlowCpu, ..."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from protocol.faults.model import DiskFault, NetworkFault, broker_id_of
+from protocol.faults.requests import RequestFault
 from protocol.ids import TopicPartition
 from simulation.core.actions import (
     Action,
@@ -34,6 +35,8 @@ def fault_triggers(rule: FaultRule, topic: str) -> tuple[Action, ...]:
     """
     if isinstance(rule, DiskFault):
         return _of_disk(rule, topic)
+    if isinstance(rule, RequestFault):
+        return _of_requests(rule, topic)
     return _of_network(rule, topic)
 
 
@@ -62,6 +65,20 @@ def _of_disk(rule: DiskFault, topic: str) -> tuple[Action, ...]:
 def _of_journal(rule: DiskFault, topic: str) -> tuple[Action, ...]:
     """Have something decided, and the controller read what it wrote."""
     return CreateTopic(name=topic), DeleteTopic(topic), Kill(rule.node)
+
+
+def _of_requests(rule: RequestFault, topic: str) -> tuple[Action, ...]:
+    """Ask its broker as clients do; what is about another API waits for its own."""
+    broker = broker_id_of(rule.node)
+    if broker is None:
+        return ()
+    named = topic if rule.topic is None else rule.topic
+    asked = tuple(
+        Ask(api=api, of=_partition(named), broker=rule.node)
+        for api in ("Produce", "Fetch", "ListOffsets", "Metadata")
+        if rule.apis is None or api in rule.apis
+    )
+    return (CreateTopic(name=topic, assignment=((broker,),)), *(asked * _RECORDS))
 
 
 def _of_network(rule: NetworkFault, topic: str) -> tuple[Action, ...]:

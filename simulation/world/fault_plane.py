@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from broker.core.request_rules import RequestRule
 from broker.storage.fault_rules import FaultRule
-from protocol.faults.model import DiskFault, NetworkFault, NetworkMode
+from protocol.faults.model import BrokerFault, DiskFault, NetworkFault, NetworkMode
+from protocol.faults.requests import RequestFault
 from simulation.world.cluster import SimCluster
 from simulation.world.drive import Drive
 from simulation.world.links import LinkRule
+from simulation.world.node import BrokerNode
 
 
 class FaultRefusedError(Exception):
@@ -28,14 +31,14 @@ class _InForce:
 
 
 class FaultPlane:
-    """All faults of one cluster. A fault stays with its disk when processes come and go."""
+    """All faults of one cluster. A fault stays when processes come and go."""
 
     def __init__(self, cluster: SimCluster) -> None:
         self._cluster = cluster
         self._links = cluster.loop.network.links
         self._faults: dict[str, _InForce] = {}
 
-    def add(self, name: str, fault: DiskFault | NetworkFault) -> None:
+    def add(self, name: str, fault: BrokerFault) -> None:
         """Set a fault under a name of its own.
 
         Raises:
@@ -46,6 +49,8 @@ class FaultPlane:
         self._note(name, "begins")
         if isinstance(fault, DiskFault):
             self._faults[name] = self._set_on_disks(fault)
+        elif isinstance(fault, RequestFault):
+            self._faults[name] = self._set_on_requests(fault)
         else:
             self._faults[name] = self._set_on_links(fault)
 
@@ -82,6 +87,14 @@ class FaultPlane:
         if not found:
             raise FaultRefusedError(f"{fault.node} has no log dir {fault.log_dir}")
         return found
+
+    def _set_on_requests(self, fault: RequestFault) -> _InForce:
+        node = self._cluster.nodes.get(fault.node)
+        if not isinstance(node, BrokerNode):
+            raise FaultRefusedError(f"no broker is named {fault.node}")
+        rule = RequestRule(fault)
+        node.lay_request_rule(rule)
+        return _InForce(lambda: rule.hits, lambda: node.drop_request_rule(rule))
 
     def _set_on_links(self, fault: NetworkFault) -> _InForce:
         if fault.mode is NetworkMode.HALF_OPEN:

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any, Final, TypeVar
 
 from broker.app import Broker, StartupError
+from broker.core.request_rules import RequestRule
 from broker.exit_codes import ExitCode
 from broker.storage.faults import FaultyDisk
 from broker.storage.worker import InlineDiskWorker
@@ -195,6 +196,7 @@ class BrokerNode(SimNode):
         """The broker of the running process."""
         self.on_made: Callable[[Broker], None] = _as_made
         """Given the broker of every next process before it runs."""
+        self._request_rules: dict[RequestRule, None] = {}
         self._spec = spec
         self._new_row_writer = new_row_writer
         for port in (own.port, own.control_port):
@@ -203,8 +205,22 @@ class BrokerNode(SimNode):
     async def main(self) -> object:
         """Run a broker to its end and return its exit code."""
         self.broker = Broker(self._spec, self.id, self._world())
+        for rule in self._request_rules:
+            self.broker.request_faults.lay(rule)
         self.on_made(self.broker)
         return await self.broker.run()
+
+    def lay_request_rule(self, rule: RequestRule) -> None:
+        """Put a fault of requests in force in this and every later process."""
+        self._request_rules[rule] = None
+        if self.broker is not None:
+            self.call(self.broker.request_faults.lay, rule)
+
+    def drop_request_rule(self, rule: RequestRule) -> None:
+        """Take it out of force, once or again."""
+        self._request_rules.pop(rule, None)
+        if self.broker is not None:
+            self.call(self.broker.request_faults.drop_rule, rule)
 
     @property
     def is_up(self) -> bool:

@@ -19,7 +19,7 @@ from broker.control import (
 from broker.exposition import exposition
 from broker.storage.memory_disk import MemoryDisk
 from protocol.cluster_file.spec import ClusterSpec
-from protocol.faults.model import DiskFault, NetworkFault, broker_node
+from protocol.faults.model import BrokerFault, broker_node
 from protocol.ids import TopicPartition
 from protocol.ports import WallClock
 from simulation.cluster_instance import ClusterInstanceError
@@ -133,7 +133,7 @@ class SimClusterInstance:
             return ObservedNode(state="paused" if found.is_paused else "running")
         return ObservedNode(state="stopped", exit_code=found.exit_code)
 
-    async def add_fault(self, name: str, fault: DiskFault | NetworkFault) -> None:
+    async def add_fault(self, name: str, fault: BrokerFault) -> None:
         try:
             self._faults.add(name, fault)
         except FaultRefusedError as error:

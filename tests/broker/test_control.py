@@ -48,6 +48,8 @@ class FakeBroker:
             faults=lambda: [{"id": "fault-1", "hits": 3}],
             add_faults=self.add_faults,
             clear_faults=self.clear_faults,
+            release_held=self.release_held,
+            passed_requests=lambda: {"fault-2": [{"api": "Produce"}]},
             restart_log_dir=self.restarted.append,
             replace_log_dir=self.replaced.append,
             restart_partition=self.restart_partition,
@@ -75,6 +77,11 @@ class FakeBroker:
     def clear_faults(self, ids: Sequence[str] | None) -> list[Mapping[str, Any]]:
         self.faults_cleared.append(ids)
         return [{"id": "fault-1", "hits": 3}]
+
+    def release_held(self, fault_id: str, count: int | None) -> int:
+        if fault_id != "barrier":
+            raise ControlError(400, f"id: {fault_id} is no fault of mode hold; there are: barrier")
+        return count or 3
 
     def restart_partition(self, asked: RestartPartitionRequest) -> str:
         self.partitions_restarted.append(asked)
@@ -145,6 +152,19 @@ async def test_faults_are_added_listed_and_cleared_by_id_or_all(broker: FakeBrok
     assert (await answer(broker.ports(), "POST", "/faults/clear", b"")).status == 200
     assert broker.faults_cleared == [["fault-1"], None, None]
     assert (await ask(broker, "POST", "/faults", {"rules": rules}))[0] == 400
+
+
+async def test_what_a_fault_holds_is_released_and_what_an_observer_saw_is_shown(
+    broker: FakeBroker,
+):
+    path = "/faults/release"
+    asked = await ask(broker, "POST", path, {"id": "barrier", "count": 1})
+    assert asked == (200, {"id": "barrier", "released": 1})
+    assert (await ask(broker, "POST", path, {"id": "barrier"}))[1]["released"] == 3
+    assert (await ask(broker, "POST", path, {"id": "none"}))[0] == 400
+    assert (await ask(broker, "POST", path, {"id": "barrier", "count": 0}))[0] == 400
+    passed = await ask(broker, "GET", "/faults/passed")
+    assert passed == (200, {"passed": {"fault-2": [{"api": "Produce"}]}})
 
 
 async def test_status_and_log_dirs_are_json(broker: FakeBroker):

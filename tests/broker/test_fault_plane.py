@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from broker.fault_plane import ENDED_MAX, FaultPlane, FaultRefusedError
+from broker.request_faults import RequestFaults
 from broker.storage.disk import FileDisk
 from broker.storage.faults import FaultyDisk
 from broker.storage.memory_disk import MemoryDisk
@@ -30,7 +31,7 @@ def network() -> NetworkFaults:
 
 @pytest.fixture
 def plane(disks: dict[str, FaultyDisk], network: NetworkFaults) -> FaultPlane:
-    return FaultPlane((1, 2, 3), disks, network)
+    return FaultPlane((1, 2, 3), disks, network, RequestFaults(network))
 
 
 def eio(**details: Any) -> DiskFault:
@@ -140,7 +141,7 @@ def test_what_a_disk_cannot_do_takes_all_of_a_request_back(
     network: NetworkFaults, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     disks = {"/d1": faulty(FileDisk(str(tmp_path_factory.mktemp("d1"))))}
-    plane = FaultPlane((1, 2, 3), disks, network)
+    plane = FaultPlane((1, 2, 3), disks, network, RequestFaults(network))
     contents = [{"mode": "eio", "broker": 1}, {"mode": "lost_entry", "broker": 1}]
     with pytest.raises(FaultRefusedError, match="lost_entry: a real file system"):
         plane.add_all(contents)
@@ -151,3 +152,30 @@ def test_only_so_many_that_are_over_are_remembered(plane: FaultPlane) -> None:
     for _ in range(ENDED_MAX + 5):
         plane.clear([plane.add(eio())])
     assert len(plane.describe()) <= ENDED_MAX + 1
+
+
+def test_a_fault_of_requests_is_laid_described_released_and_taken_off(
+    plane: FaultPlane, network: NetworkFaults
+) -> None:
+    added = plane.add_all(
+        [
+            {"mode": "hold", "broker": 1, "id": "barrier"},
+            {"mode": "observe", "broker": 1, "apis": ["Produce"], "id": "watch"},
+        ]
+    )
+    assert list(added) == ["barrier", "watch"]
+    assert network.looks_at_requests
+    assert [each.get("held") for each in plane.describe()] == [[], None]
+    assert plane.release("barrier") == 0
+    assert plane.passed() == {"watch": []}
+    with pytest.raises(FaultRefusedError, match="watch is no fault of mode hold; there are: barr"):
+        plane.release("watch")
+    plane.clear()
+    assert not network.looks_at_requests
+    assert [each["is_in_force"] for each in plane.describe()] == [False, False]
+
+
+def test_healing_a_disk_leaves_faults_of_requests_alone(plane: FaultPlane) -> None:
+    plane.add_all([{"mode": "drop", "broker": 1}])
+    plane.clear_disk("/d1")
+    assert plane.describe()[0]["is_in_force"]

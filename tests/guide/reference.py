@@ -15,7 +15,7 @@ from protocol.configs.broker import BrokerConfig
 from protocol.configs.group import GroupConfig
 from protocol.configs.topic import TopicConfig
 from protocol.configs.types import INT_MAX, LONG_MAX, ConfigKey, Update, format_value, keys_of
-from protocol.faults.document import WORDS_OF_FIELDS, keys_of_mode
+from protocol.faults.document import REQUEST_MATCH_KEYS, WORDS_OF_FIELDS, Mode, keys_of_mode
 from protocol.faults.model import (
     DiskFault,
     DiskMode,
@@ -26,6 +26,7 @@ from protocol.faults.model import (
     NodeMode,
     Operation,
 )
+from protocol.faults.requests import RequestFault, RequestMode
 from tests.guide.commands import commands_page, escaped
 from tests.simulation.core.language import field_texts, table
 
@@ -41,21 +42,27 @@ _CHANGED: Final = {
 
 def faults_page() -> list[str]:
     """Return the parts of the page of faults."""
-    kinds = ((DiskMode, "disks"), (NetworkMode, "networks"), (NodeMode, "nodes"))
+    kinds = (
+        (DiskMode, "disks"),
+        (NetworkMode, "networks"),
+        (NodeMode, "nodes"),
+        (RequestMode, "requests"),
+    )
     parts = [
         "# Fault modes and keys",
         "A fault is a mapping of these keys: in `cluster.yaml`, in a scenario file, in "
         "`jbodlab faults add`, over the control endpoint. [Faults](../../faults.md) tells what "
         "Kafka's rules make of each. Beside its own keys every mode of disks takes those that say "
         "what it meets: `node` or `broker`, `log_dir`, `operations`, `files`, `name`, `nth`, "
-        "`from_nth`, `times`, `probability`.",
+        "`from_nth`, `times`, `probability`. Every mode of requests takes "
+        f"{', '.join(f'`{key}`' for key in REQUEST_MATCH_KEYS)}.",
     ]
     for kind, title in kinds:
         rows = [(f"`{mode.value}`", *_of_mode(mode)) for mode in kind]
         parts += [f"## Modes of {title}", table(("mode", "does", "its keys"), rows)]
     rows = [
         (f"`{WORDS_OF_FIELDS.get(name, name)}`", escaped(text))
-        for fault in (DiskFault, NetworkFault, NodeFault)
+        for fault in (DiskFault, NetworkFault, NodeFault, RequestFault)
         for name, text in field_texts(fault).items()
     ]
     parts += ["## What keys mean", table(("key", "meaning"), list(dict.fromkeys(rows)))]
@@ -66,8 +73,12 @@ def faults_page() -> list[str]:
     return parts
 
 
-def _of_mode(mode: DiskMode | NetworkMode | NodeMode) -> tuple[str, str]:
+def _of_mode(mode: Mode) -> tuple[str, str]:
     keys = keys_of_mode(mode)
+    if isinstance(mode, RequestMode):
+        needed = [f"`{key}` (needed)" for key in mode.row.needed]
+        others = [f"`{key}`" for key in mode.row.keys if key not in mode.row.needed]
+        return escaped(f"{mode.row.told}."), ", ".join([*needed, *others])
     words = [f"`{word}`" + (" (needed)" if word in keys.needed else "") for word in keys.allowed]
     if not isinstance(mode, DiskMode):
         return escaped(field_texts(type(mode))[mode.name]), ", ".join(words)

@@ -6,7 +6,7 @@ The server's routes and the OpenAPI document are both made of it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -111,6 +111,37 @@ class NewFault(msgspec.Struct, frozen=True, kw_only=True):
     id: str
 
 
+class ReleaseOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How many requests of those that a fault holds are to go on."""
+
+    count: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """The first ones; None: all."""
+
+
+class Released(msgspec.Struct, frozen=True, kw_only=True):
+    """How many requests went on."""
+
+    released: int
+
+
+class PassedRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request of a client that passed an observer."""
+
+    api: str
+    version: int
+    client_id: str
+    connection: int
+    """The broker counts its connections."""
+    correlation_id: int
+    parts: list[str]
+    """The topics and partitions that it names, the first 100."""
+    request_bytes: int
+    answer_bytes: int
+    """0: it got no answer, as with acks=0."""
+    errors: list[str]
+    """The names of the codes in its answer, each once."""
+
+
 class Event(msgspec.Struct, frozen=True, kw_only=True):
     """One event of the stream."""
 
@@ -122,9 +153,13 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FaultOrder(msgspec.Struct, frozen=True):
-    """An object with the keys that a fault has in the cluster file (docs/faults.md)."""
+    """An object with the keys that a fault has in the cluster file (docs/faults.md).
 
-    mode: str
+    One with `type` in the place of `mode` is a toxic of Toxiproxy, with `broker` for its proxy.
+    """
+
+    mode: str | None = None
+    type: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,7 +323,7 @@ OPERATIONS: Final = (
         name="add_fault",
         method="POST",
         path="/faults",
-        summary="Put a fault by rule in force, on disks or on the network",
+        summary="Put a fault by rule in force, on disks, the network or requests of clients",
         answer=NewFault,
         body=FaultOrder,
         status=201,
@@ -306,5 +341,20 @@ OPERATIONS: Final = (
         path="/faults/{broker_id}/{fault_id}",
         summary="Take one fault off",
         answer=Done,
+    ),
+    Operation(
+        name="release_held",
+        method="POST",
+        path="/faults/{broker_id}/{fault_id}/release",
+        summary="Let requests go on that a fault of mode hold holds, all or the first `count`",
+        answer=Released,
+        body=ReleaseOrder,
+    ),
+    Operation(
+        name="get_passed",
+        method="GET",
+        path="/faults/{broker_id}/{fault_id}/passed",
+        summary="The newest requests of clients that a fault of mode observe saw",
+        answer=list[PassedRequest],
     ),
 )
