@@ -76,13 +76,7 @@ def _next(member: ConsumerMember, towards: Towards, owned: Owned) -> ConsumerMem
             place = kept if index in target else revoking
             place.setdefault(topic_id, {})[index] = epoch
     if revoking and _owns_any(owned, revoking):
-        return replace(
-            member,
-            state=MemberState.UNREVOKED_PARTITIONS,
-            previous_epoch=member.epoch,
-            assigned=kept,
-            revoking=revoking,
-        )
+        return _giving_back(member, kept, revoking)
     is_waiting = _take_free(member, towards, kept)
     return replace(
         member,
@@ -126,14 +120,18 @@ def _narrowed(member: ConsumerMember, towards: Towards, owned: Owned) -> Consume
     for topic_id, held in gone.items():
         revoking[topic_id] = {**revoking.get(topic_id, {}), **held}
     if _owns_any(owned, revoking):
-        return replace(
-            member,
-            state=MemberState.UNREVOKED_PARTITIONS,
-            previous_epoch=member.epoch,
-            assigned=kept,
-            revoking=revoking,
-        )
+        return _giving_back(member, kept, revoking)
     return replace(member, previous_epoch=member.epoch, assigned=kept)
+
+
+def _giving_back(member: ConsumerMember, kept: Held, revoking: Held) -> ConsumerMember:
+    return replace(
+        member,
+        state=MemberState.UNREVOKED_PARTITIONS,
+        previous_epoch=member.epoch,
+        assigned=kept,
+        revoking=revoking,
+    )
 
 
 def _owns_any(owned: Owned, revoking: Held) -> bool:
