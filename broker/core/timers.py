@@ -33,6 +33,10 @@ class Timers(Generic[Key]):
     def __len__(self) -> int:
         return len(self._due_ms)
 
+    def due_ms(self, key: Key) -> int | None:
+        """Return the deadline of ``key``."""
+        return self._due_ms.get(key)
+
     def set(self, key: Key, due_ms: int) -> None:
         """Set the deadline of ``key``, in place of the one that it had."""
         before = self._due_ms.get(key)

@@ -194,12 +194,15 @@ class ClassicGroups:
 
     # Groups that change their protocol.
 
-    def dissolve(self, group_id: str, decision: Decision) -> None:
-        """Forget a group that becomes one of the consumer protocol; who waits is to join anew."""
-        group = self._groups.pop(group_id)
-        self._rebalances.send_away(group, decision)
+    def write_end(self, group: ClassicGroup, decision: Decision) -> None:
+        """Have the log forget a group, which is to be dissolved when all else is decided."""
         if group.is_stored:
-            decision.record(group_tombstone(group_id))
+            decision.record(group_tombstone(group.group_id))
+
+    def dissolve(self, group: ClassicGroup, decision: Decision) -> None:
+        """Forget a group that becomes one of the consumer protocol; who waits is to join anew."""
+        del self._groups[group.group_id]
+        self._rebalances.send_away(group, decision)
 
     def adopt(self, group: ClassicGroup, decision: Decision, *, rebalance: bool) -> None:
         """Take over a stable group that was one of the consumer protocol."""

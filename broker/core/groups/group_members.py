@@ -31,6 +31,7 @@ from protocol.ids import TopicPartition
 from protocol.messages.group_records import GroupMetadataValue
 from protocol.messages.groups import HeartbeatRequest, LeaveGroupRequest, SyncGroupRequest
 from protocol.stored_records import RecordType, decode_versioned
+from protocol.topic_names import CONSUMER_OFFSETS
 
 
 class GroupMembers:
@@ -108,7 +109,8 @@ class GroupMembers:
         """Answer with a ConsumerGroupHeartbeatResponse.
 
         Raises:
-            KafkaError: why it is refused.
+            KafkaError: why it is refused; UNKNOWN_SERVER_ERROR when the log would not take what it
+                changes, and nothing changed.
         """
         self.consumer.check_request(heartbeating)
         group_id = heartbeating.request.group_id
@@ -126,12 +128,33 @@ class GroupMembers:
         else:
             self.consumer.check_member(existing(group, group_id), heartbeating)
         decision.answer(waiter, self.consumer.beat(heartbeating, decision))
+        self._check_size(heartbeating, decision)
+        if classic is not None:
+            self.classic.dissolve(classic, decision)
         return decision.decided()
+
+    def _check_size(self, heartbeating: Heartbeating, decision: Decision) -> None:
+        """Take back what the log would refuse: else all groups of the shard would be loaded anew.
+
+        Raises:
+            KafkaError: UNKNOWN_SERVER_ERROR, it would.
+        """
+        most = self._batch_bytes_max()
+        if decision.fits(most):
+            return
+        self.consumer.revert(heartbeating, decision)
+        raise KafkaError(
+            ErrorCode.UNKNOWN_SERVER_ERROR,
+            f"Group {heartbeating.request.group_id} would change by {decision.size_bytes} bytes of"
+            f" records; max.message.bytes of {CONSUMER_OFFSETS} is {most}.",
+        )
 
     def _upgrade(
         self, classic: ClassicGroup, heartbeating: Heartbeating, decision: Decision
     ) -> None:
         """Make a classic group one of the consumer protocol, for somebody who joins it.
+
+        It is still there then, and goes when all that is decided fits into the log.
 
         Raises:
             KafkaError: it has to stay what it is, or would not take who joins.
@@ -143,8 +166,7 @@ class GroupMembers:
             )
         if classic.is_empty:
             self.consumer.check_member(ConsumerGroup(group_id), heartbeating)
-            for record in self.classic.delete(group_id):
-                decision.record(record)
+            self.classic.write_end(classic, decision)
             return
         changes = upgraded(
             classic,
@@ -156,7 +178,7 @@ class GroupMembers:
         for change in changes:
             apply(draft, change)
         self.consumer.check_member(draft[group_id], heartbeating)
-        self.classic.dissolve(group_id, decision)
+        self.classic.write_end(classic, decision)
         self.consumer.write_upgraded(group_id, changes, decision)
 
     def _downgrade(self, group: ConsumerGroup, leaving: Sequence[str], decision: Decision) -> bool:

@@ -6,8 +6,18 @@ import asyncio
 
 import pytest
 
+from broker.core.groups.consumer.consumer_heartbeats import Heartbeating
 from protocol.errors import ErrorCode, KafkaError
-from tests.broker.coordinators.asking import code_of, commit, fetch, join, sync, until_loaded
+from protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
+from tests.broker.coordinators.asking import (
+    GROUP,
+    code_of,
+    commit,
+    fetch,
+    join,
+    sync,
+    until_loaded,
+)
 from tests.broker.coordinators.conftest import OFFSETS
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
@@ -94,3 +104,34 @@ async def test_who_waits_for_a_group_is_told_when_its_disk_fails(lab: Lab) -> No
     await asyncio.sleep(0.1)
     lab[1].log_dirs[await lab[1].dir_of(OFFSETS) or ""].fail("append", OSError(5, "broken"))
     assert await waiting is ErrorCode.NOT_COORDINATOR
+
+
+async def test_a_heartbeat_that_the_log_has_no_room_for_is_refused_and_others_wait_on(
+    lab: Lab,
+) -> None:
+    await until_loaded(lab[1])
+    (host,) = lab[1].groups.hosts()
+    shard = host.shard
+    waiting = lab.begin(join(lab[1], group="classic"))
+    await asyncio.sleep(0.1)
+    names = [str(number).rjust(30_000, "t") for number in range(40)]
+    request = ConsumerGroupHeartbeatRequest(
+        group_id=GROUP,
+        member_id="m",
+        member_epoch=0,
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_names=names,
+        topic_partitions=[],
+    )
+    heartbeating = Heartbeating(request, 1, "client", "/h", "unique")
+    with pytest.raises(KafkaError, match=r"max\.message\.bytes of __consumer_offsets") as refused:
+        await lab[1].groups.ask(
+            GROUP,
+            lambda shard, waiter, now_ms, wall_ms: shard.members.beat(
+                waiter, heartbeating, now_ms, wall_ms
+            ),
+        )
+    assert refused.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert host.holds(shard)
+    assert (await waiting).error_code == NONE
+    assert shard.members.get(GROUP) is None

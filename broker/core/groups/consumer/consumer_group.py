@@ -17,6 +17,7 @@ from broker.core.groups.topic_patterns import ResolvedRegularExpression
 FIRST_EPOCH: Final = 1
 """Of a group without members, and of its empty assignment."""
 NEVER_ASSIGNED_MS: Final = 0
+NEVER_SEEN: Final = -1
 
 
 class ConsumerGroupState(Enum):
@@ -76,7 +77,7 @@ class ConsumerGroup:
         self.regex_subscribers: dict[str, int] = {}
         self.has_partition_metadata_record = False
         """Whether the log has what releases before 4.1 wrote instead of the hash."""
-        self.seen_generation = -1
+        self.seen_generation = NEVER_SEEN
         """Of the metadata that the hash was compared with last; not stored."""
         self.seen_names: frozenset[str] = frozenset()
         """The topics of the cluster when the regular expressions were resolved last."""
@@ -190,6 +191,10 @@ class ConsumerGroup:
             self.regexes[regex] = resolved
             for topic in resolved.topics:
                 _add(self._regex_topics, topic, 1)
+
+    def forget_topics(self) -> None:
+        """Have the topics of the cluster looked at again when a member is heard next."""
+        self.seen_generation, self.seen_names = NEVER_SEEN, frozenset()
 
     def _release(self, member: ConsumerMember | None) -> None:
         if member is None:

@@ -7,6 +7,7 @@ Source: GroupMetadataManager; ConsumerGroup.validateOffsetCommit and kin; KIP-84
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from broker.core.coordination import Record
@@ -150,8 +151,25 @@ class ConsumerGroups:
     ) -> ConsumerGroupHeartbeatResponse:
         """Take over what a member says that was checked; a new group begins."""
         group_id = heartbeating.request.group_id
-        group = self._groups.setdefault(group_id, ConsumerGroup(group_id))
+        group = self._groups.get(group_id)
+        if group is None:
+            decision.changes(partial(self._groups.pop, group_id))
+            group = self._groups[group_id] = ConsumerGroup(group_id)
         return self._heartbeats.beat(group, heartbeating, self._settings_of(group_id), decision)
+
+    def revert(self, heartbeating: Heartbeating, decision: Decision) -> None:
+        """Take back what a heartbeat changed, but that its member is alive."""
+        decision.revert()
+        group = self._groups.get(heartbeating.request.group_id)
+        if group is None:
+            return
+        group.forget_topics()
+        member = group.members.get(heartbeating.member_id)
+        if member is not None and member.classic is None:
+            timeout_ms = self._settings_of(group.group_id).session_timeout_ms
+            self.rebalances.time_session(
+                group.group_id, member.member_id, timeout_ms, decision.now_ms
+            )
 
     def leave(
         self, group: ConsumerGroup, heartbeating: Heartbeating, decision: Decision

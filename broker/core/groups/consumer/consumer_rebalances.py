@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from broker.core.groups.assignors.assignment import Assign, MemberSubscription
@@ -28,8 +29,10 @@ from broker.core.groups.consumer.group_log import (
 )
 from broker.core.groups.consumer.known_topics import KnownTopics
 from broker.core.groups.consumer.reconciliation import Owned, Towards, reconciled
+from broker.core.groups.consumer.reverts import revert_of
 from broker.core.groups.decision import Decision
 from broker.core.timers import Timers
+from protocol.messages.consumer_group_records import ConsumerGroupCurrentMemberAssignmentKey
 
 
 class TimerKind(Enum):
@@ -76,8 +79,15 @@ class ConsumerRebalances:
         self._assignors = assignors
 
     def write(self, changes: Iterable[Change], decision: Decision) -> None:
-        """Make changes, and have the log know them."""
+        """Make changes, and have the log know them.
+
+        Whose timers change, has another current assignment, and that is written before.
+        """
         for change in changes:
+            decision.changes(revert_of(self.groups, change))
+            if isinstance(change.key, ConsumerGroupCurrentMemberAssignmentKey):
+                timers = self._timers_of(change.key.group_id, change.key.member_id)
+                decision.changes(partial(self._put_timers, timers))
             apply(self.groups, change)
             decision.record(change.record())
 
@@ -201,3 +211,14 @@ class ConsumerRebalances:
         """A member is no more."""
         for kind in TimerKind:
             self.timers.cancel(TimerKey(kind, group_id, member_id))
+
+    def _timers_of(self, group_id: str, member_id: str) -> dict[TimerKey, int | None]:
+        keys = [TimerKey(kind, group_id, member_id) for kind in TimerKind]
+        return {key: self.timers.due_ms(key) for key in keys}
+
+    def _put_timers(self, timers: Mapping[TimerKey, int | None]) -> None:
+        for key, due_ms in timers.items():
+            if due_ms is None:
+                self.timers.cancel(key)
+            else:
+                self.timers.set(key, due_ms)

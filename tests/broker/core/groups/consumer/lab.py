@@ -125,6 +125,8 @@ class Lab:
         self.config = replace(
             CoordinationConfig(), **{"group_consumer_assignment_interval_ms": 0, **config}
         )
+        self.batch_bytes_max = 1_048_588
+        """What the log takes."""
         self.members = self.new_members()
         self.now_ms = 0
         self.records: list[Record] = []
@@ -138,7 +140,7 @@ class Lab:
 
     def new_members(self) -> GroupMembers:
         topics = KnownTopics(self.image)
-        return GroupMembers(self.config, lambda: 1_048_588, topics, BUILTIN_ASSIGNORS)
+        return GroupMembers(self.config, lambda: self.batch_bytes_max, topics, BUILTIN_ASSIGNORS)
 
     @property
     def group(self) -> ConsumerGroup:
