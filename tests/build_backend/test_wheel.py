@@ -60,6 +60,7 @@ def test_the_only_top_level_names_are_the_package_and_its_metadata(wheel: dict[s
     assert wheel[f"{metadata}/top_level.txt"].split() == [b"jbodlab"]
 
 
+@pytest.mark.sampled_among("source distributions", kept=0)
 def test_a_source_distribution_builds_the_wheel_of_the_repository(
     wheel: dict[str, bytes], tmp_path: Path
 ) -> None:

@@ -15,6 +15,8 @@ from tests.mutations import controller_mutants, mutants
 from tests.mutations.mutants import turn_into
 from tests.mutations.trial import TP, Trial
 
+pytestmark = pytest.mark.sampled_among("checkers of controllers, with a mutant and without", kept=6)
+
 broken_or_not = pytest.mark.parametrize("is_broken", [False, True], ids=["real", "mutant"])
 
 

@@ -28,6 +28,10 @@ from tests.mutations.mutants import turn_into
 from tests.mutations.trial import TP, Trial
 from tests.simulation.world.worlds import sim_loop
 
+pytestmark = pytest.mark.sampled_among(
+    "checkers of transactions, with a mutant and without", kept=6
+)
+
 broken_or_not = pytest.mark.parametrize("is_broken", [False, True], ids=["real", "mutant"])
 COMPACTED = {"cleanup.policy": "compact"}
 SOON = "{transaction.abort.timed.out.transaction.cleanup.interval.ms: '500'}"
