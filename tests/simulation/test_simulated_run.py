@@ -37,7 +37,7 @@ def traced(hash_seed: str, seed: int, seconds: int) -> str:
 
 
 @pytest.mark.integration
-@pytest.mark.sampled("seed", kept=1)
+@pytest.mark.sampled_among("worlds in processes that hash differently", kept=1)
 @pytest.mark.parametrize("seed", [SEED, AIOKAFKA_SEED, 23])
 def test_a_seed_has_one_trace_whatever_the_hash_seed(seed: int) -> None:
     first = traced("1", seed, 5)
