@@ -52,3 +52,12 @@ class Decision:
     def decided(self) -> Decided:
         """Return what was gathered."""
         return Decided(tuple(self._records), tuple(self._answers))
+
+
+def answered(
+    waiter: Waiter, answer: Callable[[Decision], Any], now_ms: int, wall_ms: int
+) -> Decided:
+    """Return what ``answer`` decides, whose result is told to ``waiter``."""
+    decision = Decision(now_ms, wall_ms)
+    decision.answer(waiter, answer(decision))
+    return decision.decided()

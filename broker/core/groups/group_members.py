@@ -7,6 +7,7 @@ Source: GroupMetadataManager (getOrMaybeCreateConsumerGroup, classicGroupJoin).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from broker.core.coordination import Decided, Record, Waiter
@@ -20,7 +21,7 @@ from broker.core.groups.consumer.consumer_heartbeats import Heartbeating
 from broker.core.groups.consumer.conversion import downgraded, may_downgrade, upgraded
 from broker.core.groups.consumer.group_log import RECORDS, Groups, apply
 from broker.core.groups.consumer.known_topics import KnownTopics
-from broker.core.groups.decision import Decision
+from broker.core.groups.decision import Decision, answered
 from broker.core.groups.joins import Joining
 from broker.core.groups.membership import Committer, ExpiryRule
 from protocol.configs.coordination import CoordinationConfig
@@ -114,12 +115,12 @@ class GroupMembers:
         """
         self.consumer.check_request(heartbeating)
         group_id = heartbeating.request.group_id
-        decision = Decision(now_ms, wall_ms)
         group = self.consumer.get(group_id)
         if heartbeating.is_leaving:
             group = existing(group, group_id)
-            decision.answer(waiter, self.consumer.leave(group, heartbeating, decision))
-            return decision.decided()
+            leave = partial(self.consumer.heartbeats.leave, group, heartbeating)
+            return answered(waiter, leave, now_ms, wall_ms)
+        decision = Decision(now_ms, wall_ms)
         classic = self.classic.get(group_id)
         if classic is not None:
             self._upgrade(classic, heartbeating, decision)
@@ -205,9 +206,8 @@ class GroupMembers:
             return self.classic.join(joining, now_ms, wall_ms)
         if not group.is_empty:
             self.classic.check_join(joining.request)
-            decision = Decision(now_ms, wall_ms)
-            decision.answer(joining.waiter, self.consumer.join(group, joining, decision))
-            return decision.decided()
+            join = partial(self.consumer.join, group, joining)
+            return answered(joining.waiter, join, now_ms, wall_ms)
         joined = self.classic.join(joining, now_ms, wall_ms)
         if self.classic.knows(group.group_id):
             gone = self.consumer.delete(group)
@@ -221,10 +221,8 @@ class GroupMembers:
         group = self.consumer.get(request.group_id)
         if group is None:
             return self.classic.sync(waiter, request, version, now_ms, wall_ms)
-        decision = Decision(now_ms, wall_ms)
-        members = self.consumer.classic_members
-        decision.answer(waiter, members.sync(group, request, version, decision))
-        return decision.decided()
+        sync = partial(self.consumer.classic_members.sync, group, request, version)
+        return answered(waiter, sync, now_ms, wall_ms)
 
     def heartbeat(
         self, waiter: Waiter, request: HeartbeatRequest, now_ms: int, wall_ms: int
@@ -233,10 +231,8 @@ class GroupMembers:
         group = self.consumer.get(request.group_id)
         if group is None:
             return self.classic.heartbeat(waiter, request, now_ms, wall_ms)
-        decision = Decision(now_ms, wall_ms)
-        members = self.consumer.classic_members
-        decision.answer(waiter, members.heartbeat(group, request, decision))
-        return decision.decided()
+        heartbeat = partial(self.consumer.classic_members.heartbeat, group, request)
+        return answered(waiter, heartbeat, now_ms, wall_ms)
 
     def leave(
         self, waiter: Waiter, request: LeaveGroupRequest, now_ms: int, wall_ms: int
@@ -245,9 +241,8 @@ class GroupMembers:
         group = self.consumer.get(request.group_id)
         if group is None:
             return self.classic.leave(waiter, request, now_ms, wall_ms)
-        decision = Decision(now_ms, wall_ms)
-        decision.answer(waiter, self.consumer.classic_members.leave(group, request, decision))
-        return decision.decided()
+        leave = partial(self.consumer.classic_members.leave, group, request)
+        return answered(waiter, leave, now_ms, wall_ms)
 
     # What the offsets of groups ask, and administrators.
 

@@ -48,8 +48,8 @@ class ConsumerGroups:
         "_config",
         "_group_config",
         "_groups",
-        "_heartbeats",
         "classic_members",
+        "heartbeats",
         "rebalances",
         "topics",
     )
@@ -77,8 +77,8 @@ class ConsumerGroups:
         self._group_config = group_config
         self.topics = topics
         self.rebalances = ConsumerRebalances(self._groups, topics, self._assignors, downgrade)
-        self._heartbeats = ConsumerHeartbeats(self.rebalances)
-        self.classic_members = ClassicMembers(self.rebalances, self._heartbeats, config)
+        self.heartbeats = ConsumerHeartbeats(self.rebalances)
+        self.classic_members = ClassicMembers(self.rebalances, self.heartbeats, config)
 
     # What there is.
 
@@ -155,7 +155,7 @@ class ConsumerGroups:
         if group is None:
             decision.changes(partial(self._groups.pop, group_id))
             group = self._groups[group_id] = ConsumerGroup(group_id)
-        return self._heartbeats.beat(group, heartbeating, self._settings_of(group_id), decision)
+        return self.heartbeats.beat(group, heartbeating, self._settings_of(group_id), decision)
 
     def revert(self, heartbeating: Heartbeating, decision: Decision) -> None:
         """Take back what a heartbeat changed, but that its member is alive."""
@@ -170,16 +170,6 @@ class ConsumerGroups:
             self.rebalances.time_session(
                 group.group_id, member.member_id, timeout_ms, decision.now_ms
             )
-
-    def leave(
-        self, group: ConsumerGroup, heartbeating: Heartbeating, decision: Decision
-    ) -> ConsumerGroupHeartbeatResponse:
-        """Let a member go.
-
-        Raises:
-            KafkaError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
-        """
-        return self._heartbeats.leave(group, heartbeating, decision)
 
     def join(self, group: ConsumerGroup, joining: Joining, decision: Decision) -> JoinGroupResponse:
         """Take in a member that speaks the classic protocol.
