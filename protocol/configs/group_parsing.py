@@ -55,11 +55,6 @@ def group_config(overrides: Mapping[str, str], broker: GroupDefaults) -> GroupCo
     return GroupConfig(**by_field(_completed(values, broker)))
 
 
-def default_group_config(broker: GroupDefaults) -> GroupConfig:
-    """Return what groups have that set nothing."""
-    return group_config({}, broker)
-
-
 def check_group_configs(overrides: Mapping[str, str], broker: GroupDefaults) -> None:
     """Check what a group is to be set to: names, values, bounds, values against each other.
 

@@ -26,7 +26,7 @@ from broker.core.groups.joins import Joining
 from broker.core.groups.membership import Committer, ExpiryRule
 from protocol.configs.coordination import CoordinationConfig
 from protocol.configs.group import GroupConfig
-from protocol.configs.group_parsing import default_group_config
+from protocol.configs.group_parsing import group_config
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.group_records import GroupMetadataValue
@@ -46,7 +46,7 @@ class GroupMembers:
         batch_bytes_max: Callable[[], int],
         topics: KnownTopics,
         assignors: Mapping[str, Assign],
-        group_config: Callable[[str], GroupConfig] | None = None,
+        config_of: Callable[[str], GroupConfig] | None = None,
     ) -> None:
         """Begin without a group.
 
@@ -55,14 +55,15 @@ class GroupMembers:
             batch_bytes_max: ``max.message.bytes`` of the topic.
             topics: those of the cluster.
             assignors: all that there are, by name.
-            group_config: gives what a group is configured to, now; None: all have the defaults.
+            config_of: gives what a group is configured to, now; None: all have the defaults.
         """
-        defaults = default_group_config(config)
-        config_of: Callable[[str], GroupConfig] = group_config or (lambda _: defaults)
+        defaults = group_config({}, config)
         self._config = config
         self._batch_bytes_max = batch_bytes_max
         self.classic = ClassicGroups(config, batch_bytes_max)
-        self.consumer = ConsumerGroups(config, topics, assignors, self._downgrade, config_of)
+        self.consumer = ConsumerGroups(
+            config, topics, assignors, self._downgrade, config_of or (lambda _: defaults)
+        )
 
     # The log, and time.
 

@@ -138,8 +138,7 @@ def produce_refusal(code: ErrorCode, how: Verifying) -> ToldCode:
     """
     if code is ErrorCode.INVALID_TXN_STATE:
         return ToldCode(code, "Partition was not added to the transaction")
-    is_concurrent = code is ErrorCode.CONCURRENT_TRANSACTIONS and how is not Verifying.ADDING
-    if code in _TRANSIENT or is_concurrent:
+    if code in _TRANSIENT or _is_unknown_to_client(code, how):
         return ToldCode(
             ErrorCode.NOT_ENOUGH_REPLICAS,
             "Unable to verify the partition has been added to the transaction. "
@@ -150,7 +149,11 @@ def produce_refusal(code: ErrorCode, how: Verifying) -> ToldCode:
 
 def offset_commit_refusal(code: ErrorCode, how: Verifying) -> ErrorCode:
     """Return what TxnOffsetCommit is told: clients try again after COORDINATOR_LOAD_IN_PROGRESS."""
-    is_concurrent = code is ErrorCode.CONCURRENT_TRANSACTIONS and how is not Verifying.ADDING
-    if code is ErrorCode.NETWORK_EXCEPTION or is_concurrent:
+    if code is ErrorCode.NETWORK_EXCEPTION or _is_unknown_to_client(code, how):
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     return code
+
+
+def _is_unknown_to_client(code: ErrorCode, how: Verifying) -> bool:
+    """Tell whether a client would not try again after a code by which its leader may."""
+    return code is ErrorCode.CONCURRENT_TRANSACTIONS and how is not Verifying.ADDING
