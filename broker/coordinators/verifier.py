@@ -65,6 +65,16 @@ class VerifierPort(Protocol):
         ...
 
 
+class _Wanted(NamedTuple):
+    """What is to be appended for one transaction."""
+
+    transactional_id: str
+    producer: ProducerIdAndEpoch
+    sequences: Mapping[TopicPartition, int]
+    """The first of the batch for each partition."""
+    how: Verifying
+
+
 class _Outcome(NamedTuple):
     guards: Mapping[TopicPartition, VerificationGuard]
     refused: Mapping[TopicPartition, ErrorCode]
@@ -114,7 +124,7 @@ class Verifier:
             )
         sequences = {tp: header.base_sequence for tp, header in headers.items()}
         producer = ProducerIdAndEpoch(*producers.pop())
-        outcome = await self._verify(transactional_id, producer, sequences, how)
+        outcome = await self._verify(_Wanted(transactional_id, producer, sequences, how))
         told: list[ProducePart | ToldCode] = []
         for part in parts:
             if (code := outcome.refused.get(part.tp)) is not None:
@@ -131,7 +141,7 @@ class Verifier:
         Raises:
             KafkaError: why they must not.
         """
-        outcome = await self._verify(transactional_id, asked, {tp: 0}, how)
+        outcome = await self._verify(_Wanted(transactional_id, asked, {tp: 0}, how))
         if (code := outcome.refused.get(tp)) is not None:
             raise KafkaError(offset_commit_refusal(code, how))
         return TransactionProducer(*asked, outcome.guards[tp])
@@ -145,13 +155,7 @@ class Verifier:
         if producer.guard is not None:
             self._ports.produces.check_verified(tp, *producer[:2], producer.guard)
 
-    async def _verify(
-        self,
-        transactional_id: str,
-        producer: ProducerIdAndEpoch,
-        sequences: Mapping[TopicPartition, int],
-        how: Verifying,
-    ) -> _Outcome:
+    async def _verify(self, wanted: _Wanted) -> _Outcome:
         """Ask, and again while the transaction before is being ended, for a bounded time."""
         ports = self._ports
         most_ms = min(
@@ -159,18 +163,14 @@ class Verifier:
         )
         end_ms = ports.now_ms() + most_ms
         while True:
-            outcome = await self._ask_once(transactional_id, producer, sequences, how)
-            if not is_worth_retrying(outcome.refused.values(), how) or ports.now_ms() >= end_ms:
+            outcome = await self._ask_once(wanted)
+            is_last = ports.now_ms() >= end_ms
+            if is_last or not is_worth_retrying(outcome.refused.values(), wanted.how):
                 return outcome
             await asyncio.sleep(ports.config.add_partitions_to_txn_retry_backoff_ms / 1000)
 
-    async def _ask_once(
-        self,
-        transactional_id: str,
-        producer: ProducerIdAndEpoch,
-        sequences: Mapping[TopicPartition, int],
-        how: Verifying,
-    ) -> _Outcome:
+    async def _ask_once(self, wanted: _Wanted) -> _Outcome:
+        transactional_id, producer, sequences, how = wanted
         guards: dict[TopicPartition, VerificationGuard] = {}
         refused: dict[TopicPartition, ErrorCode] = {}
         for tp, sequence in sequences.items():
