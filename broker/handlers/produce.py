@@ -36,14 +36,20 @@ from protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from protocol.records.batch import BATCH_LENGTH, BATCH_LENGTH_POSITION, LOG_OVERHEAD_BYTES
+from protocol.ports import Buffer
+from protocol.records.batch import (
+    BATCH_LENGTH,
+    BATCH_LENGTH_POSITION,
+    LOG_OVERHEAD_BYTES,
+    MAGIC,
+    MAGIC_POSITION,
+)
+from protocol.records.steps import Steps
 from protocol.topic_names import INTERNAL_TOPICS
 
 _ADMIN_CLIENT_ID: Final = "__admin_client"
 """By which Kafka's own tools may write internal topics. Source: AdminUtils.ADMIN_CLIENT_ID."""
 _VALID_ACKS: Final = (-1, 0, 1)
-_MAGIC_AT: Final = 16
-_MAGIC: Final = 2
 _LEADER_HINTS_SINCE: Final = 10
 _TOPIC_IDS_SINCE: Final = 13
 _ALL_CODECS_SINCE: Final = 7
@@ -179,8 +185,8 @@ def _check(partition: PartitionProduceData, version: int) -> ProduceResult | Non
     if (
         version >= _ALL_CODECS_SINCE
         and records is not None
-        and len(records) > _MAGIC_AT
-        and records[_MAGIC_AT] == _MAGIC
+        and len(records) > MAGIC_POSITION
+        and records[MAGIC_POSITION] == MAGIC
         and BATCH_LENGTH.unpack_from(records, BATCH_LENGTH_POSITION)[0]
         == len(records) - LOG_OVERHEAD_BYTES
     ):
@@ -199,20 +205,12 @@ def _check(partition: PartitionProduceData, version: int) -> ProduceResult | Non
 async def _convert(
     context: Context, config: TopicConfig, partition: PartitionProduceData
 ) -> ProduceResult | None:
-    """Replace a message set by the batch of its records, or return why that cannot be.
-
-    Other requests are served between the steps.
-    """
+    """Replace a message set by the batch of its records, or return why that cannot be."""
     records = partition.records
     assert isinstance(records, memoryview)
     if not is_message_set(records):
         return None
-    steps = convert_in_steps(records, config)
-    try:
-        partition.records = memoryview(await context.record_turns.run(steps))
-    except KafkaError as error:
-        return _refusal(error)
-    return None
+    return await _rewrite(context, partition, convert_in_steps(records, config))
 
 
 async def _recompress(
@@ -223,7 +221,13 @@ async def _recompress(
     assert isinstance(records, memoryview)
     if not needs_recompression(records, config):
         return None
-    steps = recompress_in_steps(records, config)
+    return await _rewrite(context, partition, recompress_in_steps(records, config))
+
+
+async def _rewrite(
+    context: Context, partition: PartitionProduceData, steps: Steps[Buffer]
+) -> ProduceResult | None:
+    """Put what comes of ``steps`` in place of the records; other requests are served meanwhile."""
     try:
         partition.records = memoryview(await context.record_turns.run(steps))
     except KafkaError as error:
