@@ -279,15 +279,8 @@ class ConsumerHeartbeats:
             group.group_id, member_id, settings.session_timeout_ms, decision.now_ms
         )
         is_told = heartbeating.is_joining or heartbeating.is_full
-        return ConsumerGroupHeartbeatResponse(
-            error_code=ErrorCode.NONE,
-            member_id=member_id,
-            member_epoch=updated.epoch,
-            heartbeat_interval_ms=settings.heartbeat_interval_ms,
-            assignment=Assignment(topic_partitions=_rows(updated.assigned))
-            if is_told or updated.assigned != member.assigned
-            else None,
-        )
+        assigned = updated.assigned if is_told or updated.assigned != member.assigned else None
+        return _told(updated, assigned, settings.heartbeat_interval_ms)
 
     def member_or_new(
         self, group: ConsumerGroup, member_id: str, instance_id: str | None, decision: Decision
@@ -336,12 +329,20 @@ class ConsumerHeartbeats:
             self._rebalances.write([current_change(group.group_id, away)], decision)
         else:
             self._rebalances.fence(group, [member.member_id], decision)
-        return ConsumerGroupHeartbeatResponse(
-            error_code=ErrorCode.NONE,
-            member_id=member.member_id,
-            member_epoch=request.member_epoch,
-            heartbeat_interval_ms=0,
-        )
+        return _told(replace(member, epoch=request.member_epoch), None, 0)
+
+
+def _told(
+    member: ConsumerMember, assigned: Held | None, interval_ms: int
+) -> ConsumerGroupHeartbeatResponse:
+    """Tell a member its id, its epoch and what it has; None leaves that as it was told last."""
+    return ConsumerGroupHeartbeatResponse(
+        error_code=ErrorCode.NONE,
+        member_id=member.member_id,
+        member_epoch=member.epoch,
+        heartbeat_interval_ms=interval_ms,
+        assignment=None if assigned is None else Assignment(topic_partitions=_rows(assigned)),
+    )
 
 
 def _updated(member: ConsumerMember, heartbeating: Heartbeating) -> ConsumerMember:
