@@ -17,6 +17,12 @@ from jbodlab.asking.log_dir_signs import cause_of
 from jbodlab.commands.output import Lab, lab_command, partition_content
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.processes.cluster import CONTROLLER, Cluster, Condition
+from jbodlab.processes.http_api_process import (
+    PORT,
+    http_api_address,
+    http_api_port,
+    start_http_api,
+)
 from jbodlab.processes.loading import Remaining, loading_words
 from jbodlab.processes.nodes import listens, status_troubles
 from jbodlab.processes.process import fatal_signal
@@ -41,16 +47,28 @@ _NOTHING_TOLD: Final[dict[str, Any]] = {
     help="Begin a new controller journal beside brokers with data of another one: its topics "
     "are lost, the data stays on disk.",
 )
+@click.option(
+    "--http-port",
+    type=click.IntRange(1, 65535),
+    help=f"Where the HTTP API listens, on loopback; else {PORT}, or any if that is taken.",
+)
+@click.option("--no-http-api", is_flag=True, help="Leave the HTTP API and the console out.")
 @lab_command
-def up(lab: Lab, *, accept_new_journal: bool) -> None:
-    """Start what does not run yet, and stay in the background."""
+def up(lab: Lab, *, accept_new_journal: bool, http_port: int | None, no_http_api: bool) -> None:
+    """Start what does not run yet, and stay in the background.
+
+    The HTTP API and the page of `jbodlab console` are served beside the cluster, for this machine
+    only; `status` says where, `down` ends them.
+    """
     cluster = lab.cluster
+    port = None if no_http_api else http_api_port(cluster, http_port)
     cluster.controller_options = ["--accept-new-journal"] if accept_new_journal else []
     began = time.monotonic()
     with lab.working("starting the controller and the brokers") as shown:
         topics = Condition(_has_topics(cluster), "the topics of the cluster file are there")
         started = cluster.start(show=shown.update, then=topics)
     seconds = time.monotonic() - began
+    http_api = None if port is None else start_http_api(cluster, port)
     offline = _offline_log_dirs(cluster)
     lab.emit(
         {
@@ -59,11 +77,13 @@ def up(lab: Lab, *, accept_new_journal: bool) -> None:
             "topics": [topic.name for topic in cluster.spec.topics],
             "seconds": round(seconds, 3),
             "bootstrap_servers": cluster.bootstrap_servers,
+            "http_api": http_api,
         },
         (
             f"{_started_words(started)} in {seconds:.1f} s\n"
             f"bootstrap servers: {','.join(cluster.bootstrap_servers)}\n"
-            f"logs: {cluster.run_dir}\n"
+            + (f"HTTP API and console: {http_api}\n" if http_api else "")
+            + f"logs: {cluster.run_dir}\n"
             "next: `jbodlab status`, `jbodlab log-dirs describe`, `jbodlab down`"
         ),
     )
@@ -118,8 +138,12 @@ def _status(lab: Lab) -> tuple[dict[str, Any], Table]:
         "processes": processes,
         "brokers": [] if view is None else list(view.broker_ids),
         "partitions": [] if view is None else [partition_content(each) for each in view.partitions],
+        "http_api": http_api_address(cluster),
     }
-    return content, _status_table(processes, view, cluster.short)
+    table = _status_table(processes, view, cluster.short)
+    if content["http_api"]:
+        table.caption = f"HTTP API and console: {content['http_api']}"
+    return content, table
 
 
 @click.group(short_help="Start, stop, pause or kill one broker.")

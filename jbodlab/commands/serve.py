@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from jbodlab.commands.output import Lab, lab_command
+from jbodlab.processes.http_api_process import PORT, http_api_address
 
 
 @click.command("serve", short_help="Serve the HTTP API of the cluster.")
@@ -39,17 +40,31 @@ def serve_api(lab: Lab, host: str, port: int, token_file: Path | None) -> None:
 
 
 @click.command(short_help="Open a page that shows the disks and breaks them.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8099, show_default=True)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help=f"Serve it at this port. Else at {PORT}, unless `jbodlab up` has left it running.",
+)
 @lab_command
-def console(lab: Lab, port: int) -> None:
-    """Serve the HTTP API of the cluster, and open its page in a browser; Ctrl-C ends it."""
+def console(lab: Lab, port: int | None) -> None:
+    """Open the page of the cluster in a browser.
 
-    def on_ready(address: str) -> None:
-        is_shown = webbrowser.open(f"{address}/")
-        words = "it is open in your browser" if is_shown else "open it in a browser"
-        _tell(lab, f"{address}/", f"{words}; Ctrl-C ends it")
+    `jbodlab up` serves it. Where nobody does, this command does so until Ctrl-C.
+    """
+    address = http_api_address(lab.cluster) if port is None else None
+    if address is not None:
+        _tell(lab, f"{address}/", _opened(address))
+        return
 
-    _serve(lab, on_ready, ("127.0.0.1", port, None))
+    def on_ready(served: str) -> None:
+        _tell(lab, f"{served}/", f"{_opened(served)}; Ctrl-C ends it")
+
+    _serve(lab, on_ready, ("127.0.0.1", PORT if port is None else port, None))
+
+
+def _opened(address: str) -> str:
+    is_shown = webbrowser.open(f"{address}/")
+    return "it is open in your browser" if is_shown else "open it in a browser"
 
 
 def _tell(lab: Lab, address: str, words: str) -> None:

@@ -32,13 +32,13 @@ from protocol.cluster_file.spec import (
 from protocol.faults.model import broker_node
 
 CONTROLLER: Final = "controller"
+HTTP_API: Final = "http-api"
 START_DEADLINE_MS: Final = 30_000
 _POLL_MS: Final = 10
 _CONTROL_TIMEOUT_S: Final = 3
 
 
-def _keep_quiet(_words: str) -> None:
-    return None
+def _keep_quiet(_words: str) -> None: ...
 
 
 def _stands_still() -> bool:
@@ -213,7 +213,7 @@ class Cluster:
     def kill(self, name: str) -> None:
         """End a process with SIGKILL, as a power loss would."""
         self.processes[name].kill()
-        self._write_notes()
+        self.keep_notes()
 
     def pause(self, name: str) -> None:
         """Let a process stand still; its connections and locks stay."""
@@ -224,11 +224,11 @@ class Cluster:
         self.processes[name].resume()
 
     def stop(self, names: list[str] | None = None, deadline_ms: int = STOP_DEADLINE_MS) -> None:
-        """Stop processes cleanly, brokers before the controller; all of them by default.
+        """Stop processes cleanly, the controller last; by default all and what serves their API.
 
         Those that have not ended at the deadline are killed; so are all at once on Ctrl-C.
         """
-        wanted = self.names if names is None else names
+        wanted = [*self.names, HTTP_API] if names is None else names
         known = [self.processes[name] for name in wanted if name in self.processes]
         brokers = [process for process in known if process.name != CONTROLLER]
         try:
@@ -239,7 +239,7 @@ class Cluster:
                 process.kill()
             raise
         finally:
-            self._write_notes()
+            self.keep_notes()
 
     def is_ready(self, admin: ClusterAdmin) -> bool:
         """Tell whether every broker answers metadata that names all brokers."""
@@ -365,7 +365,7 @@ class Cluster:
         node = node_command(name, self.config_path, self.run_id)
         command = [*self._command_prefix, *node, *options]
         self.processes[name] = Process.start(name, command, self.log_file(name))
-        self._write_notes()
+        self.keep_notes()
 
     def _attach(self) -> None:
         for name, note in read_notes(self.run_dir).items():
@@ -374,13 +374,10 @@ class Cluster:
                 self.processes[name] = process
                 self.run_id = note.run_id
 
-    def _write_notes(self) -> None:
-        notes = {
-            name: note_of(each, self.run_id)
-            for name, each in self.processes.items()
-            if each.is_running
-        }
-        write_notes(self.run_dir, notes)
+    def keep_notes(self) -> None:
+        """Write down which processes run, for the commands to come."""
+        running = {name: each for name, each in self.processes.items() if each.is_running}
+        write_notes(self.run_dir, {n: note_of(each, self.run_id) for n, each in running.items()})
 
 
 @contextmanager

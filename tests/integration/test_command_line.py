@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ import pytest
 from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.control import ControlClient
 from jbodlab.errors import ExitCode
-from jbodlab.processes.cluster import Cluster
+from jbodlab.processes.cluster import HTTP_API, Cluster
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from protocol.cluster_file.spec import TopicSpec
 from tests.deadlines import DEADLINE_S
@@ -55,6 +58,24 @@ def test_up_starts_everything_and_creates_the_topics_of_the_file(up: dict[str, A
 def test_up_again_starts_nothing(config: Path, up: dict[str, Any]) -> None:
     assert up["bootstrap_servers"] == answer(config, "up")["bootstrap_servers"]
     assert answer(config, "up")["started"] == []
+
+
+def test_the_http_api_runs_beside_the_cluster(config: Path, up: dict[str, Any]) -> None:
+    address = answer(config, "up")["http_api"]
+    assert address == answer(config, "status")["http_api"]
+    assert address in run(config, "status").stdout
+    deadline = time.monotonic() + DEADLINE_S
+    while (told := cluster_told(address)) is None:  # It may still be starting.
+        assert time.monotonic() < deadline
+    assert told["bootstrap_servers"] == up["bootstrap_servers"]
+
+
+def cluster_told(address: str) -> dict[str, Any] | None:
+    try:
+        with urllib.request.urlopen(f"{address}/cluster", timeout=DEADLINE_S) as response:
+            return json.load(response)
+    except urllib.error.URLError:
+        return None
 
 
 def test_status_tells_processes_and_partitions(config: Path, up: dict[str, Any]) -> None:
@@ -220,7 +241,9 @@ def short(path: str) -> str:
 
 def test_down_stops_everything(config: Path, up: dict[str, Any]) -> None:
     assert up
+    http_api = Cluster(config).processes[HTTP_API]
     assert len(answer(config, "down")["stopped"]) == 4
+    assert not http_api.is_running
     assert run(config, "status").returncode == ExitCode.NOT_RUNNING
     # The module's other tests may still come: the order is random.
     answer(config, "up")
