@@ -13,6 +13,7 @@ import yaml
 from rich.table import Table
 
 from jbodlab.asking.control import ControlClient
+from jbodlab.commands.completion import complete_brokers
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.processes.fault_orders import fault_order
@@ -65,7 +66,9 @@ def add(lab: Lab, words: tuple[str, ...], fault_id: str | None) -> None:
 
 
 @faults.command("list", short_help="Show every fault and what it met.")
-@click.option("--broker", "broker_id", type=int, help="Only this broker.")
+@click.option(
+    "--broker", "broker_id", type=int, shell_complete=complete_brokers, help="Only this broker."
+)
 @lab_command
 def list_faults(lab: Lab, broker_id: int | None) -> None:
     """Show every fault, how many operations it could have met, and how many it changed.
@@ -83,7 +86,9 @@ def list_faults(lab: Lab, broker_id: int | None) -> None:
 
 @faults.command(short_help="Take faults off, some or all of them.")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--broker", "broker_id", type=int, help="Only this broker.")
+@click.option(
+    "--broker", "broker_id", type=int, shell_complete=complete_brokers, help="Only this broker."
+)
 @lab_command
 def clear(lab: Lab, ids: tuple[str, ...], broker_id: int | None) -> None:
     """Take faults off by their ids, or all of them; what hangs in one goes on.
@@ -105,7 +110,13 @@ def clear(lab: Lab, ids: tuple[str, ...], broker_id: int | None) -> None:
 
 @faults.command(short_help="Let requests go on that a fault holds.")
 @click.argument("fault_id", metavar="ID")
-@click.option("--broker", "broker_id", type=int, help="Whose fault it is, if several have it.")
+@click.option(
+    "--broker",
+    "broker_id",
+    type=int,
+    shell_complete=complete_brokers,
+    help="Whose fault it is, if several have it.",
+)
 @click.option("--count", type=click.IntRange(min=1), help="Only the first that wait.")
 @lab_command
 def release(lab: Lab, fault_id: str, broker_id: int | None, count: int | None) -> None:
@@ -124,7 +135,9 @@ def release(lab: Lab, fault_id: str, broker_id: int | None, count: int | None) -
 
 @faults.command(short_help="Show the requests that observers saw.")
 @click.argument("fault_id", metavar="[ID]", required=False)
-@click.option("--broker", "broker_id", type=int, help="Only this broker.")
+@click.option(
+    "--broker", "broker_id", type=int, shell_complete=complete_brokers, help="Only this broker."
+)
 @lab_command
 def passed(lab: Lab, fault_id: str | None, broker_id: int | None) -> None:
     """Show the newest requests of clients that faults of mode observe saw, with their answers.

@@ -14,6 +14,7 @@ from rich.table import Table
 from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.control import ControlClient
 from jbodlab.asking.log_dir_signs import cause_of
+from jbodlab.commands.completion import complete_brokers
 from jbodlab.commands.output import Lab, lab_command, partition_content
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.processes.cluster import CONTROLLER, Cluster, Condition
@@ -152,7 +153,7 @@ def brokers() -> None:
 
 
 @brokers.command("start")
-@click.argument("broker_id", type=int)
+@click.argument("broker_id", type=int, shell_complete=complete_brokers)
 @lab_command
 def start_broker(lab: Lab, broker_id: int) -> None:
     """Start one broker that does not run."""
@@ -170,7 +171,7 @@ def start_broker(lab: Lab, broker_id: int) -> None:
 
 
 @brokers.command("stop")
-@click.argument("broker_id", type=int)
+@click.argument("broker_id", type=int, shell_complete=complete_brokers)
 @lab_command
 def stop_broker(lab: Lab, broker_id: int) -> None:
     """Stop one broker cleanly: it hands over its leaderships first."""
@@ -181,7 +182,7 @@ def stop_broker(lab: Lab, broker_id: int) -> None:
 
 
 @brokers.command("restart", short_help="Stop one broker cleanly and start it again.")
-@click.argument("broker_id", type=int)
+@click.argument("broker_id", type=int, shell_complete=complete_brokers)
 @lab_command
 def restart_broker(lab: Lab, broker_id: int) -> None:
     """Stop one broker cleanly and start it; a healed log dir is used again after that."""
@@ -193,7 +194,7 @@ def restart_broker(lab: Lab, broker_id: int) -> None:
 
 
 @brokers.command("kill")
-@click.argument("broker_id", type=int)
+@click.argument("broker_id", type=int, shell_complete=complete_brokers)
 @lab_command
 def kill_broker(lab: Lab, broker_id: int) -> None:
     """End one broker at once (SIGKILL), as a power loss would."""
@@ -203,7 +204,7 @@ def kill_broker(lab: Lab, broker_id: int) -> None:
 
 
 @brokers.command("pause", short_help="Let one broker stand still (SIGSTOP).")
-@click.argument("broker_id", type=int)
+@click.argument("broker_id", type=int, shell_complete=complete_brokers)
 @lab_command
 def pause_broker(lab: Lab, broker_id: int) -> None:
     """Let one broker stand still (SIGSTOP): its connections stay, and nothing is answered."""
@@ -216,7 +217,7 @@ def pause_broker(lab: Lab, broker_id: int) -> None:
 
 
 @brokers.command("resume")
-@click.argument("broker_id", type=int)
+@click.argument("broker_id", type=int, shell_complete=complete_brokers)
 @lab_command
 def resume_broker(lab: Lab, broker_id: int) -> None:
     """Let a broker that stands still go on (SIGCONT)."""

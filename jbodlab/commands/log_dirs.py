@@ -23,6 +23,7 @@ from jbodlab.asking.log_dir_signs import signs_of
 from jbodlab.asking.moves import PATIENCE_MS as MOVE_PATIENCE_MS
 from jbodlab.asking.moves import watch_move
 from jbodlab.asking.returns import PATIENCE_MS, ReturnProgress, watch_return
+from jbodlab.commands.completion import complete_brokers, complete_log_dirs, complete_topics
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.tables import log_dirs_table
@@ -55,7 +56,9 @@ def log_dirs() -> None:
 
 
 @log_dirs.command(short_help="Show log dirs: state, size, replicas.")
-@click.option("--broker", "broker_id", type=int, help="Only this broker.")
+@click.option(
+    "--broker", "broker_id", type=int, shell_complete=complete_brokers, help="Only this broker."
+)
 @lab_command
 def describe(lab: Lab, broker_id: int | None) -> None:
     """Show every log dir with its state, size and replicas, as DescribeLogDirs tells them.
@@ -89,7 +92,7 @@ def describe(lab: Lab, broker_id: int | None) -> None:
 
 
 @log_dirs.command(short_help="Break the log dir at PATH.")
-@click.argument("path")
+@click.argument("path", shell_complete=complete_log_dirs)
 @click.option("--mode", type=click.Choice(MODES), default="eio", show_default=True)
 @click.option(
     "--delay-ms", type=click.IntRange(min=1), help=f"Of mode {_DELAYED}: added to each call."
@@ -110,7 +113,7 @@ def fail(lab: Lab, path: str, mode: str, delay_ms: int | None) -> None:
 
 
 @log_dirs.command(short_help="Take the fault off the log dir at PATH.")
-@click.argument("path")
+@click.argument("path", shell_complete=complete_log_dirs)
 @click.option(
     "--restart", "with_broker", is_flag=True, help="Restart the broker too, as Kafka needs it."
 )
@@ -133,7 +136,7 @@ def heal(lab: Lab, path: str, with_broker: bool) -> None:  # noqa: FBT001 - clic
 
 
 @log_dirs.command(short_help="Bring a repaired log dir back with its data.")
-@click.argument("path")
+@click.argument("path", shell_complete=complete_log_dirs)
 @patience_option
 @lab_command
 def restart(lab: Lab, path: str, patience_s: int) -> None:
@@ -145,7 +148,7 @@ def restart(lab: Lab, path: str, patience_s: int) -> None:
 
 
 @log_dirs.command(short_help="Put an empty disk in the place of a log dir.")
-@click.argument("path")
+@click.argument("path", shell_complete=complete_log_dirs)
 @click.option(
     "--accept-loss",
     is_flag=True,
@@ -173,9 +176,16 @@ def replace(lab: Lab, path: str, *, patience_s: int, throttle: int | None, **req
 
 
 @log_dirs.command("restart-partition", short_help="Bring one offline replica back.")
-@click.argument("topic")
+@click.argument("topic", shell_complete=complete_topics)
 @click.argument("partition", type=click.IntRange(min=0))
-@click.option("--broker", "broker_id", type=int, required=True, help="Whose replica.")
+@click.option(
+    "--broker",
+    "broker_id",
+    type=int,
+    shell_complete=complete_brokers,
+    required=True,
+    help="Whose replica.",
+)
 @click.option(
     "--accept-loss",
     is_flag=True,
@@ -196,10 +206,23 @@ def restart_partition(
 
 
 @log_dirs.command(short_help="Move one replica to another log dir.")
-@click.argument("topic")
+@click.argument("topic", shell_complete=complete_topics)
 @click.argument("partition", type=click.IntRange(min=0))
-@click.option("--broker", "broker_id", type=int, required=True, help="Whose replica.")
-@click.option("--to", "target", required=True, help="The log dir it goes to.")
+@click.option(
+    "--broker",
+    "broker_id",
+    type=int,
+    shell_complete=complete_brokers,
+    required=True,
+    help="Whose replica.",
+)
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    shell_complete=complete_log_dirs,
+    help="The log dir it goes to.",
+)
 @click.option(
     "--patience",
     "patience_s",

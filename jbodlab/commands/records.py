@@ -13,6 +13,7 @@ import click
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.errors import KafkaError as ClientError
 
+from jbodlab.commands.completion import complete_topics
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.load import (
@@ -36,7 +37,7 @@ bootstrap_option = click.option(
 
 
 @click.command(short_help="Write lines of standard input into a topic.")
-@click.argument("topic")
+@click.argument("topic", shell_complete=complete_topics)
 @click.option("--key-separator", metavar="TEXT", help="What is before it in a line is the key.")
 @bootstrap_option
 @lab_command
@@ -72,7 +73,7 @@ def _record(line: str, key_separator: str | None) -> dict[str, bytes | None]:
 
 
 @click.command(short_help="Print the records of a topic.")
-@click.argument("topic")
+@click.argument("topic", shell_complete=complete_topics)
 @click.option("--from-beginning", is_flag=True, help="Not only what comes from now on.")
 @click.option("--group", help="As a member of this group: it goes on where the group is.")
 @click.option("--count", type=click.IntRange(min=1), help="End after so many records.")
@@ -132,7 +133,7 @@ def _text(content: bytes | None) -> str | None:
 
 
 @click.command(short_help="Write at a rate, then tell what was lost.")
-@click.argument("topic")
+@click.argument("topic", shell_complete=complete_topics)
 @click.option("--seconds", type=click.FloatRange(min=0.1), default=10, show_default=True)
 @click.option("--rate", type=click.IntRange(1, 100_000), default=1000, show_default=True)
 @click.option("--record-bytes", type=click.IntRange(20, 512 * 1024), default=100, show_default=True)

@@ -16,6 +16,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from jbodlab.commands.completion import complete_scenarios
 from jbodlab.commands.output import PIPE_WIDTH
 from jbodlab.commands.run_summary import (
     checks_lines,
@@ -83,7 +84,7 @@ def check(files: tuple[str, ...], is_json: bool) -> None:  # noqa: FBT001 - clic
 
 
 @scenario.command(short_help="Run a scenario, tell its story and judge it.")
-@click.argument("name", metavar="NAME|FILE", required=False)
+@click.argument("name", metavar="NAME|FILE", required=False, shell_complete=complete_scenarios)
 @click.option("--all", "is_all", is_flag=True, help="Run all that come with jbodlab.")
 @click.option("--world", type=click.Choice((*WORLDS, BOTH)), default="simulated", show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of all that chance decides.")

@@ -7,6 +7,7 @@ from random import Random
 import click
 
 from jbodlab.asking.admin import default_replication_factor
+from jbodlab.commands.completion import complete_topics
 from jbodlab.commands.log_dirs import move_bar
 from jbodlab.commands.output import Lab, lab_command, partition_content
 from jbodlab.errors import ExitCode, LabError
@@ -64,7 +65,7 @@ def create(
 
 
 @topics.command(short_help="Write records into a topic.")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_topics)
 @click.option("--mib", type=click.IntRange(min=1), default=30, show_default=True, help="How much.")
 @click.option(
     "--record-bytes",
@@ -94,7 +95,7 @@ def fill(lab: Lab, name: str, mib: int, record_bytes: int) -> None:
 
 
 @topics.command(short_help="Show leaders, replicas and Isr of a topic.")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_topics)
 @lab_command
 def describe(lab: Lab, name: str) -> None:
     """Show leaders, replicas, Isr and offline replicas of the topic NAME."""
@@ -106,7 +107,7 @@ def describe(lab: Lab, name: str) -> None:
 
 
 @topics.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_topics)
 @lab_command
 def delete(lab: Lab, name: str) -> None:
     """Delete the topic NAME and its records."""
