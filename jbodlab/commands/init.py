@@ -38,15 +38,13 @@ configs:
   default.replication.factor: {factor}
   min.insync.replicas: {min_isr}
 
-# Made by `jbodlab up` where they are not there yet.
-topics:
-  - name: orders
-    partitions: 6
-    replication_factor: {factor}
+# Made by `jbodlab up` where they are not there yet; `jbodlab topics create` makes others later.
+# topics:
+#   - {{ name: orders, partitions: 6, replication_factor: {factor} }}
 
 # In force from the start; `jbodlab faults add` puts others in force later (docs/faults.md).
 # faults:
-#   - {{ at_ms: 60000, mode: eio, log_dir: data/b1/d1 }}
+#   - {{ at_ms: 60000, broker: 1, mode: eio, log_dir: data/b1/d1 }}
 
 # One file of JSON lines per broker; `jbodlab report` makes tables of them.
 metrics:
@@ -81,7 +79,9 @@ def init(  # noqa: PLR0913 - click passes each option by name
 ) -> None:
     """Write a commented cluster FILE, cluster.yaml unless told otherwise."""
     if file.exists() and not force:
-        raise LabError(ExitCode.FAILED, f"{file} is there already: --force writes over it")
+        raise LabError(
+            ExitCode.FAILED, f"{file} is there already: --force writes over it, or name another"
+        )
     if not file.parent.is_dir():
         raise LabError(ExitCode.FAILED, f"there is no folder {file.parent} to write {file} into")
     factor = default_replication_factor(brokers)
@@ -98,4 +98,4 @@ def init(  # noqa: PLR0913 - click passes each option by name
         return
     config = "" if file == Path("cluster.yaml") else f" --config {file}"
     click.echo(f"wrote {file}: {brokers} broker(s) with {log_dirs} log dir(s) each")
-    click.echo(f"next: `jbodlab up{config}`, `jbodlab status{config}`")
+    click.echo(f"next: `jbodlab up{config}`, `jbodlab topics create orders --partitions 6{config}`")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from jbodlab.processes.cluster import Cluster
+from jbodlab.processes.free_ports import free_ports
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from tests.integration.typed import typed
 
@@ -31,13 +32,23 @@ def type_in(folder: Path, block: str) -> str:
     return done.stdout + done.stderr
 
 
+def on_free_ports(text: str) -> str:
+    """Return a file of `jbodlab init` with other ports: its own may be taken here."""
+    ports = iter(free_ports(7))
+    text = re.sub(r"(?m)^( +port:) \d+", lambda found: f"{found[1]} {next(ports)}", text)
+    return re.sub(
+        r"(?m)^    port:.*", lambda found: f"{found[0]}\n    control_port: {next(ports)}", text
+    )
+
+
 @pytest.mark.timeout(TUTORIAL_TIMEOUT_S)
 @pytest.mark.sampled_among("tutorial of the guide", kept=0)
 def test_the_tutorial_works_to_its_last_block_and_says_what_the_page_says(tmp_path: Path) -> None:
-    # In place of `jbodlab init`, whose ports may be taken here.
-    file = write_lab_spec(tmp_path, LabShape(capacity_bytes=4 << 30))
     first, *others = blocks("tutorial.md")
-    assert first.startswith("jbodlab init")
+    assert first.startswith("jbodlab init ")
+    file = tmp_path / "cluster.yaml"
+    type_in(tmp_path, "jbodlab init --capacity-mib 4096")
+    file.write_text(on_free_ports(file.read_text()))
     try:
         said = [type_in(tmp_path, each) for each in (first.partition("\n")[2], *others)]
     finally:

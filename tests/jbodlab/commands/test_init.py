@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from jbodlab.errors import ExitCode
@@ -16,7 +17,17 @@ def test_what_init_writes_is_a_cluster_of_the_shape_that_was_asked_for(tmp_path:
     assert [broker.port for broker in spec.brokers] == [29092, 29093]
     assert [len(broker.log_dirs) for broker in spec.brokers] == [4, 4]
     assert spec.controller.port == 29090
-    assert [topic.replication_factor for topic in spec.topics] == [2]
+    assert spec.topics == (), "the guide's first topic is made by its reader"
+
+
+def test_the_topics_and_faults_that_init_shows_need_their_marks_off_only(tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    jbodlab("init", str(file), "--brokers", "2")
+    shown = re.sub(r"(?m)^# (topics:|faults:|  - )", r"\1", file.read_text())
+    file.write_text(shown)
+    spec = load_cluster_spec(file)
+    assert [(topic.name, topic.replication_factor) for topic in spec.topics] == [("orders", 2)]
+    assert [each.at_ms for each in spec.faults] == [60_000]
 
 
 def test_log_dirs_have_the_capacity_that_was_asked_for(tmp_path: Path) -> None:
