@@ -82,7 +82,10 @@ COMMANDS: Final = {
         "Show transactions, find and abort what hangs.",
     ),
 }
-"""Where each command is, and its line of the help: its module is imported when it is asked for."""
+"""Where each command is, and its line of the help: its module is imported when it is asked for.
+
+In the order of the help: what a newcomer needs first, Kafka's own tools last.
+"""
 
 
 class _OneLineErrors(LazyGroup):
@@ -120,7 +123,10 @@ class _OneLineErrors(LazyGroup):
 )
 @click.version_option(package_name="jbodlab")
 def main() -> None:
-    """A Kafka cluster made to have its disks broken."""
+    """A Kafka cluster made to have its disks broken.
+
+    Begin with `jbodlab init` and `jbodlab up`, or with `jbodlab demo`; every command has --help.
+    """
 
 
 def _fail(ctx: click.Context, code: ExitCode, message: str) -> None:

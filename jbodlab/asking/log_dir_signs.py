@@ -44,4 +44,7 @@ def cause_of(reason: str) -> str:
 
 
 def _faults(faults: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [f"fault {each['mode']} in force, {each['hits']} hits" for each in faults]
+    return [
+        f"fault {each['mode']} in force, {each['hits']} hit{'s' * (each['hits'] != 1)}"
+        for each in faults
+    ]

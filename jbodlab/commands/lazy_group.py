@@ -27,8 +27,8 @@ class LazyGroup(click.Group):
         self._table = table
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names, sorted as click sorts them."""
-        return sorted({*self._table, *super().list_commands(ctx)})
+        """Return the names in the order of the table, behind them those that were added."""
+        return list(dict.fromkeys([*self._table, *super().list_commands(ctx)]))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command, importing its module at the first time."""

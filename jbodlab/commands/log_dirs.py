@@ -15,6 +15,7 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.table import Column
 from rich.text import Text
 
 from analytics.sizes import size_text
@@ -359,8 +360,8 @@ def move_bar(lab: Lab) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        DownloadColumn(binary_units=True),
-        _Rate(),
+        DownloadColumn(binary_units=True, table_column=Column(no_wrap=True)),
+        _Rate(table_column=Column(no_wrap=True)),
         TimeRemainingColumn(),
         console=lab.errors,
     )

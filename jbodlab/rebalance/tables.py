@@ -174,7 +174,7 @@ def _sentences(
     scope = "all log dirs" if plan.request.between_brokers else "the log dirs of its broker"
     share = (
         f"by {plan.request.goal.value}, the fullest log dir carries "
-        f"{plan.imbalance_before:.2f} times the mean of {scope} now, "
+        f"{plan.imbalance_before:.2f} times its fair share among {scope} now, "
         f"{plan.imbalance_after:.2f} times then"
     )
     cost = (

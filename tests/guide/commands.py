@@ -27,7 +27,7 @@ def commands_page() -> list[str]:
 
 
 def _below(group: click.Group, context: click.Context) -> Iterator[str]:
-    for name in group.list_commands(context):
+    for name in sorted(group.list_commands(context)):
         command = group.get_command(context, name)
         assert command is not None
         if command.hidden:

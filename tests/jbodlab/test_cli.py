@@ -78,7 +78,7 @@ def test_what_a_command_says_of_itself_has_lines_as_written(path: tuple[str, ...
 
 
 def test_the_commands_of_the_project_are_there() -> None:
-    assert [" ".join(path) for path in COMMANDS] == [
+    assert sorted(" ".join(path) for path in COMMANDS) == [
         "brokers kill",
         "brokers pause",
         "brokers restart",
@@ -134,11 +134,14 @@ def test_the_commands_of_the_project_are_there() -> None:
     ]
 
 
-def test_the_main_help_shows_a_line_of_each_command() -> None:
+def test_the_main_help_shows_a_line_of_each_command_and_first_what_comes_first() -> None:
     result = jbodlab("--help")
     assert result.exit_code == ExitCode.OK
     shown = result.stdout.partition("Commands:\n")[2].splitlines()
-    assert [line.split()[0] for line in shown] == sorted({path[0] for path in COMMANDS})
+    names = [line.split()[0] for line in shown]
+    assert sorted(names) == sorted({path[0] for path in COMMANDS})
+    assert names == list(LINES)
+    assert names[:4] == ["init", "up", "down", "status"]
     assert "  status                     Show processes, brokers and partitions." in shown
 
 

@@ -26,6 +26,7 @@ EIO = "log dir /d1 is offline: append: [Errno 5] Input/output error"
         ({}, []),
         ({"online": False, "reason": EIO}, ["append: [Errno 5] Input/output error"]),
         ({"faults": [{"mode": "bit_flip", "hits": 7}]}, ["fault bit_flip in force, 7 hits"]),
+        ({"faults": [{"mode": "eio", "hits": 1}]}, ["fault eio in force, 1 hit"]),
         (
             {"standing_ms": 4200, "queue_depth": 3, "last_hop_ms": 900},
             ["no answer from its disk for 4.2 s, 3 jobs wait; offline after 10 s"],

@@ -15,10 +15,10 @@ TABLE = {
 }
 
 
-def test_names_are_told_without_an_import() -> None:
+def test_names_are_told_in_the_order_of_the_table_without_an_import() -> None:
     group = LazyGroup(table=TABLE)
     group.add_command(click.Command("added"))
-    assert group.list_commands(click.Context(group)) == ["added", "decode", "gone", "words"]
+    assert group.list_commands(click.Context(group)) == ["decode", "gone", "words", "added"]
     assert list(group.commands) == ["added"]
 
 
@@ -49,9 +49,9 @@ def test_help_shows_the_lines_of_the_table_and_imports_nothing() -> None:
     group.add_command(click.Command("added", help="Was here before."))
     shown = CliRunner().invoke(group, ["--help"]).stdout
     assert [line.split() for line in shown.partition("Commands:")[2].strip().splitlines()] == [
-        ["added", "Was", "here", "before."],
         ["decode", "Show", "what", "was", "sent."],
         ["gone", "Show", "nothing."],
         ["words", "Be", "no", "command."],
+        ["added", "Was", "here", "before."],
     ]
     assert list(group.commands) == ["added"]

@@ -29,7 +29,7 @@ def test_a_plan_shows_bars_and_what_it_costs() -> None:
     assert first.count("3.0 MiB") == 1
     assert "0 B" in second
     assert "3.0 MiB" in second
-    assert "2.00 times the mean of the log dirs of its broker now, 1.00 times then" in text
+    assert "2.00 times its fair share among the log dirs of its broker now, 1.00 times then" in text
     assert "1 replica moves, 3.0 MiB (0 B between brokers)" in text
     assert "less than 3.0 MiB" in text
     assert "at 1.0 MiB/s per broker that takes 3.0 s at least" in text
