@@ -179,6 +179,7 @@ def limit_moves(up: dict[str, Any], broker: int, bytes_per_second: int) -> None:
     subprocess.run(change, check=True, capture_output=True, timeout=DEADLINE_S)
 
 
+@pytest.mark.sampled_among("commands that meet what is broken", kept=1)
 def test_a_move_whose_source_fails_ends_and_what_it_advises_helps(
     config: Path, up: dict[str, Any]
 ) -> None:
@@ -249,6 +250,7 @@ def test_down_stops_everything(config: Path, up: dict[str, Any]) -> None:
     answer(config, "up")
 
 
+@pytest.mark.sampled_among("commands that meet what is broken", kept=1)
 def test_a_broker_that_cannot_start_names_its_log_and_its_exit_code(tmp_path: Path) -> None:
     file = write_lab_spec(tmp_path)
     (tmp_path / "data").mkdir()

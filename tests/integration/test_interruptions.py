@@ -125,12 +125,14 @@ def test_a_swap_matrix_ends_with_the_copies_of_its_world(*, whole_group: bool) -
     wait_until_gone(lambda: workers(command.process.pid))
 
 
+@pytest.mark.sampled_among("stories that are interrupted", kept=1)
 def test_a_simulated_story_ends_in_the_middle() -> None:
     command = Command("simulate", "--seed", "1", "--seconds", "3600")
     assert command.told()
     assert command.interrupt(whole_group=True) == (INTERRUPTED[0], [INTERRUPTED[1]])
 
 
+@pytest.mark.sampled_among("stories that are interrupted", kept=1)
 def test_a_scenario_in_real_processes_ends_with_its_nodes(tmp_path: Path) -> None:
     command = Command(
         *("scenario", "run", "kip-112-leader-log-dir-fails", "--world", "real"),

@@ -38,6 +38,7 @@ def serves_alone(lab: Lab, broker: int, others: list[int]) -> None:
     lab.assert_nothing_lost("second", report.acknowledged)
 
 
+@pytest.mark.sampled_among("test plans of KIP-112", kept=2)
 @pytest.mark.scenario(1, 4, 14, 67)
 def test_plan_1_a_log_dir_that_is_broken_when_its_broker_starts(lab: Lab) -> None:
     lab.create("t", assignment={0: [1, 2, 3]})
@@ -63,6 +64,7 @@ def test_plan_1_a_log_dir_that_is_broken_when_its_broker_starts(lab: Lab) -> Non
     lab.assert_nothing_lost("t", report.acknowledged)
 
 
+@pytest.mark.sampled_among("test plans of KIP-112", kept=2)
 @pytest.mark.scenario(2, 54)
 def test_plan_2_the_leaders_log_dir_fails_and_its_broker_can_still_serve_alone(lab: Lab) -> None:
     lab.create("t", assignment={0: [1, 2, 3]})
@@ -77,6 +79,7 @@ def test_plan_2_the_leaders_log_dir_fails_and_its_broker_can_still_serve_alone(l
     serves_alone(lab, 1, [2, 3])
 
 
+@pytest.mark.sampled_among("test plans of KIP-112", kept=2)
 @pytest.mark.scenario(3, 54)
 def test_plan_3_a_followers_log_dir_fails_and_the_leader_stays(lab: Lab) -> None:
     lab.create("t", assignment={0: [1, 2, 3]})

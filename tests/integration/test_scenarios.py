@@ -72,6 +72,7 @@ def spoil(file: Path, position: int) -> None:
     file.write_bytes(data)
 
 
+@pytest.mark.sampled_among("runs of plans in real processes", kept=1)
 async def test_a_real_cluster_that_is_broken_behind_its_back_fails(tmp_path: Path) -> None:
     plan = parse_plan(BROKEN % STRAY, source="test")
 
@@ -99,6 +100,7 @@ def test_a_scenario_comes_out_in_real_processes_as_it_must(name: str, tmp_path: 
     assert [str(violation) for violation in verdict.violations] == []
 
 
+@pytest.mark.sampled_among("runs of plans in real processes", kept=1)
 def test_everything_that_real_processes_can_do_is_done(tmp_path: Path) -> None:
     verdict = run_scenario(
         parse_plan(EVERYTHING, source="test"), "real", 0, folder=tmp_path
