@@ -6,7 +6,7 @@ import pytest
 
 from tests.integration.labs import DEADLINE_MS, Lab
 
-pytestmark = pytest.mark.sampled_among("faults by rules", kept=2)
+pytestmark = pytest.mark.sampled_among("faults by rules", kept=1)
 
 
 def wait_for_isr(lab: Lab, topic: str, isr: set[int]) -> None:

@@ -116,7 +116,7 @@ TROUBLES: list[Callable[[Lab, Load], None]] = [
 
 
 @pytest.mark.scenario(164, 254)
-@pytest.mark.sampled("trouble", kept=2)
+@pytest.mark.sampled("trouble", kept=1)
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.__name__)
 def test_a_kill_loses_nothing_and_doubles_nothing(
     lab: Lab, trouble: Callable[[Lab, Load], None]

@@ -23,7 +23,7 @@ from tests.integration.labs import (
 )
 from tests.jbodlab.command_line import jbodlab as command_line
 
-pytestmark = pytest.mark.sampled_among("log dirs that come back", kept=4)
+pytestmark = pytest.mark.sampled_among("log dirs that come back", kept=3)
 
 
 def jbodlab(lab: Lab, *words: str) -> Result:

@@ -43,7 +43,7 @@ def test_another_replica_leads_and_every_acknowledged_record_is_there_once(
     fail_over(lab, WAYS[way])
 
 
-@pytest.mark.sampled_among("log dirs of leaders that fail", kept=2)
+@pytest.mark.sampled_among("log dirs of leaders that fail", kept=1)
 @pytest.mark.scenario(2, 48, 49, 59, 255)
 def test_a_log_dir_that_hangs_counts_as_failed(suspicious_lab: Lab) -> None:
     fail_over(suspicious_lab, by_fault("hang"))
@@ -70,7 +70,7 @@ def fail_over(lab: Lab, break_it: Break) -> None:
     assert lab.offline_dirs(leader) == [broken]
 
 
-@pytest.mark.sampled_among("log dirs of leaders that fail", kept=2)
+@pytest.mark.sampled_among("log dirs of leaders that fail", kept=1)
 @pytest.mark.scenario(50, 54)
 def test_the_broker_serves_its_other_log_dirs_on(lab: Lab) -> None:
     lab.create("broken", assignment={0: [1, 2, 3]})
@@ -92,7 +92,7 @@ def test_the_broker_serves_its_other_log_dirs_on(lab: Lab) -> None:
     lab.assert_nothing_lost("whole", report.acknowledged)
 
 
-@pytest.mark.sampled_among("log dirs of leaders that fail", kept=2)
+@pytest.mark.sampled_among("log dirs of leaders that fail", kept=1)
 def test_a_slow_log_dir_stays_online_and_harms_no_other(lab: Lab) -> None:
     lab.create("slow", assignment={0: [1, 2, 3]})
     lab.create("fast", assignment={0: [1, 2, 3]})
@@ -111,7 +111,7 @@ def test_a_slow_log_dir_stays_online_and_harms_no_other(lab: Lab) -> None:
     lab.assert_nothing_lost("slow", slow_report.acknowledged)
 
 
-@pytest.mark.sampled_among("log dirs of leaders that fail", kept=2)
+@pytest.mark.sampled_among("log dirs of leaders that fail", kept=1)
 @pytest.mark.scenario(66, 74)
 def test_a_healed_log_dir_stays_offline_until_the_restart_and_rejoins_after_it(lab: Lab) -> None:
     lab.create("t", assignment={0: [1, 2, 3]})
