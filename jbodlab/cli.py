@@ -18,7 +18,7 @@ COMMANDS: Final = {
     "status": ("jbodlab.commands.lifecycle:status", "Show processes, brokers and partitions."),
     "brokers": ("jbodlab.commands.lifecycle:brokers", "Start, stop, pause or kill one broker."),
     "log-dirs": ("jbodlab.commands.log_dirs:log_dirs", "See, break, heal log dirs; move replicas."),
-    "faults": ("jbodlab.commands.faults:faults", "Break disks and networks by rules."),
+    "faults": ("jbodlab.commands.faults:faults", "Break disks, networks and requests by rules."),
     "topics": ("jbodlab.commands.topics:topics", "List, create, fill, describe and delete topics."),
     "produce": (
         "jbodlab.commands.records:produce",

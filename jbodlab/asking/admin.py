@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from jbodlab.asking.elsewhere import Elsewhere
 from jbodlab.asking.rpc import BlockingClient
 from jbodlab.errors import BrokerAwayError
 from protocol.admin.cluster import ClusterView, cluster_view, metadata_request
@@ -49,7 +50,7 @@ def default_replication_factor(brokers_count: int) -> int:
 class ClusterAdmin:
     """Keeps one connection per broker; close it, or use it as a context manager."""
 
-    def __init__(self, spec: ClusterSpec, *, timeout_ms: int = 30_000) -> None:
+    def __init__(self, spec: ClusterSpec | Elsewhere, *, timeout_ms: int = 30_000) -> None:
         self._timeout_ms = timeout_ms
         self._clients = {
             broker.id: BlockingClient(

@@ -116,13 +116,16 @@ def status(lab: Lab, *, watch: bool) -> None:
     if not watch:
         content, table = _status(lab)
         lab.emit(content, table)
-        if not any(row["running"] for row in content["processes"]):
+        is_there = content["brokers"] or any(row["running"] for row in content["processes"])
+        if not is_there:
             raise LabError(ExitCode.NOT_RUNNING, "nothing runs: start it with `jbodlab up`")
         return
     with Live(console=lab.console, auto_refresh=False) as live:
         while True:
             # A Lab of its own each time: processes come and go.
-            content, table = _status(Lab(lab.config_path, is_json=lab.is_json))
+            content, table = _status(
+                Lab(lab.config_path, is_json=lab.is_json, bootstrap=lab.bootstrap)
+            )
             if lab.is_json:
                 click.echo(json.dumps(content))
             else:
@@ -132,6 +135,8 @@ def status(lab: Lab, *, watch: bool) -> None:
 
 def _status(lab: Lab) -> tuple[dict[str, Any], Table]:
     """Return what is to be told of a cluster, and how it is shown."""
+    if lab.bootstrap is not None:
+        return _status_elsewhere(lab)
     cluster = lab.cluster
     processes = [_process_row(cluster, name) for name in cluster.names]
     view = _view_or_none(lab)
@@ -144,6 +149,23 @@ def _status(lab: Lab) -> tuple[dict[str, Any], Table]:
     table = _status_table(processes, view, cluster.short)
     if content["http_api"]:
         table.caption = f"HTTP API and console: {content['http_api']}"
+    return content, table
+
+
+def _status_elsewhere(lab: Lab) -> tuple[dict[str, Any], Table]:
+    """Tell of a cluster whose processes are not known what its metadata tells."""
+    with lab.admin() as admin:
+        view = admin.any_view()
+    table = Table("broker", "address", "leads", "replicas")
+    for broker in lab.brokers:
+        address = f"{broker.advertised_host}:{broker.advertised_port}"
+        table.add_row(str(broker.id), address, *_partition_counts(view, broker.id))
+    content = {
+        "processes": [],
+        "brokers": list(view.broker_ids),
+        "partitions": [partition_content(each) for each in view.partitions],
+        "http_api": None,
+    }
     return content, table
 
 

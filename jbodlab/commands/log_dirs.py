@@ -67,19 +67,20 @@ def describe(lab: Lab, broker_id: int | None) -> None:
     Beside them what the broker knows of the disk: why it failed, faults in force, how long it has
     not answered, what its last work took. With --json as signs, and as reason, faults, standing_ms
     and last_hop_ms. Of a broker that does not answer the log dirs of the cluster file are named.
+    Of a cluster elsewhere (`--bootstrap-server`) only what DescribeLogDirs tells.
     """
     if broker_id is not None:
         lab.require_broker(broker_id)
-    cluster = lab.cluster
     views: list[LogDirView] = []
     told: dict[tuple[int, str], dict[str, Any]] = {}
     with lab.admin() as admin:
-        for broker in cluster.spec.brokers:
+        for broker in lab.brokers:
             if broker_id not in (None, broker.id):
                 continue
             away = lab.away(broker)
             views += admin.log_dirs(broker.id) if away is None else _unknown(broker)
-            for path, one in (_told_log_dirs(broker) if away is None else {}).items():
+            is_told = away is None and lab.bootstrap is None
+            for path, one in (_told_log_dirs(broker) if is_told else {}).items():
                 told[broker.id, path] = one
             if away is not None:
                 why = away.partition(":")[0]
@@ -89,7 +90,7 @@ def describe(lab: Lab, broker_id: int | None) -> None:
     content = [
         {**_log_dir_content(view), **told.get((view.broker, view.path), {})} for view in views
     ]
-    lab.emit(content, log_dirs_table(views, cluster.short, signs))
+    lab.emit(content, log_dirs_table(views, lab.short, signs))
 
 
 @log_dirs.command(short_help="Break the log dir at PATH.")
@@ -241,9 +242,7 @@ def move(
     Ctrl-C ends the waiting, not the move: an order to where the replica is takes it back.
     """
     lab.require_broker(broker_id)
-    broker, full_path = lab.cluster.log_dir(target)
-    if broker.id != broker_id:
-        raise LabError(ExitCode.FAILED, f"{target} belongs to broker {broker.id}, not {broker_id}")
+    full_path = target if lab.bootstrap is not None else _own_log_dir(lab, broker_id, target)
     moved_bytes = 0
     with lab.paths_shortened(), lab.admin() as admin:
         admin.move_replicas(broker_id, full_path, {topic: [partition]})
@@ -259,6 +258,14 @@ def move(
         {"topic": topic, "partition": partition, "log_dir": full_path, "bytes": moved_bytes},
         f"{topic}-{partition} of broker {broker_id} is in {target} ({moved_bytes} bytes)",
     )
+
+
+def _own_log_dir(lab: Lab, broker_id: int, path: str) -> str:
+    """Return the full path of a log dir of this broker."""
+    broker, full_path = lab.cluster.log_dir(path)
+    if broker.id != broker_id:
+        raise LabError(ExitCode.FAILED, f"{path} belongs to broker {broker.id}, not {broker_id}")
+    return full_path
 
 
 def _told_log_dirs(broker: BrokerSpec) -> dict[str, dict[str, Any]]:

@@ -16,6 +16,7 @@ from rich.console import Console, RenderableType
 
 from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.control import ControlClient
+from jbodlab.asking.elsewhere import Elsewhere, cluster_behind
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.processes.cluster import CONTROLLER, Cluster
 from jbodlab.processes.nodes import listens
@@ -30,8 +31,10 @@ PIPE_WIDTH: Final = 200
 class Lab:
     """The cluster a command is about, and where it writes: results to stdout, else to stderr."""
 
-    def __init__(self, config_path: Path, *, is_json: bool) -> None:
+    def __init__(self, config_path: Path, *, is_json: bool, bootstrap: str | None = None) -> None:
         self.config_path = config_path
+        self.bootstrap = bootstrap
+        """The address of a cluster elsewhere, in place of that of the cluster file."""
         self.is_json = is_json
         # Into a pipe or a file a table takes the width it needs.
         self.console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
@@ -42,9 +45,34 @@ class Lab:
         """The cluster of ``--config``.
 
         Raises:
-            LabError: BAD_CONFIG.
+            LabError: BAD_CONFIG; USAGE with ``--bootstrap-server``.
         """
+        if self.bootstrap is not None:
+            raise LabError(
+                ExitCode.USAGE,
+                "this command needs the processes, disks or control endpoints of a cluster, which "
+                "--bootstrap-server does not reach: run it where the cluster file is, or ask the "
+                "HTTP API there (`jbodlab serve --host HOST --token-file FILE`)",
+            )
         return Cluster(self.config_path)
+
+    @functools.cached_property
+    def brokers(self) -> tuple[BrokerSpec, ...]:
+        """The brokers of the cluster; of one elsewhere without log dirs and control endpoints.
+
+        Raises:
+            LabError: BAD_CONFIG; USAGE or NOT_RUNNING for an address.
+        """
+        return self.cluster.spec.brokers if self.bootstrap is None else self._elsewhere.brokers
+
+    @functools.cached_property
+    def _elsewhere(self) -> Elsewhere:
+        assert self.bootstrap is not None
+        return cluster_behind(self.bootstrap)
+
+    def short(self, path: str) -> str:
+        """Return a path of a log dir as people name it."""
+        return path if self.bootstrap is not None else self.cluster.short(path)
 
     def require_running(self) -> Cluster:
         """Return the cluster, when any broker of it can answer.
@@ -75,6 +103,8 @@ class Lab:
         Raises:
             LabError: NOT_RUNNING.
         """
+        if self.bootstrap is not None:
+            return ClusterAdmin(self._elsewhere, timeout_ms=timeout_ms)
         spec = self.require_running().spec
         brokers = tuple(sorted(spec.brokers, key=self._is_away))
         return ClusterAdmin(replace(spec, brokers=brokers), timeout_ms=timeout_ms)
@@ -98,13 +128,21 @@ class Lab:
         Raises:
             LabError: FAILED: there is no such broker; NOT_RUNNING.
         """
+        if self.bootstrap is not None:
+            known = [broker.id for broker in self.brokers]
+            if broker_id not in known:
+                there = f"only {', '.join(map(str, known))}"
+                raise LabError(ExitCode.FAILED, f"there is no broker {broker_id}, {there}")
+            return
         broker = self.cluster.broker(broker_id)
         away = self.away(broker)
         if away is not None:
             raise LabError(ExitCode.NOT_RUNNING, away)
 
     def away(self, broker: BrokerSpec) -> str | None:
-        """Say why a broker cannot answer, and what to do; None when it can."""
+        """Say why a broker cannot answer, and what to do; None when it can, as far as is known."""
+        if self.bootstrap is not None:
+            return None
         name = broker_node(broker.id)
         if self.is_run_elsewhere(name):
             return None
@@ -145,11 +183,11 @@ class Lab:
 
     def awake(self) -> list[BrokerSpec]:
         """Return the brokers that can answer; the others are told about on stderr."""
-        away = [broker for broker in self.cluster.spec.brokers if self._is_away(broker)]
+        away = [broker for broker in self.brokers if self._is_away(broker)]
         if away:
             names = ", ".join(str(broker.id) for broker in away)
             self.warn(f"not asked, for it does not answer: broker {names}")
-        return [broker for broker in self.cluster.spec.brokers if broker not in away]
+        return [broker for broker in self.brokers if broker not in away]
 
     def _is_away(self, broker: BrokerSpec) -> bool:
         return self.away(broker) is not None
@@ -167,6 +205,8 @@ class Lab:
         try:
             yield
         except LabError as error:
+            if self.bootstrap is not None:
+                raise
             words = str(error).replace(f"{self.cluster.config_path.parent}/", "")
             raise LabError(error.exit_code, words) from error
 
@@ -180,7 +220,7 @@ class Lab:
 
 
 def lab_command(function: Callable[Concatenate[Lab, P], None]) -> Callable[P, None]:
-    """Give a command ``--config`` and ``--json``, and its Lab as the first argument."""
+    """Give a command the options that all have, and its Lab as the first argument."""
 
     @click.option(
         "--config",
@@ -190,12 +230,25 @@ def lab_command(function: Callable[Concatenate[Lab, P], None]) -> Callable[P, No
         show_default=True,
         help="The cluster file.",
     )
+    @click.option(
+        "--bootstrap-server",
+        "bootstrap",
+        metavar="HOST:PORT,...",
+        help="Any Kafka cluster, in place of that of the cluster file.",
+    )
     @click.option("--json", "is_json", is_flag=True, help="Write the result as JSON.")
     @functools.wraps(function)
-    def command(config_path: Path, is_json: bool, *args: P.args, **kwargs: P.kwargs) -> None:  # noqa: FBT001 - click passes it by name
-        function(Lab(config_path, is_json=is_json), *args, **kwargs)
+    def command(
+        config_path: Path,
+        bootstrap: str | None,
+        is_json: bool,  # noqa: FBT001 - click passes it by name
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> None:
+        lab = Lab(config_path, is_json=is_json, bootstrap=bootstrap)
+        function(lab, *args, **kwargs)
 
-    # click calls it by keyword with the two options added; P cannot say that.
+    # click calls it by keyword with the three options added; P cannot say that.
     return command  # pyright: ignore[reportReturnType]
 
 

@@ -105,7 +105,7 @@ def plan(lab: Lab, **options: Any) -> None:
     throttle: int | None = options["throttle"]
     if out is not None and made.movements:
         _write(out, to_json(wanted_by(made)))
-    shown = plan_shown(made, throttle, lab.cluster.short, lab.console.width)
+    shown = plan_shown(made, throttle, lab.short, lab.console.width)
     lab.emit(plan_content(made, throttle), shown)
     lab.errors.print(_next_words(out, is_empty=not made.movements), soft_wrap=True)
 
@@ -168,16 +168,16 @@ def _request(lab: Lab, situation: Situation, options: dict[str, Any]) -> PlanReq
 
 
 def _log_dir(lab: Lab, situation: Situation, path: str) -> LogDirId:
-    full_path = str(lab.cluster.config_path.parent / path)
+    full_path = path if lab.bootstrap else str(lab.cluster.config_path.parent / path)
     for each in situation.log_dirs:
         if each.id.path == full_path:
             return each.id
-    known = ", ".join(lab.cluster.short(each.id.path) for each in situation.log_dirs)
+    known = ", ".join(lab.short(each.id.path) for each in situation.log_dirs)
     raise LabError(ExitCode.FAILED, f"no broker tells of a log dir {path}; there are {known}")
 
 
 def _broker(lab: Lab, broker_id: int) -> int:
-    known = [broker.id for broker in lab.cluster.spec.brokers]
+    known = [broker.id for broker in lab.brokers]
     if broker_id not in known:
         raise LabError(ExitCode.FAILED, f"there is no broker {broker_id}; there are {known}")
     return broker_id

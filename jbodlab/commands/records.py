@@ -28,29 +28,19 @@ from jbodlab.load import (
 
 _SHOW_EVERY_S: Final = 0.2
 
-bootstrap_option = click.option(
-    "--bootstrap-server",
-    "bootstrap",
-    metavar="HOST:PORT,...",
-    help="Any Kafka cluster, in place of that of the cluster file.",
-)
-
 
 @click.command(short_help="Write lines of standard input into a topic.")
 @click.argument("topic", shell_complete=complete_topics)
 @click.option("--key-separator", metavar="TEXT", help="What is before it in a line is the key.")
-@bootstrap_option
 @lab_command
-def produce(lab: Lab, topic: str, key_separator: str | None, bootstrap: str | None) -> None:
+def produce(lab: Lab, topic: str, key_separator: str | None) -> None:
     """Write each line of standard input into TOPIC as a record, with acks=all.
 
     \b
       echo hello | jbodlab produce orders
       seq 1000 | jbodlab produce orders --key-separator :
     """  # noqa: D301 - click leaves the lines behind the backspace as they are
-    producer: Any = KafkaProducer(
-        bootstrap_servers=_servers(lab, bootstrap), acks="all", linger_ms=5
-    )
+    producer: Any = KafkaProducer(bootstrap_servers=_servers(lab), acks="all", linger_ms=5)
     try:
         futures = [producer.send(topic, **_record(line, key_separator)) for line in sys.stdin]
         offsets = [future.get(timeout=60) for future in futures]
@@ -83,9 +73,8 @@ def _record(line: str, key_separator: str | None) -> dict[str, bytes | None]:
     type=click.FloatRange(min=0.1),
     help="End after so many seconds without a record; else Ctrl-C ends it.",
 )
-@bootstrap_option
 @lab_command
-def consume(  # noqa: PLR0913 - click passes each option by name
+def consume(
     lab: Lab,
     topic: str,
     *,
@@ -93,12 +82,11 @@ def consume(  # noqa: PLR0913 - click passes each option by name
     group: str | None,
     count: int | None,
     idle_s: float | None,
-    bootstrap: str | None,
 ) -> None:
     """Print the values of the records of TOPIC; with --json a line with all of each."""
     consumer: Any = KafkaConsumer(
         topic,
-        bootstrap_servers=_servers(lab, bootstrap),
+        bootstrap_servers=_servers(lab),
         group_id=group,
         auto_offset_reset="earliest" if from_beginning else "latest",
         consumer_timeout_ms=float("inf") if idle_s is None else idle_s * 1000,
@@ -137,17 +125,14 @@ def _text(content: bytes | None) -> str | None:
 @click.option("--seconds", type=click.FloatRange(min=0.1), default=10, show_default=True)
 @click.option("--rate", type=click.IntRange(1, 100_000), default=1000, show_default=True)
 @click.option("--record-bytes", type=click.IntRange(20, 512 * 1024), default=100, show_default=True)
-@bootstrap_option
 @lab_command
-def load(
-    lab: Lab, topic: str, *, seconds: float, rate: int, record_bytes: int, bootstrap: str | None
-) -> None:
+def load(lab: Lab, topic: str, *, seconds: float, rate: int, record_bytes: int) -> None:
     """Write numbered records into TOPIC, idempotent and with acks=all, then read them back.
 
     Break disks meanwhile: it tells how long clients waited at most, and what was lost or is there
     twice. Ends with 12 when anything is, with 1 when records failed. Ctrl-C ends the writing early.
     """
-    servers = _servers(lab, bootstrap)
+    servers = _servers(lab)
     partitions = _partition_count(servers, topic)
     begins = end_offsets(servers, topic, partitions=partitions)
     writer = Load(
@@ -168,7 +153,7 @@ def load(
         except KeyboardInterrupt:
             lab.warn("stops writing; what was written is read back")
         report = writer.stop()
-        if bootstrap is None:
+        if lab.bootstrap is None:
             dump_load(lab.cluster.spec, lab.cluster.run_id, topic, report.acknowledged)
         shown.update("reading back")
         numbers = read_numbers(servers, topic, partitions=partitions, begins=begins)
@@ -202,9 +187,9 @@ def _tell(lab: Lab, topic: str, report: LoadReport, check: Verification, began: 
         raise LabError(ExitCode.FAILED, f"{len(report.failed)} failed, first {report.failed[0]}")
 
 
-def _servers(lab: Lab, bootstrap: str | None) -> list[str]:
-    if bootstrap is not None:
-        return bootstrap.split(",")
+def _servers(lab: Lab) -> list[str]:
+    if lab.bootstrap is not None:
+        return lab.bootstrap.split(",")
     lab.require_running()
     return [f"{each.advertised_host}:{each.advertised_port}" for each in lab.awake()]
 

@@ -75,4 +75,4 @@ def _serve(lab: Lab, on_ready: Callable[[str], None], where: tuple[str, int, Pat
     # No other command needs a web server.
     from jbodlab.http_api.server import place, serve  # noqa: PLC0415
 
-    serve(lab.config_path, place(*where), on_ready)
+    serve(lab.cluster.config_path, place(*where), on_ready)

@@ -48,7 +48,7 @@ def create(
     pairs = [setting.partition("=") for setting in settings]
     if any(not separator for _, separator, _ in pairs):
         raise click.UsageError("--set takes KEY=VALUE, as in --set min.insync.replicas=2")
-    brokers_count = len(lab.cluster.spec.brokers)
+    brokers_count = len(lab.brokers)
     replication_factor = wanted_replicas or default_replication_factor(brokers_count)
     topic = TopicSpec(
         name=name,

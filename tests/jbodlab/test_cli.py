@@ -95,6 +95,8 @@ def test_the_commands_of_the_project_are_there() -> None:
         "faults add",
         "faults clear",
         "faults list",
+        "faults passed",
+        "faults release",
         "init",
         "kafka-configs",
         "kafka-consumer-groups",
