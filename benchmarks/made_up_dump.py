@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import BinaryIO
-
-import msgspec
 
 from protocol.metrics.histogram import Histogram
 from protocol.metrics.latency import Timed, latency_row
 from protocol.metrics.rows import (
-    TABLE_OF_ROW,
-    TABLE_VERSION,
     ClientRow,
     FailoverEventRow,
     FailoverStep,
@@ -28,9 +26,12 @@ from protocol.metrics.rows import (
     RequestRow,
     RowOrigin,
 )
-from protocol.metrics.writer import line_begins
+from protocol.metrics.writer import MetricWriter
 
 BROKERS = (1, 2, 3)
+NO_BROKER = 0
+"""Who writes the rows of the controller and of clients."""
+ROWS_AT_ONCE = 10_000
 PARTITIONS = 12
 EPOCH_MS = 1_750_000_000_000
 ROWS_PER_ROUND = len(BROKERS) * (3 + PARTITIONS + 2 * 3 + 3) + PARTITIONS
@@ -38,40 +39,31 @@ ROWS_PER_ROUND = len(BROKERS) * (3 + PARTITIONS + 2 * 3 + 3) + PARTITIONS
 
 def write_made_up_dump(folder: Path, rows_min: int, seed: int = 1, runs: int = 2) -> int:
     """Write at least ``rows_min`` rows of ``runs`` runs below ``folder``; return how many."""
-    written = 0
     rounds = -(-rows_min // (ROWS_PER_ROUND * runs))
+    written = 0
     for number in range(runs):
         origin = RowOrigin(cluster_id="made-up", run_id=f"run-{number}", seed=number)
-        chance = Random(seed * 1000 + number)
-        files = _Files(folder, number)
-        for row in _rows(chance, rounds, EPOCH_MS + number * 86_400_000):
-            files.write(row, origin)
-            written += 1
-        files.close()
+        rows = _rows(Random(seed * 1000 + number), rounds, EPOCH_MS + number * 86_400_000)
+        written += asyncio.run(_write(folder, rows, origin))
     return written
 
 
-class _Files:
-    """The open files of one run."""
-
-    def __init__(self, folder: Path, number: int) -> None:
-        self._folder = folder
-        self._number = number
-        self._open: dict[tuple[str, int], BinaryIO] = {}
-
-    def write(self, row: MetricRow, origin: RowOrigin) -> None:
-        table = TABLE_OF_ROW[type(row)]
-        broker = getattr(row, "broker_id", 0)
-        key = (table, broker)
-        if key not in self._open:
-            path = self._folder / table / f"v{TABLE_VERSION}" / f"broker={broker}"
-            path.mkdir(parents=True, exist_ok=True)
-            self._open[key] = (path / f"{self._number}-0.jsonl").open("wb")
-        self._open[key].write(line_begins(origin) + msgspec.json.encode(row)[1:] + b"\n")
-
-    def close(self) -> None:
-        for file in self._open.values():
-            file.close()
+async def _write(folder: Path, rows: Iterator[MetricRow], origin: RowOrigin) -> int:
+    """Write the rows of one run as its nodes do, of a whole table in one file; count them."""
+    writers = {
+        node: MetricWriter(str(folder), node, origin.seed, origin, rotate_bytes=sys.maxsize)
+        for node in (NO_BROKER, *BROKERS)
+    }
+    written = 0
+    while some := list(islice(rows, ROWS_AT_ONCE)):
+        for node, writer in writers.items():
+            await writer.write(
+                [row for row in some if getattr(row, "broker_id", NO_BROKER) == node]
+            )
+        written += len(some)
+    for writer in writers.values():
+        await writer.close()
+    return written
 
 
 def _rows(chance: Random, rounds: int, begin_ms: int) -> Iterator[MetricRow]:
