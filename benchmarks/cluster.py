@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from benchmarks import runs
 from benchmarks.jbodlab_target import JbodlabTarget
 from benchmarks.peer.kafka import BUILD_DIR, KafkaPeer, PeerMissingError
 from benchmarks.runs import Figure
-from benchmarks.targets import Target
+from benchmarks.targets import Target, new_target
 
 _PARTS = ("start", "rates", "latency", "create", "move", "failover")
 
@@ -70,21 +69,14 @@ def _measure(
     figures: list[Figure] = []
     name = ""
     for part, part_sizes in _portions(parts, sizes):
-        with tempfile.TemporaryDirectory(prefix="jbodlab-bench-") as root:
-            target = maker(Path(root))
+        with new_target(maker, part, console) as target:
             name = target.name
-            try:
-                with console.status(f"{name}: {part}"):
-                    started = [
-                        Figure("start to first metadata", runs.first_metadata(target), "s", "lower")
-                    ]
-                    figures += (
-                        started + runs.memory(target)
-                        if part == "start"
-                        else _run(part, target, part_sizes)
-                    )
-            finally:
-                target.stop()
+            started_s = runs.first_metadata(target)
+            if part == "start":
+                figures.append(Figure("start to first metadata", started_s, "s", "lower"))
+                figures += runs.memory(target)
+            else:
+                figures += _run(part, target, part_sizes)
     return name, figures
 
 

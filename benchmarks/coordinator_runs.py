@@ -10,9 +10,8 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -47,23 +46,13 @@ def transactions(target: Target, *, count: int) -> list[Figure]:
     producer.init_transactions(_DEADLINE_S)
     value = bytes(_SIZE_BYTES)
 
-    def one() -> float:
-        began_s = time.perf_counter()
+    def one(_number: int) -> None:
         producer.begin_transaction()
         for index in range(RECORDS_OF_A_TRANSACTION):
             producer.produce("paid", value, partition=index % PARTITIONS)
         producer.commit_transaction(_DEADLINE_S)
-        return time.perf_counter() - began_s
 
-    for _ in range(count // 10):
-        one()
-    taken_s = [one() for _ in range(count)]
-    found = latencies_of(taken_s)
-    return [
-        Figure("transactions of 100 x 1 KiB RF 3", count / sum(taken_s), "1/s"),
-        Figure("transaction p50", found.p50_ms, "ms", "lower"),
-        Figure("transaction p99", found.p99_ms, "ms", "lower"),
-    ]
+    return _one_after_the_other(one, count, "transactions of 100 x 1 KiB RF 3", "transaction")
 
 
 def commits(target: Target, *, count: int) -> list[Figure]:
@@ -71,20 +60,31 @@ def commits(target: Target, *, count: int) -> list[Figure]:
     create_topic(target, "read", partitions=1, replicas=3)
     consumer = _consumer(target, "committers")
 
-    def one(offset: int) -> float:
-        began_s = time.perf_counter()
+    def one(offset: int) -> None:
         consumer.commit(offsets=[TopicPartition("read", 0, offset)], asynchronous=False)
-        return time.perf_counter() - began_s
 
-    for offset in range(count // 10):
-        one(offset)
-    taken_s = [one(offset) for offset in range(count)]
-    consumer.close()
+    with closing(consumer):
+        return _one_after_the_other(
+            one, count, "offset commits, one after the other", "offset commit"
+        )
+
+
+def _one_after_the_other(
+    one: Callable[[int], None], count: int, all_name: str, one_name: str
+) -> list[Figure]:
+    """Do one with each number below ``count``, a tenth of them unmeasured before."""
+    for number in range(count // 10):
+        one(number)
+    taken_s: list[float] = []
+    for number in range(count):
+        began_s = time.perf_counter()
+        one(number)
+        taken_s.append(time.perf_counter() - began_s)
     found = latencies_of(taken_s)
     return [
-        Figure("offset commits, one after the other", count / sum(taken_s), "1/s"),
-        Figure("offset commit p50", found.p50_ms, "ms", "lower"),
-        Figure("offset commit p99", found.p99_ms, "ms", "lower"),
+        Figure(all_name, count / sum(taken_s), "1/s"),
+        Figure(f"{one_name} p50", found.p50_ms, "ms", "lower"),
+        Figure(f"{one_name} p99", found.p99_ms, "ms", "lower"),
     ]
 
 
@@ -111,9 +111,7 @@ def rebalance(target: Target, *, members: Sequence[int]) -> list[Figure]:
     """Have one join a group of so many members, then let one die; until each partition is owned."""
     figures: list[Figure] = []
     for size in members:
-        topic = f"shared-{size}"
-        create_topic(target, topic, partitions=size * 2, replicas=3)
-        with _group(target, topic, size) as group:
+        with _group(target, size) as group:
             began_s = time.perf_counter()
             group.join()
             group.wait_until_owned(size + 1)
@@ -172,9 +170,10 @@ def many_groups(target: Target, *, count: int) -> list[Figure]:
 class _Group:
     """Members in threads, which poll until they are told to end."""
 
-    def __init__(self, target: Target, topic: str) -> None:
+    def __init__(self, target: Target, topic: str, partitions: int) -> None:
         self._target = target
         self._topic = topic
+        self._partitions = partitions
         self._members: list[_Member] = []
         self._made = 0
 
@@ -192,14 +191,10 @@ class _Group:
         while time.monotonic() < end:
             owned = [set(member.owned) for member in self._members]
             in_all = sum(map(len, owned))
-            if len(owned) == count and all(owned) and in_all == self.partitions:
+            if len(owned) == count and all(owned) and in_all == self._partitions:
                 return
             time.sleep(0.005)
         raise RuntimeError(f"a group of {count} had no balance after {_DEADLINE_S:.0f} s")
-
-    @property
-    def partitions(self) -> int:
-        return int(self._topic.rpartition("-")[2]) * 2
 
     def end(self) -> None:
         for member in self._members:
@@ -234,8 +229,11 @@ class _Member:
 
 
 @contextmanager
-def _group(target: Target, topic: str, size: int) -> Generator[_Group]:
-    group = _Group(target, topic)
+def _group(target: Target, size: int) -> Generator[_Group]:
+    """Give a group of so many members, who share a topic of twice as many partitions."""
+    topic, partitions = f"shared-{size}", size * 2
+    create_topic(target, topic, partitions=partitions, replicas=3)
+    group = _Group(target, topic, partitions)
     try:
         for _ in range(size):
             group.join()
@@ -278,9 +276,5 @@ def _break_offsets_partition(target: Target, client: ClusterClient, group: str) 
     leader = find_coordinator(client, group).id
     assert leader in BROKER_IDS
     (log_dir,) = [path for path in target.log_dirs(leader) if (path / name).is_dir()]
-    _break(log_dir)
-
-
-def _break(log_dir: Path) -> None:
     shutil.move(log_dir, log_dir.with_suffix(".taken"))
     log_dir.write_text("not a directory\n")

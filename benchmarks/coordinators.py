@@ -6,7 +6,6 @@ Both clusters get the same work in the same session, each part on a cluster of i
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
@@ -19,7 +18,7 @@ from benchmarks.cluster import as_json_text, as_table, show
 from benchmarks.jbodlab_target import JbodlabTarget
 from benchmarks.peer.kafka import BUILD_DIR, KafkaPeer, PeerMissingError
 from benchmarks.runs import Figure, first_metadata
-from benchmarks.targets import Target
+from benchmarks.targets import Target, new_target
 
 PARTS: Final = (
     *("transactions", "commits", "consumption"),
@@ -67,15 +66,10 @@ def _measure(
     figures: list[Figure] = []
     name = ""
     for part in parts:
-        with tempfile.TemporaryDirectory(prefix="jbodlab-bench-") as root:
-            target = maker(Path(root))
+        with new_target(maker, part, console) as target:
             name = target.name
-            try:
-                with console.status(f"{name}: {part}"):
-                    first_metadata(target)
-                    figures += _run(part, target, sizes)
-            finally:
-                target.stop()
+            first_metadata(target)
+            figures += _run(part, target, sizes)
     return name, figures
 
 

@@ -5,8 +5,13 @@ A target starts and stops processes and knows where they keep things; it measure
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
+
+from rich.console import Console
 
 
 class Target(Protocol):
@@ -42,3 +47,15 @@ class Target(Protocol):
     def failure_noticed_ms(self, broker_id: int, log_dir: Path) -> int | None:
         """Return when (ms since the epoch) the broker noticed that ``log_dir`` is broken."""
         ...
+
+
+@contextmanager
+def new_target(maker: Callable[[Path], Target], part: str, console: Console) -> Generator[Target]:
+    """Give a target in a folder of its own; ``console`` shows which part it is for."""
+    with tempfile.TemporaryDirectory(prefix="jbodlab-bench-") as root:
+        target = maker(Path(root))
+        try:
+            with console.status(f"{target.name}: {part}"):
+                yield target
+        finally:
+            target.stop()
