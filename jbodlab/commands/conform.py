@@ -36,6 +36,19 @@ from jbodlab.errors import ExitCode, LabError
 PIPE_WIDTH: Final = 200
 BROKERS_MIN: Final = 3
 """Of a cluster that is recorded."""
+_only = click.option(
+    "--only", "pattern", default="*", metavar="PATTERN", help="A case or group; * and ?."
+)
+_jobs = click.option(
+    "--jobs", default=JOBS, show_default=True, type=click.IntRange(1), help="Cases at a time."
+)
+_timeout = click.option(
+    "--timeout-ms",
+    default=30_000,
+    show_default=True,
+    type=click.IntRange(1),
+    help="How long an answer may take.",
+)
 
 
 @click.group(
@@ -50,19 +63,13 @@ BROKERS_MIN: Final = 3
     type=click.Choice(RELEASES),
     help="The release to judge by; without it, what fits the versions that are announced.",
 )
-@click.option("--only", "pattern", default="*", metavar="PATTERN", help="A case or group; * and ?.")
+@_only
 @click.option(
     "--known-differences", "known_list", type=click.Choice(LISTS), help="Excuse what a list names."
 )
 @click.option("--junit", "junit_file", type=click.Path(path_type=Path), help="Write JUnit XML.")
-@click.option("--jobs", default=JOBS, show_default=True, type=click.IntRange(1), help="At a time.")
-@click.option(
-    "--timeout-ms",
-    default=30_000,
-    show_default=True,
-    type=click.IntRange(1),
-    help="How long an answer may take.",
-)
+@_jobs
+@_timeout
 @click.option("--list", "is_list", is_flag=True, help="Name the cases and what each looks at.")
 @click.option("--json", "is_json", is_flag=True, help="Write the result as JSON.")
 @click.pass_context
@@ -104,7 +111,7 @@ def conform(  # noqa: PLR0913 - click passes each option by name
     expectations = load_expectations(release)
     total = len(list(variants(EVERY_CASE, expectations.announced, pattern)))
     excused = [] if known_list is None else known_differences(known_list, release)
-    with _trial(access, jobs, total) as (trial, left):
+    with _trial("judging", access, jobs, total) as (trial, left):
         verdicts = judged(trial, expectations, excused, pattern)
     if junit_file is not None:
         junit_file.write_bytes(junit(verdicts, release))
@@ -122,9 +129,9 @@ def conform(  # noqa: PLR0913 - click passes each option by name
 @click.option("--bootstrap-server", metavar="HOST:PORT", required=True, help="An Apache Kafka.")
 @click.option("--release", required=True, help='Which release that is, such as "3.9.2".')
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The file to write.")
-@click.option("--only", "pattern", default="*", metavar="PATTERN", help="A case or group; * and ?.")
-@click.option("--jobs", default=JOBS, show_default=True, type=click.IntRange(1), help="At a time.")
-@click.option("--timeout-ms", default=30_000, show_default=True, help="For one answer.")
+@_only
+@_jobs
+@_timeout
 @click.option("--json", "is_json", is_flag=True, help="Say as JSON what was recorded.")
 def record(  # noqa: PLR0913 - click passes each option by name
     *,
@@ -146,7 +153,7 @@ def record(  # noqa: PLR0913 - click passes each option by name
         words = f"{bootstrap_server} has {len(access.brokers)} broker(s), recording needs three"
         raise LabError(ExitCode.FAILED, words)
     total = len(list(variants(EVERY_CASE, access.announced, pattern)))
-    with _trial(access, jobs, total) as (trial, _):
+    with _trial("recording", access, jobs, total) as (trial, _):
         made = recorded(trial, release, pattern)
     out.write_bytes(pack(made))
     told = {"release": release, "cases": len(made.seen), "file": str(out)}
@@ -154,7 +161,7 @@ def record(  # noqa: PLR0913 - click passes each option by name
 
 
 @contextmanager
-def _trial(access: Access, jobs: int, total: int) -> Generator[tuple[Trial, list[str]]]:
+def _trial(doing: str, access: Access, jobs: int, total: int) -> Generator[tuple[Trial, list[str]]]:
     """Give a run and the list of what it leaves behind, which is filled when it is over."""
     progress = Progress(
         TextColumn("{task.description}"),
@@ -166,7 +173,7 @@ def _trial(access: Access, jobs: int, total: int) -> Generator[tuple[Trial, list
     )
     left: list[str] = []
     with progress:
-        task = progress.add_task("judging", total=total)
+        task = progress.add_task(doing, total=total)
         suffix = secrets.token_hex(4)
         try:
             yield Trial(access, suffix, jobs, lambda _: progress.advance(task)), left
