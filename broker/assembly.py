@@ -246,7 +246,7 @@ class Parts:
             record_turns=self.record_turns,
             configs=ResourceConfigs(self.topic_configs.config_of, self.group_configs.config_of),
             next_producer_id=self.producer_ids.next_producer_id,
-            release=self._own.emulate,
+            cluster_release=self._spec.cluster_release,
         )
         return self.engine
 
@@ -257,6 +257,7 @@ class Parts:
             broker_id=self._own.id,
             cluster_id=self._spec.cluster_id,
             release=self._own.emulate,
+            cluster_release=self._spec.cluster_release,
             broker_configs=self.broker_configs,
             config_news=self.config_news,
             metadata=engine.state.metadata,
@@ -348,21 +349,15 @@ class Parts:
         )
 
     def _connect_to_controller(self) -> RpcClient:
-        controller = self._spec.controller
-        return RpcClient(
-            host=controller.advertised_host,
-            port=controller.port,
-            client_id=node_client_id(self._own.id),
-            way=self.network.way(CONTROLLER_NODE),
-        )
+        to, client_id = self._spec.controller, node_client_id(self._own.id)
+        return self._client(to.advertised_host, to.port, client_id, CONTROLLER_NODE)
 
     def _connect_to_broker(self, host: str, port: int) -> RpcClient:
-        return RpcClient(
-            host=host,
-            port=port,
-            client_id=fetcher_client_id(self._own.id),
-            way=self.network.way(self._nodes.get((host, port), CLIENT_NODE)),
-        )
+        to = self._nodes.get((host, port), CLIENT_NODE)
+        return self._client(host, port, fetcher_client_id(self._own.id), to)
+
+    def _client(self, host: str, port: int, client_id: str, to: str) -> RpcClient:
+        return RpcClient(host=host, port=port, client_id=client_id, way=self.network.way(to))
 
     async def _send_alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         response: AlterPartitionResponse = await self.link.request(request, ALTER_PARTITION_VERSION)

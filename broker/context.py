@@ -340,6 +340,8 @@ class Context:
     cluster_id: str
     release: str | None = None
     """The Kafka release that is shown, such as "2.4"; None shows everything that is served."""
+    cluster_release: str | None = None
+    """Of its oldest broker, by which the cluster's features are finalized; None: the newest."""
     broker_configs: BrokerConfigSource
     config_news: ConfigNewsPort
     metadata: MetadataImage

@@ -24,7 +24,7 @@ def dispatch_for(context: Context, spec: ClusterSpec) -> Dispatch:
     as_shown = Dispatcher(context).dispatch
     if context.release is None:
         return as_shown
-    as_it_is = Dispatcher(dataclasses.replace(context, release=None)).dispatch
+    as_it_is = Dispatcher(dataclasses.replace(context, release=None, cluster_release=None)).dispatch
     own = own_client_ids(spec)
 
     def dispatch(

@@ -1,14 +1,15 @@
 """Which features a Kafka release supports and finalizes: its answer to ApiVersions, KIP-584.
 
 A feature is a protocol of a whole cluster; clients look at what is finalized. Only those that
-something here reads are known. To 3.9 a cluster with ZooKeeper has none. What a new cluster of
-each release finalizes stands here: levels are not changed at run time.
+something here reads are known. To 3.9 a cluster with ZooKeeper has none: brokers from 3.7 on
+announce the requests of group.version all the same, and answer UNSUPPORTED_VERSION. What a new
+cluster of each release finalizes stands here: levels are not changed at run time.
 Source: Feature.java, GroupVersion.java; recorded from brokers of 3.9.2 and 4.3.1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from protocol.releases import release_position
@@ -42,6 +43,16 @@ def finalized_level(release: str | None, name: str) -> int:
     """
     levels = {feature.name: feature.finalized_level for feature in features_as_of(release)}
     return levels.get(name, 0)
+
+
+def cluster_release(releases: Iterable[str | None]) -> str | None:
+    """Return by which release a cluster of brokers of ``releases`` finalizes: that of the oldest.
+
+    None, the newest, where all are. Source: FeatureControlManager.updateFeature, which refuses a
+    level that some broker does not support.
+    """
+    named = [release for release in releases if release is not None]
+    return min(named, key=release_position, default=None)
 
 
 def features_as_of(release: str | None) -> Sequence[Feature]:

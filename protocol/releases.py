@@ -132,17 +132,6 @@ def names_versions_to_try(release: str) -> bool:
     return release_position(release) >= release_position("2.4")
 
 
-def has_consumer_protocol(release: str) -> bool:
-    """Tell whether groups of a release may be of the consumer protocol (KIP-848).
-
-    Brokers from 3.7 to 3.9 announce it with ZooKeeper, too, and answer UNSUPPORTED_VERSION.
-
-    Raises:
-        ValueError: As ``versions_as_of``.
-    """
-    return release_position(release) >= release_position("4.0")
-
-
 def release_position(release: str) -> int:
     """Return how many releases came before ``release``.
 

@@ -55,10 +55,10 @@ def make_coordinators(
     record_turns: RecordTurns,
     configs: ResourceConfigs,
     next_producer_id: Callable[[], Awaitable[int]],
-    release: str | None,
+    cluster_release: str | None,
 ) -> Coordinators:
-    """Make them over the logs of the engine; ``release`` is what clients see."""
-    transaction_version = finalized_level(release, TRANSACTION_VERSION)
+    """Make them over the logs of the engine; features are those of ``cluster_release``."""
+    transaction_version = finalized_level(cluster_release, TRANSACTION_VERSION)
     group_logs = log_ports(
         engine,
         record_turns=record_turns,

@@ -43,7 +43,6 @@ async def handle(
         for text in (request.client_software_name, request.client_software_version):
             if _SOFTWARE.fullmatch(text) is None:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"{text!r} is no software name.")
-    features = features_as_of(context.release)
     return ApiVersionsResponse(
         api_keys=[
             ApiVersion(api_key=key, min_version=versions.low, max_version=versions.high)
@@ -51,11 +50,11 @@ async def handle(
         ],
         supported_features=[
             _supported(each)
-            for each in features
+            for each in features_as_of(context.release)
             if each.min_level > 0 or version >= _LOWEST_LEVEL_0_SINCE
         ],
         finalized_features_epoch=0,
-        finalized_features=[_finalized(each) for each in features],
+        finalized_features=[_finalized(each) for each in features_as_of(context.cluster_release)],
     )
 
 

@@ -11,12 +11,12 @@ from broker.core.groups.group_answers import GROUP_OPERATIONS
 from broker.core.groups.group_catalog import describe_consumer_group
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError
+from protocol.features import GROUP_VERSION, finalized_level
 from protocol.messages.consumer_groups import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
     DescribedGroup,
 )
-from protocol.releases import has_consumer_protocol
 
 
 def refuse(
@@ -33,7 +33,7 @@ async def handle(
     context: Context, request: ConsumerGroupDescribeRequest, _version: int
 ) -> ConsumerGroupDescribeResponse:
     """Answer each group by itself."""
-    if context.release is not None and not has_consumer_protocol(context.release):
+    if finalized_level(context.cluster_release, GROUP_VERSION) == 0:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
     groups = [await _described(context, group_id) for group_id in request.group_ids]
     if request.include_authorized_operations:

@@ -10,11 +10,11 @@ from broker.context import Context
 from broker.core.groups.consumer.consumer_heartbeats import Heartbeating
 from broker.handlers import Client, handles_client
 from protocol.errors import ErrorCode, KafkaError
+from protocol.features import GROUP_VERSION, finalized_level
 from protocol.messages.consumer_groups import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
-from protocol.releases import has_consumer_protocol
 
 
 def refuse(
@@ -34,7 +34,7 @@ async def handle(
     context: Context, request: ConsumerGroupHeartbeatRequest, version: int, client: Client
 ) -> ConsumerGroupHeartbeatResponse:
     """Answer at once; when something changed, once that is replicated."""
-    if context.release is not None and not has_consumer_protocol(context.release):
+    if finalized_level(context.cluster_release, GROUP_VERSION) == 0:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
     if not request.group_id:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "GroupId can't be empty.")

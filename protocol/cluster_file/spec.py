@@ -27,6 +27,7 @@ from protocol.configs.names import CORDONED_LOG_DIRS
 from protocol.configs.types import ALL_LOG_DIRS
 from protocol.faults.document import fault_content, read_fault
 from protocol.faults.model import BrokerFault, DiskFault, NodeFault
+from protocol.features import cluster_release
 
 MIB: Final = 1 << 20
 
@@ -127,6 +128,11 @@ class ClusterSpec:
     faults: tuple[FaultSpec, ...]
     configs: Mapping[str, str]
     metrics: MetricsSpec
+
+    @property
+    def cluster_release(self) -> str | None:
+        """By which the cluster finalizes features: that of its oldest broker; None: the newest."""
+        return cluster_release(broker.emulate for broker in self.brokers)
 
     def broker(self, broker_id: int) -> BrokerSpec:
         """Return one broker.

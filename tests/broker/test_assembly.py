@@ -72,6 +72,20 @@ async def test_handlers_share_the_engines_metadata(parts: Parts):
     assert 0 <= context.elapsed_us() <= context.elapsed_us()
 
 
+@pytest.mark.parametrize("emulated", [None, "3.9"])
+async def test_features_are_those_that_every_broker_of_the_cluster_has(
+    spec: ClusterSpec, emulated: str | None
+):
+    (own,) = spec.brokers
+    other = replace(own, id=2, emulate=emulated)
+    made = Parts(replace(spec, brokers=(own, other)), own, real_world(Random(1)), lambda _: None)
+    made.make_engine()
+    context = made.context()
+    assert (context.release, context.cluster_release) == (None, emulated)
+    for log_dir in made.log_dirs.values():
+        await log_dir.close()
+
+
 async def test_dynamic_configs_reach_the_engine_the_topics_and_heartbeats(parts: Parts):
     engine = parts.make_engine()
     first, second = parts.log_dirs.values()

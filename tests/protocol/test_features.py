@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from protocol.features import features_as_of, finalized_level
+from protocol.features import cluster_release, features_as_of, finalized_level
 from protocol.releases import RELEASES
 from tests.golden.vectors import load_vectors
 
@@ -41,6 +41,21 @@ def test_what_a_release_does_not_have_is_at_its_lowest_level() -> None:
 
 def test_without_a_release_features_are_those_of_the_newest() -> None:
     assert features_as_of(None) == features_as_of(RELEASES[-1])
+
+
+@pytest.mark.parametrize(
+    ("releases", "oldest"),
+    [
+        ([None, None], None),
+        ([None, "3.9", "4.3"], "3.9"),
+        (["4.3", "0.11", "2.4"], "0.11"),
+        (["4.3", None], "4.3"),
+    ],
+)
+def test_a_cluster_finalizes_what_its_oldest_broker_does(
+    releases: list[str | None], oldest: str | None
+) -> None:
+    assert cluster_release(releases) == oldest
 
 
 def test_a_release_that_is_not_known_is_refused() -> None:

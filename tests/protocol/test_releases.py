@@ -12,7 +12,6 @@ import pytest
 from protocol.apis import APIS
 from protocol.releases import (
     RELEASES,
-    has_consumer_protocol,
     is_read,
     release_position,
     versions_as_of,
@@ -66,9 +65,3 @@ def test_what_is_not_announced_is_not_read() -> None:
     assert is_read("2.4", 0, 8)
     assert not is_read("2.4", 0, 9)
     assert not is_read("0.11", 34, 0)
-
-
-def test_groups_of_the_consumer_protocol_came_with_4_0() -> None:
-    assert [release for release in RELEASES if has_consumer_protocol(release)] == [
-        *("4.0", "4.1", "4.2", "4.3")
-    ]

@@ -25,7 +25,7 @@ async def test_what_is_not_led_here_is_coordinated_elsewhere(lab: Lab) -> None:
         record_turns=node.record_turns,
         configs=ResourceConfigs(node.topic_config),
         next_producer_id=never,
-        release=None,
+        cluster_release=None,
     )
     topics = made.groups.topic, made.transactions.shards.topic
     assert topics == (CONSUMER_OFFSETS, TRANSACTION_STATE)

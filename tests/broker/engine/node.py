@@ -194,7 +194,7 @@ class Node:
             record_turns=self.record_turns,
             configs=ResourceConfigs(self.topic_config),
             next_producer_id=self._next_producer_id,
-            release=None,
+            cluster_release=None,
         )
         self.groups = self.coordinators.groups
         self.transactions = self.coordinators.transactions

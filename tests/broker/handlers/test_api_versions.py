@@ -29,8 +29,11 @@ async def test_software_names_are_checked_from_version_3_on(
     assert (await broker.ask(request, 2)).error_code == ErrorCode.NONE
 
 
-async def features(broker: FakeBroker, release: str | None, version: int):
+async def features(
+    broker: FakeBroker, release: str | None, version: int, *, oldest: str | None = None
+):
     broker.context.release = release
+    broker.context.cluster_release = oldest or release
     request = ApiVersionsRequest(client_software_name="kafka", client_software_version="1")
     answer = await broker.ask(request, version)
     supported = {one.name: (one.min_version, one.max_version) for one in answer.supported_features}
@@ -61,3 +64,10 @@ async def test_features_are_told_as_apache_kafka_tells_them(
 
 async def test_without_a_release_features_are_those_of_the_newest(broker: FakeBroker):
     assert await features(broker, None, 4) == await features(broker, "4.3", 4)
+
+
+async def test_features_are_finalized_that_all_brokers_support(broker: FakeBroker):
+    """An older broker would not understand what a client does by the newer protocol."""
+    supported, finalized, epoch = await features(broker, "4.3", 4, oldest="3.9")
+    assert (sorted(supported), finalized) == (["group.version", "transaction.version"], {})
+    assert epoch >= 0

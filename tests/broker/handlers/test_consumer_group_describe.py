@@ -72,6 +72,6 @@ async def test_what_the_coordinator_says_goes_to_every_group(broker: FakeBroker)
 async def test_a_release_with_zookeeper_has_no_such_groups(
     broker: FakeBroker, release: str, code: int
 ):
-    broker.context.release = release
+    broker.context.cluster_release = release
     (row,) = (await broker.ask(describing("nobody"), 0)).groups
     assert row.error_code == code

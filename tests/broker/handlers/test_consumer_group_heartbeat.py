@@ -64,7 +64,7 @@ async def test_what_the_coordinator_says_stands_at_the_top(broker: FakeBroker):
 async def test_a_release_with_zookeeper_has_no_such_groups(
     broker: FakeBroker, release: str | None, code: int
 ):
-    broker.context.release = release
+    broker.context.cluster_release = release
     assert (await broker.ask(joining(), 0)).error_code == code
 
 
