@@ -49,7 +49,7 @@ def lane_of(nodeid: str) -> str:
     """Return the lane of a test, or of a file of tests: one of ``LANES``."""
     file = nodeid.partition("::")[0]
     if file in TAKING_TURNS:
-        return "clusters-1"
+        return "clusters-0"
     if file.startswith(JAVA):
         return "java"
     is_cluster = file.startswith(CLUSTERS) and file != SWEEP

@@ -103,8 +103,8 @@ def test_what_takes_turns_is_collected_by_one_worker() -> None:
         ("java", "tests/integration/test_demo.py", True),
         ("java", "tests/protocol", True),
         ("clusters-1", "tests/integration", None),
-        ("clusters-1", "tests/integration/test_demo.py", None),
-        ("clusters-0", "tests/integration/test_demo.py", True),
+        ("clusters-0", "tests/integration/test_demo.py", None),
+        ("clusters-1", "tests/integration/test_demo.py", True),
         ("rest-0", "tests/kafka_tools", True),
     ],
 )
