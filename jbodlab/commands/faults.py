@@ -41,7 +41,7 @@ def add(lab: Lab, words: tuple[str, ...], fault_id: str | None) -> None:
       jbodlab faults add mode=eio log_dir=data/b1/d1 operations=append files=log \\
           'name=orders-*' from_nth=3
     One fsync fails, and what was not durable is gone:
-      jbodlab faults add mode=sync_failure broker=1 times=1
+      jbodlab faults add mode=sync_failure log_dir=data/b1/d1 times=1
     A disk of 50 operations and a megabyte per second:
       jbodlab faults add mode=slow log_dir=data/b1/d1 operations_per_second=50 \\
           bytes_per_second=1000000
