@@ -139,7 +139,7 @@ def _simulated(plan: Plan, seed: int, options: Options) -> SimulatedRun:
     with (
         Defects() as defects,
         asyncio.Runner(loop_factory=lambda: loop) as runner,
-        _libraries_of(plan, loop),
+        libraries_of(plan, loop),
     ):
         verdict = runner.run(run())
         trace_hash = loop.trace.hexdigest()
@@ -155,7 +155,7 @@ def _simulated(plan: Plan, seed: int, options: Options) -> SimulatedRun:
     )
 
 
-def _libraries_of(plan: Plan, loop: SimLoop) -> AbstractContextManager[None]:
+def libraries_of(plan: Plan, loop: SimLoop) -> AbstractContextManager[None]:
     """Return the context in which the client libraries of ``plan`` live in the world of a loop."""
     if any(workload.client == "aiokafka" for workload in plan.workloads):
         return foreign_clocks(loop)

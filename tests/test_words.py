@@ -24,7 +24,7 @@ RETIRED = {
     "lookout": "observer",
     "loose": "orphan",
     "owed": "due",
-    "scene": "run context, fault scope, matrix cluster",
+    "scene": "run context, fault scope",
     "seat": "candidate, usable broker",
     "sight": "sample source, observation",
     "surface": "broker control",

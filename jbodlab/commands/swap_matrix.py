@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from jbodlab.errors import ExitCode
+from jbodlab.errors import ExitCode, LabError
 from jbodlab.worlds.node_logs import node_logs
-from simulation.matrix.outcome import Crash, CrashPoint, Outcome, Row
-
-if TYPE_CHECKING:
-    from simulation.matrix.stories import Story
+from jbodlab.worlds.scenario_files import load_story, story_files
+from simulation.core.plan import Plan
+from simulation.matrix.outcome import Crash, CrashPoint, Outcome, Row, nodes_of
 
 WIDTH: Final = 110
 COMPLAINTS_MAX: Final = 5
@@ -24,22 +23,22 @@ COMPLAINTS_MAX: Final = 5
 
 
 class _Act(NamedTuple):
-    """One story with one node that crashes."""
+    """One story with the nodes that crash."""
 
-    story: Story
-    node: str
+    story: Plan
+    nodes: tuple[str, ...]
+
+    @property
+    def who(self) -> str:
+        """The nodes in one word."""
+        return "+".join(self.nodes)
 
 
 @click.command("swap-matrix", short_help="Crash nodes at every disk operation.")
-@click.option(
-    "--story",
-    "stories",
-    multiple=True,
-    help="Only this story, such as move or delete; may be repeated.",
-)
+@click.argument("names", nargs=-1, metavar="[STORY|FILE]...")
 @click.option(
     "--node",
-    "nodes",
+    "whos",
     multiple=True,
     help="Only crashes of this node, such as controller or broker-1+broker-2; may be repeated.",
 )
@@ -57,8 +56,8 @@ class _Act(NamedTuple):
 @click.pass_context
 def swap_matrix(
     context: click.Context,
-    stories: tuple[str, ...],
-    nodes: tuple[str, ...],
+    names: tuple[str, ...],
+    whos: tuple[str, ...],
     crashes: tuple[str, ...],
     jobs: int,
     *,
@@ -71,14 +70,18 @@ def swap_matrix(
     and the cluster must heal and keep its promises. With broker-1+controller the second one is
     killed at the same moment. The exit code is 12 when anything is not recovered.
 
+    A STORY comes with jbodlab, such as move or create-again; without any all of them are told. A
+    FILE is one of your own: a scenario file, whose key "crashes" says who crashes, and whose step
+    with "crashes_begin: true" from where on.
+
     With --json a list with an object per row: story, node, crash (kill, power_cut, torn, error,
     return), the counts recovered, offline, refused, lost, and complaints, a sentence for each
     crash that is not recovered.
     """
-    told = _acts(stories, nodes)
+    acts = _acts(_stories(names), whos)
     kinds = [crash for crash in Crash if not crashes or crash.name.lower() in crashes]
     with node_logs(None):
-        rows = _run(told, kinds, jobs)
+        rows = _run(acts, kinds, jobs)
     if is_json:
         click.echo(json.dumps(_content(rows), indent=2))
     else:
@@ -87,36 +90,42 @@ def swap_matrix(
         context.exit(ExitCode.VIOLATION)
 
 
-def _acts(stories: Sequence[str], nodes: Sequence[str]) -> list[_Act]:
-    """Return the stories of these names with these nodes, all when there is none.
+def _stories(names: Sequence[str]) -> list[Plan]:
+    """Return the stories of these names and files, all that come with jbodlab when there is none.
 
     Raises:
-        click.BadParameter: there is no such story or node, or none of the nodes is in a story.
+        LabError: BAD_CONFIG: there is no such story, or a file holds mistakes or no story.
     """
-    # No other command should wait for a whole cluster to load.
-    from simulation.matrix.stories import CASTS, STORIES  # noqa: PLC0415
-
-    _check(stories, [story.__name__ for story in STORIES])
-    _check(nodes, list(CASTS))
-    acts = [
-        _Act(story, node)
-        for node, cast in CASTS.items()
-        for story in cast
-        if (not nodes or node in nodes) and (not stories or story.__name__ in stories)
-    ]
-    if not acts:
-        raise click.BadParameter(f"{', '.join(nodes)}: crashes in none of {', '.join(stories)}")
-    return acts
+    names = names or [file.stem for file in story_files()]
+    return [_told_here(load_story(name), name) for name in names]
 
 
-def _check(names: Sequence[str], known: Sequence[str]) -> None:
-    for name in names:
-        if name not in known:
-            raise click.BadParameter(f"{name!r} is none of {', '.join(known)}")
+def _told_here(plan: Plan, name: str) -> Plan:
+    if "simulated" not in plan.worlds:
+        raise LabError(ExitCode.BAD_CONFIG, f"{name}: the matrix is simulated, worlds must be too")
+    if not plan.steps:
+        raise LabError(ExitCode.BAD_CONFIG, f"{name}: a story needs steps, at least one")
+    return plan
+
+
+def _acts(stories: Sequence[Plan], whos: Sequence[str]) -> list[_Act]:
+    """Return the stories with those of their nodes that were asked for, all when none was.
+
+    Raises:
+        click.BadParameter: such nodes crash in none of the stories.
+    """
+    acts = [_Act(story, nodes) for story in stories for nodes in nodes_of(story)]
+    for who in whos:
+        if all(act.who != who for act in acts):
+            known = dict.fromkeys(act.who for act in acts)
+            names = ", ".join(story.name for story in stories)
+            raise click.BadParameter(f"{who!r} crashes in none of {names}; {', '.join(known)} do")
+    return [act for act in acts if not whos or act.who in whos]
 
 
 def _run(acts: Sequence[_Act], crashes: Sequence[Crash], jobs: int) -> list[Row]:
-    from simulation.matrix.matrix import run_story  # noqa: PLC0415 -- as above
+    # No other command should wait for a whole cluster to load.
+    from simulation.matrix.matrix import StoryError, check_story, run_story  # noqa: PLC0415
 
     columns = (
         TextColumn("{task.description}"),
@@ -137,9 +146,17 @@ def _run(acts: Sequence[_Act], crashes: Sequence[Crash], jobs: int) -> list[Row]
             judged += 1
             progress.update(bar, crashes=judged, refresh=True)
 
-        for story, node in acts:
-            progress.update(bar, description=f"{story.__name__}, {node}", refresh=True)
-            rows += run_story(story, crashes, node=node, jobs=jobs, on_judged=on_judged)
+        checked: list[Plan] = []
+        for story, nodes in acts:
+            who = "+".join(nodes)
+            progress.update(bar, description=f"{story.name}, {who}", refresh=True)
+            if story not in checked:
+                try:
+                    check_story(story)
+                except StoryError as error:
+                    raise LabError(ExitCode.VIOLATION, str(error)) from error
+                checked.append(story)
+            rows += run_story(story, nodes, crashes, jobs=jobs, on_judged=on_judged)
             progress.advance(bar)
     return rows
 

@@ -286,7 +286,7 @@ class EditJournal:
 
     edit: JournalEdit
     """The first copies it, the second puts the copy back. ``cut`` takes its last record off,
-    ``damage`` changes it; ``damage_middle`` changes one before that was durable."""
+    ``tear`` adds half a one, ``damage`` changes it, ``damage_middle`` an earlier, durable one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,8 +392,9 @@ class Step:
     says: str | None = None
     """A sentence for the story."""
     may_fail: bool = False
-    """What comes of it is told and does not end the run.
+    """What comes of it is told and does not end the run: a node that chance kills may be down.
 
-    For steps that chance put there: a node to be killed may be down already. A fault that was set
-    must meet something all the same.
+    A fault that was set must meet something all the same.
     """
+    crashes_begin: bool = False
+    """From this step on ``swap-matrix`` crashes nodes; without it: from the first one on."""

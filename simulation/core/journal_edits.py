@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-JournalEdit = Literal["copy", "restore", "cut", "damage", "damage_middle", "empty"]
+JournalEdit = Literal["copy", "restore", "cut", "damage", "damage_middle", "empty", "tear"]
 _FLIPPED: Final = 1
+_TORN_LINE: Final = b'00000000 [7, 7, [["Topic'
 
 
 def edited(edit: JournalEdit, data: bytes, copy: bytes) -> bytes:
@@ -17,8 +18,8 @@ def edited(edit: JournalEdit, data: bytes, copy: bytes) -> bytes:
         copy: what was copied before.
     """
     match edit:
-        case "copy":
-            return data
+        case "copy" | "tear":
+            return data + (_TORN_LINE if edit == "tear" else b"")
         case "restore":
             return copy
         case "cut":

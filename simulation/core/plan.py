@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from simulation.core.actions import Action, CreateTopic, Fault, Step, When
-from simulation.core.references import NewName, TopicRef
+from simulation.core.references import NewName, NodeRef, TopicRef
 
 World: TypeAlias = Literal["simulated", "real"]
 WORLDS: Final[tuple[World, ...]] = ("simulated", "real")
@@ -175,6 +175,12 @@ class Plan:
     cluster: ClusterPlan = ClusterPlan()
     workloads: tuple[Workload, ...] = ()
     steps: tuple[Step, ...] = ()
+    crashes: tuple[tuple[NodeRef, ...], ...] = ()
+    """Who crashes in ``swap-matrix``, by turns: one node, or several, as ``[1, controller]``.
+
+    Of several the first crashes at its disk operations, and the others with it; none: each node
+    alone.
+    """
     ending: Ending = Ending()
 
     @property

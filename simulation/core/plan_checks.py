@@ -144,6 +144,19 @@ def _format_mistakes(workload: Workload) -> Iterator[str]:
         yield f"compression: zstd came with message format {_NEWEST_FORMAT}"
 
 
+def _crash_mistakes(plan: Plan) -> Iterator[str]:
+    for index, nodes in enumerate(plan.crashes):
+        at = f"crashes[{index}]"
+        if not nodes or len(dict.fromkeys(nodes)) < len(nodes):
+            yield f"{at}: must be different nodes, at least one, are {list(nodes)}"
+        for node in nodes:
+            if node not in plan.cluster.node_names:
+                yield f"{at}: must be nodes by their names, {node!r} is none"
+    marked = sum(step.crashes_begin for step in plan.steps)
+    if marked > 1:
+        yield f"steps: crashes_begin is said of {marked} steps, crashes begin once"
+
+
 def _step_mistakes(plan: Plan) -> Iterator[str]:
     yield from _sequence_mistakes(plan.steps, ("steps",))
 
@@ -194,5 +207,6 @@ _CHECKS: Final[tuple[Callable[[Plan], Iterator[str]], ...]] = (
     _topic_mistakes,
     _same_name_mistakes,
     _workload_mistakes,
+    _crash_mistakes,
     _step_mistakes,
 )

@@ -7,25 +7,22 @@ one of them.
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterator
-from contextvars import Context
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from random import Random
 from typing import Final, NamedTuple
 
 from broker.storage.memory_disk import MemoryDisk
-from protocol.faults.model import DiskMode, Operation
+from protocol.faults.model import Operation
 from simulation.matrix.forks import Forks
-from simulation.matrix.matrix_cluster import MatrixCluster
 from simulation.matrix.outcome import DISK_ERRORS, Crash, CrashPoint
+from simulation.world.node import SimNode
 
 TORN_DRAWS: Final = 2
 """Torn power cuts at each change."""
-_LOOK_AGAIN_S: Final = 0.01
 
 
 class Crashed(SystemExit):
@@ -41,20 +38,34 @@ class _Key(NamedTuple):
 
 
 class CrashPoints:
-    """The moments of one story."""
+    """The moments of one story, at the operations of the disks of one node."""
 
     def __init__(
         self,
-        cluster: MatrixCluster,
-        forks: Forks[CrashPoint],
+        nodes: Sequence[SimNode],
         crashes: Collection[Crash],
+        forks: Forks[CrashPoint],
+        *,
+        promised: Callable[[], bytes],
+        break_disk: Callable[[str], None],
         on_same: Callable[[CrashPoint, CrashPoint], None],
     ) -> None:
-        """``on_same`` gets a moment that needs no copy, and the one that it is like."""
+        """Look at nothing yet.
+
+        Args:
+            nodes: who crashes, and those that are killed at the same moment.
+            crashes: the kinds.
+            forks: makes the copies.
+            promised: what sets a moment apart besides the disks: what was promised until then.
+            break_disk: in a copy, lets the disk at a path fail for good.
+            on_same: gets a moment that needs no copy, and the one that it is like.
+        """
         self.moment: CrashPoint | None = None
         """In a copy: its own."""
         self.count = 0
-        self._cluster = cluster
+        self._victim, *self._companions = nodes
+        self._promised = promised
+        self._break_disk = break_disk
         self._forks = forks
         self._crashes = [crash for crash in Crash if crash in crashes]
         self._on_same = on_same
@@ -63,21 +74,21 @@ class CrashPoints:
 
     def begin(self) -> None:
         """Look at every operation from now on."""
-        for path, drive in self._cluster.victim.drives.items():
+        for path, drive in self._victim.drives.items():
             drive.before_change = partial(self._on_change, path)
             if self._disk_errors():
                 drive.before_operation = partial(self._on_operation, path)
 
     def end(self) -> None:
         """Look no more."""
-        for drive in self._cluster.victim.drives.values():
+        for drive in self._victim.drives.values():
             drive.before_change = drive.before_operation = None
 
     def cut_power(self, moment: CrashPoint) -> None:
         """Let the victim go dark, with the disks that ``moment`` is about."""
         for disk in self._disks():
             disk.power_cut(chance_of(moment))
-        self._cluster.victim.power_cut()
+        self._victim.power_cut()
 
     # Crashes in the middle of a change.
 
@@ -106,28 +117,27 @@ class CrashPoints:
         self.end()
 
     def _fingerprint(self, moment: CrashPoint) -> bytes:
-        found = hashlib.blake2b(_promised(self._cluster))
+        found = hashlib.blake2b(self._promised())
         for disk in self._disks():
             left = disk
             if moment.crash is not Crash.KILL:
                 left = disk.copy()
                 left.power_cut(chance_of(moment))
             _add_content(found, left)
-        for node in self._cluster.companions:
+        for node in self._companions:
             for drive in node.drives.values():
                 _add_content(found, drive.disk.memory)
         return found.digest()
 
     def _disks(self) -> list[MemoryDisk]:
-        return [drive.disk.memory for drive in self._cluster.victim.drives.values()]
+        return [drive.disk.memory for drive in self._victim.drives.values()]
 
     # A disk that fails.
 
     def _on_operation(self, path: str, operation: Operation) -> None:
         """From here on every operation of this disk fails in a copy; the story goes on there.
 
-        It goes on as long as there is a controller. Looks that follow each other find the same:
-        only the first of them is a moment.
+        Looks that follow each other find the same: only the first of them is a moment.
         """
         is_look, self._was_look = operation is Operation.LOOK, self._was_look
         if is_look and self._was_look:
@@ -135,24 +145,11 @@ class CrashPoints:
         self._was_look = is_look
         self.count += 1
         moment = CrashPoint(self.count, self._disk_errors()[0], path, operation.value)
-        cluster = self._cluster
-        drive = cluster.victim.drives[path]
-        if drive.faults.rules or not self._forks.fork(moment):
+        if self._victim.drives[path].faults.rules or not self._forks.fork(moment):
             return
         self._become(moment)
-        asyncio._set_running_loop(cluster.loop)  # noqa: SLF001 -- it knows the process by its id
-        drive.faults.set_fault(DiskMode.EIO)
-        if cluster.victim is cluster.sim.controller:
-            cluster.loop.call_later(_LOOK_AGAIN_S, self._crash_at_end, context=Context())
-        else:
-            cluster.failed[path] = None
+        self._break_disk(path)
         raise OSError(errno.EIO, os.strerror(errno.EIO), path)
-
-    def _crash_at_end(self) -> None:
-        """End the story of a copy when the victim has ended; its process is not this code's."""
-        if not self._cluster.victim.is_running:
-            raise Crashed
-        self._cluster.loop.call_later(_LOOK_AGAIN_S, self._crash_at_end)
 
     def _disk_errors(self) -> list[Crash]:
         return [each for each in self._crashes if each in DISK_ERRORS]
@@ -170,8 +167,3 @@ def _add_content(found: hashlib.blake2b, disk: MemoryDisk) -> None:
         found.update(f"{disk.root}/{name} ".encode())
         if not disk.is_dir(name):
             found.update(disk.read_file(name))
-
-
-def _promised(cluster: MatrixCluster) -> bytes:
-    models = ";".join(model.summary() for model in cluster.models.values())
-    return f"{models} {len(cluster.deleted)} {cluster.settings}".encode()

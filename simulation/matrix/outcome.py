@@ -6,9 +6,13 @@ Values only; nothing is run here.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, NamedTuple
+
+from protocol.faults.model import CONTROLLER_NODE
+from simulation.core.plan import Plan
 
 
 class Crash(Enum):
@@ -27,6 +31,26 @@ class Crash(Enum):
 
 DISK_ERRORS: Final = (Crash.ERROR, Crash.RETURN)
 """One and the same until the story's end."""
+
+
+def nodes_of(plan: Plan) -> tuple[tuple[str, ...], ...]:
+    """Return who crashes in a story, by turns."""
+    return plan.crashes or tuple((name,) for name in plan.cluster.node_names)
+
+
+def crashes_of(nodes: Sequence[str]) -> tuple[Crash, ...]:
+    """Return the kinds of crashes that these nodes can have, the first at its disk operations.
+
+    A controller has no log dir to restart. Where two nodes go at once the second is killed, and a
+    disk that fails would leave it time. Two brokers are both killed: an Isr of these two loses
+    records when one of them loses power and the other one is given up first (KIP-966).
+    """
+    if len(nodes) == 1:
+        has_log_dirs = nodes[0] != CONTROLLER_NODE
+        return tuple(each for each in Crash if each is not Crash.RETURN or has_log_dirs)
+    if CONTROLLER_NODE in nodes:
+        return (Crash.KILL, Crash.POWER_CUT, Crash.TORN)
+    return (Crash.KILL,)
 
 
 class Outcome(Enum):

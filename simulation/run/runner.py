@@ -83,22 +83,22 @@ async def run_plan(
     why_not = refusal(plan, cluster)
     if why_not is not None:
         raise CannotRunError(why_not)
-    run = _PlanRun(plan, cluster, chance, show)
+    run = PlanRun(plan, cluster, chance, show)
     verdict = await run.run()
     if keep_history is not None:
         keep_history(run.history)
     return verdict
 
 
-class _PlanRun:
-    """One run."""
+class PlanRun:
+    """One run; ``run`` it once. What a run of another kind does otherwise, it overrides."""
 
     def __init__(
         self,
         plan: Plan,
         cluster: ClusterInstance,
         chance: RandomSource,
-        show: Callable[[StoryLine], None] | None,
+        show: Callable[[StoryLine], None] | None = None,
     ) -> None:
         self._plan = plan
         self._cluster = cluster
@@ -172,8 +172,10 @@ class _PlanRun:
                 if workload.begins:
                     context.workloads.begin(workload.name)
             asking = context.group.create_task(_ask_for_metadata(context), name="ask-for-metadata")
-            await player.play(self._plan.steps)
-            asking.cancel()
+            try:
+                await player.play(self._plan.steps)
+            finally:
+                asking.cancel()
         self._note(STEPS, player.failures)
 
     async def _end(self, context: RunContext, faults: list[Fault]) -> None:
@@ -184,6 +186,7 @@ class _PlanRun:
         self._healed_us = loop_now_us()
         try:
             self._healed_after_ms = await heal(context, self._plan.ending, self._story)
+            await self._use_healed(context)
             await end_workloads(context, self._plan.ending, self._story)
             # Connections that died unnoticed still take replicas out of the Isr for a while.
             await heal(context, self._plan.ending, self._story)
@@ -192,6 +195,9 @@ class _PlanRun:
             await context.workloads.end_writers()
             await context.workloads.end_transformers()
             await context.workloads.end_readers()
+
+    async def _use_healed(self, context: RunContext) -> None:
+        """Ask more of a cluster that is well again, before its clients end; raise StepErrors."""
 
     async def _judge_empty(self, faults: list[Fault]) -> None:
         """Note the faults that met nothing, as mistakes of the plan or as bad luck."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from simulation.core.actions import Expect, Fault, Holds, Step, Until, Wait, When
+from simulation.core.actions import Action, Expect, Fault, Holds, Step, Until, Wait, When
 from simulation.core.conditions import Condition
 from simulation.core.judging import Judgement, judge
 from simulation.core.needs import needs_of
@@ -19,6 +20,8 @@ from simulation.run.run_context import RunContext, StepError
 from simulation.run.story import Story
 
 LOOK_EVERY_MS: Final = 50
+TRY_AGAIN_MS: Final = 500
+_CONDITIONAL: Final = (Until, Expect, Holds)
 
 
 @dataclass(slots=True)
@@ -31,7 +34,7 @@ class _Watch:
 
 
 class Player:
-    """Plays one plan on one scene; what goes wrong gathers in ``failures``."""
+    """Plays one plan on one cluster; what goes wrong gathers in ``failures``."""
 
     def __init__(self, context: RunContext, story: Story) -> None:
         self.failures: list[str] = []
@@ -39,6 +42,11 @@ class Player:
         """Those that were set and must meet something."""
         self.done: dict[str, int] = {}
         """The word of an action -> how often it went as the plan says."""
+        self.persists_ms: int | None = None
+        """So long a step is tried that does not go as the plan says, as operators do around what
+        just broke; then the next one follows. None: nothing may go otherwise."""
+        self.on_step: Callable[[Step], None] = _as_it_comes
+        """Called with each step before it is done."""
         self._context = context
         self._story = story
         self._watches: list[_Watch] = []
@@ -50,7 +58,7 @@ class Player:
             for watch in self._watches:
                 if not watch.has_begun and watch.task is not None:
                     watch.task.cancel()
-        if not self.failures:
+        if not self.failures and self.persists_ms is None:
             self.failures += [
                 f"when: {value_text(watch.condition)}: it never was so"
                 for watch in self._watches
@@ -64,14 +72,27 @@ class Player:
             try:
                 await self._step(step, group)
             except StepError as error:
+                if self.persists_ms is not None:
+                    await self._persist(step.action, self.persists_ms)
+                    continue
                 failure = f"{value_text(step.action)}: {error}"
                 self._story.tell(failure if step.may_fail else f"WRONG: {failure}")
                 if not step.may_fail:
                     self.failures.append(failure)
 
+    async def _persist(self, action: Action, persists_ms: int) -> None:
+        """Do an action again and again, for so long; conditions had their time."""
+        deadline_ms = self._story.now_ms + persists_ms
+        while not isinstance(action, _CONDITIONAL) and self._story.now_ms < deadline_ms:
+            await asyncio.sleep(TRY_AGAIN_MS / 1000)
+            with suppress(StepError):
+                await act(self._context, action)
+                return
+
     async def _step(self, step: Step, group: asyncio.TaskGroup) -> None:
         if step.at_ms is not None:
             await asyncio.sleep(max(0, step.at_ms - self._story.now_ms) / 1000)
+        self.on_step(step)
         if step.says is not None:
             self._story.tell(step.says)
         match step.action:
@@ -99,9 +120,11 @@ class Player:
         judgement = judge(condition, since)
         while not judgement.holds:
             lasted_ms = self._story.now_ms - began_ms
-            if lasted_ms > within_ms:
+            patience_ms = within_ms if self.persists_ms is None else self.persists_ms
+            if lasted_ms > min(within_ms, patience_ms):
                 raise StepError(f"not so after {lasted_ms} ms: {judgement.says}")
-            await asyncio.sleep(LOOK_EVERY_MS / 1000)
+            is_quick = self.persists_ms is None
+            await asyncio.sleep((LOOK_EVERY_MS if is_quick else TRY_AGAIN_MS) / 1000)
             judgement = judge(condition, await self._look(condition), since)
         self._story.tell(f"{judgement.says}, after {self._story.now_ms - began_ms} ms")
 
@@ -138,6 +161,10 @@ class Player:
 
     async def _look(self, condition: Condition) -> Observation:
         return await self._context.observer.observe(needs_of(condition))
+
+
+def _as_it_comes(_step: Step) -> None:
+    return None
 
 
 def _demand(judgement: Judgement) -> None:

@@ -47,6 +47,7 @@ SETTLED_WITHIN_MS: Final = 40_000
 
 Over a connection that died unnoticed an order is given up after 30 s, and sent again.
 """
+SETTLE_LOOK_MS: Final = 50
 JOURNAL_WITHIN_MS: Final = 5_000
 """So long may a decision take to be durable at the end."""
 
@@ -150,14 +151,22 @@ class Sampler:
         A connection that died in a cut takes a replica out of the Isr late, until TCP repairs it.
         """
         deadline_us = self._loop.now_us + SETTLED_WITHIN_MS * 1000
+        while (  # noqa: ASYNC110 -- what holds in a world has no event
+            self._is_on_its_way() and self._loop.now_us < deadline_us
+        ):
+            await asyncio.sleep(SETTLE_LOOK_MS / 1000)
         self._look_inside()
-        while self._loop.now_us < deadline_us and (unsettled(self.samples) or lacks(self.samples)):
-            await asyncio.sleep(0.01)
+
+    def _is_on_its_way(self) -> bool:
+        """Look, and look inside of nodes only where all that can be seen from outside is well."""
+        self.look()
+        self.samples.contradictions.clear()
+        if not (unsettled(self.samples) or lacks(self.samples)):
             self._look_inside()
+        return bool(unsettled(self.samples) or lacks(self.samples))
 
     def _look_inside(self) -> None:
-        """Look, and hold what each node keeps against itself and the decisions."""
-        self.look()
+        """Hold what each node keeps against itself and the decisions."""
         self.samples.contradictions.clear()
         controller = self._cluster.controller.controller
         if controller is None or not controller.listening.done():

@@ -134,6 +134,10 @@ class SimClusterInstance:
         return ObservedNode(state="stopped", exit_code=found.exit_code)
 
     async def add_fault(self, name: str, fault: BrokerFault) -> None:
+        self.set_fault(name, fault)
+
+    def set_fault(self, name: str, fault: BrokerFault) -> None:
+        """Do as ``add_fault``, also in the middle of an operation of a disk."""
         try:
             self._faults.add(name, fault)
         except FaultRefusedError as error:
@@ -180,9 +184,10 @@ class SimClusterInstance:
 
     async def write_journal(self, data: bytes) -> None:
         memory = self._journal_memory()
+        if not data.startswith(memory.read_file(JOURNAL_FILE)):
+            self._observer.samples.journal_edits_us.append(self._loop.now_us)
         memory.write_file(JOURNAL_FILE, data)
         memory.sync_file(JOURNAL_FILE)
-        self._observer.samples.journal_edits_us.append(self._loop.now_us)
 
     def _journal_memory(self) -> MemoryDisk:
         (drive,) = self.cluster.controller.drives.values()

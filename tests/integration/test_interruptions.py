@@ -116,7 +116,7 @@ def test_many_seeds_end_with_their_processes(*, whole_group: bool) -> None:
 @pytest.mark.sampled("whole_group", kept=1)
 @pytest.mark.parametrize("whole_group", [True, False])
 def test_a_swap_matrix_ends_with_the_copies_of_its_world(*, whole_group: bool) -> None:
-    command = Command("swap-matrix", "--jobs", "2", "--story", "move")
+    command = Command("swap-matrix", "move", "--jobs", "2")
     command.until_workers(1)
     code, said = command.interrupt(whole_group=whole_group)
     assert (code, said[-1]) == INTERRUPTED

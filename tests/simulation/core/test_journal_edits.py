@@ -35,3 +35,10 @@ def test_the_copy_comes_back_and_nothing_is_left_of_an_emptied_one() -> None:
     assert edited("restore", b"newer", LINE) == LINE
     assert edited("empty", LINE, b"") == b""
     assert edited("copy", LINE, b"") == LINE
+
+
+def test_a_torn_journal_has_all_its_lines_and_half_a_one() -> None:
+    after = edited("tear", LINE * 2, b"")
+    assert after.startswith(LINE * 2)
+    assert len(after) > len(LINE * 2)
+    assert not after.endswith(b"\n")

@@ -173,3 +173,25 @@ def test_a_client_that_cannot_be_is_told(workload: str, told: str) -> None:
     text = HEAD.replace("topic: orders}]", f"topic: orders, {workload}}}]")
 
     assert mistakes_of(text) == [told]
+
+
+@pytest.mark.parametrize(
+    ("rest", "told"),
+    [
+        ("crashes: [[]]", "crashes[0]: must be different nodes, at least one, are []"),
+        (
+            "crashes: [[1], [2, 2]]",
+            "crashes[1]: must be different nodes, at least one, are ['broker-2', 'broker-2']",
+        ),
+        (
+            "crashes: [[leader of orders-0]]",
+            "crashes[0]: must be nodes by their names, 'leader of orders-0' is none",
+        ),
+        (
+            "steps: [{wait: 1s, crashes_begin: true}, {wait: 1s, crashes_begin: true}]",
+            "steps: crashes_begin is said of 2 steps, crashes begin once",
+        ),
+    ],
+)
+def test_who_crashes_and_from_where_on_is_said_clearly(rest: str, told: str) -> None:
+    assert mistakes_of(f"{HEAD}{rest}\n") == [told]
