@@ -73,6 +73,8 @@ class Options:
     """Hears every line of the story when it happens."""
     keep_history: Callable[[History], None] | None = None
     """Is given the history at the end."""
+    keep_samples: Callable[[Samples], None] | None = None
+    """Is given what nodes held when, at the end."""
     new_row_writer: NewRowWriter = NoRows
     """Takes metric rows."""
 
@@ -133,6 +135,8 @@ def _simulated(plan: Plan, seed: int, options: Options) -> SimulatedRun:
             keep_history=options.keep_history,
         )
         last_events.extend(instance.last_events)
+        if options.keep_samples is not None and instance.taken is not None:
+            options.keep_samples(instance.taken)
         defects.look_into(cluster)
         return replace(verdict, violations=(*verdict.violations, *defects.found))
 
@@ -166,11 +170,13 @@ class _Instance(SimClusterInstance):
     """Remembers what happened last before the verdict: what follows is only the shutdown."""
 
     last_events: tuple[str, ...] = ()
+    taken: Samples | None = None
 
     async def samples(self) -> Samples:
         """Keep the last events, then take the samples."""
         self.last_events = tuple(map(str, self.cluster.loop.trace.last))
-        return await super().samples()
+        self.taken = await super().samples()
+        return self.taken
 
 
 def replay_header(commit: str | None) -> dict[str, str]:

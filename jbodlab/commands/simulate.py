@@ -52,6 +52,9 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
     "--history", "history_file", type=_FILE, help="Write what clients saw: .edn, or JSON lines."
 )
 @click.option("--dump", "dump_dir", type=_FOLDER, help="Write metric rows here, for Spark.")
+@click.option(
+    "--record", "record_file", type=_FILE, help="Write what the console plays of it here, as JSON."
+)
 @click.option("--keep-log", "log_file", type=_FILE, help="Write what the nodes log here.")
 @click.option(
     "--reduce", "reduce_dir", type=_FOLDER, help="Reduce what fails; a scenario and a test go here."
@@ -65,6 +68,8 @@ def simulate(context: click.Context, *, is_json: bool, **options: Any) -> None:
     """
     if options["seeds"] is not None and (options["seed"], options["scenario"]) != (None, None):
         raise click.UsageError("--seeds goes with neither --seed nor --scenario")
+    if options["seeds"] is not None and options["record_file"] is not None:
+        raise click.UsageError("--record goes with --seed or --scenario, which are one run")
     if options["rules"] and options["seeds"] is None:
         raise click.UsageError("--rules goes with --seeds A..B")
     if (options["seeds"], options["seed"], options["scenario"]) == (None, None, None):

@@ -42,6 +42,7 @@ from jbodlab.http_api.core.snapshot import moves_of
 from jbodlab.http_api.feed import Feed
 from jbodlab.http_api.orders import NotThereError, Orders
 from jbodlab.http_api.pages import page_paths, page_routes
+from jbodlab.http_api.runs import Runs
 from protocol.errors import KafkaError
 
 JSON_TYPE: Final = "application/json"
@@ -100,6 +101,7 @@ class Api:
     def __init__(self, orders: Orders, feed: Feed) -> None:
         self._orders = orders
         self._feed = feed
+        self._runs = Runs()
         self.tasks: asyncio.TaskGroup | None = None
         """Of what was begun and goes on; while the server runs."""
 
@@ -134,6 +136,7 @@ class Api:
             "clear_fault": self._clear_fault,
             "release_held": self._release_held,
             "get_passed": self._passed_requests,
+            "get_run": self._run,
         }
 
     async def _snapshot(self, _request: Request, _body: None) -> Any:
@@ -270,6 +273,11 @@ class Api:
         fault_id = request.path_params["fault_id"]
         await asyncio.to_thread(self._orders.clear_fault, _broker_id(request), fault_id)
         return Done(done=f"fault {fault_id} is taken off")
+
+    async def _run(self, request: Request, _body: None) -> Response:
+        params = request.path_params
+        recorded = await self._runs.recorded(params["plan"], params["seed"])
+        return Response(recorded, media_type=JSON_TYPE)
 
     async def _release_held(self, request: Request, order: ReleaseOrder) -> Released:
         fault = (_broker_id(request), request.path_params["fault_id"])

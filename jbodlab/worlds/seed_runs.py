@@ -12,7 +12,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from jbodlab.worlds.node_logs import node_logs
+from jbodlab.worlds.recording import Recorded, recording
 from jbodlab.worlds.scenario_files import load_plan
 from jbodlab.worlds.scenario_runs import run_simulated
 from protocol.metrics.rows import NO_BROKER, RowOrigin
@@ -24,8 +27,10 @@ from simulation.core.plan import Plan
 from simulation.core.plan_document import plan_text
 from simulation.core.reproduction import reproduction
 from simulation.core.rule_tally import RuleTally
+from simulation.core.samples import Samples
 from simulation.core.smaller_plan import reduced
 from simulation.core.verdict import StoryLine
+from simulation.loop_time import loop_now_us
 from simulation.simulated_run import (
     Options,
     SimulatedRun,
@@ -59,6 +64,7 @@ class Request:
     dump_dir: Path | None = None
     log_file: Path | None = None
     reduce_dir: Path | None = None
+    record_file: Path | None = None
 
     @property
     def world_seed(self) -> int:
@@ -100,10 +106,27 @@ def run_one(request: Request, plan: Plan, show: Callable[[StoryLine], None]) -> 
         if request.dump_dir is not None:
             rows.keep(NO_BROKER, history_rows(history, EPOCH_MS))
 
-    options = Options(show=show, keep_history=keep)
+    story: list[tuple[int, StoryLine]] = []
+    taken: list[Samples] = []
+
+    def show_and_record(line: StoryLine) -> None:
+        story.append((loop_now_us(), line))
+        show(line)
+
+    options = Options(show=show_and_record, keep_history=keep, keep_samples=taken.append)
     if request.dump_dir is not None:
         options = replace(options, new_row_writer=rows.new_writer)
     run = run_simulated(plan, request.world_seed, options, request.log_file)
+    if request.record_file is not None and taken:
+        recorded = Recorded(taken[0], simulated_spec(plan.cluster), story)
+        content = recording(
+            recorded,
+            name=plan.name,
+            seed=request.world_seed,
+            replay=request.replay(request.world_seed),
+            is_ok=run.verdict.is_ok,
+        )
+        request.record_file.write_bytes(msgspec.json.encode(content))
     if request.dump_dir is not None:
         asyncio.run(rows.write(str(request.dump_dir), _origin(plan, run)))
     return run

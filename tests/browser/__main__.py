@@ -43,6 +43,7 @@ def main() -> int:
             a_disk_is_mended_by_keys(page)
             a_replica_is_dragged(page)
             a_replica_is_moved_by_its_dialog(page)
+            a_simulated_run_is_played(page, client)
             assert page.problems == [], page.problems
     sys.stdout.write("make page: the console shows, breaks, mends and moves\n")
     return 0
@@ -101,6 +102,29 @@ def keep_picture(page: Page, cluster: jbodlab.Cluster, client: Client) -> None:
     target.parent.mkdir(exist_ok=True)
     target.write_bytes(page.picture())
     page.send("Emulation.setEmulatedMedia", features=[])
+
+
+def a_simulated_run_is_played(page: Page, client: Client) -> None:
+    run = "kip-112-leader-log-dir-fails/0"
+    page.send("Page.navigate", url="about:blank")
+    page.send("Page.navigate", url=f"http://127.0.0.1:{client.port}/#run={run}&at=900")
+    page.until("document.querySelector('#player')?.hidden === false")
+    disks = "document.querySelectorAll('.disk[data-state=offline]').length"
+    page.until("document.querySelectorAll('.disk').length === 6")
+    assert page.run(disks) == 0
+    # Scrubbed behind the failure of the first disk: the address says where.
+    page.run(
+        "{const t = document.querySelector('#time'); t.value = 1500;"
+        " t.dispatchEvent(new Event('input'))}"
+    )
+    assert page.run(disks) == 1
+    assert page.run("location.hash").endswith(f"run={run}&at=1500")
+    assert "eio" in page.run("document.querySelector('#faults').textContent")
+    # Played on, it ends with the last moment.
+    page.run("document.querySelector('#speed').value = '5'")
+    page.run("document.querySelector('#play').click()")
+    page.until("document.querySelectorAll('.to-come').length === 0")
+    page.until("document.querySelector('#play').textContent === 'Play'")
 
 
 def a_disk_is_mended_by_keys(page: Page) -> None:

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 import jbodlab
-from jbodlab.http_api.core.operations import OPERATIONS
+from jbodlab.http_api.core.operations import OPERATIONS, RecordedRun
 from jbodlab.processes.cluster import Cluster as ClusterProcesses
 from tests.deadlines import DEADLINE_S
 from tests.integration.labs import FAST, PATIENT_MS
@@ -142,6 +142,17 @@ def test_a_replica_moves_to_the_other_log_dir(client: Client) -> None:
     assert (status, answer["look_at"]) == (202, "/moves")
     client.until("/brokers/1/log-dirs", lambda found: places(found, "moved") == [3 - source])
     assert client.get("/moves") == []
+
+
+def test_a_simulated_run_is_recorded_for_whoever_asks(client: Client) -> None:
+    run = msgspec.convert(client.get("/runs/kip-112-leader-log-dir-fails/0"), RecordedRun)
+    assert (run.name, run.seed, run.is_ok) == ("kip-112-leader-log-dir-fails", 0, True)
+    disks = [frame.snapshot.brokers[0].log_dirs[0] for frame in run.frames]
+    assert {disk.is_online for disk in disks} == {True, False}
+    status, answer = client.call("GET", "/runs/nope/0")
+    assert status == 409
+    assert "no scenario is called nope" in answer["error"]
+    assert client.call("GET", "/runs/a.yaml/0")[0] == 400
 
 
 def test_faults_by_rule_are_put_in_force_counted_and_taken_off(

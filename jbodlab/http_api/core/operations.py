@@ -142,6 +142,36 @@ class PassedRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The names of the codes in its answer, each once."""
 
 
+class Frame(msgspec.Struct, frozen=True, kw_only=True):
+    """How a simulated cluster was at a moment, until the next one."""
+
+    at_ms: float
+    """Of virtual time; 0 is when the cluster was ready and its clients began."""
+    snapshot: Snapshot
+
+
+class ToldLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a run's story."""
+
+    at_ms: float
+    text: str
+
+
+class RecordedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A simulated run, to be played."""
+
+    name: str
+    """Of its plan."""
+    seed: int
+    replay: str
+    """The command that does the same again."""
+    is_ok: bool
+    """Whether the checkers found nothing."""
+    frames: list[Frame]
+    """In the order of time, at most some hundreds."""
+    story: list[ToldLine]
+
+
 class Event(msgspec.Struct, frozen=True, kw_only=True):
     """One event of the stream."""
 
@@ -356,5 +386,12 @@ OPERATIONS: Final = (
         path="/faults/{broker_id}/{fault_id}/passed",
         summary="The newest requests of clients that a fault of mode observe saw",
         answer=list[PassedRequest],
+    ),
+    Operation(
+        name="get_run",
+        method="GET",
+        path="/runs/{plan}/{seed}",
+        summary="Simulate a scenario (or `drawn`: what the seed draws) and return it to be played",
+        answer=RecordedRun,
     ),
 )

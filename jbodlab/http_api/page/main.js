@@ -3,6 +3,7 @@ import { ask, events } from "./client.js";
 import { askAboutDisk, askAboutReplica } from "./dialogs.js";
 import { drawBrokers } from "./disks.js";
 import { at, bytes, make, say, show } from "./elements.js";
+import { isPlaying, play, playFile, runAsked } from "./play.js";
 
 const LOOK_EVERY_MS = 1000;
 const EVENTS_SHOWN = 200;
@@ -56,10 +57,11 @@ function ratesOf(snapshot, now) {
 }
 
 async function look() {
-  if (isLooking) return;
+  if (isLooking || isPlaying()) return;
   isLooking = true;
   try {
     const snapshot = await ask("GET", "snapshot");
+    if (isPlaying()) return;
     document.body.dataset.stale = false;
     say(at("cluster"), snapshot.cluster_id);
     say(at("controller"), snapshot.controller);
@@ -115,8 +117,8 @@ function showFaults(snapshot) {
     (item, fault) => {
       const { mode, ...rule } = fault.fault;
       const keys = Object.entries(rule).map(([key, value]) => `${key}=${value}`);
-      const counts = `${fault.hits} hits of ${fault.matches}`;
-      say(item.firstElementChild, `${mode} · ${counts} · ${keys.join(" ")}`);
+      const counts = isPlaying() ? [] : [`${fault.hits} hits of ${fault.matches}`];
+      say(item.firstElementChild, [mode, ...counts, keys.join(" ")].join(" · "));
     },
   );
 }
@@ -142,6 +144,7 @@ async function listen() {
   for (;;) {
     try {
       for await (const event of events(lastId)) {
+        if (isPlaying()) return;
         lastId = event.id;
         addEvent(event);
         look();
@@ -156,6 +159,25 @@ async function listen() {
   }
 }
 
-look();
-listen();
-setInterval(() => document.hidden || look(), LOOK_EVERY_MS);
+// What nobody can order in a run that is over only shows what it is.
+const nothing = { order() {}, move() {}, disk() {}, replica() {} };
+
+function draw(snapshot) {
+  say(at("cluster"), snapshot.cluster_id);
+  say(at("controller"), snapshot.controller);
+  drawBrokers(snapshot, new Map(), nothing);
+  showFaults(snapshot);
+}
+
+at("file").onchange = () => {
+  playFile(at("file").files[0], draw).catch((error) => say(at("said"), error.message));
+};
+if (runAsked) {
+  play(draw).catch((error) => say(at("said"), error.message));
+} else {
+  look();
+  listen();
+  setInterval(() => document.hidden || look(), LOOK_EVERY_MS);
+}
+// Another run, or another moment of it: the address is changed by a link or by hand.
+addEventListener("hashchange", () => location.reload());
