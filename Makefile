@@ -71,7 +71,7 @@ conform: setup  ## judge Apache Kafka by what was recorded of it, and tell how m
 fuzz: setup  ## random bytes into every decoder for FUZZ_S seconds
 	$(BIN)/python -m tests.fuzz -max_total_time=$(FUZZ_S)
 
-page: setup  ## the console in a real Chromium: disks are broken by click, mended by keys
+page: setup  ## the console and a report in a real Chromium: disks are broken by click, pictures drawn
 	$(BIN)/python -m tests.browser
 
 containers: setup  ## the image and compose.yaml in a container engine: the cluster survives a broken disk

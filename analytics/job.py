@@ -1,13 +1,13 @@
 """The whole job: dump folder in, Parquet tables and a report out. It prints nothing.
 
 Below ``out``: ``rows/<table>`` (the good rows, by run and day), ``quarantine`` (lines set aside),
-one folder per result table, and ``facts/<name>`` (by run and day) where they are asked for. Every
-table is written beside the last run's before any of those is replaced.
+one folder per result table, ``facts/<name>`` (by run and day) and ``report.html``. Each is written
+beside the last run's before any of those is replaced.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, reduce
 from typing import Final, NamedTuple, TypeAlias
@@ -16,6 +16,9 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from analytics import columns as c
+from analytics.answers.all_answers import answers
+from analytics.answers.plan_scores import PLAN
+from analytics.answers.slow_log_dirs import slowness
 from analytics.clean import (
     good_rows,
     is_plain,
@@ -26,12 +29,15 @@ from analytics.clean import (
 )
 from analytics.distinct import distinct_rows
 from analytics.facts.all_facts import FACTS
-from analytics.facts.buckets import with_event_time
+from analytics.facts.buckets import bucket_for, with_event_time
+from analytics.findings import RowDict
+from analytics.pictures.page import page_text
+from analytics.pictures.vega import DrawingMissing, vega_script
 from analytics.read import check_dump, read_lines
 from analytics.report import Report
 from analytics.schema import TABLE_SCHEMAS
 from analytics.session import suited_to
-from analytics.tables import Tables
+from analytics.tables import Tables, collected
 from analytics.transforms import checks
 from analytics.transforms.failovers import failover_durations, failover_steps, failovers
 from analytics.transforms.latencies import latencies
@@ -55,11 +61,25 @@ RESULTS: Final = (
     "partitions",
     "requests",
     "latencies",
+    "imbalance",
+    "slow_log_dirs",
+    "throttle_costs",
+    "outages",
+    "plan_scores",
+    "comparisons",
     "checks",
 )
 """What a report shows."""
 AT_ONCE: Final = 4
 """Tables that are written at the same time: what one of them plans, another one computes."""
+
+PAGE: Final = "report.html"
+PAGE_ROWS_MAX: Final = 30_000
+"""Of one fact of the run that the pictures show."""
+SHOWN_FACTS: Final = ("log_dir_facts", "latency_facts")
+"""Facts that answers and pictures need; the others are written for a bucket that is named."""
+SLOWNESS: Final = "slowness"
+"""A fact that comes from ``latency_facts``."""
 
 Rows: TypeAlias = dict[str, DataFrame]
 """Good rows, by metric table."""
@@ -88,10 +108,19 @@ class _Stored(NamedTuple):
     counts: Counts
 
 
-def run_job(spark: SparkSession, dump: str, out: str, bucket: str | None = None) -> Report:
-    """Read ``dump``, replace the tables below ``out`` and return what they say.
+class Wanted(NamedTuple):
+    """What a user asked for."""
 
-    With ``bucket``, such as "10 seconds", the facts of every such bucket of time are tables, too.
+    bucket: str | None = None
+    """Such as "10 seconds": facts of all kinds, in such buckets; else those that pictures need."""
+    plan: str | None = None
+    """A file of kafka-reassign-partitions to be scored."""
+    is_plain: bool = False
+    """Whether results are enough: no facts, answers and pictures, which cost as much again."""
+
+
+def run_job(spark: SparkSession, dump: str, out: str, wanted: Wanted = Wanted()) -> Report:  # noqa: B008 - immutable
+    """Read ``dump``, replace the tables below ``out`` and return what they say.
 
     Raises:
         EmptyDump: there is no line to read; ``out`` is untouched.
@@ -100,34 +129,93 @@ def run_job(spark: SparkSession, dump: str, out: str, bucket: str | None = None)
     size_bytes = check_dump(spark, dump)
     tables = Tables(spark, out)
     try:
-        with suited_to(spark, size_bytes):
-            return _run(spark, dump, out, tables, bucket)
+        with suited_to(spark, size_bytes), ThreadPoolExecutor(AT_ONCE) as executor:
+            counts = _write_tables(executor, spark, dump, tables, wanted)
+            found = collected(_shown(tables), PAGE_ROWS_MAX)
+            page = not wanted.is_plain and _write_page(tables, found)
+            tables.publish(RESULTS)
     except BaseException:
         tables.discard()
         raise
-
-
-def _run(spark: SparkSession, dump: str, out: str, tables: Tables, bucket: str | None) -> Report:
-    with ThreadPoolExecutor(AT_ONCE) as executor:
-        store = partial(_store_rows, spark, dump, tables)
-        stored = dict(zip(TABLE_SCHEMAS, executor.map(store, TABLE_SCHEMAS), strict=True))
-        rows = {table: each.rows for table, each in stored.items()}
-        odd = {table: each.lines for table, each in stored.items() if each.counts.is_odd}
-        tables.write(QUARANTINE, _malformed(spark, odd))
-        _write_all(executor, tables, results(rows))
-        _write_all(executor, tables, _summaries(tables, rows, odd))
-        if bucket is not None:
-            list(executor.map(partial(_write_fact, tables, rows, bucket), FACTS))
-    found = tables.first_rows(RESULTS, REPORT_ROWS_MAX)
-    tables.publish()
-    counts = {table: each.counts for table, each in stored.items()}
     return Report(
         dump=dump,
         out=out,
         row_counts={table: count.distinct for table, count in counts.items()},
         duplicate_counts={table: count.good - count.distinct for table, count in counts.items()},
-        **found,
+        page=f"{out}/{PAGE}" if page else None,
+        **{name: found.get(name, [])[:REPORT_ROWS_MAX] for name in RESULTS},
     )
+
+
+def _write_tables(
+    executor: ThreadPoolExecutor, spark: SparkSession, dump: str, tables: Tables, wanted: Wanted
+) -> dict[str, Counts]:
+    store = partial(_store_rows, spark, dump, tables)
+    stored = dict(zip(TABLE_SCHEMAS, executor.map(store, TABLE_SCHEMAS), strict=True))
+    rows = {table: each.rows for table, each in stored.items()}
+    odd = {table: each.lines for table, each in stored.items() if each.counts.is_odd}
+    tables.write(QUARANTINE, _malformed(spark, odd))
+    _write_all(executor, tables, results(rows))
+    if wanted.is_plain:
+        tables.write("failovers", failovers(tables.stored("failover_steps")))
+        _write_all(executor, tables, _summaries(tables, rows, odd))
+    else:
+        _write_answers(executor, tables, rows, odd, wanted)
+    return {table: each.counts for table, each in stored.items()}
+
+
+def _write_answers(
+    executor: ThreadPoolExecutor,
+    tables: Tables,
+    rows: Rows,
+    odd: Mapping[str, DataFrame],
+    wanted: Wanted,
+) -> None:
+    """Write facts, and what comes from facts and results."""
+    bucket = wanted.bucket or bucket_for(_longest_ms(tables))
+    names = FACTS if wanted.bucket else SHOWN_FACTS
+    facts = [executor.submit(_write_fact, tables, rows, bucket, name) for name in names]
+    tables.write("failovers", failovers(tables.stored("failover_steps")))
+    for each in facts:
+        each.result()
+    scores = slowness(tables.stored("facts/latency_facts"))
+    tables.write_by_day(f"facts/{SLOWNESS}", scores.drop(c.DAY), F.col(c.BUCKET))
+    plan = _plan(rows["replica"].sparkSession, wanted.plan)
+    _write_all(executor, tables, _summaries(tables, rows, odd) | _answers(tables, rows, plan))
+
+
+def _longest_ms(tables: Tables) -> int:
+    """Return how long the longest run is, 0 without any."""
+    longest = F.max(F.col(c.LAST_MS) - F.col(c.FIRST_MS)).alias("longest")
+    [found] = tables.stored("runs").agg(longest).collect()
+    return found["longest"] or 0
+
+
+def _plan(spark: SparkSession, plan: str | None) -> DataFrame | None:
+    if plan is None:
+        return None
+    return spark.read.schema(PLAN).option("multiLine", value=True).json(plan)
+
+
+def _shown(tables: Tables) -> Rows:
+    """Return what the report and its page show: all results, and facts of the latest run."""
+    last = F.max_by(F.struct(*c.RUN), c.LAST_MS).alias("last")
+    latest = F.broadcast(tables.stored("runs").agg(last).select("last.*"))
+    facts = {
+        name: tables.stored(f"facts/{name}").join(latest, on=list(c.RUN), how="semi")
+        for name in (*SHOWN_FACTS, SLOWNESS)
+        if tables.has(f"facts/{name}")
+    }
+    return {name: tables.stored(name) for name in RESULTS if tables.has(name)} | facts
+
+
+def _write_page(tables: Tables, found: Mapping[str, Sequence[RowDict]]) -> bool:
+    try:
+        script = vega_script()
+    except DrawingMissing:
+        return False
+    tables.write_text(PAGE, page_text(found, script))
+    return True
 
 
 def _write_fact(tables: Tables, rows: Rows, bucket: str, name: str) -> None:
@@ -197,7 +285,7 @@ def results(rows: Rows) -> Rows:
 
 def _summaries(tables: Tables, rows: Rows, odd: Mapping[str, DataFrame]) -> Rows:
     """Return the results that come from other results, by their name."""
-    found = failovers(tables.stored("failover_steps"))
+    found = tables.stored("failovers")
     all_checks = [
         checks.set_aside(tables.stored(QUARANTINE)),
         *[
@@ -210,7 +298,15 @@ def _summaries(tables: Tables, rows: Rows, odd: Mapping[str, DataFrame]) -> Rows
         checks.clock_skews(found),
     ]
     return {
-        "failovers": found,
         "failover_durations": failover_durations(found),
         "checks": reduce(DataFrame.unionByName, all_checks).orderBy(c.CHECK, c.TABLE, c.DETAIL),
     }
+
+
+def _answers(tables: Tables, rows: Rows, plan: DataFrame | None) -> Rows:
+    stored = {
+        name: tables.stored(name)
+        for name in ("runs", "log_dirs", "failovers", "moves", "partitions")
+    }
+    facts = {name: tables.stored(f"facts/{name}").drop(c.DAY) for name in (*SHOWN_FACTS, SLOWNESS)}
+    return answers(rows, stored | facts, plan)

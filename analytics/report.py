@@ -6,7 +6,7 @@ It computes nothing; every number is a column of a Parquet table beside it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.table import Table
 
 from analytics import columns as c
+from analytics.findings import RowDict, findings, latest_run, rows_of_run, shortened
 from analytics.sizes import size_text
 
-RowDict: TypeAlias = Mapping[str, Any]  # Any: a cell has the type of its column
 Cell: TypeAlias = Callable[[RowDict], str]
 BUSIEST: Final = 10
 
@@ -40,7 +40,44 @@ class Report:
     partitions: Sequence[RowDict] = ()
     requests: Sequence[RowDict] = ()
     latencies: Sequence[RowDict] = ()
+    imbalance: Sequence[RowDict] = ()
+    slow_log_dirs: Sequence[RowDict] = ()
+    throttle_costs: Sequence[RowDict] = ()
+    outages: Sequence[RowDict] = ()
+    plan_scores: Sequence[RowDict] = ()
+    comparisons: Sequence[RowDict] = ()
     checks: Sequence[RowDict] = ()
+    page: str | None = None
+    """Where the pictures are; None without the package that draws them."""
+
+
+def print_findings(report: Report, console: Console) -> None:
+    """Print the lines that matter of the latest run, and where the rest is."""
+    said = lines_of(shortened(tables_of(report)))
+    checked = sum(row[c.ROW_COUNT] for row in report.checks)
+    if checked:
+        said.append(f"{checked} findings of data checks: --tables and the page tell them.")
+    for line in said:
+        console.print(line, markup=False, highlight=False)
+    pictures = report.page or "none, for `pip install 'jbodlab[analytics]'` brings what draws them"
+    for line in (_dump_text(report), f"pictures: {pictures}"):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def lines_of(tables: Mapping[str, Sequence[RowDict]]) -> list[str]:
+    """Return the latest run's name and its findings, a line each."""
+    run = latest_run(tables)
+    titles = [_run_title(row) for row in tables.get("runs", ()) if _run_of(row) == run]
+    others = len(tables.get("runs", ())) - 1
+    also = f" ({others} more in this dump)" if others > 0 else ""
+    said = [f"- {sentence}" for sentence in findings(rows_of_run(tables, run))]
+    return [f"{title}{also}" for title in titles] + said
+
+
+def tables_of(report: Report) -> dict[str, Sequence[RowDict]]:
+    """Return the result tables of a report, by name."""
+    found = {each.name: getattr(report, each.name) for each in fields(report)}
+    return {name: rows for name, rows in found.items() if isinstance(rows, list | tuple)}
 
 
 def print_report(report: Report, console: Console) -> None:
@@ -54,15 +91,17 @@ def print_report(report: Report, console: Console) -> None:
             console.rule(title, align="left")
         _print_run(report, console, run)
     _print_table(console, "Data checks", _CHECK_COLUMNS, report.checks)
+    console.print(_dump_text(report), highlight=False, soft_wrap=True)
+
+
+def _dump_text(report: Report) -> str:
     good = sum(report.row_counts.values())
     twice = sum(report.duplicate_counts.values())
     also = f", {twice} more of them there twice" if twice else ""
     set_aside = sum(row[c.ROW_COUNT] for row in report.checks if row[c.CHECK] == c.SET_ASIDE)
-    console.print(
+    return (
         f"{good} rows read from {report.dump}{also}, {set_aside} lines set aside; "
-        f"tables in {report.out}",
-        highlight=False,
-        soft_wrap=True,
+        f"tables in {report.out}"
     )
 
 
@@ -90,7 +129,7 @@ def _print_run(report: Report, console: Console, run: tuple[Any, ...]) -> None:
 def _run_title(run: RowDict) -> str:
     begin = datetime.fromtimestamp(run[c.FIRST_MS] / 1000, UTC).isoformat(" ", "seconds")
     seed = "" if run[c.SEED] < 0 else f", seed {run[c.SEED]}"
-    return f"{run[c.CLUSTER_ID] or 'cluster'} run {run[c.RUN_ID]}{seed}, from {begin}"
+    return f"{run[c.CLUSTER_ID] or 'cluster'} run {run[c.RUN_ID]}{seed}, from {begin[:19]}"
 
 
 def _print_table(

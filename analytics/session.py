@@ -17,6 +17,7 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 import analytics
+from analytics.class_archive import archive_of, archive_options, making_options
 from analytics.errors import SPARK_ERRORS, JavaMissing, SparkFailed, spark_error_text
 
 JAVA_MAJOR_MIN: Final = 17
@@ -58,12 +59,12 @@ def find_java() -> Path:
     return Path(found)
 
 
-def start_session(master: str | None = None) -> SparkSession:
+def start_session(master: str | None = None, *, makes_archive: bool = False) -> SparkSession:
     """Start Spark; ``find_java`` first.
 
     ``master`` is what the user named here. Else it is what ``spark-submit`` or the user's own
     ``spark-defaults.conf`` names, and this machine when nobody names any. Options of that file hold
-    where none is set here.
+    where none is set here. With ``makes_archive`` call ``class_archive.keep_archive`` when done.
 
     Raises:
         SparkFailed: Spark does not start, such as for a master that does not exist.
@@ -80,7 +81,8 @@ def start_session(master: str | None = None) -> SparkSession:
     if master is not None:
         builder = builder.master(master)
         if master.startswith("local"):
-            builder, java_options = _for_one_machine(builder), f"{java_options} {_QUICK_JAVA}"
+            builder = _for_one_machine(builder)
+            java_options = f"{java_options} {_QUICK_JAVA} {_archive_options(makes=makes_archive)}"
         builder = builder.config("spark.driver.extraJavaOptions", java_options)
     _take_own_python()
     with tempfile.TemporaryFile() as chatter:
@@ -111,6 +113,11 @@ def suited_to(spark: SparkSession, size_bytes: int | None) -> Generator[None]:
     finally:
         for name, value in before.items():
             spark.conf.set(name, value or "")
+
+
+def _archive_options(*, makes: bool) -> str:
+    archive = archive_of(find_java())
+    return making_options(archive) if makes and not archive.exists() else archive_options(archive)
 
 
 def _for_one_machine(builder: SparkSession.Builder) -> SparkSession.Builder:

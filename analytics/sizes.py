@@ -1,4 +1,4 @@
-"""Sizes as a person reads them. It imports nothing, so that commands without Spark may use it."""
+"""Sizes and times as people read them. It imports nothing: commands without Spark may use it."""
 
 from __future__ import annotations
 
@@ -11,3 +11,13 @@ def size_text(size_bytes: float) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1024
     return f"{size:.1f} TiB"
+
+
+def duration_text(duration_ms: float) -> str:
+    """Return a time with the unit that leaves at most four digits before the point."""
+    if duration_ms < 1:
+        return f"{duration_ms * 1000:.0f} us"
+    if duration_ms < 1000:
+        return f"{duration_ms:.1f} ms" if duration_ms < 10 else f"{duration_ms:.0f} ms"
+    seconds = duration_ms / 1000
+    return f"{seconds:.1f} s" if seconds < 600 else f"{seconds / 60:.0f} min"

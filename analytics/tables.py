@@ -6,7 +6,8 @@ A reader of a table sees the old one or the new one, and whoever ends in between
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import reduce
 from typing import Any, Final
 from uuid import uuid4
 
@@ -28,6 +29,7 @@ class Tables:
         self._out = out
         self._beside = f"{out}/_writing-{uuid4().hex[:8]}"
         self._written: dict[str, StructType] = {}
+        self._files: list[str] = []
 
     def write_rows(self, name: str, rows: DataFrame) -> DataFrame:
         """Write metric rows, by run and day; return them as they are read from there."""
@@ -44,6 +46,13 @@ class Tables:
         """Write a result as one file, in its order."""
         table.coalesce(1).write.parquet(self._begin(name, table))
 
+    def write_text(self, name: str, text: str) -> None:
+        """Write one file of text, in the place of the last run's when tables are published."""
+        stream = self._file_system().create(self._path(f"{self._beside}/{name}"))
+        stream.write(bytearray(text, "utf-8"))
+        stream.close()
+        self._files.append(name)
+
     def forget(self, name: str) -> None:
         """Take back a table that was written, to write it anew."""
         del self._written[name]
@@ -53,27 +62,16 @@ class Tables:
         """Return a table that was written and is not published yet, without a look at its files."""
         return self._spark.read.schema(self._written[name]).parquet(f"{self._beside}/{name}")
 
-    def first_rows(self, names: Iterable[str], rows_max: int) -> dict[str, list[dict[str, Any]]]:
-        """Return up to ``rows_max`` rows of results, in their order, by one Spark job."""
-        frames = {name: self.stored(name) for name in names}
-        as_json = [
-            frame.limit(rows_max).select(
-                F.lit(name).alias("name"),
-                F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("row"),
-            )
-            for name, frame in frames.items()
-        ]
-        found: dict[str, list[dict[str, Any]]] = {name: [] for name in frames}
-        whole = as_json[0]
-        for each in as_json[1:]:
-            whole = whole.unionAll(each)
-        for each in whole.collect():
-            found[each["name"]].append(json.loads(each["row"]))
-        return found
+    def has(self, name: str) -> bool:
+        """Tell whether a table was written."""
+        return name in self._written
 
-    def publish(self) -> None:
-        """Put every written table in the place of the last run's."""
-        for name in self._written:
+    def publish(self, names: Iterable[str] = ()) -> None:
+        """Put every written table in the place of the last run's; of ``names`` no old one stays."""
+        for name in names:
+            if not self.has(name):
+                self._delete(f"{self._out}/{name}")
+        for name in (*self._written, *self._files):
             self._swap(name)
         self.discard()
 
@@ -103,3 +101,18 @@ class Tables:
 
     def _path(self, text: str) -> Any:
         return self._spark.sparkContext._jvm.org.apache.hadoop.fs.Path(text)  # pyright: ignore  # noqa: SLF001
+
+
+def collected(frames: Mapping[str, DataFrame], rows_max: int) -> dict[str, list[dict[str, Any]]]:
+    """Return up to ``rows_max`` rows of each table, in their order, by one Spark job."""
+    as_json = [
+        frame.limit(rows_max).select(
+            F.lit(name).alias("name"),
+            F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("row"),
+        )
+        for name, frame in frames.items()
+    ]
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in frames}
+    for each in reduce(DataFrame.unionAll, as_json).collect():
+        found[each["name"]].append(json.loads(each["row"]))
+    return found

@@ -17,12 +17,39 @@ from jbodlab.errors import ExitCode, LabError
 _JAVA_MISSING: Final = 3
 
 
-def run_report(dump_dir: Path, out_dir: Path) -> str:
+def run_report(dump_dir: Path, out_dir: Path, *options: str) -> str:
     """Write tables below ``out_dir``; return the report as JSON text.
+
+    ``options`` are further ones of ``python -m analytics``.
 
     Raises:
         LabError: MISSING_JAVA, MISSING_PACKAGE, or FAILED with the job's last words.
     """
+    command = [*_command(dump_dir, out_dir), *options, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return done.stdout
+    raise _error(done.returncode, done.stderr.strip() or done.stdout.strip())
+
+
+def follow_dump(dump_dir: Path, out_dir: Path) -> None:
+    """Show what a dump that is being written comes to, on this terminal, until Ctrl-C.
+
+    Raises:
+        LabError: as ``run_report``.
+    """
+    command = [*_command(dump_dir, out_dir), "--live"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            said = process.communicate()[1]
+        except KeyboardInterrupt:  # It went to both, and both end.
+            process.wait()
+            return
+    if process.returncode != 0:
+        raise _error(process.returncode, said.strip())
+
+
+def _command(dump_dir: Path, out_dir: Path) -> list[str]:
     if importlib.util.find_spec("pyspark") is None:
         raise LabError(
             ExitCode.MISSING_PACKAGE,
@@ -32,16 +59,15 @@ def run_report(dump_dir: Path, out_dir: Path) -> str:
         raise LabError(
             ExitCode.FAILED, f"there is no dump in {dump_dir}: start the cluster with `jbodlab up`"
         )
-    options = ["--dump", str(dump_dir), "--out", str(out_dir), "--json"]
-    command = [sys.executable, "-m", analytics.__name__, *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return done.stdout
-    words = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
-    reason = " ".join(words).removeprefix("analytics: ")
-    if done.returncode == _JAVA_MISSING:
-        raise LabError(ExitCode.MISSING_JAVA, reason)
-    raise LabError(ExitCode.FAILED, f"the Spark job failed: {reason}")
+    options = ["--dump", str(dump_dir), "--out", str(out_dir)]
+    return [sys.executable, "-m", analytics.__name__, *options]
+
+
+def _error(returncode: int, said: str) -> LabError:
+    reason = " ".join(said.splitlines()[-1:]).removeprefix("analytics: ")
+    if returncode == _JAVA_MISSING:
+        return LabError(ExitCode.MISSING_JAVA, reason)
+    return LabError(ExitCode.FAILED, f"the Spark job failed: {reason}")
 
 
 def read_report(text: str, folder: Path) -> Report:

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analytics import columns as c
+
+BUCKETS_MAX: Final = 120
+"""Of the longest run: what a picture can show."""
+_LENGTHS_S: Final = (2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 21_600, 86_400)
+"""Brokers sample each second: in less there is no rate."""
+
+
+def bucket_for(duration_ms: int) -> str:
+    """Return the smallest bucket of which ``BUCKETS_MAX`` cover so much time; a day is largest."""
+    enough = (s for s in _LENGTHS_S if duration_ms <= s * 1000 * BUCKETS_MAX)
+    return f"{next(enough, _LENGTHS_S[-1])} seconds"
 
 
 def with_event_time(rows: DataFrame) -> DataFrame:

@@ -24,15 +24,7 @@ def client_recoveries(events: DataFrame, replicas: DataFrame, clients: DataFrame
     sample before, the longest silence of a client that overlaps the time from the failure to the
     election; the last of them to end counts. Failures without such a silence have no row.
     """
-    served = _led_partitions(events, replicas).join(
-        clients.where(F.col(c.SILENCE_ENDED_AT_MS) >= 0), on=_PARTITION, how="inner"
-    )
-    began = F.col(c.SILENCE_ENDED_AT_MS) - F.col(c.SILENCE_MS)
-    overlaps = (F.col(c.SILENCE_ENDED_AT_MS) > F.col(c.FAILED_AT_MS)) & (
-        began <= F.col("elected_at_ms")
-    )
-    longest = F.max(F.struct(c.SILENCE_MS, c.SILENCE_ENDED_AT_MS, c.CLIENT)).alias("longest")
-    by_partition = served.where(overlaps).groupBy(*_FAILURE, c.TOPIC, c.PARTITION).agg(longest)
+    by_partition = silences(events, replicas, clients)
     last = F.max(F.struct(f"longest.{c.SILENCE_ENDED_AT_MS}", f"longest.{c.CLIENT}"))
     return (
         by_partition.groupBy(*_FAILURE)
@@ -48,6 +40,22 @@ def client_recoveries(events: DataFrame, replicas: DataFrame, clients: DataFrame
             F.lit("").alias(c.DETAIL),
         )
     )
+
+
+def silences(events: DataFrame, replicas: DataFrame, clients: DataFrame) -> DataFrame:
+    """Output: run, failure_id, topic, partition, longest (silence_ms, silence_ended_at_ms, client).
+
+    The longest silence of a client about a partition that overlaps the failover of its log dir.
+    """
+    served = _led_partitions(events, replicas).join(
+        clients.where(F.col(c.SILENCE_ENDED_AT_MS) >= 0), on=_PARTITION, how="inner"
+    )
+    began = F.col(c.SILENCE_ENDED_AT_MS) - F.col(c.SILENCE_MS)
+    overlaps = (F.col(c.SILENCE_ENDED_AT_MS) > F.col(c.FAILED_AT_MS)) & (
+        began <= F.col("elected_at_ms")
+    )
+    longest = F.max(F.struct(c.SILENCE_MS, c.SILENCE_ENDED_AT_MS, c.CLIENT)).alias("longest")
+    return served.where(overlaps).groupBy(*_FAILURE, c.TOPIC, c.PARTITION).agg(longest)
 
 
 def _led_partitions(events: DataFrame, replicas: DataFrame) -> DataFrame:

@@ -66,12 +66,13 @@ def show_report(dump_dir: Path, folder: Path, narrator: Narrator) -> None:
     """
     began = time.monotonic()
     try:
-        report = read_report(run_report(dump_dir, folder / "report"), folder)
+        text = run_report(dump_dir, folder / "report", "--plain", "--no-archive")
     except LabError as error:
         if error.exit_code not in _NO_SPARK:
             raise
         narrator.found(f"no report: {error}; everything else was shown, nothing is left running")
         return
+    report = read_report(text, folder)
     # Moves and requests are in the report too; the story has told enough of them.
     print_report(dataclasses.replace(report, moves=(), requests=(), latencies=()), narrator.console)
     narrator.found(f"Spark took {time.monotonic() - began:.1f} s; nothing is left running")

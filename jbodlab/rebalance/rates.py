@@ -22,7 +22,7 @@ def rates_of_dump(dump_dir: Path, out_dir: Path) -> dict[TopicPartition, float]:
     Raises:
         LabError: as ``run_report``.
     """
-    return rates_of_report(json.loads(run_report(dump_dir, out_dir)))
+    return rates_of_report(json.loads(run_report(dump_dir, out_dir, "--plain", "--no-archive")))
 
 
 def rates_of_report(report: Mapping[str, Any]) -> dict[TopicPartition, float]:

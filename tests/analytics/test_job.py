@@ -5,10 +5,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from analytics import columns as c
+from analytics.answers.all_answers import answers
+from analytics.answers.plan_scores import PLAN
+from analytics.answers.slow_log_dirs import slowness
 from analytics.errors import EmptyDump
 from analytics.facts.all_facts import FACTS
 from analytics.facts.buckets import with_event_time
-from analytics.job import RESULTS, results, run_job
+from analytics.job import RESULTS, SLOWNESS, Wanted, results, run_job
 from analytics.schema import TABLE_SCHEMAS
 from analytics.transforms.failovers import failover_durations, failovers
 from benchmarks.duckdb_tables import comparable, tables_of
@@ -19,6 +22,7 @@ from tests.analytics.frames import (
     SAMPLES,
     changed,
     frame_of,
+    made,
     write_dump,
     write_line,
 )
@@ -46,7 +50,7 @@ def test_a_dump_becomes_tables_and_what_does_not_fit_is_kept(
     write_dump(dump, [changed(LOG_DIR, at_ms=2000, used_bytes=77)], node=2)
     write_dump(dump, [REPLICA], node=3)
     write_line(dump, "log_dir", '{"at_ms": 1, "bro')
-    report = run_job(spark, str(dump), str(out), "10 seconds")
+    report = run_job(spark, str(dump), str(out), Wanted("10 seconds"))
     assert report.row_counts == {
         "log_dir": 2,
         "replica": 1,
@@ -63,22 +67,12 @@ def test_a_dump_becomes_tables_and_what_does_not_fit_is_kept(
         ("unfinished failover", "failover_event", 1),
     ]
     assert [len(rows) for rows in (report.failovers, report.moves, report.requests)] == [1, 1, 1]
-    assert sorted(path.name for path in out.iterdir()) == [
-        "checks",
-        "facts",
-        "failover_durations",
-        "failover_steps",
-        "failovers",
-        "latencies",
-        "log_dirs",
-        "moves",
-        "partitions",
-        "quarantine",
-        "requests",
-        "rows",
-        "runs",
+    assert sorted(path.name for path in out.glob("[!.]*")) == [
+        *sorted([*set(RESULTS) - {"plan_scores"}, "facts", "quarantine", "report.html", "rows"])
     ]
-    assert sorted(path.name for path in (out / "facts").iterdir()) == sorted(FACTS)
+    assert sorted(path.name for path in (out / "facts").iterdir()) == sorted([*FACTS, SLOWNESS])
+    assert report.page == f"{out}/report.html"
+    assert "1 log dir failure" in (out / "report.html").read_text(encoding="utf-8")
     days = out / "rows" / "log_dir" / "run_id=run-1"
     assert [path.name for path in days.iterdir()] == ["day=1970-01-01"]
     stored = spark.read.parquet(str(out / "rows" / "log_dir"))
@@ -107,6 +101,9 @@ def test_the_documentation_tells_every_column_of_every_table(spark: SparkSession
     found["failover_durations"] = failover_durations(found["failovers"])
     for name, fact in FACTS.items():
         found[name] = fact.of(with_event_time(rows[fact.source]), "10 seconds")
+    found[SLOWNESS] = slowness(found["latency_facts"])
+    plan = made(spark, [], PLAN)
+    found |= answers(rows, found, plan)
     assert set(RESULTS) - set(found) == {"checks"}
     for name, frame in (rows | found).items():
         assert set(frame.columns) - KEYS <= named(name), name

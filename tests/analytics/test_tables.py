@@ -2,7 +2,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from analytics.tables import Tables
+from analytics.tables import Tables, collected
 from tests.analytics.frames import LOG_DIR, changed, frame_of, made, picked
 
 
@@ -49,7 +49,21 @@ def test_first_rows_of_several_tables_come_at_once_with_their_nulls(
     tables = Tables(spark, str(tmp_path))
     tables.write("a", made(spark, [(1, None), (2, "x"), (3, "y")], "number int, text string"))
     tables.write("b", made(spark, [(True,)], "flag boolean"))
-    assert tables.first_rows(["a", "b"], 2) == {
+    assert collected({name: tables.stored(name) for name in ("a", "b")}, 2) == {
         "a": [{"number": 1, "text": None}, {"number": 2, "text": "x"}],
         "b": [{"flag": True}],
     }
+
+
+def test_a_table_that_was_not_written_this_time_does_not_stay_and_text_is_a_file(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "plan_scores").mkdir()
+    tables = Tables(spark, str(tmp_path))
+    tables.write_text("report.html", "<p>grün</p>")
+    assert not tables.has("plan_scores")
+    tables.publish(["plan_scores"])
+    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")] == [
+        "report.html"
+    ]
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == "<p>grün</p>"

@@ -1,6 +1,7 @@
 """The console in a real Chromium, over a real cluster: what it shows, what clicks and keys order.
 
-`make page` runs it; it writes build/console.png, and docs/console.png with `--picture`.
+Then the page of a report. `make page` runs it; it writes build/console.png and build/report.png, or
+the same below docs with `--picture`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.fill import fill as write_records
 from jbodlab.processes.cluster import Cluster as ClusterProcesses
 from tests.browser.chromium import Page, browsed, find_chromium
+from tests.browser.report_page import a_report_is_drawn
 from tests.integration.labs import FAST, PATIENT_MS
 from tests.integration.test_http_api import Client, served
 
@@ -45,7 +47,10 @@ def main() -> int:
             a_replica_is_moved_by_its_dialog(page)
             a_simulated_run_is_played(page, client)
             assert page.problems == [], page.problems
-    sys.stdout.write("make page: the console shows, breaks, mends and moves\n")
+    with browsed(chromium) as page:
+        a_report_is_drawn(page, picture("report"))
+        assert page.problems == [], page.problems
+    sys.stdout.write("make page: the console shows, breaks, mends and moves; a report is drawn\n")
     return 0
 
 
@@ -59,6 +64,13 @@ def fill(cluster: jbodlab.Cluster) -> None:
                 admin, name, size_bytes=mib << 20, record_bytes=1024, chance=Random(1)
             ):
                 pass
+
+
+def picture(name: str) -> Path:
+    """Return where a picture is to be kept."""
+    target = ROOT / ("docs" if "--picture" in sys.argv else "build") / f"{name}.png"
+    target.parent.mkdir(exist_ok=True)
+    return target
 
 
 def shows_the_cluster(page: Page) -> None:
@@ -98,9 +110,7 @@ def keep_picture(page: Page, cluster: jbodlab.Cluster, client: Client) -> None:
     page.send(
         "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}]
     )
-    target = ROOT / ("docs" if "--picture" in sys.argv else "build") / "console.png"
-    target.parent.mkdir(exist_ok=True)
-    target.write_bytes(page.picture())
+    picture("console").write_bytes(page.picture())
     page.send("Emulation.setEmulatedMedia", features=[])
 
 

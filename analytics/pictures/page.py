@@ -1,0 +1,126 @@
+"""One HTML page with all pictures of a dump's latest run: it opens without a network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import Any, Final
+
+import analytics
+from analytics import columns as c
+from analytics.findings import RowDict, Rows, findings, latest_run, rows_of_run, shortened
+from analytics.pictures.failover_waterfalls import failover_waterfalls
+from analytics.pictures.fill_map import fill_map
+from analytics.pictures.latency_ribbons import api_ribbons, log_dir_ribbons
+from analytics.pictures.move_bars import move_bars
+from analytics.pictures.outage_bars import outage_bars
+from analytics.pictures.picture import Picture
+from analytics.pictures.run_changes import run_changes
+from analytics.pictures.slow_disks import slow_disks
+from analytics.times import utc_text
+
+_PICTURES: Final[tuple[Callable[[Rows], Picture | None], ...]] = (
+    fill_map,
+    failover_waterfalls,
+    outage_bars,
+    api_ribbons,
+    log_dir_ribbons,
+    slow_disks,
+    move_bars,
+    run_changes,
+)
+
+
+def page_text(
+    tables: Mapping[str, Sequence[RowDict]], script: str, *, reload_s: int | None = None
+) -> str:
+    """Return the page of the latest run.
+
+    Args:
+        tables: rows of result tables and facts, by name, of any runs.
+        script: as ``vega.vega_script``.
+        reload_s: so often the browser reads the page again; never without.
+    """
+    rows = rows_of_run(shortened(tables), latest_run(tables))
+    pictures = [picture for picture in (make(rows) for make in _PICTURES) if picture is not None]
+    template = Template((files(analytics) / "page" / "report.html").read_text(encoding="utf-8"))
+    refresh = "" if reload_s is None else f'<meta http-equiv="refresh" content="{reload_s}">'
+    return template.substitute(
+        refresh=refresh,
+        title=escape(_title(rows)),
+        covers=escape(_covers(rows)),
+        findings="".join(f"<li>{escape(sentence)}</li>" for sentence in findings(rows)),
+        contents="".join(
+            f'<li><a href="#s{number}">{escape(picture.title)}</a></li>'
+            for number, picture in enumerate(pictures)
+        ),
+        figures="".join(_figure(number, picture) for number, picture in enumerate(pictures)),
+        checks=_table(
+            [{name: row[name] for name in _CHECK_COLUMNS} for row in tables.get("checks", ())]
+        ),
+        specs=_as_script([[panel.spec for panel in picture.panels] for picture in pictures]),
+        vega=script,
+    )
+
+
+_CHECK_COLUMNS: Final = (c.CHECK, c.TABLE, c.DETAIL, c.ROW_COUNT)
+
+
+def _title(rows: Rows) -> str:
+    if not rows["runs"]:
+        return "jbodlab report"
+    [run] = rows["runs"]
+    seed = "" if run[c.SEED] < 0 else f", seed {run[c.SEED]}"
+    return f"{run[c.CLUSTER_ID] or 'cluster'}, run {run[c.RUN_ID]}{seed}"
+
+
+def _covers(rows: Rows) -> str:
+    if not rows["runs"]:
+        return "No samples of log dirs."
+    [run] = rows["runs"]
+    times = f"{utc_text(run[c.FIRST_MS])} to {utc_text(run[c.LAST_MS])[11:]} UTC"
+    return f"{times}, {run[c.BROKER_COUNT]} brokers"
+
+
+def _figure(number: int, picture: Picture) -> str:
+    kind = "panels small" if picture.is_small else "panels"
+    drawings = "".join(
+        f'<div class="panel"><h3>{escape(panel.title)}</h3>'
+        f'<div class="drawing" role="img" aria-label="{escape(panel.description)}" '
+        f'data-picture="{number}" data-panel="{index}"></div></div>'
+        for index, panel in enumerate(picture.panels)
+    )
+    return (
+        f'<section id="s{number}" aria-labelledby="h{number}"><h2 id="h{number}">'
+        f"{escape(picture.title)}</h2><figure><figcaption>{escape(picture.caption)}</figcaption>"
+        f'<div class="{kind}">{drawings}</div></figure>'
+        f"<details><summary>The numbers</summary>{_table(picture.table)}</details></section>"
+    )
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    if not rows:
+        return "<p>None.</p>"
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in rows[0])
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in row.values())}</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+        "</div>"
+    )
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.3g}" if isinstance(value, float) else str(value)
+
+
+def _as_script(specs: Any) -> str:
+    """Return JSON that may stand in a script element, whatever names are in it."""
+    return json.dumps(specs, separators=(",", ":")).replace("<", "\\u003c")

@@ -1,0 +1,46 @@
+import re
+
+from analytics.pictures.page import page_text
+from tests.analytics.told import tables
+
+
+def test_a_page_has_every_picture_with_its_finding_and_needs_no_network() -> None:
+    text = page_text(tables(), "/* vega */")
+    assert re.findall(r"<h2[^>]*>(.*?)</h2>", text) == [
+        "Log dirs over time",
+        "Failovers by stage",
+        "Unavailable partitions",
+        "Latency per API",
+        "Latency per log dir",
+        "Slow among its siblings",
+        "Moves between log dirs",
+        "Against the run before",
+        "Data checks",
+    ]
+    assert len(re.findall("<figcaption>[^<]{20,}</figcaption>", text)) == 8
+    assert not re.search(r"(src|href)=\"(?!#)", text)
+    assert 'http-equiv="refresh"' not in text
+
+
+def test_every_drawing_is_read_aloud() -> None:
+    text = page_text(tables(), "")
+    drawings = re.findall(r'<div class="drawing"[^>]*>', text)
+    assert len(drawings) == 10
+    assert all(re.search('role="img" aria-label="[^"]{10,}"', drawing) for drawing in drawings)
+
+
+def test_names_that_are_markup_are_text() -> None:
+    told = tables()
+    evil = "</script><script>alert(1)</script>"
+    told["outages"][0]["topic"] = evil
+    text = page_text(told, "")
+    assert evil not in text
+    assert "&lt;b&gt;" in text
+
+
+def test_a_page_of_nothing_is_a_page() -> None:
+    assert "No samples of log dirs." in page_text({}, "")
+
+
+def test_a_live_page_is_read_again() -> None:
+    assert '<meta http-equiv="refresh" content="2">' in page_text({}, "", reload_s=2)

@@ -1,0 +1,34 @@
+from pathlib import Path
+
+import pytest
+
+from analytics.class_archive import archive_of, archive_options, making_options
+
+
+def java(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    program = folder / "java"
+    program.write_text("")
+    return program
+
+
+def test_each_java_has_its_archive_below_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    one, other = archive_of(java(tmp_path / "17")), archive_of(java(tmp_path / "21"))
+    assert one != other
+    assert one.parent == tmp_path / "jbodlab"
+
+
+def test_an_archive_is_used_when_it_is_there_and_made_else(tmp_path: Path) -> None:
+    archive = tmp_path / "a folder" / "spark.jsa"
+    assert archive_options(archive) == ""
+    assert f'"-XX:ArchiveClassesAtExit={archive}.' in making_options(archive)
+    archive.write_text("")
+    assert f'"-XX:SharedArchiveFile={archive}"' in archive_options(archive)
+
+
+def test_without_a_cache_folder_no_archive_is_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert making_options(tmp_path / "file" / "spark.jsa") == ""

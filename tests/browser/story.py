@@ -1,0 +1,72 @@
+"""Two runs of a cluster, the second with a disk that slows and then fails: a dump with everything.
+
+It takes about two minutes, for a report's buckets are two seconds.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from random import Random
+from typing import Final
+
+import jbodlab
+from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.fill import fill
+from jbodlab.load import Load, dump_load
+from jbodlab.processes.cluster import Cluster as ClusterProcesses
+from tests.integration.labs import FAST, PATIENT_MS
+
+TOPIC: Final = "orders"
+PARTITIONS: Final = 6
+THROTTLE: Final = {"replica.alter.log.dirs.io.max.bytes.per.second": "2000000"}
+PACE_MS: Final = 20
+RECORDS: Final = 1500
+"""That a stage lasts: some ten seconds."""
+
+
+def write_dump_of_two_runs(folder: Path) -> None:
+    """Write the metric rows of both runs below ``folder``."""
+    configs = FAST | THROTTLE
+    for is_broken in (False, True):
+        with jbodlab.Cluster(configs=configs, session_timeout_ms=PATIENT_MS) as cluster:
+            _run(cluster, is_broken=is_broken)
+            shutil.copytree(cluster.folder / "data" / "metrics", folder, dirs_exist_ok=True)
+
+
+def _run(cluster: jbodlab.Cluster, *, is_broken: bool) -> None:
+    processes = ClusterProcesses(cluster.folder / "cluster.yaml")
+    cluster.create_topic(TOPIC, PARTITIONS)
+    with ClusterAdmin(processes.spec) as admin:
+        for _ in fill(admin, TOPIC, size_bytes=24 << 20, record_bytes=1024, chance=Random(1)):
+            pass
+    servers = cluster.bootstrap_servers.split(",")
+    load = Load(servers, TOPIC, partitions=PARTITIONS, size_bytes=2000, pace_ms=PACE_MS).start()
+    _write_more(cluster, load, RECORDS)
+    if is_broken:
+        _break(cluster, load)
+    acknowledged = load.stop().acknowledged
+    dump_load(processes.spec, processes.run_id, TOPIC, list(acknowledged))
+
+
+def _break(cluster: jbodlab.Cluster, load: Load) -> None:
+    """Have the disk of a leader slow, fail and come back, and a replica moved meanwhile."""
+    disk = cluster.log_dir_of(TOPIC, 0)
+    disk.fail("slow", delay_ms=25)
+    _write_more(cluster, load, RECORDS)
+    disk.fail("eio")
+    disk.wait_until_offline()
+    _write_more(cluster, load, RECORDS // 2)
+    disk.heal()
+    disk.restart()
+    leader = cluster.partition(TOPIC, 1).leader
+    source = cluster.log_dir_of(TOPIC, 1)
+    target = next(each for each in cluster.broker(leader).log_dirs if each.path != source.path)
+    cluster.move(TOPIC, 1, target)
+    _write_more(cluster, load, RECORDS // 2)
+
+
+def _write_more(cluster: jbodlab.Cluster, load: Load, records: int) -> None:
+    wanted = load.acknowledged_count + records
+    what = f"{records} more records are acknowledged"
+    cluster.wait_until(lambda: load.acknowledged_count >= wanted, what)
