@@ -1,9 +1,12 @@
 """Writes down what a controller decided: partitions, configurations of topics and brokers.
 
+A decision that ends with its process, before it was durable, was none: nobody was told of it.
 The state's values are replaced and never changed, so that the same object is the same value.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from controller.core.state import ClusterState, Partition, Topic
 from protocol.ids import TopicPartition
@@ -16,17 +19,28 @@ from simulation.core.samples import (
 )
 
 
+class _Written(NamedTuple):
+    """How much was written down up to a decision."""
+
+    journal_number: int
+    partitions_count: int
+    topics_count: int
+    broker_configs_count: int
+
+
 class DecisionSampler:
     """What is known of the decisions so far."""
 
     def __init__(self, samples: Samples) -> None:
         self._samples = samples
         self._state: ClusterState | None = None
-        self._seen: dict[TopicPartition, tuple[Partition, PartitionSample]] = {}
+        self._seen: dict[TopicPartition, tuple[Partition | None, PartitionSample]] = {}
         self._configs: dict[str, dict[str, str]] = {}
         self._broker_configs: dict[str, dict[str, str]] = {}
         self._liveness: tuple[object, ...] = ()
         self._usable: dict[int, bool] = {}
+        self._written: list[_Written] = []
+        """Since the last decision that is known to be durable, that one first."""
 
     def look(self, state: ClusterState, now_us: int) -> None:
         """Write down what differs from the look before."""
@@ -40,6 +54,37 @@ class DecisionSampler:
         if count < len(self._seen):
             self._note_deleted(state, now_us)
         self._look_at_brokers(state, now_us)
+
+    def note_durable(self, state: ClusterState, durable_number: int) -> None:
+        """Note after a look how far the journal is durable, by the number of its last decision."""
+        self._written.append(self._written_until(state.journal_number))
+        durable = [each for each in self._written if each.journal_number <= durable_number]
+        self._written = [*durable[-1:], *self._written[len(durable) :]]
+
+    def forget_lost(self, durable_number: int) -> None:
+        """Forget what was decided after this number: the controller ended before it was durable."""
+        samples = self._samples
+        durable = [each for each in self._written if each.journal_number <= durable_number]
+        self._written.clear()
+        kept = durable[-1] if durable else None
+        if kept is None or kept[1:] == self._written_until(durable_number)[1:]:
+            return
+        del samples.partitions[kept.partitions_count :]
+        del samples.topics[kept.topics_count :]
+        del samples.broker_configs[kept.broker_configs_count :]
+        self._state = None
+        self._seen = {each.tp: (None, each) for each in samples.partitions if not each.is_deleted}
+        self._configs = {each.topic: dict(each.configs) for each in samples.topics}
+        self._broker_configs = {each.broker: dict(each.configs) for each in samples.broker_configs}
+
+    def _written_until(self, journal_number: int) -> _Written:
+        samples = self._samples
+        return _Written(
+            journal_number,
+            len(samples.partitions),
+            len(samples.topics),
+            len(samples.broker_configs),
+        )
 
     def _look_at_topic(
         self, state: ClusterState, topic: Topic, now_us: int, *, is_as_before: bool

@@ -7,6 +7,7 @@ from typing import Final
 from controller.channels import QUEUED_REQUESTS_MAX
 from simulation.core.samples import GaugeSample, Samples
 from simulation.sampling.decisions import DecisionSampler
+from simulation.world.journal_disk import DiskJournal
 from simulation.world.node import ControllerNode
 
 _CHANNELS: Final = "requests queued for brokers"
@@ -20,13 +21,19 @@ class ControllerSampler:
         self._samples = samples
         self._decisions = DecisionSampler(samples)
         self._gauge: GaugeSample | None = None
+        self._journal: DiskJournal | None = None
+        """Of the process that was looked at last."""
 
     def look(self, now_us: int) -> None:
         """Write down what changed; a controller that is down changes nothing."""
-        controller = self._node.controller
-        if controller is None or not controller.listening.done():
+        controller, journal = self._node.controller, self._node.journal
+        if controller is None or journal is None or not controller.listening.done():
             return
+        if journal is not self._journal and self._journal is not None:
+            self._decisions.forget_lost(self._journal.durable_number)
+        self._journal = journal
         self._decisions.look(controller.state, now_us)
+        self._decisions.note_durable(controller.state, journal.durable_number)
         self._look_at_channels(controller.queued_requests_count, now_us)
 
     def _look_at_channels(self, count: int, now_us: int) -> None:

@@ -281,6 +281,8 @@ class ControllerNode(SimNode):
         """The controller of the running process."""
         self.on_made: Callable[[Controller], None] = _as_made
         """Given the controller of every next process before it runs."""
+        self.journal: DiskJournal | None = None
+        """Of the last process."""
         self.compact_bytes_min = COMPACT_BYTES_MIN
         """Of the next process: a journal smaller than this is never compacted."""
         self.acts_before_sync: list[ActBeforeSync] = []
@@ -296,7 +298,7 @@ class ControllerNode(SimNode):
         path = self._journal_dir.path
         disk = self.drives[path].faults
         executor = SimExecutor(self.worker(path, lambda: False))
-        store = DiskJournal(disk)
+        store = self.journal = DiskJournal(disk)
         told = partial(self._tells, store)
         self.controller = Controller(
             self._spec,

@@ -56,3 +56,40 @@ def test_a_topic_that_is_not_there_any_more_is_deleted() -> None:
     watched.look(cluster.state)
 
     assert [each.is_deleted for each in watched.look(three_brokers().state)] == [True]
+
+
+def test_what_was_decided_and_never_durable_is_forgotten_with_its_process() -> None:
+    cluster = three_brokers()
+    cluster.create_and_forget("orders", [1, 2])
+    samples = Samples()
+    watch = DecisionSampler(samples)
+    watch.look(cluster.state, 1)
+    watch.note_durable(cluster.state, cluster.state.journal_number)
+    durable_number = cluster.state.journal_number
+    cluster.create_and_forget("payments", [2, 3])
+    watch.look(cluster.state, 2)
+    watch.note_durable(cluster.state, durable_number)
+    assert [each.tp.topic for each in samples.partitions] == ["orders", "payments"]
+
+    watch.forget_lost(durable_number)
+
+    assert [each.tp for each in samples.partitions] == [TP]
+    assert samples.topics == [TopicSample(1, "orders", {})]
+    watch.look(cluster.state, 3)
+    assert [(each.at_us, each.tp.topic) for each in samples.partitions] == [
+        (1, "orders"),
+        (3, "payments"),
+    ]
+
+
+def test_what_was_durable_when_its_process_ended_is_kept() -> None:
+    cluster = three_brokers()
+    samples = Samples()
+    watch = DecisionSampler(samples)
+    cluster.create_and_forget("orders", [1, 2])
+    watch.look(cluster.state, 1)
+    watch.note_durable(cluster.state, cluster.state.journal_number)
+
+    watch.forget_lost(cluster.state.journal_number)
+
+    assert [each.tp for each in samples.partitions] == [TP]
