@@ -17,12 +17,12 @@ from protocol.messages.produce import ProduceRequest
 from protocol.wire.fast import codec
 
 _FETCH: Final = BY_NAME["Fetch"].key
-_PRODUCE: Final = BY_NAME["Produce"].key
+_PRODUCE: Final = BY_NAME["Produce"]
 
 
 def ends_with_peer(request: RequestReceived) -> bool:
     """Tell whether nobody misses ``request``, which is under way, when its client has left."""
-    if request.api_key == _PRODUCE:
+    if request.api_key == _PRODUCE.key:
         return _acks(request) != 0
     return request.api_key == _FETCH
 
@@ -32,6 +32,8 @@ def _acks(request: RequestReceived) -> int:
 
     Its first fields are read, not the partitions behind them.
     """
+    if request.api_version not in _PRODUCE.versions:
+        return 0
     made: list[Any] = []
     steps = codec(ProduceRequest, request.api_version).decode_in_steps(request.body, made)
     with suppress(Malformed):

@@ -72,6 +72,11 @@ def test_a_produce_that_cannot_be_read_is_left_to_who_refuses_it(body: bytes) ->
     assert not ends_with_peer(received("Produce", 9, body))
 
 
+@pytest.mark.parametrize("version", [-1, 14, 2**15 - 1])
+def test_a_produce_of_a_version_that_nobody_knows_is_left_to_who_refuses_it(version: int) -> None:
+    assert not ends_with_peer(received("Produce", version, b""))
+
+
 def test_of_all_others_only_a_fetch_ends() -> None:
     others = [api.name for api in APIS.values() if api is not PRODUCE]
     assert [name for name in others if ends_with_peer(received(name, 0, b""))] == ["Fetch"]
