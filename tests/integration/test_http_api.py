@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 import pytest
+from kafka import KafkaProducer
 
 import jbodlab
 from jbodlab.http_api.core.operations import OPERATIONS, RecordedRun
@@ -142,6 +143,31 @@ def test_a_replica_moves_to_the_other_log_dir(client: Client) -> None:
     assert (status, answer["look_at"]) == (202, "/moves")
     client.until("/brokers/1/log-dirs", lambda found: places(found, "moved") == [3 - source])
     assert client.get("/moves") == []
+
+
+def test_requests_of_a_client_are_held_released_and_shown(client: Client) -> None:
+    assert client.call("POST", "/topics", {"name": "held"})[0] == 201
+    hold = {"mode": "hold", "broker": 1, "apis": ["Produce"], "id": "barrier"}
+    watch = {"mode": "observe", "broker": 1, "apis": ["Produce"], "topic": "held", "id": "watch"}
+    toxic = {"type": "latency", "broker": 1, "attributes": {"latency": 1}, "name": "late"}
+    for order in (hold, watch, toxic):
+        assert client.call("POST", "/faults", order)[0] == 201
+    (server,) = client.get("/cluster")["bootstrap_servers"]
+    producer: Any = KafkaProducer(bootstrap_servers=server, client_id="mine")
+    sent = producer.send("held", b"one")
+    held = client.until("/faults", lambda found: any(each["hits"] for each in found))
+    assert {each["id"] for each in held if each["is_in_force"]} == {"barrier", "watch", "late"}
+    assert not sent.is_done
+    deadline = time.monotonic() + DEADLINE_S
+    while client.call("POST", "/faults/1/barrier/release", {})[1] == {"released": 0}:
+        assert time.monotonic() < deadline
+    assert sent.get(timeout=DEADLINE_S).offset == 0
+    (passed,) = client.get("/faults/1/watch/passed")
+    assert (passed["client_id"], passed["parts"], passed["errors"]) == ("mine", ["held-0"], [])
+    assert client.call("GET", "/faults/1/barrier/passed")[0] == 404
+    assert client.call("POST", "/faults/1/watch/release", {})[0] == 409
+    assert client.call("DELETE", "/faults")[1] == {"done": "3 faults are taken off"}
+    producer.close(timeout=DEADLINE_S)
 
 
 def test_a_simulated_run_is_recorded_for_whoever_asks(client: Client) -> None:
