@@ -40,6 +40,21 @@ async def test_a_fault_outlives_the_process_and_goes_when_it_is_cleared():
     assert plane.hits()["broken"] == hits > 0
 
 
+async def test_a_fault_of_requests_is_in_force_in_every_process_of_its_broker():
+    cluster = await running_cluster()
+    plane, node = FaultPlane(cluster), cluster.brokers[2]
+    plane.add("watch", fault_of({"mode": "observe", "broker": 2}))
+    node.kill()
+    node.start()
+    await cluster.until(lambda: node.is_up, TIMEOUT_MS)
+    assert node.broker is not None
+    assert len(node.broker.request_faults.rules) == 1
+    plane.clear("watch")
+    assert node.broker.request_faults.rules == ()
+    with pytest.raises(FaultRefusedError, match="no broker is named broker-9"):
+        plane.add("other", fault_of({"mode": "observe", "broker": 9}))
+
+
 def online(cluster: Any, broker_id: int) -> list[str]:
     log_dirs = cluster.brokers[broker_id].broker.broker_control.log_dirs
     return [path for path, log_dir in log_dirs.items() if log_dir.is_online]

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from protocol.cluster_file.spec import ClusterSpec, parse_cluster_spec
 from protocol.faults.document import read_fault
-from protocol.faults.model import DiskFault, NetworkFault
+from protocol.faults.model import BrokerFault, DiskFault, NetworkFault
+from protocol.faults.requests import RequestFault
 from simulation.world.cluster import SimCluster
 from simulation.world.loop import SimLoop
 from simulation.world.process import Process
@@ -61,9 +62,9 @@ async def running_cluster(
     return cluster
 
 
-def fault_of(content: dict[str, Any]) -> DiskFault | NetworkFault:
+def fault_of(content: dict[str, Any]) -> BrokerFault:
     """Return the fault that a mapping describes."""
     fault, mistakes = read_fault(content)
     assert mistakes == []
-    assert isinstance(fault, DiskFault | NetworkFault)
+    assert isinstance(fault, DiskFault | NetworkFault | RequestFault)
     return fault
