@@ -1,4 +1,4 @@
-"""Java's classes, kept as Java wants them in memory: a third of a small report is to load them.
+"""Java's classes, kept as Java wants them in memory: a quarter of a small report is to load them.
 
 Source: JEP 350, dynamic archives of class data. An archive is of one Java and one Spark; Java looks
 whether it fits and does without it if not.

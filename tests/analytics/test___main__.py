@@ -30,7 +30,7 @@ def test_the_whole_job_prints_json_and_nothing_else(tmp_path: Path) -> None:
     write_dump(tmp_path / "dump", SAMPLES)
     done = run(
         *("--dump", str(tmp_path / "dump"), "--out", str(tmp_path / "out")),
-        *("--master", "local[1]", "--json"),
+        *("--master", "local[1]", "--plain", "--no-archive", "--json"),
     )
     assert (done.returncode, done.stderr) == (ExitCode.OK, "")
     report = json.loads(done.stdout)
@@ -59,5 +59,8 @@ def test_a_dump_that_is_not_there_is_one_line_and_its_own_exit_code(tmp_path: Pa
 def test_every_option_explains_itself() -> None:
     result = CliRunner().invoke(main, ["--help"])
     assert result.exit_code == 0
-    for option in ("--dump", "--out", "--master", "--bucket", "--json"):
+    for option in (
+        *("--dump", "--out", "--master", "--bucket", "--plan", "--live", "--tables", "--json"),
+        *("--plain", "--archive"),
+    ):
         assert option in result.stdout
