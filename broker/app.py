@@ -18,12 +18,14 @@ from typing import Final
 import msgspec
 
 from broker.assembly import Parts
+from broker.broker_control import BrokerControl
 from broker.context import BrokerState
 from broker.control import LOOPBACK, ControlServer
 from broker.emulation import dispatch_for, own_client_ids
 from broker.ends_with_peer import ends_with_peer
 from broker.engine.supervise import supervised
 from broker.exit_codes import ExitCode
+from broker.fault_plane import FaultPlane
 from broker.faulty_dispatch import FaultyDispatch
 from broker.lifecycle.controlled_shutdown import hand_over
 from broker.lifecycle.session import RegistrationRefusedError
@@ -99,13 +101,30 @@ class Broker:
         self._loop = asyncio.get_running_loop()
         self._end: asyncio.Future[ExitCode] = self._loop.create_future()
         self._parts = Parts(spec, self._own, world, self._end_with)
-        self.broker_control = self._parts.broker_control(self.stop)
+        self.broker_control = self._make_control()
         """What the control endpoint shows and does."""
         self.request_faults = self._parts.request_faults
         self.control_port = self._own.control_port
         """Of the control endpoint; the bound one once ``run`` has begun."""
         self.serving: asyncio.Future[int] = self._loop.create_future()
         """The listener's port, once requests are served."""
+
+    def _make_control(self) -> BrokerControl:
+        parts, spec = self._parts, self._spec
+        ids = tuple(each.id for each in spec.brokers)
+        return BrokerControl(
+            spec=spec,
+            broker=self._own,
+            metrics=parts.metrics,
+            disks=parts.disks,
+            faults=FaultPlane(ids, parts.disks, parts.network, parts.request_faults),
+            log_dirs=parts.log_dirs,
+            session=parts.session,
+            returns=parts.returns,
+            loading=parts.loading,
+            client_gate=parts.client_gate,
+            shut_down=self.stop,
+        )
 
     def stop(self) -> None:
         """End ``run`` with a clean shutdown."""
@@ -193,11 +212,14 @@ class Broker:
         faulty.links = ServerLinks(server.transport_of, server.replace_transport, draw)
         parts.network.open_peers = lambda: server.peers
         port = await _bind(server.start(own.bind_host, own.port), own.bind_host, own.port)
-        dump = parts.dump()
+        topic = parts.metric_topic()
+        dump = parts.dump(topic)
         code = ExitCode.CLEAN
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._start_tasks(tasks, port, dump)
+                if topic is not None:
+                    tasks.create_task(supervised("metric-topic", topic.run), name="metric-topic")
                 await self._wait_for_end(server)
         except* _EndedError:
             code = self._end.result()

@@ -11,7 +11,6 @@ from functools import partial
 from random import Random
 from typing import Final
 
-from broker.broker_control import BrokerControl
 from broker.client_gate import ClientGate
 from broker.context import Context
 from broker.coordinators.coordinators import Coordinators, ResourceConfigs, make_coordinators
@@ -23,7 +22,6 @@ from broker.core.metadata_answer import MetadataAnswers
 from broker.engine.engine import Engine
 from broker.engine.types import EnginePorts
 from broker.exit_codes import ExitCode
-from broker.fault_plane import FaultPlane
 from broker.lifecycle.auto_topics import AutoTopics
 from broker.lifecycle.broker_configs import BrokerConfigs, config_overrides
 from broker.lifecycle.config_news import ConfigNews
@@ -33,6 +31,7 @@ from broker.lifecycle.group_configs import GroupConfigs
 from broker.lifecycle.identity import Identity
 from broker.lifecycle.journal_knowledge import JournalKnowledge
 from broker.lifecycle.log_dir_returns import LogDirReturns, ReturnPorts
+from broker.lifecycle.metric_topic import MetricTopic, MetricTopicPorts
 from broker.lifecycle.move_throttles import MoveThrottles
 from broker.lifecycle.producer_ids import ProducerIds
 from broker.lifecycle.session import ControllerSession, SessionPorts
@@ -294,7 +293,21 @@ class Parts:
             until_epoch_known=self.session.until_epoch_known,
         )
 
-    def dump(self) -> MetricDump:
+    def metric_topic(self) -> MetricTopic | None:
+        """Return who writes rows to the metrics topic, if anybody; as ``dump``."""
+        if not self._spec.metrics.to_topic:
+            return None
+        ports = MetricTopicPorts(
+            metadata=self.engine.state.metadata,
+            connect=self._connect_to_broker,
+            create_topics=self.auto_topics.create,
+            new_producer_id=self.producer_ids.next_producer_id,
+            request_timeout_ms=self.config.request_timeout_ms,
+            rows_dropped=self.metrics.counters.rows_dropped,
+        )
+        return MetricTopic(ports, broker_id=self._own.id, origin=self._world.row_origin)
+
+    def dump(self, topic: MetricTopic | None) -> MetricDump:
         """Return the writer of metric rows; the engine must have been made."""
         settings = self._spec.metrics
         now_ms = self._world.clock.now_ms()
@@ -304,23 +317,7 @@ class Parts:
             self.metrics,
             self._world.clock,
             interval_ms=settings.interval_ms,
-        )
-
-    def broker_control(self, shut_down: Callable[[], None]) -> BrokerControl:
-        """Return what the control endpoint shows and does."""
-        ids = tuple(each.id for each in self._spec.brokers)
-        return BrokerControl(
-            spec=self._spec,
-            broker=self._own,
-            metrics=self.metrics,
-            disks=self.disks,
-            faults=FaultPlane(ids, self.disks, self.network, self.request_faults),
-            log_dirs=self.log_dirs,
-            session=self.session,
-            returns=self.returns,
-            loading=self.loading,
-            client_gate=self.client_gate,
-            shut_down=shut_down,
+            offer=None if topic is None else topic.offer,
         )
 
     def _disk(self, spec: LogDirSpec, *, is_empty: bool = False) -> FaultyDisk:

@@ -1,4 +1,4 @@
-"""Samples a broker at an interval of loop time and hands the rows to the dump's writer.
+"""Samples a broker at an interval of loop time and hands the rows to the dump's writer, and on.
 
 What it cannot write it drops: a full dump folder must not stop a broker.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from broker.metrics import Metrics
@@ -47,12 +48,15 @@ class MetricDump:
         clock: WallClock,
         *,
         interval_ms: int,
+        offer: Callable[[Sequence[MetricRow]], None] | None = None,
     ) -> None:
+        """``offer`` is given all rows, too, before they are written; it may not wait."""
         self._writer = writer
         self._source = source
         self._metrics = metrics
         self._clock = clock
         self._interval_ms = interval_ms
+        self._offer = offer
         self._last_ms = self._replicas_last_ms = clock.now_ms()
         self._is_failing = False
         self._replica_intervals = 0
@@ -76,6 +80,8 @@ class MetricDump:
             *self._source.log_dir_rows(at_ms, interval_ms),
             *self._sample_replicas(at_ms, is_due=is_last),
         ]
+        if self._offer is not None:
+            self._offer(rows)
         try:
             await self._writer.write(rows)
         except OSError as error:

@@ -81,7 +81,7 @@ class Counters:
     )
     rows_dropped: Counter = counter(
         _BROKER + "metric_rows_dropped_total",
-        "Event rows lost because the dump did not keep up.",
+        "Metric rows lost because the dump or the metrics topic did not keep up.",
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 from uuid import UUID
@@ -50,6 +50,8 @@ class World:
     new_gate: Callable[[], FaultGate] = ThreadGate
     """Makes what a hanging or slow operation waits at."""
     new_row_writer: NewRowWriter = MetricWriter
+    row_origin: RowOrigin = field(default_factory=RowOrigin)
+    """Where rows say that they come from, that do not go through a writer."""
     witness: Witness = unwitnessed
     """Told of every move of the broker's state machines."""
 
@@ -75,4 +77,5 @@ def real_world(random: Random, origin: RowOrigin = RowOrigin()) -> World:  # noq
         codec_worker=lambda: ThreadDiskWorker("codecs", loop),
         elapsed_us=lambda: time.perf_counter_ns() // 1000,
         new_row_writer=partial(MetricWriter, origin=origin),
+        row_origin=origin,
     )

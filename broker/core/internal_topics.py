@@ -1,4 +1,4 @@
-"""The topics that brokers keep their coordinators' state in: how they are created, who leads a key.
+"""The topics that brokers write themselves: how they are created, who leads a key.
 
 Source: AutoTopicCreationManager.creatableTopic, GroupCoordinator.groupMetadataTopicConfigs,
 TransactionStateManager.transactionTopicConfigs.
@@ -6,12 +6,17 @@ TransactionStateManager.transactionTopicConfigs.
 
 from __future__ import annotations
 
+from typing import Final
+
 from broker.core.coordination import partition_for
 from broker.core.metadata_image import LiveBroker, MetadataImage
 from protocol.admin.topics import NewTopic
 from protocol.configs.coordination import CoordinationConfig
 from protocol.ids import TopicPartition
+from protocol.metrics.topic import METRICS_TOPIC
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+
+METRICS_REPLICATION_FACTOR_MAX: Final = 3
 
 
 def new_topic(name: str, config: CoordinationConfig, broker_count: int) -> NewTopic:
@@ -24,6 +29,8 @@ def new_topic(name: str, config: CoordinationConfig, broker_count: int) -> NewTo
         return _offsets_topic(config, broker_count)
     if name == TRANSACTION_STATE:
         return _transaction_topic(config, broker_count)
+    if name == METRICS_TOPIC:
+        return _metrics_topic(broker_count)
     return NewTopic(name=name)
 
 
@@ -53,6 +60,16 @@ def _transaction_topic(config: CoordinationConfig, broker_count: int) -> NewTopi
             "min.insync.replicas": str(min(config.transaction_state_log_min_isr, replicas)),
             "segment.bytes": str(config.transaction_state_log_segment_bytes),
         },
+    )
+
+
+def _metrics_topic(broker_count: int) -> NewTopic:
+    """Return a topic that nobody waits for; that of Cruise Control's reporter is like it."""
+    return NewTopic(
+        name=METRICS_TOPIC,
+        partitions=broker_count,
+        replication_factor=min(METRICS_REPLICATION_FACTOR_MAX, broker_count),
+        configs={"min.insync.replicas": "1", "cleanup.policy": "delete"},
     )
 
 

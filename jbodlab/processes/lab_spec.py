@@ -31,6 +31,7 @@ class LabShape:
     heartbeat_interval_ms: int = 500
     session_timeout_ms: int = 3000
     metrics_interval_ms: int = 1000
+    metrics_to_topic: bool = False
     configs: Mapping[str, str] = field(default_factory=dict[str, str])
     topics: tuple[TopicSpec, ...] = ()
     emulate: Mapping[int, str] = field(default_factory=dict[int, str])
@@ -61,7 +62,11 @@ def write_lab_spec(folder: Path, shape: LabShape | None = None) -> Path:
         topics=shape.topics,
         faults=(),
         configs=dict(shape.configs),
-        metrics=MetricsSpec(dump_dir=str(data / "metrics"), interval_ms=shape.metrics_interval_ms),
+        metrics=MetricsSpec(
+            dump_dir=str(data / "metrics"),
+            interval_ms=shape.metrics_interval_ms,
+            to_topic=shape.metrics_to_topic,
+        ),
     )
     file = folder / "cluster.yaml"
     file.write_text(dump_cluster_spec(spec))

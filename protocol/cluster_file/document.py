@@ -98,6 +98,7 @@ class MetricsDocument(Struct, kw_only=True):
 
     dump_dir: Name = "data/metrics"
     interval_ms: PositiveMs = 1000
+    to_topic: bool = False
 
 
 class ClusterDocument(Struct, kw_only=True):

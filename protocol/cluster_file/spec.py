@@ -115,6 +115,8 @@ class MetricsSpec:
     dump_dir: str
     """Absolute."""
     interval_ms: int
+    to_topic: bool = False
+    """Whether brokers write their rows to ``METRICS_TOPIC``, too."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,7 +220,9 @@ def _cluster(document: ClusterDocument, base_dir: Path) -> ClusterSpec:
         faults=tuple(_fault(fault, base_dir) for fault in document.faults),
         configs=_configs(document.configs, base_dir),
         metrics=MetricsSpec(
-            dump_dir=absolute(document.metrics.dump_dir), interval_ms=document.metrics.interval_ms
+            dump_dir=absolute(document.metrics.dump_dir),
+            interval_ms=document.metrics.interval_ms,
+            to_topic=document.metrics.to_topic,
         ),
     )
 

@@ -17,6 +17,7 @@ import aiofiles.os
 import msgspec
 
 from protocol.metrics.rows import TABLE_OF_ROW, TABLE_VERSION, MetricRow, RowOrigin
+from protocol.metrics.topic import record_value
 
 ROTATE_BYTES: Final = 16 * 1024 * 1024
 
@@ -82,7 +83,7 @@ class MetricWriter:
         """
         by_table: dict[str, list[bytes]] = {}
         for row in rows:
-            line = self._line_begins + msgspec.json.encode(row)[1:]
+            line = record_value(self._line_begins, row)
             by_table.setdefault(TABLE_OF_ROW[type(row)], []).append(line)
         for table, lines in by_table.items():
             await self._append(table, b"\n".join(lines) + b"\n")

@@ -10,6 +10,7 @@ from broker.core.metadata_image import MetadataImage
 from protocol.admin.topics import NewTopic
 from protocol.configs.parsing import broker_config
 from protocol.ids import BrokerId, TopicPartition
+from protocol.metrics.topic import METRICS_TOPIC
 from protocol.topic_names import CONSUMER_OFFSETS
 from tests.broker.engine.messages import Led, update_metadata
 
@@ -25,6 +26,13 @@ def test_the_offsets_topic_is_kafka_s_with_as_many_replicas_as_there_are_brokers
         "segment.bytes": "104857600",
         "compression.type": "producer",
     }
+
+
+@pytest.mark.parametrize(("brokers", "replicas"), [(1, 1), (2, 2), (5, 3)])
+def test_the_metrics_topic_has_a_partition_for_each_broker(brokers: int, replicas: int):
+    made = new_topic(METRICS_TOPIC, broker_config({}), brokers)
+    assert (made.partitions, made.replication_factor) == (brokers, replicas)
+    assert made.configs["min.insync.replicas"] == "1"
 
 
 def test_other_topics_are_the_cluster_s_choice():
