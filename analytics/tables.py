@@ -53,6 +53,10 @@ class Tables:
         stream.close()
         self._files.append(name)
 
+    def write_many(self, name: str, table: DataFrame) -> None:
+        """Write a table as a file of each task that makes it."""
+        table.write.parquet(self._begin(name, table))
+
     def forget(self, name: str) -> None:
         """Take back a table that was written, to write it anew."""
         del self._written[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,11 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.option("--seed", type=click.IntRange(min=0), help="Draw everything from this number.")
 @click.option("--scenario", metavar="NAME|FILE", help="Run a written plan in the world of --seed.")
 @click.option("--seeds", type=SeedRange(), help="Run many seeds, to the first violation.")
+@click.option(
+    "--experiment", metavar="NAME|FILE", help="Run the plan of an experiment's cell; see docs."
+)
+@click.option("--spark", metavar="MASTER", help="With --seeds: as Spark tasks, all; needs --out.")
+@click.option("--out", type=_FOLDER, help="With --spark: where the Parquet tables go.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--seconds", type=click.IntRange(min=1), help="How long a drawn story lasts.")
 @click.option("--rules", is_flag=True, help="With --seeds: report what they reached, rule by rule.")
@@ -66,6 +72,24 @@ def simulate(context: click.Context, *, is_json: bool, **options: Any) -> None:
 
     Tells the story and what the checkers found. The exit code is 12 when they found anything.
     """
+    out, master = options.pop("out"), options.pop("spark")
+    _check_spark_usage(options, master, out)
+    _check_usage(options)
+    # The brokers that a simulated world runs take a moment to load; no other command waits for it.
+    from jbodlab.worlds.seed_runs import Request  # noqa: PLC0415
+
+    request = Request(**options)
+    if master is not None:
+        if not _show_on_spark(request, master, str(out), is_json=is_json):
+            context.exit(ExitCode.VIOLATION)
+        return
+    show = _show_many if request.seeds is not None else _show_one
+    if not show(request, is_json=is_json):
+        context.exit(ExitCode.VIOLATION)
+
+
+# Any: what click read.
+def _check_usage(options: Mapping[str, Any]) -> None:
     if options["seeds"] is not None and (options["seed"], options["scenario"]) != (None, None):
         raise click.UsageError("--seeds goes with neither --seed nor --scenario")
     if options["seeds"] is not None and options["record_file"] is not None:
@@ -74,13 +98,16 @@ def simulate(context: click.Context, *, is_json: bool, **options: Any) -> None:
         raise click.UsageError("--rules goes with --seeds A..B")
     if (options["seeds"], options["seed"], options["scenario"]) == (None, None, None):
         raise click.UsageError("give --seed N, --seeds A..B or --scenario FILE")
-    # The brokers that a simulated world runs take a moment to load; no other command waits for it.
-    from jbodlab.worlds.seed_runs import Request  # noqa: PLC0415
 
-    request = Request(**options)
-    show = _show_many if request.seeds is not None else _show_one
-    if not show(request, is_json=is_json):
-        context.exit(ExitCode.VIOLATION)
+
+# Any: what click read.
+def _check_spark_usage(options: Mapping[str, Any], master: str | None, out: Path | None) -> None:
+    if (out is None) != (master is None) or (master is not None and options["seeds"] is None):
+        raise click.UsageError("--spark MASTER, --seeds A..B and --out FOLDER go together")
+    if options["experiment"] is not None and (options["scenario"] or options["seconds"]):
+        raise click.UsageError("--experiment goes with neither --scenario nor --seconds")
+    if options["experiment"] is not None and options["seeds"] is not None and master is None:
+        raise click.UsageError("many seeds of an experiment need --spark, such as local[*]")
 
 
 def _show_one(request: Request, *, is_json: bool) -> bool:
@@ -120,8 +147,27 @@ def _show_many(request: Request, *, is_json: bool) -> bool:
     return False
 
 
+def _show_on_spark(request: Request, master: str, out: str, *, is_json: bool) -> bool:
+    """Run all seeds as Spark tasks and tell what they came to; return whether nothing was found."""
+    from jbodlab.commands.seed_tables import show_seed_tables  # noqa: PLC0415
+    from jbodlab.worlds.spark_seeds import run_on_spark  # noqa: PLC0415
+
+    assert request.seeds is not None
+    with Console(stderr=True).status(f"{len(request.seeds)} seeds on {master}"):
+        found = run_on_spark(request.task, request.seeds, master, out)
+    distributions, outliers = found["distributions"], found["outliers"]
+    if is_json:
+        click.echo(json.dumps({"tables": out, **found}, indent=2))
+    else:
+        is_experiment = request.experiment is not None
+        console = Console() if Console().is_terminal else Console(width=160)
+        show_seed_tables(distributions, outliers, console, is_experiment=is_experiment)
+        console.print(f"tables: {out}")
+    return all(row["is_ok"] for row in outliers)
+
+
 def _tell_failure(request: Request, run: SimulatedRun) -> None:
-    from jbodlab.worlds.seed_runs import plan_of_seed, reduce_run  # noqa: PLC0415
+    from jbodlab.worlds.seed_runs import reduce_run  # noqa: PLC0415
 
     violations = run.verdict.violations
     click.echo(f"jbodlab: seed {run.seed}: {len(violations)} violation(s)", err=True)
@@ -132,7 +178,7 @@ def _tell_failure(request: Request, run: SimulatedRun) -> None:
     click.echo(f"again: {request.replay(run.seed)}", err=True)
     if request.reduce_dir is None:
         return
-    plan = plan_of_seed(run.seed, request.seconds) if request.scenario is None else request.plan()
+    plan = request.task.plan(run.seed) if request.scenario is None else request.plan()
     attempts = 0
     with Console(stderr=True).status("reducing") as status:
 

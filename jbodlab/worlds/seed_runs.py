@@ -18,6 +18,7 @@ from jbodlab.worlds.node_logs import node_logs
 from jbodlab.worlds.recording import Recorded, recording
 from jbodlab.worlds.scenario_files import load_plan
 from jbodlab.worlds.scenario_runs import run_simulated
+from jbodlab.worlds.seed_records import SeedTask
 from protocol.metrics.rows import NO_BROKER, RowOrigin
 from simulation import rule_watch
 from simulation.core.client_view import history_rows
@@ -34,7 +35,6 @@ from simulation.loop_time import loop_now_us
 from simulation.simulated_run import (
     Options,
     SimulatedRun,
-    plan_of_seed,
     simulate,
     simulate_seed,
     simulated_spec,
@@ -55,6 +55,7 @@ class Request:
 
     seed: int | None = None
     scenario: str | None = None
+    experiment: str | None = None
     seeds: range | None = None
     jobs: int = 1
     seconds: int | None = None
@@ -71,23 +72,27 @@ class Request:
         """The seed of everything that the plan leaves to chance."""
         return self.seed or 0
 
+    @property
+    def task(self) -> SeedTask:
+        """What is run of each seed, where none is of a scenario."""
+        return SeedTask(experiment=self.experiment, seconds=self.seconds)
+
     def plan(self) -> Plan:
         """Return the plan to run.
 
         Raises:
-            LabError: BAD_CONFIG, as ``load_plan``.
+            LabError: BAD_CONFIG, as ``load_plan`` and ``load_experiment``.
         """
         if self.scenario is not None:
             return load_plan(self.scenario)
-        return plan_of_seed(self.world_seed, self.seconds)
+        return self.task.plan(self.world_seed)
 
     def replay(self, seed: int) -> str:
         """Return the command that runs a seed of this request again."""
-        words = ["jbodlab simulate"]
-        words += [f"--scenario {self.scenario}"] if self.scenario is not None else []
-        words.append(f"--seed {seed}")
-        words += [f"--seconds {self.seconds}"] if self.seconds is not None else []
-        return " ".join(words)
+        if self.scenario is None:
+            return self.task.replay(seed)
+        words = f"jbodlab simulate --scenario {self.scenario} --seed {seed}"
+        return words if self.seconds is None else f"{words} --seconds {self.seconds}"
 
 
 def run_one(request: Request, plan: Plan, show: Callable[[StoryLine], None]) -> SimulatedRun:
