@@ -20,6 +20,10 @@ class SparkFailed(AnalyticsError):  # noqa: N818 - named for what is the matter
     """Spark did not start."""
 
 
+class ConnectorMissing(AnalyticsError):  # noqa: N818 - named for what is the matter
+    """Spark's Kafka connector is not here and cannot be fetched."""
+
+
 class EmptyDump(AnalyticsError):  # noqa: N818 - named for what the folder is
     """No metric row lies in the folder."""
 

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -59,8 +59,10 @@ def find_java() -> Path:
     return Path(found)
 
 
-def start_session(master: str | None = None, *, makes_archive: bool = False) -> SparkSession:
-    """Start Spark; ``find_java`` first.
+def start_session(
+    master: str | None = None, *, makes_archive: bool = False, jars: Sequence[Path] = ()
+) -> SparkSession:
+    """Start Spark, with ``jars`` on its class path; ``find_java`` first.
 
     ``master`` is what the user named here. Else it is what ``spark-submit`` or the user's own
     ``spark-defaults.conf`` names, and this machine when nobody names any. Options of that file hold
@@ -77,6 +79,8 @@ def start_session(master: str | None = None, *, makes_archive: bool = False) -> 
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.ui.showConsoleProgress", value=False)
     )
+    if jars:
+        builder = builder.config("spark.jars", ",".join(map(str, jars)))
     java_options = f"-Dlog4j2.configurationFile={files(analytics) / 'log4j2.properties'}"
     if master is not None:
         builder = builder.master(master)

@@ -16,8 +16,8 @@ from protocol.errors import ErrorCode
 from protocol.records.build import NewRecord
 
 WAITING_BYTES_MAX: Final = 4 << 20
-BATCH_BYTES_MAX: Final = 256 << 10
-"""Before compression; far below any ``max.message.bytes`` that lets ordinary records in."""
+BATCH_BYTES_MAX: Final = 64 << 10
+"""Before compression, which then takes about a millisecond; far below ``max.message.bytes``."""
 _OVERHEAD_BYTES: Final = 32
 """Of a record beside its key and value, at most."""
 _ARE_THERE: Final = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)

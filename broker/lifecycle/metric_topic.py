@@ -33,6 +33,8 @@ from protocol.records.build import BatchOptions, NewRecord, build_batch
 
 PRODUCE_VERSION: Final = 9
 RETRY_MS: Final = 200
+COMPRESSION: Final = Compression.GZIP
+"""The one codec that every client reads without a library; batches are small."""
 logger = logging.getLogger(__name__)
 
 
@@ -143,7 +145,7 @@ class MetricTopic:
         if self._producer_id is None:
             self._producer_id = await self._ports.new_producer_id()
         options = BatchOptions(
-            compression=Compression.LZ4,
+            compression=COMPRESSION,
             producer_id=self._producer_id,
             producer_epoch=0,
             base_sequence=self._records.base_sequence,

@@ -1,0 +1,69 @@
+"""Streams the lines of the metrics topic with Spark's own Kafka connector; parses none."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from analytics import columns
+from analytics.errors import UnreadableDump
+from protocol.metrics.topic import METRICS_TOPIC
+
+_ADDRESS: Final = re.compile(r"kafka://([^/\s,]+:\d+(?:,[^/\s,]+:\d+)*)(?:/([A-Za-z0-9._-]+)?)?")
+
+
+class TopicAddress(NamedTuple):
+    """Where metric rows are read from, instead of a folder."""
+
+    servers: str
+    """As ``bootstrap.servers``."""
+    topic: str
+
+
+def topic_address(text: str) -> TopicAddress:
+    """Return what ``kafka://HOST:PORT[,HOST:PORT...][/TOPIC]`` means.
+
+    Raises:
+        UnreadableDump: it is none.
+    """
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
+        raise UnreadableDump(
+            f"{text!r} names no topic: write kafka://HOST:PORT[,HOST:PORT...][/TOPIC], "
+            f"without TOPIC it is {METRICS_TOPIC}"
+        )
+    return TopicAddress(match[1], match[2] or METRICS_TOPIC)
+
+
+def stream_records(spark: SparkSession, address: TopicAddress) -> DataFrame:
+    """Return the topic from its beginning on, as a stream; columns as ``lines_of``."""
+    reader = spark.readStream.format("kafka").options(**_options(address))
+    return lines_of(reader.option("startingOffsets", "earliest").load())
+
+
+def lines_of(records: DataFrame) -> DataFrame:
+    """Input: as the connector reads. Output: table, version, line, file.
+
+    ``file`` is where a record is, such as ``__jbodlab_metrics-0@17``; a key that is none of ours
+    gives an empty table, which nobody reads.
+    """
+    key = F.coalesce(F.col("key").cast("string"), F.lit(""))
+    place = F.concat("topic", F.lit("-"), "partition", F.lit("@"), "offset")
+    version = F.regexp_extract(key, "/v([0-9]+)$", 1).try_cast("int")
+    return records.select(
+        F.regexp_extract(key, "^([a-z_]+)/v[0-9]+$", 1).alias(columns.TABLE),
+        F.coalesce(version, F.lit(0)).alias(columns.VERSION),
+        F.coalesce(F.col("value").cast("string"), F.lit("")).alias(columns.LINE),
+        place.alias(columns.FILE),
+    )
+
+
+def _options(address: TopicAddress) -> dict[str, str]:
+    return {
+        "kafka.bootstrap.servers": address.servers,
+        "subscribe": address.topic,
+        "kafka.isolation.level": "read_committed",
+    }

@@ -1,0 +1,137 @@
+"""The metrics topic of a cluster whose disks fail, read by Spark's own Kafka connector."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from kafka import KafkaConsumer
+from kafka.structs import TopicPartition
+
+from analytics import follow
+from analytics.errors import ConnectorMissing
+from analytics.kafka_connector import connector_jars
+from jbodlab.processes.lab_spec import LabShape
+from protocol.metrics.rows import TABLES
+from protocol.metrics.topic import METRICS_TOPIC
+from tests.clients.session import VICTIM, fail_disk_of_leader
+from tests.deadlines import DEADLINE_MS, DEADLINE_S
+from tests.integration.labs import FAST, PATIENT_MS, Lab, running_lab
+
+SHAPE = LabShape(
+    metrics_to_topic=True, metrics_interval_ms=200, session_timeout_ms=PATIENT_MS, configs=FAST
+)
+Rows: TypeAlias = Counter[tuple[str, str]]
+"""Metric table and row, as JSON with its columns sorted."""
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Generator[Lab]:
+    try:
+        connector_jars()
+    except ConnectorMissing as error:
+        pytest.skip(str(error))
+    with running_lab(tmp_path / "lab", SHAPE) as running:
+        yield running
+
+
+def source(lab: Lab) -> str:
+    return f"kafka://{','.join(lab.servers)}"
+
+
+@contextmanager
+def spark_process(log: Path, module: str, *arguments: str) -> Generator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-m", module, "--master", "local[1]", *arguments]
+    with log.open("ab") as errors:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def finished(process: subprocess.Popen[bytes], log: Path) -> bytes:
+    said, _ = process.communicate(timeout=10 * DEADLINE_S)
+    assert process.returncode == 0, log.read_text()
+    return said
+
+
+def wait(lab: Lab, condition: Callable[[], bool], what: str) -> None:
+    lab.cluster.wait_until(lambda _: condition(), what, 10 * DEADLINE_MS)
+
+
+def rows_in_topic(lab: Lab) -> Rows:
+    """Return what is in the topic now, as kafka-python reads it."""
+    consumer: Any = KafkaConsumer(bootstrap_servers=lab.servers, group_id=None)
+    try:
+        partitions = [TopicPartition(METRICS_TOPIC, number) for number in range(SHAPE.brokers)]
+        consumer.assign(partitions)
+        consumer.seek_to_beginning(*partitions)
+        ends = consumer.end_offsets(partitions)
+        found: Rows = Counter()
+        while any(consumer.position(each) < ends[each] for each in partitions):
+            for records in consumer.poll(1000).values():
+                found.update(
+                    (each.key.decode().split("/")[0], canonical(json.loads(each.value)))
+                    for each in records
+                )
+        return found
+    finally:
+        consumer.close()
+
+
+def rows_in_parquet(out: Path) -> Rows:
+    """Return what lies below ``rows``, as DuckDB reads it; staging folders are left out."""
+    import duckdb  # noqa: PLC0415 - whoever has loaded it complains of leaks when it ends
+
+    found: Rows = Counter()
+    for table in TABLES:
+        files = f"{out}/rows/{table}/run_id=*/day=*/batch=*/*.parquet"
+        if not any(out.glob(files.removeprefix(f"{out}/"))):
+            continue
+        query = f"SELECT * EXCLUDE (day, batch) FROM read_parquet('{files}')"
+        read = duckdb.connect().execute(query)
+        names = [column[0] for column in read.description or ()]
+        found.update(
+            (table, canonical(dict(zip(names, row, strict=True)))) for row in read.fetchall()
+        )
+    return found
+
+
+def canonical(row: dict[str, Any]) -> str:
+    return json.dumps(row, sort_keys=True)
+
+
+def newest_ms(rows: Rows) -> int:
+    return max((json.loads(row)["at_ms"] for _, row in rows), default=0)
+
+
+@pytest.mark.sampled_among("the metrics topic on Spark", kept=0)
+@pytest.mark.timeout(40 * DEADLINE_S)
+def test_a_disk_fails_below_the_metrics_topic_and_each_row_is_in_parquet_once(
+    lab: Lab, tmp_path: Path
+) -> None:
+    out, log = tmp_path / "out", tmp_path / "spark.log"
+    stream = ("--from", source(lab), "--out", str(out))
+    with spark_process(log, follow.__name__, *stream, "--every", "1 second"):
+        wait(lab, lambda: bool(rows_in_parquet(out)), "the stream has written rows")
+        fail_disk_of_leader(lab, METRICS_TOPIC)
+        failed_ms = newest_ms(rows_in_topic(lab))
+        wait(lab, lambda: newest_ms(rows_in_parquet(out)) > failed_ms, "rows of after the failure")
+    # It was killed in the middle of whatever it did; it goes on where it was.
+    before = rows_in_topic(lab)
+    with spark_process(log, follow.__name__, *stream, "--once") as process:
+        finished(process, log)
+    stored, after = rows_in_parquet(out), rows_in_topic(lab)
+    assert lab.offline_dirs(VICTIM)
+    assert max(after.values()) == 1, "an idempotent producer writes nothing twice"
+    assert before <= stored <= after
+    assert {table for table, _ in stored} >= {"log_dir", "replica", "failover_event", "request"}
