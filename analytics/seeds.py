@@ -16,7 +16,7 @@ from pyspark.sql.types import StringType
 
 from analytics import columns as c
 from analytics.clean import good_rows, parsed_lines
-from analytics.tables import Tables
+from analytics.tables import Tables, collected
 from analytics.transforms.failovers import failover_durations, failover_steps, failovers
 from analytics.transforms.seeds import SEED, distributions, event_lines, outliers
 
@@ -45,7 +45,7 @@ def run_seeds(
         tables.write("failover_durations", _over_all_seeds(tables.stored("failovers")))
         tables.write("distributions", distributions(found))
         tables.write("outliers", outliers(found))
-        shown = tables.first_rows(SHOWN, ROWS_SHOWN_MAX)
+        shown = collected({name: tables.stored(name) for name in SHOWN}, ROWS_SHOWN_MAX)
         tables.publish()
     except BaseException:
         tables.discard()
