@@ -19,7 +19,7 @@ from simulation.core.samples import (
 )
 
 
-class _Written(NamedTuple):
+class _SampleCounts(NamedTuple):
     """How much was written down up to a decision."""
 
     journal_number: int
@@ -39,7 +39,7 @@ class DecisionSampler:
         self._broker_configs: dict[str, dict[str, str]] = {}
         self._liveness: tuple[object, ...] = ()
         self._usable: dict[int, bool] = {}
-        self._written: list[_Written] = []
+        self._written: list[_SampleCounts] = []
         """Since the last decision that is known to be durable, that one first."""
 
     def look(self, state: ClusterState, now_us: int) -> None:
@@ -77,9 +77,9 @@ class DecisionSampler:
         self._configs = {each.topic: dict(each.configs) for each in samples.topics}
         self._broker_configs = {each.broker: dict(each.configs) for each in samples.broker_configs}
 
-    def _written_until(self, journal_number: int) -> _Written:
+    def _written_until(self, journal_number: int) -> _SampleCounts:
         samples = self._samples
-        return _Written(
+        return _SampleCounts(
             journal_number,
             len(samples.partitions),
             len(samples.topics),
