@@ -213,10 +213,14 @@ def test_every_answer_has_the_shape_that_the_document_says(client: Client) -> No
     described = client.get("/openapi.json")["paths"]
     assert sorted(described) == sorted({each.path for each in OPERATIONS})
     assert client.call("POST", "/topics", {"name": "shaped"})[0] == 201
+    watch = {"mode": "observe", "broker": 1, "id": "watch"}
+    assert client.call("POST", "/faults", watch)[0] == 201
+    names = {"broker_id": 1, "topic": "shaped", "number": 1, "fault_id": "watch", "seed": 0}
     for each in OPERATIONS:
         if each.method == "GET" and each.name != "get_events":
-            path = each.path.format(broker_id=1, topic="shaped", number=1)
+            path = each.path.format(**names, plan="kip-112-leader-log-dir-fails")
             msgspec.convert(client.get(path), type=each.answer)
+    assert client.call("DELETE", "/faults")[0] == 200
 
 
 @pytest.mark.parametrize(

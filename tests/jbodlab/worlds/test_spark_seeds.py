@@ -24,7 +24,7 @@ def test_without_java_it_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert caught.value.exit_code is ExitCode.MISSING_JAVA
 
 
-@pytest.mark.sampled_among("seeds on Spark", kept=0)
+@pytest.mark.sampled_among("traces of seeds on Spark", kept=0)
 @pytest.mark.timeout(20 * DEADLINE_S)
 def test_seeds_on_spark_have_the_traces_that_they_have_here(tmp_path: Path) -> None:
     import duckdb  # noqa: PLC0415 - whoever has loaded it complains of leaks when it ends
