@@ -92,6 +92,7 @@ def consume(
         consumer_timeout_ms=float("inf") if idle_s is None else idle_s * 1000,
     )
     try:
+        _partitions_of(consumer, topic)
         for number, record in enumerate(consumer, start=1):
             click.echo(_line(record, is_json=lab.is_json))
             if number == count:
@@ -197,11 +198,16 @@ def _servers(lab: Lab) -> list[str]:
 def _partition_count(servers: Sequence[str], topic: str) -> int:
     consumer: Any = KafkaConsumer(bootstrap_servers=list(servers))
     try:
-        numbers = consumer.partitions_for_topic(topic)
+        return len(_partitions_of(consumer, topic))
     finally:
         consumer.close()
+
+
+# Any: kafka-python has no types.
+def _partitions_of(consumer: Any, topic: str) -> set[int]:
+    numbers: set[int] | None = consumer.partitions_for_topic(topic)
     if not numbers:
         raise LabError(
             ExitCode.FAILED, f"there is no topic {topic}: `jbodlab topics create {topic}` makes it"
         )
-    return len(numbers)
+    return numbers

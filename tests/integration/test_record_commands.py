@@ -58,6 +58,13 @@ def test_lines_are_produced_and_consumed(config: Path) -> None:
     assert run(config, "consume", "lines", *words).stdout == "v\n"
 
 
+def test_a_misspelt_topic_is_named_and_not_waited_for(config: Path) -> None:
+    missing = run(config, "consume", "ordesr", "--from-beginning", "--idle", "1")
+    assert (missing.returncode, missing.stdout) == (ExitCode.FAILED, "")
+    assert "there is no topic ordesr" in missing.stderr
+    assert "ordesr" not in answer(config, "topics", "list")
+
+
 def test_a_load_tells_what_was_lost(config: Path) -> None:
     done = answer(config, "load", "orders", "--seconds", "1", "--rate", "200")
     assert done["acknowledged"] > 0
