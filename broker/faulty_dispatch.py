@@ -35,7 +35,7 @@ from protocol.messages.fetch import FetchRequest, FetchResponse
 from protocol.transport.begun_answers import Body, LaterAnswer
 from protocol.transport.held_request import HeldRequest
 from protocol.transport.link_owner import Dispatch
-from protocol.transport.paced_transport import ServerLinks
+from protocol.transport.paced_transport import PacedTransport, ServerLinks
 from protocol.wire.fast import Codec, codec
 
 _FETCH: Final = "Fetch"
@@ -220,6 +220,8 @@ class FaultyDispatch:
         ]
         if isinstance(answer, LaterAnswer) and waits:
             await asyncio.shield(answer.ready)
+        if waits and self.links is not None and not self.links.is_open(asked.peer):
+            raise CloseConnection("it left while its request was worked off")
         for rule in waits:
             await self._meet(rule, asked)
         return _changed(answer, changes)
@@ -252,7 +254,7 @@ class FaultyDispatch:
         """Have the work done, but for what is refused in its place."""
         rule = next((each for each in asked.rules if _refuses(each, asked.api)), None)
         if rule is None:
-            return await self._worked_off(asked.received, asked.peer)
+            return await self._worked_off(asked, asked.received)
         chosen, rest = asked.request, None
         if rule.is_about_parts:
             chosen, rest = divide(asked.request, rule.is_part, self._name_of)
@@ -262,15 +264,16 @@ class FaultyDispatch:
         if isinstance(rest, FetchRequest):
             rest.max_wait_ms = 0  # As Kafka does with a partition in error.
         body = _encoded(codec(asked.api.request, asked.received.api_version), rest)
-        answer = await self._worked_off(asked.received._replace(body=body), asked.peer)
+        answer = await self._worked_off(asked, asked.received._replace(body=body))
         add = partial(_rewritten, asked.codec_out, lambda told: joined(told, refused))
         return _changed(answer, [add])
 
-    async def _worked_off(self, received: RequestReceived, peer: Peer) -> _Answer:
-        answer = await self._dispatch(received, peer)
+    async def _worked_off(self, asked: _Asked, received: RequestReceived) -> _Answer:
+        answer = await self._dispatch(received, asked.peer)
         while isinstance(answer, HeldRequest):
             try:
-                await answer.admitted
+                with self._waiting_in_faults(asked.received):
+                    await answer.admitted
             finally:
                 answer.release()
             answer = await answer.begin()
@@ -315,16 +318,22 @@ class FaultyDispatch:
         return _rewritten(asked.codec_out, throttle, body)
 
     def _slowed(self, rule: RequestRule, asked: _Asked, body: Body) -> Body:
-        paced = None if self.links is None else self.links.paced(asked.peer)
+        paced = self._paced(asked, body)
         if paced is not None:
             paced.pace(asked.received.correlation_id, self._faults.pace(rule))
         return body
 
     def _truncated(self, asked: _Asked, capacity_bytes: int, body: Body) -> Body:
-        paced = None if self.links is None else self.links.paced(asked.peer)
+        paced = self._paced(asked, body)
         if paced is not None:
             paced.cut(asked.received.correlation_id, capacity_bytes)
         return body
+
+    def _paced(self, asked: _Asked, body: Body) -> PacedTransport | None:
+        """Return by what an answer leaves; None when there is none, or nobody who reads it."""
+        if body is None or self.links is None:
+            return None
+        return self.links.paced(asked.peer)
 
     def _observed(self, rule: RequestRule, asked: _Asked, body: Body) -> Body:
         size_bytes = 0 if body is None else sum(map(len, body))

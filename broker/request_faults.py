@@ -25,11 +25,17 @@ Passed: TypeAlias = dict[str, Any]
 class _InForce:
     """A rule with those who wait in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, fault: RequestFault) -> None:
         self.waiting: dict[asyncio.Future[None], Passed] = {}
         """In the order in which they came."""
         self.passed: deque[Passed] = deque(maxlen=PASSED_MAX)
-        self.paces: list[Pace] = []
+        self.pace = Pace(
+            fault.bytes_per_second,
+            fault.slice_bytes,
+            fault.slice_jitter_bytes,
+            fault.delay_ms,
+        )
+        """TRICKLE: of all answers that it meets."""
 
 
 class RequestFaults:
@@ -55,7 +61,7 @@ class RequestFaults:
 
     def lay(self, rule: RequestRule) -> None:
         """Put a rule in force that has counted already, or not."""
-        in_force = self._in_force[rule] = _InForce()
+        in_force = self._in_force[rule] = _InForce(rule.fault)
         if rule.fault.mode is RequestMode.OBSERVE:
             self._observed[rule] = in_force.passed
         self._network.look_behind(looks=True)
@@ -67,8 +73,7 @@ class RequestFaults:
             return
         for future in list(in_force.waiting):
             _settle(future)
-        for pace in in_force.paces:
-            pace.is_over = True
+        in_force.pace.end()
         if not self._in_force:
             self._network.look_behind(looks=False)
 
@@ -128,7 +133,9 @@ class RequestFaults:
 
     def note(self, rule: RequestRule, shown: Passed) -> None:
         """Remember what an observer saw."""
-        self._observed[rule].append(shown)
+        passed = self._observed.get(rule)
+        if passed is not None:  # Its answer may be late, and the observer forgotten.
+            passed.append(shown)
 
     def passed(self, rule: RequestRule) -> list[Passed]:
         """Return what an observer saw, the newest ``PASSED_MAX``."""
@@ -136,23 +143,10 @@ class RequestFaults:
 
     def pace(self, rule: RequestRule) -> Pace:
         """Return how an answer leaves that meets a TRICKLE; it ends with its rule."""
-        fault = rule.fault
-        pace = Pace(
-            fault.bytes_per_second,
-            fault.slice_bytes,
-            fault.slice_jitter_bytes,
-            fault.delay_ms,
-        )
         in_force = self._in_force.get(rule)
-        if in_force is None:
-            pace.is_over = True
-        else:
-            in_force.paces = [*in_force.paces[-_PACES_MAX:], pace]
-        return pace
+        return Pace(is_over=True) if in_force is None else in_force.pace
 
 
-_PACES_MAX: Final = 1_000
-"""Answers that may be on their way at a time; older ones have left."""
 _ENDING: Final = frozenset(
     {RequestMode.ERROR, RequestMode.DROP, RequestMode.CLOSE, RequestMode.RESET}
 )

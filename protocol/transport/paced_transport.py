@@ -10,7 +10,7 @@ import asyncio
 import socket
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ _NO_LINGER: Final = Struct("ii").pack(1, 0)
 
 @dataclass(slots=True)
 class Pace:
-    """How one answer leaves."""
+    """How answers leave: one of them, or all that one rule meets."""
 
     bytes_per_second: int | None = None
     slice_bytes: int | None = None
@@ -36,6 +36,22 @@ class Pace:
     """Between two slices."""
     is_over: bool = False
     """Whether what is left of it leaves at once."""
+    _sleeping: dict[PacedTransport, None] = field(default_factory=dict["PacedTransport", None])
+    """Where a slice waits for its time."""
+
+    def end(self) -> None:
+        """Let what is left of it leave at once."""
+        self.is_over = True
+        for transport in list(self._sleeping):
+            transport.go_on()
+
+    def sleeps(self, transport: PacedTransport) -> None:
+        """Note that a slice waits there: ``end`` will not."""
+        self._sleeping[transport] = None
+
+    def wakes(self, transport: PacedTransport) -> None:
+        """Note that none waits there any more."""
+        self._sleeping.pop(transport, None)
 
     def slice(self, draw: Callable[[], float]) -> int:
         """Return how many bytes leave together; ``draw`` draws from 0 to 1."""
@@ -69,6 +85,8 @@ class PacedTransport(asyncio.Transport):
         self._left_bytes: int | None = None
         """How much may still leave before the connection is closed; None: all."""
         self._drained: asyncio.Future[None] | None = None
+        self._is_full = False
+        """Whether the protocol was told to write no more, for what waits here."""
 
     def pace(self, correlation_id: int, pace: Pace) -> None:
         """Let the answer with this id leave so."""
@@ -98,6 +116,7 @@ class PacedTransport(asyncio.Transport):
                 part, rest = rest[: self._frame_left_bytes], rest[self._frame_left_bytes :]
                 self._frame_left_bytes -= len(part)
                 self._pass(part)
+        self._tell_fullness()
 
     def writelines(self, list_of_data: Iterable[Buffer]) -> None:
         """Send all of them in order."""
@@ -126,30 +145,52 @@ class PacedTransport(asyncio.Transport):
             self._waiting.append((part, self._pace))
             self._waiting_bytes += len(part)
             if self._timer is None:
-                self._go_on()
+                self.go_on()
         if self._left_bytes == 0:
             self.close()
 
-    def _go_on(self) -> None:
-        """Send what needs no wait, and have the next slice sent in its time."""
-        self._timer = None
+    def go_on(self) -> None:
+        """Send what needs no wait any more, and have the next slice sent in its time."""
+        self._sleep_no_more()
         while self._waiting and not self._below.is_closing():
             part, pace = self._waiting[0]
             if pace is not None and not pace.is_over:
                 size_bytes = min(len(part), pace.slice(self._draw))
                 loop = asyncio.get_running_loop()
                 self._timer = loop.call_later(pace.wait_s(size_bytes), self._send, size_bytes)
-                return
+                pace.sleeps(self)
+                break
             self._take(len(part))
-        self._settle()
+        else:
+            self._settle()
+        self._tell_fullness()
 
     def _send(self, size_bytes: int) -> None:
         if not self._below.is_closing():
             self._take(size_bytes)
-        self._go_on()
+        self.go_on()
+
+    def _sleep_no_more(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._waiting and (pace := self._waiting[0][1]) is not None:
+            pace.wakes(self)
+
+    def _tell_fullness(self) -> None:
+        """Have the protocol pause or go on: what waits here is memory as what waits below is."""
+        low, high = self._below.get_write_buffer_limits()
+        is_full = self._waiting_bytes > (low if self._is_full else high)
+        if is_full is self._is_full:
+            return
+        self._is_full = is_full
+        protocol = self._below.get_protocol()
+        (protocol.pause_writing if is_full else protocol.resume_writing)()
 
     def _take(self, size_bytes: int) -> None:
         part, pace = self._waiting.popleft()
+        if pace is not None:
+            pace.wakes(self)
         if size_bytes < len(part):
             self._waiting.appendleft((part[size_bytes:], pace))
         self._waiting_bytes -= min(size_bytes, len(part))
@@ -166,18 +207,24 @@ class PacedTransport(asyncio.Transport):
         return self._is_closing or self._below.is_closing()
 
     def close(self) -> None:
-        """Close behind what waits."""
+        """Close behind what waits; that is dropped when the connection is lost already."""
         self._is_closing = True
+        if self._below.is_closing():
+            self._drop()
         if not self._waiting:
             self._below.close()
 
     def abort(self) -> None:
         """Close at once; what waits is dropped."""
         self._is_closing = True
-        self._waiting.clear()
-        self._waiting_bytes = 0
+        self._drop()
         self._below.abort()
         self._settle()
+
+    def _drop(self) -> None:
+        self._sleep_no_more()
+        self._waiting.clear()
+        self._waiting_bytes = 0
 
     def get_write_buffer_size(self) -> int:
         """Return how much of what was written is not sent."""
@@ -226,6 +273,11 @@ class ServerLinks:
         made = PacedTransport(transport, self._draw)
         self._replace(peer.number, made)
         return made
+
+    def is_open(self, peer: Peer) -> bool:
+        """Tell whether somebody is there whom an answer can reach."""
+        transport = self._transport_of(peer.number)
+        return transport is not None and not transport.is_closing()
 
     async def until_drained(self, peer: Peer) -> None:
         """Wait until what left slowly by a connection has left."""

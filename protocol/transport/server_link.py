@@ -49,12 +49,11 @@ class ServerLink(asyncio.BufferedProtocol):
     def __init__(
         self, server: LinkOwner[ServerLink], connection: ServerConnection, number: int
     ) -> None:
-        self._server = server
-        self._connection = connection
+        self._server, self._connection = server, connection
         self._queue: deque[RequestReceived] = deque()
         self._held = HeldMemory(server.memory)
         self._received, self._rounds = server.memory.received, server.rounds
-        self._queued_bytes = self._received_bytes = 0
+        self._queued_bytes = self._received_bytes = self._unwritten_bytes = self._pauses = 0
         self._current: RequestReceived | None = None
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._is_reading_paused = self._is_late = self._is_over = False
@@ -63,13 +62,11 @@ class ServerLink(asyncio.BufferedProtocol):
         self._unsent: list[Buffer] = []
         self._unwritten: deque[list[Buffer]] = deque()
         """Parts of a long answer that the transport has not been given yet."""
-        self._unwritten_bytes = 0
         self._begun = BegunAnswers(self._send_all, self._fail)
         self._held_request: HeldRequest | None = None
         self._readable: asyncio.Future[None] | None = None
         self._writable: asyncio.Future[None] | None = None
-        self.number = number
-        self.peer = Peer("", 0)
+        self.number, self.peer = number, Peer("", 0)
         self.worker: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -155,11 +152,15 @@ class ServerLink(asyncio.BufferedProtocol):
         self._forget_if_over()
 
     def pause_writing(self) -> None:
-        """Begin no further request."""
-        self._writable = self.closed.get_loop().create_future()
+        """Begin no further request: the transport is full, or a slow one before it."""
+        self._pauses += 1
+        self._writable = self._writable or self.closed.get_loop().create_future()
 
     def resume_writing(self) -> None:
-        """Go on: what was answered is nearly sent."""
+        """Go on once it was called for each pause: what was answered is nearly sent."""
+        self._pauses -= 1
+        if self._pauses:
+            return
         if not self._unwritten:
             self._held.sent()
         wake_up(self._writable)

@@ -85,6 +85,12 @@ class Served:
         self.faults = RequestFaults(self.network)
         self.done: list[Any] = []
         self.is_later = False
+        self.work: asyncio.Future[None] | None = None
+        """What the work of a request takes."""
+        self.is_open: Callable[[], bool]
+        """Whether the client's connection is."""
+        self.connection_count: Callable[[], int]
+        self.unsent_bytes: Callable[[], int]
         self.client: RpcClient
         self.own: RpcClient
 
@@ -92,6 +98,8 @@ class Served:
         api = APIS[received.api_key]
         request = codec(api.request, received.api_version).decode(received.body)
         self.done.append(request)
+        if self.work is not None:
+            await self.work
         parts = codec(api.response, received.api_version).encode_parts(_answer(request))
         if not self.is_later:
             return parts
@@ -138,7 +146,15 @@ async def served() -> AsyncGenerator[Served]:
     server = RpcServer(
         made.network.guarded(made.dispatch, faulty.dispatch), ends_with_peer=faulty.waits
     )
-    faulty.links = ServerLinks(server.transport_of, server.replace_transport, lambda: 0.5)
+    links = ServerLinks(server.transport_of, server.replace_transport, lambda: 0.5)
+    faulty.links = links
+    made.is_open = lambda: any(map(links.is_open, server.peers))
+    made.unsent_bytes = lambda: sum(
+        transport.get_write_buffer_size()
+        for peer in server.peers
+        if (transport := server.transport_of(peer.number)) is not None
+    )
+    made.connection_count = lambda: server.connection_count
     port = await server.start(HOST, 0)
     made.client = RpcClient(host=HOST, port=port, client_id="mine")
     made.own = RpcClient(host=HOST, port=port, client_id=OWN)
@@ -250,6 +266,22 @@ async def test_a_request_that_is_held_is_forgotten_with_its_connection() -> None
         assert each.done == []
 
 
+async def test_who_left_during_the_work_is_not_held_behind_it() -> None:
+    async with served() as each, asyncio.TaskGroup() as group:
+        rule = each.add(RequestMode.HOLD, when=When.AFTER)
+        observer = each.add(RequestMode.OBSERVE)
+        work = each.work = asyncio.get_running_loop().create_future()
+        asked = group.create_task(_lost(each.ask(MetadataRequest(topics=None))))
+        await until(lambda: each.done)
+        each.client.close()
+        await asked
+        await until(lambda: not each.is_open())
+        work.set_result(None)
+        await until(lambda: each.connection_count() == 0)
+        assert each.faults.held(rule) == []
+        assert each.faults.passed(observer) == []
+
+
 @pytest.mark.parametrize("when", When)
 async def test_what_is_dropped_is_never_answered(when: When) -> None:
     async with served() as each, asyncio.TaskGroup() as group:
@@ -291,6 +323,45 @@ async def test_answers_and_requests_trickle_and_arrive_whole() -> None:
         each.add(RequestMode.TRICKLE, way=Way.REQUESTS, bytes_per_second=100_000)
         for _ in range(2):
             assert codes(await each.ask(produce(0, 1, 2))) == {0: 0, 1: 0, 2: 0}
+
+
+@pytest.mark.parametrize("mode", [RequestMode.TRICKLE, RequestMode.TRUNCATE])
+async def test_no_answer_is_not_slowed_or_cut(mode: RequestMode) -> None:
+    async def answer_nothing(_received: RequestReceived, _peer: Peer) -> None:
+        return None
+
+    made, replaced = Served(), list[int]()
+    faulty = FaultyDispatch(
+        answer_nothing, made.faults, name_of=lambda _: None, own_client_ids=[OWN]
+    )
+    transport = asyncio.Transport()
+    faulty.links = ServerLinks(
+        lambda _: transport, lambda number, _: replaced.append(number), lambda: 0.5
+    )
+    made.add(mode, slice_bytes=1, capacity_bytes=9)
+    body = b"".join(codec(ProduceRequest, PRODUCE_VERSION).encode_parts(produce(0)))
+    received = RequestReceived(0, PRODUCE_VERSION, 7, "mine", memoryview(bytearray(body)))
+    assert await faulty.dispatch(received, Peer("", 0, 1)) is None
+    assert replaced == []
+
+
+async def test_a_slow_answer_leaves_at_once_when_its_fault_is_taken_off() -> None:
+    async with served() as each, asyncio.TaskGroup() as group:
+        rule = each.add(RequestMode.TRICKLE, slice_bytes=1, delay_ms=86_400_000)
+        asked = group.create_task(each.ask(produce(0)))
+        await until(lambda: each.unsent_bytes() > 0)
+        each.faults.drop_rule(rule)
+        assert codes(await asked) == {0: 0}
+
+
+async def test_a_slow_answer_is_forgotten_with_its_connection() -> None:
+    async with served() as each, asyncio.TaskGroup() as group:
+        each.add(RequestMode.TRICKLE, slice_bytes=1, delay_ms=86_400_000)
+        asked = group.create_task(_lost(each.ask(produce(0))))
+        await until(lambda: each.unsent_bytes() > 0)
+        each.client.close()
+        await asked
+        await until(lambda: each.connection_count() == 0)
 
 
 async def test_a_truncated_answer_ends_its_connection() -> None:

@@ -112,3 +112,18 @@ def test_the_pace_of_an_answer_is_over_with_its_fault(faults: RequestFaults) -> 
     faults.drop_rule(rule)
     assert pace.is_over
     assert faults.pace(rule).is_over
+
+
+def test_what_comes_late_for_a_forgotten_observer_is_let_go(faults: RequestFaults) -> None:
+    rule = faults.add_rule(fault(RequestMode.OBSERVE))
+    faults.drop_rule(rule)
+    faults.forget(rule)
+    faults.note(rule, {"api": "Produce"})
+    assert faults.passed(rule) == []
+
+
+def test_2500_slow_answers_end_with_one_fault(faults: RequestFaults) -> None:
+    rule = faults.add_rule(fault(RequestMode.TRICKLE, slice_bytes=3))
+    paces = [faults.pace(rule) for _ in range(2500)]
+    faults.drop_rule(rule)
+    assert all(pace.is_over for pace in paces)

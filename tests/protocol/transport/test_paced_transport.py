@@ -15,10 +15,24 @@ from protocol.transport.paced_transport import Pace, PacedTransport, ServerLinks
 from tests.deadlines import DEADLINE_S
 
 HEAD = Struct(">ii")
+DAY_MS = 86_400_000
 
 
 def answer(correlation_id: int, body: bytes) -> bytes:
     return HEAD.pack(4 + len(body), correlation_id) + body
+
+
+class Flow(asyncio.BaseProtocol):
+    """Remembers what it was told of room."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def pause_writing(self) -> None:
+        self.told.append("pause")
+
+    def resume_writing(self) -> None:
+        self.told.append("resume")
 
 
 class Below(asyncio.Transport):
@@ -26,6 +40,7 @@ class Below(asyncio.Transport):
 
     def __init__(self) -> None:
         super().__init__()
+        self.flow = Flow()
         self.written: list[bytes] = []
         self.is_closed = self.is_aborted = self.is_read = False
 
@@ -40,6 +55,9 @@ class Below(asyncio.Transport):
 
     def is_closing(self) -> bool:
         return self.is_closed
+
+    def get_protocol(self) -> asyncio.BaseProtocol:
+        return self.flow
 
     def get_write_buffer_size(self) -> int:
         return 5
@@ -95,15 +113,39 @@ def test_bytes_per_second_and_pauses_say_how_long_a_slice_waits() -> None:
     assert [jittery.slice(draw) for draw in (lambda: 0, lambda: 0.5, lambda: 1)] == [6, 10, 14]
 
 
-async def test_a_pace_that_is_over_lets_the_rest_go(below: Below, paced: PacedTransport) -> None:
-    pace = Pace(slice_bytes=1)
+async def test_a_pace_that_ends_lets_the_rest_go_at_once(
+    below: Below, paced: PacedTransport
+) -> None:
+    pace = Pace(slice_bytes=1, pause_ms=DAY_MS)
+    paced.pace(1, pace)
+    paced.pace(2, pace)
+    paced.writelines([answer(1, b"abc"), answer(2, b"d")])
+    assert below.written == []
+    pace.end()
+    assert b"".join(below.written) == answer(1, b"abc") + answer(2, b"d")
+
+
+async def test_what_waits_here_pauses_the_protocol_until_it_has_left(
+    below: Below, paced: PacedTransport
+) -> None:
+    pace = Pace(slice_bytes=1, pause_ms=DAY_MS)
     paced.pace(1, pace)
     paced.write(answer(1, b"abc"))
-    pace.is_over = True
-    async with asyncio.timeout(DEADLINE_S):
-        await paced.until_drained()
-    assert b"".join(below.written) == answer(1, b"abc")
-    assert len(below.written) < 8
+    assert below.flow.told == ["pause"]
+    paced.write(answer(2, b"d"))
+    assert below.flow.told == ["pause"]
+    pace.end()
+    assert below.flow.told == ["pause", "resume"]
+
+
+async def test_nothing_is_kept_for_a_connection_that_is_lost(
+    below: Below, paced: PacedTransport
+) -> None:
+    paced.pace(1, Pace(slice_bytes=1, pause_ms=DAY_MS))
+    paced.write(answer(1, b"abc"))
+    below.is_closed = True
+    paced.close()
+    assert paced.get_write_buffer_size() == below.get_write_buffer_size()
 
 
 async def test_a_cut_ends_the_connection_in_the_middle_of_an_answer(
