@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from controller.core import deletion
+from controller.core import deletion, removals
 from controller.core.election import Strategy
 from controller.core.partition_moves import bring_online, move_partitions, write_leaderships
 from controller.core.phases import PartitionPhase, ReplicaPhase
@@ -169,6 +169,8 @@ def _settle_leaders(step: Step, tps: list[TopicPartition]) -> None:
 
 def _remove(step: Step, replicas: list[Replica]) -> None:
     """Stop, delete and forget replicas, whatever their brokers say to it."""
+    for tp, broker_id in replicas:
+        removals.note_begun(step, tp, broker_id)
     move_replicas(step, replicas, ReplicaPhase.OFFLINE)
     move_replicas(step, replicas, ReplicaPhase.DELETION_STARTED)
     move_replicas(step, replicas, ReplicaPhase.DELETION_SUCCESSFUL)

@@ -10,11 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from controller.core.events import RequestAnswered
+from controller.core.hosting import drop
 from controller.core.reassignment_records import RemovalsConfirmed
 from controller.core.step import Step
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.control import StopReplicaResponse
+
+
+def note_begun(step: Step, tp: TopicPartition, broker_id: int) -> None:
+    """Note what the broker was sent before a replica was taken from it.
+
+    A replica that is added, taken away, added and taken away again has two StopReplicas under way;
+    the answer to the first one says nothing of what the broker made between them.
+    """
+    progress = step.run.channels.get(broker_id)
+    if progress is not None:
+        step.run.asked_before_removal.setdefault(broker_id, {})[tp] = progress.sent
 
 
 def tell_again(step: Step, broker_ids: Iterable[int]) -> None:
@@ -31,9 +43,14 @@ def stop_replica_answered(step: Step, event: RequestAnswered) -> None:
     removed = step.state.removed.get(event.broker_id)
     if not removed:
         return
-    gone = tuple(tp for tp in _deleted(event) if tp in removed)
+    before = step.run.asked_before_removal.get(event.broker_id, {})
+    gone = tuple(
+        tp for tp in _deleted(event) if tp in removed and event.sequence > before.get(tp, 0)
+    )
     if gone:
         step.change(RemovalsConfirmed(event.broker_id, gone))
+    for tp in gone:
+        drop(step.run.asked_before_removal, event.broker_id, tp)
 
 
 def _deleted(event: RequestAnswered) -> list[TopicPartition]:

@@ -101,6 +101,10 @@ class RunState:
     """Broker id -> probes not answered yet."""
     asked_before_return: dict[int, int] = field(default_factory=dict[int, int])
     """Broker id -> the last sequence sent to it before it last said what came back there."""
+    asked_before_removal: dict[int, dict[TopicPartition, int]] = field(
+        default_factory=dict[int, dict[TopicPartition, int]]
+    )
+    """Broker id -> replica taken from it -> the last sequence sent to it before that."""
     wanted_topics: list[WantedTopic] = field(default_factory=list[WantedTopic])
     wanted_since_ms: int | None = None
     """Since when enough brokers for every wanted topic are there."""

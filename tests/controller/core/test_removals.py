@@ -91,6 +91,26 @@ def test_a_controller_that_ends_before_it_tells_leaves_it_to_the_next() -> None:
     assert tell_again.__doc__
 
 
+def test_an_answer_to_an_earlier_removal_does_not_confirm_a_later_one() -> None:
+    cluster = with_topic()
+    cluster.held = [3]
+    cluster.take()
+    for target in ([2, 3], None, [2, 3]):
+        alter(cluster, ("t-0", target))
+    told = len(cluster.take()[3])
+    alter(cluster, ("t-0", None))
+
+    for _ in range(told):
+        cluster.answer_next(3)
+
+    assert T0 in cluster.brokers[3].files
+    assert cluster.state.removed == {3: {T0: None}}
+    after = cluster.restart()
+    after.settle()
+    assert T0 not in after.brokers[3].files
+    assert after.state.removed == {}
+
+
 def test_a_refused_request_removes_nothing() -> None:
     cluster = with_topic()
     cluster.brokers[1].code = ErrorCode.STALE_BROKER_EPOCH
