@@ -8,7 +8,7 @@ from typing import Any
 
 from simulation.core.coverage import Coverage
 from simulation.core.features import FEATURES, Situation
-from simulation.core.rule_tally import RuleTally, reason_for
+from simulation.core.rule_tally import RuleTally, needless, reason_for
 from simulation.core.unreached_rules import REASONS
 from simulation.simulated_run import SimulatedRun
 
@@ -78,6 +78,7 @@ class Tally:
             "empty_faults": self.empty_faults,
             "done": dict(sorted(self.done.items())),
             "rules": [] if self.rules is None else _rules_content(self.rules),
+            "needless_reasons": self._needless_reasons(),
             "situations": {each: self.situations.get(each, 0) for each in Situation},
             "features": {each: self.features.get(each, 0) for each in FEATURES},
             "reached": dict(sorted(self.reached.items())),
@@ -89,6 +90,9 @@ class Tally:
             "transitions_never_seen": [str(one) for one in coverage.never_seen],
             "transitions_undeclared": [str(one) for one in coverage.undeclared],
         }
+
+    def _needless_reasons(self) -> list[str]:
+        return [] if self.rules is None else needless(self.rules.reports(), REASONS)
 
 
 # Any: JSON.

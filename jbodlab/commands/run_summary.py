@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from simulation.core.checkers.reach import Reach
 from simulation.core.coverage import RARE
 from simulation.core.features import Situation
-from simulation.core.rule_tally import RuleReport, unexplained
+from simulation.core.rule_tally import RuleReport, needless, unexplained
 from simulation.core.unreached_rules import REASONS
 from simulation.core.verdict import Verdict
 
@@ -116,6 +116,7 @@ def rule_lines(rules: RuleTally) -> list[str]:
             f"  {report.rule}: {report.entered}, 0; never {_outcomes(report)}"
             for report in unexplained(reports, REASONS)
         ),
+        *(f"  {name}: its reason is needless" for name in needless(reports, REASONS)),
     ]
 
 

@@ -69,3 +69,17 @@ def unexplained(reports: Sequence[RuleReport], reasons: Mapping[str, str]) -> li
     return [
         report for report in reports if report.never and reason_for(report.rule, reasons) is None
     ]
+
+
+def needless(reports: Sequence[RuleReport], reasons: Mapping[str, str]) -> list[str]:
+    """Return the names with a reason under which seeds reached every outcome: none is needed.
+
+    A name that no rule has is one of them.
+    """
+    unreached = [report.rule for report in reports if report.never]
+    return [name for name in reasons if not any(is_within(rule, name) for rule in unreached)]
+
+
+def is_within(rule: str, name: str) -> bool:
+    """Tell whether a name is that of a rule, or of its class or module."""
+    return rule == name or rule.startswith(f"{name}.")

@@ -9,13 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-_NO_TRANSACTIONS: Final = "No client of a drawn plan has transactions."
 _WRONG_CLIENTS: Final = "Only clients that break the protocol come here; tests of requests do."
 _TOLD: Final = "Told on control endpoints and in metrics, which nobody asks in simulations."
 _LARGE_BOUNDS: Final = "Stories of seconds do not fill what it bounds; tests of this room do."
 _OLD_VERSIONS: Final = "It serves older versions than the brokers of one world speak to each other."
 _DEFECTS: Final = "Only a defect of this code comes here; it ends the process, or is told."
-_NO_GROUPS: Final = "No client of a drawn plan has groups."
+_CLASSIC_MEMBERS: Final = (
+    "Drawn members speak the classic protocol, tests of groups that of KIP-848."
+)
+_OLDER_TRANSACTIONS: Final = (
+    "Drawn clients have transactions as before KIP-890; tests have newer ones."
+)
+_NO_INSTANCES: Final = "No drawn member has a group.instance.id; members of tests have one."
+_NOBODY_LOOKS: Final = "No drawn plan lists, describes or deletes groups or transactions; tests do."
+_DAYS: Final = "It waits for hours or days; stories last seconds, and tests set the time."
+_RARE_CLEANING: Final = "Compaction seldom meets a transaction within seconds; tests of it do."
+_REQUEST_FAULTS: Final = "Drawn plans have no faults of requests; a scenario and tests have them."
+_NO_METRICS_TOPIC: Final = "Simulated brokers write no metrics topic; tests of brokers do."
+_TOPICS_ARE_THERE: Final = "Plans make internal topics before their clients begin; tests do not."
+_NO_REBUILD_LIMIT: Final = "No drawn order replaces a log dir with a limit of its own; tests do."
+_SMALL_JOURNAL: Final = "Only a compacted journal has it, and drawn ones are short; tests compact."
 _OTHER_CLIENTS: Final = "No client of a drawn plan asks for it; tests of requests do."
 
 _OF_BROKERS: Final[Mapping[str, str]] = {
@@ -25,15 +38,12 @@ _OF_BROKERS: Final[Mapping[str, str]] = {
     "append._invalid_record": _WRONG_CLIENTS,
     "append._magic_error": _WRONG_CLIENTS,
     "append._read_only_batch": _WRONG_CLIENTS,
-    "batch_cleaning.BatchCleaning._clean_marker": _NO_TRANSACTIONS,
-    "batch_cleaning.BatchCleaning.clean": _NO_TRANSACTIONS,
-    "batch_cleaning.control_of": _NO_TRANSACTIONS,
-    "cleaned_transactions": _NO_TRANSACTIONS,
+    "cleaned_transactions.CleanedTransactions": _RARE_CLEANING,
     "cleaner_offsets.CleanerOffsets.uncleanable": _TOLD,
     "closest_replica": _OTHER_CLIENTS,
     "compaction.Dirtiness.is_due": _LARGE_BOUNDS,
     "compaction._overdue_ms": _LARGE_BOUNDS,
-    "coordination": _NO_GROUPS,
+    "coordination.in_batches": _LARGE_BOUNDS,
     "delayed.FetchWaiters.__len__": _TOLD,
     "fetch_session.FetchContext.is_incremental": _TOLD,
     "fetch_session.FetchSessions.__len__": _TOLD,
@@ -50,11 +60,50 @@ _OF_BROKERS: Final[Mapping[str, str]] = {
     "first_metadata.FirstMetadata.__len__": _TOLD,
     "first_metadata.FirstMetadata.grow": _LARGE_BOUNDS,
     "first_metadata.FirstMetadata.take": _LARGE_BOUNDS,
+    "groups.assignors": _CLASSIC_MEMBERS,
+    "groups.classic_group.ClassicGroup.replace_id": _NO_INSTANCES,
+    "groups.classic_groups.ClassicGroups.adopt": _CLASSIC_MEMBERS,
+    "groups.classic_groups.ClassicGroups.delete": _NOBODY_LOOKS,
+    "groups.classic_groups.ClassicGroups.deletion_error": _NOBODY_LOOKS,
+    "groups.classic_groups.ClassicGroups.dissolve": _CLASSIC_MEMBERS,
+    "groups.consumer.classic_members": _CLASSIC_MEMBERS,
+    "groups.consumer.committing": _CLASSIC_MEMBERS,
+    "groups.consumer.consumer_answers": _CLASSIC_MEMBERS,
+    "groups.consumer.consumer_group": _CLASSIC_MEMBERS,
+    "groups.consumer.consumer_heartbeats": _CLASSIC_MEMBERS,
+    "groups.consumer.consumer_member": _CLASSIC_MEMBERS,
+    "groups.consumer.consumer_rebalances": _CLASSIC_MEMBERS,
+    "groups.consumer.conversion": _CLASSIC_MEMBERS,
+    "groups.consumer.group_log": _CLASSIC_MEMBERS,
+    "groups.consumer.reconciliation": _CLASSIC_MEMBERS,
+    "groups.consumer.regexes": _CLASSIC_MEMBERS,
+    "groups.consumer.reverts": _CLASSIC_MEMBERS,
+    "groups.group_answers": _NOBODY_LOOKS,
+    "groups.group_catalog": _NOBODY_LOOKS,
+    "groups.group_members.GroupMembers._check_size": _CLASSIC_MEMBERS,
+    "groups.group_members.GroupMembers._downgrade": _CLASSIC_MEMBERS,
+    "groups.group_members.GroupMembers._upgrade": _CLASSIC_MEMBERS,
+    "groups.group_members.GroupMembers.beat": _CLASSIC_MEMBERS,
+    "groups.group_members.GroupMembers.delete": _NOBODY_LOOKS,
+    "groups.group_members.GroupMembers.deletion_error": _NOBODY_LOOKS,
+    "groups.group_offsets.GroupOffsets.delete_all": _NOBODY_LOOKS,
+    "groups.group_offsets._is_expired": _DAYS,
+    "groups.group_shard.GroupShard._expired": _DAYS,
+    "groups.group_shard.GroupShard.delete_offsets": _NOBODY_LOOKS,
+    "groups.joins.Joins._go_on_with_replaced": _NO_INSTANCES,
+    "groups.joins.Joins._replace": _NO_INSTANCES,
+    "groups.joins._back": _NO_INSTANCES,
+    "groups.rebalances.Rebalances.fence": _NO_INSTANCES,
+    "groups.rebalances.Rebalances.send_away": _CLASSIC_MEMBERS,
+    "groups.subscription.assignment_of": _CLASSIC_MEMBERS,
+    "groups.subscription.encoded_assignment": _CLASSIC_MEMBERS,
+    "groups.subscription.subscription_of": _CLASSIC_MEMBERS,
+    "groups.topic_patterns": _CLASSIC_MEMBERS,
     "hosted.HostedPartitions.offline_count": _TOLD,
     "hosted.HostedPartitions.partition_count": _TOLD,
+    "internal_topics._metrics_topic": _NO_METRICS_TOPIC,
+    "internal_topics._transaction_topic": _TOPICS_ARE_THERE,
     "log_dirs.LogDirStates.configured": _TOLD,
-    "log_dirs.LogDirStates.online_paths": _TOLD,
-    "markers": _NO_TRANSACTIONS,
     "message_sets": _WRONG_CLIENTS,
     "metadata_answer.MetadataAnswers._leader_error": _OTHER_CLIENTS,
     "metadata_answer.MetadataAnswers._partition_row": _OTHER_CLIENTS,
@@ -66,18 +115,28 @@ _OF_BROKERS: Final[Mapping[str, str]] = {
     "metadata_answer._layout_of": _OLD_VERSIONS,
     "metadata_answer.check_names": _OTHER_CLIENTS,
     "metadata_image._endpoints": _OLD_VERSIONS,
+    "metric_records": _NO_METRICS_TOPIC,
     "offset_map": _LARGE_BOUNDS,
     "partition.Partition.is_under_replicated": _TOLD,
     "produce_version": _WRONG_CLIENTS,
-    "producer_entry.Producer.truncate_from_end": _NO_TRANSACTIONS,
     "producers.ProducerStates.__len__": _TOLD,
-    "producers.ProducerStates.check_marker": _NO_TRANSACTIONS,
-    "producers.ProducerStates.end_transaction": _NO_TRANSACTIONS,
-    "producers.ProducerStates.has_late_transaction": _NO_TRANSACTIONS,
-    "producers.ProducerStates.note": _NO_TRANSACTIONS,
+    "producers.ProducerStates.has_late_transaction": _TOLD,
+    "rebuild_throttle.RebuildThrottle.begin": _NO_REBUILD_LIMIT,
+    "rebuild_throttle.RebuildThrottle.view": _NO_REBUILD_LIMIT,
     "record_errors": _WRONG_CLIENTS,
+    "request_parts": _REQUEST_FAULTS,
+    "request_rules": _REQUEST_FAULTS,
     "topic_partitions": _OTHER_CLIENTS,
-    "transactions": _NO_TRANSACTIONS,
+    "transaction_state.end._ended_with_epoch_raised": _OLDER_TRANSACTIONS,
+    "transaction_state.end._is_epoch_of_now": _OLDER_TRANSACTIONS,
+    "transaction_state.end._next_id": _OLDER_TRANSACTIONS,
+    "transaction_state.end._repeated": _OLDER_TRANSACTIONS,
+    "transaction_state.listing": _NOBODY_LOOKS,
+    "transaction_state.metadata.TransactionState.kafka_name": _NOBODY_LOOKS,
+    "transaction_state.metadata.with_next_producer_id": _LARGE_BOUNDS,
+    "transaction_state.shard.TransactionShard._unused": _DAYS,
+    "transaction_state.shard.TransactionShard.get": _NOBODY_LOOKS,
+    "transaction_state.shard.TransactionShard.transactions": _NOBODY_LOOKS,
 }
 _OF_THE_CONTROLLER: Final[Mapping[str, str]] = {
     "alter_configs": _WRONG_CLIENTS,
@@ -103,12 +162,14 @@ _OF_THE_CONTROLLER: Final[Mapping[str, str]] = {
     "elect_leaders._answer": _OTHER_CLIENTS,
     "elect_leaders._wanted": _OTHER_CLIENTS,
     "elect_leaders.elect_leaders": _OTHER_CLIENTS,
+    "journal_records.EpochsRecalled.apply": _SMALL_JOURNAL,
     "machine.Machine.step": _DEFECTS,
     "placement.check_counts": _WRONG_CLIENTS,
-    "placement.check_room": _LARGE_BOUNDS,
     "placement.check_total": _WRONG_CLIENTS,
+    "reassignment_records.RemovalsPending.apply": _SMALL_JOURNAL,
     "reassignment_rules._check_list": _WRONG_CLIENTS,
     "reconfiguration": _OTHER_CLIENTS,
+    "records.GroupConfigsChanged.apply": _OTHER_CLIENTS,
     "told_answers.answer_once_told": _OTHER_CLIENTS,
     "topic_rules": _WRONG_CLIENTS,
     "topics._create": _OTHER_CLIENTS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.core.rule_tally import RuleTally, reason_for, unexplained
+from simulation.core.rule_tally import RuleTally, needless, reason_for, unexplained
 from simulation.core.rules import RuleOutcome
 
 OUTCOMES = (
@@ -32,6 +32,13 @@ def test_what_no_seed_reached_wants_a_reason() -> None:
     assert [each.rule for each in unexplained(reports, {})] == ["m.f", "m.C.g"]
     assert [each.rule for each in unexplained(reports, {"m.C": "why"})] == ["m.f"]
     assert unexplained(reports, {"m": "why"}) == []
+
+
+def test_what_seeds_reached_needs_no_reason() -> None:
+    reasons = {"m.f": "why", "m.C": "why", "m.C.g": "why", "m": "why", "m.F": "no rule"}
+    assert needless(tallied(b"\1\1\0\0").reports(), reasons) == ["m.F"]
+    assert needless(tallied(b"\1\1\0\0", b"\1\0\1\0").reports(), reasons) == ["m.f", "m.F"]
+    assert needless(tallied(b"\1\1\1\1").reports(), reasons) == list(reasons)
 
 
 def test_the_nearest_reason_is_the_one() -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from simulation.core.rule_tally import is_within
 from simulation.core.unreached_rules import REASONS
 from simulation.rule_watch import all_outcomes
 
 
 def test_every_reason_is_one_for_a_rule_a_class_or_a_module_that_exists() -> None:
     rules = {outcome.rule for outcome in all_outcomes()}
-    stale = [
-        name
-        for name in REASONS
-        if name not in rules and not any(rule.startswith(f"{name}.") for rule in rules)
-    ]
+    stale = [name for name in REASONS if not any(is_within(rule, name) for rule in rules)]
     assert stale == []
 
 
