@@ -45,6 +45,13 @@ healing takes its time: at full rate a few such seeds would cost as much as all 
 MET_WITHIN_MS: Final = 60_000
 """How long faults that met nothing in the story stay on, with what provokes them."""
 
+HALF_OPEN_HEALS_WITHIN_MS: Final = 90_000
+"""How soon all must be well after half-open connections.
+
+The controller takes 30 s to find one (``controller.socket.timeout.ms``), a leader 5 s more whose
+AlterPartition is lost, and the controller tells the new Isr over another one: 30 s again.
+"""
+
 
 def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
     """Draw a plan.
@@ -87,8 +94,15 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
             *_in_time([*timed_steps(spans), *_late(clients, scope, workloads)]),
             _until(scope.length_ms),
         ),
-        ending=Ending(replace_log_dirs=True, met_within_ms=MET_WITHIN_MS, empty_faults="count"),
+        ending=_ending(features),
     )
+
+
+def _ending(features: Features) -> Ending:
+    ending = Ending(replace_log_dirs=True, met_within_ms=MET_WITHIN_MS, empty_faults="count")
+    if "half_open" not in features.fault_kinds:
+        return ending
+    return replace(ending, heals_within_ms=HALF_OPEN_HEALS_WITHIN_MS)
 
 
 def _faults(dice: Dice, scope: FaultScope, features: Features) -> list[FaultSpan]:
