@@ -7,7 +7,9 @@ the same below docs with `--picture`.
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -46,6 +48,8 @@ def main() -> int:
             a_replica_is_dragged(page)
             a_replica_is_moved_by_its_dialog(page)
             a_simulated_run_is_played(page, client)
+            a_recorded_run_is_played(page)
+            a_file_that_is_none_is_refused(page)
             assert page.problems == [], page.problems
     with browsed(chromium) as page:
         a_report_is_drawn(page, picture("report"))
@@ -135,6 +139,52 @@ def a_simulated_run_is_played(page: Page, client: Client) -> None:
     page.run("document.querySelector('#play').click()")
     page.until("document.querySelectorAll('.to-come').length === 0")
     page.until("document.querySelector('#play').textContent === 'Play'")
+
+
+def a_recorded_run_is_played(page: Page) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "recorded.json"
+        words = ("--scenario", "kip-112-leader-log-dir-fails", "--seed", "0", "--record", str(file))
+        subprocess.run(
+            [sys.executable, "-m", "jbodlab", "simulate", *words],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd=ROOT,
+        )
+        # One run plays on while the file of the next is chosen.
+        page.run("document.querySelector('#play').click()")
+        address = page.run("location.href")
+        choose(page, file)
+        page.until("document.body.dataset.playing === 'file'")
+    assert page.run("document.querySelector('#now').textContent") == "0.000 s"
+    assert page.run("document.querySelector('#play').textContent") == "Play"
+    assert page.run("document.querySelector('#share').hidden"), "a file has no address"
+    page.run(
+        "{const t = document.querySelector('#time'); t.value = 1500;"
+        " t.dispatchEvent(new Event('input'))}"
+    )
+    assert page.run("document.querySelectorAll('.disk[data-state=offline]').length") == 1
+    assert page.run("location.href") == address
+    # The run before would have drawn over it by now.
+    page.run("new Promise((done) => setTimeout(done, 200))")
+    assert page.run("document.querySelector('#time').value") == "1500"
+
+
+def a_file_that_is_none_is_refused(page: Page) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in (("broken.json", "{"), ("other.json", "null")):
+            file = Path(folder) / name
+            file.write_text(content)
+            choose(page, file)
+            words = json.dumps(f"{name} is no recorded run")
+            page.until(f"document.querySelector('#said').textContent.includes({words})")
+    assert page.run("document.querySelector('#time').value") == "1500", "what played stays"
+
+
+def choose(page: Page, file: Path) -> None:
+    """Give the page a file, as a person does by its button."""
+    found = page.send("Runtime.evaluate", expression="document.querySelector('#file')")
+    page.send("DOM.setFileInputFiles", files=[str(file)], objectId=found["result"]["objectId"])
 
 
 def a_disk_is_mended_by_keys(page: Page) -> None:

@@ -7,6 +7,9 @@ const STEP_MS = 40;
 const asked = new URLSearchParams(location.hash.slice(1));
 export const runAsked = asked.get("run");
 
+// Ends what plays: another run may be chosen meanwhile.
+let stop = () => {};
+
 export const isPlaying = () => "playing" in document.body.dataset;
 
 // draw(snapshot) shows one frame.
@@ -18,16 +21,27 @@ export async function play(draw) {
 
 // Plays what `jbodlab simulate --record FILE` wrote.
 export async function playFile(file, draw) {
-  const run = JSON.parse(await file.text());
-  if (!run.frames?.length || !run.story) throw new Error(`${file.name} is no recorded run`);
+  const run = readRun(await file.text());
+  if (!run?.frames?.length || !run.story) throw new Error(`${file.name} is no recorded run`);
   document.body.dataset.playing = "file";
   at("events").replaceChildren();
   show(run, draw);
 }
 
+function readRun(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 function show(run, draw) {
+  stop();
+  // The address names a run that is simulated again, never a file.
+  const hasAddress = document.body.dataset.playing === "run";
   say(at("said"), "");
-  at("share").hidden = !runAsked;
+  at("share").hidden = !hasAddress;
   const last = run.frames[run.frames.length - 1].at_ms;
   const slider = at("time");
   let timer = null;
@@ -56,7 +70,7 @@ function show(run, draw) {
     }
     for (const line of lines) line.toggleAttribute("aria-current", line === told);
     told?.scrollIntoView({ block: "nearest" });
-    if (!runAsked) return;
+    if (!hasAddress) return;
     asked.set("at", Math.round(now));
     history.replaceState(null, "", `#${asked}`.replaceAll("%2F", "/"));
   }
@@ -66,6 +80,7 @@ function show(run, draw) {
     timer = null;
     say(at("play"), "Play");
   }
+  stop = pause;
 
   at("play").onclick = () => {
     if (timer) return pause();
@@ -85,7 +100,7 @@ function show(run, draw) {
     await navigator.clipboard.writeText(location.href);
     say(at("said"), "the address of this moment is in the clipboard");
   };
-  go(Math.min(Number(asked.get("at") ?? 0), last));
+  go(Math.min(Number((hasAddress && asked.get("at")) || 0), last));
 }
 
 function addLine(line, choose) {
