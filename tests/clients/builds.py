@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from analytics.errors import ConnectorMissing
+from analytics.kafka_connector import connector_jars
+
 FOLDER: Final = Path(__file__).parent
 JVM_FLAGS: Final = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 SAID_LAST: Final = 300
@@ -79,3 +82,13 @@ def java_program(release: str, build_dir: Path) -> list[str]:
 def python_program(name: str, _build_dir: Path) -> list[str]:
     """Return how ``python/NAME`` starts: requirements.lock has its client."""
     return [sys.executable, "-m", f"tests.clients.python.{name}"]
+
+
+def spark_program(build_dir: Path) -> list[str]:
+    """Fetch Spark's connector; requirements.lock has Spark."""
+    tool("java")
+    try:
+        connector_jars()
+    except ConnectorMissing as error:
+        raise NotRunError(str(error)) from error
+    return python_program("spark_program", build_dir)

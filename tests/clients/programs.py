@@ -8,7 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tests.clients.builds import go_program, java_program, node_program, python_program
+from tests.clients.builds import (
+    go_program,
+    java_program,
+    node_program,
+    python_program,
+    spark_program,
+)
 
 ADMIN: Final = "admin"
 PRODUCE: Final = "produce"
@@ -16,6 +22,9 @@ GROUP: Final = "group"
 TRANSACTIONS: Final = "transactions"
 STREAMS: Final = "streams"
 CONSUMER_GROUP: Final = "kip-848 group"
+BATCH: Final = "batch"
+STREAMING: Final = "streaming"
+SINK: Final = "sink"
 FOUR: Final = (ADMIN, PRODUCE, GROUP, TRANSACTIONS)
 MEANINGS: Final = {
     ADMIN: "creates a topic, changes, describes and deletes it",
@@ -26,6 +35,9 @@ MEANINGS: Final = {
     TRANSACTIONS: "consume, transform, produce; each third transaction aborted: every record once",
     STREAMS: "Kafka Streams counts words with exactly_once_v2, through a repartition topic and a "
     "changelog: every count of every word once, in order",
+    BATCH: "reads whole topics, also while they are written: every record once, in order",
+    STREAMING: "Structured Streaming from a topic into Parquet: every record once, in order",
+    SINK: "Structured Streaming from one topic into another: every record, at least once",
 }
 
 
@@ -41,6 +53,8 @@ class Program:
     Raises ``NotRunError``.
     """
     items: tuple[str, ...] = FOUR
+    is_quick: bool = True
+    """Whether it takes a minute at most, and is run with ``--quick`` too."""
 
 
 PROGRAMS: Final = (
@@ -52,6 +66,7 @@ PROGRAMS: Final = (
     Program("confluent-kafka", partial(python_program, "confluent")),
     Program("kafka-python", partial(python_program, "kafka_python")),
     Program("aiokafka", partial(python_program, "aiokafka_program")),
+    Program("Spark Kafka connector", spark_program, (BATCH, STREAMING, SINK), is_quick=False),
 )
 NOTES: Final = (
     "kafkajs sends one record at a time here: when a broker refuses its part of a send, kafkajs "
