@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import Any, Final, TypeAlias
 
 from analytics import columns as c
-from analytics.sizes import duration_text, size_text
+from analytics.sizes import count_text, duration_text, size_text
 
 RowDict: TypeAlias = Mapping[str, Any]  # Any: a cell has the type of its column
 Rows: TypeAlias = Mapping[str, Sequence[RowDict]]
@@ -56,7 +56,7 @@ def log_dirs_finding(rows: Rows) -> str | None:
     if not log_dirs:
         return None
     away = [f"{name_of(row)} {row[c.STATE]}" for row in log_dirs if row[c.STATE] != "online"]
-    states = f"{_some(away, 'not online')}: {_listed(away)}" if away else "all online"
+    states = f"{len(away)} not online: {_listed(away)}" if away else "all online"
     fullest = max(log_dirs, key=lambda row: row[c.USED_BYTES])
     return (
         f"{_some(log_dirs, 'log dir')}, {states}; {name_of(fullest)} holds most "
@@ -188,7 +188,8 @@ def plan_finding(rows: Rows) -> str | None:
         for row in found
         if row[c.LARGEST_BY_MEAN_THEN] is not None
     )
-    moved = f"{found[0][c.MOVED_REPLICA_COUNT]} replicas, {size_text(found[0][c.MOVED_BYTES])}"
+    replicas = count_text(found[0][c.MOVED_REPLICA_COUNT], "replica")
+    moved = f"{replicas}, {size_text(found[0][c.MOVED_BYTES])}"
     return f"The plan moves {moved}; largest by mean: {told}."
 
 
@@ -237,11 +238,8 @@ def _fill_text(row: RowDict) -> str:
     return "" if row[c.FILL] is None else f", {row[c.FILL]:.1%} full"
 
 
-def _some(things: Iterable[Any], name: str) -> str:
-    count = len(list(things))
-    if name == "not online":
-        return f"{count} {name}"
-    return f"{count} {name}{'' if count == 1 else 's'}"
+def _some(things: Sized, name: str) -> str:
+    return count_text(len(things), name)
 
 
 def _listed(names: list[str]) -> str:

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from analytics import columns as c
 from analytics.findings import RowDict, findings, latest_run, rows_of_run, shortened
-from analytics.sizes import size_text
+from analytics.sizes import count_text, size_text
 
 Cell: TypeAlias = Callable[[RowDict], str]
 BUSIEST: Final = 10
@@ -56,7 +56,7 @@ def print_findings(report: Report, console: Console) -> None:
     said = lines_of(shortened(tables_of(report)))
     checked = sum(row[c.ROW_COUNT] for row in report.checks)
     if checked:
-        said.append(f"{checked} findings of data checks: --tables and the page tell them.")
+        said.append(f"{count_text(checked, 'finding')} of data checks: see --tables and the page.")
     for line in said:
         console.print(line, markup=False, highlight=False)
     pictures = report.page or "none, for `pip install 'jbodlab[analytics]'` brings what draws them"
@@ -100,7 +100,8 @@ def _dump_text(report: Report) -> str:
     also = f", {twice} more of them there twice" if twice else ""
     set_aside = sum(row[c.ROW_COUNT] for row in report.checks if row[c.CHECK] == c.SET_ASIDE)
     return (
-        f"{good} rows read from {report.dump}{also}, {set_aside} lines set aside; "
+        f"{count_text(good, 'row')} read from {report.dump}{also}, "
+        f"{count_text(set_aside, 'line')} set aside; "
         f"tables in {report.out}"
     )
 
@@ -155,9 +156,9 @@ def _failover_title(row: RowDict) -> str:
 def _offline_text(row: RowDict) -> str:
     moved = "no election seen"
     if row[c.MOVED_COUNT] is not None:
-        moved = f"{row[c.MOVED_COUNT]} leaders moved"
+        moved = f"{count_text(row[c.MOVED_COUNT], 'leader')} moved"
     after = "" if row[c.ELECTED_AFTER_MS] is None else f" after {row[c.ELECTED_AFTER_MS]} ms"
-    said = f"{row[c.OFFLINE_COUNT]} replicas offline, {moved}{after}"
+    said = f"{count_text(row[c.OFFLINE_COUNT], 'replica')} offline, {moved}{after}"
     if not row[c.IS_FINISHED]:
         said += f" · UNFINISHED: no {row[c.WAITING_FOR].replace('_', ' ')} was seen"
     if row[c.CLOCK_SKEW_MS] > 0:

@@ -1,4 +1,7 @@
-"""Sizes and times as people read them. It imports nothing: commands without Spark may use it."""
+"""Sizes, times and counts as people read them.
+
+It imports nothing: commands without Spark may use it.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,11 @@ def size_text(size_bytes: float) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1024
     return f"{size:.1f} TiB"
+
+
+def count_text(count: int, name: str) -> str:
+    """Return "1 leader" or "2 leaders"; ``name`` is a noun whose plural ends in s."""
+    return f"{count} {name}{'' if count == 1 else 's'}"
 
 
 def duration_text(duration_ms: float) -> str:

@@ -19,6 +19,7 @@ from analytics.pictures.picture import (
     shown,
     time_of,
 )
+from analytics.sizes import count_text
 from analytics.times import bucket_begin_ms
 
 
@@ -131,4 +132,5 @@ def _words(bars: list[dict[str, Any]]) -> str:
     states: dict[str, int] = defaultdict(int)
     for bar in bars:
         states[bar["state"]] += 1
-    return f"{len(bars)} moves: {', '.join(f'{count} {state}' for state, count in states.items())}."
+    told = ", ".join(f"{count} {state}" for state, count in states.items())
+    return f"{count_text(len(bars), 'move')}: {told}."

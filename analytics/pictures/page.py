@@ -20,6 +20,7 @@ from analytics.pictures.outage_bars import outage_bars
 from analytics.pictures.picture import Picture
 from analytics.pictures.run_changes import run_changes
 from analytics.pictures.slow_disks import slow_disks
+from analytics.sizes import count_text
 from analytics.times import utc_text
 
 _PICTURES: Final[tuple[Callable[[Rows], Picture | None], ...]] = (
@@ -82,7 +83,7 @@ def _covers(rows: Rows) -> str:
         return "No samples of log dirs."
     [run] = rows["runs"]
     times = f"{utc_text(run[c.FIRST_MS])} to {utc_text(run[c.LAST_MS])[11:]} UTC"
-    return f"{times}, {run[c.BROKER_COUNT]} brokers"
+    return f"{times}, {count_text(run[c.BROKER_COUNT], 'broker')}"
 
 
 def _figure(number: int, picture: Picture) -> str:

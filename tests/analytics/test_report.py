@@ -85,6 +85,12 @@ def test_a_failover_says_what_was_lost_and_how_long_it_took() -> None:
     assert "leaders elected" in text
 
 
+def test_one_replica_and_one_leader_have_no_plural() -> None:
+    failover = {**FAILOVER, "offline_count": 1, "moved_count": 1}
+    text = printed(report(failovers=[failover], failover_steps=[STEP]))
+    assert "1 replica offline, 1 leader moved after 12 ms" in " ".join(text.split())
+
+
 def test_a_failover_without_election_says_so() -> None:
     unseen = {"moved_count": None, "elected_after_ms": None, "is_finished": False}
     failover = {**FAILOVER, **unseen, "waiting_for": "leaders_elected", "clock_skew_ms": 40}

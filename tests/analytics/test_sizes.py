@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analytics.sizes import size_text
+from analytics.sizes import count_text, size_text
 
 
 @pytest.mark.parametrize(
@@ -13,3 +13,8 @@ from analytics.sizes import size_text
 )
 def test_sizes_have_the_unit_that_fits(size: float, text: str) -> None:
     assert size_text(size) == text
+
+
+@pytest.mark.parametrize(("count", "text"), [(0, "0 rows"), (1, "1 row"), (2, "2 rows")])
+def test_one_thing_has_no_plural(count: int, text: str) -> None:
+    assert count_text(count, "row") == text
