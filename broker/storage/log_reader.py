@@ -9,9 +9,10 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from broker.storage.batch_scan import read_exactly, scan_headers
+from broker.storage.batch_scan import CorruptBatch, read_exactly, scan_headers
 from broker.storage.indexes import AbortedTransaction
 from broker.storage.segment import Segment
+from protocol.errors import Malformed
 from protocol.ports import Buffer
 from protocol.records.batch import BatchHeader
 from protocol.records.entries import iterate_stored_batches, iterate_stored_records
@@ -51,7 +52,7 @@ def read_batches(
     batch comes whole even when it is larger than ``max_bytes``.
 
     Raises:
-        CorruptBatch: what stands in a file is no batch.
+        CorruptBatch: what stands in a file is no batch, be it behind others that are whole.
         OSError: a file is shorter than what was written.
     """
     buffers: list[Buffer] = []
@@ -172,8 +173,16 @@ def _result(buffers: Sequence[Buffer], next_offset: int) -> LogRead:
 
 
 def _whole_batches(segment: Segment, position: int, data: bytes) -> tuple[memoryview, int]:
-    """Cut a tail that is no whole batch; the first batch in ``data`` is whole."""
+    """Cut a tail that is no whole batch; the first batch in ``data`` was read whole.
+
+    Raises:
+        CorruptBatch: damage lies behind it; or the disk gives other bytes now than a moment ago.
+    """
     boundary = segment.offset_index.boundary_before(position + len(data) - 1)
-    cut = last_whole(data, max(0, boundary - position)) or last_whole(data, 0)
-    assert cut is not None, "the first batch was read whole"
+    try:
+        cut = last_whole(data, max(0, boundary - position)) or last_whole(data, 0)
+    except Malformed as exc:
+        raise CorruptBatch(position, f"no batches in {len(data)} bytes: {exc}") from exc
+    if cut is None:
+        raise CorruptBatch(position, f"no whole batch in {len(data)} bytes")
     return memoryview(data)[: cut[0]], cut[1]

@@ -239,6 +239,23 @@ def test_a_damaged_segment_is_a_corrupt_message_and_no_failure_of_the_disk() -> 
         assert caught.value.code == ErrorCode.CORRUPT_MESSAGE
 
 
+@pytest.mark.parametrize("damage", [bytes(50), b"\xff" * 50], ids=["zeros", "ones"])
+def test_a_read_that_begins_before_the_damage_and_ends_behind_it_is_a_corrupt_message(
+    damage: bytes,
+) -> None:
+    """As a write that went elsewhere leaves it: a hole between batches that can be read."""
+    disk = MemoryDisk()
+    log = filled_log(disk, 5)
+    name, size_bytes = f"{NAME}/00000000000000000000.log", log.size_bytes // 5
+    content = bytearray(disk.read_file(name))
+    content[2 * size_bytes : 2 * size_bytes + len(damage)] = damage
+    disk.write_file(name, bytes(content))
+    assert log.read(0, 2 * size_bytes).next_offset == 2
+    with pytest.raises(KafkaError) as caught:
+        log.read(0, 4 * size_bytes)
+    assert caught.value.code == ErrorCode.CORRUPT_MESSAGE
+
+
 @pytest.mark.kafka_bug("KAFKA-15046", "KAFKA-16541")
 def test_leader_epochs_are_replaced_whole_and_durable_with_the_next_flush() -> None:
     disk = MemoryDisk()

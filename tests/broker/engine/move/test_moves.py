@@ -259,6 +259,29 @@ async def test_movers_take_one_partition_after_the_other(alone: Lab) -> None:
     assert [node.state.log_dir_states.log_count(path) for path in node.paths] == [0, 0, 6]
 
 
+async def test_a_source_with_damage_behind_whole_batches_holds_up_no_other_move(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Its move pauses, is tried again after each back-off and ends when the bytes are back."""
+    config = {"replica_fetch_max_bytes": "2048", "num_replica_alter_log_dirs_threads": "1"}
+    async with Lab.running(broker_count=1, dir_count=2, **config) as lab:
+        node, other = await filled(lab), TopicPartition("orders", 1)
+        await lab.create(other, replicas=[1])
+        await lab.create(TopicPartition("orders", 2), replicas=[1])
+        source, name = node.memory[node.paths[0]], "orders-0/00000000000000000000.log"
+        content = source.read_file(name)
+        source.write_file(name, content[:3000] + bytes(400) + content[3400:])
+        wishes = [(ORDERS, node.paths[1]), (other, node.paths[0])]
+        assert set((await node.engine.moves.alter(wishes)).values()) == {NONE}
+        await until_moved(node, node.paths[0], other)
+        await asyncio.sleep(5)
+        assert await node.dir_of(is_future=True) == node.paths[1]
+        assert "move of orders-0 pauses: CORRUPT_MESSAGE" in caplog.text
+        assert "begins again" not in caplog.text
+        source.write_file(name, content)
+        await until_moved(node, node.paths[1])
+
+
 async def test_the_end_of_the_last_move_is_told_whatever_way_it_ends(alone: Lab) -> None:
     node = await filled(alone)
     assert await begin(node, node.paths[1]) == NONE
