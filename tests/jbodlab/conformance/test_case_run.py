@@ -17,6 +17,7 @@ from protocol.json_form import encode_body
 Reply = Callable[[int], Sequence[bytes | None]]
 """From a correlation id to the frames that answer it; None closes the connection."""
 _BODY = encode_body("Heartbeat", "response", 0, {"errorCode": 25})
+LOADING = encode_body("Heartbeat", "response", 0, {"errorCode": 14})
 ANSWER = {"of": 0, "body": {"errorCode": 25}}
 
 
@@ -140,3 +141,14 @@ def test_half_a_frame_is_followed_by_nothing() -> None:
         {"sent": ["2 bytes"], "came": []},
         {"connection": "", "at the end": ["within a frame"]},
     ]
+
+
+def test_a_coordinator_that_loads_is_asked_again_as_clients_do() -> None:
+    asked: list[int] = []
+
+    def loads_at_first(id_: int) -> list[bytes]:
+        asked.append(id_)
+        return [framed(id_, LOADING if len(asked) < 3 else _BODY)]
+
+    assert seen(loads_at_first) == [told(ANSWER)]
+    assert len(asked) == 3
