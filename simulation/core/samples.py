@@ -91,6 +91,8 @@ class PartitionSample(NamedTuple):
     """The replicas without those that a reassignment takes away; (): not known."""
     partition_epoch: int = NO_EPOCH
     """One more with every change of leader, Isr or replicas."""
+    is_recovering: bool = False
+    """The leader was elected unclean and has not finished recovering."""
 
 
 class LogDirSample(NamedTuple):

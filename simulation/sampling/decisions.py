@@ -145,4 +145,5 @@ def _sample(state: ClusterState, topic: Topic, tp: TopicPartition, now_us: int) 
         topic.is_deleting,
         partition.target_replicas,
         partition.partition_epoch,
+        partition.is_recovering,
     )

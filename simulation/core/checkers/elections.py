@@ -40,7 +40,8 @@ def _unclean_elections(evidence: Evidence) -> Iterator[tuple[PartitionSample, Pa
     """Give what a partition was before and after each election from outside of its Isr.
 
     A controller whose journal was edited takes over the leaders that brokers tell it of. Of
-    two changes that were seen as one nobody knows what the Isr was in between.
+    two changes that were seen as one nobody knows what the Isr was in between, unless the leader
+    recovers, which only one that was elected unclean does.
     """
     edited_us = min(evidence.samples.journal_edits_us, default=None)
     last: dict[TopicPartition, PartitionSample] = {}
@@ -50,9 +51,14 @@ def _unclean_elections(evidence: Evidence) -> Iterator[tuple[PartitionSample, Pa
         if before is None or before.topic_id != now.topic_id or not before.isr:
             continue
         is_one_change = now.partition_epoch <= before.partition_epoch + 1
-        is_known = is_one_change and (edited_us is None or now.at_us < edited_us)
-        if is_known and now.leader != NO_LEADER and now.leader not in before.isr:
+        is_outsider = now.leader != NO_LEADER and now.leader not in before.isr
+        is_unclean = (is_one_change and is_outsider) or _begins_to_recover(before, now)
+        if is_unclean and (edited_us is None or now.at_us < edited_us):
             yield before, now
+
+
+def _begins_to_recover(before: PartitionSample, now: PartitionSample) -> bool:
+    return now.is_recovering and not before.is_recovering
 
 
 def _asks_for_unclean(span: Span) -> bool:

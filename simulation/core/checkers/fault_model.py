@@ -27,6 +27,7 @@ class _Holders:
     lastingly: dict[int, None] = field(default_factory=dict[int, None])
     """Suspects that do not become whole by fetching."""
     leader: int = NO_LEADER
+    is_recovering: bool = False
 
     @property
     def is_hopeless(self) -> bool:
@@ -44,7 +45,7 @@ class _Holders:
         for joined in isr:
             if joined not in self.isr and joined not in self.lastingly:
                 self.suspects.pop(joined, None)
-        self.isr = isr
+        self.isr, self.is_recovering = isr, sample.is_recovering
 
 
 def forgiven_until(samples: Samples) -> dict[TopicPartition, int]:
@@ -80,7 +81,13 @@ def forgiven_until(samples: Samples) -> dict[TopicPartition, int]:
 
 
 def _is_unclean(held: _Holders, sample: PartitionSample) -> bool:
-    return bool(held.isr) and sample.leader >= 0 and sample.leader not in held.isr
+    """Tell whether an unclean election lies between a sample and the one before it.
+
+    The Isr of the one before may still have had the leader that was elected without it: what
+    changes twice between two looks is seen as one change. A leader that recovers tells of both.
+    """
+    is_outsider = bool(held.isr) and sample.leader >= 0 and sample.leader not in held.isr
+    return is_outsider or (sample.is_recovering and not held.is_recovering)
 
 
 def _forgive(

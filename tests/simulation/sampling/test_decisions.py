@@ -49,6 +49,22 @@ def test_a_state_that_was_rebuilt_and_says_the_same_is_no_change() -> None:
     assert [sample.at_us for sample in watched.samples.partitions] == [1]
 
 
+def test_a_leader_that_was_elected_unclean_recovers_in_the_sample() -> None:
+    """The Isr shrinks, and its last member fails, between two looks."""
+    cluster = three_brokers()
+    cluster.create("orders", [1, 2], configs={"unclean.leader.election.enable": "true"})
+    watched = Watched()
+    (made,) = watched.look(cluster.state)
+    cluster.expire(2)
+    cluster.start_broker(2)
+    cluster.fail_log_dir(1, 1, [str(TP)])
+
+    (elected,) = watched.look(cluster.state)
+
+    assert (made.isr, made.is_recovering) == ((1, 2), False)
+    assert (elected.leader, elected.isr, elected.is_recovering) == (2, (2,), True)
+
+
 def test_a_topic_that_is_not_there_any_more_is_deleted() -> None:
     cluster = three_brokers()
     cluster.create_and_forget("orders", [1, 2])

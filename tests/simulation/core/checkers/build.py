@@ -120,9 +120,12 @@ class Story:
         tp: TopicPartition = TP,
         topic_id: bytes = b"",
         is_deleted: bool = False,
+        is_recovering: bool = False,
     ) -> None:
         sample = PartitionSample(self.now_us, tp, topic_id, replicas, isr, leader, epoch, offline)
-        self.samples.partitions.append(sample._replace(is_deleted=is_deleted))
+        self.samples.partitions.append(
+            sample._replace(is_deleted=is_deleted, is_recovering=is_recovering)
+        )
 
     def log(
         self,

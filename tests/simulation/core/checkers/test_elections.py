@@ -117,6 +117,22 @@ def test_what_changed_twice_between_two_looks_and_what_a_hand_changed_is_not_jud
     assert _texts(story) == []
 
 
+@pytest.mark.parametrize(("value", "is_allowed"), [("true", True), ("false", False)])
+def test_a_leader_that_recovers_was_elected_unclean_whatever_isr_was_seen(
+    value: str, is_allowed: bool
+) -> None:
+    story = Story().at(0)
+    story.samples.topics.append(TopicSample(0, "orders", {_KEY: value}))
+    story.at(1).partition(leader=1, isr=(1, 2))
+    story.at(2).partition(leader=2, isr=(2,), epoch=1, is_recovering=True)
+    last = story.samples.partitions[-1]
+    story.samples.partitions[-1] = last._replace(partition_epoch=9)
+    story.at(3).partition(leader=2, isr=(2,), epoch=2, is_recovering=True)
+
+    assert (_texts(story) == []) is is_allowed
+    assert len(_texts(story)) <= 1, "one election is told of once"
+
+
 def test_a_topic_that_was_made_anew_begins_anew() -> None:
     story = Story().at(1)
     story.partition(leader=1, isr=(1,), topic_id=b"a")

@@ -135,6 +135,22 @@ def test_a_leader_from_outside_of_the_isr_forgives_all_before() -> None:
     assert forgiven_until(story.samples) == {TP: 2 * SECOND_US}
 
 
+def test_an_unclean_election_right_after_the_isr_shrank_forgives_once() -> None:
+    """Both are between two looks: the Isr that was seen before still had the new leader."""
+    story = _story()
+    story.at(1).partition(isr=(2,), leader=2, epoch=1, is_recovering=True)
+    story.at(2).partition(isr=(2,), leader=2, epoch=2, is_recovering=True)
+
+    assert forgiven_until(story.samples) == {TP: SECOND_US}
+
+
+def test_a_leader_from_the_isr_that_does_not_recover_forgives_nothing() -> None:
+    story = _story()
+    story.at(1).partition(isr=(2,), leader=2, epoch=1)
+
+    assert forgiven_until(story.samples) == {}
+
+
 def test_a_log_is_damaged_where_it_was_hit_until_the_disk_is_another() -> None:
     story = _story()
     _damage(story, 1, is_lasting=True)
