@@ -19,7 +19,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka import TopicPartition as _Partition
 from aiokafka.errors import KafkaError as AiokafkaError
-from aiokafka.errors import NoOffsetForPartitionError, OffsetOutOfRangeError
+from aiokafka.errors import NoOffsetForPartitionError
 
 from protocol.errors import ErrorCode
 from protocol.ids import NO_LEADER, TopicPartition
@@ -44,11 +44,10 @@ from simulation.core.payload import (
 )
 from simulation.workload.consumer import ConsumerSettings
 from simulation.workload.pause import pause
+from simulation.workload.position_reset import PositionReset
 from simulation.workload.producer import Pace, ProducerSettings
 from simulation.workload.progress import Progress
 
-_OUT_OF_RANGE_MAX: Final = 20
-"""So often in a row an offset must be out of range: by then metadata has been asked for anew."""
 NO_GENERATION: Final = -1
 UNTOLD: Final = ProducerRange(-1, -1, -1)
 """The library does not say how it numbers batches."""
@@ -258,7 +257,7 @@ class AiokafkaReader(AiokafkaWorkload, ABC, Generic[SettingsT]):
         super().__init__(addresses, client_id, history)
         self.positions: dict[TopicPartition, int] = {}
         """Behind what it has read, of the partitions that it is assigned."""
-        self._out_of_range_count = 0
+        self._position_reset = PositionReset(self._stopping, settings.retry_backoff_ms)
         self.topic = settings.topic
         self.group = settings.group
         self._settings = settings
@@ -308,29 +307,13 @@ class AiokafkaReader(AiokafkaWorkload, ABC, Generic[SettingsT]):
                 if not isinstance(error, NoOffsetForPartitionError):  # It begins to read.
                     self.progress.count_error(error_name(error))
                 polling.fail(error_name(error))
-                await self._reset(consumer, error)
+                await self._position_reset.after(consumer, error)
                 return []
-            self._out_of_range_count = 0
+            self._position_reset.polled()
             reads = [read_of(tp, records) for tp, records in sorted(found.items()) if records]
             self.progress.read += sum(len(read.records) for read in reads)
             polling.ok(asked._replace(reads=tuple(reads)))
         return reads
-
-    async def _reset(self, consumer: Any, error: AiokafkaError) -> None:
-        """Begin where a partition does that has no offset yet, or not for long.
-
-        The library does not say under which leader epoch it asks (KIP-320). So a broker that led
-        before, and has an empty disk now, tells it that its offset is out of range: it asks again
-        for a while, as clients do that hear of another leader.
-        """
-        if isinstance(error, NoOffsetForPartitionError):
-            await consumer.seek_to_beginning(*error.args)
-        elif isinstance(error, OffsetOutOfRangeError):
-            self._out_of_range_count += 1
-            if self._out_of_range_count < _OUT_OF_RANGE_MAX:
-                await pause(self._stopping, self._settings.retry_backoff_ms)
-            else:
-                await consumer.seek_to_beginning(*error.args[0])
 
 
 class AiokafkaConsumerWorkload(AiokafkaReader[ConsumerSettings]):
