@@ -40,7 +40,8 @@ from broker.storage.swap import Swap
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.ports import Buffer
-from protocol.records.batch import BatchHeader, read_batch_header
+from protocol.records.batch import BatchHeader
+from protocol.records.entries import read_stored_header
 
 COPY_BYTES: Final = 8 * 1024 * 1024
 """What one step copies at most, in reads of ``replica.fetch.max.bytes``, when nothing throttles."""
@@ -215,7 +216,7 @@ class MovingLog:
         files = self._log.files
         if files.size_bytes > 0 or files.log_start_offset != offset:
             return offset
-        base_offset = read_batch_header(read.buffers[0]).base_offset
+        base_offset = read_stored_header(read.buffers[0]).base_offset
         if base_offset < offset:
             await self._restart_at(base_offset)
         return min(base_offset, offset)

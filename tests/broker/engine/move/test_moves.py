@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -10,11 +11,22 @@ from broker.engine.move.moving import MovingLog
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.metrics.rows import MoveState
+from protocol.records.batch import Compression
+from protocol.records.build import NewRecord
+from protocol.records.build_message_set import MessageSetOptions, build_message_set
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
 from tests.broker.engine.moved import begin, filled, move_rows, names, stopped, until_moved
+from tests.broker.engine.node import Node
 
 NONE = ErrorCode.NONE
+
+
+def appended(node: Node, end_offset: int, counts: bool) -> None:
+    assert counts
+    node.replica().partition.leader_appended(
+        end_offset, now_ms=node.state.now_ms(), lag_time_max_ms=30_000
+    )
 
 
 @pytest.mark.scenario(92, 124)
@@ -280,6 +292,25 @@ async def test_a_source_with_damage_behind_whole_batches_holds_up_no_other_move(
         assert "begins again" not in caplog.text
         source.write_file(name, content)
         await until_moved(node, node.paths[1])
+
+
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP])
+@pytest.mark.parametrize("magic", [0, 1])
+async def test_a_log_that_begins_in_an_old_format_is_moved(
+    alone: Lab, magic: int, codec: Compression
+) -> None:
+    node = alone[1]
+    await alone.create(replicas=[1])
+    records = [NewRecord(b"old", timestamp_ms=at) for at in range(3)]
+    old = build_message_set(records, MessageSetOptions(magic=magic, compression=codec))
+    replica = node.replica()
+    on_written = partial(appended, node, 3)
+    await replica.log.append([old], 3, on_written, now_ms=node.state.wall_ms())
+    await node.produce("new")
+    stored = node.disk_bytes()
+    assert await begin(node, node.paths[1]) == NONE
+    await until_moved(node, node.paths[1])
+    assert node.disk_bytes() == stored
 
 
 async def test_the_end_of_the_last_move_is_told_whatever_way_it_ends(alone: Lab) -> None:
