@@ -121,6 +121,8 @@ class ReturnRule(NamedTuple):
     """What holds for the replicas that are not on it any more."""
     is_last: bool = True
     """No other log dir is offline, so that logs never found are lost as well."""
+    is_unread: bool = True
+    """It may hold logs that no LeaderAndIsr has named; else one of no known replica is nobody's."""
     only: TopicPartition | None = None
     """One partition alone comes back; None for all."""
     rate_bytes_per_second: int = UNLIMITED
@@ -139,7 +141,7 @@ class ReturnedReplicas(NamedTuple):
     lost: tuple[TopicPartition, ...]
     """No log of them is left: they are to be made anew."""
     strays: tuple[TopicPartition, ...]
-    """Hosted elsewhere by now, or of a topic made anew: what was found of them is nobody's."""
+    """Hosted elsewhere or deleted by now, or of a topic made anew: what was found is nobody's."""
 
 
 class FailedReplicas(NamedTuple):
@@ -326,9 +328,10 @@ class HostedPartitions(Generic[P, L]):
 
         Logs that the rule leaves out are known as idle and stay Offline until ``release``. Of a
         topic that was made anew meanwhile the old log is a stray, whether or not its new one is
-        online: as an idle log it would be refused with INCONSISTENT_TOPIC_ID for ever.
+        online: as an idle log it would be refused with INCONSISTENT_TOPIC_ID for ever. One that is
+        no replica's, as the log dir failed while it was made, nobody would ever have deleted.
         """
-        strays = tuple(tp for tp, log in found.items() if self._is_stray(tp, log))
+        strays = tuple(tp for tp, log in found.items() if self._is_stray(tp, log, rule))
         known = frozenset(strays)
         taken = tuple(tp for tp in found if tp not in known)
         for tp in taken:
@@ -345,11 +348,11 @@ class HostedPartitions(Generic[P, L]):
         released = self.release(tp for tp in taken if rule.takes(tp))
         return ReturnedReplicas(released, lost, strays)
 
-    def _is_stray(self, tp: TopicPartition, found: L) -> bool:
+    def _is_stray(self, tp: TopicPartition, found: L, rule: ReturnRule) -> bool:
         """Tell whether a log that came back is nobody's any more."""
         offline = self._offline.get(tp)
         if offline is None:
-            return tp in self._online or tp in self._idle
+            return not rule.is_unread or tp in self._online or tp in self._idle
         ids = (offline.topic_id, found.topic_id)
         return ZERO_UUID not in ids and offline.topic_id != found.topic_id
 

@@ -101,6 +101,10 @@ class LogDirStates:
         """Whether nobody knows which logs one of the failed ones holds."""
         return bool(self._unread)
 
+    def is_unread(self, path: str) -> bool:
+        """Tell whether ``path`` is one of those."""
+        return path in self._unread
+
     @property
     def all_offline(self) -> bool:
         """Whether the broker has to halt."""

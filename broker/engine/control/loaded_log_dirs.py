@@ -73,7 +73,7 @@ class LoadedLogDirs:
         """Put ``log_dir`` in the place of the offline one with its path.
 
         Its replicas wait for a LeaderAndIsr: register again afterwards. Whether other log dirs are
-        offline is seen here, whatever the rule says.
+        offline and this one was unread is seen here, whatever the rule says.
 
         Raises:
             LogDirFailed: it failed again since it was loaded, and stays offline.
@@ -88,12 +88,13 @@ class LoadedLogDirs:
             if log_dir.failure is not None:
                 raise log_dir.failure
             state.log_dirs[path] = log_dir
+            is_unread = state.log_dir_states.is_unread(path)
             state.log_dir_states.revive(path)
             current = {log.topic_partition: log for log in found.logs if not log.is_future}
             returned = state.hosted.on_log_dir_returned(
                 path,
                 {tp: self._idle(log_dir, log) for tp, log in current.items()},
-                rule._replace(is_last=not state.log_dir_states.any_offline),
+                rule._replace(is_last=not state.log_dir_states.any_offline, is_unread=is_unread),
             )
             for _ in range(len(current) - len(returned.strays)):
                 state.log_dir_states.count_log(path)

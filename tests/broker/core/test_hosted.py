@@ -230,6 +230,14 @@ def test_a_log_is_a_stray_while_another_one_waits_elsewhere() -> None:
     assert hosted.view(T0).log_dir == "/d2"
 
 
+def test_a_log_of_no_replica_is_a_stray_unless_its_log_dir_was_unread() -> None:
+    for is_unread, strays in ((False, (T0,)), (True, ())):
+        hosted = table()
+        rule = ReturnRule(is_unread=is_unread)
+        assert hosted.on_log_dir_returned("/d1", {T0: Idle()}, rule).strays == strays
+        assert (hosted.idle_replica(T0) is None) == bool(strays)
+
+
 def test_a_lost_replica_whose_log_dir_fails_again_is_offline_as_any_other() -> None:
     hosted = offline_in("/d1", T0)
     hosted.on_log_dir_returned("/d1", {}, ReturnRule())

@@ -172,3 +172,4 @@ def test_a_log_dir_is_unread_from_a_start_or_failure_with_unknown_logs_until_it_
     assert not dirs.any_unread
     dirs.fail("/d3", has_unnamed=True)
     assert dirs.any_unread
+    assert [dirs.is_unread(path) for path in ("/d2", "/d3")] == [False, True]

@@ -200,6 +200,39 @@ async def test_a_future_log_whose_partition_was_deleted_meanwhile_is_set_aside(a
     assert node.state.orphan_future_logs == {}
 
 
+async def test_a_log_that_its_log_dir_failed_under_outlives_no_deleted_replica(alone: Lab) -> None:
+    """The replica was made elsewhere and deleted there; nobody would ever delete what is left."""
+    node, path = alone[1], alone[1].paths[0]
+    node.disks[path].set_fault("eio", from_nth=2)
+    await alone.create(replicas=[1])
+    assert await node.dir_of() == node.paths[1]
+    assert names(node, path) == ["orders-0"]
+    assert await alone.stop_replica(1, ORDERS, delete=True) == ErrorCode.NONE
+
+    returned = await node.bring_back(path, ReturnRule())
+
+    assert returned == ReturnedReplicas((), (), (ORDERS,))
+    await node.log_dirs[path].queue.submit("wait", lambda: None)
+    assert [name.rpartition("-")[2] for name in names(node, path)] == ["stray"]
+
+
+async def test_a_log_that_nobody_named_before_its_log_dir_failed_is_kept(alone: Lab) -> None:
+    path = await failed_dir_of_idle_log(alone)
+    returned = await alone[1].bring_back(path, ReturnRule())
+    assert returned.strays == ()
+    assert (await alone.tell(ORDERS))[1] == ErrorCode.NONE
+    assert await alone[1].log_end() == 20
+
+
+async def failed_dir_of_idle_log(alone: Lab) -> str:
+    """Restart a broker and break a log dir before it was told of anything."""
+    path = alone[1].paths[0]
+    await filled(alone)
+    after = await alone.restart(1)
+    after.log_dirs[path].fail("append", OSError(5, "broken"))
+    return path
+
+
 # At a rate of their own.
 
 
