@@ -42,6 +42,7 @@ from simulation.core.payload import (
     record_number,
     tombstone_headers,
 )
+from simulation.workload.aiokafka_start import error_name, started
 from simulation.workload.consumer import ConsumerSettings
 from simulation.workload.pause import pause
 from simulation.workload.position_reset import PositionReset
@@ -112,16 +113,8 @@ class AiokafkaProducerWorkload(AiokafkaWriter):
     async def run(self) -> None:
         """Write until stopped, or until ``records_max`` are made."""
         settings, self._under_way = self._settings, {}
-        producer = AIOKafkaProducer(
-            bootstrap_servers=bootstrap(self._addresses),
-            client_id=self._client_id,
-            acks=_ACKS[settings.acks],
-            enable_idempotence=settings.is_idempotent,
-            compression_type=_COMPRESSIONS[settings.record_format.compression],
-            request_timeout_ms=settings.delivery_timeout_ms,
-            retry_backoff_ms=settings.retry_backoff_ms,
-        )
-        if not await started(producer, self.progress, self._stopping):
+        producer = await started(self._producer, self.progress, self._stopping)
+        if producer is None:
             return
         try:
             pace = Pace(settings)
@@ -133,6 +126,18 @@ class AiokafkaProducerWorkload(AiokafkaWriter):
             await self._stop(producer)
             for invocation in self._under_way.values():
                 invocation.unknown("the producer stopped")
+
+    def _producer(self) -> Any:
+        settings = self._settings
+        return AIOKafkaProducer(
+            bootstrap_servers=bootstrap(self._addresses),
+            client_id=self._client_id,
+            acks=_ACKS[settings.acks],
+            enable_idempotence=settings.is_idempotent,
+            compression_type=_COMPRESSIONS[settings.record_format.compression],
+            request_timeout_ms=settings.delivery_timeout_ms,
+            retry_backoff_ms=settings.retry_backoff_ms,
+        )
 
     async def _stop(self, producer: Any) -> None:
         """Stop the library when all that was made has ended, or its partition is gone.
@@ -264,8 +269,8 @@ class AiokafkaReader(AiokafkaWorkload, ABC, Generic[SettingsT]):
 
     async def run(self) -> None:
         """Read until stopped."""
-        consumer = self._subscribed()
-        if not await started(consumer, self.progress, self._stopping):
+        consumer = await started(self._subscribed, self.progress, self._stopping)
+        if consumer is None:
             return
         try:
             while not self._stopping.is_set():
@@ -326,14 +331,6 @@ class AiokafkaConsumerWorkload(AiokafkaReader[ConsumerSettings]):
         return self._consumer(self._settings.topic, group_id=None)
 
 
-def error_name(error: BaseException) -> str:
-    """Return Kafka's name of an error where it has one, or else the library's."""
-    number = getattr(error, "errno", None)
-    if isinstance(number, int) and number in list(ErrorCode):
-        return ErrorCode(number).name
-    return type(error).__name__
-
-
 def positions_of(consumer: Any) -> dict[TopicPartition, int]:
     """Return where a consumer is in the partitions that it is assigned and has begun to read."""
     # The library has no public way to tell a position without waiting for one.
@@ -355,20 +352,6 @@ def library_offsets(offsets: Mapping[TopicPartition, int]) -> dict[Any, int]:
 def bootstrap(addresses: Mapping[int, tuple[str, int]]) -> str:
     """Return all brokers as the library takes them."""
     return ",".join(f"{host}:{port}" for host, port in addresses.values())
-
-
-async def started(client: Any, progress: Progress, stopping: asyncio.Event) -> bool:
-    """Start a client of the library, again and again while no broker answers."""
-    while not stopping.is_set():
-        try:
-            await client.start()
-        except AiokafkaError as error:
-            progress.count_error(error_name(error))
-            await pause(stopping, 500)
-        else:
-            return True
-    await client.stop()
-    return False
 
 
 def read_of(tp: Any, records: Any) -> Read:

@@ -20,7 +20,8 @@ from aiokafka.errors import KafkaError as AiokafkaError
 
 from protocol.ids import TopicPartition
 from simulation.core.history import Assignment, Commit, Function, Read
-from simulation.workload.aiokafka_clients import AiokafkaReader, error_name, library_offsets
+from simulation.workload.aiokafka_clients import AiokafkaReader, library_offsets
+from simulation.workload.aiokafka_start import error_name
 
 SESSION_TIMEOUT_MS: Final = 10_000
 HEARTBEAT_INTERVAL_MS: Final = 1_000

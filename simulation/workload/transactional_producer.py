@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from aiokafka import AIOKafkaProducer
@@ -28,10 +28,9 @@ from simulation.workload.aiokafka_clients import (
     UNTOLD,
     AiokafkaWriter,
     bootstrap,
-    error_name,
     library_offsets,
-    started,
 )
+from simulation.workload.aiokafka_start import ended, error_name, started
 from simulation.workload.pause import pause
 from simulation.workload.producer import Pace, ProducerSettings
 
@@ -67,11 +66,12 @@ class TransactionalProducerWorkload(AiokafkaWriter):
     async def run(self) -> None:
         """Write until stopped, with another producer after each error that ends one."""
         pace = Pace(self._settings)
+        make = partial(new_transactional_producer, self._addresses, self._client_id, self._settings)
         while not self._is_over():
-            producer = new_transactional_producer(self._addresses, self._client_id, self._settings)
+            producer = await started(make, self.progress, self._stopping)
+            if producer is None:
+                return
             try:
-                if not await started(producer, self.progress, self._stopping):
-                    return
                 while not self._is_over():
                     await self._transaction(producer)
                     await pause(self._stopping, pace.interval_ms())
@@ -79,7 +79,7 @@ class TransactionalProducerWorkload(AiokafkaWriter):
                 self.progress.count_error(error_name(error))
                 await pause(self._stopping, self._settings.retry_backoff_ms)
             finally:
-                await end_producer(producer)
+                await ended(producer)
 
     async def _transaction(self, producer: Any) -> None:
         settings = self._settings
@@ -140,12 +140,6 @@ def new_sends(number: int, made: range, topic: str, partitions: Sequence[int]) -
     )
 
 
-async def end_producer(producer: Any) -> None:
-    """End a producer, whatever became of it; an open transaction is left to its coordinator."""
-    with suppress(AiokafkaError):
-        await producer.stop()
-
-
 async def commit_transaction(
     producer: Any, ending: Invocation, txn: Txn, record_bytes: int
 ) -> None:
@@ -199,10 +193,10 @@ async def _sent(producer: Any, sends: Sequence[Send], record_bytes: int) -> tupl
         )
         for send in sends
     ]
-    ended: list[Any] = await asyncio.gather(*under_way, return_exceptions=True)
-    for one in ended:
+    answers: list[Any] = await asyncio.gather(*under_way, return_exceptions=True)
+    for one in answers:
         if isinstance(one, BaseException):
             raise one
     return tuple(
-        send._replace(base_offset=one.offset) for send, one in zip(sends, ended, strict=True)
+        send._replace(base_offset=one.offset) for send, one in zip(sends, answers, strict=True)
     )

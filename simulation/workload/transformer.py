@@ -16,22 +16,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from aiokafka.errors import KafkaError as AiokafkaError
 
 from simulation.core.history import Function, History, Read, Txn
-from simulation.workload.aiokafka_clients import (
-    error_name,
-    positions_of,
-    started,
-)
+from simulation.workload.aiokafka_clients import positions_of
+from simulation.workload.aiokafka_start import ended, error_name, started
 from simulation.workload.group_consumer import GroupConsumerSettings, GroupConsumerWorkload
 from simulation.workload.pause import pause
 from simulation.workload.producer import ProducerSettings
 from simulation.workload.transactional_producer import (
     commit_transaction,
-    end_producer,
     new_sends,
     new_transactional_producer,
 )
@@ -70,18 +67,17 @@ class TransformWorkload(GroupConsumerWorkload):
 
     async def run(self) -> None:
         """Transform until stopped; an error or a rebalance takes a new producer and consumer."""
-        while not self._stopping.is_set():
-            producer = new_transactional_producer(self._addresses, self._client_id, self._writing)
+        make = partial(new_transactional_producer, self._addresses, self._client_id, self._writing)
+        # Once one has its id, whatever a producer before it left open has ended.
+        while producer := await started(make, self.progress, self._stopping):
             self._is_revoked = False
             try:
-                # Once it has its id, whatever a producer before it left open has ended.
-                if await started(producer, self.progress, self._stopping):
-                    await self._consume(producer)
+                await self._consume(producer)
             except AiokafkaError as error:
                 self.progress.count_error(error_name(error))
                 await pause(self._stopping, self._writing.retry_backoff_ms)
             finally:
-                await end_producer(producer)
+                await ended(producer)
 
     async def revoked(self) -> None:
         """Begin no more transactions, and return when none is under way."""
@@ -90,8 +86,8 @@ class TransformWorkload(GroupConsumerWorkload):
             pass
 
     async def _consume(self, producer: Any) -> None:
-        consumer = self._subscribed()
-        if not await started(consumer, self.progress, self._stopping):
+        consumer = await started(self._subscribed, self.progress, self._stopping)
+        if consumer is None:
             return
         try:
             while not self._stopping.is_set() and not self._is_revoked:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from aiokafka.errors import KafkaTimeoutError, NotLeaderForPartitionError
 
 from protocol.ids import TopicPartition
 from simulation.core.history import Function, Kind, Poll, Send
@@ -14,7 +13,6 @@ from simulation.workload.aiokafka_clients import (
     UNTOLD,
     AiokafkaConsumerWorkload,
     AiokafkaProducerWorkload,
-    error_name,
 )
 from simulation.workload.clients import addresses_of
 from simulation.workload.consumer import ConsumerSettings
@@ -123,12 +121,6 @@ async def test_both_wait_for_a_cluster_and_end_when_it_never_comes(lab: Lab) -> 
 
     assert list(producer.progress.errors) == ["KafkaConnectionError"]
     assert list(consumer.progress.errors) == ["KafkaConnectionError"]
-
-
-def test_errors_have_kafka_s_names_where_they_have_one() -> None:
-    assert error_name(NotLeaderForPartitionError()) == "NOT_LEADER_OR_FOLLOWER"
-    assert error_name(KafkaTimeoutError()) == "KafkaTimeoutError"
-    assert error_name(ValueError()) == "ValueError"
 
 
 async def test_a_producer_waits_for_a_topic_that_does_not_exist_yet(lab: Lab) -> None:

@@ -1,0 +1,72 @@
+"""How a client of aiokafka begins and ends, whatever kind it is, and what its errors are called."""
+
+# aiokafka has no stubs.
+# pyright: reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, Protocol, TypeVar
+
+from aiokafka.errors import KafkaError as AiokafkaError
+
+from protocol.errors import ErrorCode
+from simulation.workload.pause import pause
+from simulation.workload.progress import Progress
+
+_BACKOFF_MS: Final = 500
+
+
+class Startable(Protocol):
+    """What producers and consumers of the library have in common."""
+
+    async def start(self) -> Any:
+        """Join the cluster; once only, even when it fails."""
+        ...
+
+    async def stop(self) -> Any:
+        """Leave the cluster."""
+        ...
+
+
+ClientT = TypeVar("ClientT", bound=Startable)
+
+
+async def started(
+    make: Callable[[], ClientT], progress: Progress, stopping: asyncio.Event
+) -> ClientT | None:
+    """Make a client and start it, another one while that fails; None when it is to stop first.
+
+    A client of the library is of no more use once its start failed: a consumer that has a
+    coordinator by then refuses a second one. One that did not start is stopped here.
+    """
+    while not stopping.is_set():
+        client = make()
+        try:
+            await client.start()
+        except AiokafkaError as error:
+            await ended(client)
+            progress.count_error(error_name(error))
+            await pause(stopping, _BACKOFF_MS)
+        except BaseException:
+            await ended(client)
+            raise
+        else:
+            return client
+    return None
+
+
+async def ended(client: Startable) -> None:
+    """End a client whatever became of it; an open transaction is left to its coordinator."""
+    with suppress(AiokafkaError):
+        await client.stop()
+
+
+def error_name(error: BaseException) -> str:
+    """Return Kafka's name of an error where it has one, or else the library's."""
+    number = getattr(error, "errno", None)
+    if isinstance(number, int) and number in list(ErrorCode):
+        return ErrorCode(number).name
+    return type(error).__name__

@@ -1,0 +1,84 @@
+"""How clients of aiokafka begin: a client whose start failed is never started again."""
+
+# aiokafka has no stubs.
+# pyright: reportMissingTypeStubs=false
+
+from __future__ import annotations
+
+import asyncio
+from itertools import repeat
+
+import pytest
+from aiokafka.errors import KafkaConnectionError, KafkaTimeoutError, NotLeaderForPartitionError
+
+from simulation.workload.aiokafka_start import error_name, started
+from simulation.workload.progress import Progress
+
+
+class Client:
+    """Starts once only, as the library's consumer, and remembers what was asked of it."""
+
+    def __init__(self, error: BaseException | None) -> None:
+        self.calls: list[str] = []
+        self._error = error
+
+    async def start(self) -> None:
+        assert "start" not in self.calls, "Did you call `start` twice?"
+        self.calls.append("start")
+        if self._error is not None:
+            raise self._error
+
+    async def stop(self) -> None:
+        self.calls.append("stop")
+        if self._error is not None:
+            raise KafkaTimeoutError
+
+
+class Clients:
+    """Makes clients, each of which fails with the next error."""
+
+    def __init__(self, *errors: BaseException | None) -> None:
+        self.made: list[Client] = []
+        self._errors = iter(errors)
+
+    def make(self) -> Client:
+        self.made.append(Client(next(self._errors)))
+        return self.made[-1]
+
+
+async def test_after_a_start_that_failed_another_client_is_started_and_the_first_is_stopped() -> (
+    None
+):
+    clients, progress = Clients(KafkaConnectionError(), None), Progress()
+    client = await started(clients.make, progress, asyncio.Event())
+
+    assert client is clients.made[1]
+    assert [each.calls for each in clients.made] == [["start", "stop"], ["start"]]
+    assert progress.errors == {"KafkaConnectionError": 1}
+
+
+async def test_who_is_to_stop_gets_no_client_and_each_that_was_made_is_stopped() -> None:
+    clients, stopping = Clients(*repeat(KafkaConnectionError(), 10)), asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        starting = group.create_task(started(clients.make, Progress(), stopping))
+        await asyncio.sleep(1.2)
+        stopping.set()
+
+    assert starting.result() is None
+    assert [each.calls for each in clients.made] == [["start", "stop"]] * 3
+    assert await started(clients.make, Progress(), stopping) is None
+    assert len(clients.made) == 3
+
+
+async def test_an_error_that_is_not_the_library_s_is_raised_and_the_client_is_stopped() -> None:
+    clients = Clients(ValueError("x"))
+    with pytest.raises(ValueError, match="x"):
+        await started(clients.make, Progress(), asyncio.Event())
+
+    assert [each.calls for each in clients.made] == [["start", "stop"]]
+
+
+def test_errors_have_kafka_s_names_where_they_have_one() -> None:
+    assert error_name(NotLeaderForPartitionError()) == "NOT_LEADER_OR_FOLLOWER"
+    assert error_name(KafkaTimeoutError()) == "KafkaTimeoutError"
+    assert error_name(ValueError()) == "ValueError"
