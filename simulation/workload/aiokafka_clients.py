@@ -42,7 +42,7 @@ from simulation.core.payload import (
     record_number,
     tombstone_headers,
 )
-from simulation.workload.aiokafka_start import error_name, started
+from simulation.workload.aiokafka_start import ended, error_name, started
 from simulation.workload.consumer import ConsumerSettings
 from simulation.workload.pause import pause
 from simulation.workload.position_reset import PositionReset
@@ -279,7 +279,7 @@ class AiokafkaReader(AiokafkaWorkload, ABC, Generic[SettingsT]):
                     await self._after_read(consumer, reads)
                 self.positions |= positions_of(consumer)
         finally:
-            await consumer.stop()
+            await ended(consumer)
 
     @abstractmethod
     def _subscribed(self) -> Any:

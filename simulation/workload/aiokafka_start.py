@@ -17,6 +17,7 @@ from simulation.workload.pause import pause
 from simulation.workload.progress import Progress
 
 _BACKOFF_MS: Final = 500
+_STOP_S_MAX: Final = 10.0
 
 
 class Startable(Protocol):
@@ -59,9 +60,13 @@ async def started(
 
 
 async def ended(client: Startable) -> None:
-    """End a client whatever became of it; an open transaction is left to its coordinator."""
-    with suppress(AiokafkaError):
-        await client.stop()
+    """End a client whatever became of it; an open transaction is left to its coordinator.
+
+    One whose start failed half-way may wait for ever for what never began: it is given up then.
+    """
+    with suppress(AiokafkaError, TimeoutError):
+        async with asyncio.timeout(_STOP_S_MAX):
+            await client.stop()
 
 
 def error_name(error: BaseException) -> str:

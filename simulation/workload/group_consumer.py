@@ -10,6 +10,7 @@ whether two members had one partition, or a commit that was answered was forgott
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -25,6 +26,8 @@ from simulation.workload.aiokafka_start import error_name
 
 SESSION_TIMEOUT_MS: Final = 10_000
 HEARTBEAT_INTERVAL_MS: Final = 1_000
+COMMIT_S_MAX: Final = 10.0
+"""The library would ask for as long as no coordinator answers, and a member never end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +72,11 @@ class GroupConsumerWorkload(AiokafkaReader[GroupConsumerSettings]):
         commit = Commit(self._settings.group, offsets)
         with self._history.begin(self._client_id, Function.COMMIT, commit) as committing:
             try:
-                await consumer.commit(library_offsets(dict(offsets)))
+                async with asyncio.timeout(COMMIT_S_MAX):
+                    await consumer.commit(library_offsets(dict(offsets)))
             except IllegalStateError as error:
                 committing.fail(error_name(error))
-            except AiokafkaError as error:
+            except (AiokafkaError, TimeoutError) as error:
                 self.progress.count_error(error_name(error))
                 committing.unknown(error_name(error))
             else:

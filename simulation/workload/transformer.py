@@ -98,7 +98,7 @@ class TransformWorkload(GroupConsumerWorkload):
                 if not self._is_revoked:
                     self.positions |= positions_of(consumer)
         finally:
-            await consumer.stop()
+            await ended(consumer)
 
     async def _commit(self, producer: Any, reads: tuple[Read, ...]) -> None:
         topic = self._writing.topic

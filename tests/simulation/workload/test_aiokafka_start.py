@@ -11,7 +11,7 @@ from itertools import repeat
 import pytest
 from aiokafka.errors import KafkaConnectionError, KafkaTimeoutError, NotLeaderForPartitionError
 
-from simulation.workload.aiokafka_start import error_name, started
+from simulation.workload.aiokafka_start import ended, error_name, started
 from simulation.workload.progress import Progress
 
 
@@ -82,3 +82,19 @@ def test_errors_have_kafka_s_names_where_they_have_one() -> None:
     assert error_name(NotLeaderForPartitionError()) == "NOT_LEADER_OR_FOLLOWER"
     assert error_name(KafkaTimeoutError()) == "KafkaTimeoutError"
     assert error_name(ValueError()) == "ValueError"
+
+
+class Unending(Client):
+    """Waits for what never began, as one of the library whose start failed half-way may."""
+
+    async def stop(self) -> None:
+        self.calls.append("stop")
+        await asyncio.Event().wait()
+
+
+async def test_a_client_whose_stop_never_ends_is_given_up() -> None:
+    client = Unending(None)
+    async with asyncio.timeout(60):
+        await ended(client)
+
+    assert client.calls == ["stop"]

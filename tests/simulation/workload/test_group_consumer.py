@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from protocol.ids import TopicPartition
-from simulation.core.history import Assignment, Commit, Function, Poll
+from protocol.topic_names import CONSUMER_OFFSETS
+from simulation.core.history import Assignment, Commit, Function, Kind, Poll
 from simulation.workload.clients import addresses_of
 from simulation.workload.group_consumer import GroupConsumerSettings, GroupConsumerWorkload
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
@@ -79,3 +80,23 @@ async def test_two_members_share_a_topic_and_one_goes_on_where_the_other_was(lab
         for read in operation.value.reads
     ]
     assert min(reads) == 5
+
+
+async def test_a_member_that_is_stopped_ends_though_no_coordinator_answers_its_commit(
+    lab: Lab,
+) -> None:
+    await lab.create()
+    led = (await lab.client.view(["orders"])).partition("orders", 0).leader
+    other = next(number for number in (1, 2, 3) if number != led)
+    await lab.admin.create_topic(CONSUMER_OFFSETS, assignment=[(other,)])
+    with foreign_clocks(sim_loop()):
+        async with asyncio.timeout(120), asyncio.TaskGroup() as tasks:
+            one = member(lab, "one")
+            tasks.create_task(one.run())
+            await write(lab, 5)
+            await until(one, read=5)
+            lab.cluster.node(f"broker-{other}").kill()
+            await write(lab, 5)
+            await until(one, read=10)
+            one.stop()
+    assert {each.error for each in lab.ended(Function.COMMIT, Kind.INFO)} == {"TimeoutError"}
