@@ -176,7 +176,9 @@ class Dispatcher:
         route = asked.route
         try:
             if route.takes_client:
-                client = Client(asked.received.client_id or "", asked.peer.host)
+                peer = asked.peer
+                name = asked.received.client_id or ""
+                client = Client(name, peer.host, peer.principal, peer.listener)
                 return await route.handle(self._context, asked.request, route.version, client)
             return await route.handle(self._context, asked.request, route.version)
         except Exception as error:  # noqa: BLE001 -- the dispatcher is where errors end

@@ -16,6 +16,7 @@ from protocol.apis import APIS, request_header_version, response_header_version
 from protocol.errors import Malformed
 from protocol.framing import FRAME_SIZE_BYTES_MAX, Frame, FrameReader
 from protocol.ports import Buffer
+from protocol.principal import ANONYMOUS, Principal
 
 _REQUEST_HEAD: Final = Struct(">hhi")
 _REQUEST_HEAD_WITH_CLIENT: Final = Struct(">hhih")
@@ -36,6 +37,10 @@ _response_header_version: Final = lru_cache(maxsize=1024)(response_header_versio
 _NO_HEADER: Final = (b"", "")
 
 
+DEFAULT_LISTENER: Final = "PLAINTEXT"
+"""The name of the one listener that a node has unless it is given others."""
+
+
 class CloseConnection(Exception):  # noqa: N818 - an instruction, not an error
     """Raised by who answers a request to have the connection closed without an answer."""
 
@@ -47,6 +52,10 @@ class Peer(NamedTuple):
     port: int
     number: int = 0
     """The server counts its connections, in the order in which they were accepted."""
+    listener: str = DEFAULT_LISTENER
+    """The name of the listener that it came in by."""
+    principal: Principal = ANONYMOUS
+    """Who it is, as far as it has authenticated."""
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"

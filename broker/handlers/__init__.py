@@ -11,7 +11,9 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from broker.context import Context
 from protocol.apis import APIS, Api
+from protocol.connection import DEFAULT_LISTENER
 from protocol.errors import KafkaError
+from protocol.principal import ANONYMOUS, Principal
 from protocol.releases import versions_as_of
 from protocol.transport.large_requests import Begun as Begun
 from protocol.wire.table import META, Versions
@@ -27,6 +29,9 @@ class Client(NamedTuple):
     """As the header of the request says; "" without one."""
     host: str
     """The address that it connected from."""
+    principal: Principal = ANONYMOUS
+    listener: str = DEFAULT_LISTENER
+    """The name of the listener that it came in by."""
 
 
 Handle: TypeAlias = Callable[[Context, RequestT, int], Awaitable[Any]]

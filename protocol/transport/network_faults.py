@@ -26,7 +26,7 @@ class NetworkRule:
 
     __slots__ = ("ended", "fault", "first_live", "hits", "lost_peers", "matches")
 
-    def __init__(self, fault: NetworkFault, first_live: int, lost_peers: frozenset[Peer]) -> None:
+    def __init__(self, fault: NetworkFault, first_live: int, lost_peers: frozenset[int]) -> None:
         self.fault = fault
         self.matches = 0
         """Requests, answers and attempts to connect on the way."""
@@ -36,7 +36,7 @@ class NetworkRule:
         self.first_live = first_live
         """HALF_OPEN: connections with smaller numbers, which this process made, are dead."""
         self.lost_peers = lost_peers
-        """HALF_OPEN: the other ends of dead connections that this process accepted."""
+        """HALF_OPEN: the numbers of dead connections that this process accepted."""
 
     def is_about(self, source: str, target: str) -> bool:
         """Tell whether it is about what ``source`` sends to ``target``."""
@@ -86,7 +86,7 @@ class NetworkFaults:
         ends = (fault.source, fault.target)
         if self.own not in ends:
             raise ValueError(f"from, to: one must be {self.own}, they are {' and '.join(ends)}")
-        lost = frozenset(self.open_peers())
+        lost = frozenset(peer.number for peer in self.open_peers())
         rule = NetworkRule(fault, self._connections_made + 1, lost)
         self.rules = (*self.rules, rule)
         self.looks_at_requests = True
@@ -159,7 +159,7 @@ class NetworkFaults:
 
     async def _check_accepted(self, node: str, peer: Peer) -> None:
         for rule in self.rules:
-            if self._is_half_open(rule, node) and peer in rule.lost_peers:
+            if self._is_half_open(rule, node) and peer.number in rule.lost_peers:
                 await self._die(rule)
                 raise CloseConnection(f"connection of {node} was half-open")
 
