@@ -14,6 +14,7 @@ _SUITES = (
     "cluster",
     "coordinators",
     "codec",
+    "authorizer",
     "rpc",
     "log_dir",
     "log_open",
