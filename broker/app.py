@@ -255,6 +255,7 @@ class Broker:
             ("broker-configs", parts.broker_configs.run),
             ("topic-configs", parts.topic_configs.run),
             ("group-configs", parts.group_configs.run),
+            ("acls", parts.config_news.acls.run),
             ("auto-topics", parts.auto_topics.run),
             ("log-dir-returns", parts.returns.run),
             ("move-throttles", parts.move_throttles.run),

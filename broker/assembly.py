@@ -22,6 +22,7 @@ from broker.core.metadata_answer import MetadataAnswers
 from broker.engine.engine import Engine
 from broker.engine.types import EnginePorts
 from broker.exit_codes import ExitCode
+from broker.lifecycle.acls import Acls, make_authorizer
 from broker.lifecycle.auto_topics import AutoTopics
 from broker.lifecycle.broker_configs import BrokerConfigs, config_overrides
 from broker.lifecycle.config_news import ConfigNews
@@ -114,7 +115,7 @@ class Parts:
             on_changed=lambda topics: self.engine.topic_configs_changed(topics),  # noqa: PLW0108 -- made later
         )
         self.group_configs = GroupConfigs(self.link, broker_config=self.config)
-        self.config_news = ConfigNews(self.broker_configs, self.topic_configs, self.group_configs)
+        self.config_news = self._config_news()
         self.session = self._session()
         self.auto_topics = AutoTopics(self.link, self._new_topic)
         self.returns = self._returns()
@@ -124,6 +125,10 @@ class Parts:
         """Made by ``make_engine`` when it is known which log dirs are online."""
         self.producer_ids: ProducerIds  # Made with it.
         self.coordinators: Coordinators  # Made with it.
+
+    def _config_news(self) -> ConfigNews:
+        acls = Acls(self.link, make_authorizer(self.config))
+        return ConfigNews(self.broker_configs, self.topic_configs, self.group_configs, acls)
 
     def _journal(self) -> JournalKnowledge:
         return JournalKnowledge(self.log_dirs.values, lambda: reported_topics(self.engine.state))

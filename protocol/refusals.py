@@ -9,6 +9,16 @@ from __future__ import annotations
 
 from protocol.configs.messages import alter_response, not_described
 from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.acls import (
+    AclCreationResult,
+    CreateAclsRequest,
+    CreateAclsResponse,
+    DeleteAclsFilterResult,
+    DeleteAclsRequest,
+    DeleteAclsResponse,
+    DescribeAclsRequest,
+    DescribeAclsResponse,
+)
 from protocol.messages.cluster import DescribeClusterRequest, DescribeClusterResponse
 from protocol.messages.configs import (
     AlterConfigsRequest,
@@ -48,6 +58,33 @@ from protocol.messages.topics import (
 )
 
 _ELECT_LEADERS_TOP_CODE_SINCE = 1
+
+
+def refuse_describe_acls(
+    _request: DescribeAclsRequest, _version: int, error: KafkaError
+) -> DescribeAclsResponse:
+    """Put the error at the top."""
+    return DescribeAclsResponse(
+        error_code=error.code, error_message=error.message or None, resources=[]
+    )
+
+
+def refuse_create_acls(
+    request: CreateAclsRequest, _version: int, error: KafkaError
+) -> CreateAclsResponse:
+    """Put the error into every ACL."""
+    result = AclCreationResult(error_code=error.code, error_message=error.message or None)
+    return CreateAclsResponse(results=[result for _ in request.creations])
+
+
+def refuse_delete_acls(
+    request: DeleteAclsRequest, _version: int, error: KafkaError
+) -> DeleteAclsResponse:
+    """Put the error into every filter."""
+    result = DeleteAclsFilterResult(
+        error_code=error.code, error_message=error.message or None, matching_acls=[]
+    )
+    return DeleteAclsResponse(filter_results=[result for _ in request.filters])
 
 
 def refuse_create_topics(

@@ -6,10 +6,12 @@ then everything that is known is asked for anew.
 
 from __future__ import annotations
 
+from broker.lifecycle.acls import Acls
 from broker.lifecycle.broker_configs import BrokerConfigs
+from broker.lifecycle.fetched_configs import FetchedConfigs
 from broker.lifecycle.group_configs import GroupConfigs
 from broker.lifecycle.topic_configs import TopicConfigs
-from protocol.configs.messages import CHANGED_GROUP_CONFIGS
+from protocol.configs.messages import CHANGED_ACLS, CHANGED_GROUP_CONFIGS
 from protocol.ids import LEADER_DURING_DELETE
 from protocol.messages.control import UpdateMetadataRequest
 
@@ -25,10 +27,15 @@ class ConfigNews:
         broker_configs: BrokerConfigs,
         topic_configs: TopicConfigs,
         group_configs: GroupConfigs,
+        acls: Acls,
     ) -> None:
-        self._broker_configs = broker_configs
+        self.acls = acls
         self._topic_configs = topic_configs
-        self._group_configs = group_configs
+        self._by_row: dict[str, FetchedConfigs] = {
+            _OF_BROKERS: broker_configs,
+            CHANGED_GROUP_CONFIGS: group_configs,
+            CHANGED_ACLS: acls,
+        }
         self._controller_epoch = 0
 
     async def told(self, request: UpdateMetadataRequest) -> None:
@@ -49,22 +56,20 @@ class ConfigNews:
             if self._controller_epoch:
                 self.everything()
             self._controller_epoch = request.controller_epoch
-        if _OF_BROKERS in changed:
-            changed.remove(_OF_BROKERS)
-            await self._broker_configs.refresh()
-        if CHANGED_GROUP_CONFIGS in changed:
-            changed.remove(CHANGED_GROUP_CONFIGS)
-            await self._group_configs.refresh()
+        for row, cache in self._by_row.items():
+            if row in changed:
+                changed.remove(row)
+                await cache.refresh()
         if changed:
             await self._topic_configs.refresh(changed)
 
     async def registered(self) -> None:
-        """Have this broker's own configs, and those of groups, before it is unfenced."""
-        await self._broker_configs.refresh()
-        await self._group_configs.refresh()
+        """Have this broker's own configs, those of groups, and ACLs, before it is unfenced."""
+        for cache in self._by_row.values():
+            await cache.refresh()
 
     def everything(self) -> None:
         """Ask for everything again, in the background."""
-        self._broker_configs.changed()
-        self._group_configs.changed()
+        for cache in self._by_row.values():
+            cache.changed()
         self._topic_configs.changed_all()

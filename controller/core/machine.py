@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, assert_never
 
 from controller.core import (
+    acls,
     alter_configs,
     brokers,
     create_partitions,
@@ -38,6 +39,7 @@ from controller.core.run_state import Hearing, RunState, Waiting, WantedTopic
 from controller.core.settings import Settings
 from controller.core.state import ClusterState
 from controller.core.step import Step
+from protocol.messages.acls import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
 from protocol.messages.cluster import DescribeClusterRequest
 from protocol.messages.configs import (
     AlterConfigsRequest,
@@ -87,6 +89,9 @@ SERVED: Final[dict[type[Any], Serve]] = {
     IncrementalAlterConfigsRequest: alter_configs.incremental_alter_configs,
     AlterConfigsRequest: alter_configs.alter_configs,
     DescribeClusterRequest: describe.describe_cluster,
+    CreateAclsRequest: acls.create_acls,
+    DescribeAclsRequest: acls.describe_acls,
+    DeleteAclsRequest: acls.delete_acls,
 }
 """Request class -> the rule that answers it, at once or later."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Protocol
 
+from controller.core.acl_records import AclsCreated, AclsDeleted
 from controller.core.hosting import add_partitions, drop, unhost
 from controller.core.journal_records import (
     BrokerEpochsRaised,
@@ -372,6 +373,8 @@ RECORD_CLASSES: Final[tuple[type[Record], ...]] = (
     TopicConfigsChanged,
     BrokerConfigsChanged,
     GroupConfigsChanged,
+    AclsCreated,
+    AclsDeleted,
 )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from controller.core.acl_records import AclsCreated
 from controller.core.journal_records import (
     BrokerEpochsRaised,
     EpochsRecalled,
@@ -56,6 +57,7 @@ def snapshot(state: ClusterState) -> list[Record]:
             GroupConfigsChanged(name, dict(configs))
             for name, configs in state.group_configs.items()
         ),
+        *([AclsCreated(tuple(state.acls))] if state.acls else []),
         *(ReplicasProbed(broker_id, tuple(tps), ()) for broker_id, tps in state.offline.items()),
         *(RemovalsPending(broker_id, tuple(tps)) for broker_id, tps in state.removed.items()),
         *(

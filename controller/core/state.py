@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from protocol.acls.model import AclBinding
 from protocol.ids import NO_EPOCH, NO_LEADER, TopicPartition
 
 INITIAL_LEADER_EPOCH: Final = 0
@@ -158,6 +159,8 @@ class ClusterState:
 
     A change replaces the inner dict; it is never changed in place.
     """
+    acls: dict[AclBinding, None] = field(default_factory=dict[AclBinding, None])
+    """In the order in which they were created."""
     reassigning: dict[TopicPartition, None] = field(default_factory=dict[TopicPartition, None])
     """The partitions being reassigned."""
     throttled_topics: dict[str, None] = field(default_factory=dict[str, None])

@@ -2,7 +2,8 @@
 
 Serves: CreateTopics (19), DeleteTopics (20), CreatePartitions (37), ElectLeaders (43),
 AlterPartitionReassignments (45), ListPartitionReassignments (46), DescribeConfigs (32),
-AlterConfigs (33), IncrementalAlterConfigs (44), DescribeCluster (60), ListConfigResources (74).
+AlterConfigs (33), IncrementalAlterConfigs (44), DescribeCluster (60), ListConfigResources (74),
+DescribeAcls (29), CreateAcls (30), DeleteAcls (31).
 Differs from Kafka: DescribeConfigs of a broker has its dynamic configs only, as in KRaft; loggers
 are the brokers' own.
 ListConfigResources names groups alone: brokers know the rest.
@@ -14,9 +15,12 @@ from __future__ import annotations
 from controller.handlers import serve
 from protocol.refusals import (
     refuse_alter_configs,
+    refuse_create_acls,
     refuse_create_partitions,
     refuse_create_topics,
+    refuse_delete_acls,
     refuse_delete_topics,
+    refuse_describe_acls,
     refuse_describe_cluster,
     refuse_describe_configs,
     refuse_elect_leaders,
@@ -37,3 +41,6 @@ serve("AlterConfigs", "0-2", refuse_alter_configs)
 serve("IncrementalAlterConfigs", "0-1", refuse_incremental_alter_configs)
 serve("DescribeCluster", "0-2", refuse_describe_cluster)
 serve("ListConfigResources", "0-1", refuse_list_config_resources)
+serve("DescribeAcls", "0-3", refuse_describe_acls)
+serve("CreateAcls", "0-3", refuse_create_acls)
+serve("DeleteAcls", "0-3", refuse_delete_acls)

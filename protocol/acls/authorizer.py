@@ -91,7 +91,7 @@ class Authorizer:
     """Decides by the ACLs that it was given last."""
 
     def __init__(self, *, super_users: Iterable[str] = (), allows_if_no_acl: bool = False) -> None:
-        """Start without ACLs.
+        """Allow nobody but super users before ``replace`` gave the first ACLs, be it none.
 
         Args:
             super_users: principals such as ``User:admin``, who may do everything.
@@ -101,6 +101,7 @@ class Authorizer:
         self._super_users = frozenset(super_users)
         self._allows_if_no_acl = allows_if_no_acl
         self._types: dict[int, _OfType] = {}
+        self._is_loaded = False
 
     def replace(self, bindings: Iterable[AclBinding]) -> None:
         """Decide by these ACLs from now on."""
@@ -110,6 +111,7 @@ class Authorizer:
         for of_type in types.values():
             of_type.finish()
         self._types = types
+        self._is_loaded = True
 
     def is_allowed(
         self,
@@ -174,7 +176,7 @@ class Authorizer:
         return _leaves_some(about)
 
     def _without_acl(self) -> Rule:
-        return _ALLOWED_BY_DEFAULT if self._allows_if_no_acl else _DENIED
+        return _ALLOWED_BY_DEFAULT if self._allows_if_no_acl and self._is_loaded else _DENIED
 
 
 _DENIED: Final = Rule(is_allowed=False, reason="DefaultDeny")

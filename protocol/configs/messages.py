@@ -23,6 +23,8 @@ from protocol.messages.configs import (
 
 CHANGED_GROUP_CONFIGS: Final = ":groups"
 """The row of an UpdateMetadata that tells brokers to ask for groups' configs; no topic's name."""
+CHANGED_ACLS: Final = ":acls"
+"""The row that tells brokers with an authorizer to ask for the ACLs."""
 
 
 def alter_response(

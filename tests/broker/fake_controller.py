@@ -9,6 +9,7 @@ from typing import Any
 from protocol.apis import APIS
 from protocol.connection import Peer, RequestReceived
 from protocol.errors import ErrorCode
+from protocol.messages.acls import DescribeAclsResource, DescribeAclsResponse
 from protocol.messages.configs import (
     AlterConfigsResourceResponse,
     ConfigResource,
@@ -42,6 +43,7 @@ from tests.deadlines import DEADLINE_S
 
 BROKER_RESOURCE = 4
 GROUP_RESOURCE = 32
+_ACLS = 29
 
 
 class FakeController:
@@ -60,6 +62,8 @@ class FakeController:
         self.broker_configs: dict[str, dict[str, str]] = {}
         """Dynamic ones, by broker id as text; "" for all brokers."""
         self.group_configs: dict[str, dict[str, str]] = {}
+        self.acls: list[DescribeAclsResource] = []
+        self.acls_code = ErrorCode.NONE
         self.describe_code = ErrorCode.NONE
         """Of brokers."""
         self.held: dict[type, asyncio.Event] = {}
@@ -110,8 +114,13 @@ class FakeController:
         if self.garbled.get(api.request, 0) > 0:
             self.garbled[api.request] -= 1
             return [b"\xff"]
-        response = self._answer(api.name, request)
+        response = self._tell_acls() if api.key == _ACLS else self._answer(api.name, request)
         return codec(api.response, received.api_version).encode_parts(response)
+
+    def _tell_acls(self) -> DescribeAclsResponse:
+        return DescribeAclsResponse(
+            error_code=self.acls_code, error_message=None, resources=self.acls
+        )
 
     def _answer(self, name: str, request: Any) -> Any:
         match name:

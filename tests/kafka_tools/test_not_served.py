@@ -1,4 +1,4 @@
-"""Tools for what is not here (quotas, ACLs, KRaft, other groups): they say so at once."""
+"""Tools for what is not here (quotas, KRaft, other groups): they say so at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ def said(printed: Printed) -> str:
         ("kafka-metadata-quorum describe --status", "DESCRIBE_QUORUM"),
         ("kafka-metadata-quorum describe --replication", "DESCRIBE_QUORUM"),
         ("kafka-features upgrade --metadata 3.9", "UPDATE_FEATURES"),
-        ("kafka-acls --list", "DESCRIBE_ACLS"),
         ("kafka-configs --describe --entity-type users", "DESCRIBE_CLIENT_QUOTAS"),
         ("kafka-configs --describe --entity-type clients", "DESCRIBE_CLIENT_QUOTAS"),
         ("kafka-configs --describe --entity-type ips", "DESCRIBE_CLIENT_QUOTAS"),

@@ -6,13 +6,16 @@ import asyncio
 
 import pytest
 
+from broker.lifecycle.acls import Acls
 from broker.lifecycle.broker_configs import BrokerConfigs
 from broker.lifecycle.config_news import ConfigNews
 from broker.lifecycle.controller_link import ControllerLink
 from broker.lifecycle.group_configs import GroupConfigs
 from broker.lifecycle.topic_configs import TopicConfigs
-from protocol.configs.messages import CHANGED_GROUP_CONFIGS
+from protocol.acls.authorizer import Authorizer
+from protocol.configs.messages import CHANGED_ACLS, CHANGED_GROUP_CONFIGS
 from protocol.configs.parsing import BrokerConfig, broker_config
+from protocol.messages.acls import DescribeAclsRequest
 from protocol.messages.configs import DescribeConfigsRequest
 from protocol.messages.control import UpdateMetadataRequest, UpdateMetadataTopicState
 from tests.broker.fake_controller import FakeController
@@ -28,7 +31,13 @@ class Lab:
             link, broker_config=broker_config({}), on_changed=lambda _topics: None
         )
         self.group_configs = GroupConfigs(link, broker_config=broker_config({}))
-        self.news = ConfigNews(self.broker_configs, self.topic_configs, self.group_configs)
+        self.authorizer = Authorizer()
+        self.news = ConfigNews(
+            self.broker_configs,
+            self.topic_configs,
+            self.group_configs,
+            Acls(link, self.authorizer),
+        )
 
     def on_changed(self, config: BrokerConfig) -> None:
         self.topic_configs.rebase(config)
@@ -128,3 +137,13 @@ async def test_a_broker_that_registers_knows_the_settings_of_groups(
     controller.group_configs["g"] = {"consumer.heartbeat.interval.ms": "6000"}
     await lab.news.registered()
     assert lab.group_configs.config_of("g").consumer_heartbeat_interval_ms == 6_000
+
+
+async def test_the_row_of_acls_and_a_registration_bring_all_acls(
+    controller: FakeController, lab: Lab
+):
+    await lab.news.told(rows(CHANGED_ACLS))
+    assert len(controller.of(DescribeAclsRequest)) == 1
+    assert asked(controller) == []
+    await lab.news.registered()
+    assert len(controller.of(DescribeAclsRequest)) == 2

@@ -122,6 +122,12 @@ def test_the_wildcard_does_not_cover_a_name_that_begins_with_a_star_as_in_kafka(
     assert not made.is_allowed(ALICE, HERE, AclOperation.READ, TOPIC, "*t")
 
 
+def test_nobody_but_super_users_may_do_anything_before_the_acls_are_known() -> None:
+    made = Authorizer(super_users=[ALICE], allows_if_no_acl=True)
+    assert made.is_allowed(ALICE, HERE, AclOperation.READ, TOPIC, "t")
+    assert not made.is_allowed(BOB, HERE, AclOperation.READ, TOPIC, "t")
+
+
 def test_acls_that_were_replaced_decide_nothing_any_more() -> None:
     made = authorizer(acl("t", AclOperation.READ))
     made.replace([])

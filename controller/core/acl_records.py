@@ -1,0 +1,31 @@
+"""The journaled decisions about ACLs. As in ``controller.core.records``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from controller.core.state import ClusterState
+from protocol.acls.model import AclBinding
+
+
+@dataclass(frozen=True, slots=True)
+class AclsCreated:
+    """ACLs that there were not before."""
+
+    acls: tuple[AclBinding, ...]
+
+    def apply(self, state: ClusterState) -> None:
+        """Add them."""
+        state.acls.update(dict.fromkeys(self.acls))
+
+
+@dataclass(frozen=True, slots=True)
+class AclsDeleted:
+    """ACLs that were there."""
+
+    acls: tuple[AclBinding, ...]
+
+    def apply(self, state: ClusterState) -> None:
+        """Remove them."""
+        for acl in self.acls:
+            del state.acls[acl]

@@ -1,0 +1,119 @@
+"""CreateAcls, DescribeAcls, DeleteAcls: decides, journals, tells the brokers to ask for them again.
+
+What ACLs allow is no affair of the controller: brokers decide that. The answer waits for the
+brokers, which answer once they decide by the new ACLs. Source: AclControlManager.java,
+AclApis.scala.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from controller.core.acl_records import AclsCreated, AclsDeleted
+from controller.core.effects import Answer
+from controller.core.events import RequestArrived
+from controller.core.step import Step
+from protocol.acls.model import AclBinding
+from protocol.acls.requests import asked_filter, deleted, described, new_binding
+from protocol.configs.messages import CHANGED_ACLS
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.acls import (
+    AclCreationResult,
+    CreateAclsRequest,
+    CreateAclsResponse,
+    DeleteAclsFilterResult,
+    DeleteAclsRequest,
+    DeleteAclsResponse,
+    DescribeAclsRequest,
+    DescribeAclsResponse,
+)
+
+TELL_TIMEOUT_MS: Final = 2_000
+"""How long a client waits for brokers that cannot be told; the change is durable by then."""
+
+
+def create_acls(step: Step, event: RequestArrived) -> None:
+    """Serve CreateAcls v0-3; one that is there already is no error."""
+    request: CreateAclsRequest = event.request
+    results: list[AclCreationResult] = []
+    new: dict[AclBinding, None] = {}
+    for creation in request.creations:
+        try:
+            _check_enabled(step)
+            acl = new_binding(creation)
+        except KafkaError as error:
+            results.append(AclCreationResult(error_code=error.code, error_message=error.message))
+            continue
+        if acl not in step.state.acls:
+            new[acl] = None
+        results.append(AclCreationResult(error_code=ErrorCode.NONE, error_message=None))
+    if new:
+        step.change(AclsCreated(tuple(new)))
+        _tell(step, "created", list(new))
+    _answer(step, event, CreateAclsResponse(results=results))
+
+
+def describe_acls(step: Step, event: RequestArrived) -> None:
+    """Serve DescribeAcls v0-3, to brokers as well."""
+    request: DescribeAclsRequest = event.request
+    try:
+        _check_enabled(step)
+        wanted = asked_filter(request)
+    except KafkaError as error:
+        response = DescribeAclsResponse(
+            error_code=error.code, error_message=error.message, resources=[]
+        )
+        step.answer(event.token, response)
+        return
+    found = described(acl for acl in step.state.acls if wanted.matches(acl))
+    step.answer(
+        event.token,
+        DescribeAclsResponse(error_code=ErrorCode.NONE, error_message=None, resources=found),
+    )
+
+
+def delete_acls(step: Step, event: RequestArrived) -> None:
+    """Serve DeleteAcls v0-3: each filter tells all that it matched, whoever deleted it."""
+    request: DeleteAclsRequest = event.request
+    results: list[DeleteAclsFilterResult] = []
+    gone: dict[AclBinding, None] = {}
+    for asked in request.filters:
+        try:
+            _check_enabled(step)
+            wanted = asked_filter(asked)
+        except KafkaError as error:
+            results.append(
+                DeleteAclsFilterResult(
+                    error_code=error.code, error_message=error.message, matching_acls=[]
+                )
+            )
+            continue
+        matching = [acl for acl in step.state.acls if wanted.matches(acl)]
+        gone.update(dict.fromkeys(matching))
+        results.append(
+            DeleteAclsFilterResult(
+                error_code=ErrorCode.NONE,
+                error_message=None,
+                matching_acls=[deleted(acl) for acl in matching],
+            )
+        )
+    if gone:
+        step.change(AclsDeleted(tuple(gone)))
+        _tell(step, "deleted", list(gone))
+    _answer(step, event, DeleteAclsResponse(filter_results=results))
+
+
+def _check_enabled(step: Step) -> None:
+    if not step.settings.defaults.has_authorizer:
+        raise KafkaError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
+
+
+def _tell(step: Step, what: str, acls: Sequence[AclBinding]) -> None:
+    step.note(f"{len(acls)} ACLs {what}, the first one of {acls[0].principal}")
+    step.send_changed_configs(step.state.reachable_brokers(), (CHANGED_ACLS,))
+
+
+def _answer(step: Step, event: RequestArrived, response: Any) -> None:
+    done = Answer(event.token, response)
+    step.when_told(done, late=done, deadline_ms=step.now_ms + TELL_TIMEOUT_MS)

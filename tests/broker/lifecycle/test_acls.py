@@ -1,0 +1,61 @@
+"""ACLs: fetched whole, in force at once; the controller is asked again when it was away."""
+
+from __future__ import annotations
+
+from broker.lifecycle.acls import Acls, make_authorizer
+from broker.lifecycle.controller_link import ControllerLink
+from protocol.acls.authorizer import Authorizer
+from protocol.acls.model import AclOperation, AclResourceType
+from protocol.configs.authorizer import STANDARD_AUTHORIZER
+from protocol.configs.parsing import broker_config
+from protocol.errors import ErrorCode
+from protocol.messages.acls import AclDescription, DescribeAclsRequest, DescribeAclsResource
+from tests.broker.fake_controller import FakeController
+
+ASKED = ("User:alice", "10.0.0.1", AclOperation.READ, AclResourceType.TOPIC, "t")
+READ = DescribeAclsResource(
+    resource_type=2,
+    resource_name="t",
+    pattern_type=3,
+    acls=[AclDescription(principal="User:alice", host="*", operation=3, permission_type=3)],
+)
+
+
+async def test_what_the_controller_tells_is_in_force(
+    controller: FakeController, link: ControllerLink
+):
+    authorizer = Authorizer()
+    acls = Acls(link, authorizer)
+    controller.acls = [READ]
+    await acls.refresh()
+    assert authorizer.is_allowed(*ASKED)
+    controller.acls = []
+    await acls.refresh()
+    assert not authorizer.is_allowed(*ASKED)
+
+
+async def test_a_controller_that_does_not_tell_leaves_what_was_known(
+    controller: FakeController, link: ControllerLink
+):
+    authorizer = Authorizer()
+    acls = Acls(link, authorizer)
+    controller.acls = [READ]
+    await acls.refresh()
+    controller.acls_code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    await acls.refresh()
+    assert authorizer.is_allowed(*ASKED)
+
+
+async def test_without_an_authorizer_nothing_is_asked(
+    controller: FakeController, link: ControllerLink
+):
+    await Acls(link, make_authorizer(broker_config({}))).refresh()
+    assert controller.of(DescribeAclsRequest) == []
+
+
+def test_the_authorizer_is_as_the_configuration_says() -> None:
+    names = {"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": "User:alice"}
+    authorizer = make_authorizer(broker_config(names))
+    assert authorizer is not None
+    assert authorizer.is_allowed(*ASKED)
+    assert not authorizer.is_allowed("User:bob", *ASKED[1:])
