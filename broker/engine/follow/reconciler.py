@@ -151,8 +151,11 @@ class Reconciler:
             except LogDirFailed as error:
                 self._fetcher.fail(entry, error)
                 continue
-            # Not straight back: an answer that does not help must not make a tight circle.
-            self._fetcher.busy(entry, work, self._fetcher.delay)
+            # Straight back, as in Kafka: a start that retention moves is gone after a while. But an
+            # answer that changed nothing must not make a tight circle.
+            self._fetcher.busy(
+                entry, work, self._fetcher.delay if work is None else self._fetcher.ready
+            )
 
     async def _list_offsets(
         self, client: RpcPort, entries: Sequence[Followed], timestamp: int

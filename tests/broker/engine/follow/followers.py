@@ -97,7 +97,7 @@ class FakeReplica:
 
     def return_to_range(self, leader_start: int, leader_end: int) -> asyncio.Future[Any] | None:
         self.ranges.append((leader_start, leader_end))
-        return None
+        return self.work
 
 
 @dataclass

@@ -88,6 +88,19 @@ async def test_a_log_out_of_range_learns_the_leaders_range_and_is_not_hurried(
     assert len(replica.ranges) < 25
 
 
+async def test_a_log_that_begins_anew_in_the_leaders_range_is_fetched_at_once(
+    loops: Loops,
+) -> None:
+    replica = FakeReplica()
+    replica.work = asyncio.get_running_loop().create_future()
+    replica.work.set_result(None)
+    loops.leader.script = [answer(code=ErrorCode.OFFSET_OUT_OF_RANGE)]
+    loops.fetcher.follow(replica, 0)
+    await asyncio.sleep(0.01)  # A first delay is 20 ms.
+    assert replica.ranges == [(10, 20)]
+    assert len(loops.leader.fetches) == 2
+
+
 async def test_a_failed_log_dir_sets_the_partition_aside(loops: Loops) -> None:
     replica = FakeReplica()
     replica.error = LogDirFailed("/d", "truncate", OSError("broken"))
