@@ -3,13 +3,21 @@
 Brokers and controller log such an error with its traceback and go on; here each is a violation.
 """
 
+# aiokafka has no stubs.
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 import asyncio
 import errno
 import logging
+from collections.abc import Mapping
+from pathlib import Path
 from types import TracebackType
-from typing import Final, cast
+from typing import Any, Final, cast
+
+import aiokafka
+from aiokafka.errors import KafkaError as AiokafkaError
 
 import broker
 import controller
@@ -25,7 +33,9 @@ from simulation.world.process import CURRENT
 _DISK_ERRORS: Final = (errno.EIO, errno.ENOSPC, errno.EROFS)
 NAME: Final = "defects"
 _ROOMS: Final = (broker, controller, protocol, simulation)
-LOGGERS: Final = (*(room.__name__ for room in _ROOMS), asyncio.__name__)
+LOGGERS: Final = tuple(room.__name__ for room in _ROOMS)
+"""asyncio's own is not among them: what it logs is what nobody caught."""
+_LIBRARY: Final = str(Path(aiokafka.__path__[0]))
 
 
 class Defects(logging.Handler):
@@ -62,13 +72,29 @@ class Defects(logging.Handler):
             for error in node.crashes:
                 if not (isinstance(error, StartupError) or _is_end_of_journal(name, error)):
                     self._add(f"{name} ended with {_words(error)}")
-        for context in cluster.loop.unhandled:
+        for at_us, context in cluster.loop.unhandled:
+            if _is_dropped_by_library(context):
+                continue
             error = context.get("exception")
             what = str(context.get("message")) if error is None else _words(error)
-            self._add(f"nobody caught {what}")
+            self.found.append(Violation(NAME, at_us, f"nobody caught {what}"))
 
     def _add(self, text: str) -> None:
         self.found.append(Violation(NAME, loop_now_us(), text))
+
+
+# Any: what asyncio hands to exception handlers.
+def _is_dropped_by_library(context: Mapping[str, Any]) -> bool:
+    """Tell whether a future or a task of aiokafka's ended with an error that it did not look at.
+
+    A sender that ends fails what waits for it, whether or not anybody does; a commit that is
+    given up goes on in a task of its own. None of that concerns the cluster.
+    """
+    future = context.get("future")
+    if isinstance(future, asyncio.Task):
+        code = getattr(cast("asyncio.Task[Any]", future).get_coro(), "cr_code", None)
+        return code is not None and code.co_filename.startswith(_LIBRARY)
+    return future is not None and isinstance(context.get("exception"), AiokafkaError)
 
 
 def _is_end_of_journal(node: str, error: BaseException) -> bool:

@@ -137,6 +137,7 @@ def _simulated(plan: Plan, seed: int, options: Options) -> SimulatedRun:
         last_events.extend(instance.last_events)
         if options.keep_samples is not None and instance.taken is not None:
             options.keep_samples(instance.taken)
+        loop.collect_garbage()
         defects.look_into(cluster)
         return replace(verdict, violations=(*verdict.violations, *defects.found))
 

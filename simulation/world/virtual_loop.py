@@ -17,7 +17,7 @@ import gc
 import heapq
 from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from simulation.world.handles import SimHandle, SimTimerHandle
 from simulation.world.process import CURRENT, Process
@@ -46,6 +46,14 @@ class StepLimitError(AssertionError):
     """The world took more steps than it was given."""
 
 
+class Unhandled(NamedTuple):
+    """What asyncio told an exception handler."""
+
+    at_us: int
+    context: dict[str, Any]
+    """``BaseEventLoop.call_exception_handler`` names its entries."""
+
+
 class VirtualLoop(asyncio.BaseEventLoop):
     """The turns of one world. ``close`` it last: then what is left of the processes is let go."""
 
@@ -55,8 +63,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.trace = Trace()
         self.steps = 0
         """Callbacks and steps of tasks run so far."""
-        self.unhandled: list[dict[str, Any]] = []
-        """Contexts of errors that no code of a living process caught."""
+        self.unhandled: list[Unhandled] = []
+        """Errors that no code of a living process caught."""
         self.world = Process("world")
         """Whose code belongs to no process of the cluster."""
         self._steps_max = steps_max
@@ -181,7 +189,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         process = CURRENT.get()
         if self._is_ending or (process is not None and process.is_dead):
             return
-        self.unhandled.append(context)
+        self.unhandled.append(Unhandled(self.now_us, context))
         super().call_exception_handler(context)
 
     def close(self) -> None:
@@ -275,6 +283,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
                     runnable.append(process)
                 process.ready.append(handle)
 
+    def collect_garbage(self) -> None:
+        """Have finalizers tell what nobody looked at; always at the same step of a run."""
+        gc.collect()
+
     def _take_a_break(self) -> None:
         """Collect garbage: finalizers run code, so that must be at the same step in every run."""
         if self.steps >= self._steps_max:
@@ -282,7 +294,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
                 f"{self.steps} steps taken, {self._steps_max} given, at {self.time():.6f} s\n"
                 f"{describe_tasks(self)}"
             )
-        gc.collect()
+        self.collect_garbage()
         self._break_at_steps = min(self.steps + _STEPS_PER_COLLECTION, self._steps_max)
 
     def _sweep_timers(self) -> None:

@@ -1,9 +1,15 @@
 """Errors of the code itself, as violations."""
 
+# aiokafka has no stubs.
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
+
+from aiokafka.errors import KafkaConnectionError
 
 from simulation.core.checkers.evidence import Violation
 from simulation.defects import Defects
@@ -55,3 +61,43 @@ def test_a_controller_ends_when_the_disk_of_its_journal_fails_and_that_is_none()
     mixed = ExceptionGroup("tasks", [OSError(errno.EIO, "Input/output error"), KeyError("x")])
     assert found_by(mixed, is_logged=False, node="controller") != []
     assert found_by(ConnectionError("x"), is_logged=False, node="controller") != []
+
+
+def dropped(error: Exception, *, is_task: bool = False) -> list[str]:
+    """Return what is found after a future, or a task, ended with an error that nobody asked for."""
+
+    async def failing() -> None:
+        raise error
+
+    def drop() -> None:
+        if not is_task:
+            asyncio.get_running_loop().create_future().set_exception(error)
+        else:
+            asyncio.get_running_loop().create_task(failing())
+
+    async def main(loop: SimLoop) -> list[str]:
+        cluster = SimCluster(loop, small_cluster())
+        with Defects() as defects:
+            drop()
+            await asyncio.sleep(0.1)
+            loop.collect_garbage()
+            await asyncio.sleep(0.1)
+            defects.look_into(cluster)
+        return [violation.text for violation in defects.found]
+
+    return run_world(1, main)
+
+
+def test_an_error_that_nobody_caught_is_one_once() -> None:
+    assert dropped(KeyError("x")) == ["nobody caught KeyError('x')"]
+    (of_task,) = dropped(KeyError("x"), is_task=True)
+    assert of_task.startswith("nobody caught KeyError('x') in dropped.<locals>.failing")
+
+
+def test_a_future_of_the_library_that_nobody_looks_at_is_none() -> None:
+    assert dropped(KafkaConnectionError()) == []
+
+
+def test_a_task_of_our_own_that_ends_with_an_error_of_the_library_is_one() -> None:
+    (found,) = dropped(KafkaConnectionError(), is_task=True)
+    assert "failing" in found

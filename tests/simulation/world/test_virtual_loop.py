@@ -162,5 +162,5 @@ async def test_an_error_that_nobody_caught_is_noted(caplog: pytest.LogCaptureFix
     loop = sim_loop()
     loop.call_soon(lambda: 1 / 0)
     await asyncio.sleep(0.001)
-    assert [type(error["exception"]) for error in loop.unhandled] == [ZeroDivisionError]
+    assert [type(error.context["exception"]) for error in loop.unhandled] == [ZeroDivisionError]
     assert "ZeroDivisionError" in caplog.text
