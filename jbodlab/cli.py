@@ -9,6 +9,7 @@ import click
 
 from jbodlab.commands.lazy_group import LazyGroup
 from jbodlab.errors import BrokerAwayError, ExitCode, LabError
+from jbodlab.processes.launching import CAN_LAUNCH, launcher
 from protocol.errors import KafkaError
 
 COMMANDS: Final = {
@@ -90,6 +91,13 @@ In the order of the help: what a newcomer needs first, Kafka's own tools last.
 
 class _OneLineErrors(LazyGroup):
     """Shows what went wrong on stderr, in words of the user's world, never as a traceback."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if CAN_LAUNCH and args[0] == "up" and not {"-h", "--help"}.intersection(args):
+            launcher()  # It loads what nodes need while this process loads the command.
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

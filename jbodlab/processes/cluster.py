@@ -364,7 +364,8 @@ class Cluster:
             self.run_id = new_run_id()
         node = node_command(name, self.config_path, self.run_id)
         command = [*self._command_prefix, *node, *options]
-        self.processes[name] = Process.start(name, command, self.log_file(name))
+        begin = Process.start if self._command_prefix else Process.fork
+        self.processes[name] = begin(name, command, self.log_file(name))
         self.keep_notes()
 
     def _attach(self) -> None:

@@ -43,7 +43,7 @@ def start_http_api(cluster: Cluster, port: int) -> str:
     if not cluster.is_running(HTTP_API):
         where = ["--config", str(cluster.config_path), _PORT_OPTION, str(port)]
         command = [sys.executable, "-m", _COMMAND, "serve", *where]
-        cluster.processes[HTTP_API] = Process.start(HTTP_API, command, cluster.log_file(HTTP_API))
+        cluster.processes[HTTP_API] = Process.fork(HTTP_API, command, cluster.log_file(HTTP_API))
         cluster.keep_notes()
     return f"http://{LOOPBACK}:{port}"
 

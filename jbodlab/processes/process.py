@@ -16,6 +16,7 @@ from typing import Final, Self
 
 import psutil
 
+from jbodlab.processes.launching import CAN_LAUNCH, Launched, launcher
 from protocol.stack_dumps import FATAL_ERROR, FATAL_SIGNALS, STACK_WORDS, STACKS_SIGNAL
 
 STOP_DEADLINE_MS: Final = 10_000
@@ -38,7 +39,7 @@ class Process:
         name: str,
         handle: psutil.Process,
         log_file: Path,
-        child: subprocess.Popen[bytes] | None = None,
+        child: subprocess.Popen[bytes] | Launched | None = None,
     ) -> None:
         self.name = name
         self.log_file = log_file
@@ -60,6 +61,19 @@ class Process:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+        return cls(name, psutil.Process(child.pid), log_file, child)
+
+    @classmethod
+    def fork(cls, name: str, command: Sequence[str], log_file: Path) -> Self:
+        """As ``start``, but have the launcher of this process fork a module of ``jbodlab``.
+
+        Raises:
+            LabError: FAILED, the launcher has ended.
+        """
+        if not CAN_LAUNCH:
+            return cls.start(name, command, log_file)
+        log_file.parent.mkdir(parents=True, exist_ok=True)
+        child = launcher().launch(command, log_file)
         return cls(name, psutil.Process(child.pid), log_file, child)
 
     @classmethod
@@ -109,6 +123,8 @@ class Process:
                 self.exit_code = self._child.wait(timeout_ms / 1000)
             except subprocess.TimeoutExpired:
                 return None
+            except ChildProcessError:
+                self.exit_code = UNKNOWN_CODE
             return self.exit_code
         # Its parent may never reap it: then it is in the table of processes for good.
         deadline = time.monotonic() + timeout_ms / 1000
