@@ -1,4 +1,4 @@
-"""``python -m analytics``: one dump folder in, tables and a report out."""
+"""``python -m analytics``: a dump folder or the metrics topic in, tables and a report out."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from pyspark.sql import SparkSession
 from rich.console import Console
 
 from analytics.class_archive import archive_of, keep_archive
 from analytics.errors import (
     SPARK_ERRORS,
     AnalyticsError,
+    ConnectorMissing,
     EmptyDump,
     JavaMissing,
     JobFailed,
@@ -25,11 +27,13 @@ from analytics.errors import (
     spark_error_text,
 )
 from analytics.job import Wanted, run_job
+from analytics.kafka_connector import connector_jars
 from analytics.live import WINDOW_BYTES_MAX, LivePage, Tables, follow
 from analytics.read import check_local_folder
 from analytics.report import Report, lines_of, print_findings, print_report
 from analytics.session import find_java, start_session
 from analytics.tail import Tail
+from analytics.topic import topic_address
 
 LOOK_EVERY_S: Final = 0.5
 
@@ -43,6 +47,7 @@ class ExitCode(IntEnum):
     EMPTY_DUMP = 4
     UNREADABLE_DUMP = 5
     SPARK_FAILED = 6
+    CONNECTOR_MISSING = 7
 
 
 _EXIT_CODES: Final[dict[type[AnalyticsError], ExitCode]] = {
@@ -51,11 +56,13 @@ _EXIT_CODES: Final[dict[type[AnalyticsError], ExitCode]] = {
     EmptyDump: ExitCode.EMPTY_DUMP,
     UnreadableDump: ExitCode.UNREADABLE_DUMP,
     SparkFailed: ExitCode.SPARK_FAILED,
+    ConnectorMissing: ExitCode.CONNECTOR_MISSING,
 }
 
 
 @click.command()
-@click.option("--dump", required=True, help="Folder of metric rows: a path or any Hadoop URL.")
+@click.option("--dump", help="Folder of metric rows: a path or any Hadoop URL.")
+@click.option("--from", "topic", metavar="kafka://HOST:PORT", help="The topic, instead of --dump.")
 @click.option("--out", required=True, help="Folder for tables and pictures; replaced if there.")
 @click.option("--master", help="Any Spark master; else spark-submit's, else this machine.")
 @click.option("--bucket", help='Write all facts in such buckets of time, such as "10 seconds".')
@@ -67,7 +74,8 @@ _EXIT_CODES: Final[dict[type[AnalyticsError], ExitCode]] = {
 @click.option("--archive/--no-archive", default=True, help="Keep Java's classes for next time.")
 def main(
     *,
-    dump: str,
+    dump: str | None,
+    topic: str | None,
     out: str,
     master: str | None,
     form: str | None,
@@ -75,13 +83,18 @@ def main(
     **wanted: Any,
 ) -> None:
     """Turn a cluster's metric rows into Parquet tables, pictures and a readable report."""
+    if (dump is None) == (topic is None) or (topic is not None and form == "live"):
+        raise click.UsageError("give --dump FOLDER or --from kafka://HOST:PORT; --live only a dump")
+    place = dump or topic or ""
+    archive = archive and topic is None  # For the next report of a dump, without the connector.
     try:
         java = find_java()
-        check_local_folder(dump)  # Spark would say so seconds later.
+        jars = _checked(place, is_topic=topic is not None)
         if form == "live":
-            _follow(dump, out, master)
+            _follow(place, out, master)
             return
-        report = _run(dump, out, master, Wanted(**wanted), makes_archive=archive)
+        spark = start_session(master, jars=jars, makes_archive=archive)
+        report = _run(spark, place, out, Wanted(**wanted))
     except AnalyticsError as error:
         click.echo(f"analytics: {error}", err=True)
         sys.exit(_EXIT_CODES[type(error)])
@@ -91,10 +104,18 @@ def main(
         keep_archive(archive_of(java))
 
 
-def _run(dump: str, out: str, master: str | None, wanted: Wanted, *, makes_archive: bool) -> Report:
-    spark = start_session(master, makes_archive=makes_archive)
+def _checked(place: str, *, is_topic: bool) -> list[Path]:
+    """Return the jars that reading ``place`` needs; Spark would say what is wrong seconds later."""
+    if not is_topic:
+        check_local_folder(place)
+        return []
+    topic_address(place)
+    return connector_jars()
+
+
+def _run(spark: SparkSession, place: str, out: str, wanted: Wanted) -> Report:
     try:
-        return run_job(spark, dump, out.rstrip("/"), wanted)
+        return run_job(spark, place, out.rstrip("/"), wanted)
     except SPARK_ERRORS as error:
         raise JobFailed(spark_error_text(error)) from error
     finally:

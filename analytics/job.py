@@ -1,4 +1,4 @@
-"""The whole job: dump folder in, Parquet tables and a report out. It prints nothing.
+"""The whole job: dump folder or topic in, Parquet tables and a report out. It prints nothing.
 
 Below ``out``: ``rows/<table>`` (the good rows, by run and day), ``quarantine`` (lines set aside),
 one folder per result table, ``facts/<name>`` (by run and day) and ``report.html``. Each is written
@@ -33,10 +33,10 @@ from analytics.facts.buckets import bucket_for, with_event_time
 from analytics.findings import RowDict
 from analytics.pictures.page import page_text
 from analytics.pictures.vega import DrawingMissing, vega_script
-from analytics.read import check_dump, read_lines
 from analytics.report import Report
 from analytics.schema import TABLE_SCHEMAS
 from analytics.session import suited_to
+from analytics.source import Source, opened
 from analytics.tables import Tables, collected
 from analytics.transforms import checks
 from analytics.transforms.failovers import failover_durations, failover_steps, failovers
@@ -122,21 +122,23 @@ class Wanted(NamedTuple):
 def run_job(spark: SparkSession, dump: str, out: str, wanted: Wanted = Wanted()) -> Report:  # noqa: B008 - immutable
     """Read ``dump``, replace the tables below ``out`` and return what they say.
 
+    ``dump`` is a folder or the ``kafka://`` address of a metrics topic.
+
     Raises:
         EmptyDump: there is no line to read; ``out`` is untouched.
         UnreadableDump: ``dump`` cannot be read; ``out`` is untouched.
     """
-    size_bytes = check_dump(spark, dump)
     tables = Tables(spark, out)
-    try:
-        with suited_to(spark, size_bytes), ThreadPoolExecutor(AT_ONCE) as executor:
-            counts = _write_tables(executor, spark, dump, tables, wanted)
-            found = collected(_shown(tables), PAGE_ROWS_MAX)
-            page = not wanted.is_plain and _write_page(tables, found)
-            tables.publish(RESULTS)
-    except BaseException:
-        tables.discard()
-        raise
+    with opened(spark, dump) as source:
+        try:
+            with suited_to(spark, source.size_bytes), ThreadPoolExecutor(AT_ONCE) as executor:
+                counts = _write_tables(executor, spark, source, tables, wanted)
+                found = collected(_shown(tables), PAGE_ROWS_MAX)
+                page = not wanted.is_plain and _write_page(tables, found)
+                tables.publish(RESULTS)
+        except BaseException:
+            tables.discard()
+            raise
     return Report(
         dump=dump,
         out=out,
@@ -148,9 +150,13 @@ def run_job(spark: SparkSession, dump: str, out: str, wanted: Wanted = Wanted())
 
 
 def _write_tables(
-    executor: ThreadPoolExecutor, spark: SparkSession, dump: str, tables: Tables, wanted: Wanted
+    executor: ThreadPoolExecutor,
+    spark: SparkSession,
+    source: Source,
+    tables: Tables,
+    wanted: Wanted,
 ) -> dict[str, Counts]:
-    store = partial(_store_rows, spark, dump, tables)
+    store = partial(_store_rows, source, tables)
     stored = dict(zip(TABLE_SCHEMAS, executor.map(store, TABLE_SCHEMAS), strict=True))
     rows = {table: each.rows for table, each in stored.items()}
     odd = {table: each.lines for table, each in stored.items() if each.counts.is_odd}
@@ -231,13 +237,13 @@ def _write_all(
     list(executor.map(tables.write, results, results.values()))
 
 
-def _store_rows(spark: SparkSession, dump: str, tables: Tables, table: str) -> _Stored:
+def _store_rows(source: Source, tables: Tables, table: str) -> _Stored:
     """Parse the lines of one table and write its good rows.
 
     Once, as long as all lines are just as brokers write them; a table that has others is parsed a
     second time, with every column of those looked at.
     """
-    lines = read_lines(spark, dump, table)
+    lines = source.lines_of(table)
     stored = _written(tables, table, lines, plain_rows)
     if not stored.counts.is_odd:
         return stored

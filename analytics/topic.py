@@ -1,17 +1,21 @@
-"""Streams the lines of the metrics topic with Spark's own Kafka connector; parses none."""
+"""Reads the lines of the metrics topic with Spark's own Kafka connector; parses none."""
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from analytics import columns
-from analytics.errors import UnreadableDump
+from analytics.errors import EmptyDump, UnreadableDump
 from protocol.metrics.topic import METRICS_TOPIC
 
+SCHEME: Final = "kafka://"
+TO_TOPIC: Final = "does its cluster file say metrics: {to_topic: true}?"
+_BYTES: Final = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 _ADDRESS: Final = re.compile(r"kafka://([^/\s,]+:\d+(?:,[^/\s,]+:\d+)*)(?:/([A-Za-z0-9._-]+)?)?")
 
 
@@ -42,6 +46,43 @@ def stream_records(spark: SparkSession, address: TopicAddress) -> DataFrame:
     """Return the topic from its beginning on, as a stream; columns as ``lines_of``."""
     reader = spark.readStream.format("kafka").options(**_options(address))
     return lines_of(reader.option("startingOffsets", "earliest").load())
+
+
+def batch_records(spark: SparkSession, address: TopicAddress) -> DataFrame:
+    """Return what is in the topic now; columns as ``lines_of``.
+
+    All partitions end at one moment. Left to itself each task looks for the end when it begins: the
+    brokers whose partitions come first would look as if they had fallen silent.
+
+    Raises:
+        EmptyDump: there is no such topic.
+    """
+    ends = _end_offsets(spark, address)
+    if not ends:
+        raise EmptyDump(f"no topic {address.topic} on {address.servers}: {TO_TOPIC}")
+    reader = spark.read.format("kafka").options(**_options(address))
+    return lines_of(reader.option("endingOffsets", json.dumps({address.topic: ends})).load())
+
+
+def _end_offsets(spark: SparkSession, address: TopicAddress) -> dict[str, int]:
+    """Ask for the end of every partition, by the consumer that the connector brings."""
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    settings = jvm.java.util.HashMap()
+    for name in ("key", "value"):
+        settings.put(f"{name}.deserializer", _BYTES)
+    settings.put("bootstrap.servers", address.servers)
+    settings.put("allow.auto.create.topics", "false")
+    settings.put("isolation.level", "read_committed")
+    kafka = jvm.org.apache.kafka
+    consumer = kafka.clients.consumer.KafkaConsumer(settings)
+    try:
+        partitions = jvm.java.util.ArrayList()
+        for each in consumer.partitionsFor(address.topic) or ():
+            partitions.add(kafka.common.TopicPartition(address.topic, each.partition()))
+        ends = consumer.endOffsets(partitions)
+        return {str(each.partition()): ends[each] for each in partitions}
+    finally:
+        consumer.close()
 
 
 def lines_of(records: DataFrame) -> DataFrame:

@@ -15,17 +15,19 @@ from jbodlab.errors import ExitCode, LabError
 
 # The job's own exit codes, analytics/__main__.py: loading that module would load Spark here.
 _JAVA_MISSING: Final = 3
+_CONNECTOR_MISSING: Final = 7
 
 
-def run_report(dump_dir: Path, out_dir: Path, *options: str) -> str:
+def run_report(source: Path | str, out_dir: Path, *options: str) -> str:
     """Write tables below ``out_dir``; return the report as JSON text.
 
-    ``options`` are further ones of ``python -m analytics``.
+    ``source`` is a dump folder, or the ``kafka://`` address of a metrics topic; ``options`` are
+    further ones of ``python -m analytics``.
 
     Raises:
         LabError: MISSING_JAVA, MISSING_PACKAGE, or FAILED with the job's last words.
     """
-    command = [*_command(dump_dir, out_dir), *options, "--json"]
+    command = [*_command(source, out_dir), *options, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return done.stdout
@@ -49,17 +51,18 @@ def follow_dump(dump_dir: Path, out_dir: Path) -> None:
         raise _error(process.returncode, said.strip())
 
 
-def _command(dump_dir: Path, out_dir: Path) -> list[str]:
+def _command(source: Path | str, out_dir: Path) -> list[str]:
     if importlib.util.find_spec("pyspark") is None:
         raise LabError(
             ExitCode.MISSING_PACKAGE,
             "the report runs on Spark: install it with `pip install 'jbodlab[analytics]'`",
         )
-    if not dump_dir.is_dir():
+    if isinstance(source, Path) and not source.is_dir():
         raise LabError(
-            ExitCode.FAILED, f"there is no dump in {dump_dir}: start the cluster with `jbodlab up`"
+            ExitCode.FAILED, f"there is no dump in {source}: start the cluster with `jbodlab up`"
         )
-    options = ["--dump", str(dump_dir), "--out", str(out_dir)]
+    option = "--dump" if isinstance(source, Path) else "--from"
+    options = [option, str(source), "--out", str(out_dir)]
     return [sys.executable, "-m", analytics.__name__, *options]
 
 
@@ -67,6 +70,8 @@ def _error(returncode: int, said: str) -> LabError:
     reason = " ".join(said.splitlines()[-1:]).removeprefix("analytics: ")
     if returncode == _JAVA_MISSING:
         return LabError(ExitCode.MISSING_JAVA, reason)
+    if returncode == _CONNECTOR_MISSING:
+        return LabError(ExitCode.MISSING_PACKAGE, reason)
     return LabError(ExitCode.FAILED, f"the Spark job failed: {reason}")
 
 

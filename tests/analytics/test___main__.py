@@ -56,11 +56,32 @@ def test_a_dump_that_is_not_there_is_one_line_and_its_own_exit_code(tmp_path: Pa
     assert done.stderr == f"analytics: cannot read {tmp_path}/no: it does not exist\n"
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        (),
+        ("--dump", "d", "--from", "kafka://a:1"),
+        ("--from", "kafka://a:1", "--live"),
+    ],
+)
+def test_a_report_has_one_source_and_only_a_dump_is_followed(source: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(main, [*source, "--out", "o"])
+    assert result.exit_code == 2
+    assert "give --dump FOLDER or --from kafka://HOST:PORT" in result.stderr
+
+
+def test_an_address_that_names_no_topic_is_one_line_before_spark_starts() -> None:
+    result = CliRunner().invoke(main, ["--from", "host:9092", "--out", "o"])
+    assert result.exit_code == ExitCode.UNREADABLE_DUMP
+    assert result.stderr.startswith("analytics: 'host:9092' names no topic")
+    assert result.stderr.count("\n") == 1
+
+
 def test_every_option_explains_itself() -> None:
     result = CliRunner().invoke(main, ["--help"])
     assert result.exit_code == 0
     for option in (
         *("--dump", "--out", "--master", "--bucket", "--plan", "--live", "--tables", "--json"),
-        *("--plain", "--archive"),
+        *("--from", "--plain", "--archive"),
     ):
         assert option in result.stdout

@@ -88,22 +88,35 @@ def rows_in_topic(lab: Lab) -> Rows:
         consumer.close()
 
 
-def rows_in_parquet(out: Path) -> Rows:
-    """Return what lies below ``rows``, as DuckDB reads it; staging folders are left out."""
+def rows_in_parquet(out: Path, below: str = "batch=*/") -> Rows:
+    """Return what lies below ``rows``, as DuckDB reads it; staging folders are left out.
+
+    ``below`` is where files are in a day's folder: a stream has one for each micro-batch.
+    """
     import duckdb  # noqa: PLC0415 - whoever has loaded it complains of leaks when it ends
 
     found: Rows = Counter()
     for table in TABLES:
-        files = f"{out}/rows/{table}/run_id=*/day=*/batch=*/*.parquet"
+        files = f"{out}/rows/{table}/run_id=*/day=*/{below}*.parquet"
         if not any(out.glob(files.removeprefix(f"{out}/"))):
             continue
-        query = f"SELECT * EXCLUDE (day, batch) FROM read_parquet('{files}')"
+        folders = "day, batch" if below else "day"
+        query = f"SELECT * EXCLUDE ({folders}) FROM read_parquet('{files}')"
         read = duckdb.connect().execute(query)
         names = [column[0] for column in read.description or ()]
         found.update(
             (table, canonical(dict(zip(names, row, strict=True)))) for row in read.fetchall()
         )
     return found
+
+
+def report(lab: Lab, out: Path, log: Path) -> dict[str, Any]:
+    """Return what ``jbodlab report`` says of the topic."""
+    command = [sys.executable, "-m", "jbodlab", "report", "--json"]
+    command += ["--config", str(lab.cluster.config_path), "--from", source(lab), "--out", str(out)]
+    with log.open("ab") as errors:
+        said = subprocess.check_output(command, stderr=errors, timeout=10 * DEADLINE_S)
+    return json.loads(said)["report"]
 
 
 def canonical(row: dict[str, Any]) -> str:
@@ -116,7 +129,7 @@ def newest_ms(rows: Rows) -> int:
 
 @pytest.mark.sampled_among("the metrics topic on Spark", kept=0)
 @pytest.mark.timeout(40 * DEADLINE_S)
-def test_a_disk_fails_below_the_metrics_topic_and_each_row_is_in_parquet_once(
+def test_a_disk_fails_below_the_metrics_topic_and_stream_and_report_have_each_row_once(
     lab: Lab, tmp_path: Path
 ) -> None:
     out, log = tmp_path / "out", tmp_path / "spark.log"
@@ -135,3 +148,10 @@ def test_a_disk_fails_below_the_metrics_topic_and_each_row_is_in_parquet_once(
     assert max(after.values()) == 1, "an idempotent producer writes nothing twice"
     assert before <= stored <= after
     assert {table for table, _ in stored} >= {"log_dir", "replica", "failover_event", "request"}
+    found = report(lab, tmp_path / "report", log)
+    reported, last = rows_in_parquet(tmp_path / "report", below=""), rows_in_topic(lab)
+    assert after <= reported <= last
+    assert sum(found["row_counts"].values()) == reported.total()
+    # It would be stale if its broker's partition were read to an earlier end than the others.
+    assert [row["state"] for row in found["log_dirs"]].count("offline") == 1
+    assert not any(found["duplicate_counts"].values())

@@ -14,3 +14,17 @@ def test_without_a_dump_the_report_says_where_it_looked(tmp_path: Path) -> None:
     assert result.exit_code == ExitCode.FAILED
     assert f"there is no dump in {tmp_path}/data/metrics" in result.stderr.replace("\n", " ")
     assert "jbodlab up" in one_line(result)
+
+
+def test_a_topic_is_read_as_it_is_now_and_instead_of_a_dump(tmp_path: Path) -> None:
+    config = ("--config", str(write_lab_spec(tmp_path)))
+    for other in (("--dump", str(tmp_path)), ("--live",)):
+        result = jbodlab("report", "--from", "kafka://host:1", *other, *config)
+        assert result.exit_code == ExitCode.USAGE
+        assert "python -m analytics.follow" in " ".join(result.stderr.split())
+
+
+def test_what_is_no_topic_is_told_how_to_write_one(tmp_path: Path) -> None:
+    result = jbodlab("report", "--from", "host:1", "--config", str(write_lab_spec(tmp_path)))
+    assert result.exit_code == ExitCode.FAILED
+    assert "write kafka://HOST:PORT" in " ".join(result.stderr.split())
