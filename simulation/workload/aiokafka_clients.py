@@ -312,7 +312,7 @@ class AiokafkaReader(AiokafkaWorkload, ABC, Generic[SettingsT]):
                 if not isinstance(error, NoOffsetForPartitionError):  # It begins to read.
                     self.progress.count_error(error_name(error))
                 polling.fail(error_name(error))
-                await self._position_reset.after(consumer, error)
+                await self._position_reset.after(consumer, error, self.positions)
                 return []
             self._position_reset.polled()
             reads = [read_of(tp, records) for tp, records in sorted(found.items()) if records]
@@ -329,6 +329,10 @@ class AiokafkaConsumerWorkload(AiokafkaReader[ConsumerSettings]):
         with self._history.begin(self._client_id, Function.ASSIGN, anew) as assigning:
             assigning.ok(anew)
         return self._consumer(self._settings.topic, group_id=None)
+
+    async def _after_read(self, consumer: Any, reads: Sequence[Read]) -> None:
+        """Keep where it is: the library may have forgotten it by now."""
+        self.positions |= {read.tp: read.records[-1][0] + 1 for read in reads}
 
 
 def positions_of(consumer: Any) -> dict[TopicPartition, int]:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from aiokafka.errors import KafkaError as AiokafkaError
 from aiokafka.errors import NoOffsetForPartitionError, OffsetOutOfRangeError
 
+from protocol.ids import TopicPartition
 from simulation.workload.pause import pause
 
 OUT_OF_RANGE_MAX: Final = 20
@@ -39,10 +40,24 @@ class PositionReset:
         """Begin to count anew: a poll went well."""
         self._out_of_range_count = 0
 
-    async def after(self, consumer: Any, error: AiokafkaError) -> None:
-        """Begin where a partition does that has no offset yet, or none that its leader has."""
+    async def after(
+        self, consumer: Any, error: AiokafkaError, positions: Mapping[TopicPartition, int]
+    ) -> None:
+        """Begin where a partition does that has no offset yet, or none that its leader has.
+
+        Args:
+            consumer: a poll of which raised ``error``.
+            error: any.
+            positions: where partitions were read to. Without a group the library assigns all of
+                them anew, as if it had never read them, whenever there is another one.
+        """
         if isinstance(error, NoOffsetForPartitionError):
-            await consumer.seek_to_beginning(*error.args)
+            for tp in error.args:
+                position = positions.get(TopicPartition(tp.topic, tp.partition))
+                if position is None:
+                    await consumer.seek_to_beginning(tp)
+                else:
+                    consumer.seek(tp, position)
         elif isinstance(error, OffsetOutOfRangeError):
             self._out_of_range_count += 1
             lost: list[Any] = []

@@ -15,6 +15,7 @@ from aiokafka.errors import (
     OffsetOutOfRangeError,
 )
 
+from protocol import ids
 from simulation.workload.position_reset import OUT_OF_RANGE_MAX, PositionReset
 
 _TP = TopicPartition("ledger", 0)
@@ -30,6 +31,7 @@ class _Consumer:
         self.asked = 0
         self.assigned = {_TP}
         self.sought: list[TopicPartition] = []
+        self.positions: dict[TopicPartition, int] = {}
 
     async def beginning_offsets(self, tps: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         self.asked += 1
@@ -43,13 +45,16 @@ class _Consumer:
     def assignment(self) -> set[TopicPartition]:
         return self.assigned
 
+    def seek(self, tp: TopicPartition, offset: int) -> None:
+        self.positions[tp] = offset
+
     async def seek_to_beginning(self, *tps: TopicPartition) -> None:
         self.sought += tps
 
 
 async def _refused(reset: PositionReset, consumer: _Consumer, times: int) -> None:
     for _ in range(times):
-        await reset.after(consumer, OffsetOutOfRangeError({_TP: _OFFSET}))
+        await reset.after(consumer, OffsetOutOfRangeError({_TP: _OFFSET}), {})
 
 
 def _reset() -> PositionReset:
@@ -59,9 +64,19 @@ def _reset() -> PositionReset:
 async def test_a_partition_without_an_offset_is_read_from_its_beginning() -> None:
     consumer = _Consumer()
 
-    await _reset().after(consumer, NoOffsetForPartitionError(_TP))
+    await _reset().after(consumer, NoOffsetForPartitionError(_TP), {})
 
     assert consumer.sought == [_TP]
+
+
+async def test_partitions_that_are_assigned_anew_are_read_on_where_they_were() -> None:
+    consumer, added = _Consumer(), TopicPartition("ledger", 1)
+
+    positions = {ids.TopicPartition("ledger", 0): _OFFSET}
+    await _reset().after(consumer, NoOffsetForPartitionError(_TP, added), positions)
+
+    assert consumer.positions == {_TP: _OFFSET}
+    assert consumer.sought == [added]
 
 
 async def test_an_offset_that_the_leader_has_is_kept_however_often_others_refuse_it() -> None:
@@ -120,6 +135,6 @@ async def test_other_errors_move_no_position() -> None:
     consumer, reset = _Consumer(), _reset()
 
     for _ in range(OUT_OF_RANGE_MAX):
-        await reset.after(consumer, NotLeaderForPartitionError())
+        await reset.after(consumer, NotLeaderForPartitionError(), {})
 
     assert (consumer.asked, consumer.sought) == (0, [])
