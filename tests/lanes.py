@@ -26,6 +26,7 @@ JAVA: Final = (
     "tests/analytics/",
     "tests/differential/",
     "tests/kafka_tools/",
+    "tests/mixed/",
     "tests/integration/test_apache_kafka",
 )
 """What starts a JVM; within a lane two of them seldom run beside each other."""

@@ -29,6 +29,7 @@ from tests.golden import (
     make_releases,
     make_segments,
     make_transcripts,
+    make_znodes,
 )
 from tests.golden.made import Made
 
@@ -47,6 +48,7 @@ MAKERS: Final[dict[str, Callable[[], Made]]] = {
     "features": make_features.made,
     "log_dirs": make_log_dirs.made,
     "transcripts": make_transcripts.made,
+    "znodes": make_znodes.made,
 }
 _LINES_MAX: Final = 5
 
