@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from controller.core import catch_up, failures, removals, reports
+from controller.core.effects import Answer
 from controller.core.election import Strategy
 from controller.core.events import RequestArrived, Tick
 from controller.core.partition_moves import bring_online
@@ -95,21 +96,28 @@ def heartbeat(step: Step, event: RequestArrived) -> None:
 
 
 def controlled_shutdown(step: Step, event: RequestArrived) -> None:
-    """Serve ControlledShutdown: move leaderships away, answer what is left; wait for nobody."""
+    """Serve ControlledShutdown: move leaderships away, answer what is left.
+
+    It waits for no other broker. The one that leaves is answered behind all that it is sent, at the
+    latest after a session: once it has the answer it asks to be let go, and what would still wait
+    for it then is dropped.
+    """
     request: ControlledShutdownRequest = event.request
     code = _shutdown_error(step, request)
     if code is not ErrorCode.NONE:
         step.answer(event.token, ControlledShutdownResponse(error_code=code))
         return
     remaining = _hand_over(step, request.broker_id)
-    step.answer(
-        event.token,
-        ControlledShutdownResponse(
-            remaining_partitions=[
-                RemainingPartition(topic_name=tp.topic, partition_index=tp.partition)
-                for tp in remaining
-            ]
-        ),
+    response = ControlledShutdownResponse(
+        remaining_partitions=[
+            RemainingPartition(topic_name=tp.topic, partition_index=tp.partition)
+            for tp in remaining
+        ]
+    )
+    step.when_answered(
+        request.broker_id,
+        Answer(event.token, response),
+        deadline_ms=step.now_ms + step.settings.session_timeout_ms,
     )
 
 

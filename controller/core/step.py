@@ -144,10 +144,21 @@ class Step:
             for broker_id, progress in self.run.channels.items()
             if progress.answered < progress.metadata_sent
         }
-        if not told:
-            self.effects.append(done)
-            return
-        self.run.waiting.append(Waiting(told, deadline_ms, done, late))
+        self._wait(Waiting(told, deadline_ms, done, late))
+
+    def when_answered(self, broker_id: int, done: Effect, *, deadline_ms: int) -> None:
+        """Hold ``done`` back until one broker answered all that was sent to it, or the deadline."""
+        progress = self.run.channels.get(broker_id)
+        told: dict[int, tuple[int, int]] = {}
+        if progress is not None and progress.answered < progress.sent:
+            told[broker_id] = (progress.broker_epoch, progress.sent)
+        self._wait(Waiting(told, deadline_ms, done, late=done))
+
+    def _wait(self, waiting: Waiting) -> None:
+        if waiting.told:
+            self.run.waiting.append(waiting)
+        else:
+            self.effects.append(waiting.done)
 
     def report(
         self, failure_id: str, step: FailoverStep, *, topics: int = -1, partitions: int = -1

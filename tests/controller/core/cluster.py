@@ -304,13 +304,13 @@ class Cluster:
         self.settle()
 
     def shut_down(self, broker_id: int) -> ControlledShutdownResponse:
-        response: ControlledShutdownResponse = self.call(
-            ControlledShutdownRequest(
-                broker_id=broker_id, broker_epoch=self.state.brokers[broker_id].broker_epoch
-            ),
-            3,
-        )
-        return response
+        token = self.ask_to_shut_down(broker_id)
+        self.settle()
+        return self.answers[token]
+
+    def ask_to_shut_down(self, broker_id: int) -> int:
+        epoch = self.state.brokers[broker_id].broker_epoch
+        return self.ask(ControlledShutdownRequest(broker_id=broker_id, broker_epoch=epoch), 3)
 
     def create(
         self, name: str, *replicas: Sequence[int], configs: dict[str, str] | None = None

@@ -94,7 +94,8 @@ class Story:
 
     def shut_down(self, broker_id: int, _number: int) -> None:
         if self.cluster.state.is_reachable(broker_id):
-            self.cluster.shut_down(broker_id)
+            self.cluster.ask_to_shut_down(broker_id)
+        self.cluster.settle()
 
     def hold(self, broker_id: int, _number: int) -> None:
         self.cluster.held = [broker_id]

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from controller.core.effects import Answer, ConnectBroker, DisconnectBroker, Note, Send
 from controller.core.records import ProducerIdsAllocated
 from controller.core.run_state import RunState
 from controller.core.state import ClusterState
 from controller.core.step import Step
+from protocol.errors import ErrorCode
 from protocol.messages.control import StopReplicaRequest, UpdateMetadataRequest
-from tests.controller.core.cluster import registered, settings
+from tests.controller.core.cluster import (
+    HEARTBEAT_MS,
+    SESSION_MS,
+    registered,
+    settings,
+    three_brokers,
+)
 
 
 def step() -> Step:
@@ -77,3 +86,34 @@ def test_log_lines_wait_for_the_work() -> None:
 
     assert begun.effects == []
     assert begun.notes == [Note("as planned"), Note("not planned", is_warning=True)]
+
+
+@pytest.mark.scenario(163)
+def test_a_leaving_broker_has_all_that_it_is_told_before_it_may_leave() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2], [2, 1])
+    cluster.take()
+    cluster.held.extend((1, 2))
+
+    token = cluster.ask_to_shut_down(1)
+    for _ in cluster.take()[1]:
+        assert token not in cluster.answers
+        cluster.answer_next(1)
+
+    assert cluster.answers[token].error_code == ErrorCode.NONE
+
+
+def test_a_leaving_broker_that_answers_nothing_waits_for_a_session_at_most() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.held.append(1)
+
+    token = cluster.ask_to_shut_down(1)
+    beaten_ms = cluster.now_ms
+    while token not in cluster.answers:
+        assert cluster.now_ms <= beaten_ms + SESSION_MS
+        for broker_id in (1, 2, 3):
+            cluster.beat(broker_id)
+        cluster.advance(HEARTBEAT_MS)
+
+    assert cluster.answers[token].error_code == ErrorCode.NONE
