@@ -6,6 +6,7 @@ recording has gaps. Nothing is judged here.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +15,15 @@ from typing import Final
 from jbodlab.asking.admin import ClusterAdmin
 from tests.differential.story_lab import BROKER_IDS, StoryLab
 from tests.differential.tap import Told
-from tests.differential.told import Request, Transcript, last_rows, normal, transcript
+from tests.differential.told import (
+    Epochs,
+    Request,
+    Transcript,
+    last_leaders,
+    newest_epochs,
+    normal,
+    transcript,
+)
 from tests.kafka_tools.tools import KafkaTools, Printed
 
 _T: Final = {0: (1, 2, 3), 1: (2, 3, 1), 2: (3, 1, 2), 3: (1, 3, 2)}
@@ -41,6 +50,7 @@ class Story:
         self._chapter = Chapter()
         self._recorded = Transcript({}, {}, [], {})
         self._told_before = dict.fromkeys(BROKER_IDS, 0)
+        self._epochs = Epochs()
         self.chapters: dict[str, Chapter] = {}
 
     def tell(self) -> None:
@@ -187,8 +197,8 @@ class Story:
 
     def _replace_controller(self) -> None:
         self._lab.kill_controller_and_broker(1)
-        wanted = last_rows(self._recorded.requests[2])
-        self._wait_until_told(lambda now: last_rows(now[2]) == wanted)
+        wanted = last_leaders(self._recorded.requests[2])
+        self._wait_until_told(lambda now: last_leaders(now[2]) == wanted)
 
     # Between the chapters.
 
@@ -233,9 +243,9 @@ class Story:
         }.get(name)
         if between is not None:
             between()
-            self._told_before = {
-                broker_id: len(told) for broker_id, told in self._lab.told().items()
-            }
+            told = self._lab.told()
+            self._told_before = {broker_id: len(each) for broker_id, each in told.items()}
+            self._epochs = newest_epochs(itertools.chain.from_iterable(told.values()))
         self._recorded = transcript(name)
         self._chapter = self.chapters[name] = Chapter()
 
@@ -258,7 +268,7 @@ class Story:
 
     def _since(self, told: dict[int, list[Told]]) -> dict[int, list[Request]]:
         return {
-            broker_id: normal(told[broker_id][self._told_before[broker_id] :])
+            broker_id: normal(told[broker_id][self._told_before[broker_id] :], self._epochs)
             for broker_id in BROKER_IDS
         }
 

@@ -30,6 +30,8 @@ _RETURN: Final = "13-dir-repaired-restart"
 _BEFORE_RETURN: Final = 11
 """So many requests to brokers 2 and 3 come in one order; those after them name who is back."""
 _OLD_CONTROLLER: Final = 1
+_ISR: Final = 2
+"""Where a row has it."""
 
 
 def made() -> Made:
@@ -68,11 +70,22 @@ def differences(name: str, chapter: Chapter, stands: Transcript) -> Iterator[str
 
 def _settled(name: str, broker_id: int, requests: Sequence[Request]) -> Any:
     """Return what two runs have alike of what a broker was told."""
+    requests = [_with_sorted_isrs(request) for request in requests]
     if name != _RETURN:
         return requests
     if broker_id == _OLD_CONTROLLER:
         return rows([each for each in requests if each["api"] != "StopReplica"])
     return requests[:_BEFORE_RETURN], rows(requests[_BEFORE_RETURN:])
+
+
+def _with_sorted_isrs(request: Request) -> Request:
+    if request["api"] == "StopReplica":
+        return request
+    sorted_rows = {
+        name: [*row[:_ISR], sorted(row[_ISR]), *row[_ISR + 1 :]]
+        for name, row in request["partitions"].items()
+    }
+    return {**request, "partitions": sorted_rows}
 
 
 def _said(code: int, lines: Sequence[str]) -> tuple[int, list[str]]:
