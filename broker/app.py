@@ -36,6 +36,7 @@ from broker.world import World
 from protocol.cluster_file.spec import ClusterSpec, FaultSpec
 from protocol.faults.document import fault_content
 from protocol.faults.model import broker_in_charge
+from protocol.security.doors import door_of
 from protocol.transport.connection_watch import connection_limits
 from protocol.transport.heap_trim import trim_when_quiet
 from protocol.transport.paced_transport import ServerLinks
@@ -101,6 +102,10 @@ class Broker:
         self._loop = asyncio.get_running_loop()
         self._end: asyncio.Future[ExitCode] = self._loop.create_future()
         self._parts = Parts(spec, self._own, world, self._end_with)
+        config = self._parts.config
+        self._doors = {
+            each.name: door_of(each.name, each.protocol, config) for each in self._own.listeners
+        }
         self.broker_control = self._make_control()
         """What the control endpoint shows and does."""
         self.request_faults = self._parts.request_faults
@@ -153,21 +158,30 @@ class Broker:
             self._parts.record_turns.close()
             self._parts.link.close()
 
+    async def _listen(self, server: RpcServer) -> int:
+        """Open all listeners; return the port of the first, by which the nodes come."""
+        ports: list[int] = []
+        for each in self._own.listeners:
+            starting = server.start(each.bind_host, each.port, self._doors[each.name])
+            ports.append(await _bind(starting, each.bind_host, each.port))
+            logger.info("listening on %s:%d", each.bind_host, ports[-1])
+        return ports[0]
+
     async def _check_port(self) -> None:
         """Refuse a taken port before any log dir loses its clean-shutdown marker.
 
         Raises:
             StartupError: as ``_bind``.
         """
-        host, port = self._own.bind_host, self._own.port
 
-        async def try_out() -> int:
+        async def try_out(host: str, port: int) -> int:
             server = await self._loop.create_server(asyncio.Protocol, host, port)
             server.close()
             await server.wait_closed()
             return port
 
-        await _bind(try_out(), host, port)
+        for each in self._own.listeners:
+            await _bind(try_out(each.bind_host, each.port), each.bind_host, each.port)
 
     async def _open_log_dirs(self) -> dict[str, LoadedLogDir]:
         """Open and load every log dir, all at once; without those that are offline."""
@@ -190,7 +204,7 @@ class Broker:
         return loaded
 
     async def _serve(self, loaded: Mapping[str, LoadedLogDir]) -> ExitCode:
-        parts, own = self._parts, self._own
+        parts = self._parts
         self.broker_control.engine = engine = parts.make_engine()
         await engine.start(loaded)
         context = parts.context()
@@ -211,7 +225,7 @@ class Broker:
         draw = parts.request_faults.chance.random
         faulty.links = ServerLinks(server.transport_of, server.replace_transport, draw)
         parts.network.open_peers = lambda: server.peers
-        port = await _bind(server.start(own.bind_host, own.port), own.bind_host, own.port)
+        port = await self._listen(server)
         topic = parts.metric_topic()
         dump = parts.dump(topic)
         code = ExitCode.CLEAN
@@ -268,7 +282,6 @@ class Broker:
         self._enter(BrokerState.RUNNING)
         self.broker_control.port = port
         self.serving.set_result(port)
-        logger.info("listening on %s:%d", self._own.bind_host, port)
         if self._own.emulate is not None:
             logger.info("clients see Kafka %s", self._own.emulate)
 

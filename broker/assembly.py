@@ -56,6 +56,7 @@ from protocol.configs.types import ALL_LOG_DIRS
 from protocol.faults.model import CLIENT_NODE, CONTROLLER_NODE, broker_node
 from protocol.ids import BrokerId, fetcher_client_id, node_client_id
 from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
+from protocol.security.doors import key_of
 from protocol.transport.network_faults import NetworkFaults
 from protocol.transport.rpc_client import RpcClient
 from protocol.transport.server_memory import server_memory
@@ -87,6 +88,7 @@ class Parts:
         self._end_process = end_process
         self.overrides = config_overrides(own)
         self.config = broker_config(self.overrides)
+        self._key = key_of(own.listeners[0].protocol, self.config)
         self.metrics = Metrics(own.id)
         self.disks = {one.path: self._disk(one) for one in own.log_dirs}
         self._nodes = nodes_by_address(spec)
@@ -97,7 +99,6 @@ class Parts:
         )
         self.request_faults = RequestFaults(self.network)
         self.memory = server_memory(self.config, nodes_by_client_id(spec))
-        """What requests and answers of this process may hold."""
         self.record_turns = RecordTurns(world.codec_worker())
         self.log_dirs = {path: self._log_dir(path, one) for path, one in self.disks.items()}
         self.loading = Loading(
@@ -206,8 +207,8 @@ class Parts:
             broker_id=self._own.id,
             cluster_id=self._spec.cluster_id,
             incarnation_id=self._world.random.randbytes(16),
-            advertised_host=self._own.advertised_host,
-            advertised_port=self._own.advertised_port or port,
+            listeners=self._own.listeners,
+            port=port,
             rack=self._own.rack,
         )
 
@@ -240,6 +241,7 @@ class Parts:
                 answers_to_nodes=self.memory.answers_to_nodes,
                 record_turns=self.record_turns,
                 counters=self.metrics.counters,
+                listener=self._own.listeners[0].name,
                 witness=self._world.witness,
             ),
         )
@@ -359,7 +361,8 @@ class Parts:
         return self._client(host, port, fetcher_client_id(self._own.id), to)
 
     def _client(self, host: str, port: int, client_id: str, to: str) -> RpcClient:
-        return RpcClient(host=host, port=port, client_id=client_id, way=self.network.way(to))
+        way = self.network.way(to)
+        return RpcClient(host=host, port=port, client_id=client_id, way=way, key=self._key)
 
     async def _send_alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         response: AlterPartitionResponse = await self.link.request(request, ALTER_PARTITION_VERSION)

@@ -9,9 +9,10 @@ from protocol.ids import fetcher_client_id, node_client_id
 
 def nodes_by_address(spec: ClusterSpec) -> dict[tuple[str, int], str]:
     """Return which broker's node is where brokers connect to."""
+    first = {broker.id: broker.listeners[0] for broker in spec.brokers}
     return {
-        (broker.advertised_host, broker.advertised_port): broker_node(broker.id)
-        for broker in spec.brokers
+        (listener.advertised_host, listener.advertised_port): broker_node(broker_id)
+        for broker_id, listener in first.items()
     }
 
 

@@ -34,11 +34,15 @@ from controller.journal import Journal
 from controller.stamps import put_stamp_on
 from protocol.cluster_file.spec import ClusterSpec
 from protocol.configs.parsing import broker_config
+from protocol.connection import DEFAULT_LISTENER
 from protocol.ids import node_client_id
 from protocol.metrics.rows import FailoverEventRow, FailoverStep, MetricRow
 from protocol.metrics.writer import MetricWriter, NewRowWriter
 from protocol.ports import WallClock
+from protocol.security.doors import door_of, key_of
+from protocol.security.listeners import protocol_between_nodes
 from protocol.transport.connection_watch import connection_limits
+from protocol.transport.door import Door
 from protocol.transport.rpc_client import RpcClient
 from protocol.transport.rpc_server import RpcServer
 from protocol.transport.server_memory import server_memory
@@ -97,6 +101,7 @@ class Controller:
         self._clock = clock
         self._random = random
         self._new_row_writer = new_row_writer
+        self._key = key_of(protocol_between_nodes(spec.configs), broker_config(spec.configs))
         self._connect = connect or self._connect_by_rpc
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._next_token = 0
@@ -208,13 +213,14 @@ class Controller:
             memory=server_memory(config, {node_client_id(each.id) for each in self._spec.brokers}),
             limits=connection_limits(config),
         )
+        door = door_of(DEFAULT_LISTENER, protocol_between_nodes(self._spec.configs), config)
         async with asyncio.TaskGroup() as group:
             self._channels = Channels(group, self._connect, self._post, self._give_up)
             group.create_task(self._commit_all(), name="journal")
             group.create_task(self._write_rows(), name="metric-dump")
             self._post(Started())
             try:
-                self.listening.set_result(await _listen(server, host, port))
+                self.listening.set_result(await _listen(server, host, port, door))
                 _log.info("listening on %s:%d", host, self.listening.result())
                 await self._stopping.wait()
             finally:
@@ -226,7 +232,8 @@ class Controller:
                 self._has_rows.set()
 
     def _connect_by_rpc(self, host: str, port: int) -> RpcClient:
-        return RpcClient(host=host, port=port, client_id=node_client_id(self._spec.controller.id))
+        client_id = node_client_id(self._spec.controller.id)
+        return RpcClient(host=host, port=port, client_id=client_id, key=self._key)
 
     def _post(self, event: Event) -> None:
         """Decide; what follows is done once the decision is durable."""
@@ -377,8 +384,8 @@ def _wanted_topics(spec: ClusterSpec) -> list[WantedTopic]:
     ]
 
 
-async def _listen(server: RpcServer, host: str, port: int) -> int:
+async def _listen(server: RpcServer, host: str, port: int, door: Door) -> int:
     try:
-        return await server.start(host, port)
+        return await server.start(host, port, door)
     except OSError as error:
         raise PortError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error

@@ -73,10 +73,15 @@ def _metrics_topic(broker_count: int) -> NewTopic:
     )
 
 
-def coordinator_of(image: MetadataImage, topic: str, key: str) -> LiveBroker | None:
-    """Return who coordinates a key; None while nobody does, as the topic or its leader is away."""
+def coordinator_of(
+    image: MetadataImage, topic: str, key: str, listener: str | None = None
+) -> LiveBroker | None:
+    """Return who coordinates a key, as reached by a listener (None: the brokers' own).
+
+    None while nobody does, as the topic or its leader is away.
+    """
     known = image.topic(topic)
     if known is None:
         return None
     leader, _ = image.leader_of(TopicPartition(topic, partition_for(key, len(known.partitions))))
-    return image.live_broker(leader)
+    return image.live_broker(leader, listener)

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable
 from dataclasses import replace
 from typing import Final
 
-from broker.core.metadata_image import MetadataImage, PartitionImage, TopicImage
+from broker.core.metadata_image import LiveBroker, MetadataImage, PartitionImage, TopicImage
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import NO_LEADER, ZERO_UUID
 from protocol.messages.metadata import (
@@ -54,11 +54,20 @@ def check_names(request: MetadataRequest, version: int) -> None:
 class MetadataAnswers:
     """The answers of one broker. One per image; rows it returns are shared: never change them."""
 
-    __slots__ = ("_image", "_rows")
+    __slots__ = ("_image", "_listener", "_others", "_rows")
 
-    def __init__(self, image: MetadataImage) -> None:
+    def __init__(self, image: MetadataImage, listener: str | None = None) -> None:
+        """Answer what is true at a listener; None is that of the brokers themselves."""
         self._image = image
+        self._listener = listener
+        self._others: dict[str, MetadataAnswers] = {}
         self._rows: dict[tuple[str, int], tuple[int, MetadataResponseTopic]] = {}
+
+    def at(self, listener: str) -> MetadataAnswers:
+        """Return those for clients that came in by a listener."""
+        if self._listener is None and listener not in self._others:
+            self._others[listener] = MetadataAnswers(self._image, listener)
+        return self._others.get(listener, self)
 
     def answer(
         self,
@@ -86,7 +95,7 @@ class MetadataAnswers:
                 MetadataResponseBroker(
                     node_id=broker.id, host=broker.host, port=broker.port, rack=broker.rack
                 )
-                for broker in self._image.live_brokers()
+                for broker in self._image.live_brokers(self._listener)
             ],
             cluster_id=cluster_id,
             controller_id=self._image.client_controller_id(),
@@ -179,23 +188,26 @@ class MetadataAnswers:
         leader = partition.leader
         code = self._leader_error(leader, layout)
         if layout == _LAYOUT_V0:
-            reachable = tuple(filter(self._image.live_broker, replicas))
-            reachable_isr = tuple(filter(self._image.live_broker, isr))
+            reachable = tuple(filter(self._live_broker, replicas))
+            reachable_isr = tuple(filter(self._live_broker, isr))
             if code == ErrorCode.NONE and (reachable, reachable_isr) != (replicas, isr):
                 code = ErrorCode.REPLICA_NOT_AVAILABLE
             replicas, isr = reachable, reachable_isr
         return MetadataResponsePartition(
             error_code=code,
             partition_index=index,
-            leader_id=leader if self._image.live_broker(leader) else NO_LEADER,
+            leader_id=leader if self._live_broker(leader) else NO_LEADER,
             leader_epoch=partition.leader_epoch,
             replica_nodes=replicas,
             isr_nodes=isr,
             offline_replicas=partition.offline_replicas,
         )
 
+    def _live_broker(self, broker_id: int) -> LiveBroker | None:
+        return self._image.live_broker(broker_id, self._listener)
+
     def _leader_error(self, leader: int, layout: int) -> ErrorCode:
-        if self._image.live_broker(leader) is not None:
+        if self._live_broker(leader) is not None:
             return ErrorCode.NONE
         if self._image.is_alive(leader) and layout == _LAYOUT_LISTENER_ERRORS:
             return ErrorCode.LISTENER_NOT_FOUND

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from protocol.connection import DEFAULT_LISTENER
 from protocol.ids import (
     LEADER_DURING_DELETE,
     NO_LEADER,
@@ -25,7 +26,6 @@ from protocol.messages.control import (
     UpdateMetadataTopicState,
 )
 
-DEFAULT_LISTENER: Final = "PLAINTEXT"
 _SECURITY_PROTOCOLS: Final = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"}
 """Listener names of UpdateMetadata before version 3, which has none."""
 
@@ -79,6 +79,7 @@ class MetadataImage:
     __slots__ = (
         "_alive",
         "_brokers",
+        "_elsewhere",
         "_listener",
         "_names",
         "_topics",
@@ -102,6 +103,8 @@ class MetadataImage:
         self._listener = listener
         self._alive: dict[int, UpdateMetadataBroker] = {}
         self._brokers: dict[int, LiveBroker] = {}
+        self._elsewhere: dict[str, Mapping[int, LiveBroker]] = {}
+        """By the other listeners, as far as somebody asked."""
         self._topics: dict[str, TopicImage] = {}
         self._names: dict[bytes, str] = {}
 
@@ -122,13 +125,23 @@ class MetadataImage:
         names = tuple(topic.topic_name for topic in request.topic_states)
         return MetadataChange(tuple(deleted), names, brokers_changed)
 
-    def live_brokers(self) -> list[LiveBroker]:
-        """Return the brokers that clients can reach, by id."""
-        return list(self._brokers.values())
+    def live_brokers(self, listener: str | None = None) -> list[LiveBroker]:
+        """Return the brokers that can be reached by a listener, by id.
 
-    def live_broker(self, broker_id: int) -> LiveBroker | None:
+        None is the listener by which the brokers reach each other.
+        """
+        return list(self._at(listener).values())
+
+    def live_broker(self, broker_id: int, listener: str | None = None) -> LiveBroker | None:
         """Return where a broker is reached; None when it is dead or lacks the listener."""
-        return self._brokers.get(broker_id)
+        return self._at(listener).get(broker_id)
+
+    def _at(self, listener: str | None) -> Mapping[int, LiveBroker]:
+        if listener is None or listener == self._listener:
+            return self._brokers
+        if listener not in self._elsewhere:
+            self._elsewhere[listener] = _reached_by(listener, self._alive)
+        return self._elsewhere[listener]
 
     def is_alive(self, broker_id: int) -> bool:
         """Tell whether the controller counts the broker as alive, with whatever listeners."""
@@ -180,15 +193,14 @@ class MetadataImage:
 
     def _update_brokers(self, rows: Sequence[UpdateMetadataBroker]) -> bool:
         alive = {row.id: row for row in sorted(rows, key=lambda row: row.id)}
-        brokers: dict[int, LiveBroker] = {}
-        for broker_id, row in alive.items():
-            address = _endpoints(row).get(self._listener)
-            if address is not None:
-                brokers[broker_id] = LiveBroker(BrokerId(broker_id), *address, row.rack)
+        brokers = _reached_by(self._listener, alive)
         changed = brokers != self._brokers or alive.keys() != self._alive.keys()
+        changed = changed or any(
+            _reached_by(listener, alive) != known for listener, known in self._elsewhere.items()
+        )
         if changed:
             self.brokers_generation = self.generation
-        self._alive, self._brokers = alive, brokers
+        self._alive, self._brokers, self._elsewhere = alive, brokers, {}
         return changed
 
     def _forget_others(self, rows: Sequence[UpdateMetadataTopicState]) -> list[TopicPartition]:
@@ -235,6 +247,15 @@ class MetadataImage:
         del self._topics[topic.name]
         del self.topic_generations[topic.name]
         self._names.pop(topic.topic_id, None)
+
+
+def _reached_by(listener: str, alive: Mapping[int, UpdateMetadataBroker]) -> dict[int, LiveBroker]:
+    found: dict[int, LiveBroker] = {}
+    for broker_id, row in alive.items():
+        address = _endpoints(row).get(listener)
+        if address is not None:
+            found[broker_id] = LiveBroker(BrokerId(broker_id), *address, row.rack)
+    return found
 
 
 def _endpoints(row: UpdateMetadataBroker) -> Mapping[str, tuple[str, int]]:

@@ -72,7 +72,7 @@ class EngineState:
         self.hosted: HostedPartitions[Replica, HostedLog[Partition]] = HostedPartitions(
             ports.witness
         )
-        self.metadata = MetadataImage(broker_id=broker_id)
+        self.metadata = MetadataImage(broker_id=broker_id, listener=ports.listener)
         self.tails = TailCache(total_bytes_max=config.jbodlab_tail_cache_bytes)
         self.cleaning_pauses = CleaningPauses()
         self.cleaner_offsets = CleanerOffsets()

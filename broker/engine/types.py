@@ -20,6 +20,7 @@ from broker.record_turns import RecordTurns
 from protocol.byte_budget import ByteBudget
 from protocol.configs.broker import RESPONSE_BYTES_MAX
 from protocol.configs.parsing import TopicConfig
+from protocol.connection import DEFAULT_LISTENER
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
@@ -283,3 +284,5 @@ class EnginePorts:
     counters: Counters
     witness: Witness = unwitnessed
     """Told of every move of the engine's state machines."""
+    listener: str = DEFAULT_LISTENER
+    """By which followers reach leaders."""

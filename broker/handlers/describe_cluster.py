@@ -12,7 +12,7 @@ from typing import Final
 
 from broker.context import Context
 from broker.core.metadata_answer import CLUSTER_OPERATIONS
-from broker.handlers import handles
+from broker.handlers import Client, handles_client
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.cluster import (
     DescribeClusterBroker,
@@ -26,9 +26,9 @@ _CONTROLLERS: Final = 2
 _FORWARD_TIMEOUT_MS: Final = 5_000
 
 
-@handles(DescribeClusterRequest, "0-2", refuse=refuse_describe_cluster)
+@handles_client(DescribeClusterRequest, "0-2", refuse=refuse_describe_cluster)
 async def handle(
-    context: Context, request: DescribeClusterRequest, version: int
+    context: Context, request: DescribeClusterRequest, version: int, client: Client
 ) -> DescribeClusterResponse:
     """Source: AuthHelper.computeDescribeClusterResponse."""
     if request.endpoint_type == _CONTROLLERS:
@@ -45,7 +45,7 @@ async def handle(
     response = DescribeClusterResponse(
         cluster_id=context.cluster_id,
         controller_id=metadata.client_controller_id(),
-        brokers=await _brokers(context, request, version),
+        brokers=await _brokers(context, request, version, client.listener),
     )
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = CLUSTER_OPERATIONS
@@ -53,7 +53,7 @@ async def handle(
 
 
 async def _brokers(
-    context: Context, request: DescribeClusterRequest, version: int
+    context: Context, request: DescribeClusterRequest, version: int, listener: str
 ) -> Sequence[DescribeClusterBroker]:
     if request.include_fenced_brokers:
         answer: DescribeClusterResponse = await context.controller.forward(
@@ -61,10 +61,14 @@ async def _brokers(
         )
         if answer.error_code != ErrorCode.NONE:
             raise KafkaError(ErrorCode(answer.error_code), answer.error_message or "")
+        for broker in answer.brokers:  # The controller knows how nodes reach each other.
+            reached = context.metadata.live_broker(broker.broker_id, listener)
+            if reached is not None:
+                broker.host, broker.port = reached.host, reached.port
         return answer.brokers
     return [
         DescribeClusterBroker(
             broker_id=broker.id, host=broker.host, port=broker.port, rack=broker.rack
         )
-        for broker in context.metadata.live_brokers()
+        for broker in context.metadata.live_brokers(listener)
     ]

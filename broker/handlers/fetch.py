@@ -27,7 +27,7 @@ from broker.core.old_clients import fetch_error
 from broker.engine.fetch_room import FetchRoom
 from broker.engine.serve.fetch import PARTS_OF_A_STEP
 from broker.engine.types import FetchParams, FetchPart, FetchResult
-from broker.handlers import handles
+from broker.handlers import Client, handles_client
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import NO_EPOCH, ZERO_UUID, TopicPartition
 from protocol.messages.fetch import (
@@ -90,13 +90,14 @@ def refuse(request: FetchRequest, version: int, error: KafkaError) -> FetchRespo
     )
 
 
-@handles(FetchRequest, "0-18", refuse=refuse)
-async def handle(context: Context, request: FetchRequest, version: int) -> FetchResponse:
+@handles_client(FetchRequest, "0-18", refuse=refuse)
+async def handle(
+    context: Context, request: FetchRequest, version: int, client: Client
+) -> FetchResponse:
     """Find the session, read its partitions, answer those that have news."""
     check_isolation_level(request.isolation_level)
-    replica_id = request.replica_id
-    if version >= _REPLICA_STATE_SINCE:
-        replica_id = request.replica_state.replica_id
+    has_state = version >= _REPLICA_STATE_SINCE
+    replica_id = request.replica_state.replica_id if has_state else request.replica_id
     parts: dict[SessionKey, FetchPart] = {}
     takes_steps = _are_more(chain(request.topics, request.forgotten_topics_data), PARTS_OF_A_STEP)
     if takes_steps:
@@ -139,14 +140,14 @@ async def handle(context: Context, request: FetchRequest, version: int) -> Fetch
             answer.add(some)
             await context.turns.next()
         del news, left
-        for done in (results, session.parts):
-            await context.turns.drop(done)
+        await context.turns.drop(results)
+        await context.turns.drop(session.parts)
     _count(context, answer.sent_bytes, replica_id)
     response = FetchResponse(session_id=session_id, responses=answer.topics)
     if answer.leaders and version >= _LEADER_HINTS_SINCE:
         response.node_endpoints = [
             NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
-            for node in context.metadata.live_brokers()
+            for node in context.metadata.live_brokers(client.listener)
             if node.id in answer.leaders
         ]
     return response

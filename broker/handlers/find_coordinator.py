@@ -9,7 +9,7 @@ from typing import Final
 
 from broker.context import Context
 from broker.core.internal_topics import coordinator_of
-from broker.handlers import handles
+from broker.handlers import Client, handles_client
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.coordinators import (
     Coordinator,
@@ -35,9 +35,9 @@ def refuse(
     return _response([_not_found(key, error) for key in keys], version)
 
 
-@handles(FindCoordinatorRequest, "0-6", refuse=refuse)
+@handles_client(FindCoordinatorRequest, "0-6", refuse=refuse)
 async def handle(
-    context: Context, request: FindCoordinatorRequest, version: int
+    context: Context, request: FindCoordinatorRequest, version: int, client: Client
 ) -> FindCoordinatorResponse:
     """Answer each key by itself; have the topic made that is not there."""
     keys = request.coordinator_keys if version >= _BATCHES_SINCE else [request.key]
@@ -48,11 +48,11 @@ async def handle(
         raise KafkaError(ErrorCode.INVALID_REQUEST, "" if is_silent else text)
     if not context.metadata.has_topic(topic):
         context.auto_topics.create([topic])
-    return _response([_find(context, topic, key) for key in keys], version)
+    return _response([_find(context, topic, key, client.listener) for key in keys], version)
 
 
-def _find(context: Context, topic: str, key: str) -> Coordinator:
-    broker = coordinator_of(context.metadata, topic, key)
+def _find(context: Context, topic: str, key: str, listener: str) -> Coordinator:
+    broker = coordinator_of(context.metadata, topic, key, listener)
     if broker is None:
         error = KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The coordinator is not available.")
         return _not_found(key, error)

@@ -1,4 +1,4 @@
-"""Serves: Metadata (3), brokers, topics, leaders and offline replicas.
+"""Serves: Metadata (3), brokers, topics, leaders and offline replicas, at the client's listener.
 
 Differs from Kafka: the node named as controller is this broker, as KRaft brokers name any live one.
 Versions: 0-13; the code at the top of v13, which sends a client back to its bootstrap servers
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from broker.context import Context
 from broker.core.metadata_answer import check_names
-from broker.handlers import handles
+from broker.handlers import Client, handles_client
 from protocol.errors import KafkaError
 from protocol.messages.metadata import (
     MetadataRequest,
@@ -34,8 +34,10 @@ def refuse(request: MetadataRequest, _version: int, error: KafkaError) -> Metada
     )
 
 
-@handles(MetadataRequest, "0-13", refuse=refuse)
-async def handle(context: Context, request: MetadataRequest, version: int) -> MetadataResponse:
+@handles_client(MetadataRequest, "0-13", refuse=refuse)
+async def handle(
+    context: Context, request: MetadataRequest, version: int, client: Client
+) -> MetadataResponse:
     """Answer from the metadata at hand; start creating unknown topics where that is wanted."""
     check_names(request, version)
     creating: list[str] = []
@@ -43,6 +45,6 @@ async def handle(context: Context, request: MetadataRequest, version: int) -> Me
         creating = context.metadata_answers.unknown_topics(request)
         if creating:
             context.auto_topics.create(creating)
-    return context.metadata_answers.answer(
+    return context.metadata_answers.at(client.listener).answer(
         request, version, cluster_id=context.cluster_id, creating=creating
     )

@@ -117,7 +117,7 @@ async def handle(
     else:
         parts = await _verified(context, request.transactional_id, version, parts, results)
     begun = await context.produces.begin(parts, acks=request.acks, timeout_ms=request.timeout_ms)
-    finish = partial(_finish, context, (request, version), results, begun)
+    finish = partial(_finish, context, (request, version, client.listener), results, begun)
     return finish() if begun.ready.done() else Begun(begun.ready, finish, begun.abandon)
 
 
@@ -164,18 +164,18 @@ def _internal(name: str) -> ProduceResult:
 
 def _finish(
     context: Context,
-    asked: tuple[ProduceRequest, int],
+    asked: tuple[ProduceRequest, int, str],
     results: list[ProduceResult | None],
     begun: BegunProduce,
 ) -> ProduceResponse | None:
     """Put what was refused and what was appended together."""
-    request, version = asked
+    request, _, _ = asked
     appended = iter(begun.results())
     answers = [next(appended) if result is None else result for result in results]
     if request.acks == ACKS_NONE:
         _close_on_error(answers)
         return None
-    return _response(context, request, version, answers)
+    return _response(context, asked, answers)
 
 
 def _check(partition: PartitionProduceData, version: int) -> ProduceResult | None:
@@ -254,8 +254,9 @@ def _close_on_error(answers: list[ProduceResult]) -> None:
 
 
 def _response(
-    context: Context, request: ProduceRequest, version: int, results: list[ProduceResult]
+    context: Context, asked: tuple[ProduceRequest, int, str], results: list[ProduceResult]
 ) -> ProduceResponse:
+    request, version, listener = asked
     left = iter(results)
     response = ProduceResponse(
         responses=[
@@ -275,7 +276,7 @@ def _response(
     if leaders and version >= _LEADER_HINTS_SINCE:
         response.node_endpoints = [
             NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
-            for node in context.metadata.live_brokers()
+            for node in context.metadata.live_brokers(listener)
             if node.id in leaders
         ]
     return response

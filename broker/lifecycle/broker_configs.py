@@ -19,7 +19,7 @@ from broker.lifecycle.fetched_configs import (
 )
 from protocol.admin.configs import describe_configs_request
 from protocol.cluster_file.spec import BrokerSpec
-from protocol.configs.broker import BROKER_KEYS, BrokerConfig
+from protocol.configs.broker import BROKER_KEYS, KEYS_OF_THE_SPEC, BrokerConfig
 from protocol.configs.parsing import BrokerOverrides, broker_config
 from protocol.configs.types import ALL_BROKERS, ALL_LOG_DIRS, ResourceType
 from protocol.errors import ErrorCode, KafkaError
@@ -33,16 +33,20 @@ logger = logging.getLogger(__name__)
 
 def config_overrides(own: BrokerSpec) -> dict[str, str]:
     """Return what the cluster file sets for a broker, its own words turned into Kafka's keys."""
+    listeners = own.listeners
     own_words = {
         "broker.id": str(own.id),
         "broker.rack": own.rack,
-        "listeners": f"PLAINTEXT://{own.bind_host}:{own.port}",
-        "advertised.listeners": f"PLAINTEXT://{own.advertised_host}:{own.advertised_port}",
+        "listeners": ",".join(f"{each.name}://{each.bind_host}:{each.port}" for each in listeners),
+        "advertised.listeners": ",".join(
+            f"{each.name}://{each.advertised_host}:{each.advertised_port}" for each in listeners
+        ),
         "log.dirs": ",".join(one.path for one in own.log_dirs),
     }
     known = {name: text for name, text in own_words.items() if text is not None}
     assert all(name in BROKER_KEYS for name in known)
-    return {**own.configs, **known}
+    assert not any(name in own.configs for name in KEYS_OF_THE_SPEC), "checked by the spec"
+    return {**known, **own.configs}
 
 
 class BrokerConfigs(FetchedConfigs):

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from protocol.messages.lifecycle import BrokerRegistrationRequest, Listener
-
-LISTENER_NAME: Final = "PLAINTEXT"
-_PLAINTEXT: Final = 0
+from protocol.security.listeners import Listener as OwnListener
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,25 +16,30 @@ class Identity:
     cluster_id: str
     incarnation_id: bytes
     """16 bytes, new for every start of the process."""
-    advertised_host: str
-    advertised_port: int
+    listeners: tuple[OwnListener, ...]
+    """The one for brokers and the controller first."""
+    port: int
+    """The one that it is bound to, which is advertised where no other is."""
     rack: str | None
 
     def registration(
         self, *, directory_ids: list[bytes], previous_broker_epoch: int
     ) -> BrokerRegistrationRequest:
         """Return the request that registers this broker with its online log dirs."""
-        listener = Listener(
-            name=LISTENER_NAME,
-            host=self.advertised_host,
-            port=self.advertised_port,
-            security_protocol=_PLAINTEXT,
-        )
+        listeners = [
+            Listener(
+                name=each.name,
+                host=each.advertised_host,
+                port=each.advertised_port or self.port,
+                security_protocol=each.protocol,
+            )
+            for each in self.listeners
+        ]
         return BrokerRegistrationRequest(
             broker_id=self.broker_id,
             cluster_id=self.cluster_id,
             incarnation_id=self.incarnation_id,
-            listeners=[listener],
+            listeners=listeners,
             features=[],
             rack=self.rack,
             log_dirs=directory_ids,

@@ -28,6 +28,16 @@ from protocol.faults.model import (
     broker_in_charge,
 )
 from protocol.releases import RELEASES
+from protocol.security.listeners import (
+    INTER_BROKER_LISTENER,
+    INTER_BROKER_PROTOCOL,
+    LISTENERS,
+    ListenersError,
+    SecurityProtocol,
+    listeners_of,
+    plain_listener,
+    protocol_between_nodes,
+)
 
 Port: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1)]
@@ -311,6 +321,41 @@ def _config_mistakes(leaves: Leaves, reserved: tuple[str, ...]) -> Iterator[str]
             yield f"{place(path)}.{mistake.name}: {mistake.text}"
 
 
+def _listener_mistakes(leaves: Leaves) -> Iterator[str]:
+    """Check the listeners of each broker, with what is set for all of them."""
+    of_all: dict[str, Any] = leaves.get(("configs",)) or {}
+    taken = {value: path for path, value in _ports(leaves).items()}
+    for path, port in _values(leaves, "port").items():
+        if path[0] != "brokers":
+            continue
+        configs = config_text({**of_all, **(leaves.get((*path[:-1], "configs")) or {})})
+        where: Path = (*path[:-1], "configs")
+        try:
+            found = listeners_of(configs, plain_listener(LOOPBACK, port, LOOPBACK, port))
+        except ListenersError as error:
+            yield f"{place(where)}.{error.key}: {error.text}"
+            continue
+        others = [each.port for each in found if each.port != port]
+        if len(others) == len(found):
+            yield f"{place(path)}: must be the port of one of the listeners, is {port}"
+        for other in others:
+            if other in taken:
+                yield f"{place(where)}.{LISTENERS}: port {other} is taken by {place(taken[other])}"
+            taken[other] = (*where, LISTENERS)
+        if found[0].protocol is not _protocol_of_all(of_all):
+            yield (
+                f"{place(where)}: {INTER_BROKER_LISTENER} or {INTER_BROKER_PROTOCOL} must be set "
+                "in the configs of the cluster: the controller speaks the same protocol"
+            )
+
+
+def _protocol_of_all(of_all: Mapping[str, Any]) -> SecurityProtocol | None:
+    try:
+        return protocol_between_nodes(config_text(of_all))
+    except ListenersError:
+        return None
+
+
 _CHECKS: Final[tuple[Callable[[Leaves], Iterator[str]], ...]] = (
     _empty_list_mistakes,
     _duplicate_mistakes,
@@ -319,4 +364,5 @@ _CHECKS: Final[tuple[Callable[[Leaves], Iterator[str]], ...]] = (
     _fault_mistakes,
     _cordon_mistakes,
     _release_mistakes,
+    _listener_mistakes,
 )

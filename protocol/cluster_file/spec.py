@@ -24,10 +24,12 @@ from protocol.cluster_file.text import read_text_file
 from protocol.cluster_file.yaml import read_yaml
 from protocol.configs.broker import KEYS_OF_THE_SPEC
 from protocol.configs.names import CORDONED_LOG_DIRS
+from protocol.configs.security import FILE_KEYS
 from protocol.configs.types import ALL_LOG_DIRS
 from protocol.faults.document import fault_content, read_fault
 from protocol.faults.model import BrokerFault, DiskFault, NodeFault
 from protocol.features import cluster_release
+from protocol.security.listeners import Listener, listeners_of, plain_listener
 
 MIB: Final = 1 << 20
 
@@ -82,6 +84,13 @@ class BrokerSpec:
     log_dirs: tuple[LogDirSpec, ...]
     configs: Mapping[str, str]
     """By Kafka's name: the cluster's, overlaid with this broker's."""
+
+    @property
+    def listeners(self) -> tuple[Listener, ...]:
+        """Where it listens; what brokers and the controller connect to comes first."""
+        own = plain_listener(self.bind_host, self.port, self.advertised_host, self.advertised_port)
+        return listeners_of(self.configs, own)
+
     emulate: str | None = None
     """The Kafka release that clients see, such as "2.4"; None shows them all that is served."""
 
@@ -266,8 +275,11 @@ def _broker(document: BrokerDocument, cluster: ClusterDocument, base_dir: Path) 
 
 
 def _configs(configs: Mapping[str, Any], base_dir: Path) -> dict[str, str]:
-    """Return Kafka's texts; log dirs named among them become absolute, too (KAFKA-20901)."""
+    """Return Kafka's texts; files and log dirs named among them become absolute (KAFKA-20901)."""
     texts = config_text(configs)
+    for name in FILE_KEYS:
+        if texts.get(name):
+            texts[name] = str(base_dir / texts[name])
     cordoned = texts.get(CORDONED_LOG_DIRS, ALL_LOG_DIRS)
     if cordoned not in ("", ALL_LOG_DIRS):
         paths = (str(base_dir / path.strip()) for path in cordoned.split(","))

@@ -1,6 +1,6 @@
 """A broker's configuration keys and their typed values: one field per key.
 
-Only keys that something here reads or describes; none of security. Keys that begin
+Only keys that something here reads or describes. Keys that begin
 with ``jbodlab.`` are ours. Built by ``protocol.configs.parsing``. Source: KafkaConfig.scala and the
 server-common config classes (3.9).
 """
@@ -11,8 +11,8 @@ import sys
 from dataclasses import dataclass
 from typing import Final
 
-from protocol.configs.authorizer import AuthorizerConfig
 from protocol.configs.checks import at_least, cordoned, one_of
+from protocol.configs.security import SecurityConfig
 from protocol.configs.types import INT_MAX, LONG_MAX, ConfigKey, ConfigType, Update, key, keys_of
 
 REQUEST_BYTES_MAX: Final = 32 << 20
@@ -23,16 +23,12 @@ RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerConfig(AuthorizerConfig):
+class BrokerConfig(SecurityConfig):
     """The effective configuration of one broker."""
 
     broker_id: int = key(ConfigType.INT, -1, "Id of this broker.")
     broker_rack: str | None = key(
         ConfigType.STRING, None, "Rack of this broker, for placing replicas apart.", nullable=True
-    )
-    listeners: str = key(ConfigType.STRING, "PLAINTEXT://:9092", "Address this broker binds.")
-    advertised_listeners: str | None = key(
-        ConfigType.STRING, None, "Address given to clients.", nullable=True
     )
     log_dir: str = key(ConfigType.STRING, "/tmp/kafka-logs", "Log dirs when log.dirs is unset.")
     log_dirs: str | None = key(
@@ -341,8 +337,6 @@ BROKER_KEYS: Final[dict[str, ConfigKey]] = keys_of(BrokerConfig)
 KEYS_OF_THE_SPEC: Final = (
     "broker.id",
     "broker.rack",
-    "listeners",
-    "advertised.listeners",
     "log.dir",
     "log.dirs",
 )

@@ -10,18 +10,21 @@ import asyncio
 import functools
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple, Protocol, cast
 
 from protocol.apis import APIS
 from protocol.connection import ClientConnection, ResponseReceived
 from protocol.errors import Malformed, MalformedAnswer
 from protocol.ports import Buffer
+from protocol.transport.door import HANDSHAKE_TIMEOUT_MS, NO_KEY, Authenticate, Key
 from protocol.transport.flow_control import wake_up, write_all
 from protocol.wire.fast import codec
 from protocol.wire.table import META
 
 _NEVER_S: Final = math.inf
+RENEWAL_SHARE: Final = 0.85  # Of a session's lifetime, of which Kafka's clients wait 85 to 95 %.
 
 
 class Way(Protocol):
@@ -53,9 +56,16 @@ class RpcClient:
     """One connection to ``host``:``port``, made again on the next request after it was lost."""
 
     def __init__(
-        self, *, host: str, port: int, client_id: str | None, way: Way | None = None
+        self,
+        *,
+        host: str,
+        port: int,
+        client_id: str | None,
+        way: Way | None = None,
+        key: Key = NO_KEY,
     ) -> None:
         """Connect to nobody yet; ``way`` may hold requests and answers back."""
+        self._key = key
         self.host = host
         self.port = port
         self._client_id = client_id
@@ -196,15 +206,37 @@ class RpcClient:
         if self._way is not None:
             await self._way.connect()
         number = 0 if self._way is None else self._way.number_connection()
+        options = self._key.options()
         try:
             _, link = await loop.create_connection(
-                lambda: _Link(self._name, self._client_id, number), self.host, self.port
+                lambda: _Link(self._name, self._client_id, number), self.host, self.port, **options
             )
         except ConnectionError:
             raise
         except OSError as error:
             raise ConnectionError(f"cannot connect to {self._name}: {error}") from error
+        if self._key.authenticate is not None:
+            await self._authenticate(link, self._key.authenticate)
         return link
+
+    async def _authenticate(self, link: _Link, authenticate: Authenticate) -> None:
+        """Authenticate before the first request, and again before the session ends (KIP-368)."""
+        try:
+            async with asyncio.timeout(HANDSHAKE_TIMEOUT_MS / 1000):
+                lifetime_ms = await authenticate(link.ask)
+        except (ConnectionError, TimeoutError) as error:
+            words = str(error) or f"no answer in {HANDSHAKE_TIMEOUT_MS} ms"
+            link.abort(words)
+            raise ConnectionError(f"{self._name} did not authenticate us: {words}") from error
+        except asyncio.CancelledError:
+            link.abort("cancelled")
+            raise
+        if lifetime_ms:
+            link.when_due(lifetime_ms, lambda: self._authenticate_again(link, authenticate))
+
+    async def _authenticate_again(self, link: _Link, authenticate: Authenticate) -> None:
+        with suppress(ConnectionError):  # Who asks by this connection is told.
+            await self._authenticate(link, authenticate)
 
 
 async def _receive(way: Way, link: _Link, until_s: float) -> None:
@@ -256,6 +288,7 @@ class _Link(asyncio.BufferedProtocol):
         self._error: type[ConnectionError] = ConnectionResetError
         """What waiting requests end with, and the words."""
         self.is_closed = False
+        self._renewal: asyncio.TimerHandle | asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # A cast, as not every loop's transport derives from asyncio's.
@@ -283,9 +316,18 @@ class _Link(asyncio.BufferedProtocol):
             waiting, _ = self._waiting.popleft()
             if not waiting.done():
                 waiting.set_exception(self._error(reason))
-        if self._alarm is not None:
-            self._alarm.cancel()
+        for timer in (self._alarm, self._renewal):
+            if timer is not None:
+                timer.cancel()
         wake_up(self._writable)
+
+    def when_due(self, lifetime_ms: int, renew: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Have a session renewed when most of its time is over, unless the connection is."""
+
+        def begin() -> None:
+            self._renewal = self._loop.create_task(renew())
+
+        self._renewal = self._loop.call_later(lifetime_ms * RENEWAL_SHARE / 1000, begin)
 
     def pause_writing(self) -> None:
         self._writable = self._loop.create_future()

@@ -10,11 +10,13 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
-from protocol.connection import Peer, RequestReceived, ServerConnection
+from protocol.connection import Peer, RequestReceived
 from protocol.framing import FRAME_SIZE_BYTES_MAX, RECEIVE_BUFFER_BYTES
 from protocol.transport.connection_watch import ConnectionLimits, ConnectionWatch
+from protocol.transport.door import OPEN_DOOR, Door
 from protocol.transport.flow_control import wake_up
 from protocol.transport.link_owner import Dispatch
 from protocol.transport.rounds import Rounds
@@ -31,7 +33,7 @@ CLOSE_TIMEOUT_MS: Final = 500
 class RpcServer:
     """Listens, and runs one task per connection in a task group of its own.
 
-    ``start`` first, ``stop`` last; both once.
+    ``start`` first, once for each listener, ``stop`` last and once.
     """
 
     def __init__(
@@ -64,7 +66,7 @@ class RpcServer:
         self.rounds = Rounds(self._links, self.memory.is_node)
         self._watch = ConnectionWatch(self._links.values, self.memory, limits)
         self._links_made = 0
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
         self._stopping = asyncio.Event()
         self._all_answered: asyncio.Future[None] | None = None
         """Set while the server stops and answers are begun."""
@@ -90,19 +92,25 @@ class RpcServer:
         """Let a connection that is open send by another transport from now on."""
         self._links[number].transport = transport
 
-    async def start(self, host: str, port: int) -> int:
+    async def start(self, host: str, port: int, door: Door = OPEN_DOOR) -> int:
         """Listen on ``host``; return the port, which the system chooses for ``port`` 0.
 
         Raises:
             OSError: the address is taken or not ours.
         """
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._make_link, host, port)
-        ready = loop.create_future()
-        # The one task outside a group: it holds the group, and ``stop`` awaits it.
-        self._supervisor = loop.create_task(self._supervise(ready), name="rpc-server")
-        await ready
-        bound: int = self._server.sockets[0].getsockname()[1]
+        tls: dict[str, Any] = {}
+        if door.tls is not None:
+            tls = {"ssl": door.tls, "ssl_handshake_timeout": door.handshake_timeout_ms / 1000}
+        make = partial(self._make_link, door)
+        server = await loop.create_server(make, host, port, **tls)
+        self._servers.append(server)
+        if self._supervisor is None:
+            ready = loop.create_future()
+            # The one task outside a group: it holds the group, and ``stop`` awaits it.
+            self._supervisor = loop.create_task(self._supervise(ready), name="rpc-server")
+            await ready
+        bound: int = server.sockets[0].getsockname()[1]
         return bound
 
     async def stop(self) -> None:
@@ -113,14 +121,16 @@ class RpcServer:
         request; others are served meanwhile, as followers have to fetch what is to be answered.
         It takes ``answer_timeout_ms`` and ``CLOSE_TIMEOUT_MS`` at most.
         """
-        if self._server is None or self._supervisor is None:
+        if self._supervisor is None:
             return
-        self._server.close()
+        for server in self._servers:
+            server.close()
         self._watch.stop()
         await self._answer_begun()
         self._stopping.set()
         await self._supervisor
-        await self._server.wait_closed()
+        for server in self._servers:
+            await server.wait_closed()
 
     async def _answer_begun(self) -> None:
         if not any(link.has_begun for link in self._links.values()):
@@ -172,10 +182,10 @@ class RpcServer:
             for link in links:
                 await link.closed
 
-    def _make_link(self) -> ServerLink:
-        connection = ServerConnection(self._size_bytes_max, self._receive_buffer, waits=True)
+    def _make_link(self, door: Door) -> ServerLink:
+        connection = door.make_connection(self._size_bytes_max, self._receive_buffer)
         self._links_made += 1
-        return ServerLink(self, connection, self._links_made)
+        return ServerLink(self, connection, self._links_made, door)
 
     def link_opened(self, link: ServerLink) -> None:
         """Run the worker of a new connection."""
@@ -183,8 +193,9 @@ class RpcServer:
             link.abort()
             return
         self._links[link.number] = link
+        dispatch = link.admitted(self._dispatch)
         link.worker = self._group.create_task(
-            link.serve(self._dispatch), name=f"rpc-server-{link.number}"
+            link.serve(dispatch), name=f"rpc-server-{link.number}"
         )
 
     def link_closed(self, link: ServerLink) -> None:

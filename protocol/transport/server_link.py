@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Final, cast
 
 from protocol.connection import CloseConnection, Peer, RequestReceived, ServerConnection
-from protocol.errors import Malformed
 from protocol.ports import Buffer
 from protocol.transport.begun_answers import BegunAnswers, Body, LaterAnswer
+from protocol.transport.door import Door, tell_end
 from protocol.transport.flow_control import cut, wake_up, write_all
 from protocol.transport.held_request import HeldRequest
 from protocol.transport.link_owner import Dispatch, LinkOwner
@@ -47,9 +47,9 @@ class ServerLink(asyncio.BufferedProtocol):
     """One connection: bytes in from the transport, requests to the worker, answers out."""
 
     def __init__(
-        self, server: LinkOwner[ServerLink], connection: ServerConnection, number: int
+        self, server: LinkOwner[ServerLink], connection: ServerConnection, number: int, door: Door
     ) -> None:
-        self._server, self._connection = server, connection
+        self._server, self._connection, self._door = server, connection, door
         self._queue: deque[RequestReceived] = deque()
         self._held = HeldMemory(server.memory)
         self._received, self._rounds = server.memory.received, server.rounds
@@ -74,9 +74,13 @@ class ServerLink(asyncio.BufferedProtocol):
         # A cast, as not every loop's transport derives from asyncio's.
         self.transport = cast("asyncio.Transport", transport)
         self.transport.set_write_buffer_limits(high=UNSENT_BYTES_MAX)
-        if name := transport.get_extra_info("peername"):
-            self.peer = Peer(str(name[0]), int(name[1]), self.number)
+        self.peer = self._door.peer_of(transport, self.number)
         self._server.link_opened(self)
+
+    def admitted(self, dispatch: Dispatch) -> Dispatch:
+        """Return what answers this connection: ``dispatch``, or who lets clients in before it."""
+        admit = self._door.admit
+        return dispatch if admit is None else admit(self, self._connection, dispatch)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Return where the next bytes go: few but for a frame's rest, where enough is here."""
@@ -194,7 +198,7 @@ class ServerLink(asyncio.BufferedProtocol):
             try:
                 await self._answer_all(dispatch)
             except Exception as error:  # noqa: BLE001 -- one connection's bug must not end the others
-                self._log_end(error)
+                tell_end(self.peer, error)
             await self._begun.until_empty()
         finally:
             self._begun.abandon()
@@ -314,18 +318,9 @@ class ServerLink(asyncio.BufferedProtocol):
 
     def _fail(self, error: Exception) -> None:
         """Close because an answer that was begun could not be finished."""
-        self._log_end(error)
+        tell_end(self.peer, error)
         self._flush()
         self.transport.close()
-
-    def _log_end(self, error: Exception) -> None:
-        match error:
-            case CloseConnection():
-                logger.debug("%s: closed: %s", self.peer, error)
-            case Malformed():
-                logger.warning("%s: closed, it sent no request: %s", self.peer, error)
-            case _:
-                logger.error("%s: closed, its request failed", self.peer, exc_info=error)
 
     @property
     def has_begun(self) -> bool:

@@ -50,7 +50,7 @@ async def test_every_log_dir_has_a_disk_that_can_be_made_to_fail(parts: Parts):
 
 async def test_an_incarnation_is_new_for_every_registration_of_a_start(parts: Parts):
     first, second = parts.identity(1_234), parts.identity(1_234)
-    assert first.advertised_port == 1_234
+    assert first.port == 1_234
     assert len(first.incarnation_id) == 16
     assert first.incarnation_id != second.incarnation_id
 

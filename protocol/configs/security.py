@@ -1,0 +1,97 @@
+"""Broker keys of security: listeners, TLS.
+
+Only keys that something here reads. Source: SocketServerConfigs.java, SslConfigs.java,
+BrokerSecurityConfigs.java (3.9).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from protocol.configs.authorizer import AuthorizerConfig
+from protocol.configs.checks import one_of
+from protocol.configs.types import ConfigType, key
+from protocol.principal_mapping import MappingRulesError, PrincipalMapping
+
+FILE_KEYS: Final = ("ssl.keystore.location", "ssl.truststore.location")
+"""Name files."""
+_STORE: Final = one_of("PEM", "PKCS12")
+
+
+def _mapping(rules: Any) -> str | None:
+    try:
+        PrincipalMapping(rules)
+    except MappingRulesError as error:
+        return str(error)
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecurityConfig(AuthorizerConfig):
+    """What a broker's configuration says of its listeners and of who may use them."""
+
+    listeners: str = key(ConfigType.STRING, "PLAINTEXT://:9092", "Addresses this broker binds.")
+    advertised_listeners: str | None = key(
+        ConfigType.STRING, None, "Addresses given to clients, by listener.", nullable=True
+    )
+    listener_security_protocol_map: str = key(
+        ConfigType.STRING,
+        "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
+        "What is spoken at each listener.",
+    )
+    inter_broker_listener_name: str | None = key(
+        ConfigType.STRING,
+        None,
+        "The listener by which brokers and the controller reach this broker.",
+        nullable=True,
+    )
+    security_inter_broker_protocol: str = key(
+        ConfigType.STRING,
+        "PLAINTEXT",
+        "What brokers and the controller speak with each other, where no listener is named.",
+    )
+    ssl_keystore_type: str = key(
+        ConfigType.STRING, "PEM", "Format of the key store: PEM or PKCS12.", _STORE
+    )
+    ssl_keystore_location: str | None = key(
+        ConfigType.STRING, None, "File with this broker's key and certificates.", nullable=True
+    )
+    ssl_keystore_password: str | None = key(
+        ConfigType.PASSWORD, None, "Password of that file, for PKCS12.", nullable=True
+    )
+    ssl_keystore_certificate_chain: str | None = key(
+        ConfigType.PASSWORD, None, "This broker's certificates as PEM.", nullable=True
+    )
+    ssl_keystore_key: str | None = key(
+        ConfigType.PASSWORD, None, "This broker's private key as PEM.", nullable=True
+    )
+    ssl_key_password: str | None = key(
+        ConfigType.PASSWORD, None, "Password of a private key in PEM.", nullable=True
+    )
+    ssl_truststore_type: str = key(
+        ConfigType.STRING, "PEM", "Format of the trust store: PEM or PKCS12.", _STORE
+    )
+    ssl_truststore_location: str | None = key(
+        ConfigType.STRING, None, "File with the certificates that are trusted.", nullable=True
+    )
+    ssl_truststore_password: str | None = key(
+        ConfigType.PASSWORD, None, "Password of that file, for PKCS12.", nullable=True
+    )
+    ssl_truststore_certificates: str | None = key(
+        ConfigType.PASSWORD, None, "The certificates that are trusted, as PEM.", nullable=True
+    )
+    ssl_client_auth: str = key(
+        ConfigType.STRING,
+        "none",
+        "Whether clients of SSL show a certificate: none, requested or required.",
+        one_of("none", "requested", "required"),
+    )
+    ssl_endpoint_identification_algorithm: str = key(
+        ConfigType.STRING,
+        "https",
+        "https: brokers check that a certificate is for the host they connect to; empty: not.",
+    )
+    ssl_principal_mapping_rules: str = key(
+        ConfigType.STRING, "DEFAULT", "From a certificate's name to the principal's.", _mapping
+    )
