@@ -5,6 +5,7 @@ It knows no command and caches nothing but what it has loaded.
 
 from __future__ import annotations
 
+import gc
 import importlib
 from collections.abc import Mapping
 from typing import Any
@@ -51,6 +52,10 @@ class LazyGroup(click.Group):
 
 def _load(place: str) -> click.Command:
     module, _, attribute = place.partition(":")
-    command = getattr(importlib.import_module(module), attribute)
+    gc.disable()  # What is imported stays: looking for garbage among it would be a fifth of it.
+    try:
+        command = getattr(importlib.import_module(module), attribute)
+    finally:
+        gc.enable()
     assert isinstance(command, click.Command), f"{place} is no command"
     return command

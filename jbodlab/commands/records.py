@@ -7,24 +7,16 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
-from kafka import KafkaConsumer, KafkaProducer
-from kafka.errors import KafkaError as ClientError
 
 from jbodlab.commands.completion import complete_topics
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.load import (
-    Load,
-    LoadReport,
-    Verification,
-    dump_load,
-    end_offsets,
-    read_numbers,
-    verify,
-)
+
+if TYPE_CHECKING:
+    from jbodlab.load import LoadReport, Verification
 
 _SHOW_EVERY_S: Final = 0.2
 
@@ -40,6 +32,10 @@ def produce(lab: Lab, topic: str, key_separator: str | None) -> None:
       echo hello | jbodlab produce orders
       seq 1000 | jbodlab produce orders --key-separator :
     """  # noqa: D301 - click leaves the lines behind the backspace as they are
+    # Clients take a moment to load: no help waits for them, here and below.
+    from kafka import KafkaProducer  # noqa: PLC0415
+    from kafka.errors import KafkaError as ClientError  # noqa: PLC0415
+
     producer: Any = KafkaProducer(bootstrap_servers=_servers(lab), acks="all", linger_ms=5)
     try:
         futures = [producer.send(topic, **_record(line, key_separator)) for line in sys.stdin]
@@ -84,9 +80,9 @@ def consume(
     idle_s: float | None,
 ) -> None:
     """Print the values of the records of TOPIC; with --json a line with all of each."""
-    consumer: Any = KafkaConsumer(
+    consumer = _consumer(
+        _servers(lab),
         topic,
-        bootstrap_servers=_servers(lab),
         group_id=group,
         auto_offset_reset="earliest" if from_beginning else "latest",
         consumer_timeout_ms=float("inf") if idle_s is None else idle_s * 1000,
@@ -133,6 +129,8 @@ def load(lab: Lab, topic: str, *, seconds: float, rate: int, record_bytes: int) 
     Break disks meanwhile: it tells how long clients waited at most, and what was lost or is there
     twice. Ends with 12 when anything is, with 1 when records failed. Ctrl-C ends the writing early.
     """
+    from jbodlab.load import Load, dump_load, end_offsets, read_numbers, verify  # noqa: PLC0415
+
     servers = _servers(lab)
     partitions = _partition_count(servers, topic)
     begins = end_offsets(servers, topic, partitions=partitions)
@@ -196,7 +194,7 @@ def _servers(lab: Lab) -> list[str]:
 
 
 def _partition_count(servers: Sequence[str], topic: str) -> int:
-    consumer: Any = KafkaConsumer(bootstrap_servers=list(servers))
+    consumer = _consumer(servers)
     try:
         return len(_partitions_of(consumer, topic))
     finally:
@@ -204,6 +202,13 @@ def _partition_count(servers: Sequence[str], topic: str) -> int:
 
 
 # Any: kafka-python has no types.
+def _consumer(servers: Sequence[str], *topics: str, **settings: Any) -> Any:
+    from kafka import KafkaConsumer  # noqa: PLC0415
+
+    return KafkaConsumer(*topics, bootstrap_servers=list(servers), **settings)
+
+
+# Any: as above.
 def _partitions_of(consumer: Any, topic: str) -> set[int]:
     numbers: set[int] | None = consumer.partitions_for_topic(topic)
     if not numbers:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import click
 from rich.console import Console
@@ -18,18 +18,11 @@ from rich.table import Table
 
 from jbodlab.commands.completion import complete_scenarios
 from jbodlab.commands.output import PIPE_WIDTH
-from jbodlab.commands.run_summary import (
-    checks_lines,
-    coverage_lines,
-    outcome_line,
-    verdict_content,
-)
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.worlds.scenario_files import load_plan, shipped_files
-from simulation.core.capability import why_not
-from simulation.core.coverage import Coverage
 from simulation.core.plan import WORLDS, Plan, World
-from simulation.core.verdict import StoryLine, Verdict
+
+if TYPE_CHECKING:
+    from simulation.core.verdict import StoryLine, Verdict
 
 BOTH: Final = "both"
 
@@ -43,6 +36,9 @@ def scenario() -> None:
 @click.option("--json", "is_json", is_flag=True, help="Write the result as JSON.")
 def list_scenarios(is_json: bool) -> None:  # noqa: FBT001 - click passes it by name
     """Name the scenarios that come with jbodlab."""
+    # What reads and runs scenarios takes a moment to load: no help waits for it, here and below.
+    from jbodlab.worlds.scenario_files import load_plan, shipped_files  # noqa: PLC0415
+
     plans = [load_plan(str(file)) for file in shipped_files()]
     if is_json:
         rows = [
@@ -74,6 +70,8 @@ def list_scenarios(is_json: bool) -> None:  # noqa: FBT001 - click passes it by 
 @click.option("--json", "is_json", is_flag=True, help="Write one line of JSON per file.")
 def check(files: tuple[str, ...], is_json: bool) -> None:  # noqa: FBT001 - click passes it by name
     """Read scenario FILEs and tell every mistake in them."""
+    from jbodlab.worlds.scenario_files import load_plan  # noqa: PLC0415
+
     for file in files:
         plan = load_plan(file)
         steps = len(plan.actions)
@@ -117,6 +115,8 @@ def run(name: str | None, *, is_all: bool, is_json: bool, **options: Any) -> Non
         return
     if (options["folder"], options["log_file"]) != (None, None):
         raise click.UsageError("--folder and --keep-log are for one run in one world")
+    from jbodlab.worlds.scenario_files import shipped_files  # noqa: PLC0415
+
     names = [str(file) for file in shipped_files()] if name is None else [name]
     worlds = WORLDS if world == BOTH else (world,)
     _run_many(names, worlds, options["seed"], is_json=is_json)
@@ -133,7 +133,12 @@ class _Request(NamedTuple):
 
 
 def _run_one(request: _Request, *, is_json: bool) -> None:
-    # The brokers that a simulated world runs take a moment to load; no other command waits for it.
+    from jbodlab.commands.run_summary import (  # noqa: PLC0415
+        checks_lines,
+        outcome_line,
+        verdict_content,
+    )
+    from jbodlab.worlds.scenario_files import load_plan  # noqa: PLC0415
     from jbodlab.worlds.scenario_runs import run_scenario  # noqa: PLC0415
 
     name, world, seed, folder, log_file = request
@@ -154,8 +159,11 @@ def _run_one(request: _Request, *, is_json: bool) -> None:
 
 
 def _run_many(names: Sequence[str], worlds: Sequence[World], seed: int, *, is_json: bool) -> None:
+    from jbodlab.commands.run_summary import coverage_lines  # noqa: PLC0415
     from jbodlab.commands.scenario_table import run_table, show_rows  # noqa: PLC0415
+    from jbodlab.worlds.scenario_files import load_plan  # noqa: PLC0415
     from jbodlab.worlds.scenario_runs import run_scenario  # noqa: PLC0415
+    from simulation.core.coverage import Coverage  # noqa: PLC0415
 
     plans = [load_plan(name) for name in names]
     coverage = Coverage()
@@ -180,10 +188,14 @@ def _show(line: StoryLine, *, is_json: bool) -> None:
 
 def _worlds(plan: Plan) -> list[World]:
     """Return where it can run: real processes can do less than a simulation."""
+    from simulation.core.capability import why_not  # noqa: PLC0415
+
     return [world for world in WORLDS if why_not(plan, world) is None]
 
 
 def _because(plan: Plan) -> str | None:
     """Return why it does not run in every world; None: it does."""
+    from simulation.core.capability import why_not  # noqa: PLC0415
+
     reasons = [reason for world in WORLDS if (reason := why_not(plan, world)) is not None]
     return " ".join(reasons) or None

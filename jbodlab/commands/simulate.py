@@ -11,7 +11,6 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from jbodlab.commands.run_summary import run_content, run_summary, tally_summary
 from jbodlab.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -112,6 +111,7 @@ def _check_spark_usage(options: Mapping[str, Any], master: str | None, out: Path
 
 def _show_one(request: Request, *, is_json: bool) -> bool:
     """Run one plan and tell of it; return whether nothing was found."""
+    from jbodlab.commands.run_summary import run_content, run_summary  # noqa: PLC0415
     from jbodlab.worlds.seed_runs import commit, run_one  # noqa: PLC0415
     from simulation.simulated_run import replay_header  # noqa: PLC0415
 
@@ -130,6 +130,7 @@ def _show_one(request: Request, *, is_json: bool) -> bool:
 
 def _show_many(request: Request, *, is_json: bool) -> bool:
     """Run many seeds and tell what they came to; return whether nothing was found."""
+    from jbodlab.commands.run_summary import tally_summary  # noqa: PLC0415
     from jbodlab.worlds.seed_runs import run_many  # noqa: PLC0415
 
     assert request.seeds is not None
