@@ -1,4 +1,7 @@
-"""The wheel, installed beside a project whose modules have our packages' names: all of it works."""
+"""The wheel, installed beside a project whose modules have our packages' names: all of it works.
+
+On other Pythons it is installed with its libraries in an empty environment, as a user installs it.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,15 @@ ROOT = Path(__file__).parents[2]
 STEP_DEADLINE_S = 5 * DEADLINE_S
 """Spark, and building a wheel, take long on a busy machine."""
 MODULES = ("analytics", "broker", "controller", "protocol", "simulation")
+PIP = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
 SEED = ("simulate", "--seed", "3", "--seconds", "2", "--json")
 
 
 class Installed:
     """The wheel in a virtual environment of its own, without the repository."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, libraries: str | None) -> None:
+        """Have libraries found in the folder ``libraries``; None: in its own environment."""
         self._venv, self._empty = folder / "venv", folder / "empty"
         self._empty.mkdir()
         (folder / "project").mkdir()
@@ -36,27 +41,32 @@ class Installed:
             own = f"raise ImportError('this is the {name} of the user')\n"
             (folder / "project" / f"{name}.py").write_text(own)
         # Libraries only: what .pth files say, such as where the repository is, does not hold there.
-        path = [folder / "project", sysconfig.get_path("purelib")]
+        path = [folder / "project", *([] if libraries is None else [libraries])]
         own = {"PYTHONPATH": os.pathsep.join(map(str, path)), "HOME": str(folder)}
         self._environment = {**os.environ, **own}
 
     def install(self) -> None:
-        pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
-        build = [
-            "wheel",
-            "--no-deps",
-            "--no-index",
-            "--no-build-isolation",
-            "-w",
-            "wheels",
-            str(ROOT),
-        ]
+        """Install the wheel alone on this Python."""
         folder = self._venv.parent
         self._do([sys.executable, "-m", "venv", "--without-pip", str(self._venv)], folder)
-        self._do([*pip, *build], folder)
-        (wheel,) = (folder / "wheels").iterdir()
         python = ["--python", str(self._venv / "bin" / "python")]
-        self._do([*pip, *python, "install", "--no-deps", "--no-index", str(wheel)], folder)
+        wheel = str(self._wheel())
+        self._do([*PIP, *python, "install", "--no-deps", "--no-index", wheel], folder)
+
+    def install_on(self, python: str) -> None:
+        """Install the wheel and its libraries on another Python."""
+        folder = self._venv.parent
+        uv = str(Path(sysconfig.get_path("scripts")) / "uv")
+        self._do([uv, "venv", "--python", python, str(self._venv)], folder)
+        there = str(self._venv / "bin" / "python")
+        self._do([uv, "pip", "install", "--python", there, str(self._wheel())], folder)
+
+    def _wheel(self) -> Path:
+        build = ["wheel", "--no-deps", "--no-index", "--no-build-isolation", "-w", "wheels"]
+        folder = self._venv.parent
+        self._do([*PIP, *build, str(ROOT)], folder)
+        (wheel,) = (folder / "wheels").iterdir()
+        return wheel
 
     def _do(self, command: list[str], folder: Path) -> None:
         subprocess.run(
@@ -80,7 +90,7 @@ class Installed:
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Installed:
-    here = Installed(tmp_path)
+    here = Installed(tmp_path, libraries=sysconfig.get_path("purelib"))
     here.install()
     return here
 
@@ -111,6 +121,36 @@ def test_the_installed_package_works_beside_modules_of_the_same_names(
     installed.run("simulate", "--seeds", "1..2", "--jobs", "2", "--seconds", "1")
     if shutil.which("java"):
         assert json.loads(installed.run("report", "--json", *cluster))
+    installed.run("down", *cluster)
+    assert trace(installed.run(*SEED)) == trace(run_in_the_repository(*SEED))
+
+
+def other_python(version: str) -> str:
+    """Return an interpreter of a version, found as `.ci/run` finds it."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    found = [shutil.which(f"python{version}"), *pyenv.glob(f"versions/{version}.*/bin/python")]
+    for python in filter(None, found):  # A shim of pyenv is there, and may lead nowhere.
+        if subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0:
+            return str(python)
+    pytest.skip(f"Python {version} is not installed on this machine")
+
+
+@pytest.mark.sampled_among("the longest stories in processes of their own", kept=1)
+@pytest.mark.parametrize("version", ["3.12", "3.13"])
+def test_the_package_installs_and_works_on_every_python_that_it_promises(
+    version: str, tmp_path: Path, config: Path
+) -> None:
+    installed = Installed(tmp_path, libraries=None)
+    installed.install_on(other_python(version))
+    assert installed.run("--version").startswith("jbodlab, version ")
+    cluster = ("--config", str(config))
+    installed.run("up", *cluster)
+    installed.run("topics", "create", "orders", "--partitions", "3", *cluster)
+    installed.run("topics", "fill", "orders", "--mib", "1", *cluster)
+    told = installed.run("consume", "orders", "--from-beginning", "--count", "1", *cluster)
+    assert told.strip()
+    status = json.loads(installed.run("status", "--json", *cluster))
+    assert [each["running"] for each in status["processes"]] == [True] * 4
     installed.run("down", *cluster)
     assert trace(installed.run(*SEED)) == trace(run_in_the_repository(*SEED))
 
