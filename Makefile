@@ -15,7 +15,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: none of them shall compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup collected demo demo-svg picture golden test-python test test-all unsampled test-busy heavy conform fuzz page containers style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean report-card guide
+.PHONY: help setup collected demo demo-svg picture golden test-python test test-all unsampled test-busy heavy conform mixed fuzz page containers style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean report-card guide
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -58,11 +58,14 @@ collected: setup
 test-all: test heavy  ## all of the above and what takes long, nothing sampled
 
 # What .ci/run runs after `make test`: within an hour, both together, on two cores.
-heavy: unsampled fuzz conform  ## what takes long: exhaustive tests in full, fuzzing, restarts under load
+heavy: unsampled fuzz conform mixed  ## what takes long: exhaustive tests in full, fuzzing, restarts under load
 	$(MAKE) --no-print-directory restarts RESTARTS=10
 
 unsampled: setup  ## the exhaustive tests of which `make test` runs a sample, in full
-	$(BIN)/pytest -n $(LANES) --unsampled -m "sampled or sampled_among" --costs
+	$(BIN)/pytest -n $(LANES) --unsampled -m "sampled or sampled_among" --ignore=tests/mixed --costs
+
+mixed: setup  ## brokers of Apache Kafka 3.9.2 with ZooKeeper under a checking client: disks, leaders, replicas
+	$(BIN)/pytest -q --unsampled tests/mixed
 
 conform: setup  ## judge Apache Kafka by what was recorded of it, and tell how many wrong answers are noticed
 	$(BIN)/python -m tests.conformance judge --runs 1

@@ -1,0 +1,20 @@
+"""One cluster for all stories: ZooKeeper and brokers of Apache Kafka with two log dirs each."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+
+from benchmarks.peer.kafka import PeerMissingError
+from tests.mixed.mixed_lab import MixedLab, mixed_lab
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Generator[MixedLab]:
+    folder = tmp_path_factory.mktemp("mixed")
+    try:
+        with mixed_lab(folder) as running:
+            yield running
+    except PeerMissingError as error:
+        pytest.skip(str(error))

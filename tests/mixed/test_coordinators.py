@@ -1,0 +1,114 @@
+"""A group and a transaction live on when the brokers of their coordinators are ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pytest
+from confluent_kafka import Consumer, Producer
+
+from protocol.messages.coordinators import FindCoordinatorRequest
+from tests.deadlines import DEADLINE_S
+from tests.mixed.mixed_lab import MixedLab
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.sampled_among("clusters beside Apache Kafka", kept=0),
+]
+GROUP, TRANSACTION = 0, 1
+_POLL_S: Final = 1.0
+
+
+def coordinator(lab: MixedLab, key: str, kind: int) -> int:
+    """Wait until a group or transactional id has one; return its broker."""
+    request = FindCoordinatorRequest(key=key, key_type=kind)
+    found: list[int] = []
+
+    def is_found() -> bool:
+        answer = lab.admin.ask(request, 3, lab.admin.any_view([]).broker_ids[0])
+        found[:] = [answer.node_id]
+        return answer.error_code == 0
+
+    lab.wait_until(is_found, f"{key} has a coordinator")
+    return found[0]
+
+
+def transactional(lab: MixedLab, name: str) -> Producer:
+    options: dict[str, Any] = {"transactional.id": name, "enable.idempotence": True}
+    producer = Producer({"bootstrap.servers": ",".join(lab.servers), **options})
+    producer.init_transactions(DEADLINE_S)
+    return producer
+
+
+def write(producer: Producer, topic: str, numbers: Sequence[int]) -> None:
+    for number in numbers:
+        producer.produce(topic, b"%d" % number, partition=0)
+    assert producer.flush(DEADLINE_S) == 0
+
+
+def consumed(lab: MixedLab, topic: str, group: str, count: int) -> list[int]:
+    """Read so many committed records as a member of the group, commit, and leave."""
+    options: dict[str, Any] = {
+        "group.id": group,
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": False,
+        "isolation.level": "read_committed",
+    }
+    consumer = Consumer({"bootstrap.servers": ",".join(lab.servers), **options})
+    numbers: list[int] = []
+
+    def has_all() -> bool:
+        message = consumer.poll(_POLL_S)
+        if message is not None and message.error() is None:
+            value = message.value()
+            assert isinstance(value, bytes)
+            numbers.append(int(value))
+        return len(numbers) >= count
+
+    try:
+        consumer.subscribe([topic])
+        lab.wait_until(has_all, f"{count} records of {topic} are read")
+        consumer.commit(asynchronous=False)
+    finally:
+        consumer.close()
+    return numbers
+
+
+def test_a_group_goes_on_where_it_was_when_its_coordinator_is_killed(lab: MixedLab) -> None:
+    lab.create("grouped", (1, 2, 3))
+    producer = transactional(lab, "writer")
+    producer.begin_transaction()
+    write(producer, "grouped", range(50))
+    producer.commit_transaction(DEADLINE_S)
+    assert consumed(lab, "grouped", "readers", 50) == list(range(50))
+
+    killed = coordinator(lab, "readers", GROUP)
+    lab.nodes.kill_broker(killed)
+    lab.wait_for_leader_other_than(killed, "grouped")
+    producer.begin_transaction()
+    write(producer, "grouped", range(50, 80))
+    producer.commit_transaction(DEADLINE_S)
+
+    assert consumed(lab, "grouped", "readers", 30) == list(range(50, 80))
+    lab.restart(killed)
+    lab.wait_for_isr("grouped", 3)
+
+
+def test_a_transaction_is_committed_after_its_coordinator_was_stopped(lab: MixedLab) -> None:
+    lab.create("atomic", (2, 3, 1))
+    producer = transactional(lab, "survivor")
+    producer.begin_transaction()
+    write(producer, "atomic", range(20))
+    producer.abort_transaction(DEADLINE_S)
+    producer.begin_transaction()
+    write(producer, "atomic", range(20, 40))
+
+    stopped = coordinator(lab, "survivor", TRANSACTION)
+    lab.nodes.stop_broker(stopped)
+    write(producer, "atomic", range(40, 60))
+    producer.commit_transaction(DEADLINE_S)
+
+    assert consumed(lab, "atomic", "atoms", 40) == list(range(20, 60))
+    lab.restart(stopped)
+    lab.wait_for_isr("atomic", 3)
