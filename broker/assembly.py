@@ -122,8 +122,7 @@ class Parts:
         self.returns = self._returns()
         self.client_gate = ClientGate()
         self.move_throttles = self._move_throttles()
-        self.engine: Engine
-        """Made by ``make_engine`` when it is known which log dirs are online."""
+        self.engine: Engine  # Made by make_engine, when it is known which log dirs are online.
         self.producer_ids: ProducerIds  # Made with it.
         self.coordinators: Coordinators  # Made with it.
 
@@ -292,6 +291,7 @@ class Parts:
             ),
             client_gate=self.client_gate,
             metrics=self.metrics,
+            authorizer=self.config_news.acls.authorizer,
             answers=self.memory.answers,
             record_turns=self.record_turns,
             loop_ms=lambda: int(loop.time() * 1000),

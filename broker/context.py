@@ -36,6 +36,7 @@ from broker.engine.types import (
 )
 from broker.metrics import Metrics
 from broker.record_turns import RecordTurns
+from protocol.acls.authorizer import Authorizer
 from protocol.byte_budget import ByteBudget
 from protocol.configs.broker import RESPONSE_BYTES_MAX
 from protocol.configs.parsing import BrokerConfig, BrokerOverrides, TopicConfig
@@ -367,6 +368,7 @@ class Context:
     client_gate: ClientGate
     """Opened by the first UpdateMetadata that is taken."""
     metrics: Metrics
+    authorizer: Authorizer | None = None
     loop_ms: Callable[[], int]
     """Milliseconds of the event loop's clock."""
     new_uuid: Callable[[], str]

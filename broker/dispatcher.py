@@ -15,17 +15,21 @@ from typing import Any, Final, NamedTuple
 
 from broker import handlers
 from broker.context import Context
+from broker.core.access import Access, Asker
+from broker.core.access_answers import AMENDS
+from broker.core.access_rules import RULES, Ruling
 from broker.core.answer_errors import error_finder
 from broker.core.first_metadata import needs_metadata
 from broker.handlers import HANDLERS, Begun, Client, Refuse, served
 from broker.metrics import RequestStats
+from protocol.acls.authorizer import Authorizer
 from protocol.apis import APIS
 from protocol.connection import CloseConnection, Peer, RequestReceived
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
 from protocol.messages.control import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from protocol.messages.metadata import MetadataResponse
-from protocol.pieces import CUTS
+from protocol.pieces import CUTS, put_together
 from protocol.ports import Buffer
 from protocol.releases import is_read, names_versions_to_try
 from protocol.transport.begun_answers import Body, LaterAnswer
@@ -72,6 +76,8 @@ _MAY_GROW: Final = frozenset(
 )
 _CONTROL: Final = (LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest)
 logger = logging.getLogger(__name__)
+authorizer_logger = logging.getLogger("kafka.authorizer.logger")
+"""Kafka's name of the log of what was refused to whom."""
 
 
 class _Route(NamedTuple):
@@ -173,12 +179,54 @@ class Dispatcher:
         return self._encoded(asked, response)
 
     async def _handled(self, asked: _Asked) -> Any:
+        if self._context.authorizer is None:
+            return await self._served_by_handler(asked)
+        return await self._authorized(asked, self._context.authorizer)
+
+    async def _authorized(self, asked: _Asked, authorizer: Authorizer) -> Any:
+        """Have the handler answer what the client may do, and add what it may not."""
+        route, api = asked.route, APIS[asked.received.api_key].name
+        access = Access(
+            authorizer,
+            Asker(str(asked.peer.principal), asked.peer.host, api),
+            metadata=self._context.metadata,
+            creates_topics=self._context.config.auto_create_topics_enable,
+            told=authorizer_logger.info,
+        )
+        try:
+            ruling = RULES[api](access, asked.request, route.version)
+        except KafkaError as error:
+            return route.refuse(asked.request, route.version, error)
+        if ruling.request is None:
+            return self._completed(asked, access, ruling, None)
+        allowed = asked._replace(request=ruling.request)
+        response = await self._served_by_handler(allowed, access)
+        if isinstance(response, Begun):
+            return response._replace(
+                finish=lambda: self._completed(asked, access, ruling, response.finish())
+            )
+        return self._completed(asked, access, ruling, response)
+
+    def _completed(self, asked: _Asked, access: Access, ruling: Ruling, response: Any) -> Any:
+        route = asked.route
+        for part, error in ruling.refused:
+            refusal = route.refuse(part, route.version, error)
+            if response is None:
+                response = refusal
+            else:
+                put_together(response, refusal)
+        amend = AMENDS.get(APIS[asked.received.api_key].name)
+        if amend is not None and response is not None:
+            amend(access, asked.request, response)
+        return response
+
+    async def _served_by_handler(self, asked: _Asked, access: Access | None = None) -> Any:
         route = asked.route
         try:
             if route.takes_client:
                 peer = asked.peer
                 name = asked.received.client_id or ""
-                client = Client(name, peer.host, peer.principal, peer.listener)
+                client = Client(name, peer.host, peer.principal, peer.listener, access)
                 return await route.handle(self._context, asked.request, route.version, client)
             return await route.handle(self._context, asked.request, route.version)
         except Exception as error:  # noqa: BLE001 -- the dispatcher is where errors end
@@ -320,5 +368,6 @@ def check_registry() -> None:
     """Assert that each handler serves an API in versions that the message table has."""
     for key, handler in HANDLERS.items():
         assert APIS[key] is handler.api
+        assert handler.api.name in RULES, f"nobody says who may ask for {handler.api.name}"
         assert handler.versions.low in handler.api.versions
         assert handler.versions.high in handler.api.versions

@@ -13,6 +13,7 @@ from random import Random
 from typing import Any, Final, NamedTuple, assert_never
 
 from controller.channels import Channels, Connect
+from controller.core.cluster_action import may_ask
 from controller.core.decision import Decision, Durable
 from controller.core.effects import (
     Answer,
@@ -208,7 +209,10 @@ class Controller:
         host, port = self._spec.controller.bind_host, self._spec.controller.port
         config = broker_config(self._spec.configs)
         server = RpcServer(
-            Dispatcher(self.ask).dispatch,
+            Dispatcher(
+                self.ask,
+                lambda peer: may_ask(self.state, config, str(peer.principal), peer.host),
+            ).dispatch,
             size_bytes_max=config.socket_request_max_bytes,
             memory=server_memory(config, {node_client_id(each.id) for each in self._spec.brokers}),
             limits=connection_limits(config),

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from broker.context import Context
+from broker.core.access import Access
 from protocol.apis import APIS, Api
 from protocol.connection import DEFAULT_LISTENER
 from protocol.errors import KafkaError
@@ -32,6 +33,8 @@ class Client(NamedTuple):
     principal: Principal = ANONYMOUS
     listener: str = DEFAULT_LISTENER
     """The name of the listener that it came in by."""
+    access: Access | None = None
+    """What it may do; None: everything, there is no authorizer."""
 
 
 Handle: TypeAlias = Callable[[Context, RequestT, int], Awaitable[Any]]

@@ -17,7 +17,6 @@ from broker.core.fetch_session import (
     FINAL_EPOCH,
     FULL_EPOCH,
     SESSION_PARTITIONS_MAX,
-    FetchContext,
     FetchRequestHead,
     SessionKey,
     session_key,
@@ -27,6 +26,7 @@ from broker.core.old_clients import fetch_error
 from broker.engine.fetch_room import FetchRoom
 from broker.engine.serve.fetch import PARTS_OF_A_STEP
 from broker.engine.types import FetchParams, FetchPart, FetchResult
+from broker.fetch_access import read_allowed
 from broker.handlers import Client, handles_client
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import NO_EPOCH, ZERO_UUID, TopicPartition
@@ -96,8 +96,7 @@ async def handle(
 ) -> FetchResponse:
     """Find the session, read its partitions, answer those that have news."""
     check_isolation_level(request.isolation_level)
-    has_state = version >= _REPLICA_STATE_SINCE
-    replica_id = request.replica_state.replica_id if has_state else request.replica_id
+    replica_id = (request if version < _REPLICA_STATE_SINCE else request.replica_state).replica_id
     parts: dict[SessionKey, FetchPart] = {}
     takes_steps = _are_more(chain(request.topics, request.forgotten_topics_data), PARTS_OF_A_STEP)
     if takes_steps:
@@ -129,7 +128,7 @@ async def handle(
         request.rack_id,
         leader_only=replica_id >= 0 or version < _ANY_REPLICA_SINCE,
     )
-    results = await _read(context, params, session, version)
+    results = await read_allowed(_read, context, params, session.parts, version, client.access)
     session_id, news = session.answer(results)
     answer = _Topics(version)
     if len(results) <= PARTS_OF_A_STEP:
@@ -239,10 +238,9 @@ def _forgotten(request: FetchRequest) -> list[SessionKey]:
 
 
 async def _read(
-    context: Context, params: FetchParams, session: FetchContext[FetchPart], version: int
+    context: Context, params: FetchParams, parts: Sequence[FetchPart], version: int
 ) -> list[FetchResult]:
     """Return one result per part of the session; a topic id without a name is not read."""
-    parts = session.parts
     if version >= _TOPIC_IDS_SINCE and not await _are_known(context, parts):
         return await _read_known(context, params, parts)
     results = await context.fetches.fetch(params, parts)

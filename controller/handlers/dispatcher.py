@@ -36,13 +36,17 @@ API_VERSIONS: Final = 18
 API_VERSIONS_SERVED: Final = Versions(0, 4)
 FILLED_BY: Final = (from_brokers, from_clients)
 logger = logging.getLogger(__name__)
+authorizer_logger = logging.getLogger("kafka.authorizer.logger")
+"""Kafka's name of the log of what was refused to whom."""
 
 
 class Dispatcher:
     """Answers every request of every connection; ``dispatch`` is what the RPC server calls."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: Ask, may_ask: Callable[[Peer], bool] = lambda _peer: True) -> None:
+        """``may_ask`` tells whether who is there may ask for anything but ApiVersions."""
         self._ask = ask
+        self._may_ask = may_ask
         self._turns = Turns()
 
     async def dispatch(self, received: RequestReceived, peer: Peer) -> Sequence[Buffer] | None:
@@ -72,6 +76,10 @@ class Dispatcher:
         self, handler: Handler, request: Any, received: RequestReceived, peer: Peer
     ) -> Any:
         version = received.api_version
+        if not self._may_ask(peer):
+            _log_refusal(handler.api.name, peer)
+            failed = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+            return handler.refuse(request, version, KafkaError(failed))
         try:
             return await self._ask(request, version)
         except Exception:  # the dispatcher is where unforeseen errors end
@@ -98,6 +106,16 @@ class Dispatcher:
             parts = await turns.run(encoding)
             await drop(response, turns, is_shared=False)
             return parts
+
+
+def _log_refusal(api: str, peer: Peer) -> None:
+    authorizer_logger.info(
+        "Principal = %s is Denied operation = CLUSTER_ACTION from host = %s on resource = "
+        "Cluster:LITERAL:kafka-cluster for request = %s",
+        peer.principal,
+        peer.host,
+        api,
+    )
 
 
 def _api_versions(received: RequestReceived) -> Sequence[Buffer]:

@@ -115,3 +115,14 @@ def test_everything_served_has_a_rule_and_every_rule_is_served() -> None:
     assert sorted(BY_NAME[h.api.name].key for h in HANDLERS.values()) == sorted(HANDLERS)
     requests = [APIS[key].request for key in HANDLERS]
     assert sorted(cls.__name__ for cls in requests) == sorted(cls.__name__ for cls in SERVED)
+
+
+async def test_who_may_not_ask_is_refused_everything_but_api_versions() -> None:
+    refusing = Dispatcher(answering, lambda _peer: False)
+    body = body_of(AllocateProducerIdsRequest(broker_id=9), 0)
+    refused = await dispatch(refusing, ALLOCATE, 0, body, AllocateProducerIdsResponse, 0)
+    assert refused.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    versions = await dispatch(
+        refusing, API_VERSIONS, 0, body_of(ApiVersionsRequest(), 0), ApiVersionsResponse, 0
+    )
+    assert versions.error_code == ErrorCode.NONE

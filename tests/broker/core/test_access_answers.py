@@ -1,0 +1,133 @@
+"""Answers leave out what a client may not be told."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from broker.core.access_answers import AMENDS
+from broker.core.access_rules import RULES
+from protocol.acls.model import AclOperation, AclResourceType
+from protocol.errors import ErrorCode
+from protocol.messages.cluster import DescribeClusterRequest
+from protocol.messages.group_offsets import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
+from protocol.messages.groups import ListGroupsRequest
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from protocol.messages.topic_partitions import DescribeTopicPartitionsRequest
+from tests.broker.secured import ALICE, SECRET_ID, allow, secured
+
+TOPIC = AclResourceType.TOPIC
+FAILED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+DESCRIBES_ORDERS = allow(AclOperation.DESCRIBE, TOPIC, "orders")
+
+
+def test_only_answers_of_served_apis_are_amended() -> None:
+    assert set(AMENDS) <= set(RULES)
+
+
+@pytest.mark.parametrize("version", [0, 1, 12])
+async def test_of_all_topics_those_are_told_that_may_be_described(version: int):
+    everything = MetadataRequest(topics=[] if version == 0 else None)
+    answer = await secured(DESCRIBES_ORDERS).ask(everything, version, peer=ALICE)
+    assert [topic.name for topic in answer.topics] == ["orders"]
+    assert len(answer.brokers) == 2
+
+
+@pytest.mark.parametrize("version", [0, 1, 4, 9, 12])
+async def test_a_named_topic_is_refused_whether_it_exists_or_not(version: int):
+    names = ("orders", "secret", "nowhere")
+    request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names])
+    broker = secured(DESCRIBES_ORDERS)
+    answer = await broker.ask(request, version, peer=ALICE)
+    told = {topic.name: (topic.error_code, len(topic.partitions)) for topic in answer.topics}
+    assert told == {"orders": (0, 2), "secret": (FAILED, 0), "nowhere": (FAILED, 0)}
+    assert broker.auto_topics.names == []
+    only = MetadataRequest(topics=[MetadataRequestTopic(name="secret")])
+    answer = await broker.ask(only, version, peer=ALICE)
+    assert [(topic.name, topic.error_code) for topic in answer.topics] == [("secret", FAILED)]
+
+
+async def test_the_id_of_a_topic_does_not_give_its_name_away():
+    request = MetadataRequest(topics=[MetadataRequestTopic(name=None, topic_id=SECRET_ID)])
+    answer = await secured().ask(request, 12, peer=ALICE)
+    (topic,) = answer.topics
+    assert (topic.name, topic.error_code, bytes(topic.topic_id)) == (None, FAILED, SECRET_ID)
+
+
+async def test_an_unknown_topic_is_made_only_for_those_who_may_create_it():
+    request = MetadataRequest(
+        topics=[MetadataRequestTopic(name="new")], allow_auto_topic_creation=True
+    )
+    describes = allow(AclOperation.DESCRIBE, TOPIC, "new")
+    broker = secured(describes)
+    answer = await broker.ask(request, 9, peer=ALICE)
+    assert ([topic.error_code for topic in answer.topics], broker.auto_topics.names) == (
+        [FAILED],
+        [],
+    )
+    broker = secured(describes, allow(AclOperation.CREATE, TOPIC, "new"))
+    await broker.ask(request, 9, peer=ALICE)
+    assert broker.auto_topics.names == ["new"]
+
+
+async def test_authorized_operations_are_the_clients():
+    request = MetadataRequest(
+        topics=None,
+        include_topic_authorized_operations=True,
+        include_cluster_authorized_operations=True,
+    )
+    broker = secured(DESCRIBES_ORDERS, allow(AclOperation.DESCRIBE))
+    answer = await broker.ask(request, 10, peer=ALICE)
+    told = [topic.topic_authorized_operations for topic in answer.topics]
+    assert (told, answer.cluster_authorized_operations) == ([1 << 8], 1 << 8)
+    cluster = await broker.ask(
+        DescribeClusterRequest(include_cluster_authorized_operations=True), 1, peer=ALICE
+    )
+    assert cluster.cluster_authorized_operations == 1 << 8
+
+
+async def test_pages_of_topics_have_no_topic_and_no_cursor_that_may_not_be_told():
+    everything = DescribeTopicPartitionsRequest(topics=[], response_partition_limit=2)
+    answer = await secured(DESCRIBES_ORDERS).ask(everything, 0, peer=ALICE)
+    assert ([topic.name for topic in answer.topics], answer.next_cursor) == (["orders"], None)
+    nothing = await secured().ask(everything, 0, peer=ALICE)
+    assert list(nothing.topics) == []
+
+
+async def test_offsets_of_a_topic_that_may_not_be_read_are_not_deleted():
+    request = OffsetDeleteRequest(
+        group_id="g",
+        topics=[
+            OffsetDeleteRequestTopic(
+                name="secret", partitions=[OffsetDeleteRequestPartition(partition_index=0)]
+            )
+        ],
+    )
+    broker = secured(allow(AclOperation.DELETE, AclResourceType.GROUP, "g"))
+    broker.groups.shard.offsets.put("g", {})
+    answer = await broker.ask(request, 0, peer=ALICE)
+    if answer.error_code == ErrorCode.NONE:
+        assert [topic.partitions[0].error_code for topic in answer.topics] == [FAILED]
+    else:
+        assert answer.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+
+
+async def test_groups_that_may_not_be_described_are_not_listed():
+    answer = await secured().ask(ListGroupsRequest(), 4, peer=ALICE)
+    assert list(answer.groups) == []
+
+
+async def test_the_log_of_the_authorizer_says_who_was_refused_what(
+    caplog: pytest.LogCaptureFixture,
+):
+    request = MetadataRequest(topics=[MetadataRequestTopic(name="secret")])
+    with caplog.at_level(logging.INFO, "kafka.authorizer.logger"):
+        await secured().ask(request, 9, peer=ALICE)
+    (record,) = [one for one in caplog.records if one.name == "kafka.authorizer.logger"]
+    assert "User:alice is Denied operation = DESCRIBE from host = 10.0.0.1" in record.message
+    assert "Topic:LITERAL:secret for request = Metadata" in record.message

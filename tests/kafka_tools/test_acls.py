@@ -1,0 +1,54 @@
+"""Kafka's ``kafka-acls`` on a cluster with an authorizer, whose brokers are super users."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.peer.kafka import PeerMissingError
+from jbodlab.processes.lab_spec import LabShape
+from protocol.configs.authorizer import ACL_AUTHORIZER
+from tests.integration.labs import FAST, PATIENT_MS, running_lab
+from tests.kafka_tools.conftest import BUILD
+from tests.kafka_tools.tools import RELEASES, KafkaTools
+
+SECURED = {"authorizer.class.name": ACL_AUTHORIZER, "super.users": "User:ANONYMOUS"}
+OWN = "orders --allow-principal User:alice --operation Read --operation Write"
+OF_ORDERS = "ResourcePattern(resourceType=TOPIC, name=orders, patternType=LITERAL)"
+READ = "(principal=User:alice, host=*, operation=READ, permissionType=ALLOW)"
+WRITE = READ.replace("READ", "WRITE")
+
+
+@pytest.fixture(params=RELEASES)
+def acl_tools(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[KafkaTools]:
+    """The tools of one release, at a cluster of their own."""
+    shape = LabShape(configs={**FAST, **SECURED}, session_timeout_ms=PATIENT_MS)
+    with running_lab(tmp_path / "lab", shape) as lab:
+        try:
+            tools = KafkaTools(request.param, BUILD, tmp_path, ",".join(lab.servers))
+        except PeerMissingError as error:
+            pytest.skip(str(error))
+        yield tools
+        tools.close()
+
+
+@pytest.mark.sampled("acl_tools", kept=1, together="releases of tools")
+def test_acls_are_added_listed_and_removed(acl_tools: KafkaTools):
+    added = acl_tools.run(f"kafka-acls --add --topic {OWN}")
+    assert added.code == 0
+    assert "Adding ACLs for resource" in added.out
+    denied = "--deny-principal User:bob --deny-host 10.0.0.1 --operation All"
+    acl_tools.run(f"kafka-acls --add --group g --resource-pattern-type prefixed {denied}")
+    listed = acl_tools.run("kafka-acls --list")
+    assert listed.code == 0
+    for line in (OF_ORDERS, READ, WRITE, "name=g, patternType=PREFIXED"):
+        assert line in listed.out
+    matching = acl_tools.run("kafka-acls --list --topic orders --resource-pattern-type match")
+    assert READ in matching.out
+    assert "User:bob" not in matching.out
+    options = "--allow-principal User:alice --operation Read --topic orders"
+    assert acl_tools.run(f"kafka-acls --remove --force {options}").code == 0
+    left = acl_tools.run("kafka-acls --list").out
+    assert (READ in left, WRITE in left) == (False, True)
