@@ -46,7 +46,7 @@ async def started(
     while not stopping.is_set():
         client = make()
         try:
-            await client.start()
+            has_started = await _start(client, stopping)
         except AiokafkaError as error:
             await ended(client)
             progress.count_error(error_name(error))
@@ -55,8 +55,28 @@ async def started(
             await ended(client)
             raise
         else:
-            return client
+            if has_started:
+                return client
+            await ended(client)
     return None
+
+
+async def _start(client: Startable, stopping: asyncio.Event) -> bool:
+    """Start it; False when it is to stop first: a start may wait for a coordinator for ever."""
+    loop = asyncio.get_running_loop()
+    starting = loop.create_task(client.start())
+    asked = loop.create_task(stopping.wait())
+    asked.add_done_callback(lambda _: starting.cancel())
+    try:
+        await starting
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling() or not stopping.is_set():
+            raise
+        return False
+    finally:
+        asked.cancel()
+    return True
 
 
 async def ended(client: Startable) -> None:

@@ -98,3 +98,22 @@ async def test_a_client_whose_stop_never_ends_is_given_up() -> None:
         await ended(client)
 
     assert client.calls == ["stop"]
+
+
+class Unstarted(Client):
+    """Waits for a group coordinator that never answers."""
+
+    async def start(self) -> None:
+        self.calls.append("start")
+        await asyncio.Event().wait()
+
+
+async def test_who_is_to_stop_waits_for_no_start() -> None:
+    client, stopping = Unstarted(None), asyncio.Event()
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        starting = group.create_task(started(lambda: client, Progress(), stopping))
+        await asyncio.sleep(1)
+        stopping.set()
+
+    assert starting.result() is None
+    assert client.calls == ["start", "stop"]
