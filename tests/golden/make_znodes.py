@@ -35,6 +35,7 @@ _STAMP: Final = re.compile(r'(?<="timestamp":")\d{13}(?=")')
 _UUID: Final = re.compile(r'(?<="topic_id":")[\w-]{22}(?=")')
 _CLUSTER_ID: Final = re.compile(r'(?<="version":"1","id":")[\w-]{22}(?=")')
 _REGISTRATION: Final = re.compile(r"/brokers/ids/(\d+)")
+_NUMBER: Final = re.compile(r"\d+")
 _PORT_1: Final = 9091
 
 
@@ -59,24 +60,25 @@ def standing_transactions() -> list[dict[str, Any]]:
 def differences(
     found: Sequence[Mapping[str, Any]], standing: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
-    """Yield a line for each chapter in which other things were written, in whatever order.
+    """Yield a line for each form of operation that only one of the two has.
 
-    Which of two brokers writes first, and what a decision on many partitions has first, is a run's
-    own.
+    Who leads what, which replica fetches first and where a broker places the group's partitions is
+    a run's own: a form is the operation, its path with N for numbers, and the names in its JSON.
     """
-    new, old = _by_chapter(found), _by_chapter(standing)
-    for chapter in {**new, **old}:
-        if new.get(chapter) != old.get(chapter):
-            counts = f"{len(new.get(chapter, []))} for {len(old.get(chapter, []))}"
-            yield f"{chapter}: other operations, {counts}"
+    new, old = _forms(found), _forms(standing)
+    yield from (f"only anew: {form}" for form in sorted(new - old))
+    yield from (f"only before: {form}" for form in sorted(old - new))
 
 
-def _by_chapter(all_: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    operations: dict[str, list[str]] = {}
-    for one in all_:
-        told = operations.setdefault(one["chapter"], [])
-        told.extend(json.dumps([one["by"], one["multi"], op]) for op in one["ops"])
-    return {chapter: sorted(told) for chapter, told in operations.items()}
+def _forms(all_: Sequence[Mapping[str, Any]]) -> set[str]:
+    return {_form(op, is_multi=one["multi"]) for one in all_ for op in one["ops"]}
+
+
+def _form(op: Mapping[str, Any], *, is_multi: bool) -> str:
+    path = _NUMBER.sub("N", op.get("path", ""))
+    data = op.get("data") or ""
+    names = sorted(json.loads(data)) if data.startswith("{") else _NUMBER.sub("N", data)
+    return json.dumps([is_multi, op["op"], path, op.get("ephemeral"), names])
 
 
 def transactions() -> Iterator[dict[str, Any]]:
